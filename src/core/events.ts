@@ -1,0 +1,94 @@
+// Typed events. Log lines, metrics and the live stream are all consumers of one bus.
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** What consumers need to know of one kind of event. `Payload` holds ids, classes and numbers. */
+export interface EventSpec<Payload extends object> {
+  readonly level: LogLevel;
+  /** Constant text, so that log lines of one kind group together. */
+  readonly message: string;
+  /** Fields that hold content: logged at debug level only, never streamed. */
+  readonly content?: readonly (keyof Payload & string)[];
+  /** A counter that grows with each event (by `by`, else by one). */
+  readonly counter?: {
+    readonly name: string;
+    readonly help: string;
+    readonly labels?: readonly (keyof Payload & string)[];
+    readonly by?: keyof Payload & string;
+  };
+  /** A histogram of one numeric field; durations are fields in milliseconds, observed in seconds. */
+  readonly histogram?: {
+    readonly name: string;
+    readonly help: string;
+    readonly field: keyof Payload & string;
+    readonly labels?: readonly (keyof Payload & string)[];
+    readonly buckets?: readonly number[];
+  };
+  /** Carries the payload's type; never set. */
+  readonly _payload?: Payload;
+}
+
+export function event<Payload extends object>(spec: EventSpec<Payload>): EventSpec<Payload> {
+  return spec;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a set holds specs of any payload; each is typed where it is used
+export type EventSpecs = Readonly<Record<string, EventSpec<any>>>;
+
+export type PayloadOf<Spec> = Spec extends EventSpec<infer Payload> ? Payload : never;
+
+/** What a domain is given: it can emit its own events and nothing else. */
+export interface Emitter<Specs extends EventSpecs> {
+  emit<Name extends keyof Specs & string>(name: Name, payload: PayloadOf<Specs[Name]>): void;
+}
+
+export interface EmittedEvent {
+  readonly name: string;
+  readonly at: number;
+  readonly spec: EventSpec<Record<string, unknown>>;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+export type EventListener = (event: EmittedEvent) => void;
+
+/** Hands every event to every listener, in order. A listener that throws harms nobody else. */
+export class EventBus<Specs extends EventSpecs> implements Emitter<Specs> {
+  readonly specs: Specs;
+  readonly #now: () => number;
+  readonly #onListenerError: (error: unknown) => void;
+  readonly #listeners = new Set<EventListener>();
+
+  constructor(specs: Specs, now: () => number, onListenerError: (error: unknown) => void = () => undefined) {
+    this.specs = specs;
+    this.#now = now;
+    this.#onListenerError = onListenerError;
+  }
+
+  emit<Name extends keyof Specs & string>(name: Name, payload: PayloadOf<Specs[Name]>): void {
+    const spec = this.specs[name];
+    if (!spec) throw new TypeError(`Nobody defined the event "${name}".`);
+    const emitted: EmittedEvent = { name, at: this.#now(), spec, payload };
+    for (const listener of this.#listeners) {
+      try {
+        listener(emitted);
+      } catch (error) {
+        this.#onListenerError(error);
+      }
+    }
+  }
+
+  /** Listens to everything; the returned function stops that. */
+  listen(listener: EventListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+/** The payload without its content fields: what may leave the process or be logged above debug. */
+export function withoutContent(emitted: EmittedEvent): Record<string, unknown> {
+  const hidden = new Set(emitted.spec.content ?? []);
+  return Object.fromEntries(Object.entries(emitted.payload).filter(([field]) => !hidden.has(field)));
+}
+
+/** For code that runs without anybody listening. */
+export const silentEmitter: Emitter<EventSpecs> = { emit: () => undefined };

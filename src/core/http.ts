@@ -1,0 +1,46 @@
+// The port through which we talk to other people's servers. Adapters: undici, and in memory for simulated worlds.
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+  /** Longest wait for the connection. */
+  readonly connectTimeoutMs?: number;
+  /** Longest wait for the answer's first byte. */
+  readonly headersTimeoutMs?: number;
+  /** Longest silence between two pieces of the answer. */
+  readonly bodyTimeoutMs?: number;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** Names in lower case; repeated headers joined with ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body, once. Leaving the loop early gives the connection back. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The whole body; more than `maxBytes` fails as "too-large" and drops the connection. */
+  bytes(maxBytes: number): Promise<Uint8Array>;
+  /** Drops the answer unread. */
+  discard(): Promise<void>;
+}
+
+/** Fails with an HttpFailure; an answer with any status is an answer, not a failure. */
+export interface HttpTransport {
+  request(request: HttpRequest): Promise<HttpAnswer>;
+  close(): Promise<void>;
+}
+
+export type HttpFailureKind = 'timeout' | 'network' | 'too-large' | 'aborted';
+
+/** No usable answer came. `kind` says why; the classes of resilience/http-failure.ts build on it. */
+export class HttpFailure extends Error {
+  readonly kind: HttpFailureKind;
+  override readonly name = 'HttpFailure';
+
+  constructor(kind: HttpFailureKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+  }
+}

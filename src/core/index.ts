@@ -1,0 +1,13 @@
+// Core: what everything else is written in terms of. No I/O.
+export * from './abort.ts';
+export type { Clock } from './clock.ts';
+export * from './errors.ts';
+export * from './events.ts';
+export * from './http.ts';
+export * from './ids.ts';
+export * from './jobs.ts';
+export * from './options.ts';
+export * from './random.ts';
+export { Redactor } from './redactor.ts';
+export * from './system.ts';
+export { VirtualClock } from './virtual-clock.ts';

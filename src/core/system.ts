@@ -1,0 +1,53 @@
+// The real clock, chance and ids of this process. The only file in core that reaches for globals.
+import { randomBytes } from 'node:crypto';
+import type { Clock } from './clock.ts';
+import type { IdSource } from './ids.ts';
+import { uuidV7 } from './ids.ts';
+import type { Random } from './random.ts';
+
+/** Node's timers overflow past 2^31-1 ms and fire at once; longer waits are cut into pieces. */
+const longestTimerMs = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  async sleep(ms, signal) {
+    let left = ms;
+    do {
+      await sleepOnce(Math.min(Math.max(left, 0), longestTimerMs), signal);
+      left -= longestTimerMs;
+    } while (left > 0);
+  },
+  after(ms, run) {
+    let timer = arm(ms);
+    function arm(left: number): NodeJS.Timeout {
+      const step = Math.min(Math.max(left, 0), longestTimerMs);
+      const next = setTimeout(() => (left > step ? (timer = arm(left - step)) : run()), step);
+      next.unref();
+      return next;
+    }
+    return () => clearTimeout(timer);
+  },
+};
+
+function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason as Error);
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+export const systemRandom: Random = { next: () => Math.random() };
+
+export const systemIds: IdSource = {
+  uuid: () => uuidV7(Date.now(), randomBytes(10)),
+  token: (bytes) => randomBytes(bytes).toString('base64url'),
+};
