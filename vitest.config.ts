@@ -1,9 +1,12 @@
 // Three kinds of test: beside the code (unit), against real stores (integration), against the packed product (e2e).
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
     pool: 'forks',
+    // Two on two cores; more than six would only wait for the same two servers.
+    maxWorkers: Math.max(2, Math.min(availableParallelism(), 6)),
     testTimeout: 20_000,
     hookTimeout: 60_000,
     projects: [

@@ -63,7 +63,10 @@ export class CoreError extends HeadworksError<CoreErrorCode> {}
 
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (error instanceof Error) return error.message;
+  if (typeof error !== 'object' || error === null) return String(error);
+  const message: unknown = (error as { message?: unknown }).message;
+  return typeof message === 'string' ? message : 'an object without a message';
 }
 
 /** The class name or code of anything that was thrown: short, and safe to log. */

@@ -19,6 +19,11 @@ export function uuidV7(nowMs: number, random: Uint8Array): string {
   );
 }
 
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Whether a text could be one of our ids: a store need not be asked about any other. */
+export const isUuid = (text: string): boolean => uuidPattern.test(text);
+
 /** Predictable ids for tests and simulations. Its tokens are guessable: never use it in a server. */
 export function seededIds(random: Random, now: () => number): IdSource {
   const bytes = (count: number) => Uint8Array.from({ length: count }, () => Math.floor(random.next() * 256));

@@ -12,10 +12,13 @@ export interface JobDefinition<Payload> {
   readonly description: string;
   /** Checks what comes out of the store before a handler sees it; throws on anything else. */
   readonly parse: (payload: unknown) => Payload;
-  /** Tries after the first. */
+  /**
+   * Tries after the first, for handlers that fail. A try that ended because its process died is repeated up to three
+   * times more than this: a crash is rarely the job's fault, but a job that kills every process must end as failed.
+   */
   readonly retries: number;
   readonly retryDelayMs: number;
-  /** Doubles the delay with each retry, up to `retryDelayMaxMs`. */
+  /** Doubles the delay with each retry, up to `retryDelayMaxMs`, with up to a quarter more by chance. */
   readonly retryBackoff: boolean;
   readonly retryDelayMaxMs?: number;
   /** Jobs of this kind that run at once in one process. */
@@ -36,7 +39,8 @@ export interface JobContext {
   readonly attempt: number;
   /** Aborts when the try has timed out, the job was cancelled, or the process drains for too long. */
   readonly signal: AbortSignal;
-  progress(progress: JobProgress): void;
+  /** Cheap: call it as often as you like, it is told and stored now and then. */
+  readonly progress: (progress: JobProgress) => void;
 }
 
 /** `undefined` means done; `skipped` means there was nothing to do, or it cannot be done now, and why. */
@@ -86,19 +90,27 @@ export interface JobQueue {
     payload: Payload,
     options?: EnqueueOptions,
   ): Promise<string | null>;
-  /** Starts taking jobs of this kind in this process. */
+  /** Starts taking jobs of this kind in this process. Once per kind. */
   work<Payload>(definition: JobDefinition<Payload>, handler: JobHandler<Payload>): Promise<void>;
-  /** Adds a job whenever the cron expression says so (UTC); the same definition again replaces it. */
+  /**
+   * Adds a job whenever the cron expression (five fields, UTC) says so, unless the last one it added has not ended
+   * yet. The same definition again replaces the schedule.
+   */
   schedule<Payload>(definition: JobDefinition<Payload>, cron: string, payload: Payload): Promise<void>;
   unschedule(definition: JobDefinition<unknown>): Promise<void>;
   get(id: string): Promise<JobView | null>;
   list(filter?: JobFilter): Promise<readonly JobView[]>;
   /** How many jobs of each kind are in each state. */
   counts(): Promise<readonly { readonly name: string; readonly state: JobState; readonly count: number }[]>;
-  /** Runs a failed job again. False if there is no such failed job. */
+  /**
+   * Gives a failed job one more try. False if there is no such failed job; fails with CONFLICT when another job with
+   * its key has been added meanwhile.
+   */
   retry(id: string): Promise<boolean>;
   /** Stops a pending or running job; it ends as skipped. False if it has ended already. */
   cancel(id: string): Promise<boolean>;
+  /** Deletes jobs that ended before `before`, failed ones too, oldest first, at most `limit`; how many went. */
+  purge(before: Date, limit: number): Promise<number>;
   /** Takes no more jobs, waits for running ones up to `graceMs`, then aborts them: they run again later. */
   stop(graceMs: number): Promise<void>;
 }

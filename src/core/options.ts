@@ -16,7 +16,9 @@ export interface OptionSpec<T> {
   readonly allowed: string;
   /** Never printed, logged or stored. */
   readonly secret: boolean;
-  /** Reads a string (flag, environment) or a YAML value. */
+  /** A path: made absolute, from the file's folder when it came from a file, else from the working directory. */
+  readonly isPath?: true;
+  /** Reads text (flag, environment, a scalar of the file as it is written) or a list or mapping of the file. */
   readonly parse: (raw: unknown) => Parsed<T>;
 }
 
@@ -105,20 +107,42 @@ export function choiceOption<const Choice extends string>(
 ): OptionSpec<Choice> {
   const allowed = `one of ${common.choices.join(', ')}`;
   return build<Choice>(common, allowed, (raw) => {
-    const value = common.choices.find((choice) => choice === raw);
+    const text = typeof raw === 'string' ? raw.trim() : raw;
+    const value = common.choices.find((choice) => choice === text);
     return value === undefined ? no(allowed) : { value };
   });
 }
 
-/** Text; `null` when not set is spelled by `default: null`. Empty text counts as not allowed. */
+/**
+ * Text, without white space around it; `null` when not set is spelled by `default: null`. Empty text counts as not
+ * allowed.
+ */
 export function textOption<Default extends string | null>(
   common: Common<Default> & { readonly pattern?: RegExp; readonly allowed?: string },
 ): OptionSpec<string | Default> {
   const allowed = common.allowed ?? 'text that is not empty';
   return build<string | Default>(common, allowed, (raw) => {
-    const value = typeof raw === 'number' ? String(raw) : raw;
-    if (typeof value !== 'string' || value.trim() === '') return no(allowed);
+    const value = typeof raw === 'string' ? raw.trim() : '';
+    if (value === '') return no(allowed);
     return common.pattern && !common.pattern.test(value) ? no(allowed) : { value };
+  });
+}
+
+/** A file or folder; config makes it absolute. */
+export function pathOption(common: Common<string>): OptionSpec<string> {
+  return { ...textOption({ ...common, allowed: 'a path' }), isPath: true };
+}
+
+/** A URL with one of these schemes (`https`); credentials in it must be percent-encoded to be read at all. */
+export function urlOption<Default extends string | null>(
+  common: Common<Default> & { readonly schemes: readonly string[] },
+): OptionSpec<string | Default> {
+  const starts = common.schemes.map((scheme) => `${scheme}://`).join(' or ');
+  const allowed = `a URL that starts with ${starts}, special characters in user and password written as %XX`;
+  return build<string | Default>(common, allowed, (raw) => {
+    const value = typeof raw === 'string' ? raw.trim() : '';
+    const hasScheme = common.schemes.some((scheme) => value.toLowerCase().startsWith(`${scheme}://`));
+    return hasScheme && URL.canParse(value) ? { value } : no(allowed);
   });
 }
 

@@ -13,16 +13,24 @@ export interface Degradation {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** The one method every domain may use. Resolves when the row is durable; callers on a hot path need not wait. */
+/**
+ * The one method every domain may use. Resolves when the row is durable, which takes as long as the store is away:
+ * wait for it only where the row must exist before the next step. Rejects when the row could not be kept; a promise
+ * that nobody looks at does no harm. Never throws.
+ */
 export interface LedgerRecorder {
   record(degradation: Degradation): Promise<void>;
 }
 
-export interface LedgerEntry extends Required<Degradation> {
-  readonly id: string;
+/** A degradation and how often it was seen. */
+export interface SeenDegradation extends Required<Degradation> {
   readonly count: number;
   readonly firstSeenAt: Date;
   readonly lastSeenAt: Date;
+}
+
+export interface LedgerEntry extends SeenDegradation {
+  readonly id: string;
   readonly repairedAt: Date | null;
   /** How it was repaired: `repair`, `gone`, or what a person said. */
   readonly repairedHow: string | null;
@@ -41,21 +49,28 @@ export interface LedgerFilter {
   readonly after?: string;
 }
 
+export interface LedgerCount {
+  readonly kind: string;
+  readonly open: number;
+  readonly repaired: number;
+}
+
 export interface LedgerStore {
-  /** Upserts open rows: one per kind and subject, counts added up. All or nothing. */
-  record(
-    entries: readonly (Required<Degradation> & { readonly count: number; readonly seenAt: Date })[],
-  ): Promise<void>;
+  /** Upserts open rows: one per kind and subject, counts added up; the newest cause and message win. All or nothing. */
+  record(seen: readonly SeenDegradation[]): Promise<void>;
+  /** Open rows unless told otherwise, newest row first (by id); 100 of them unless told otherwise. */
   list(filter: LedgerFilter): Promise<readonly LedgerEntry[]>;
   get(id: string): Promise<LedgerEntry | null>;
-  /** Open rows whose repair is due, oldest first. */
+  /** Open rows of these kinds whose repair is due, those that have been due for longest first. */
   due(kinds: readonly string[], now: Date, limit: number): Promise<readonly LedgerEntry[]>;
-  counts(): Promise<readonly { readonly kind: string; readonly open: number; readonly repaired: number }[]>;
+  /** By kind, in the order of their names. */
+  counts(): Promise<readonly LedgerCount[]>;
   /**
-   * Closes the row if it has not been seen again since `seenUpTo`. False when it was seen again or is closed:
-   * a repair that raced with a new failure does not hide it.
+   * Closes the row if its count is still `seenCount`. False when it was seen again or is closed: a repair that raced
+   * with a new failure does not hide it. (Not by time: two failures can share a millisecond, and machines disagree.)
    */
-  markRepaired(id: string, how: string, at: Date, seenUpTo: Date): Promise<boolean>;
+  markRepaired(id: string, how: string, at: Date, seenCount: number): Promise<boolean>;
+  /** Counts one more try that did not help. Nothing happens to a row that is closed. */
   markRepairFailed(id: string, error: string, nextRepairAt: Date): Promise<void>;
   /** Deletes rows repaired before `before`, at most `limit`; how many went. */
   purge(before: Date, limit: number): Promise<number>;

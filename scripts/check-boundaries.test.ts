@@ -1,0 +1,124 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { findViolations } from './check-boundaries.ts';
+
+/** A source tree with these files; whatever is imported and not given is there and empty. */
+async function tree(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const all = new Map<string, string>([
+    ['package.json', '{"type":"module","devDependencies":{"vitest":"*"}}'],
+  ]);
+  for (const [file, text] of Object.entries(files)) {
+    for (const [, imported = ''] of text.matchAll(/'(\.[^']+)'/g)) {
+      const path = join(dirname(file), imported);
+      if (!(path in files)) all.set(path, 'export const x = 1;\n');
+    }
+    all.set(file, text);
+  }
+  for (const [file, text] of all) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), text);
+  }
+  return folder;
+}
+
+const value = (path: string): string => `import { x } from '${path}';\nexport const y = x;\n`;
+const type = (path: string): string => `import type { x } from '${path}';\nexport type Y = typeof x;\n`;
+
+const allowed: readonly (readonly [file: string, imported: string])[] = [
+  ['src/resilience/retry.ts', '../core/clock.ts'],
+  ['src/resilience/redis/limiter.ts', '../../platform/redis/client.ts'],
+  ['src/platform/jobs/boss.ts', '../postgres/ports.ts'],
+  ['src/gateway/route.ts', '../resilience/index.ts'],
+  ['src/gateway/route.ts', './scoring/score.ts'],
+  ['src/gateway/route.ts', '../ledger/index.ts'],
+  ['src/gateway/scoring/postgres/store.ts', '../../../platform/postgres/index.ts'],
+  ['src/gateway/postgres/store.ts', '../ports.ts'],
+  ['src/simulators/looker/server.ts', '../../resilience/queue.ts'],
+  ['src/config/option-sections.ts', '../platform/postgres/options.ts'],
+  ['src/http/routes/ledger.ts', '../../ledger/index.ts'],
+  ['src/http/routes/ledger.ts', '../contract.ts'],
+  ['src/app/start.ts', '../gateway/postgres/store.ts'],
+  ['src/cli/commands/serve.ts', '../../app/start.ts'],
+  ['src/index.ts', './ledger/index.ts'],
+  ['src/ledger/store.contract.ts', '../../test/support/services.ts'],
+];
+
+const refused: readonly (readonly [rule: string, file: string, imported: string])[] = [
+  ['core', 'src/core/clock.ts', '../resilience/retry.ts'],
+  ['resilience', 'src/resilience/retry.ts', '../platform/redis/client.ts'],
+  ['resilience-adapters', 'src/resilience/redis/limiter.ts', '../../ledger/index.ts'],
+  ['platform', 'src/platform/jobs/boss.ts', '../../resilience/retry.ts'],
+  ['domain', 'src/gateway/route.ts', '../knowledge/index.ts'],
+  ['domain', 'src/gateway/route.ts', '../ledger/errors.ts'],
+  ['domain', 'src/gateway/scoring/score.ts', '../../platform/postgres/index.ts'],
+  ['domain', 'src/ledger/record.ts', '../app/start.ts'],
+  ['domain-adapters', 'src/gateway/postgres/store.ts', '../../admission/postgres/store.ts'],
+  ['simulators', 'src/simulators/looker/server.ts', '../../extraction/index.ts'],
+  ['config', 'src/config/resolve.ts', '../ledger/index.ts'],
+  ['http', 'src/http/routes/ledger.ts', '../../ledger/errors.ts'],
+  ['http', 'src/http/server.ts', '../platform/metrics/registry.ts'],
+  ['http', 'src/mcp/server.ts', '../http/server.ts'],
+  ['app', 'src/app/start.ts', '../cli/main.ts'],
+  ['cli', 'src/cli/main.ts', '../platform/postgres/index.ts'],
+  ['cli-takes-types-of-domains', 'src/cli/main.ts', '../ledger/index.ts'],
+  ['library', 'src/index.ts', './ledger/errors.ts'],
+  ['no-tests-in-product', 'src/core/clock.ts', '../../test/support/services.ts'],
+  ['no-tests-in-product', 'src/core/clock.ts', '../../scripts/check.ts'],
+  ['no-tests-in-product', 'src/core/clock.ts', './clock.contract.ts'],
+  ['tests-beside-code', 'src/core/clock.test.ts', '../../scripts/check.ts'],
+];
+
+describe('boundaries', () => {
+  it.for(allowed)('%s may import %s', async ([file, imported]) => {
+    expect(await findViolations(await tree({ [file]: value(imported) }))).toEqual([]);
+  });
+
+  it.for(refused)('%s: %s may not import %s', async ([rule, file, imported]) => {
+    const lines = await findViolations(await tree({ [file]: value(imported) }));
+    expect(lines).toEqual([expect.stringMatching(new RegExp(`^${file} → .*\\(${rule}\\)$`))]);
+  });
+
+  it('lets cli take types of a domain', async () => {
+    expect(await findViolations(await tree({ 'src/cli/main.ts': type('../ledger/index.ts') }))).toEqual([]);
+  });
+
+  it('finds imports of types, and imports at run time', async () => {
+    const files = {
+      'src/gateway/a.ts': type('../knowledge/index.ts'),
+      'src/gateway/b.ts': `export const load = () => import('../knowledge/index.ts');\n`,
+      'src/gateway/c.ts': `using x = await import('../knowledge/index.ts');\n`,
+    };
+    expect(await findViolations(await tree(files))).toHaveLength(3);
+  });
+
+  it('finds cycles', async () => {
+    const files = { 'src/core/a.ts': value('./b.ts'), 'src/core/b.ts': value('./a.ts') };
+    expect(await findViolations(await tree(files))).toContainEqual(expect.stringContaining('(no-cycle)'));
+  });
+
+  it('finds imports that lead nowhere, and test tools in the product', async () => {
+    const files = {
+      'src/core/a.ts': `import { x } from 'no-such-package';\nexport const y = x;\n`,
+      'src/core/b.ts': `import { it } from 'vitest';\nexport const y = it;\n`,
+      'node_modules/vitest/package.json': '{"name":"vitest","main":"index.js"}',
+      'node_modules/vitest/index.js': '',
+    };
+    const lines = await findViolations(await tree(files));
+    expect(lines).toContainEqual(expect.stringMatching(/a\.ts.*\(resolvable\)/));
+    expect(lines).toContainEqual(expect.stringMatching(/b\.ts.*\(no-development-dependency\)/));
+  });
+
+  it.for(['process.env["HOME"]', 'const { env } = process;', "import { env } from 'node:process';"])(
+    'finds a read of the environment outside of config: %s',
+    async (text) => {
+      const folder = await tree({ 'src/app/start.ts': text, 'src/config/environment.ts': text });
+      expect(await findViolations(folder)).toEqual([
+        'src/app/start.ts: reads process.env; only src/config does, and hands it on',
+      ]);
+    },
+  );
+});

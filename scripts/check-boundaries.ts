@@ -1,0 +1,72 @@
+// Part of `npm run check`: who imports whom, cycles, and who reads the environment.
+import { cruise, type ICruiseResult } from 'dependency-cruiser';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { forbidden } from './boundary-rules.ts';
+import { readUsingDeclarations } from './swc-using-declarations.ts';
+
+const roots = ['src', 'test', 'scripts', 'bench', 'examples'];
+
+/** One line per violation of the rules in the tree under `folder`; empty when all is well. */
+export async function findViolations(folder: string): Promise<readonly string[]> {
+  const { modules, summary } = await readModules(folder);
+  const lines = summary.violations.map(({ rule, from, to, cycle }) => {
+    const path = cycle ? [from, ...cycle.map(({ name }) => name)] : [from, to];
+    return `${path.join(' → ')}: ${commentOf(rule.name)} (${rule.name})`;
+  });
+  return [...lines, ...unread(folder, modules), ...environmentReads(folder)];
+}
+
+async function readModules(folder: string): Promise<ICruiseResult> {
+  readUsingDeclarations();
+  const there = roots.filter((root) => existsSync(join(folder, root)));
+  const result = await cruise(
+    there,
+    {
+      baseDir: folder,
+      // With TypeScript 7 its own parser reads no module at all, and then finds nothing wrong.
+      parser: 'swc',
+      validate: true,
+      ruleSet: { forbidden: [...forbidden] },
+      doNotFollow: { path: 'node_modules' },
+      exclude: { path: '^(dist|coverage)/' },
+    },
+    {
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+      conditionNames: ['import', 'node', 'default'],
+      exportsFields: ['exports'],
+    },
+  );
+  if (typeof result.output === 'string') throw new Error(result.output);
+  return result.output;
+}
+
+const commentOf = (name: string): string => forbidden.find((rule) => rule.name === name)?.comment ?? '';
+
+/** A checker that reads nothing finds nothing: every source must have been read, imports included. */
+function unread(folder: string, modules: ICruiseResult['modules']): readonly string[] {
+  const read = new Map(modules.map((module) => [module.source, module.dependencies.length]));
+  return globSync('src/**/*.ts', { cwd: folder })
+    .filter((file) => {
+      const hasImport = /^import .* from '\./m.test(readFileSync(join(folder, file), 'utf8'));
+      const imports = read.get(file);
+      return imports === undefined || (hasImport && imports === 0);
+    })
+    .map((file) => `${file}: dependency-cruiser did not read it, so nothing is known about its imports`);
+}
+
+/** Only config reads the environment; everything else is handed what it needs. */
+function environmentReads(folder: string): readonly string[] {
+  const readsIt =
+    /\bprocess\s*(\?\.|\.)\s*env\b|\bprocess\[|\{[^}]*\benv\b[^}]*\}\s*(=\s*process\b|from\s*'(node:)?process')/;
+  return globSync('src/**/*.ts', { cwd: folder })
+    .filter((file) => !file.startsWith('src/config/') && !/\.(test|contract)\.ts$/.test(file))
+    .filter((file) => readsIt.test(readFileSync(join(folder, file), 'utf8')))
+    .map((file) => `${file}: reads process.env; only src/config does, and hands it on`);
+}
+
+if (import.meta.main) {
+  const lines = await findViolations(process.cwd());
+  for (const line of lines) console.error(line);
+  process.exitCode = lines.length === 0 ? 0 : 1;
+}

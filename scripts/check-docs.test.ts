@@ -1,0 +1,47 @@
+import { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { findDocProblems } from './check-docs.ts';
+import { factsOf, type DocFacts } from './doc-facts.ts';
+
+const program = new Command('headworks').option('--json');
+const jobs = program.command('jobs');
+jobs.command('list').option('-s, --state <state>');
+jobs.command('retry').argument('<id>');
+program.command('serve').option('--port <value>');
+
+const facts: DocFacts = {
+  command: factsOf(program, ['--help']),
+  environment: new Set(['HEADWORKS_PORT']),
+  names: new Set(['STATE_UNAVAILABLE', 'DATABASE_URL', 'HEADWORKS_GONE']),
+  scripts: new Set(['check', 'headworks']),
+  exports: new Set(['headworks', 'headworks/core']),
+};
+const problemsOf = (text: string): readonly string[] => findDocProblems('README.md', text, facts);
+
+describe('docs', () => {
+  it.for([
+    'see [the map](ARCHITECTURE.md) and [there](https://example.com/x) and `[no](link)`',
+    'the code `STATE_UNAVAILABLE`, the variables `DATABASE_URL` and HEADWORKS\\_PORT',
+    "import { Retry } from 'headworks/core'",
+    '`npm run check`, `npm run headworks -- jobs list -s failed`, `headworks`',
+    '```sh\n$ headworks jobs retry some-id --json | jq . # then look\nnpx headworks serve --port=1 && npm run check\n```',
+    '`headworks serve …`, `headworks-0.1.0.tgz`, `headworks <command> --help`',
+  ])('accepts what is there: %s', (text) => {
+    expect(problemsOf(text)).toEqual([]);
+  });
+
+  it.for([
+    ['[gone](docs/gone.md)', 'the link docs/gone.md leads nowhere'],
+    ['[gone](#no-such-heading)', 'no heading for the link #no-such-heading'],
+    ['raises STATE_GONE', 'there is no STATE_GONE in the code'],
+    ['set `HEADWORKS_GONE`', 'there is no HEADWORKS_GONE in the code'],
+    ["from 'headworks/gone'", 'the package does not export headworks/gone'],
+    ['`npm run gone`', 'there is no "npm run gone"'],
+    ['`headworks gone`', 'there is no command "headworks gone"'],
+    ['```\nheadworks jobs gone\n```', 'there is no command "headworks jobs gone"'],
+    ['`headworks jobs list --gone=3`', '"headworks jobs list" takes no --gone'],
+    ['run `npm run check && headworks serve --gone`', '"headworks serve" takes no --gone'],
+  ] as const)('finds what is not there: %s', ([text, problem]) => {
+    expect(problemsOf(text)).toEqual([`README.md: ${problem}`]);
+  });
+});

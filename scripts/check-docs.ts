@@ -1,0 +1,99 @@
+// Part of `npm run check`: every link, command, flag, variable, code, script and export that the docs name exists.
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readDocFacts, upperSnake, type CommandFacts, type DocFacts } from './doc-facts.ts';
+
+const pages = ['*.md', 'docs/**/*.md', 'src/**/*.md', 'bench/**/*.md', 'examples/**/*.md', 'test/**/*.md'];
+
+/** One line per problem of the page `path`; empty when all it says is so. */
+export function findDocProblems(path: string, text: string, facts: DocFacts): readonly string[] {
+  const problems = [
+    ...deadLinks(path, text),
+    ...unknownNames(text, facts),
+    ...commandLines(text).flatMap((line) => unknownCommands(line, facts)),
+  ];
+  return [...new Set(problems)].map((problem) => `${path}: ${problem}`);
+}
+
+function deadLinks(path: string, text: string): readonly string[] {
+  const links = [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  return links
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .flatMap((target) => {
+      const [file = '', anchor] = target.split('#');
+      const page = file === '' ? path : join(dirname(path), file);
+      if (!existsSync(page)) return [`the link ${target} leads nowhere`];
+      if (anchor === undefined || !page.endsWith('.md')) return [];
+      return anchors(readFileSync(page, 'utf8')).has(anchor) ? [] : [`no heading for the link ${target}`];
+    });
+}
+
+/** Headings as GitHub turns them into anchors. */
+function anchors(text: string): ReadonlySet<string> {
+  const headings = text.match(/^#+ .*$/gm) ?? [];
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .replace(/^#+ /, '')
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+function unknownNames(text: string, facts: DocFacts): readonly string[] {
+  const names = text.replaceAll('\\_', '_').match(upperSnake) ?? [];
+  const exported = [...text.matchAll(/'(headworks(?:\/[a-z-]+)?)'/g)].map(([, path = '']) => path);
+  return [
+    ...names
+      .filter((name) => !(name.startsWith('HEADWORKS_') ? facts.environment : facts.names).has(name))
+      .map((name) => `there is no ${name} in the code`),
+    ...exported
+      .filter((path) => !facts.exports.has(path))
+      .map((path) => `the package does not export ${path}`),
+  ];
+}
+
+const codeBlock = /^ *```[^\n]*\n([\s\S]*?)^ *```/gm;
+const withoutCode = (text: string): string => text.replace(codeBlock, '').replace(/`[^`\n]+`/g, '');
+
+/** What stands in code, as single commands without prompts and comments. */
+function commandLines(text: string): readonly string[] {
+  const blocks = [...text.matchAll(codeBlock)].flatMap(([, block = '']) => block.split('\n'));
+  const spans = [...text.replace(codeBlock, '').matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
+  return [...blocks, ...spans]
+    .flatMap((line) => line.replace(/(^|\s)#.*$/, '').split(/&&|\|\|?|;|\$\(|\)/))
+    .map((line) => line.trim().replace(/^\$ /, ''));
+}
+
+function unknownCommands(line: string, facts: DocFacts): readonly string[] {
+  const [, script] = /^npm run (?:--silent )?([\w:-]+)/.exec(line) ?? [];
+  if (script !== undefined && !facts.scripts.has(script)) return [`there is no "npm run ${script}"`];
+  const [, rest] =
+    /^(?:npx )?headworks(?:\s+(.*))?$/.exec(line) ?? /^npm run headworks -- (.*)$/.exec(line) ?? [];
+  return rest === undefined ? [] : unknownWords(rest.split(/\s+/), facts.command, 'headworks');
+}
+
+/** Walks down the commands; words after the last of them are its arguments, and values of flags. */
+function unknownWords(words: readonly string[], command: CommandFacts, name: string): readonly string[] {
+  const [word, ...rest] = words;
+  if (word === undefined) return [];
+  const next = command.subcommands.get(word);
+  if (next) return unknownWords(rest, next, `${name} ${word}`);
+  if (/^[a-z]/.test(word) && command.subcommands.size > 0 && !command.takesArguments)
+    return [`there is no command "${name} ${word}"`];
+  return words
+    .filter((flag) => /^--?[a-z]/i.test(flag))
+    .map((flag) => flag.replace(/=.*$/, '').replace(/[^\w-].*$/, ''))
+    .filter((flag) => !command.flags.has(flag))
+    .map((flag) => `"${name}" takes no ${flag}`);
+}
+
+if (import.meta.main) {
+  const facts = readDocFacts();
+  const files = globSync(pages, { exclude: (name) => name.includes('node_modules') });
+  const problems = files.flatMap((file) => findDocProblems(file, readFileSync(file, 'utf8'), facts));
+  for (const problem of problems) console.error(problem);
+  process.exitCode = problems.length === 0 ? 0 : 1;
+}

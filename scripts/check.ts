@@ -1,0 +1,22 @@
+// npm run check: everything that can be said about the code without running it.
+import { partLine, runPart } from './run-part.ts';
+
+const parts: Readonly<Record<string, readonly string[]>> = {
+  types: ['tsc', '--noEmit', '-p', '.'],
+  lint: ['oxlint', '--type-aware', '--deny-warnings', '.'],
+  format: ['prettier', '--check', '--log-level', 'warn', '.'],
+  boundaries: ['node', 'scripts/check-boundaries.ts'],
+  lockfile: ['node', 'scripts/check-lockfile.ts'],
+  docs: ['node', 'scripts/check-docs.ts'],
+};
+
+const results = await Promise.all(
+  Object.entries(parts).map(async ([name, command]) => {
+    const result = await runPart(name, command);
+    console.log(partLine(result));
+    return result;
+  }),
+);
+for (const { name, output } of results.filter((result) => !result.isGood))
+  console.log(`\n--- ${name}\n${output.trim()}`);
+process.exitCode = results.every((result) => result.isGood) ? 0 : 1;

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { withFileLock } from './file-lock.ts';
+
+async function lockFile(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return join(folder, 'lock');
+}
+
+it('lets one in at a time, also after one has failed', async () => {
+  const file = await lockFile();
+  let inside = 0;
+  let most = 0;
+  const work = async (isFailing: boolean) => {
+    inside += 1;
+    most = Math.max(most, inside);
+    await sleep(20);
+    inside -= 1;
+    if (isFailing) throw new Error('no');
+  };
+  const turns = [false, true, false, true].map((isFailing) => withFileLock(file, 30, () => work(isFailing)));
+  const results = await Promise.allSettled(turns);
+  expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected']);
+  expect(most).toBe(1);
+});
+
+it('gives up when another holds the lock for too long, and says which', async () => {
+  const file = await lockFile();
+  await withFileLock(file, 30, async () => {
+    await expect(withFileLock(file, 0, async () => undefined)).rejects.toThrow(`held ${file}`);
+  });
+});

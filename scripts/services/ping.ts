@@ -1,0 +1,44 @@
+// Asks a server, ours or the user's, whether it is there and lets us in.
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+
+const timeoutMs = 5_000;
+
+/** Runs `work` on a connection of its own. */
+export async function withPostgres<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: timeoutMs });
+  client.on('error', () => undefined); // a query that is under way rejects anyway
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Rejects when nobody answers there, or refuses us. */
+export async function pingPostgres(url: string): Promise<void> {
+  await withPostgres(url, async (client) => await client.query('SELECT 1'));
+}
+
+/** Rejects when nobody answers there, or refuses us. */
+export async function pingRedis(url: string): Promise<void> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: timeoutMs,
+    commandTimeout: timeoutMs,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    enableReadyCheck: false,
+  });
+  let lastError: Error | undefined;
+  redis.on('error', (error: Error) => (lastError = error));
+  try {
+    await redis.connect();
+    await redis.ping();
+  } catch (error) {
+    throw lastError ?? error; // ioredis says "Connection is closed" where the first error says why
+  } finally {
+    redis.disconnect();
+  }
+}

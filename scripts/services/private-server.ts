@@ -1,0 +1,146 @@
+// One server process of our own: started on a free loopback port, stopped, killed, paused, started again.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../src/core/errors.ts';
+import { lastLines } from './run-command.ts';
+import { serverUser } from './server-user.ts';
+import { areGone, endServers, processesIn, signalAll } from './take-down.ts';
+
+export interface PrivateServer {
+  /** With user and password; the same after a restart. */
+  readonly url: string;
+  /** Of its main process; another one after a restart. */
+  readonly pid: number;
+  /** Shuts it down in order. What it keeps on disk stays for `restart`. */
+  stop(): Promise<void>;
+  /** Ends all its processes at once, as a power cut would. */
+  kill(): Promise<void>;
+  /** Starts it again (stops it first if it runs), on the same port, with the same password and data. */
+  restart(): Promise<void>;
+  /** Freezes it: connections stay open, nothing is answered. */
+  pause(): void;
+  resume(): void;
+}
+
+export interface ServerPlan {
+  readonly name: string;
+  /** Only for this server: all its processes work in there. */
+  readonly folder: string;
+  readonly program: string;
+  readonly arguments: (port: number) => readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly url: (port: number) => string;
+  /** Resolves when the server at this address is ours and answers. */
+  readonly ping: (url: string) => Promise<void>;
+}
+
+const startTimeoutMs = 60_000;
+const portTries = 5;
+
+/** A folder for one server, which only the user it runs as can read. */
+export async function serverFolder(parent: string, name: string): Promise<string> {
+  const folder = join(parent, name);
+  await mkdir(folder, { mode: 0o700 });
+  const user = serverUser();
+  if (user) await chown(folder, user.uid, user.gid);
+  return folder;
+}
+
+/** Writes a file that only the user the server runs as can read. */
+export async function writeForServer(file: string, text: string): Promise<void> {
+  await writeFile(file, text, { mode: 0o600 });
+  const user = serverUser();
+  if (user) await chown(file, user.uid, user.gid);
+}
+
+/** Starts it. Rejects with the end of its log when it does not come up. */
+export async function startPrivateServer(plan: ServerPlan): Promise<PrivateServer> {
+  const { port, pid: firstPid } = await launchOnFreePort(plan);
+  const url = plan.url(port);
+  let pid = firstPid;
+  const find = () => processesIn(plan.folder);
+  return {
+    url,
+    get pid() {
+      return pid;
+    },
+    stop: () => endServers(plan.folder),
+    async kill() {
+      signalAll(find(), 'SIGKILL');
+      if (!(await areGone(find, 10_000))) throw new Error(`${plan.name} survived SIGKILL.`);
+    },
+    async restart() {
+      await endServers(plan.folder);
+      pid = await launch(plan, port);
+    },
+    pause: () => signalAll(find(), 'SIGSTOP'),
+    resume: () => signalAll(find(), 'SIGCONT'),
+  };
+}
+
+async function launchOnFreePort(plan: ServerPlan): Promise<{ port: number; pid: number }> {
+  for (let tries = 1; ; tries += 1) {
+    const port = await freePort();
+    try {
+      return { port, pid: await launch(plan, port) };
+    } catch (error) {
+      // Somebody may have taken the port between our look and the server's.
+      if (tries === portTries || !/address already in use/i.test(messageOf(error))) throw error;
+    }
+  }
+}
+
+async function launch(plan: ServerPlan, port: number): Promise<number> {
+  const logFile = join(plan.folder, 'log');
+  const log = await open(logFile, 'w');
+  const server = spawn(plan.program, plan.arguments(port), {
+    cwd: plan.folder,
+    env: plan.environment,
+    ...serverUser(),
+    detached: true, // Ctrl-C is for us; the servers go when we say so
+    stdio: ['ignore', log.fd, log.fd],
+  });
+  const spawned = once(server, 'spawn');
+  try {
+    await spawned;
+  } finally {
+    await log.close();
+  }
+  server.unref();
+  const failure = await waitUntilUp(plan, plan.url(port), () => server.exitCode ?? server.signalCode);
+  if (failure === undefined && server.pid !== undefined) return server.pid;
+  await endServers(plan.folder);
+  const said = lastLines(await readFile(logFile, 'utf8'), 5);
+  throw new Error(`${plan.name} did not start (${failure}): ${said}`);
+}
+
+/** Undefined when it answers, or why not. */
+async function waitUntilUp(
+  plan: ServerPlan,
+  url: string,
+  ended: () => number | string | null,
+): Promise<string | undefined> {
+  for (const start = performance.now(); ; await sleep(30)) {
+    if (ended() !== null) return `it ended with ${ended()}`;
+    try {
+      await plan.ping(url);
+      return undefined;
+    } catch (error) {
+      if (performance.now() - start > startTimeoutMs) return messageOf(error);
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('No free port on 127.0.0.1.');
+  return address.port;
+}

@@ -1,0 +1,87 @@
+// Work that goes on beside requests: jobs, repairs, retention.
+import type { JobQueue } from '../core/index.ts';
+import { systemClock, systemIds, systemRandom } from '../core/index.ts';
+import type { Config } from '../config/index.ts';
+import {
+  BatchingLedgerRecorder,
+  dueRepairs,
+  ledgerRepairHandler,
+  ledgerRepairJob,
+  openRowsGauge,
+  repairCron,
+  RepairRegistry,
+  RepairRunner,
+} from '../ledger/index.ts';
+import { PostgresLedgerStore } from '../ledger/postgres/postgres-ledger-store.ts';
+import { createPgBossJobQueue } from '../platform/jobs/pg-boss/pg-boss-job-queue.ts';
+import { PostgresAuditTrail } from './audit/index.ts';
+import { houseRules, purgeRepair, retentionHandler, retentionJob } from './retention/index.ts';
+import type { Stores } from './stores.ts';
+import type { Telemetry } from './telemetry.ts';
+
+export interface Background {
+  readonly jobs: JobQueue;
+  readonly audit: PostgresAuditTrail;
+  readonly ledgerStore: PostgresLedgerStore;
+  readonly recorder: BatchingLedgerRecorder;
+  readonly repairs: RepairRegistry;
+}
+
+/**
+ * Starts taking jobs. Schedules belong to servers and workers that stay: a command that is a server for a second
+ * would only start things that it cannot finish.
+ */
+export async function startBackground(
+  config: Config,
+  { database }: Stores,
+  { redactor, events, metrics }: Telemetry,
+  options: { readonly withSchedules: boolean },
+  closing: AsyncDisposableStack,
+): Promise<Background> {
+  const parts = { clock: systemClock, random: systemRandom, redactor, events };
+  const ledgerStore = new PostgresLedgerStore(database, systemIds);
+  const recorder = new BatchingLedgerRecorder({ ...parts, store: ledgerStore, options: config.ledger });
+  closing.defer(() => recorder.close());
+  const audit = new PostgresAuditTrail(database, systemIds, redactor);
+
+  const jobs = await createPgBossJobQueue({
+    database,
+    ...parts,
+    ids: systemIds,
+    redact: (text) => redactor.text(text),
+    schedules: options.withSchedules,
+  });
+  closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));
+
+  const rules = houseRules({ audit, ledger: ledgerStore, jobs }, config.retention);
+  const repairs = new RepairRegistry();
+  repairs.register(purgeRepair({ ...parts, rules }));
+  const runner = new RepairRunner({
+    ...parts,
+    store: ledgerStore,
+    registry: repairs,
+    options: config.ledger,
+  });
+
+  await jobs.define([ledgerRepairJob, retentionJob]);
+  await jobs.work(ledgerRepairJob, ledgerRepairHandler(runner));
+  await jobs.work(retentionJob, retentionHandler({ ...parts, ledger: recorder, rules }));
+  if (options.withSchedules) await schedule(config, jobs);
+
+  metrics.gauge(openRowsGauge(ledgerStore));
+  metrics.gauge({
+    name: 'headworks_jobs',
+    help: 'Background jobs, by kind and state.',
+    labels: ['name', 'state'],
+    collect: async () =>
+      (await jobs.counts()).map(({ name, state, count }) => ({ labels: { name, state }, value: count })),
+  });
+  return { jobs, audit, ledgerStore, recorder, repairs };
+}
+
+async function schedule(config: Config, jobs: JobQueue): Promise<void> {
+  await jobs.schedule(retentionJob, config.retention.cron, null);
+  const cron = repairCron(config.ledger.repairEveryMinutes);
+  if (cron === null) await jobs.unschedule(ledgerRepairJob);
+  else await jobs.schedule(ledgerRepairJob, cron, dueRepairs);
+}

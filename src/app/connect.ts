@@ -1,0 +1,227 @@
+// One holder, many clients: finds the server that runs on this data folder, or becomes it for the time being.
+import type { Clock, HttpTransport } from '../core/index.ts';
+import { CoreError, HeadworksError, HttpFailure, messageOf, systemClock } from '../core/index.ts';
+import type { Config } from '../config/index.ts';
+import { createUndiciTransport } from '../platform/http-client/index.ts';
+import { readAdminToken } from './admin-token.ts';
+import type { CallOptions, HeadworksClient, StreamedEvent } from './headworks-client.ts';
+import { readServerFile } from './server-file.ts';
+import { ServerSession } from './server-session.ts';
+import type { RunningServer } from './start-server.ts';
+
+/** Long enough for another process to open a cold embedded store (about 5 s on two cores) twice. */
+const patienceMs = 20_000;
+const lookAgainMs = 50;
+/** After making room for `headworks serve`, how long we leave it the first try at the data folder. */
+const courtesyMs = 5_000;
+
+export interface ConnectOptions {
+  /** The command, as a person would recognise it: shown to others who find the folder held. */
+  readonly purpose: string;
+  /** Called when this process stays only because others still use its server. */
+  readonly onWaitingForOthers?: (attached: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** What `find` came up with: somebody else's server, or our own. */
+interface Connection {
+  readonly session: ServerSession;
+  readonly own: RunningServer | null;
+  readonly detach: () => void;
+  isGone: boolean;
+}
+
+/** Attaches to the server of this data folder (or the one at `client.serverUrl`), becoming it if there is none. */
+export async function connect(config: Config, options: ConnectOptions): Promise<HeadworksClient> {
+  const client = new FollowingClient(config, options, systemClock, createUndiciTransport({}));
+  try {
+    await client.connection();
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+  return client;
+}
+
+/** Follows the server: when it goes away, the next call finds its successor, or becomes it. */
+class FollowingClient implements HeadworksClient {
+  readonly #config: Config;
+  readonly #options: ConnectOptions;
+  readonly #clock: Clock;
+  readonly #transport: HttpTransport;
+  #connecting: Promise<Connection> | null = null;
+  #current: Connection | null = null;
+
+  constructor(config: Config, options: ConnectOptions, clock: Clock, transport: HttpTransport) {
+    this.#config = config;
+    this.#options = options;
+    this.#clock = clock;
+    this.#transport = transport;
+  }
+
+  get url(): string {
+    return this.#current?.session.url ?? '';
+  }
+
+  get isOwnServer(): boolean {
+    return this.#current?.own !== null && this.#current?.own !== undefined;
+  }
+
+  async call<T>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    options: CallOptions = {},
+  ): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const connection = await this.connection();
+      try {
+        return await connection.session.call<T>(method, path, options);
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        connection.isGone = true;
+        const isSafeToRepeat = method === 'GET' || isRefused(error);
+        if (!isSafeToRepeat || attempt === 3) throw gone(connection.session.url, method, error);
+      }
+    }
+  }
+
+  async *events(signal: AbortSignal): AsyncGenerator<StreamedEvent> {
+    let last: string | undefined;
+    while (!signal.aborted) {
+      const connection = await this.connection();
+      try {
+        for await (const event of connection.session.events(last, signal)) {
+          if (event.id !== '') last = event.id;
+          yield event;
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!isGone(error)) throw error;
+      }
+      connection.isGone = true;
+      last = undefined;
+      await this.#clock.sleep(lookAgainMs, signal).catch(() => undefined);
+    }
+  }
+
+  async close(): Promise<void> {
+    const connection = this.#current;
+    this.#current = null;
+    connection?.detach();
+    if (connection?.own) await this.#leaveWhenAlone(connection.own);
+    await this.#transport.close();
+  }
+
+  /** The live connection, made anew when the last one is gone. Callers at the same time share one search. */
+  async connection(): Promise<Connection> {
+    if (this.#current && !this.#current.isGone) return this.#current;
+    this.#connecting ??= this.#find().finally(() => (this.#connecting = null));
+    this.#current = await this.#connecting;
+    return this.#current;
+  }
+
+  async #leaveWhenAlone(own: RunningServer): Promise<void> {
+    if (own.presence.attached > 0) this.#options.onWaitingForOthers?.(own.presence.attached);
+    const stopped = Promise.withResolvers<void>();
+    this.#options.signal?.addEventListener('abort', () => stopped.resolve(), { once: true });
+    if (this.#options.signal?.aborted) stopped.resolve();
+    await Promise.race([own.presence.whenAlone(), own.stopped, stopped.promise]);
+    await own.stop();
+  }
+
+  async #find(): Promise<Connection> {
+    const previous = this.#current;
+    previous?.detach();
+    const remote = this.#config.client.serverUrl;
+    if (remote !== null) return this.#attachRemote(remote);
+    const giveUpAt = this.#clock.monotonic() + patienceMs;
+    const mayBecomeAt = this.#clock.monotonic() + (previous?.own ? courtesyMs : 0);
+    for (;;) {
+      const found = await this.#attachLocal();
+      if (found) return found;
+      if (this.#clock.monotonic() >= mayBecomeAt) {
+        const own = await this.#become(this.#clock.monotonic() >= giveUpAt);
+        if (own) return own;
+      }
+      await this.#clock.sleep(lookAgainMs, this.#options.signal);
+    }
+  }
+
+  async #attachRemote(url: string): Promise<Connection> {
+    const token = await readAdminToken(this.#config.data.folder, this.#config.server.adminToken);
+    if (token === null)
+      throw new CoreError(
+        'UNAUTHENTICATED',
+        `Set HEADWORKS_ADMIN_TOKEN to the token of the server at ${url}.`,
+      );
+    try {
+      return await this.#attach(new ServerSession(url, token, this.#transport));
+    } catch (error) {
+      throw isGone(error) ? gone(url, 'GET', error) : error;
+    }
+  }
+
+  /** The server that `server.json` names, if it lives and lets us in; `null` means look again. */
+  async #attachLocal(): Promise<Connection | null> {
+    const folder = this.#config.data.folder;
+    const file = await readServerFile(folder);
+    if (!file) return null;
+    const token = await readAdminToken(folder, this.#config.server.adminToken);
+    if (token === null) return null;
+    const session = new ServerSession(file.url, token, this.#transport);
+    try {
+      if ((await session.identity(this.#options.signal)).instance !== file.instance) return null;
+      return await this.#attach(session);
+    } catch (error) {
+      if (isGone(error)) return null;
+      throw error;
+    }
+  }
+
+  async #attach(session: ServerSession): Promise<Connection> {
+    const connection: Connection = { session, own: null, detach: () => release(), isGone: false };
+    const release = await session.attach(() => (connection.isGone = true));
+    return connection;
+  }
+
+  /** Our own server; `null` while another process holds the folder and we are still patient. */
+  async #become(isLastTry: boolean): Promise<Connection | null> {
+    // Loaded only now: a command that finds a server never pays for the stores.
+    const { startServer } = await import('./start-server.ts');
+    try {
+      const own = await startServer(this.#config, { role: 'command', purpose: this.#options.purpose });
+      const session = new ServerSession(own.url, own.adminToken, this.#transport);
+      const connection: Connection = { session, own, detach: () => undefined, isGone: false };
+      void own.stopped.then(() => (connection.isGone = true));
+      return connection;
+    } catch (error) {
+      if (!isLastTry && error instanceof HeadworksError && error.code === 'DATA_FOLDER_BUSY') return null;
+      throw error;
+    }
+  }
+}
+
+/** The server is not there, or is leaving: look for its successor. */
+function isGone(error: unknown): boolean {
+  if (error instanceof HttpFailure) return error.kind === 'network' || error.kind === 'timeout';
+  return (
+    error instanceof HeadworksError && (error.code === 'SHUTTING_DOWN' || error.code === 'SERVER_UNREACHABLE')
+  );
+}
+
+/** Nothing was sent, so nothing can have been done twice. */
+function isRefused(error: unknown): boolean {
+  if (error instanceof HeadworksError) return error.code === 'SHUTTING_DOWN';
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  return (cause as { code?: unknown } | undefined)?.code === 'ECONNREFUSED';
+}
+
+function gone(url: string, method: string, cause: unknown): CoreError {
+  const what =
+    method === 'GET' ? 'does not answer' : 'went away during the call; it may or may not have been done';
+  return new CoreError(
+    'SERVER_UNREACHABLE',
+    `The Headworks server at ${url} ${what} (${messageOf(cause)}). Check that it runs (headworks doctor), then try again.`,
+    { cause, isRetryable: true },
+  );
+}

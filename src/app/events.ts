@@ -1,0 +1,21 @@
+// What the house as a whole tells: its start and stop, and its stores coming and going.
+import { event } from '../core/index.ts';
+
+export const appEvents = {
+  'server:started': event<{ role: string; url: string; startedInMs: number }>({
+    level: 'info',
+    message: 'server started',
+  }),
+  'server:stopping': event<{ reason: string }>({ level: 'info', message: 'server is stopping' }),
+  'dependency:changed': event<{ dependency: string; state: string }>({
+    level: 'warn',
+    message: 'a dependency went away or came back',
+    counter: {
+      name: 'headworks_dependency_changes_total',
+      help: 'Times a store went away or came back.',
+      labels: ['dependency', 'state'],
+    },
+  }),
+};
+
+export type AppEvents = typeof appEvents;

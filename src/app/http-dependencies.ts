@@ -1,0 +1,77 @@
+// Plugs the house into the HTTP server.
+import { systemClock, systemIds } from '../core/index.ts';
+import type { Config, ConfigRow } from '../config/index.ts';
+import { describeConfig } from '../config/index.ts';
+import type { ConfigValue, HttpDependencies, LedgerDesk } from '../http/index.ts';
+import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
+import type { Background } from './background.ts';
+import { isLoopback } from './loopback.ts';
+import type { Telemetry } from './telemetry.ts';
+import { version } from './version.ts';
+
+export interface HttpParts extends Pick<HttpDependencies, 'readiness' | 'doctor' | 'presence'> {
+  readonly config: Config;
+  readonly telemetry: Telemetry;
+  readonly background: Background;
+  readonly instance: string;
+  readonly isAdminToken: (token: string) => boolean;
+}
+
+export function httpDependencies(parts: HttpParts): HttpDependencies {
+  const { config, telemetry, background } = parts;
+  const { server } = config;
+  const { redactor, log, events, metrics } = telemetry;
+  return {
+    clock: systemClock,
+    ids: systemIds,
+    redactor,
+    log,
+    events,
+    liveEvents: events,
+    metrics,
+    version,
+    instanceId: parts.instance,
+    access: { isAdminToken: parts.isAdminToken },
+    metricsAccess:
+      server.metricsAccess === 'auto' ? (isLoopback(server.host) ? 'public' : 'admin') : server.metricsAccess,
+    readiness: parts.readiness,
+    doctor: parts.doctor,
+    configView: () => describeConfig(config).map((row) => configValue(row, config)),
+    audit: {
+      record: (row) => background.audit.record({ ...row, details: {} }),
+      list: (filter) => background.audit.list(filter),
+    },
+    jobs: background.jobs,
+    ledger: ledgerDesk(background, telemetry),
+    presence: parts.presence,
+    boundHost: server.host,
+    allowedHosts: server.allowedHosts,
+    allowedOrigins: server.allowedOrigins,
+    limits: {
+      bodyLimitBytes: server.bodyLimitBytes,
+      requestTimeoutMs: server.requestTimeoutSeconds * 1000,
+    },
+  };
+}
+
+function ledgerDesk(background: Background, { redactor, events }: Telemetry): LedgerDesk {
+  const { ledgerStore: store, repairs, jobs } = background;
+  return {
+    list: (filter) => store.list(filter),
+    get: (id) => store.get(id),
+    counts: () => store.counts(),
+    repairs: () => repairs.list(),
+    requestRepair: (request) =>
+      jobs.enqueue(ledgerRepairJob, request, { key: JSON.stringify([request.kind, request.id]) }),
+    resolve: (id, how) => closeEntry({ store, clock: systemClock, redactor, events }, id, how),
+  };
+}
+
+function configValue(
+  { path: name, value, source: sourceName, secret: isSecret }: ConfigRow,
+  config: Config,
+): ConfigValue {
+  const kind = config.resolution.origins[name]?.kind ?? 'default';
+  // What a command insists on is as good as a flag that it gave itself.
+  return { name, value, source: kind === 'command' ? 'flag' : kind, sourceName, isSecret };
+}

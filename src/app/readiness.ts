@@ -1,0 +1,92 @@
+// What `/readyz` says: each dependency with its state, and what optional parts are there.
+import { messageOf, systemClock } from '../core/index.ts';
+import type { DependencyReport, ReadinessReport } from '../http/index.ts';
+import type { Capability } from '../platform/postgres/index.ts';
+import type { Stores } from './stores.ts';
+
+/** Longer than a healthy store ever takes, shorter than a load balancer's patience. */
+const pingTimeoutMs = 2_000;
+
+export class Readiness {
+  readonly #stores: Stores;
+  readonly #since = new Map<string, { readonly state: string; readonly at: Date }>();
+
+  constructor(stores: Stores) {
+    this.#stores = stores;
+  }
+
+  async report(): Promise<ReadinessReport> {
+    const dependencies = await Promise.all([this.#state(), this.#redis()]);
+    const isDown = (dependency: DependencyReport) => dependency.state === 'down';
+    const isUnavailable = dependencies.some((dependency) => isDown(dependency) && dependency.required);
+    const { vector, trigram } = this.#stores.database.capabilities;
+    return {
+      status: isUnavailable ? 'unavailable' : dependencies.some(isDown) ? 'degraded' : 'ready',
+      dependencies,
+      capabilities: [capability('vector', vector), capability('trigram', trigram)],
+    };
+  }
+
+  async #state(): Promise<DependencyReport> {
+    const { capabilities } = this.#stores.database;
+    const what = `Postgres ${capabilities.version}, ${capabilities.kind}`;
+    const problem = await problemOf((signal) => this.#stores.database.ping(signal));
+    return this.#dependency('state store', true, what, problem, {
+      detail: 'The state store does not answer; what needs it answers 503 until it is back.',
+      remedy: 'Start Postgres again, or check the network to it. Nothing has to be restarted here.',
+    });
+  }
+
+  async #redis(): Promise<DependencyReport> {
+    const { redis } = this.#stores;
+    if (!redis)
+      return {
+        name: 'redis',
+        state: 'not-configured',
+        required: false,
+        detail: 'Limits are kept in this process.',
+        since: null,
+        remedy: null,
+      };
+    const problem = await problemOf(() => redis.ping());
+    return this.#dependency('redis', false, `Redis at ${redis.address}`, problem, {
+      detail:
+        'Redis does not answer; limits that several processes share are kept by each on its own meanwhile.',
+      remedy: 'Start Redis again, or check the network to it. Nothing has to be restarted here.',
+    });
+  }
+
+  #dependency(
+    name: string,
+    required: boolean,
+    what: string,
+    problem: string | null,
+    whenDown: { readonly detail: string; readonly remedy: string },
+  ): DependencyReport {
+    const state = problem === null ? 'up' : 'down';
+    const known = this.#since.get(name);
+    const since = known?.state === state ? known.at : new Date(systemClock.now());
+    this.#since.set(name, { state, at: since });
+    return problem === null
+      ? { name, state, required, detail: `${what} answers.`, since, remedy: null }
+      : { name, state, required, since, ...whenDown };
+  }
+}
+
+async function problemOf(ping: (signal: AbortSignal) => Promise<void>): Promise<string | null> {
+  const signal = AbortSignal.timeout(pingTimeoutMs);
+  try {
+    await ping(signal);
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+function capability(name: string, found: Capability) {
+  return {
+    name,
+    isAvailable: found.available,
+    detail: found.available ? `version ${found.version}` : `${found.reason} ${found.remedy}`,
+  };
+}

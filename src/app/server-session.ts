@@ -1,0 +1,166 @@
+// One conversation with one Headworks server over HTTP: calls, the live stream, and being attached.
+import type { HttpAnswer, HttpTransport } from '../core/index.ts';
+import { CoreError, HeadworksError } from '../core/index.ts';
+import type { CallOptions, StreamedEvent } from './headworks-client.ts';
+
+/** No answer of our own API comes near this; it bounds what a foreign server on the port could make us read. */
+const largestAnswerBytes = 64 * 1024 * 1024;
+const connectTimeoutMs = 3_000;
+/** The server sends a heartbeat far more often than this on streams. */
+const streamSilenceMs = 60_000;
+
+export interface ServerIdentity {
+  readonly version: string;
+  readonly instance: string;
+}
+
+export class ServerSession {
+  readonly url: string;
+  readonly #token: string;
+  readonly #transport: HttpTransport;
+
+  constructor(url: string, token: string, transport: HttpTransport) {
+    this.url = url.replace(/\/+$/, '');
+    this.#token = token;
+    this.#transport = transport;
+  }
+
+  /** Who answers there; fails when nobody does, or when it is not a Headworks server. */
+  async identity(signal?: AbortSignal): Promise<ServerIdentity> {
+    const answer = await this.call<Partial<ServerIdentity>>('GET', '/healthz', signal ? { signal } : {});
+    if (typeof answer.instance !== 'string' || typeof answer.version !== 'string')
+      throw new CoreError('SERVER_UNREACHABLE', `What answers at ${this.url} is not a Headworks server.`);
+    return { version: answer.version, instance: answer.instance };
+  }
+
+  async call<T>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    options: CallOptions = {},
+  ): Promise<T> {
+    const answer = await this.#transport.request({
+      method,
+      url: this.url + path + queryString(options.query),
+      headers: {
+        ...this.#headers(),
+        ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      ...(options.signal ? { signal: options.signal } : {}),
+      connectTimeoutMs,
+    });
+    const text = Buffer.from(await answer.bytes(largestAnswerBytes)).toString();
+    if (answer.status >= 400) throw errorFrom(answer, text, this.url);
+    return (text === '' ? undefined : parseJson(text, this.url)) as T;
+  }
+
+  /** Counts as attached from when this resolves until the returned function is called or the server goes away. */
+  async attach(onGone: () => void): Promise<() => void> {
+    const hangUp = new AbortController();
+    const answer = await this.#stream('/api/v1/attach', {}, hangUp.signal);
+    void drain(answer).then(onGone, onGone);
+    return () => hangUp.abort();
+  }
+
+  /** The live stream of one connection; ends or fails with it. */
+  async *events(after: string | undefined, signal: AbortSignal): AsyncGenerator<StreamedEvent> {
+    const resume: Record<string, string> = after === undefined ? {} : { 'last-event-id': after };
+    const answer = await this.#stream('/api/v1/events', resume, signal);
+    for await (const block of blocks(answer.body)) {
+      const event = parseEvent(block);
+      if (event) yield event;
+    }
+  }
+
+  async #stream(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<HttpAnswer> {
+    const answer = await this.#transport.request({
+      method: 'GET',
+      url: this.url + path,
+      headers: { ...this.#headers(), accept: 'text/event-stream', ...headers },
+      signal,
+      connectTimeoutMs,
+      bodyTimeoutMs: streamSilenceMs,
+    });
+    if (answer.status >= 400)
+      throw errorFrom(answer, Buffer.from(await answer.bytes(largestAnswerBytes)).toString(), this.url);
+    return answer;
+  }
+
+  #headers(): Record<string, string> {
+    return { accept: 'application/json', authorization: `Bearer ${this.#token}` };
+  }
+}
+
+function queryString(query: CallOptions['query']): string {
+  const pairs: [string, string][] = Object.entries(query ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [value].flat().map((item) => [name, String(item)]),
+  );
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
+}
+
+function parseJson(text: string, url: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CoreError(
+      'SERVER_UNREACHABLE',
+      `What answers at ${url} does not speak JSON: not a Headworks server?`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+interface ErrorBody {
+  readonly error?: {
+    readonly code?: string;
+    readonly message?: string;
+    readonly retry_after_seconds?: number;
+    readonly details?: Record<string, unknown>;
+  };
+}
+
+/** Builds the error again that the server described. */
+function errorFrom(answer: HttpAnswer, text: string, url: string): Error {
+  const error = (parseJson(text, url) as ErrorBody | null)?.error;
+  if (typeof error?.code !== 'string' || typeof error.message !== 'string')
+    return new CoreError(
+      'SERVER_UNREACHABLE',
+      `What answers at ${url} (status ${answer.status}) is not Headworks.`,
+    );
+  return new HeadworksError(error.code, error.message, {
+    isRetryable: answer.status === 429 || answer.status === 503,
+    ...(error.retry_after_seconds === undefined ? {} : { retryAfterMs: error.retry_after_seconds * 1000 }),
+    details: error.details ?? {},
+  });
+}
+
+async function drain(answer: HttpAnswer): Promise<void> {
+  for await (const _ of answer.body);
+}
+
+/** The blocks of a server-sent event stream, which are separated by empty lines. */
+async function* blocks(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of body) {
+    rest += decoder.decode(piece, { stream: true });
+    const parts = rest.split('\n\n');
+    rest = parts.pop() ?? '';
+    yield* parts;
+  }
+}
+
+function parseEvent(block: string): StreamedEvent | null {
+  const fields = new Map(
+    block.split('\n').map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1).trimStart()] as const;
+    }),
+  );
+  const name = fields.get('event');
+  const data = fields.get('data');
+  if (name === undefined || data === undefined) return null;
+  return { id: fields.get('id') ?? '', name, data: JSON.parse(data) as Record<string, unknown> };
+}

@@ -1,0 +1,162 @@
+// Composition root: opens the stores, plugs the parts together, listens, and stops it all in reverse order.
+import { CoreError, systemClock, systemIds } from '../core/index.ts';
+import type { Config } from '../config/index.ts';
+import { buildServer, createTokenCheck, drain } from '../http/index.ts';
+import type { AdminToken } from './admin-token.ts';
+import { ensureAdminToken } from './admin-token.ts';
+import { startBackground } from './background.ts';
+import { examine } from './doctor.ts';
+import { httpDependencies } from './http-dependencies.ts';
+import { listen } from './listen.ts';
+import { Presence } from './presence.ts';
+import { Readiness } from './readiness.ts';
+import { removeServerFile, writeServerFile } from './server-file.ts';
+import type { ServerRole } from './server-role.ts';
+import { openStores } from './stores.ts';
+import { takeDataFolder } from './take-data-folder.ts';
+import { createTelemetry } from './telemetry.ts';
+import { version } from './version.ts';
+
+export interface StartServerOptions {
+  readonly role: ServerRole;
+  /** The command, as a person would recognise it. Default `headworks ROLE`. */
+  readonly purpose?: string;
+  /** Told, in whole sentences, what takes a while. */
+  readonly announce?: (sentence: string) => void;
+  /** Gives up starting when it aborts. A server that has started is stopped with `stop()`. */
+  readonly signal?: AbortSignal;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  readonly adminToken: string;
+  /** The token if it was made just now: print it, it is not shown again. */
+  readonly newAdminToken: string | null;
+  readonly presence: Presence;
+  /** Resolves when everything is closed, whoever asked for it. */
+  readonly stopped: Promise<void>;
+  /** Finishes what runs, within the configured times, and closes everything. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/** Fails with one line of cause and remedy, and then has left nothing open. */
+export async function startServer(config: Config, options: StartServerOptions): Promise<RunningServer> {
+  const closing = new AsyncDisposableStack();
+  try {
+    return await start(config, options, closing);
+  } catch (error) {
+    await closing.disposeAsync();
+    throw error;
+  }
+}
+
+async function start(
+  config: Config,
+  options: StartServerOptions,
+  closing: AsyncDisposableStack,
+): Promise<RunningServer> {
+  const startedAt = systemClock.monotonic();
+  const { role, signal } = options;
+  checkRole(config, role);
+  const telemetry = createTelemetry(config, role);
+  const token = await prepareFolder(config, options, closing);
+  telemetry.redactor.add(token.token);
+  signal?.throwIfAborted();
+  const stores = await openStores(config, telemetry, closing);
+  signal?.throwIfAborted();
+  const background = await startBackground(
+    config,
+    stores,
+    telemetry,
+    { withSchedules: role !== 'command' },
+    closing,
+  );
+  const readiness = new Readiness(stores);
+  const presence = new Presence();
+  telemetry.metrics.gauge({
+    name: 'headworks_clients_attached',
+    help: 'Commands, MCP clients and dashboards that need this server now.',
+    labels: [],
+    collect: () => [{ labels: {}, value: presence.attached }],
+  });
+  const instance = systemIds.uuid();
+  const stopping = Promise.withResolvers<void>();
+
+  const server = await buildServer(
+    httpDependencies({
+      config,
+      telemetry,
+      background,
+      instance,
+      isAdminToken: createTokenCheck(token.token),
+      readiness: () => readiness.report(),
+      doctor: () => examine({ config, stores, background, readiness }),
+      presence: { attach: () => presence.attach(), requestHandover: () => role === 'command' && handOver() },
+    }),
+  );
+  closing.defer(async () => {
+    await drain(server, config.server.drainSeconds * 1000);
+  });
+  const url = await listen(server, config.server.host, portFor(config, role));
+  if (role !== 'worker') {
+    await writeServerFile(config.data.folder, { pid: process.pid, url, instance, role, version });
+    closing.defer(() => removeServerFile(config.data.folder, instance));
+  }
+  closing.defer(() => presence.close());
+  telemetry.events.emit('server:started', {
+    role,
+    url,
+    startedInMs: Math.round(systemClock.monotonic() - startedAt),
+  });
+
+  let stopped: Promise<void> | undefined;
+  const stop = (reason: string): Promise<void> => {
+    stopped ??= (async () => {
+      telemetry.events.emit('server:stopping', { reason });
+      await closing.disposeAsync().finally(stopping.resolve);
+    })();
+    return stopped;
+  };
+  /** Answers first, then goes: the one who asks waits for the folder. */
+  function handOver(): boolean {
+    systemClock.after(0, () => void stop('handover'));
+    return true;
+  }
+  return {
+    url,
+    adminToken: token.token,
+    newAdminToken: token.isNew ? token.token : null,
+    presence,
+    stopped: stopping.promise,
+    stop: () => stop('asked to'),
+  };
+}
+
+/** The embedded store belongs to one process, so a second one that only runs jobs has nothing to work on. */
+function checkRole({ state }: Config, role: ServerRole): void {
+  if (role !== 'worker' || state.databaseUrl !== null) return;
+  throw new CoreError(
+    'CONFIG_INVALID',
+    'A worker needs a Postgres server that it shares with the others: set DATABASE_URL. ' +
+      'On the embedded store "headworks serve" runs the jobs itself.',
+  );
+}
+
+/** A worker keeps nothing on its machine; everybody else holds the data folder while they run. */
+async function prepareFolder(
+  config: Config,
+  options: StartServerOptions,
+  closing: AsyncDisposableStack,
+): Promise<AdminToken> {
+  if (options.role === 'worker')
+    return { token: config.server.adminToken ?? systemIds.token(32), isNew: false };
+  const folder = await takeDataFolder(config, options);
+  closing.defer(() => folder.release());
+  return ensureAdminToken(folder.path, config.server.adminToken, systemIds);
+}
+
+/** The default port belongs to "headworks serve"; what else runs beside it takes any, unless it was told one. */
+function portFor({ server, resolution }: Config, role: ServerRole): number {
+  const isDefault = resolution.origins['server.port']?.kind === 'default';
+  return role === 'command' || (role === 'worker' && isDefault) ? 0 : server.port;
+}

@@ -1,0 +1,52 @@
+// What the house says about itself: one event bus, and its consumers (log lines, metrics); the live stream is in http.
+import type { Log } from '../core/index.ts';
+import { EventBus, kindOf, Redactor, systemClock } from '../core/index.ts';
+import type { Config } from '../config/index.ts';
+import { secretsOf } from '../config/index.ts';
+import { httpEvents } from '../http/index.ts';
+import { ledgerEvents } from '../ledger/index.ts';
+import { jobEventSpecs } from '../platform/jobs/job-events.ts';
+import { createLogger, logEvents } from '../platform/logging/index.ts';
+import type { Metrics } from '../platform/metrics/index.ts';
+import { countEvents, createMetrics } from '../platform/metrics/index.ts';
+import { appEvents } from './events.ts';
+import { retentionEvents } from './retention/index.ts';
+import type { ServerRole } from './server-role.ts';
+
+const eventSpecs = { ...appEvents, ...httpEvents, ...jobEventSpecs, ...ledgerEvents, ...retentionEvents };
+
+export interface Telemetry {
+  readonly redactor: Redactor;
+  readonly log: Log;
+  readonly events: EventBus<typeof eventSpecs>;
+  readonly metrics: Metrics;
+}
+
+export function createTelemetry(config: Config, role: ServerRole): Telemetry {
+  const redactor = new Redactor();
+  for (const secret of secretsOf(config)) redactor.add(secret);
+  const isTerminal = process.stderr.isTTY;
+  const { format } = config.logging;
+  const log = createLogger({
+    level: levelFor(config, role),
+    format: format === 'auto' ? (isTerminal ? 'pretty' : 'json') : format,
+    redactor,
+    colour: isTerminal,
+  });
+  const events = new EventBus(
+    eventSpecs,
+    () => systemClock.now(),
+    (error) => log.error('A consumer of events failed.', { cause: kindOf(error), error }),
+  );
+  const metrics = createMetrics({ redactor });
+  logEvents(events, log);
+  countEvents(events, metrics);
+  return { redactor, log, events, metrics };
+}
+
+/** A command that became a server does not talk over its own output, unless somebody asked for a level. */
+function levelFor(config: Config, role: ServerRole): Config['logging']['level'] {
+  const isAskedFor = config.resolution.origins['logging.level']?.kind !== 'default';
+  if (isAskedFor) return config.logging.level;
+  return role === 'command' ? 'error' : role === 'demo' ? 'warn' : config.logging.level;
+}

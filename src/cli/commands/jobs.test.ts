@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+
+const job = (state: string, more: object = {}) => ({
+  id: 'j1',
+  name: 'ledger.repair',
+  state,
+  payload: { kind: 'k' },
+  attempts: 2,
+  created_at: '2026-03-01T11:58:00Z',
+  started_at: '2026-03-01T11:59:00Z',
+  finished_at: null,
+  start_after: null,
+  progress: null,
+  reason: null,
+  result: null,
+  ...more,
+});
+
+describe('headworks jobs list', () => {
+  it('shows what each job is at, and how many there are in all', async () => {
+    const jobs = [
+      job('running', { progress: { done: 3, total: 10, message: 'going' } }),
+      job('failed', { finished_at: '2026-03-01T11:59:05Z', reason: 'it broke' }),
+      job('pending', { start_after: '2026-03-01T12:10:00Z' }),
+    ];
+    const counts = [
+      { name: 'a', state: 'failed', count: 2 },
+      { name: 'b', state: 'failed', count: 1 },
+      { name: 'b', state: 'done', count: 9 },
+    ];
+    const world = new CliWorld({ answer: ({ path }) => (path.endsWith('counts') ? { counts } : { jobs }) });
+    expect(await world.run('jobs', '--state', 'failed')).toBe(0);
+    expect(world.calls[0]).toMatchObject({ path: '/api/v1/jobs', query: { state: 'failed', limit: 50 } });
+    expect(world.out).toMatch(/running +2 +2 min ago +1 min +3 of 10 going\n/);
+    expect(world.out).toMatch(/failed +2 +2 min ago +5 s +it broke\n/);
+    expect(world.out).toMatch(/pending +2 +2 min ago +– +starts in 10 min\n/);
+    expect(world.err).toBe('In all: 9 done, 3 failed.\n');
+  });
+
+  it('says so when there are none', async () => {
+    const world = new CliWorld({
+      answer: ({ path }) => (path.endsWith('counts') ? { counts: [] } : { jobs: [] }),
+    });
+    await world.run('jobs');
+    expect(world.out).toBe('There are no such jobs.\n');
+  });
+
+  it('asks once and answers with one document with --json', async () => {
+    const world = new CliWorld({ answer: () => ({ jobs: [job('done')] }) });
+    await world.run('jobs', 'list', '--json');
+    expect(world.calls).toHaveLength(1);
+    expect(JSON.parse(world.out)).toEqual({ jobs: [job('done')] });
+  });
+});
+
+describe('headworks jobs show, retry, cancel', () => {
+  it('shows everything about one job', async () => {
+    const world = new CliWorld({ answer: () => job('failed', { reason: 'it broke' }) });
+    await world.run('jobs', 'show', 'j1');
+    expect(world.out).toMatch(/state +failed\n/);
+    expect(world.out).toMatch(/reason +it broke\n/);
+    expect(world.out).toMatch(/payload +\{"kind":"k"\}\n/);
+  });
+
+  it.each(['retry', 'cancel'])('%ss a job', async (verb) => {
+    const world = new CliWorld({ answer: () => undefined });
+    expect(await world.run('jobs', verb, 'j1')).toBe(0);
+    expect(world.calls).toMatchObject([{ method: 'POST', path: `/api/v1/jobs/j1/${verb}` }]);
+    expect(world.out).toMatch(verb === 'retry' ? 'Job j1 runs again.' : 'Job j1 is stopped.');
+    await world.run('jobs', verb, 'j1', '--json');
+    expect(JSON.parse(world.out.split('\n')[1] ?? '')).toEqual({ id: 'j1' });
+  });
+});
+
+describe('headworks jobs watch', () => {
+  const event = (name: string, payload: object, id = '1') => ({
+    id,
+    name,
+    data: { name, at: '2026-03-01T11:59:58.000Z', payload },
+  });
+  const events = [
+    event('job:started', { name: 'ledger.repair', job_id: 'j1', attempt: 1 }),
+    event('ledger:recorded', { kind: 'k' }),
+    event('job:progress', { name: 'ledger.repair', job_id: 'j1', done: 1, total: 4 }),
+    event('job:failed', { name: 'ledger.repair', job_id: 'j1', duration_ms: 1500, reason: 'bad\u001b[2J' }),
+  ];
+
+  it('shows what happens to jobs, a line each', async () => {
+    const world = new CliWorld({ events });
+    expect(await world.run('jobs', 'watch')).toBe(0);
+    expect(world.out.split('\n')).toEqual([
+      '11:59:58 job:started  ledger.repair j1',
+      '11:59:58 job:progress ledger.repair j1 1 of 4',
+      '11:59:58 job:failed   ledger.repair j1 1 s bad [2J',
+      '',
+    ]);
+  });
+
+  it('gives one JSON object per event with --json', async () => {
+    const world = new CliWorld({ events });
+    await world.run('jobs', 'watch', '--json');
+    const lines = world.out.trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { name: string }).name)).toEqual([
+      'job:started',
+      'job:progress',
+      'job:failed',
+    ]);
+  });
+
+  it('ends quietly when nobody reads any more, and with 130 at Ctrl-C', async () => {
+    const unread = new CliWorld({ events });
+    unread.closeOutput();
+    expect(await unread.run('jobs', 'watch')).toBe(0);
+    const stopped = new CliWorld({ events });
+    stopped.interrupt();
+    expect(await stopped.run('jobs', 'watch')).toBe(130);
+  });
+
+  it.each([
+    ['done', 0],
+    ['failed', 4],
+    ['skipped', 4],
+  ])('follows one job until it is %s: %d', async (state, code) => {
+    const looks = [
+      job('pending'),
+      job('running', { progress: { done: 1, total: 2, message: 'on' } }),
+      job(state),
+    ];
+    const world = new CliWorld({ answer: () => looks.shift() });
+    expect(await world.run('jobs', 'watch', 'j1')).toBe(code);
+    expect(world.out).toBe(`ledger.repair ${state}\n`);
+    expect(world.err).toContain('Job: 1 of 2 ledger.repair running on\n');
+  });
+
+  it('stops following one job when nobody reads any more', async () => {
+    const world = new CliWorld({
+      answer: () => {
+        world.closeOutput();
+        return job('running');
+      },
+    });
+    expect(await world.run('jobs', 'watch', 'j1', '--json')).toBe(0);
+  });
+});

@@ -1,0 +1,161 @@
+// headworks jobs: background work that is waiting, running, done or failed.
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import type { JobCountsAnswer, JobAnswer, JobsAnswer } from '../../app/api-answers.ts';
+import type { CommandHost } from '../command-host.ts';
+import { act, examples } from '../command-host.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { humanDuration, humanMoment } from '../human-time.ts';
+import { wholeNumber } from '../number-argument.ts';
+import type { CliSession } from '../session.ts';
+import { registerJobsWatch } from './jobs-watch.ts';
+
+const states = ['pending', 'running', 'done', 'failed', 'skipped'] as const;
+
+interface ListOptions {
+  readonly name?: string;
+  readonly state?: JobAnswer['state'];
+  readonly limit: number;
+}
+
+export function registerJobs(program: Command, host: CommandHost): void {
+  const group = program
+    .command('jobs')
+    .description('background jobs: look at them, run them again, stop them');
+  examples(group, ['headworks jobs', 'headworks jobs list --state failed', 'headworks jobs watch']);
+  registerList(group, host);
+  registerShow(group, host);
+  registerChange(group, host, 'retry', 'give a failed job one more try');
+  registerChange(group, host, 'cancel', 'stop a pending or running job; it ends as skipped');
+  registerJobsWatch(group, host);
+}
+
+function registerList(group: Command, host: CommandHost): void {
+  const command = group
+    .command('list', { isDefault: true })
+    .description('list jobs, the newest first')
+    .option('--name <name>', 'only jobs of this name')
+    .addOption(new Option('--state <state>', 'only jobs in this state').choices([...states]))
+    .option('--limit <count>', 'how many at most', wholeNumber(1, 500), 50);
+  examples(command, [
+    'headworks jobs list --state failed',
+    'headworks jobs list --name ledger.repair --json',
+  ]);
+  act<ListOptions>(host, command, async (session, { name, state, limit }) =>
+    session.withClient(async (client) => {
+      const { signal } = session.io;
+      const answer = await client.call<JobsAnswer>('GET', '/api/v1/jobs', {
+        query: { name, state, limit },
+        signal,
+      });
+      if (session.out.isJson) session.out.json(answer);
+      else
+        showList(
+          session,
+          answer,
+          await client.call<JobCountsAnswer>('GET', '/api/v1/jobs/counts', { signal }),
+        );
+      return exitCodes.ok;
+    }),
+  );
+}
+
+function showList({ out, io }: CliSession, { jobs }: JobsAnswer, { counts }: JobCountsAnswer): void {
+  const now = io.clock.now();
+  if (jobs.length === 0) out.line('There are no such jobs.');
+  else
+    out.table(
+      ['ID', 'NAME', 'STATE', 'TRIES', 'CREATED', 'TOOK', 'NOTE'],
+      jobs.map((job) => [
+        job.id,
+        job.name,
+        job.state,
+        String(job.attempts),
+        humanMoment(job.created_at, now),
+        took(job, now),
+        note(job, now),
+      ]),
+      (text, column, row) => styleOf(out, text, column, jobs[row]?.state),
+    );
+  const totals = states
+    .map((state) => [
+      state,
+      counts.filter((row) => row.state === state).reduce((sum, row) => sum + row.count, 0),
+    ])
+    .filter(([, count]) => count !== 0);
+  if (totals.length > 0)
+    out.note(`In all: ${totals.map(([state, count]) => `${count} ${state}`).join(', ')}.`);
+}
+
+function styleOf(
+  out: CliSession['out'],
+  text: string,
+  column: number,
+  state: JobAnswer['state'] | undefined,
+): string {
+  if (column === 0) return out.style('dim', text);
+  return column === 2 && state === 'failed' ? out.style('red', text) : text;
+}
+
+function took(job: JobAnswer, now: number): string {
+  if (job.started_at === null || job.state === 'pending') return '–';
+  const end = job.finished_at === null ? now : Date.parse(job.finished_at);
+  return humanDuration(end - Date.parse(job.started_at));
+}
+
+function note(job: JobAnswer, now: number): string {
+  if (job.reason !== null) return job.reason;
+  if (job.state === 'pending' && job.start_after !== null && Date.parse(job.start_after) > now)
+    return `starts ${humanMoment(job.start_after, now)}`;
+  if (job.state !== 'running' || job.progress === null) return '';
+  const { done, total, message } = job.progress;
+  return `${done}${total ? ` of ${total}` : ''} ${message ?? ''}`.trim();
+}
+
+function registerShow(group: Command, host: CommandHost): void {
+  const command = group.command('show').argument('<id>').description('everything about one job');
+  examples(command, ['headworks jobs show 01890a5d-ac96-774b-bcce-b302099a8057']);
+  act(host, command, async (session, _options, [id = '']) => {
+    const job = await session.withClient((client) =>
+      client.call<JobAnswer>('GET', `/api/v1/jobs/${encodeURIComponent(id)}`, { signal: session.io.signal }),
+    );
+    if (session.out.isJson) session.out.json(job);
+    else showJob(session, job);
+    return exitCodes.ok;
+  });
+}
+
+function showJob({ out, io }: CliSession, job: JobAnswer): void {
+  const now = io.clock.now();
+  const when = (iso: string | null) => (iso === null ? '–' : `${iso} (${humanMoment(iso, now)})`);
+  out.facts([
+    ['id', job.id],
+    ['name', job.name],
+    ['state', job.state],
+    ['tries', String(job.attempts)],
+    ['created', when(job.created_at)],
+    ['may start', when(job.start_after)],
+    ['started', when(job.started_at)],
+    ['finished', when(job.finished_at)],
+    ['took', took(job, now)],
+    ['progress', job.progress === null ? '–' : JSON.stringify(job.progress)],
+    ['reason', job.reason ?? '–'],
+    ['payload', JSON.stringify(job.payload)],
+    ['result', JSON.stringify(job.result ?? null)],
+  ]);
+}
+
+function registerChange(group: Command, host: CommandHost, verb: 'retry' | 'cancel', describe: string): void {
+  const command = group.command(verb).argument('<id>').description(describe);
+  examples(command, [`headworks jobs ${verb} 01890a5d-ac96-774b-bcce-b302099a8057`]);
+  act(host, command, async (session, _options, [id = '']) => {
+    const answer = await session.withClient((client) =>
+      client.call<unknown>('POST', `/api/v1/jobs/${encodeURIComponent(id)}/${verb}`, {
+        signal: session.io.signal,
+      }),
+    );
+    if (session.out.isJson) session.out.json(answer ?? { id });
+    else session.out.line(verb === 'retry' ? `Job ${id} runs again.` : `Job ${id} is stopped.`);
+    return exitCodes.ok;
+  });
+}

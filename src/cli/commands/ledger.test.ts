@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+import { HeadworksError } from '../../core/index.ts';
+
+export const entry = {
+  id: '01890a5d-ac96-774b-bcce-b302099a8057',
+  kind: 'knowledge.embedding-missing',
+  subject: 'chunk 7',
+  cause: 'HTTP_429',
+  message: 'No model was up.',
+  count: 3,
+  first_seen_at: '2026-03-01T11:00:00Z',
+  last_seen_at: '2026-03-01T11:57:00Z',
+  repaired_at: null,
+  repaired_how: null,
+  repair_attempts: 1,
+  next_repair_at: '2026-03-01T12:05:00Z',
+  last_repair_error: 'still none',
+  details: { chunk: 7 },
+};
+
+describe('headworks ledger', () => {
+  it('lists what is open, and says how to go on', async () => {
+    const world = new CliWorld({ answer: () => ({ entries: [entry], next: 'abc' }) });
+    expect(await world.run('ledger')).toBe(0);
+    expect(world.calls).toMatchObject([
+      { method: 'GET', path: '/api/v1/ledger', query: { state: 'open', limit: 50 } },
+    ]);
+    expect(world.out).toMatch(/chunk 7 +HTTP_429 +3 +3 min ago +next in 5 min\n/);
+    expect(world.err).toContain('--after abc');
+    expect(world.openClients).toBe(0);
+  });
+
+  it('hands filters to the server and its answer to programs, untouched', async () => {
+    const answer = { entries: [entry], next: null, more: 'than we know of' };
+    const world = new CliWorld({ answer: () => answer });
+    await world.run(
+      'ledger',
+      'list',
+      '--state',
+      'all',
+      '--kind',
+      'k',
+      '--subject',
+      's',
+      '--limit',
+      '7',
+      '--after',
+      'x',
+      '--json',
+    );
+    expect(world.calls[0]?.query).toEqual({ state: 'all', kind: 'k', subject: 's', limit: 7, after: 'x' });
+    expect(JSON.parse(world.out)).toEqual(answer);
+  });
+
+  it('says so when there is nothing', async () => {
+    const world = new CliWorld({ answer: () => ({ entries: [], next: null }) });
+    await world.run('ledger');
+    expect(world.out).toBe('Nothing is open.\n');
+  });
+
+  it('shows how an entry was repaired', async () => {
+    const repaired = {
+      ...entry,
+      repaired_at: '2026-03-01T11:59:00Z',
+      repaired_how: 'repair',
+      next_repair_at: null,
+    };
+    const world = new CliWorld({
+      answer: ({ path }) => (path.endsWith(entry.id) ? repaired : { entries: [repaired], next: null }),
+    });
+    await world.run('ledger', 'list', '--state', 'repaired');
+    expect(world.out).toContain('repair 1 min ago');
+    await world.run('ledger', 'show', entry.id);
+    expect(world.out).toMatch(/what +No model was up\.\n/);
+    expect(world.out).toMatch(/repaired +2026-03-01T11:59:00Z \(1 min ago\), repair\n/);
+  });
+
+  it('passes on what the server refuses', async () => {
+    const world = new CliWorld({
+      answer: () => {
+        throw new HeadworksError('LEDGER_ENTRY_UNKNOWN', 'There is no entry x.');
+      },
+    });
+    expect(await world.run('ledger', 'show', 'x/../y')).toBe(1);
+    expect(world.calls[0]?.path).toBe('/api/v1/ledger/x%2F..%2Fy');
+    expect(world.err).toBe('headworks: There is no entry x.\n');
+  });
+});

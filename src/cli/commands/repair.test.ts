@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import type { FakeCall } from '../../../test/support/cli-world.ts';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+import { CoreError } from '../../core/index.ts';
+
+const job = (state: string, more: object = {}) => ({
+  id: 'j1',
+  name: 'ledger.repair',
+  state,
+  payload: {},
+  attempts: 1,
+  created_at: '2026-03-01T12:00:00Z',
+  started_at: null,
+  finished_at: null,
+  start_after: null,
+  progress: null,
+  reason: null,
+  result: null,
+  ...more,
+});
+const entry = {
+  id: 'e1',
+  kind: 'k',
+  subject: 's',
+  message: 'm',
+  last_repair_error: 'no model',
+  repaired_at: null,
+};
+
+interface Script {
+  readonly jobId?: string | null;
+  readonly jobs?: readonly unknown[];
+  readonly looks: readonly (object | Error)[];
+  readonly open?: readonly object[];
+  readonly one?: object;
+}
+
+/** A server that shows the job once per look. */
+function serving({ jobId = 'j1', jobs = [], looks, open = [], one }: Script): (call: FakeCall) => unknown {
+  let look = 0;
+  return ({ path }) => {
+    if (path === '/api/v1/ledger/repair') return { job_id: jobId };
+    if (path === '/api/v1/jobs') return { jobs };
+    if (path === '/api/v1/ledger') return { entries: open, next: null };
+    if (path.startsWith('/api/v1/ledger/')) return one;
+    const seen = looks[Math.min(look++, looks.length - 1)];
+    if (seen instanceof Error) throw seen;
+    return seen;
+  };
+}
+
+describe('headworks repair', () => {
+  it('waits for the job with progress, and ends with 0 when nothing is open', async () => {
+    const progress = { done: 1, total: 2, message: null };
+    const looks = [job('pending'), job('running', { progress }), job('running', { progress }), job('done')];
+    const world = new CliWorld({ answer: serving({ looks }) });
+    expect(await world.run('repair', '--kind', 'k')).toBe(0);
+    expect(world.calls[0]).toMatchObject({
+      method: 'POST',
+      path: '/api/v1/ledger/repair',
+      body: { kind: 'k' },
+    });
+    expect(world.err).toBe('Repairing: 1 of 2\n');
+    expect(world.out).toBe('Everything is repaired.\n');
+  });
+
+  it('ends with 4 and lists what is still broken, and why', async () => {
+    const world = new CliWorld({ answer: serving({ looks: [job('done')], open: [entry] }) });
+    expect(await world.run('repair')).toBe(4);
+    expect(world.out).toMatch(/e1 +k +s +no model\n/);
+    expect(world.err).toContain('1 still broken.');
+  });
+
+  it('gives one JSON document with --json and nothing on the side', async () => {
+    const running = job('running', { progress: { done: 0, total: 9, message: 'x' } });
+    const world = new CliWorld({ answer: serving({ looks: [running, job('done')], open: [entry] }) });
+    expect(await world.run('repair', '--json')).toBe(4);
+    expect(JSON.parse(world.out)).toEqual({ job: job('done'), still_open: [entry], more: false });
+    expect(world.err).toBe('');
+  });
+
+  it('looks only at the one entry it was asked for', async () => {
+    const broken = new CliWorld({ answer: serving({ looks: [job('done')], one: entry, open: [entry] }) });
+    expect(await broken.run('repair', '--id', 'e1')).toBe(4);
+    const repaired = { ...entry, repaired_at: '2026-03-01T12:00:00Z' };
+    const done = new CliWorld({ answer: serving({ looks: [job('done')], one: repaired, open: [entry] }) });
+    expect(await done.run('repair', '--id', 'e1')).toBe(0);
+  });
+
+  it('waits for the same repair that is under way already', async () => {
+    const others = [
+      job('running', { id: 'j7', payload: { due: true } }),
+      job('running', { id: 'j8', payload: { kind: 'k' } }),
+    ];
+    const world = new CliWorld({ answer: serving({ jobId: null, jobs: others, looks: [job('done')] }) });
+    expect(await world.run('repair', '--kind', 'k')).toBe(0);
+    expect(world.calls.map(({ path }) => path)).toContain('/api/v1/jobs/j8');
+  });
+
+  it('fails when the job failed for good', async () => {
+    const world = new CliWorld({ answer: serving({ looks: [job('failed', { reason: 'store is full' })] }) });
+    expect(await world.run('repair')).toBe(1);
+    expect(world.err).toBe(
+      'headworks: The repair could not run: store is full. See headworks jobs show j1.\n',
+    );
+  });
+
+  it('bears with a server that is away for a moment, but not for ever', async () => {
+    const away = new CoreError('STATE_UNAVAILABLE', 'Away.', { isRetryable: true });
+    const moment = new CliWorld({ answer: serving({ looks: [away, away, job('done')] }) });
+    expect(await moment.run('repair')).toBe(0);
+    const forEver = new CliWorld({ answer: serving({ looks: [away] }) });
+    expect(await forEver.run('repair')).toBe(3);
+    expect(forEver.clock.monotonic()).toBeGreaterThan(60_000);
+  });
+
+  it('stops waiting at Ctrl-C, says that the repair goes on, and ends with 130', async () => {
+    const answer = serving({ looks: [job('running')] });
+    let calls = 0;
+    const world = new CliWorld({
+      answer: (call) => {
+        if (++calls === 3) world.interrupt();
+        return answer(call);
+      },
+    });
+    expect(await world.run('repair')).toBe(130);
+    expect(world.err).toBe('The repair goes on in the server: headworks jobs watch j1\n');
+    expect(world.openClients).toBe(0);
+  });
+
+  it('draws a bar on a terminal', async () => {
+    const running = job('running', { progress: { done: 1, total: 2, message: 'half' } });
+    const world = new CliWorld({ isTty: true, answer: serving({ looks: [running, job('done')] }) });
+    expect(await world.run('repair')).toBe(0);
+    expect(world.err).toContain('Repairing');
+  });
+});

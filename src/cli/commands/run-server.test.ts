@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { CliWorld, fakeServer } from '../../../test/support/cli-world.ts';
+import { CoreError } from '../../core/index.ts';
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('headworks serve', () => {
+  it('says where it listens, runs until SIGTERM, drains, and ends with 0', async () => {
+    const server = fakeServer();
+    const world = new CliWorld({ startServer: () => Promise.resolve(server) });
+    const exit = world.start('serve');
+    await settle();
+    expect(world.out).toMatch(
+      /address +http:\/\/127\.0\.0\.1:8420\n.*docs +http:\/\/127\.0\.0\.1:8420\/docs/s,
+    );
+    expect(world.out).toMatch(/admin token +in \/nonexistent-for-tests\/\.headworks\/admin-token/);
+    expect(server.stops()).toBe(0);
+    world.interrupt('SIGTERM');
+    expect(await exit).toBe(0);
+    expect(server.stops()).toBe(1);
+  });
+
+  it('ends with 130 after Ctrl-C, just as clean', async () => {
+    const server = fakeServer();
+    const world = new CliWorld({ startServer: () => Promise.resolve(server) });
+    const exit = world.start('serve');
+    await settle();
+    world.interrupt('SIGINT');
+    expect(await exit).toBe(130);
+    expect(server.stops()).toBe(1);
+  });
+
+  it('ends when the server stops by itself, and fails when it breaks', async () => {
+    const gone = new CliWorld({
+      startServer: () => Promise.resolve(fakeServer({ stopped: Promise.resolve() })),
+    });
+    expect(await gone.start('serve')).toBe(0);
+    const broken = new CliWorld({
+      startServer: () =>
+        Promise.resolve(
+          fakeServer({ stopped: Promise.reject(new CoreError('STATE_UNUSABLE', 'The store broke.')) }),
+        ),
+    });
+    expect(await broken.start('serve')).toBe(3);
+    expect(broken.err).toContain('headworks: The store broke.');
+  });
+
+  it('shows a token that was made just now, and never a configured one', async () => {
+    const made = new CliWorld({
+      startServer: () => Promise.resolve(fakeServer({ newAdminToken: 'hw_admin_new' })),
+    });
+    void made.start('serve');
+    await settle();
+    expect(made.out).toContain('hw_admin_new (shown only this once; kept in');
+    const configured = new CliWorld({ env: { HEADWORKS_ADMIN_TOKEN: '0123456789abcdef' } });
+    void configured.start('serve');
+    await settle();
+    expect(configured.out).toContain('as configured');
+    expect(configured.out).not.toContain('0123456789abcdef');
+  });
+
+  it('speaks one JSON object per line with --json', async () => {
+    const world = new CliWorld();
+    const exit = world.start('serve', '--json');
+    await settle();
+    world.interrupt('SIGTERM');
+    await exit;
+    const lines = world.out.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({ state: 'ready', role: 'serve', url: 'http://127.0.0.1:8420' }),
+      { state: 'stopped' },
+    ]);
+    expect(world.err).toBe('');
+  });
+
+  it('passes on flags, and what the start has to say', async () => {
+    const world = new CliWorld({
+      startServer: (config, { announce }) => {
+        announce(`Opening port ${config.server.port}.`);
+        return Promise.resolve(fakeServer({ stopped: Promise.resolve() }));
+      },
+    });
+    await world.start('serve', '--port', '0');
+    expect(world.err).toContain('Opening port 0.\n');
+  });
+});
+
+describe('headworks worker', () => {
+  it('refuses to start without the stores it would share, naming both', async () => {
+    const world = new CliWorld();
+    expect(await world.run('worker')).toBe(2);
+    expect(world.err).toMatch(/set state\.databaseUrl \(DATABASE_URL\) and redis\.url \(REDIS_URL\)/);
+    expect(world.configs).toEqual([]);
+  });
+
+  it('works with both', async () => {
+    const world = new CliWorld({ env: { DATABASE_URL: 'postgres://h/d', REDIS_URL: 'redis://h' } });
+    const exit = world.start('worker');
+    await settle();
+    expect(world.out).toContain('works on jobs');
+    world.interrupt('SIGTERM');
+    expect(await exit).toBe(0);
+  });
+});
+
+describe('headworks demo', () => {
+  it('uses embedded stores in a folder of its own, whatever is configured', async () => {
+    const env = { DATABASE_URL: 'postgres://h/d', REDIS_URL: 'not a url', HEADWORKS_URL: 'http://h' };
+    const world = new CliWorld({ env });
+    const exit = world.start('demo', '--data-dir', 'here');
+    await settle();
+    expect(world.configs).toHaveLength(1);
+    expect(world.configs[0]).toMatchObject({
+      state: { databaseUrl: null },
+      redis: { url: null },
+      client: { serverUrl: null },
+      data: { folder: '/nonexistent-for-tests/here/demo' },
+    });
+    world.interrupt();
+    await exit;
+  });
+
+  it('tells five things to try, as commands that can be pasted', async () => {
+    const world = new CliWorld({ env: { npm_package_name: 'headworks', npm_lifecycle_event: 'demo' } });
+    void world.start('demo', '--data-dir', "it's here");
+    await settle();
+    expect(world.out.match(/^ {2}\d\. /gm)).toHaveLength(5);
+    expect(world.out).toContain(String.raw`npm run -s headworks -- doctor --data-dir 'it'\''s here/demo'`);
+    expect(world.out).toContain('curl http://127.0.0.1:8420/readyz');
+  });
+
+  it('takes another port when the usual one is taken, but not when one was asked for', async () => {
+    const startServer = (config: { server: { port: number } }) =>
+      config.server.port === 0
+        ? Promise.resolve(fakeServer({ stopped: Promise.resolve() }))
+        : Promise.reject(new CoreError('PORT_UNAVAILABLE', 'The port is in use.'));
+    const free = new CliWorld({ startServer });
+    expect(await free.start('demo')).toBe(0);
+    expect(free.err).toContain('Port 8420 is taken; the demo takes another one.');
+    const asked = new CliWorld({ startServer });
+    expect(await asked.start('demo', '--port', '9000')).toBe(1);
+    expect(asked.err).toBe('headworks: The port is in use.\n');
+  });
+});

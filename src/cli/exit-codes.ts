@@ -1,0 +1,69 @@
+// The one place where errors become exit codes.
+import type { CoreErrorCode } from '../core/index.ts';
+import { HeadworksError } from '../core/index.ts';
+import type { LedgerErrorCode } from '../ledger/errors.ts';
+
+export const exitCodes = {
+  ok: 0,
+  error: 1,
+  usage: 2,
+  connection: 3,
+  incomplete: 4,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** As `--help` shows them. */
+export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
+  ok: 'done; a server was stopped as asked (SIGTERM)',
+  error: 'something went wrong',
+  usage: 'the configuration or the command line is wrong',
+  connection: 'a server or store could not be reached, or refused the credentials',
+  incomplete: 'finished, but something is missing or still broken',
+  interrupted: 'interrupted (Ctrl-C)',
+};
+
+const { error, usage, connection, interrupted } = exitCodes;
+
+/** Every code has its place: a new one does not compile until it is here. */
+export const exitCodeByErrorCode: Readonly<Record<CoreErrorCode | LedgerErrorCode, ExitCode>> = {
+  INPUT_INVALID: usage,
+  UNAUTHENTICATED: connection,
+  FORBIDDEN: connection,
+  NOT_FOUND: error,
+  CONFLICT: error,
+  CANCELLED: interrupted,
+  DEADLINE_EXCEEDED: error,
+  RETRIES_EXHAUSTED: error,
+  CONFIG_INVALID: usage,
+  PORT_UNAVAILABLE: error,
+  DATA_FOLDER_UNUSABLE: error,
+  DATA_FOLDER_BUSY: error,
+  STATE_UNUSABLE: connection,
+  STATE_UNAVAILABLE: connection,
+  STATE_NESTED_QUERY: error,
+  STATE_LEASE_EXPIRED: error,
+  REDIS_UNUSABLE: connection,
+  REDIS_UNAVAILABLE: connection,
+  SERVER_UNREACHABLE: connection,
+  SHUTTING_DOWN: connection,
+  INTERNAL: error,
+  LEDGER_ENTRY_UNKNOWN: error,
+  LEDGER_ENTRY_CLOSED: error,
+  LEDGER_ENTRY_SEEN_AGAIN: error,
+  LEDGER_KIND_UNKNOWN: error,
+  LEDGER_REPAIR_UNKNOWN: error,
+  LEDGER_REPAIR_TAKEN: error,
+  LEDGER_OVERFLOW: error,
+  LEDGER_CLOSED: error,
+};
+
+/** The exit code for anything that was thrown. A server newer than this command may know codes that we do not. */
+export function exitCodeOf(thrown: unknown): ExitCode {
+  const codes: Readonly<Record<string, ExitCode | undefined>> = exitCodeByErrorCode;
+  if (!(thrown instanceof HeadworksError)) return error;
+  if (Object.hasOwn(codes, thrown.code)) return codes[thrown.code] ?? error;
+  // The server did not even look at what we want: wrong host, too many streams.
+  return thrown.code.startsWith('HTTP_') ? connection : error;
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env node
+// Starts the command line in this process: its streams, its signals, its application.
+import { version } from '../app/version.ts';
+import { processEnvironment } from '../config/index.ts';
+import { systemClock } from '../core/index.ts';
+import { exitCodes } from './exit-codes.ts';
+import type { AppPort } from './ports.ts';
+import { Interrupt } from './ports.ts';
+import { runCli } from './run.ts';
+
+/** npm passes on the Ctrl-C that the terminal has sent us already: the same one again is no second one. */
+const sameSignalMs = 300;
+
+/** Loaded only by commands that need it: help and configuration are there at once. */
+const app: AppPort = {
+  connect: async (config, options) => (await import('../app/index.ts')).connect(config, options),
+  startServer: async (config, options) => (await import('../app/index.ts')).startServer(config, options),
+};
+
+const exitCode = await runCli(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  isTty: { stdout: process.stdout.isTTY, stderr: process.stderr.isTTY },
+  columns: process.stdout.isTTY ? process.stdout.columns : null,
+  ...processEnvironment(),
+  signal: interruptSignal(),
+  outputClosed: outputClosedSignal(),
+  clock: systemClock,
+  version,
+  app,
+});
+await new Promise((resolve) => process.stdout.write('', resolve));
+process.exit(exitCode);
+
+/** Aborts at the first signal, so that everything can end well; the second ends the process at once. */
+function interruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  let firstAt: number | null = null;
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(name, () => {
+      const now = performance.now();
+      if (firstAt === null) {
+        firstAt = now;
+        controller.abort(new Interrupt(name));
+      } else if (now - firstAt > sameSignalMs) {
+        process.exit(exitCodes.interrupted);
+      }
+    });
+  return controller.signal;
+}
+
+/** Aborts when the reader of our output is gone; that is no error, and nobody is left to tell. */
+function outputClosedSignal(): AbortSignal {
+  const controller = new AbortController();
+  const ignoreClosed = (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  };
+  process.stderr.on('error', ignoreClosed);
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    ignoreClosed(error);
+    controller.abort();
+  });
+  return controller.signal;
+}

@@ -1,0 +1,39 @@
+// Configuration options as command-line flags, and back.
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { listOptions, optionSections } from '../config/index.ts';
+import type { OptionSpec } from '../core/index.ts';
+
+const flagged = listOptions(optionSections).flatMap(({ spec }) =>
+  spec.flag === undefined ? [] : [{ flag: spec.flag, spec }],
+);
+
+/** Flags that every command takes; the others belong to the commands that start a server. */
+const everywhere = new Set(['data-dir', 'server', 'log-level']);
+
+/** Adds the flags that make sense for every command. */
+export function addGlobalFlags(program: Command): void {
+  for (const { flag, spec } of flagged) if (everywhere.has(flag)) program.addOption(toOption(flag, spec));
+}
+
+/** Adds the flags of whoever listens and logs. */
+export function addServerFlags(command: Command): void {
+  for (const { flag, spec } of flagged) if (!everywhere.has(flag)) command.addOption(toOption(flag, spec));
+}
+
+/** What was given, by flag name, as `resolveConfig` takes it. */
+export function givenFlags(command: Command): Readonly<Record<string, string>> {
+  const values = command.optsWithGlobals<Record<string, unknown>>();
+  const given: Record<string, string> = {};
+  for (const { flag, spec } of flagged) {
+    const value = values[toOption(flag, spec).attributeName()];
+    if (typeof value === 'string') given[flag] = value;
+  }
+  return given;
+}
+
+// Commander neither checks nor defaults these values: config does, for all sources alike.
+function toOption(flag: string, spec: OptionSpec<unknown>): Option {
+  const fallback = spec.defaultText ?? String(spec.default);
+  return new Option(`--${flag} <value>`, `${spec.describe} (${spec.env.join(', ')}; default: ${fallback})`);
+}

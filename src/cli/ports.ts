@@ -1,0 +1,69 @@
+// What the command line needs of the world and of the application; main.ts plugs in the real ones, tests their own.
+import type { HeadworksClient } from '../app/headworks-client.ts';
+import type { Config } from '../config/index.ts';
+import type { Clock } from '../core/index.ts';
+
+export type StartRole = 'serve' | 'worker' | 'demo';
+
+export interface RunningServer {
+  /** Where it listens; `null` for a worker that listens nowhere. */
+  readonly url: string | null;
+  /** Set only when this start generated the admin token: the one time it is shown. */
+  readonly newAdminToken: string | null;
+  /** Resolves when it has stopped, for whatever reason; rejects when it broke. */
+  readonly stopped: Promise<void>;
+  /** Drains and stops. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+export interface AppPort {
+  /** A client of the server of this configuration, which becomes one itself when none runs. */
+  connect(
+    config: Config,
+    options: {
+      /** The command, as a person would recognise it. */
+      readonly purpose: string;
+      readonly signal: AbortSignal;
+      /** Called when this process stays only because others still use its server. */
+      readonly onWaitingForOthers: (attached: number) => void;
+    },
+  ): Promise<HeadworksClient>;
+  /** Starts and is ready when it resolves. What it has to say on the way goes to `announce`, a sentence each. */
+  startServer(
+    config: Config,
+    options: {
+      readonly role: StartRole;
+      readonly announce: (sentence: string) => void;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<RunningServer>;
+}
+
+export interface CliIo {
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream;
+  /** Colour on stdout and progress on stderr only where somebody watches. */
+  readonly isTty: { readonly stdout: boolean; readonly stderr: boolean };
+  /** Width of the terminal; `null` when there is none, and lines may be as long as they like. */
+  readonly columns: number | null;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Aborts with an Interrupt when somebody wants the command to end. */
+  readonly signal: AbortSignal;
+  /** Aborts when nobody reads stdout any more (`| head`). */
+  readonly outputClosed: AbortSignal;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly app: AppPort;
+}
+
+/** Why `CliIo.signal` aborted. */
+export class Interrupt extends Error {
+  override readonly name = 'Interrupt';
+  readonly by: 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+
+  constructor(by: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
+    super(`Stopped by ${by}.`);
+    this.by = by;
+  }
+}

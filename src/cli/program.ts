@@ -1,0 +1,63 @@
+// The command line: every command in its own file, global flags and error behaviour here.
+import { Command } from 'commander';
+import { registerConfig } from './commands/config.ts';
+import { registerDemo } from './commands/demo.ts';
+import { registerDoctor } from './commands/doctor.ts';
+import { registerJobs } from './commands/jobs.ts';
+import { registerLedger } from './commands/ledger.ts';
+import { registerRepair } from './commands/repair.ts';
+import { registerServe } from './commands/serve.ts';
+import { registerWorker } from './commands/worker.ts';
+import type { CommandHost } from './command-host.ts';
+import { exitCodeMeanings, exitCodes } from './exit-codes.ts';
+import { addGlobalFlags } from './option-flags.ts';
+import type { CliIo } from './ports.ts';
+import { examples } from './command-host.ts';
+
+/** Builds the program and runs nothing. Commands tell `host` how they ended. */
+export function buildProgram(io: CliIo, host: CommandHost): Command {
+  const program = new Command('headworks')
+    .description(
+      'Take in what throttled APIs give, think with the AI models that are up, serve within limits.',
+    )
+    .version(io.version)
+    .option(
+      '--config <file>',
+      'configuration file (HEADWORKS_CONFIG; default: headworks.yaml if it is there)',
+    )
+    .option('--json', 'answer in JSON: one document, or one object per line for streams')
+    .option('--no-color', 'no colours (also NO_COLOR)')
+    .configureHelp({ showGlobalOptions: true })
+    // Errors are reported by reportError, once, in our words.
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: () => undefined,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+      getOutHelpWidth: () => io.columns ?? 100,
+      getErrHelpWidth: () => io.columns ?? 100,
+    })
+    .exitOverride();
+  addGlobalFlags(program);
+  for (const register of [
+    registerServe,
+    registerWorker,
+    registerDemo,
+    registerDoctor,
+    registerConfig,
+    registerLedger,
+    registerRepair,
+    registerJobs,
+  ])
+    register(program, host);
+  examples(program, ['headworks demo', 'headworks serve --port 8420', 'headworks doctor --json']);
+  program.addHelpText('after', `\nExit codes:\n${exitCodeHelp()}`);
+  return program;
+}
+
+function exitCodeHelp(): string {
+  return Object.entries(exitCodes)
+    .map(([name, code]) => `  ${String(code).padEnd(5)}${exitCodeMeanings[name as keyof typeof exitCodes]}`)
+    .join('\n');
+}

@@ -1,0 +1,56 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { layOutTable, printable } from './table.ts';
+
+describe('layOutTable', () => {
+  it('aligns columns and leaves no white space at the end of lines', () => {
+    expect(
+      layOutTable(
+        ['A', 'LONGER'],
+        [
+          ['first', 'x'],
+          ['2', ''],
+        ],
+        { maxWidth: null },
+      ),
+    ).toEqual(['A      LONGER', 'first  x', '2']);
+  });
+
+  it('cuts the widest column first when lines must fit', () => {
+    const [, row] = layOutTable(['ID', 'WHAT'], [['12345678', 'a very long sentence about it']], {
+      maxWidth: 24,
+    });
+    expect(row).toBe('12345678  a very long s…');
+  });
+
+  it('never writes wider than it may, unless columns are as narrow as they get', () => {
+    const cell = fc.string({ maxLength: 60 });
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(cell, cell, cell)),
+        fc.integer({ min: 28, max: 120 }),
+        (rows, maxWidth) => {
+          for (const line of layOutTable(['A', 'B', 'C'], rows, { maxWidth }))
+            expect(line.length).toBeLessThanOrEqual(maxWidth);
+        },
+      ),
+    );
+  });
+
+  it('does not count colours as width', () => {
+    const styled = layOutTable(['A', 'B'], [['x', 'y']], { maxWidth: 10, styleCell: (text) => `<${text}>` });
+    expect(styled).toEqual(['A  B', '<x>  <y>']);
+  });
+});
+
+describe('printable', () => {
+  it('lets no control character through to the terminal', () => {
+    expect(printable('a\u001b[31mred\u0007\r\nb\u009b2J')).toBe('a [31mred b 2J');
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        for (const character of printable(text))
+          expect(character >= ' ' && character !== '\u007f').toBe(true);
+      }),
+    );
+  });
+});

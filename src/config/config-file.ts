@@ -1,0 +1,169 @@
+// Finds and reads headworks.yaml: which option has which raw value, on which line.
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import type { Document } from 'yaml';
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { messageOf } from '../core/errors.ts';
+import type { NamedOption } from './config.ts';
+import { nearest } from './nearest.ts';
+
+const fileName = 'headworks.yaml';
+
+export interface FileValue {
+  /** Scalars as they are written, so that `007` and `1e3` reach the option untouched; lists and mappings parsed. */
+  readonly raw: unknown;
+  readonly line: number;
+}
+
+export interface ConfigFile {
+  /** Absolute; `null` when there is none. */
+  readonly path: string | null;
+  /** As a person would write it in the working directory. */
+  readonly name: string;
+  /** By option path. */
+  readonly values: ReadonlyMap<string, FileValue>;
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** Which file to read and who named it; without a name, the one in the working directory if there is one. */
+export interface FileChoice {
+  readonly given: { readonly path: string; readonly by: string } | null;
+  readonly cwd: string;
+}
+
+/** Reads the file. Never throws: what is wrong with it is in `problems`, one sentence each. */
+export function readConfigFile(choice: FileChoice, options: readonly NamedOption[]): ConfigFile {
+  const path = choice.given ? resolve(choice.cwd, choice.given.path) : join(choice.cwd, fileName);
+  const none = {
+    path: null,
+    name: fileName,
+    values: new Map<string, FileValue>(),
+    problems: [],
+    warnings: [],
+  };
+  if (!choice.given && !existsSync(path)) return { ...none, warnings: misnamed(choice.cwd) };
+  const name = relative(choice.cwd, path).startsWith('..')
+    ? path
+    : relative(choice.cwd, path) || basename(path);
+  try {
+    return { ...none, ...parseConfigText(readFileSync(path, 'utf8'), name, options), path, name };
+  } catch (error) {
+    return { ...none, path, name, problems: [unreadable(name, choice.given?.by, error)] };
+  }
+}
+
+/** Takes the text of a configuration file apart; strict about what it does not know. */
+export function parseConfigText(
+  text: string,
+  name: string,
+  options: readonly NamedOption[],
+): Pick<ConfigFile, 'values' | 'problems'> {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: false });
+  const broken = document.errors.map(
+    (error) =>
+      `${name} line ${lines.linePos(error.pos[0]).line}: ${syntaxProblem(error.code, error.message)}`,
+  );
+  if (broken.length > 0) return { values: new Map(), problems: broken };
+  return collect(document, name, lines, options);
+}
+
+function collect(document: Document, name: string, lines: LineCounter, options: readonly NamedOption[]) {
+  const values = new Map<string, FileValue>();
+  const problems: string[] = [];
+  const root: unknown = document.contents;
+  if (isEmpty(root)) return { values, problems };
+  if (!isMap(root))
+    return {
+      values,
+      problems: [`${name} must hold sections, like "server:", with options like "  port: 8420" below.`],
+    };
+  for (const section of entries(root, lines)) {
+    const at = `${name} line ${section.line}:`;
+    if (!options.some((option) => option.section === section.key)) {
+      problems.push(`${at} there is no section "${section.key}"; ${sectionHint(section.key, options)}`);
+    } else if (isMap(section.node)) {
+      for (const entry of entries(section.node, lines)) {
+        const path = `${section.key}.${entry.key}`;
+        if (!options.some((option) => option.path === path))
+          problems.push(
+            `${name} line ${entry.line}: there is no option "${path}"; ${optionHint(section.key, entry.key, options)}`,
+          );
+        else if (!isEmpty(entry.node))
+          values.set(path, { raw: rawValue(entry.node, document), line: entry.line });
+      }
+    } else if (!isEmpty(section.node)) {
+      problems.push(
+        `${at} "${section.key}" is a section; write its options below it, indented by two spaces.`,
+      );
+    }
+  }
+  return { values, problems };
+}
+
+function entries(map: { readonly items: readonly unknown[] }, lines: LineCounter) {
+  return (map.items as { key: unknown; value: unknown }[]).map(({ key, value }) => ({
+    key: isScalar(key) ? String(key.value) : String(key),
+    line: isScalar(key) && key.range ? lines.linePos(key.range[0]).line : 1,
+    node: value,
+  }));
+}
+
+/** A key without a value counts as not there, as an empty environment variable does. */
+function isEmpty(node: unknown): boolean {
+  return node === null || (isScalar(node) && node.value === null);
+}
+
+function rawValue(node: unknown, document: Document): unknown {
+  if (isScalar(node))
+    return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
+  return (node as { toJS(document: Document): unknown }).toJS(document);
+}
+
+/** What was probably meant, or else what there is. */
+function sectionHint(typed: string, options: readonly NamedOption[]): string {
+  const sections = [...new Set(options.map((option) => option.section))];
+  const meant = nearest(typed, sections) ?? optionLike(typed, options);
+  return meant === undefined ? `there are ${sections.join(', ')}.` : `did you mean "${meant}"?`;
+}
+
+function optionHint(section: string, typed: string, options: readonly NamedOption[]): string {
+  const siblings = options.filter((option) => option.section === section);
+  const meant = optionLike(typed, siblings) ?? optionLike(typed, options);
+  const fields = siblings.map((option) => option.field).join(', ');
+  return meant === undefined ? `"${section}" has ${fields}.` : `did you mean "${meant}"?`;
+}
+
+function optionLike(typed: string, options: readonly NamedOption[]): string | undefined {
+  const field = nearest(
+    typed,
+    options.map((option) => option.field),
+  );
+  return options.find((option) => option.field === field)?.path;
+}
+
+function syntaxProblem(code: string, message: string): string {
+  if (code === 'TAB_AS_INDENT') return 'YAML is indented with spaces; this line has a tab.';
+  if (code === 'DUPLICATE_KEY') return 'the same key stands twice here; keep one of them.';
+  if (code === 'MULTIPLE_DOCS') return 'only one YAML document is read; take out the "---" between them.';
+  return `not valid YAML: ${message}${/[.!?]$/.test(message) ? '' : '.'}`;
+}
+
+function misnamed(cwd: string): readonly string[] {
+  const other = ['headworks.yml', '.headworks.yaml', '.headworks.yml'].find((file) =>
+    existsSync(join(cwd, file)),
+  );
+  return other === undefined
+    ? []
+    : [`${other} is not read; rename it to ${fileName}, or give it with --config.`];
+}
+
+function unreadable(name: string, by: string | undefined, error: unknown): string {
+  const code = (error as { code?: unknown }).code;
+  const named = by === undefined ? '' : ` (${by})`;
+  if (code === 'ENOENT') return `There is no file ${name}${named}; check the path.`;
+  if (code === 'EISDIR') return `${name}${named} is a folder; give the file itself.`;
+  if (code === 'EACCES') return `${name}${named} may not be read by this user; check its permissions.`;
+  return `${name}${named} cannot be read: ${messageOf(error)}`;
+}

@@ -1,0 +1,71 @@
+// What the configuration is once resolved: values by section, and where each came from.
+import type { OptionSection, OptionSpec, OptionValues } from '../core/options.ts';
+import type { optionSections } from './option-sections.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- sections of any fields; each is typed where it is used
+export type OptionSections = Readonly<Record<string, OptionSection<any>>>;
+
+export type SectionValues<Sections extends OptionSections> = {
+  readonly [Name in keyof Sections]: OptionValues<Sections[Name]['fields']>;
+};
+
+/** Where a value came from; `command` is a command that insists (the demo uses no server of yours). */
+export type OptionOrigin =
+  | { readonly kind: 'command'; readonly command: string }
+  | { readonly kind: 'flag'; readonly flag: string }
+  | { readonly kind: 'env'; readonly name: string }
+  | { readonly kind: 'file'; readonly file: string; readonly line: number }
+  | { readonly kind: 'default' };
+
+/** What resolving told besides the values. */
+export interface Resolution {
+  /** The file that was read, absolute; `null` when there is none. */
+  readonly file: string | null;
+  /** By option path, `server.port`. */
+  readonly origins: Readonly<Record<string, OptionOrigin>>;
+  /** Whole sentences about what looks wrong but does not stop us. */
+  readonly warnings: readonly string[];
+}
+
+/** Values by section (`config.server.port`), deeply frozen. */
+export type ConfigOf<Sections extends OptionSections> = SectionValues<Sections> & {
+  readonly resolution: Resolution;
+};
+
+export type Config = ConfigOf<typeof optionSections>;
+
+export interface NamedOption {
+  readonly section: string;
+  readonly field: string;
+  /** `server.port` */
+  readonly path: string;
+  readonly spec: OptionSpec<unknown>;
+}
+
+/** Every option of these sections, in order. */
+export function listOptions(sections: OptionSections): readonly NamedOption[] {
+  return Object.entries(sections).flatMap(([section, { fields }]) =>
+    Object.entries(fields as Readonly<Record<string, OptionSpec<unknown>>>).map(([field, spec]) => ({
+      section,
+      field,
+      path: `${section}.${field}`,
+      spec,
+    })),
+  );
+}
+
+/** `flag --port`, `env HEADWORKS_PORT`, `headworks.yaml line 3`. */
+export function describeOrigin(origin: OptionOrigin): string {
+  switch (origin.kind) {
+    case 'command':
+      return `headworks ${origin.command}`;
+    case 'flag':
+      return `flag --${origin.flag}`;
+    case 'env':
+      return `env ${origin.name}`;
+    case 'file':
+      return `${origin.file} line ${origin.line}`;
+    case 'default':
+  }
+  return 'default';
+}

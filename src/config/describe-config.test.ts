@@ -1,0 +1,104 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { describeConfig, valueText } from './describe-config.ts';
+import { resolveConfig } from './resolve-config.ts';
+import { secretsOf } from './secrets.ts';
+
+const resolve = (env: Record<string, string>) => resolveConfig({ env, cwd: '/nonexistent-for-tests' });
+const rowOf = (env: Record<string, string>, path: string) =>
+  describeConfig(resolve(env)).find((row) => row.path === path);
+
+describe('describeConfig', () => {
+  it('shows each value with its source, its other ways in, and what is allowed', () => {
+    expect(rowOf({ HEADWORKS_PORT: '9000' }, 'server.port')).toEqual({
+      path: 'server.port',
+      value: 9000,
+      source: 'env HEADWORKS_PORT',
+      origin: { kind: 'env', name: 'HEADWORKS_PORT' },
+      env: ['HEADWORKS_PORT'],
+      flag: 'port',
+      allowed: 'a whole number from 0 to 65535',
+      default: '8420',
+      describe: 'Port to listen on; 0 takes any free one.',
+      secret: false,
+    });
+  });
+
+  it('shows where a secret URL leads, but not the credentials', () => {
+    const row = rowOf(
+      { DATABASE_URL: 'postgres://me:hunter22@db.example:5432/app?sslkey=x' },
+      'state.databaseUrl',
+    );
+    expect(row?.value).toBe('postgres://[hidden]@db.example:5432/app');
+  });
+
+  it('shows nothing of another secret, and null where there is none', () => {
+    expect(rowOf({ HEADWORKS_ADMIN_TOKEN: '0123456789abcdef' }, 'server.adminToken')?.value).toBe('[hidden]');
+    expect(rowOf({}, 'server.adminToken')?.value).toBeNull();
+  });
+
+  it('hides the password of a URL that is no secret', () => {
+    expect(rowOf({ HEADWORKS_URL: 'https://u:hunter22@h.example' }, 'client.serverUrl')?.value).toBe(
+      'https://[hidden]@h.example/',
+    );
+    expect(rowOf({ HEADWORKS_URL: 'https://h.example' }, 'client.serverUrl')?.value).toBe(
+      'https://h.example',
+    );
+  });
+
+  it('lets no secret through, whatever its letters', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 6, maxLength: 30 }), (password) => {
+        const written = encodeURIComponent(password.replaceAll(/[\ud800-\udfff]/g, 'x'));
+        const config = resolve({
+          DATABASE_URL: `postgres://:${written}@h/d?password=${written}`,
+          REDIS_URL: `redis://:${written}@h`,
+          HEADWORKS_URL: `http://u:${written}@h`,
+        });
+        const urls = describeConfig(config).filter((row) => row.source.startsWith('env'));
+        expect(urls.map((row) => row.value)).toEqual([
+          'http://[hidden]@h/',
+          'postgres://[hidden]@h/d',
+          'redis://[hidden]@h',
+        ]);
+        expect(secretsOf(config)).toContain(decodeURIComponent(written));
+      }),
+    );
+  });
+});
+
+describe('secretsOf', () => {
+  it('gives tokens, whole URLs, and the passwords in them both as written and as meant', () => {
+    const secrets = secretsOf(
+      resolve({
+        HEADWORKS_ADMIN_TOKEN: '0123456789abcdef',
+        DATABASE_URL: 'postgres://me:p%40ss%2Fword@db/app',
+        REDIS_URL: 'redis://h?password=other-one',
+        HEADWORKS_URL: 'https://u:third%2@h',
+      }),
+    );
+    expect(new Set(secrets)).toEqual(
+      new Set([
+        '0123456789abcdef',
+        'postgres://me:p%40ss%2Fword@db/app',
+        'p%40ss%2Fword',
+        'p@ss/word',
+        'redis://h?password=other-one',
+        'other-one',
+        'third%2',
+      ]),
+    );
+  });
+
+  it('gives nothing when there is none', () => expect(secretsOf(resolve({}))).toEqual([]));
+});
+
+describe('valueText', () => {
+  it.each([
+    [null, 'not set'],
+    [[], 'none'],
+    [['a', 'b'], 'a, b'],
+    [true, 'true'],
+    ['text', 'text'],
+  ])('writes %j as %s', (value, text) => expect(valueText(value)).toBe(text));
+});

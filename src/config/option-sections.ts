@@ -1,0 +1,25 @@
+// Every section of the configuration. A new domain adds one line here, and its options are read, checked and documented.
+import {
+  clientOptions,
+  dataOptions,
+  jobsOptions,
+  loggingOptions,
+  redisOptions,
+  retentionOptions,
+  serverOptions,
+  stateOptions,
+} from '../app/options.ts';
+import { ledgerOptions } from '../ledger/options.ts';
+
+/** Keyed by section name, in the order of help and docs. */
+export const optionSections = {
+  server: serverOptions,
+  client: clientOptions,
+  data: dataOptions,
+  state: stateOptions,
+  redis: redisOptions,
+  jobs: jobsOptions,
+  ledger: ledgerOptions,
+  retention: retentionOptions,
+  logging: loggingOptions,
+} as const;

@@ -1,0 +1,214 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../test/support/services.ts';
+import { CoreError } from '../core/errors.ts';
+import { defineOptions, numberOption, textOption } from '../core/options.ts';
+import { optionSections } from './option-sections.ts';
+import type { ConfigInput } from './resolve-config.ts';
+import { resolveConfig, resolveSections } from './resolve-config.ts';
+
+const nowhere = '/nonexistent-for-tests';
+const resolve = (input: Partial<ConfigInput> = {}) => resolveConfig({ cwd: nowhere, ...input });
+
+function problemsOf(run: () => unknown): readonly string[] {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof CoreError && error.code === 'CONFIG_INVALID')
+      return error.details['problems'] as readonly string[];
+    throw error;
+  }
+  throw new Error('It was accepted.');
+}
+
+describe('resolveConfig', () => {
+  it('gives every default when nothing is said', () => {
+    const config = resolve();
+    expect(config.server).toMatchObject({ host: '127.0.0.1', port: 8420, adminToken: null });
+    expect(config.data.folder).toBe(join(nowhere, '.headworks'));
+    expect(config.resolution).toMatchObject({ file: null, warnings: [] });
+  });
+
+  it('prefers flag to environment, environment to file, file to default, for every subset that speaks', async () => {
+    const cwd = await temporaryFolder();
+    writeFileSync(join(cwd, 'headworks.yaml'), 'server:\n  port: 3\n');
+    const empty = await temporaryFolder();
+    fc.assert(
+      fc.property(fc.boolean(), fc.boolean(), fc.boolean(), (flag, env, file) => {
+        const config = resolve({
+          flags: flag ? { port: '1' } : {},
+          env: env ? { HEADWORKS_PORT: '2' } : {},
+          cwd: file ? cwd : empty,
+        });
+        const expected = flag ? [1, 'flag'] : env ? [2, 'env'] : file ? [3, 'file'] : [8420, 'default'];
+        expect([config.server.port, config.resolution.origins['server.port']?.kind]).toEqual(expected);
+      }),
+    );
+  });
+
+  it('reads the file named by --config rather than the one named by HEADWORKS_CONFIG', async () => {
+    const cwd = await temporaryFolder();
+    writeFileSync(join(cwd, 'a.yaml'), 'server:\n  port: 1\n');
+    writeFileSync(join(cwd, 'b.yaml'), 'server:\n  port: 2\n');
+    expect(resolve({ cwd, env: { HEADWORKS_CONFIG: 'b.yaml' } }).server.port).toBe(2);
+    expect(resolve({ cwd, env: { HEADWORKS_CONFIG: 'b.yaml' }, file: 'a.yaml' }).server.port).toBe(1);
+  });
+
+  it('takes an empty variable as not set', () => {
+    expect(resolve({ env: { HEADWORKS_PORT: '', DATABASE_URL: '', HEADWORKS_CONFIG: '' } }).server.port).toBe(
+      8420,
+    );
+  });
+
+  it('starts relative paths at the working directory, or at the folder of the file they stand in', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'headworks.yaml');
+    writeFileSync(file, 'data:\n  folder: kept\n');
+    expect(resolve({ file }).data.folder).toBe(join(folder, 'kept'));
+    expect(resolve({ file, flags: { 'data-dir': 'other' } }).data.folder).toBe(join(nowhere, 'other'));
+    expect(resolve({ env: { HEADWORKS_DATA_DIR: '/srv/h' } }).data.folder).toBe('/srv/h');
+  });
+
+  it('lets a command insist, whatever the other sources say', () => {
+    const config = resolve({
+      env: { DATABASE_URL: 'not even a url' },
+      insist: { command: 'demo', values: { 'state.databaseUrl': null } },
+    });
+    expect(config.state.databaseUrl).toBeNull();
+    expect(config.resolution.origins['state.databaseUrl']).toEqual({ kind: 'command', command: 'demo' });
+  });
+
+  it('tells all problems at once, each with option, variable, source, value and what is allowed', async () => {
+    const cwd = await temporaryFolder();
+    writeFileSync(join(cwd, 'headworks.yaml'), 'server:\n  host: http://x\n  prot: 1\n');
+    const problems = problemsOf(() =>
+      resolve({
+        cwd,
+        flags: { 'log-level': 'loud' },
+        env: { HEADWORKS_PORT: '80a', DATABASE_URL: 'mysql://u:hunter2@h' },
+      }),
+    );
+    expect(problems).toEqual([
+      'headworks.yaml line 3: there is no option "server.prot"; did you mean "server.port"?',
+      'server.host (--host, HEADWORKS_HOST): "http://x" from headworks.yaml line 2 must be a host name or address, without scheme and port.',
+      'server.port (--port, HEADWORKS_PORT): "80a" from env HEADWORKS_PORT must be a whole number from 0 to 65535.',
+      expect.stringMatching(
+        /^state\.databaseUrl \(DATABASE_URL\): the value \(not shown\) from env DATABASE_URL must be/,
+      ),
+      'logging.level (--log-level, HEADWORKS_LOG_LEVEL): "loud" from flag --log-level must be one of debug, info, warn, error, silent.',
+    ]);
+    expect(problems.join()).not.toContain('hunter2');
+  });
+
+  it('says a single problem in one line', () => {
+    expect(() => resolve({ flags: { port: '-1' } })).toThrow(
+      /^The configuration is not valid: server\.port .* from flag --port must be a whole number from 0 to 65535\.$/,
+    );
+  });
+
+  it('never shows a secret or a password in a URL, however wrong it is', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[a-zA-Z0-9]{5,15}$/), (secret) => {
+        const problems = problemsOf(() =>
+          resolve({
+            env: {
+              HEADWORKS_ADMIN_TOKEN: `${secret} `.repeat(3),
+              DATABASE_URL: `x://u:${secret}@h`,
+              REDIS_URL: secret,
+              HEADWORKS_URL: `ftp://u:${secret}@h`,
+            },
+          }),
+        );
+        expect(problems).toHaveLength(4);
+        expect(problems.join().replaceAll(/[\w.]+ \([^)]*\)|HEADWORKS_\w+|must be .*/g, '')).not.toContain(
+          secret,
+        );
+      }),
+    );
+  });
+
+  it('warns of variables nobody reads, and of secrets in the file, but goes on', async () => {
+    const cwd = await temporaryFolder();
+    writeFileSync(join(cwd, 'headworks.yaml'), 'server:\n  adminToken: 0123456789abcdef\n');
+    const { resolution, server } = resolve({
+      cwd,
+      env: { HEADWORKS_PROT: '1', HEADWORKS_XYZZY: 'x', PORT: '1' },
+    });
+    expect(server.adminToken).toBe('0123456789abcdef');
+    expect(resolution.warnings).toEqual([
+      'Nothing reads the environment variable HEADWORKS_PROT; did you mean HEADWORKS_PORT?',
+      'Nothing reads the environment variable HEADWORKS_XYZZY; unset it.',
+      'server.adminToken is a secret and stands in headworks.yaml line 2; set HEADWORKS_ADMIN_TOKEN instead and keep it there.',
+    ]);
+  });
+
+  it('freezes everything, deeply', () => {
+    const config = resolve({ env: { HEADWORKS_ALLOWED_HOSTS: 'a,b' } });
+    const walk = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return;
+      expect(Object.isFrozen(value)).toBe(true);
+      Object.values(value).forEach(walk);
+    };
+    walk(config);
+    expect(config.server.allowedHosts).toEqual(['a', 'b']);
+  });
+});
+
+describe('resolveSections', () => {
+  const sections = {
+    span: defineOptions({
+      section: 'span',
+      describe: 'From and to.',
+      fields: {
+        from: numberOption({ describe: '', env: 'FROM', default: 1, min: 0, max: 9 }),
+        to: numberOption({ describe: '', env: ['TO', 'OLD_TO'], default: 5, min: 0, max: 9 }),
+        name: textOption({ describe: '', env: 'NAME', default: null }),
+      },
+      check: ({ from, to }) =>
+        from > to ? [{ field: 'to', problem: `must not be below span.from (${from})` }] : [],
+    }),
+  };
+  const run = (env: Record<string, string>) => resolveSections(sections, { env, cwd: nowhere });
+
+  it('checks rules between options, naming where the value came from', () => {
+    expect(problemsOf(() => run({ FROM: '4', OLD_TO: '3' }))).toEqual([
+      'span.to (TO, OLD_TO): 3 from env OLD_TO must not be below span.from (4).',
+    ]);
+  });
+
+  it('does not check them on values that are wrong already', () => {
+    expect(problemsOf(() => run({ FROM: 'x', TO: '0' }))).toHaveLength(1);
+  });
+
+  it('takes the first of several variables that is set', () => {
+    expect(run({ TO: '', OLD_TO: '6' }).span.to).toBe(6);
+    expect(run({ TO: '7', OLD_TO: '6' }).span.to).toBe(7);
+  });
+});
+
+describe('optionSections', () => {
+  const options = Object.entries(optionSections);
+
+  it('are keyed by their own names', () => {
+    for (const [name, section] of options) expect(section.section).toBe(name);
+  });
+
+  it('share no flag and no variable', () => {
+    const specs = options.flatMap(([, { fields }]) => Object.values(fields));
+    const names = specs.flatMap((spec) => [...spec.env, ...(spec.flag === undefined ? [] : [spec.flag])]);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('offer no flag for a secret, which would show in the list of processes', () => {
+    const specs = options.flatMap(([, { fields }]) => Object.values(fields));
+    expect(specs.filter((spec) => spec.secret && spec.flag !== undefined)).toEqual([]);
+  });
+
+  it('accept their own defaults', () => {
+    for (const spec of options.flatMap(([, { fields }]) => Object.values(fields)))
+      if (spec.default !== null && spec.default !== '')
+        expect(spec.parse(spec.default)).toHaveProperty('value');
+  });
+});

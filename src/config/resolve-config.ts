@@ -1,0 +1,179 @@
+// Resolves every option once: flag > environment > headworks.yaml > default. All that is wrong is told at once.
+import { dirname, resolve } from 'node:path';
+import { CoreError } from '../core/errors.ts';
+import { Redactor } from '../core/redactor.ts';
+import type { Config, ConfigOf, NamedOption, OptionOrigin, OptionSections } from './config.ts';
+import { describeOrigin, listOptions } from './config.ts';
+import type { ConfigFile } from './config-file.ts';
+import { readConfigFile } from './config-file.ts';
+import { nearest } from './nearest.ts';
+import { optionSections } from './option-sections.ts';
+
+const ourPrefix = 'HEADWORKS_';
+export const configFileVariable = 'HEADWORKS_CONFIG';
+
+export interface ConfigInput {
+  /** Flags as given, by name without dashes (`data-dir`). */
+  readonly flags?: Readonly<Record<string, string | undefined>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The file given with --config. */
+  readonly file?: string | undefined;
+  /** Where headworks.yaml is looked for, and relative paths start. */
+  readonly cwd: string;
+  /** Values by option path that a command insists on, whatever else says; not parsed again. */
+  readonly insist?: { readonly command: string; readonly values: Readonly<Record<string, unknown>> };
+}
+
+/** The configuration of this process. Fails with CONFIG_INVALID, its message naming every problem, one per line. */
+export function resolveConfig(input: ConfigInput): Config {
+  return resolveSections(optionSections, input);
+}
+
+/** The same for any sections. */
+export function resolveSections<Sections extends OptionSections>(
+  sections: Sections,
+  input: ConfigInput,
+): ConfigOf<Sections> {
+  const options = listOptions(sections);
+  const file = readConfigFile({ given: givenFile(input), cwd: input.cwd }, options);
+  const problems = [...file.problems];
+  const values: Record<string, Record<string, unknown>> = {};
+  const origins: Record<string, OptionOrigin> = {};
+  const failed = new Set<string>();
+  for (const option of options) {
+    const { origin, raw } = candidate(option, input, file);
+    origins[option.path] = origin;
+    const parsed =
+      origin.kind === 'command' || origin.kind === 'default' ? { value: raw } : option.spec.parse(raw);
+    if ('problem' in parsed) {
+      problems.push(problemLine(option, origin, raw, parsed.problem));
+      failed.add(option.section);
+    } else {
+      (values[option.section] ??= {})[option.field] = absolute(option, parsed.value, origin, input.cwd, file);
+    }
+  }
+  for (const option of crossProblems(sections, values, failed))
+    problems.push(
+      problemLine(option, origins[option.path] ?? { kind: 'default' }, option.value, option.problem),
+    );
+  if (problems.length > 0) throw invalid(problems);
+  const warnings = [
+    ...file.warnings,
+    ...unknownVariables(options, input.env ?? {}),
+    ...secretsInFile(options, origins),
+  ];
+  return deepFreeze({ ...values, resolution: { file: file.path, origins, warnings } }) as ConfigOf<Sections>;
+}
+
+function givenFile(input: ConfigInput): { path: string; by: string } | null {
+  if (input.file !== undefined && input.file !== '') return { path: input.file, by: 'given with --config' };
+  const path = input.env?.[configFileVariable];
+  return path ? { path, by: `given as ${configFileVariable}` } : null;
+}
+
+/** The strongest source that says something about this option. */
+function candidate(
+  option: NamedOption,
+  input: ConfigInput,
+  file: ConfigFile,
+): { origin: OptionOrigin; raw: unknown } {
+  const { path, spec } = option;
+  if (input.insist && Object.hasOwn(input.insist.values, path))
+    return { origin: { kind: 'command', command: input.insist.command }, raw: input.insist.values[path] };
+  const flagValue = spec.flag === undefined ? undefined : input.flags?.[spec.flag];
+  if (spec.flag !== undefined && flagValue !== undefined)
+    return { origin: { kind: 'flag', flag: spec.flag }, raw: flagValue };
+  const name = spec.env.find((variable) => input.env?.[variable]);
+  if (name !== undefined) return { origin: { kind: 'env', name }, raw: input.env?.[name] };
+  const written = file.values.get(path);
+  if (written) return { origin: { kind: 'file', file: file.name, line: written.line }, raw: written.raw };
+  return { origin: { kind: 'default' }, raw: spec.default };
+}
+
+function absolute(
+  option: NamedOption,
+  value: unknown,
+  origin: OptionOrigin,
+  cwd: string,
+  file: ConfigFile,
+): unknown {
+  if (!option.spec.isPath || typeof value !== 'string') return value;
+  return resolve(origin.kind === 'file' && file.path !== null ? dirname(file.path) : cwd, value);
+}
+
+function crossProblems(
+  sections: OptionSections,
+  values: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+  failed: ReadonlySet<string>,
+) {
+  return Object.entries(sections).flatMap(([section, { check, fields }]) =>
+    failed.has(section) || !check
+      ? []
+      : check(values[section] ?? {}).map(({ field, problem }) => ({
+          section,
+          field,
+          path: `${section}.${field}`,
+          spec: (fields as Record<string, NamedOption['spec']>)[field],
+          value: values[section]?.[field],
+          problem,
+        })),
+  ) as (NamedOption & { value: unknown; problem: string })[];
+}
+
+/** `server.port (--port, HEADWORKS_PORT): "abc" from env HEADWORKS_PORT must be a whole number from 0 to 65535.` */
+function problemLine(option: NamedOption, origin: OptionOrigin, raw: unknown, problem: string): string {
+  const names = [...(option.spec.flag === undefined ? [] : [`--${option.spec.flag}`]), ...option.spec.env];
+  const value = option.spec.secret
+    ? 'the value (not shown)'
+    : new Redactor().text(JSON.stringify(raw) ?? 'nothing');
+  return `${option.path} (${names.join(', ')}): ${value} from ${describeOrigin(origin)} ${problem}.`;
+}
+
+function invalid(problems: readonly string[]): CoreError {
+  const [only] = problems;
+  const message =
+    problems.length === 1
+      ? `The configuration is not valid: ${only}`
+      : `The configuration has ${problems.length} problems:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`;
+  return new CoreError('CONFIG_INVALID', message, { details: { problems } });
+}
+
+function unknownVariables(
+  options: readonly NamedOption[],
+  env: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  const known = new Set([configFileVariable, ...options.flatMap((option) => option.spec.env)]);
+  const tails = [...known]
+    .filter((name) => name.startsWith(ourPrefix))
+    .map((name) => name.slice(ourPrefix.length));
+  return Object.keys(env)
+    .filter((name) => name.startsWith(ourPrefix) && !known.has(name) && env[name])
+    .map((name) => {
+      // Compared without the prefix, which would make everything look alike.
+      const meant = nearest(name.slice(ourPrefix.length), tails);
+      const advice = meant === undefined ? 'unset it.' : `did you mean ${ourPrefix}${meant}?`;
+      return `Nothing reads the environment variable ${name}; ${advice}`;
+    });
+}
+
+function secretsInFile(
+  options: readonly NamedOption[],
+  origins: Readonly<Record<string, OptionOrigin>>,
+): readonly string[] {
+  return options.flatMap(({ path, spec }) => {
+    const origin = origins[path];
+    return spec.secret && origin?.kind === 'file'
+      ? [
+          `${path} is a secret and stands in ${describeOrigin(origin)}; set ${spec.env[0]} instead and keep it there.`,
+        ]
+      : [];
+  });
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) deepFreeze(inner);
+  }
+  return value;
+}

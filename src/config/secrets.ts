@@ -1,0 +1,59 @@
+// Which values of the configuration must never be seen, and how they look when shown.
+import type { Config, ConfigOf, OptionSections } from './config.ts';
+import { listOptions } from './config.ts';
+import { optionSections } from './option-sections.ts';
+
+const mask = '[hidden]';
+
+/** Every secret of this configuration, to be given to the Redactor; passwords inside URLs on their own as well. */
+export function secretsOf(config: Config): readonly string[] {
+  return secretsIn(optionSections, config);
+}
+
+export function secretsIn<Sections extends OptionSections>(
+  sections: Sections,
+  config: ConfigOf<Sections>,
+): readonly string[] {
+  const secrets = new Set<string>();
+  for (const { section, field, spec } of listOptions(sections)) {
+    const value: unknown = config[section]?.[field];
+    for (const text of [value].flat()) {
+      if (typeof text !== 'string') continue;
+      if (spec.secret) secrets.add(text);
+      for (const password of passwordsIn(text)) secrets.add(password);
+    }
+  }
+  return [...secrets];
+}
+
+/** The password of a URL, as it is written and as it is meant. */
+function passwordsIn(text: string): readonly string[] {
+  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text) || !URL.canParse(text)) return [];
+  const url = new URL(text);
+  const written = [url.password, url.searchParams.get('password') ?? ''].filter(
+    (password) => password !== '',
+  );
+  return written.flatMap((password) => [password, decoded(password)]);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A secret as it may be shown: of a URL, where it leads but not who goes there; of anything else, nothing. */
+export function maskSecret(value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  if (typeof value !== 'string' || !URL.canParse(value)) return mask;
+  const { protocol, host, pathname, username, password } = new URL(value);
+  if (host === '') return mask;
+  return `${protocol}//${username || password ? `${mask}@` : ''}${host}${pathname}`;
+}
+
+/** A value that is no secret itself, but may be a URL with a password in it. */
+export function maskPassword(value: unknown): unknown {
+  return typeof value === 'string' && passwordsIn(value).length > 0 ? maskSecret(value) : value;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { CoreError, coreErrorCodes, HeadworksError, kindOf, messageOf } from './errors.ts';
+
+describe('HeadworksError', () => {
+  it('carries its code, the name of its class and what was given', () => {
+    class DemoError extends HeadworksError<'DEMO_GONE'> {}
+    const cause = new Error('below');
+    const error = new DemoError('DEMO_GONE', 'The demo is gone.', {
+      isRetryable: true,
+      retryAfterMs: 5,
+      details: { id: 1 },
+      cause,
+    });
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({
+      name: 'DemoError',
+      code: 'DEMO_GONE',
+      message: 'The demo is gone.',
+      isRetryable: true,
+      retryAfterMs: 5,
+      details: { id: 1 },
+      cause,
+    });
+    expect(error.stack).toContain('The demo is gone.');
+  });
+
+  it('is not retryable and has no cause unless told', () => {
+    const error = new CoreError('INTERNAL', 'A bug.');
+    expect(error).toMatchObject({ isRetryable: false, retryAfterMs: undefined, details: {} });
+    expect('cause' in error).toBe(false);
+  });
+
+  it('states a consequence for every shared code', () => {
+    for (const [code, consequence] of Object.entries(coreErrorCodes)) {
+      expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
+      expect(consequence).toMatch(/\.$/);
+    }
+  });
+});
+
+describe('messageOf', () => {
+  it.each([
+    [new Error('text'), 'text'],
+    ['text', 'text'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [42, '42'],
+  ])('reads %o as %s', (thrown, message) => {
+    expect(messageOf(thrown)).toBe(message);
+  });
+
+  it('does not throw, whatever was thrown', () => {
+    expect(messageOf(Object.create(null))).toBe('an object without a message');
+    expect(messageOf(Symbol('x'))).toBe('Symbol(x)');
+  });
+});
+
+describe('kindOf', () => {
+  it.each([
+    [new CoreError('NOT_FOUND', 'x'), 'NOT_FOUND'],
+    [Object.assign(new Error('x'), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
+    [Object.assign(new Error('x'), { code: 7 }), 'Error'],
+    [new TypeError('x'), 'TypeError'],
+    ['text', 'string'],
+    [null, 'object'],
+  ])('names %o %s', (thrown, kind) => {
+    expect(kindOf(thrown)).toBe(kind);
+  });
+});

@@ -1,0 +1,72 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isUuid, seededIds, uuidV7 } from './ids.ts';
+import { seededRandom } from './random.ts';
+
+const bytes = fc.uint8Array({ minLength: 10, maxLength: 10 });
+const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
+
+describe('uuidV7', () => {
+  it('has the layout of RFC 9562: time, version 7, variant 10', () => {
+    fc.assert(
+      fc.property(time, bytes, (now, random) => {
+        const uuid = uuidV7(now, random);
+        expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+        expect(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16)).toBe(now);
+      }),
+    );
+  });
+
+  it('sorts by time', () => {
+    fc.assert(
+      fc.property(time, time, bytes, bytes, (first, second, a, b) => {
+        fc.pre(first !== second);
+        expect(uuidV7(first, a) < uuidV7(second, b)).toBe(first < second);
+      }),
+    );
+  });
+
+  it('uses every random bit that is not version or variant', () => {
+    const zero = new Uint8Array(10);
+    const ids = new Set([uuidV7(0, zero)]);
+    let usable = 0;
+    for (let bit = 0; bit < 80; bit += 1) {
+      const flipped = Uint8Array.from(zero);
+      flipped[bit >> 3] = 1 << (bit & 7);
+      const id = uuidV7(0, flipped);
+      if (!ids.has(id)) usable += 1;
+      ids.add(id);
+    }
+    expect(usable).toBe(74);
+  });
+});
+
+describe('isUuid', () => {
+  it('knows an id from anything else', () => {
+    expect(isUuid(uuidV7(0, new Uint8Array(10)))).toBe(true);
+    for (const text of [
+      '',
+      'nonsense',
+      `${uuidV7(0, new Uint8Array(10))}\n`,
+      `x${uuidV7(0, new Uint8Array(10))}`,
+    ])
+      expect(isUuid(text)).toBe(false);
+  });
+});
+
+describe('seededIds', () => {
+  it('repeats itself for the same seed and never repeats an id', () => {
+    const make = () => seededIds(seededRandom(5), () => 1_700_000_000_000);
+    const ids = make();
+    const first = Array.from({ length: 1_000 }, () => ids.uuid());
+    expect(new Set(first).size).toBe(1_000);
+    const again = make();
+    expect(Array.from({ length: 1_000 }, () => again.uuid())).toEqual(first);
+  });
+
+  it('makes tokens of the length asked for', () => {
+    const token = seededIds(seededRandom(5), () => 0).token(32);
+    expect(Buffer.from(token, 'base64url')).toHaveLength(32);
+    expect(token).toMatch(/^[\w-]+$/);
+  });
+});

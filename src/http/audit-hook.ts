@@ -1,0 +1,59 @@
+// Every admin action leaves one audit row, written before its answer goes out.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock, Emitter } from '../core/index.ts';
+import { CoreError, kindOf } from '../core/index.ts';
+import type { HttpEvents } from './events.ts';
+import type { AuditRow, AuditTrail } from './ports.ts';
+
+export interface AuditParts {
+  readonly clock: Clock;
+  readonly audit: AuditTrail;
+  readonly events: Emitter<HttpEvents>;
+  readonly auditTimeoutMs: number;
+}
+
+/**
+ * Methods that change nothing leave no row, and neither do strangers: they could fill the table. A row that cannot
+ * be written is an error event; the caller still learns what happened.
+ */
+export function installAudit(server: FastifyInstance, parts: AuditParts): void {
+  server.decorateRequest('isAudited', false);
+  server.addHook('onSend', async (request, reply) => {
+    if (request.isAudited || request.caller?.kind !== 'admin') return;
+    if (request.method === 'GET' || request.method === 'HEAD') return;
+    request.isAudited = true;
+    const row = rowOf(request, reply, parts.clock);
+    try {
+      await inTime(parts, parts.audit.record(row));
+    } catch (error) {
+      const { requestId, action, status } = row;
+      parts.events.emit('http:audit-failed', { requestId, action, status, cause: kindOf(error) });
+    }
+  });
+}
+
+function rowOf(request: FastifyRequest, reply: FastifyReply, clock: Clock): AuditRow {
+  const status = reply.statusCode;
+  const parameters = Object.entries(request.params as Record<string, string>);
+  return {
+    at: new Date(clock.now()),
+    actor: 'admin',
+    action: request.routeOptions.schema?.operationId ?? 'unknown',
+    subject: parameters.length === 0 ? null : parameters.map(([name, value]) => `${name}=${value}`).join(' '),
+    outcome: status < 400 ? 'done' : status < 500 ? 'refused' : 'failed',
+    status,
+    requestId: request.id,
+  };
+}
+
+/** A store that hangs must not hold back the answer for ever. */
+function inTime({ clock, auditTimeoutMs }: AuditParts, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(auditTimeoutMs, () =>
+      reject(
+        new CoreError('DEADLINE_EXCEEDED', `The audit row was not written within ${auditTimeoutMs} ms.`),
+      ),
+    );
+    work.finally(cancel).then(resolve, reject);
+  });
+}

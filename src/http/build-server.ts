@@ -1,0 +1,79 @@
+// Puts the HTTP server together. Building is not starting: nothing listens until the caller says so.
+import type { FastifyInstance } from 'fastify';
+import fastify from 'fastify';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { installAccess } from './access.ts';
+import { installAudit } from './audit-hook.ts';
+import { createClientErrorHandler, createErrorHandler } from './error-handler.ts';
+import type { HttpLimits } from './limits.ts';
+import { defaultHttpLimits } from './limits.ts';
+import { installNotFound } from './not-found.ts';
+import { OpenStreams } from './open-streams.ts';
+import { declareDocsPublic, installDocs, installOpenApi } from './openapi.ts';
+import { installOriginCheck } from './origin-check.ts';
+import type { HttpDependencies } from './ports.ts';
+import { requestIdOf } from './request-id.ts';
+import { installRouteRules } from './route-rules.ts';
+import { installRouteTable } from './route-table.ts';
+import { registerRoutes } from './routes/index.ts';
+import { installSecurityHeaders } from './security-headers.ts';
+import { installTraffic } from './traffic.ts';
+
+/**
+ * A server that is complete but does not listen. Fails while building when a route does not say who may call it.
+ * Stop it with `drain`, not with `close`, which knows nothing of open streams.
+ */
+export async function buildServer(dependencies: HttpDependencies): Promise<FastifyInstance> {
+  const limits: HttpLimits = { ...defaultHttpLimits, ...dependencies.limits };
+  const { clock, events, redactor } = dependencies;
+  const handleError = createErrorHandler(redactor, dependencies.log);
+  const server = fastify({
+    logger: false,
+    genReqId: (request) => requestIdOf(request.headers, dependencies.ids),
+    bodyLimit: limits.bodyLimitBytes,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    forceCloseConnections: true,
+    return503OnClosing: false,
+    frameworkErrors: handleError,
+    clientErrorHandler: createClientErrorHandler(dependencies.ids),
+    http: {
+      headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
+      // How often the two limits above are looked at; the default of 30 s would make them meaningless.
+      connectionsCheckingInterval: 1_000,
+    },
+    routerOptions: { maxParamLength: 200 },
+  });
+  server.setValidatorCompiler(validatorCompiler);
+  server.setSerializerCompiler(serializerCompiler);
+  server.setErrorHandler(handleError);
+  acceptJsonOnly(server);
+
+  // The order is the order in which a request meets them.
+  installTraffic(server, clock, events);
+  server.decorate('openStreams', new OpenStreams({ clock, events, limits }));
+  installOriginCheck(server, dependencies, events);
+  declareDocsPublic(server);
+  installAccess(server, dependencies.access, events);
+  installRouteTable(server);
+  installRouteRules(server, limits.handlerTimeoutMs);
+  server.addHook('preSerialization', async (_request, _reply, payload) => redactor.value(payload));
+  installAudit(server, { ...dependencies, auditTimeoutMs: limits.auditTimeoutMs });
+  installSecurityHeaders(server);
+  installNotFound(server);
+  await installOpenApi(server, dependencies.version);
+  await installDocs(server);
+  registerRoutes(server, dependencies, limits);
+  await server.ready();
+  return server;
+}
+
+/** An empty body counts as none: many clients name a content type whatever they send. */
+function acceptJsonOnly(server: FastifyInstance): void {
+  const parse = server.getDefaultJsonParser('error', 'error');
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined);
+    else void parse(request, body as string, done);
+  });
+}

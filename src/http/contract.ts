@@ -1,0 +1,25 @@
+// The answers of the HTTP API as types, for the dashboard and the command line. Types only: nothing here runs.
+import type { z } from 'zod';
+import type { auditPage } from './schemas/audit.ts';
+import type { configAnswer, doctorAnswer, healthAnswer, readinessAnswer } from './schemas/health.ts';
+import type { jobAnswer, jobCountsAnswer, jobsAnswer } from './schemas/jobs.ts';
+import type { ledgerEntry, ledgerKinds, ledgerPage, repairAnswer } from './schemas/ledger.ts';
+import type { handoverAnswer } from './schemas/presence.ts';
+import type { streamedEvent } from './schemas/streams.ts';
+
+export type { ErrorAnswer } from './schemas/error.ts';
+export type HealthAnswer = z.infer<typeof healthAnswer>;
+export type ReadinessAnswer = z.infer<typeof readinessAnswer>;
+export type DoctorAnswer = z.infer<typeof doctorAnswer>;
+export type ConfigAnswer = z.infer<typeof configAnswer>;
+export type LedgerEntryAnswer = z.infer<typeof ledgerEntry>;
+export type LedgerPage = z.infer<typeof ledgerPage>;
+export type LedgerKinds = z.infer<typeof ledgerKinds>;
+export type RepairAnswer = z.infer<typeof repairAnswer>;
+export type JobAnswer = z.infer<typeof jobAnswer>;
+export type JobsAnswer = z.infer<typeof jobsAnswer>;
+export type JobCountsAnswer = z.infer<typeof jobCountsAnswer>;
+export type AuditPage = z.infer<typeof auditPage>;
+export type HandoverAnswer = z.infer<typeof handoverAnswer>;
+/** The `data` of every event on the live stream. */
+export type StreamedEventData = z.infer<typeof streamedEvent>;

@@ -1,0 +1,59 @@
+// Sends error answers: from handlers, from the framework, and for what is not even HTTP.
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IdSource, Log, Redactor } from '../core/index.ts';
+import { CoreError, kindOf } from '../core/index.ts';
+import { answerTo } from './error-answer.ts';
+import { HttpError } from './errors.ts';
+
+/** For fastify's setErrorHandler and frameworkErrors. */
+export function createErrorHandler(redactor: Redactor, log: Log) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const { status, body, retryAfterHeader, isUnexpected } = answerTo(error, request.id);
+    if (isUnexpected)
+      log.error('a request failed in a way that nobody foresaw', {
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? 'unmatched',
+        error,
+      });
+    if (retryAfterHeader !== undefined) reply.header('retry-after', retryAfterHeader);
+    void reply
+      .code(status)
+      .header('x-request-id', request.id)
+      .type('application/json; charset=utf-8')
+      // As text: a route's answer schema must not get in the way of saying what went wrong.
+      .send(JSON.stringify(redactor.value(body)));
+  };
+}
+
+/** For what the parser refuses before there is a request: answers in JSON and hangs up. */
+export function createClientErrorHandler(ids: IdSource) {
+  return (error: Error, socket: Socket): void => {
+    if (!socket.writable || kindOf(error) === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const { status, body } = answerTo(refusalFor(error), ids.uuid());
+    const text = JSON.stringify(body);
+    socket.end(
+      `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : 'Bad Request'}\r\n` +
+        `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(text)}\r\n` +
+        `x-request-id: ${body.error.request_id}\r\nconnection: close\r\n\r\n${text}`,
+    );
+  };
+}
+
+function refusalFor(error: Error): CoreError | HttpError {
+  switch (kindOf(error)) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new HttpError('HTTP_REQUEST_TOO_SLOW', 'The request did not arrive completely in time.');
+    case 'HPE_HEADER_OVERFLOW':
+      return new HttpError(
+        'HTTP_HEADERS_TOO_LARGE',
+        'The request line and headers are too large. Send less.',
+      );
+    default:
+      return new CoreError('INPUT_INVALID', 'What was sent is not an HTTP request that can be understood.');
+  }
+}

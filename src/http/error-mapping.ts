@@ -1,0 +1,61 @@
+// Which HTTP status each error code means. The types demand an entry for every code of core, ledger and http.
+import type { CoreErrorCode } from '../core/index.ts';
+import type { LedgerErrorCode } from '../ledger/index.ts';
+import type { HttpErrorCode } from './errors.ts';
+
+export type KnownErrorCode = CoreErrorCode | LedgerErrorCode | HttpErrorCode;
+
+export interface ErrorAnswerRule {
+  readonly status: number;
+  /** Said in Retry-After when the error itself does not know better. */
+  readonly retryAfterMs?: number;
+}
+
+const soon = 2_000;
+
+export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
+  INPUT_INVALID: { status: 400 },
+  UNAUTHENTICATED: { status: 401 },
+  FORBIDDEN: { status: 403 },
+  NOT_FOUND: { status: 404 },
+  CONFLICT: { status: 409 },
+  // Nobody hears it: the caller is gone. 499 is what proxies log for that.
+  CANCELLED: { status: 499 },
+  DEADLINE_EXCEEDED: { status: 504 },
+  RETRIES_EXHAUSTED: { status: 502 },
+  CONFIG_INVALID: { status: 500 },
+  PORT_UNAVAILABLE: { status: 500 },
+  DATA_FOLDER_UNUSABLE: { status: 500 },
+  DATA_FOLDER_BUSY: { status: 503, retryAfterMs: soon },
+  STATE_UNUSABLE: { status: 503 },
+  STATE_UNAVAILABLE: { status: 503, retryAfterMs: soon },
+  STATE_NESTED_QUERY: { status: 500 },
+  STATE_LEASE_EXPIRED: { status: 503, retryAfterMs: soon },
+  REDIS_UNUSABLE: { status: 503 },
+  REDIS_UNAVAILABLE: { status: 503, retryAfterMs: soon },
+  SERVER_UNREACHABLE: { status: 502 },
+  SHUTTING_DOWN: { status: 503, retryAfterMs: soon },
+  INTERNAL: { status: 500 },
+
+  LEDGER_ENTRY_UNKNOWN: { status: 404 },
+  LEDGER_ENTRY_CLOSED: { status: 409 },
+  LEDGER_ENTRY_SEEN_AGAIN: { status: 409 },
+  LEDGER_KIND_UNKNOWN: { status: 404 },
+  LEDGER_REPAIR_UNKNOWN: { status: 409 },
+  LEDGER_REPAIR_TAKEN: { status: 500 },
+  LEDGER_OVERFLOW: { status: 503, retryAfterMs: soon },
+  LEDGER_CLOSED: { status: 503, retryAfterMs: soon },
+
+  HTTP_HOST_NOT_ALLOWED: { status: 421 },
+  HTTP_ORIGIN_NOT_ALLOWED: { status: 403 },
+  HTTP_METHOD_NOT_ALLOWED: { status: 405 },
+  HTTP_BODY_TOO_LARGE: { status: 413 },
+  HTTP_CONTENT_TYPE_UNSUPPORTED: { status: 415 },
+  HTTP_REQUEST_TOO_SLOW: { status: 408 },
+  HTTP_HEADERS_TOO_LARGE: { status: 431 },
+  HTTP_TOO_MANY_STREAMS: { status: 503, retryAfterMs: 10_000 },
+};
+
+export function isKnownErrorCode(code: string): code is KnownErrorCode {
+  return Object.hasOwn(errorMapping, code);
+}

@@ -1,0 +1,37 @@
+// How much, how long, how many: bounds of the HTTP server.
+
+export interface HttpLimits {
+  /** Largest request body that is read. */
+  readonly bodyLimitBytes: number;
+  /** Longest time for the request's headers to arrive: slow senders of headers hold a socket no longer. */
+  readonly headersTimeoutMs: number;
+  /** Longest time for the whole request to arrive. */
+  readonly requestTimeoutMs: number;
+  /** How long an idle connection is kept. */
+  readonly keepAliveTimeoutMs: number;
+  /** Longest time from the request to the answer; streams have none. */
+  readonly handlerTimeoutMs: number;
+  /** Longest wait for an audit row to be written before the answer goes out without it. */
+  readonly auditTimeoutMs: number;
+  /** Between two signs of life on a stream. */
+  readonly heartbeatMs: number;
+  /** Events kept for readers that come back. */
+  readonly eventHistory: number;
+  /** Unread bytes at which a stream's reader counts as too slow. */
+  readonly streamBufferBytes: number;
+  /** Streams open at once. */
+  readonly maxStreams: number;
+}
+
+export const defaultHttpLimits: HttpLimits = {
+  bodyLimitBytes: 1_048_576,
+  headersTimeoutMs: 15_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 72_000,
+  handlerTimeoutMs: 60_000,
+  auditTimeoutMs: 5_000,
+  heartbeatMs: 10_000,
+  eventHistory: 1_000,
+  streamBufferBytes: 1_048_576,
+  maxStreams: 256,
+};

@@ -1,0 +1,100 @@
+// The OpenAPI document and the page that shows it, all from this process: nothing is loaded from elsewhere.
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+
+const docsPath = '/docs';
+
+/** Swagger UI sets style attributes; scripts come from files only. */
+const docsPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+type ZodToJson = NonNullable<Parameters<typeof createJsonSchemaTransform>[0]['zodToJsonConfig']>;
+
+/** What zod writes down exactly but nobody wants to read: the grammar of dates, the range of safe integers. */
+const zodToJsonConfig: ZodToJson = {
+  override: ({ jsonSchema }) => {
+    if (jsonSchema.format === 'date-time' || jsonSchema.format === 'uuid') delete jsonSchema.pattern;
+    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  },
+};
+const transformRoute = createJsonSchemaTransform({ zodToJsonConfig });
+const addComponents = createJsonSchemaTransformObject({ zodToJsonConfig });
+
+/** Must be registered before the routes: it learns them as they are added. */
+export async function installOpenApi(server: FastifyInstance, version: string): Promise<void> {
+  await server.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Headworks',
+        version,
+        description:
+          'Every error answer has the shape of Error; every answer carries x-request-id. Names are snake_case.',
+      },
+      components: {
+        securitySchemes: {
+          admin: { type: 'http', scheme: 'bearer', description: 'The admin token of this server.' },
+          organization: { type: 'http', scheme: 'bearer', description: 'A key of an organization.' },
+        },
+      },
+    },
+    transform: (route) => {
+      const access = route.route.config?.access;
+      const { schema, url } = transformRoute(route);
+      const { response, ...rest } = schema ?? {};
+      return {
+        url,
+        schema: {
+          ...rest,
+          ...(response ? { response: withDescriptions(route.schema?.response, response) } : {}),
+          ...(access && access !== 'public' ? { security: [{ [access]: [] }] } : {}),
+        },
+      };
+    },
+    transformObject: (document) => withoutUnused(addComponents(document)),
+  });
+}
+
+/** The docs plugin knows nothing of access: its routes are declared here, before the check sees them. */
+export function declareDocsPublic(server: FastifyInstance): void {
+  server.addHook('onRoute', (route) => {
+    if (route.url === docsPath || route.url.startsWith(`${docsPath}/`))
+      route.config = { ...route.config, access: 'public' };
+  });
+}
+
+export async function installDocs(server: FastifyInstance): Promise<void> {
+  await server.register(swaggerUi, {
+    routePrefix: docsPath,
+    staticCSP: docsPolicy,
+    theme: { title: 'Headworks API' },
+    uiConfig: { docExpansion: 'list', deepLinking: true, tryItOutEnabled: true },
+  });
+}
+
+/** Every named schema comes twice, as answer and as input; what nothing refers to (any more) is left out. */
+function withoutUnused<Document extends object>(document: Document): Document {
+  const { components } = document as { components?: { schemas?: Record<string, unknown> } };
+  const schemas = Object.entries(components?.schemas ?? {});
+  const text = JSON.stringify(document);
+  const used = schemas.filter(([name]) => text.includes(`"#/components/schemas/${name}"`));
+  const kept = { ...document, components: { ...components, schemas: Object.fromEntries(used) } };
+  return used.length === schemas.length ? kept : withoutUnused(kept);
+}
+
+/** A named schema becomes a mere reference, which loses what it says about itself. */
+function withDescriptions(answers: unknown, references: unknown): Record<string, unknown> {
+  const described = answers as Record<string, { readonly description?: string }>;
+  return Object.fromEntries(
+    Object.entries(references as Record<string, object>).map(([status, schema]) => [
+      status,
+      '$ref' in schema
+        ? { description: described[status]?.description ?? '', content: { 'application/json': { schema } } }
+        : schema,
+    ]),
+  );
+}

@@ -1,0 +1,78 @@
+// Keeps web pages of strangers out: a name that was rebound to our address, and requests sent across origins.
+import { isIP } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Emitter } from '../core/index.ts';
+import { HttpError } from './errors.ts';
+import type { HttpEvents } from './events.ts';
+
+export interface OriginRules {
+  readonly boundHost: string;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+}
+
+/**
+ * Host: a loopback name, any IP address (a rebound name is never one), the address we listen on, or one configured.
+ * Origin, when a browser sends one: our own or one configured, for every method. Configured origins get CORS answers.
+ */
+export function installOriginCheck(
+  server: FastifyInstance,
+  rules: OriginRules,
+  events: Emitter<HttpEvents>,
+): void {
+  const hosts = new Set([rules.boundHost, ...rules.allowedHosts].map((host) => host.toLowerCase()));
+  const origins = new Set(rules.allowedOrigins.map((origin) => origin.toLowerCase()));
+
+  server.addHook('onRequest', async (request, reply) => {
+    const { host, origin } = request.headers;
+    const refusal = hostRefusal(host, hosts) ?? originRefusal(origin, host, origins);
+    if (refusal) {
+      events.emit('http:access-refused', { requestId: request.id, route: '', code: refusal.code });
+      throw refusal;
+    }
+    if (origin === undefined || !origins.has(origin.toLowerCase())) return undefined;
+    reply.headers({
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': 'x-request-id, retry-after',
+      vary: 'origin',
+    });
+    if (request.method !== 'OPTIONS') return undefined;
+    return reply
+      .headers({
+        'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+        'access-control-allow-headers': 'authorization, content-type, last-event-id, x-request-id',
+        'access-control-max-age': '600',
+      })
+      .code(204)
+      .send();
+  });
+}
+
+function hostRefusal(header: string | undefined, allowed: ReadonlySet<string>): HttpError | undefined {
+  const host = (header ?? '').toLowerCase();
+  const name = host.replace(/:\d{1,5}$/, '');
+  const bare = name.replace(/^\[(.*)\]$/, '$1');
+  if (bare === 'localhost' || bare.endsWith('.localhost') || isIP(bare) !== 0) return undefined;
+  if (host !== '' && (allowed.has(host) || allowed.has(name))) return undefined;
+  return new HttpError(
+    'HTTP_HOST_NOT_ALLOWED',
+    `This server is not known as "${bare.slice(0, 100)}". If it should be, add the name to HEADWORKS_ALLOWED_HOSTS.`,
+  );
+}
+
+function originRefusal(
+  header: string | undefined,
+  host: string | undefined,
+  allowed: ReadonlySet<string>,
+): HttpError | undefined {
+  const origin = header?.toLowerCase();
+  if (origin === undefined || allowed.has(origin)) return undefined;
+  // Behind a proxy that ends TLS we cannot know the scheme; the host decides.
+  if (origin === `http://${host?.toLowerCase()}` || origin === `https://${host?.toLowerCase()}`)
+    return undefined;
+  return new HttpError(
+    'HTTP_ORIGIN_NOT_ALLOWED',
+    `Web pages of ${origin.slice(0, 100)} may not call this server. ` +
+      'If they should, add the origin to HEADWORKS_ALLOWED_ORIGINS.',
+  );
+}

@@ -1,0 +1,146 @@
+// What the HTTP server needs of the rest of the house. The composition root plugs it in.
+import type {
+  Clock,
+  Emitter,
+  EventBus,
+  EventSpecs,
+  IdSource,
+  JobQueue,
+  Log,
+  Redactor,
+} from '../core/index.ts';
+import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
+import type { HttpEvents } from './events.ts';
+import type { HttpLimits } from './limits.ts';
+
+export interface DependencyReport {
+  readonly name: string;
+  readonly state: 'up' | 'down' | 'not-configured';
+  /** Without it nothing useful can be done: down means "unavailable", not "degraded". */
+  readonly required: boolean;
+  /** One sentence for a person. */
+  readonly detail: string | null;
+  /** Since when it has been in this state. */
+  readonly since: Date | null;
+  /** What to do about it. */
+  readonly remedy: string | null;
+}
+
+/** Something that works only with an extension, a key or a model. Missing is a state, not an error. */
+export interface CapabilityReport {
+  readonly name: string;
+  readonly isAvailable: boolean;
+  readonly detail: string | null;
+}
+
+export interface ReadinessReport {
+  readonly status: 'ready' | 'degraded' | 'unavailable';
+  readonly dependencies: readonly DependencyReport[];
+  readonly capabilities: readonly CapabilityReport[];
+}
+
+export interface DoctorCheck {
+  readonly name: string;
+  readonly state: 'ok' | 'warning' | 'problem' | 'not-configured';
+  readonly detail: string;
+  readonly remedy: string | null;
+}
+
+export interface DoctorReport {
+  readonly checks: readonly DoctorCheck[];
+}
+
+export interface Access {
+  /** Must take the same time for every wrong token: see createTokenCheck. */
+  isAdminToken(token: string): boolean;
+  /** Whose key this is; absent as long as there are no organizations. */
+  organizationOf?(key: string): Promise<{ readonly organizationId: string } | null>;
+}
+
+export interface AuditRow {
+  readonly at: Date;
+  /** `admin`, or the organization's id; never a credential. */
+  readonly actor: string;
+  /** The route's operation id. */
+  readonly action: string;
+  /** The path's parameters, or `null` where it has none. */
+  readonly subject: string | null;
+  readonly outcome: 'done' | 'refused' | 'failed';
+  readonly status: number;
+  readonly requestId: string;
+}
+
+export interface AuditTrail {
+  record(row: AuditRow): Promise<void>;
+  /** Newest first; `before` is the id of the last row seen. */
+  list(filter: {
+    readonly limit: number;
+    readonly before?: string;
+  }): Promise<readonly (AuditRecord & { readonly id: string })[]>;
+}
+
+/** A row as it is kept: what did not come by HTTP has no status and no request. */
+export type AuditRecord = Omit<AuditRow, 'status' | 'requestId'> & {
+  readonly status: number | null;
+  readonly requestId: string | null;
+};
+
+export interface LedgerDesk {
+  list(filter: LedgerFilter): Promise<readonly LedgerEntry[]>;
+  get(id: string): Promise<LedgerEntry | null>;
+  counts(): Promise<readonly { readonly kind: string; readonly open: number; readonly repaired: number }[]>;
+  /** Kinds that have a registered repair, and what it does. */
+  repairs(): readonly { readonly kind: string; readonly describe: string }[];
+  /** The job that repairs, or `null` when the same is already waiting or running. */
+  requestRepair(request: { readonly kind?: string; readonly id?: string }): Promise<string | null>;
+  /** Closes the row because a person says that it is settled. */
+  resolve(id: string, how: string): Promise<LedgerEntry>;
+}
+
+export interface ConfigValue {
+  /** `server.port`. */
+  readonly name: string;
+  /** Anything that JSON can say; what stands here for a secret is never shown. */
+  readonly value: unknown;
+  readonly source: 'flag' | 'env' | 'file' | 'default';
+  /** The flag, variable or file it came from. */
+  readonly sourceName: string | null;
+  readonly isSecret: boolean;
+}
+
+export interface Presence {
+  /** Counts one more client until the returned function is called. */
+  attach(): () => void;
+  /** True when this process will make room for a server that was asked for. */
+  requestHandover(): boolean;
+}
+
+export interface HttpDependencies {
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly redactor: Redactor;
+  readonly log: Log;
+  readonly events: Emitter<HttpEvents>;
+  /** Everything that happens, for the live stream. */
+  readonly liveEvents: Pick<EventBus<EventSpecs>, 'listen'>;
+  readonly version: string;
+  /** Changes with every start. */
+  readonly instanceId: string;
+  readonly access: Access;
+  readonly metricsAccess: 'public' | 'admin';
+  readonly metrics: { readonly contentType: string; text(): Promise<string> };
+  readiness(): Promise<ReadinessReport>;
+  doctor(): Promise<DoctorReport>;
+  configView(): readonly ConfigValue[];
+  readonly audit: AuditTrail;
+  readonly jobs: Pick<JobQueue, 'get' | 'list' | 'counts' | 'retry' | 'cancel'>;
+  readonly ledger: LedgerDesk;
+  readonly presence: Presence;
+  /** The name or address that `listen` is given. */
+  readonly boundHost: string;
+  /** Further names in Host headers, with or without port. */
+  readonly allowedHosts: readonly string[];
+  /** Further origins of web pages, as `https://app.example.com`. */
+  readonly allowedOrigins: readonly string[];
+  readonly limits?: Partial<HttpLimits>;
+}

@@ -1,0 +1,20 @@
+// Every route of the server, as it was added: for the answers to unknown paths, and for tests that miss none.
+import type { FastifyInstance } from 'fastify';
+import type { RouteAccess } from './server-types.ts';
+
+export interface KnownRoute {
+  readonly method: string;
+  /** With parameters as `:id` and a trailing `*` for the rest. */
+  readonly url: string;
+  readonly access: RouteAccess;
+}
+
+/** Must be installed after the access check and before the routes. */
+export function installRouteTable(server: FastifyInstance): void {
+  const routes: KnownRoute[] = [];
+  server.decorate('knownRoutes', routes);
+  server.addHook('onRoute', ({ url, method, config }) => {
+    const access = config?.access ?? 'admin';
+    for (const name of [method].flat()) routes.push({ method: name, url, access });
+  });
+}

@@ -1,0 +1,30 @@
+// What we add to fastify's own types: every route says who may call it, every request knows who did.
+import type { OpenStreams } from './open-streams.ts';
+import type { KnownRoute } from './route-table.ts';
+import type { Traffic } from './traffic.ts';
+
+/** `public`: anybody. `admin`: who has the admin token. `organization`: who has a key of an organization. */
+export type RouteAccess = 'public' | 'admin' | 'organization';
+
+export type Caller =
+  { readonly kind: 'admin' } | { readonly kind: 'organization'; readonly organizationId: string };
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: RouteAccess;
+    /** The answer stays open: it has no time limit and ends when the server drains. */
+    isStream?: boolean;
+    /** Probes answer to the very end. */
+    answersWhileDraining?: boolean;
+  }
+  interface FastifyRequest {
+    /** Set once the credentials were checked; `null` on public routes. */
+    caller: Caller | null;
+    isAudited: boolean;
+  }
+  interface FastifyInstance {
+    traffic: Traffic;
+    openStreams: OpenStreams;
+    knownRoutes: readonly KnownRoute[];
+  }
+}

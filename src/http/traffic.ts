@@ -1,0 +1,79 @@
+// Which requests are under way, and whether new ones are still taken.
+import type { FastifyInstance } from 'fastify';
+import type { Clock, Emitter } from '../core/index.ts';
+import { CoreError } from '../core/index.ts';
+import type { HttpEvents } from './events.ts';
+
+export class Traffic {
+  readonly #clock: Clock;
+  #underWay = 0;
+  #isDraining = false;
+  #idle: (() => void)[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  stopTaking(): void {
+    this.#isDraining = true;
+  }
+
+  /** Counts one request until the returned function is called. */
+  enter(): () => void {
+    this.#underWay += 1;
+    return () => {
+      this.#underWay -= 1;
+      if (this.#underWay > 0) return;
+      const waiting = this.#idle;
+      this.#idle = [];
+      for (const resolve of waiting) resolve();
+    };
+  }
+
+  /** Resolves when no request is under way, but no later than after `ms`. */
+  idle(ms: number): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(ms, resolve);
+      this.#idle.push(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+}
+
+/** Counts and reports every request; while draining, refuses all but probes. */
+export function installTraffic(server: FastifyInstance, clock: Clock, events: Emitter<HttpEvents>): void {
+  const traffic = new Traffic(clock);
+  server.decorate('traffic', traffic);
+  server.addHook('onRequest', async (request, reply) => {
+    const startedAt = clock.monotonic();
+    const leave = traffic.enter();
+    // 'close' comes always, also when the caller has left; fastify's own onResponse does not.
+    reply.raw.once('close', () => {
+      leave();
+      events.emit('http:request-finished', {
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? 'unmatched',
+        status: String(reply.raw.writableFinished ? reply.raw.statusCode : 499),
+        durationMs: clock.monotonic() - startedAt,
+      });
+    });
+    if (!traffic.isDraining) return;
+    reply.header('connection', 'close');
+    if (request.routeOptions.config.answersWhileDraining) return;
+    throw new CoreError('SHUTTING_DOWN', 'This server is stopping. Ask another one, or again in a moment.', {
+      isRetryable: true,
+    });
+  });
+}

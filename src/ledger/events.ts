@@ -1,0 +1,67 @@
+// What the ledger tells the rest of the house.
+import { event } from '../core/index.ts';
+
+export const ledgerEvents = {
+  'ledger:recorded': event<{ kind: string; subject: string; cause: string; count: number }>({
+    level: 'warn',
+    message: 'recorded a degradation',
+    counter: {
+      name: 'headworks_ledger_recorded_total',
+      help: 'Degradations recorded in the ledger.',
+      labels: ['kind'],
+      by: 'count',
+    },
+  }),
+  'ledger:repaired': event<{ id: string; kind: string; subject: string; how: string }>({
+    level: 'info',
+    message: 'repaired a degradation',
+    counter: {
+      name: 'headworks_ledger_repaired_total',
+      help: 'Ledger rows closed.',
+      labels: ['kind'],
+    },
+  }),
+  'ledger:repair-failed': event<{
+    id: string;
+    kind: string;
+    subject: string;
+    cause: string;
+    attempts: number;
+    nextRepairAt: string;
+  }>({
+    level: 'warn',
+    message: 'could not repair a degradation yet',
+    counter: {
+      name: 'headworks_ledger_repair_failures_total',
+      help: 'Repairs that did not help.',
+      labels: ['kind'],
+    },
+  }),
+  'ledger:store-failed': event<{ cause: string; waiting: number; retryInMs: number }>({
+    level: 'error',
+    message: 'the ledger cannot be written; its rows wait in memory',
+    counter: { name: 'headworks_ledger_store_failures_total', help: 'Writes of the ledger that failed.' },
+  }),
+  'ledger:overflowed': event<{ kind: string; count: number }>({
+    level: 'error',
+    message: 'too many ledger rows wait for the store; these are counted by kind only',
+    counter: {
+      name: 'headworks_ledger_overflowed_total',
+      help: 'Degradations that were not kept one by one.',
+      labels: ['kind'],
+      by: 'count',
+    },
+  }),
+  'ledger:lost': event<{ kind: string; subject: string; cause: string; count: number }>({
+    level: 'error',
+    message: 'the process ended before the store took this ledger row',
+    counter: {
+      name: 'headworks_ledger_lost_total',
+      help: 'Degradations that only the log knows of.',
+      labels: ['kind'],
+      by: 'count',
+    },
+  }),
+} as const;
+
+export type LedgerEvents = typeof ledgerEvents;

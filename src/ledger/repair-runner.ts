@@ -1,0 +1,231 @@
+// Runs repairs: those that are due, or those somebody asks for. A repair that throws is a failed repair, not a crash.
+import type { Clock, Emitter, JobProgress, Random, Redactor } from '../core/index.ts';
+import { abortable, CoreError, kindOf, linkSignals, messageOf } from '../core/index.ts';
+import type { Backoff } from '../resilience/backoff.ts';
+import { exponentialBackoff } from '../resilience/backoff.ts';
+import { storable } from './degradation.ts';
+import { LedgerError } from './errors.ts';
+import type { LedgerEvents } from './events.ts';
+import type { LedgerOptions } from './options.ts';
+import type { LedgerEntry, LedgerStore, RepairOutcome } from './ports.ts';
+import type { RegisteredRepair, RepairRegistry } from './repair-registry.ts';
+
+export interface RepairRunnerParts {
+  readonly store: LedgerStore;
+  readonly registry: RepairRegistry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly redactor: Redactor;
+  readonly events: Emitter<LedgerEvents>;
+  readonly options: Pick<
+    LedgerOptions,
+    'repairBatch' | 'repairConcurrency' | 'repairTimeoutMs' | 'repairBackoffMs' | 'repairBackoffMaxMs'
+  >;
+}
+
+/** Everything that is open, unless narrowed down. What is asked for by kind or id does not wait for its backoff. */
+export interface RepairRequest {
+  readonly kind?: string | undefined;
+  readonly id?: string | undefined;
+  /** Only rows whose backoff is over. */
+  readonly due?: boolean | undefined;
+}
+
+export interface RepairReport {
+  readonly tried: number;
+  readonly repaired: number;
+  /** The subject is no more. */
+  readonly gone: number;
+  readonly stillBroken: number;
+  /** Open rows that nobody knows how to repair; they were not tried. */
+  readonly withoutRepair: readonly { readonly kind: string; readonly open: number }[];
+}
+
+export interface RepairRunContext {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: JobProgress) => void;
+}
+
+type Ending = 'repaired' | 'gone' | 'stillBroken';
+
+const longestError = 1_000;
+
+export class RepairRunner {
+  readonly #parts: RepairRunnerParts;
+  readonly #backoff: Backoff;
+
+  constructor(parts: RepairRunnerParts) {
+    this.#parts = parts;
+    const { repairBackoffMs: initialMs, repairBackoffMaxMs: maxMs } = parts.options;
+    this.#backoff = exponentialBackoff({ initialMs, maxMs, jitter: 'equal' });
+  }
+
+  /**
+   * Resolves when every row asked for was tried once. Fails with LEDGER_ENTRY_UNKNOWN, LEDGER_ENTRY_CLOSED,
+   * LEDGER_REPAIR_UNKNOWN or LEDGER_KIND_UNKNOWN when the one thing asked for cannot be tried, with the signal's
+   * reason when it aborts (rows not tried stay as they were), and with the store's error when that is away.
+   */
+  async run(request: RepairRequest = {}, context: RepairRunContext = {}): Promise<RepairReport> {
+    const endings = { repaired: 0, gone: 0, stillBroken: 0 };
+    const counts = await this.#parts.store.counts();
+    this.#checkKind(
+      request.kind,
+      counts.map(({ kind }) => kind),
+    );
+    const asked = counts.filter(({ kind, open }) => open > 0 && kind === (request.kind ?? kind));
+    const [known, unknown] = [true, false].map((isKnown) =>
+      asked.filter(({ kind }) => (this.#parts.registry.get(kind) !== undefined) === isKnown),
+    ) as [typeof asked, typeof asked];
+    const open = known.reduce((sum, count) => sum + count.open, 0);
+    const total = request.id === undefined ? (request.due ? undefined : open) : 1;
+    let tried = 0;
+    for await (const page of this.#pages(
+      request,
+      known.map(({ kind }) => kind),
+    ))
+      await this.#inParallel(page, context.signal, (ending) => {
+        tried += 1;
+        endings[ending] += 1;
+        context.onProgress?.({
+          done: tried,
+          ...(total === undefined ? {} : { total: Math.max(total, tried) }),
+        });
+      });
+    const withoutRepair = request.id === undefined ? unknown.map(({ kind, open }) => ({ kind, open })) : [];
+    return { tried, ...endings, withoutRepair };
+  }
+
+  #checkKind(kind: string | undefined, known: readonly string[]): void {
+    if (kind === undefined || known.includes(kind) || this.#parts.registry.get(kind)) return;
+    throw new LedgerError(
+      'LEDGER_KIND_UNKNOWN',
+      `Nothing of the kind "${kind}" is in the ledger, and no repair is registered for it. "headworks ledger" lists what is open.`,
+      { details: { kind } },
+    );
+  }
+
+  async *#pages(request: RepairRequest, kinds: readonly string[]): AsyncGenerator<readonly LedgerEntry[]> {
+    if (request.id !== undefined) yield [await this.#one(request.id)];
+    else if (request.due) yield* this.#duePages(kinds);
+    else for (const kind of kinds) yield* this.#openPages(kind);
+  }
+
+  async #one(id: string): Promise<LedgerEntry> {
+    const entry = await this.#parts.store.get(id);
+    const details = { id };
+    if (!entry) throw new LedgerError('LEDGER_ENTRY_UNKNOWN', `There is no ledger row ${id}.`, { details });
+    if (entry.repairedAt)
+      throw new LedgerError('LEDGER_ENTRY_CLOSED', `The ledger row ${id} is repaired already.`, { details });
+    if (!this.#parts.registry.get(entry.kind))
+      throw new LedgerError(
+        'LEDGER_REPAIR_UNKNOWN',
+        `Nobody registered a repair for ${entry.kind}: see to it by hand, then close the row ${id}.`,
+        { details: { id, kind: entry.kind } },
+      );
+    return entry;
+  }
+
+  /** A row that is due again before the run is over waits for the next run. */
+  async *#duePages(kinds: readonly string[]): AsyncGenerator<readonly LedgerEntry[]> {
+    const { store, clock, options } = this.#parts;
+    const seen = new Set<string>();
+    for (;;) {
+      const page = await store.due(kinds, new Date(clock.now()), options.repairBatch);
+      const fresh = page.filter((entry) => !seen.has(entry.id));
+      if (fresh.length === 0) return;
+      for (const entry of fresh) seen.add(entry.id);
+      yield fresh;
+    }
+  }
+
+  async *#openPages(kind: string): AsyncGenerator<readonly LedgerEntry[]> {
+    const { store, options } = this.#parts;
+    let after: string | undefined;
+    do {
+      const page = await store.list({
+        kind,
+        limit: options.repairBatch,
+        ...(after === undefined ? {} : { after }),
+      });
+      if (page.length > 0) yield page;
+      after = page.length < options.repairBatch ? undefined : page.at(-1)?.id;
+    } while (after !== undefined);
+  }
+
+  async #inParallel(
+    page: readonly LedgerEntry[],
+    signal: AbortSignal | undefined,
+    onEnd: (ending: Ending) => void,
+  ): Promise<void> {
+    const queue = page.values();
+    const worker = async () => {
+      for (const entry of queue) {
+        signal?.throwIfAborted();
+        const registered = this.#parts.registry.get(entry.kind);
+        if (registered) onEnd(await this.#repair(registered, entry, signal));
+      }
+    };
+    const workers = Array.from({ length: this.#parts.options.repairConcurrency }, worker);
+    const failed = (await Promise.allSettled(workers)).find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  async #repair(
+    registered: RegisteredRepair,
+    entry: LedgerEntry,
+    signal: AbortSignal | undefined,
+  ): Promise<Ending> {
+    const { store, clock, events } = this.#parts;
+    const outcome = await this.#try(registered, entry, signal);
+    if (outcome.outcome === 'still-broken') return this.#putOff(entry, outcome.cause, outcome.reason);
+    const how = outcome.outcome === 'gone' ? 'gone' : 'repair';
+    if (await store.markRepaired(entry.id, how, new Date(clock.now()), entry.count)) {
+      events.emit('ledger:repaired', { id: entry.id, kind: entry.kind, subject: entry.subject, how });
+      return outcome.outcome;
+    }
+    const now = await store.get(entry.id);
+    if (!now || now.repairedAt) return outcome.outcome;
+    return this.#putOff(entry, 'LEDGER_ENTRY_SEEN_AGAIN', 'It failed again while it was being repaired.');
+  }
+
+  async #try(
+    registered: RegisteredRepair,
+    entry: LedgerEntry,
+    signal: AbortSignal | undefined,
+  ): Promise<RepairOutcome & { readonly cause: string; readonly reason: string }> {
+    const { clock, options } = this.#parts;
+    const attempt = linkSignals(signal);
+    const cancel = clock.after(options.repairTimeoutMs, () =>
+      attempt.abort(
+        new CoreError('DEADLINE_EXCEEDED', `The repair took longer than ${options.repairTimeoutMs} ms.`),
+      ),
+    );
+    try {
+      const outcome = await abortable(registered.repair(entry, attempt.signal), attempt.signal);
+      return { cause: 'STILL_BROKEN', reason: '', ...outcome };
+    } catch (error) {
+      signal?.throwIfAborted();
+      return { outcome: 'still-broken', cause: kindOf(error), reason: messageOf(error) };
+    } finally {
+      cancel();
+      attempt.dispose();
+    }
+  }
+
+  async #putOff(entry: LedgerEntry, cause: string, reason: string): Promise<'stillBroken'> {
+    const { store, clock, random, redactor, events } = this.#parts;
+    const attempts = entry.repairAttempts + 1;
+    const waitMs = this.#backoff.delayMs(attempts, random);
+    const nextRepairAt = new Date(clock.now() + waitMs);
+    await store.markRepairFailed(entry.id, storable(redactor.text(reason), longestError), nextRepairAt);
+    events.emit('ledger:repair-failed', {
+      id: entry.id,
+      kind: entry.kind,
+      subject: entry.subject,
+      cause,
+      attempts,
+      nextRepairAt: nextRepairAt.toISOString(),
+    });
+    return 'stillBroken';
+  }
+}

@@ -1,0 +1,66 @@
+// What can be wrong with a data folder, each in one line with what to do.
+import { CoreError, messageOf } from '../../core/errors.ts';
+import type { Holder } from './holder.ts';
+
+export function folderBusy(path: string, holder: Holder | undefined): CoreError {
+  const who = holder ? `process ${holder.pid} (${holder.command}, since ${holder.since})` : 'another process';
+  return new CoreError(
+    'DATA_FOLDER_BUSY',
+    `The data folder ${path} is in use by ${who}. Stop that process, or choose another data folder.`,
+    { isRetryable: true, details: { path, ...holder } },
+  );
+}
+
+export function folderNewer(path: string, format: number, known: number, writtenBy: string): CoreError {
+  return unusable(
+    path,
+    `was written by a newer version of Headworks (${writtenBy}, format ${format}; this version knows ${known})`,
+    'Upgrade Headworks, or choose another data folder.',
+  );
+}
+
+export function formatDamaged(path: string): CoreError {
+  return unusable(
+    path,
+    'has a format.json that cannot be read',
+    'Restore it from a backup, or choose another data folder.',
+  );
+}
+
+/** A failure of the file system, by its code. */
+export function folderUnusable(path: string, error: unknown): CoreError {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  const [what, remedy] = reasons[code ?? ''] ?? [
+    `cannot be used: ${messageOf(error)}`,
+    'Choose another data folder.',
+  ];
+  return unusable(path, what, remedy, error);
+}
+
+const chooseAnother = 'Choose another data folder';
+const isFile = ['is, or lies below, a file', `${chooseAnother}, or move that file away.`] as const;
+const noRights = [
+  'cannot be written by this user',
+  `Give this user the folder (chown, chmod u+rwx), or ${chooseAnother.toLowerCase()}.`,
+] as const;
+
+const reasons: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
+  EEXIST: isFile,
+  ENOTDIR: isFile,
+  EACCES: noRights,
+  EPERM: noRights,
+  EROFS: ['lies on a read-only file system', `${chooseAnother}.`],
+  ENOSPC: ['has no space left', `Free some space, or ${chooseAnother.toLowerCase()}.`],
+  ENOENT: ['cannot be made there', `${chooseAnother}.`],
+  ERR_SQLITE_ERROR: [
+    'has a lock file (lock.sqlite) that cannot be written',
+    'Check who owns the files in it: was Headworks started by another user before?',
+  ],
+};
+
+function unusable(path: string, what: string, remedy: string, cause?: unknown): CoreError {
+  return new CoreError('DATA_FOLDER_UNUSABLE', `The data folder ${path} ${what}. ${remedy}`, {
+    details: { path },
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,107 @@
+// Takes hold of the folder in which everything embedded lives. One process at a time.
+import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Clock } from '../../core/clock.ts';
+import { systemClock } from '../../core/system.ts';
+import { folderBusy, folderNewer, folderUnusable, formatDamaged } from './data-folder-errors.ts';
+import { lockFolder, type FolderLock } from './folder-lock.ts';
+import { readHolder, removeHolder, writeHolder, type Holder } from './holder.ts';
+
+/** Grows when a folder becomes unreadable for older versions. */
+const ourFormat = 1;
+
+export interface DataFolderOptions {
+  /** Ours, for the message that an older version will show. */
+  readonly version: string;
+  /** What holds the folder, for the message that others will show. No secrets. */
+  readonly command?: string;
+  readonly clock?: Clock;
+}
+
+export interface DataFolder {
+  /** Absolute. */
+  readonly path: string;
+  readonly holder: Holder;
+  /** Lets go of the lock. Safe to call twice. */
+  release(): Promise<void>;
+}
+
+/** Fails with DATA_FOLDER_BUSY or DATA_FOLDER_UNUSABLE, and then has changed nothing in it. */
+export async function openDataFolder(path: string, options: DataFolderOptions): Promise<DataFolder> {
+  const folder = resolve(path);
+  const { version, command = 'headworks', clock = systemClock } = options;
+  await makeFolder(folder);
+  await checkFormat(folder);
+  const lock = takeLock(folder) ?? (await refuse(folder));
+  const holder = { pid: process.pid, command, since: new Date(clock.now()).toISOString() };
+  try {
+    await writeHolder(folder, holder);
+    await writeFormat(folder, version);
+  } catch (error) {
+    lock.release();
+    throw folderUnusable(folder, error);
+  }
+  return { path: folder, holder, release: releaseOnce(folder, lock) };
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw folderUnusable(folder, error);
+  }
+}
+
+function takeLock(folder: string): FolderLock | undefined {
+  try {
+    return lockFolder(folder);
+  } catch (error) {
+    throw folderUnusable(folder, error);
+  }
+}
+
+async function refuse(folder: string): Promise<never> {
+  throw folderBusy(folder, await readHolder(folder));
+}
+
+const formatFile = (folder: string): string => join(folder, 'format.json');
+
+async function checkFormat(folder: string): Promise<void> {
+  const text = await readFile(formatFile(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw folderUnusable(folder, error);
+  });
+  if (text === undefined) return;
+  const { format, writtenBy } = parseFormat(folder, text);
+  if (format > ourFormat) throw folderNewer(folder, format, ourFormat, writtenBy);
+}
+
+function parseFormat(folder: string, text: string): { format: number; writtenBy: string } {
+  try {
+    const { format, writtenBy } = JSON.parse(text) as { format?: unknown; writtenBy?: unknown };
+    if (typeof format === 'number')
+      return { format, writtenBy: typeof writtenBy === 'string' ? writtenBy : 'version unknown' };
+  } catch {
+    // Not JSON: the same as JSON without a format.
+  }
+  throw formatDamaged(folder);
+}
+
+/** Only the first time: the version that made the folder is what the format belongs to. */
+async function writeFormat(folder: string, version: string): Promise<void> {
+  const text = `${JSON.stringify({ format: ourFormat, writtenBy: version }, null, 2)}\n`;
+  await writeFile(formatFile(folder), text, { flag: 'wx', mode: 0o600 }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    },
+  );
+}
+
+function releaseOnce(folder: string, lock: FolderLock): () => Promise<void> {
+  let released: Promise<void> | undefined;
+  return () => {
+    released ??= removeHolder(folder).finally(() => lock.release());
+    return released;
+  };
+}

@@ -1,0 +1,96 @@
+// One answer on its way in: read once, bounded, and never leaving a connection behind.
+import type { Clock, HttpAnswer } from '../../core/index.ts';
+import { HttpFailure } from '../../core/index.ts';
+
+/** Where an answer's bytes come from. One pull at a time. */
+export interface BodySource {
+  /** The next piece, or `null` at the end; rejects with an HttpFailure. */
+  pull(): Promise<Uint8Array | null>;
+  /** Lets go of the connection. Whoever still pulls gets this failure. */
+  abandon(failure: HttpFailure): void;
+}
+
+export interface AnswerParts {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly source: BodySource;
+  readonly clock: Clock;
+  readonly bodyTimeoutMs: number;
+  /** The request, as error messages name it. */
+  readonly label: string;
+}
+
+/** Unread rests up to this size are read to the end on discard: cheaper than a new connection (with TLS: much). */
+const worthReadingBytes = 64 * 1024;
+const worthWaitingMs = 500;
+
+/** Builds the answer of the core port over a source of bytes. */
+export function createHttpAnswer(parts: AnswerParts): HttpAnswer {
+  let isTaken = false;
+  const take = (silenceMs: number): AsyncGenerator<Uint8Array, void, void> => {
+    if (isTaken) throw new TypeError(`The body of the answer to ${parts.label} was read or dropped already.`);
+    isTaken = true;
+    return pieces(parts, silenceMs);
+  };
+  return {
+    status: parts.status,
+    headers: parts.headers,
+    body: { [Symbol.asyncIterator]: () => take(parts.bodyTimeoutMs) },
+    bytes: (maxBytes) => readAll(take(parts.bodyTimeoutMs), maxBytes, parts.label),
+    async discard() {
+      if (isTaken) return;
+      const rest = take(worthWaitingMs);
+      if (Number(parts.headers['content-length'] ?? Number.NaN) <= worthReadingBytes)
+        await readAll(rest, worthReadingBytes, parts.label).catch(() => undefined);
+      else
+        parts.source.abandon(new HttpFailure('aborted', `The answer to ${parts.label} was dropped unread.`));
+    },
+  };
+}
+
+async function* pieces(parts: AnswerParts, silenceMs: number): AsyncGenerator<Uint8Array, void, void> {
+  let isAtEnd = false;
+  try {
+    for (;;) {
+      const piece = await within(parts.clock, silenceMs, parts.source.pull(), () => {
+        const failure = new HttpFailure(
+          'timeout',
+          `${parts.label}: the answer fell silent for ${silenceMs} ms in the middle.`,
+        );
+        parts.source.abandon(failure);
+        return failure;
+      });
+      if (piece === null) {
+        isAtEnd = true;
+        return;
+      }
+      yield piece;
+    }
+  } finally {
+    if (!isAtEnd) parts.source.abandon(new HttpFailure('aborted', `${parts.label}: the reader left early.`));
+  }
+}
+
+async function readAll(
+  body: AsyncGenerator<Uint8Array, void, void>,
+  maxBytes: number,
+  label: string,
+): Promise<Uint8Array> {
+  const read: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    size += piece.byteLength;
+    if (size > maxBytes)
+      throw new HttpFailure('too-large', `${label}: the answer is larger than ${maxBytes} bytes.`);
+    read.push(piece);
+  }
+  return Buffer.concat(read, size);
+}
+
+/** Waits for `work` no longer than `ms`; then rejects with what `late` returns. The work itself is not stopped. */
+export function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => reject(late()));
+    work.finally(cancel).then(resolve, reject);
+  });
+}

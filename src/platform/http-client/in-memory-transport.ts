@@ -1,0 +1,148 @@
+// An HTTP transport without a network: a function answers. For simulated worlds on virtual time, and for tests.
+import type { Clock, HttpAnswer, HttpRequest, HttpTransport, LinkedSignal } from '../../core/index.ts';
+import { HttpFailure, abortable, linkSignals, systemClock } from '../../core/index.ts';
+import type { BodySource } from './http-answer.ts';
+import { createHttpAnswer, within } from './http-answer.ts';
+import { requestLabel } from './request-label.ts';
+
+export interface InMemoryRequest {
+  readonly method: HttpRequest['method'];
+  readonly url: URL;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** Aborts when the caller has left or dropped the answer, as a server notices by its socket. */
+  readonly signal: AbortSignal;
+}
+
+export interface InMemoryAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** An iterable is sent piece by piece; if it throws, the connection was cut. */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** Takes its time with `clock.sleep(ms, request.signal)`; throwing means that no answer came. */
+export type InMemoryHandler = (request: InMemoryRequest) => InMemoryAnswer | Promise<InMemoryAnswer>;
+
+export interface InMemoryTransportOptions {
+  readonly handler: InMemoryHandler;
+  /** Settles when a connection to this origin stands; throws when it is refused. Default: at once. */
+  readonly connect?: (origin: string, signal: AbortSignal) => Promise<void>;
+  readonly clock?: Clock;
+  /** For requests that set none. Default 10 s, 120 s and 120 s, as on the real transport. */
+  readonly connectTimeoutMs?: number;
+  readonly headersTimeoutMs?: number;
+  readonly bodyTimeoutMs?: number;
+}
+
+/** Keeps the same promises as the undici transport; one contract suite runs on both. */
+export function createInMemoryTransport(options: InMemoryTransportOptions): HttpTransport {
+  const clock = options.clock ?? systemClock;
+  const closing = new AbortController();
+
+  async function request(request: HttpRequest): Promise<HttpAnswer> {
+    const url = new URL(request.url);
+    const label = requestLabel(request.method, url);
+    const link = linkSignals(request.signal, closing.signal);
+    const step = async <T>(work: () => Promise<T> | T, ms: number, what: string): Promise<T> => {
+      try {
+        if (link.signal.aborted) throw link.signal.reason;
+        const late = () => new HttpFailure('timeout', `${label}: ${what} within ${ms} ms.`);
+        return await within(clock, ms, abortable(Promise.resolve(work()), link.signal), late);
+      } catch (error) {
+        const failure = failureOf(error, link, label);
+        link.abort(failure);
+        link.dispose();
+        throw failure;
+      }
+    };
+    await step(
+      () => options.connect?.(url.origin, link.signal),
+      request.connectTimeoutMs ?? options.connectTimeoutMs ?? 10_000,
+      'no connection',
+    );
+    const answer = await step(
+      () => options.handler(inMemoryRequest(request, url, link.signal)),
+      request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
+      'no answer',
+    );
+    return createHttpAnswer({
+      status: answer.status,
+      headers: joined(answer.headers),
+      source: sourceOf(request.method === 'HEAD' ? undefined : answer.body, link, label),
+      clock,
+      bodyTimeoutMs: request.bodyTimeoutMs ?? options.bodyTimeoutMs ?? 120_000,
+      label,
+    });
+  }
+
+  return {
+    request,
+    async close() {
+      closing.abort(new HttpFailure('aborted', 'The transport was closed.'));
+    },
+  };
+}
+
+function inMemoryRequest(request: HttpRequest, url: URL, signal: AbortSignal): InMemoryRequest {
+  return {
+    method: request.method,
+    url,
+    headers: joined(request.headers),
+    body: Buffer.from(request.body ?? ''),
+    signal,
+  };
+}
+
+function sourceOf(body: InMemoryAnswer['body'], link: LinkedSignal, label: string): BodySource {
+  const pieces = piecesOf(body)[Symbol.asyncIterator]();
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+    link.dispose();
+  };
+  return {
+    async pull() {
+      if (isOver) return null;
+      try {
+        if (link.signal.aborted) throw link.signal.reason;
+        const next = await abortable(pieces.next(), link.signal);
+        if (!next.done) return next.value;
+        over();
+        return null;
+      } catch (error) {
+        const failure = failureOf(error, link, label);
+        link.abort(failure);
+        link.dispose();
+        throw failure;
+      }
+    },
+    abandon(failure) {
+      if (isOver) return;
+      link.abort(failure);
+      over();
+      // Lets a generator run its `finally`, as a server would notice the closed socket.
+      pieces.return(undefined).catch(() => undefined);
+    },
+  };
+}
+
+async function* piecesOf(body: InMemoryAnswer['body']): AsyncGenerator<Uint8Array> {
+  if (body === undefined) return;
+  if (typeof body === 'string') yield Buffer.from(body);
+  else if (body instanceof Uint8Array) yield body;
+  else yield* body;
+}
+
+function failureOf(error: unknown, link: LinkedSignal, label: string): HttpFailure {
+  if (error instanceof HttpFailure) return error;
+  if (link.signal.aborted) return new HttpFailure('aborted', `${label} was stopped by its caller.`, error);
+  return new HttpFailure('network', `${label} failed: no usable answer came.`, error);
+}
+
+function joined(headers: InMemoryAnswer['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), [value].flat().join(', ')]),
+  );
+}

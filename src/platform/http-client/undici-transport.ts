@@ -1,0 +1,108 @@
+// The HTTP transport for the real world, on undici's pools.
+import { Agent } from 'undici';
+import type { Clock, HttpAnswer, HttpRequest, HttpTransport } from '../../core/index.ts';
+import { HttpFailure, onAbort, systemClock } from '../../core/index.ts';
+import { createHttpAnswer, within } from './http-answer.ts';
+import { requestLabel } from './request-label.ts';
+import { UndiciExchange } from './undici-exchange.ts';
+
+export interface UndiciTransportOptions {
+  /** Most connections to one origin at once; further requests wait for one. Default 64. */
+  readonly connectionsPerOrigin?: number;
+  /** Longest wait for a connection, and the most a request may ask for. Default 10 s. */
+  readonly connectTimeoutMs?: number;
+  /** For requests that set none. Default 120 s. */
+  readonly headersTimeoutMs?: number;
+  /** For requests that set none. Default 120 s. */
+  readonly bodyTimeoutMs?: number;
+  /** How long an idle connection is kept. Default 4 s. */
+  readonly keepAliveMs?: number;
+  /** False accepts any certificate: for tests against self-signed servers only. Default true. */
+  readonly rejectUnauthorized?: boolean;
+  /** Certificate authorities to trust instead of the built-in ones (PEM). */
+  readonly certificateAuthorities?: readonly string[];
+  readonly clock?: Clock;
+}
+
+/**
+ * Timeouts are kept here, not by undici: its timers are half a second coarse, and it knows no per-request limit for
+ * the connection. `close` stops what is under way ("aborted").
+ */
+export function createUndiciTransport(options: UndiciTransportOptions): HttpTransport {
+  const clock = options.clock ?? systemClock;
+  const connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
+  const agent = new Agent({
+    connections: options.connectionsPerOrigin ?? 64,
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: options.keepAliveMs ?? 4_000,
+    connect: {
+      timeout: connectTimeoutMs,
+      rejectUnauthorized: options.rejectUnauthorized ?? true,
+      ...(options.certificateAuthorities ? { ca: [...options.certificateAuthorities] } : {}),
+    },
+  });
+
+  return {
+    async request(request) {
+      const timeouts = {
+        connectTimeoutMs: Math.min(request.connectTimeoutMs ?? connectTimeoutMs, connectTimeoutMs),
+        headersTimeoutMs: request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
+        bodyTimeoutMs: request.bodyTimeoutMs ?? options.bodyTimeoutMs ?? 120_000,
+      };
+      return send(agent, { ...request, ...timeouts }, clock);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+type TimedRequest = HttpRequest &
+  Required<Pick<HttpRequest, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>>;
+
+async function send(agent: Agent, request: TimedRequest, clock: Clock): Promise<HttpAnswer> {
+  const url = new URL(request.url);
+  const label = requestLabel(request.method, url);
+  let forgetSignal: () => void = () => undefined;
+  const exchange = new UndiciExchange(label, () => forgetSignal());
+  forgetSignal = onAbort(request.signal, (reason) =>
+    exchange.abandon(new HttpFailure('aborted', `${label} was stopped by its caller.`, reason)),
+  );
+  if (!request.signal?.aborted) dispatch(agent, url, request, exchange);
+  const tooLate = (what: string) => () => {
+    const failure = new HttpFailure('timeout', `${label}: ${what}`);
+    exchange.abandon(failure);
+    return failure;
+  };
+  await within(
+    clock,
+    request.connectTimeoutMs,
+    exchange.connected,
+    tooLate(`no connection within ${request.connectTimeoutMs} ms.`),
+  );
+  const head = await within(
+    clock,
+    request.headersTimeoutMs,
+    exchange.head,
+    tooLate(`connected, but no answer within ${request.headersTimeoutMs} ms.`),
+  );
+  return createHttpAnswer({ ...head, source: exchange, clock, bodyTimeoutMs: request.bodyTimeoutMs, label });
+}
+
+function dispatch(agent: Agent, url: URL, request: HttpRequest, exchange: UndiciExchange): void {
+  try {
+    agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: request.method,
+        headers: { ...request.headers },
+        body: request.body ?? null,
+      },
+      exchange,
+    );
+  } catch (error) {
+    exchange.onResponseError(null, error as Error);
+  }
+}

@@ -1,0 +1,103 @@
+// Starts pg-boss in two parts, because a warm start must be quick: at once what adding and claiming needs (four small
+// reads), and in the background, later, its schedules and maintenance (0.3 s of first-time statements when embedded).
+import { PgBoss, type ConstructorOptions } from 'pg-boss';
+import { CoreError, type Clock } from '../../../core/index.ts';
+import type { Database } from '../../postgres/ports.ts';
+import { bossDatabase } from './boss-database.ts';
+import type { StoreWatch } from './store-watch.ts';
+
+function newBoss(
+  database: Database,
+  schema: string,
+  watch: StoreWatch,
+  settings: ConstructorOptions,
+): PgBoss {
+  const boss = new PgBoss({
+    db: bossDatabase(database),
+    schema,
+    backend: database.capabilities.kind === 'server' ? 'postgres' : 'pglite',
+    schedule: false,
+    supervise: false,
+    ...settings,
+  });
+  // Without a listener an error of pg-boss's timers would end the process.
+  return boss.on('error', (error) => watch.failed('maintain', error));
+}
+
+/** Makes or migrates the schema if need be. Safe with several processes starting at once. */
+export async function startBoss(database: Database, schema: string, watch: StoreWatch): Promise<PgBoss> {
+  const boss = newBoss(database, schema, watch, { migrate: false });
+  try {
+    return await boss.start();
+  } catch (error) {
+    if (error instanceof CoreError) throw error;
+    // Not there or too old; anything else that is wrong will be said by the installer.
+    const installer = newBoss(database, schema, watch, { migrate: true });
+    await installer.start();
+    await installer.stop({ graceful: false });
+    return await boss.start();
+  }
+}
+
+export interface UpkeepOptions {
+  readonly database: Database;
+  readonly schema: string;
+  readonly clock: Clock;
+  readonly watch: StoreWatch;
+  /** Whether to add the scheduled jobs. */
+  readonly schedules: boolean;
+  /** How long to leave the store to those who wait for it. */
+  readonly afterMs: number;
+  /** Between looks at the schedules. */
+  readonly cronMs: number;
+}
+
+const tryAgainMs = 5_000;
+
+export class Upkeep {
+  readonly #options: UpkeepOptions;
+  #boss: PgBoss | undefined;
+  #starting: Promise<void> = Promise.resolve();
+  #cancelTimer: () => void = () => undefined;
+  #isStopped = false;
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+  }
+
+  /** Begins later and by itself; tries again while the store is away. */
+  start(afterMs = this.#options.afterMs): void {
+    if (this.#isStopped) return;
+    this.#cancelTimer = this.#options.clock.after(afterMs, () => {
+      this.#starting = this.#startNow();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelTimer();
+    await this.#starting;
+    await this.#boss?.stop({ graceful: false });
+  }
+
+  async #startNow(): Promise<void> {
+    const { database, schema, watch, schedules, cronMs } = this.#options;
+    try {
+      this.#boss = await newBoss(database, schema, watch, {
+        migrate: true,
+        schedule: schedules,
+        cronMonitorIntervalSeconds: Math.max(1, Math.round(cronMs / 1_000)),
+        cronWorkerIntervalSeconds: Math.max(1, Math.round(cronMs / 6_000)),
+        // Lost jobs, retention and counts are ours. What is left of its supervision is the care of a server's indexes.
+        supervise: database.capabilities.kind === 'server',
+        superviseIntervalSeconds: 3_600,
+        monitorIntervalSeconds: 3_600,
+        flowIntervalSeconds: 3_600,
+        bamIntervalSeconds: 3_600,
+      }).start();
+    } catch (error) {
+      watch.failed('maintain', error);
+      this.start(tryAgainMs);
+    }
+  }
+}

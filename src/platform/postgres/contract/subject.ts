@@ -1,0 +1,72 @@
+// What the parts of the contract suite share.
+import { randomBytes } from 'node:crypto';
+import { identifier, sql, type Sql } from '../sql.ts';
+import type { Database } from '../ports.ts';
+import type { DatabaseUnderTest } from '../database.contract.ts';
+
+export type Subject = () => DatabaseUnderTest;
+
+/** A table of the test's own. */
+export async function freshTable(database: Database, columns: Sql): Promise<Sql> {
+  const table = identifier(`t_${randomBytes(6).toString('hex')}`);
+  await database.query(sql`create table ${table} (${columns})`);
+  return table;
+}
+
+export async function countRows(database: Database, table: Sql): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(sql`select count(*) as count from ${table}`);
+  return rows[0]?.count ?? -1;
+}
+
+/** Something to wait for, and the way to let it happen. */
+export interface Gate {
+  readonly opened: Promise<void>;
+  open(): void;
+}
+
+export function gate(): Gate {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+/** A transaction that is open until `finish` is called. */
+export async function holdTransaction(
+  database: Database,
+): Promise<{ finish(): Promise<void>; readonly done: Promise<void> }> {
+  const entered = gate();
+  const release = gate();
+  const done = database.transaction(async () => {
+    entered.open();
+    await release.opened;
+  });
+  done.catch(() => undefined);
+  await Promise.race([entered.opened, done]);
+  return {
+    done,
+    finish: () => {
+      release.open();
+      return done;
+    },
+  };
+}
+
+/** Takes every session there is; the returned function gives them back. */
+export async function holdAllSessions({
+  database,
+  sessions,
+}: DatabaseUnderTest): Promise<() => Promise<void>> {
+  const held = await Promise.all(Array.from({ length: sessions }, () => holdTransaction(database)));
+  return async () => {
+    await Promise.all(held.map((one) => one.finish()));
+  };
+}
+
+/** The error that a promise ends in. */
+export async function failure(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => {
+      throw new Error('It was expected to fail, and did not.');
+    },
+    (error: unknown) => error,
+  );
+}

@@ -1,0 +1,6 @@
+// Postgres inside this process.
+export {
+  openEmbeddedDatabase,
+  type EmbeddedDatabaseOptions,
+  type EmbeddedLocation,
+} from './open-embedded-database.ts';

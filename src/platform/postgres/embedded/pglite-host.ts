@@ -1,0 +1,120 @@
+// One PGlite worker seen from the main thread: commands and their answers, until it closes, dies or is killed.
+import { Worker } from 'node:worker_threads';
+import { CoreError } from '../../../core/errors.ts';
+import { siblingModule } from '../../module-url.ts';
+import { SqlError } from '../sql-error.ts';
+import type { Command, CommandResult } from '../store.ts';
+import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts';
+
+interface Waiting {
+  readonly resolve: (result: CommandResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class PgliteHost {
+  readonly #worker: Worker;
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #exited = Promise.withResolvers<void>();
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #onNotification: (channel: string, payload: string) => void;
+  #nextId = 1;
+  #lost: CoreError | undefined;
+  /** As of the last answer. */
+  inTransaction = false;
+
+  constructor(settings: WorkerSettings, onNotification: (channel: string, payload: string) => void) {
+    this.#onNotification = onNotification;
+    this.#ready.promise.catch(() => undefined);
+    this.#worker = new Worker(siblingModule('./pglite-worker', import.meta.url), { workerData: settings });
+    this.#worker.on('message', (message: FromWorker) => this.#receive(message));
+    this.#worker.on('error', (error) => this.#lose(workerDied(error)));
+    this.#worker.on('exit', () => {
+      this.#lose(workerDied(undefined));
+      this.#exited.resolve();
+    });
+  }
+
+  /** Resolves when it takes commands; rejects when the files cannot be opened. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** Resolves when the thread is gone, whatever the reason. */
+  get exited(): Promise<void> {
+    return this.#exited.promise;
+  }
+
+  get isLost(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  run(command: Command): Promise<CommandResult> {
+    if (this.#lost) return Promise.reject(this.#lost);
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#send({ kind: 'run', id, command });
+    });
+  }
+
+  /** Lets it write everything out and end. */
+  async close(): Promise<void> {
+    if (!this.#lost) this.#send({ kind: 'close' });
+    await this.#exited.promise;
+  }
+
+  /** Ends it where it stands: whoever waits for an answer gets `reason`. */
+  async kill(reason: CoreError): Promise<void> {
+    this.#lose(reason);
+    await this.#worker.terminate();
+  }
+
+  #send(message: ToWorker): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
+    this.#worker.postMessage(message);
+  }
+
+  #receive(message: FromWorker): void {
+    switch (message.kind) {
+      case 'ready':
+        return this.#ready.resolve();
+      case 'unusable':
+        return this.#lose(filesUnusable(message.message));
+      case 'notification':
+        return this.#onNotification(message.channel, message.payload);
+      case 'outcome':
+        return this.#settle(message);
+    }
+  }
+
+  #settle({ id, result, inTransaction }: FromWorker & { kind: 'outcome' }): void {
+    this.inTransaction = inTransaction;
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if ('sqlState' in result) waiting?.reject(new SqlError(result));
+    else waiting?.resolve(result);
+  }
+
+  #lose(reason: CoreError): void {
+    this.#lost ??= reason;
+    this.inTransaction = false;
+    this.#ready.reject(this.#lost);
+    for (const { reject } of this.#waiting.values()) reject(this.#lost);
+    this.#waiting.clear();
+  }
+}
+
+function workerDied(cause: unknown): CoreError {
+  return new CoreError(
+    'STATE_UNAVAILABLE',
+    'The thread of the embedded store ended unexpectedly and is being started again. Try once more.',
+    { isRetryable: true, retryAfterMs: 1000, cause },
+  );
+}
+
+function filesUnusable(message: string): CoreError {
+  return new CoreError(
+    'STATE_UNUSABLE',
+    `The embedded store cannot be opened: ${message}. If its files are damaged, restore them from a backup or move the folder away.`,
+  );
+}

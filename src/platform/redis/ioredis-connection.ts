@@ -1,0 +1,93 @@
+// The Redis port on ioredis.
+import type { Redis } from 'ioredis';
+import type { CoreError } from '../../core/errors.ts';
+import type { RedisConnection, RedisState } from './ports.ts';
+import { redisError, unavailable } from './redis-errors.ts';
+import { unfitness } from './redis-fitness.ts';
+import type { RedisScript } from './redis-script.ts';
+import { ScriptRunner } from './redis-script.ts';
+
+export class IoredisConnection implements RedisConnection {
+  readonly address: string;
+  readonly #client: Redis;
+  readonly #keyPrefix: string;
+  readonly #scripts: ScriptRunner;
+  readonly #listeners = new Set<(state: RedisState) => void>();
+  #state: RedisState = 'down';
+  #refusal: CoreError | undefined;
+
+  constructor(client: Redis, address: string, keyPrefix: string) {
+    this.#client = client;
+    this.address = address;
+    this.#keyPrefix = keyPrefix;
+    this.#scripts = new ScriptRunner({
+      load: (source) => client.script('LOAD', source),
+      evalsha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
+    });
+    // Without a listener an error event would end the process; what it means is told by the state and by each call.
+    client.on('error', () => undefined);
+    client.on('ready', () => void this.inspect());
+    client.on('close', () => this.#change('down'));
+    client.on('end', () => this.#change('down'));
+  }
+
+  get state(): RedisState {
+    return this.#state;
+  }
+
+  key(name: string): string {
+    return this.#keyPrefix + name;
+  }
+
+  run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    return this.#guarded(() => this.#scripts.run(script, keys, args));
+  }
+
+  command(name: string, args: readonly (string | number)[]): Promise<unknown> {
+    return this.#guarded(() => this.#client.call(name, ...args));
+  }
+
+  async ping(): Promise<void> {
+    await this.#guarded(() => this.#client.ping());
+  }
+
+  onStateChange(listener: (state: RedisState) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): Promise<void> {
+    if (this.#state !== 'closed') {
+      this.#change('closed');
+      this.#client.disconnect();
+    }
+    return Promise.resolve();
+  }
+
+  /** Asked after every connect, for a failover may put another server in its place; only a fit one is `up`. */
+  async inspect(): Promise<CoreError | undefined> {
+    try {
+      this.#refusal = unfitness(await this.#client.info(), this.address);
+    } catch (error) {
+      this.#refusal = redisError(error, this.address);
+    }
+    if (!this.#refusal && this.#client.status === 'ready') this.#change('up');
+    return this.#refusal;
+  }
+
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#state === 'closed') throw unavailable(this.address, 'our connection was closed');
+    if (this.#state === 'down') throw this.#refusal ?? unavailable(this.address, 'there is no connection');
+    try {
+      return await work();
+    } catch (error) {
+      throw redisError(error, this.address);
+    }
+  }
+
+  #change(state: RedisState): void {
+    if (this.#state === state || this.#state === 'closed') return;
+    this.#state = state;
+    for (const listener of this.#listeners) listener(state);
+  }
+}

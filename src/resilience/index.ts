@@ -1,0 +1,34 @@
+// Resilience: pure parts on an injected clock. Redis and SQLite adapters are imported from their own folders.
+export { exponentialBackoff, fixedBackoff } from './backoff.ts';
+export type { Backoff, ExponentialBackoffOptions } from './backoff.ts';
+export { BoundedQueue } from './bounded-queue.ts';
+export type { BoundedQueueOptions } from './bounded-queue.ts';
+export { budgetsWith, defaultBudgets, withBudget } from './budgets.ts';
+export type { BudgetName, BudgetOptions, Budgets } from './budgets.ts';
+export { cooldownRemainingMs, extendCooldown } from './cooldown.ts';
+export type { Cooldown } from './cooldown.ts';
+export { deadlineOf, linkDeadlines, withDeadline } from './deadline.ts';
+export type { Deadline, SignalDeadline } from './deadline.ts';
+export { classifyHttpFailure } from './http-failure.ts';
+export type { FailureKind, HttpFailureClass, RefusedAnswer } from './http-failure.ts';
+export { AdaptiveRateLimiter } from './rate-limiter/adaptive-rate-limiter.ts';
+export type { Permit } from './rate-limiter/adaptive-rate-limiter.ts';
+export { createRateLimiter } from './rate-limiter/create-rate-limiter.ts';
+export { limiterKey, RateLimiterRegistry } from './rate-limiter/limiter-registry.ts';
+export { MemoryRateWindow } from './rate-limiter/memory-rate-window.ts';
+export type { MemoryRateWindowOptions } from './rate-limiter/memory-rate-window.ts';
+export type {
+  Demand,
+  GrantJournal,
+  JournaledState,
+  RateLimits,
+  RateWindow,
+  Taken,
+  WindowState,
+} from './rate-limiter/ports.ts';
+export type { RateLimiterSnapshot } from './rate-limiter/snapshot.ts';
+export { hasNoQuota } from './retry-hints/quota-windows.ts';
+export { readRetryHint } from './retry-hints/retry-hint.ts';
+export type { HintedAnswer, RetryHint } from './retry-hints/retry-hint.ts';
+export { RetriesExhaustedError, retry } from './retry.ts';
+export type { FailedTry, RetryContext, RetryPolicy, RetryStop } from './retry.ts';

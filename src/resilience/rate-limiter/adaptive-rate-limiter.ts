@@ -1,0 +1,177 @@
+// The limiter's front: callers wait in line, first come first served, and tell how their call went.
+import { onAbort } from '../../core/abort.ts';
+import type { Clock } from '../../core/clock.ts';
+import { LinkedQueue } from '../linked-queue.ts';
+import { PendingReports } from './pending-reports.ts';
+import type { RateWindow, Taken, WindowState } from './ports.ts';
+import type { RateLimiterSnapshot } from './snapshot.ts';
+import { snapshotOf } from './snapshot.ts';
+import { initialBackoff } from './adaptation.ts';
+
+/** Leave for one call. Tell exactly one outcome; the first one counts. */
+export interface Permit {
+  /** The server answered and did not complain about the rate. */
+  succeeded(): void;
+  /** The server answered 429 (or said as much). A Retry-After pauses everybody until then. */
+  rateLimited(hint?: { readonly retryAfterMs?: number | undefined }): void;
+  /** It failed for another reason, or was not made: says nothing about the rate. */
+  failed(): void;
+}
+
+interface Waiter {
+  readonly admit: (epoch: number) => void;
+  readonly refuse: (reason: unknown) => void;
+}
+
+/** More waiters than this are served in further exchanges. */
+const largestDemand = 1_000;
+
+export class AdaptiveRateLimiter {
+  readonly #window: RateWindow;
+  readonly #clock: Clock;
+  readonly #waiters = new LinkedQueue<Waiter>();
+  readonly #reports = new PendingReports();
+  #state: WindowState = { ...initialBackoff, pausedUntil: 0 };
+  #isExchanging = false;
+  #wakeUp: { readonly at: number; readonly cancel: AbortController } | undefined;
+
+  constructor(window: RateWindow, clock: Clock) {
+    this.#window = window;
+    this.#clock = clock;
+  }
+
+  /** Callers that wait for a permit. */
+  get waiting(): number {
+    return this.#waiters.length;
+  }
+
+  /**
+   * Resolves when this call may be made now; make it at once, a permit is not to be kept. Rejects with the signal's
+   * reason when it aborts first (nothing is used up then), or with the window's error when it cannot decide.
+   */
+  acquire(signal?: AbortSignal): Promise<Permit> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      let release: () => void = () => undefined;
+      const refuse = (reason: unknown) => {
+        release();
+        reject(reason);
+      };
+      const admit = (epoch: number) => {
+        release();
+        resolve(this.#permit(epoch));
+      };
+      const node = this.#waiters.push({ admit, refuse });
+      release = onAbort(signal, (reason) => {
+        if (!this.#waiters.remove(node)) return;
+        if (this.#waiters.length === 0) this.#cancelWakeUp();
+        reject(reason);
+      });
+      // Behind others there is nothing to ask yet: the head's timer or exchange is under way.
+      if (this.#waiters.length === 1) this.#exchange();
+    });
+  }
+
+  /** What is known here: exact in memory, as of the last exchange on Redis (see `refresh`). */
+  snapshot(): RateLimiterSnapshot {
+    return snapshotOf(this.#state, this.#window.limits, this.#waiters.length, this.#clock.now());
+  }
+
+  /** Tells what is still to be told, asks the window, and takes a fresh snapshot. */
+  async refresh(): Promise<RateLimiterSnapshot> {
+    const reports = this.#reports.drain();
+    try {
+      this.#state = (await this.#window.take({ ...reports, wanted: 0 })).state;
+    } catch (error) {
+      this.#reports.restore(reports);
+      throw error;
+    }
+    return this.snapshot();
+  }
+
+  /** One exchange at a time: reports go with it, and grants go to the head of the line. */
+  #exchange(): void {
+    if (this.#isExchanging) return;
+    const wanted = Math.min(this.#waiters.length, largestDemand);
+    const reports = this.#reports.drain();
+    const onFailure = (error: unknown) => {
+      this.#isExchanging = false;
+      this.#reports.restore(reports);
+      this.#refuseAll(error);
+    };
+    try {
+      const taken = this.#window.take({ ...reports, wanted });
+      if (!(taken instanceof Promise)) return this.#settle(taken, wanted);
+      this.#isExchanging = true;
+      const onTaken = (late: Taken) => {
+        this.#isExchanging = false;
+        this.#settle(late, wanted);
+      };
+      taken.then(onTaken, onFailure);
+    } catch (error) {
+      onFailure(error);
+    }
+  }
+
+  #settle(taken: Taken, wanted: number): void {
+    this.#state = taken.state;
+    let used = 0;
+    for (; used < taken.granted; used++) {
+      const waiter = this.#waiters.shift();
+      if (!waiter) break;
+      waiter.admit(taken.state.epoch);
+    }
+    // Whoever they were meant for left meanwhile; used later they would break the window, so they go back.
+    if (used < taken.granted) this.#reports.returned(taken.granted - used, taken.stamp);
+
+    if (this.#reports.areUrgent) return this.#exchange();
+    if (this.#waiters.length === 0) return this.#cancelWakeUp();
+    if (taken.granted === wanted) return this.#exchange();
+    this.#wakeUpIn(taken.waitMs);
+  }
+
+  #permit(epoch: number): Permit {
+    let isOpen = true;
+    const once = (report: () => void) => {
+      if (isOpen) report();
+      isOpen = false;
+    };
+    return {
+      succeeded: () =>
+        once(() => {
+          this.#reports.succeeded(epoch);
+          if (this.#window.isLocal) this.#exchange();
+        }),
+      rateLimited: (hint) =>
+        once(() => {
+          this.#reports.refused(epoch, hint?.retryAfterMs ?? 0);
+          this.#exchange();
+        }),
+      failed: () => once(() => undefined),
+    };
+  }
+
+  #refuseAll(error: unknown): void {
+    this.#cancelWakeUp();
+    for (let waiter = this.#waiters.shift(); waiter; waiter = this.#waiters.shift()) waiter.refuse(error);
+  }
+
+  /** Sleeps rather than sets a timer: whoever waits for a permit keeps the process alive. */
+  #wakeUpIn(ms: number): void {
+    const at = this.#clock.monotonic() + Math.max(1, ms);
+    if (this.#wakeUp && Math.abs(this.#wakeUp.at - at) < 1) return;
+    this.#cancelWakeUp();
+    const cancel = new AbortController();
+    this.#wakeUp = { at, cancel };
+    const onTime = () => {
+      this.#wakeUp = undefined;
+      this.#exchange();
+    };
+    this.#clock.sleep(Math.max(1, ms), cancel.signal).then(onTime, () => undefined);
+  }
+
+  #cancelWakeUp(): void {
+    this.#wakeUp?.cancel.abort();
+    this.#wakeUp = undefined;
+  }
+}

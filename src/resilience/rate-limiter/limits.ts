@@ -1,0 +1,50 @@
+// The permitted rate as sliding windows, and what a backoff multiplier makes of them.
+import type { RateLimits } from './ports.ts';
+
+export interface SlidingWindow {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** At most `count` grants in any `spanMs`. */
+export interface EffectiveWindow {
+  readonly count: number;
+  readonly spanMs: number;
+}
+
+/**
+ * Two grants that leave 1,000 ms apart may arrive 995 ms apart; the server counts arrivals. 10 ms absorb that and
+ * cost 1% of a per-second rate.
+ */
+export const arrivalGuardMs = 10;
+
+const largestLimit = 1_000_000;
+
+/** The windows of these limits. Throws RangeError naming a limit that is not a whole number from 1. */
+export function slidingWindows(limits: RateLimits): readonly SlidingWindow[] {
+  const windows: SlidingWindow[] = [];
+  for (const [name, windowMs] of [
+    ['perSecond', 1_000],
+    ['perMinute', 60_000],
+  ] as const) {
+    const limit = limits[name];
+    if (limit === undefined) continue;
+    if (!(Number.isInteger(limit) && limit >= 1 && limit <= largestLimit))
+      throw new RangeError(`${name} must be a whole number from 1 to ${largestLimit}, not ${limit}`);
+    windows.push({ limit, windowMs });
+  }
+  if (windows.length === 0) throw new RangeError('perSecond or perMinute must be given');
+  return windows;
+}
+
+/**
+ * The window slowed by the multiplier: count / span is limit / multiplier per window, exactly. The count falls first,
+ * because a server that allows half as much refuses the second half of a full burst however long we pause after it;
+ * the span takes up what rounding the count leaves, and all of it for a limit of 1. No span is below the window, so
+ * the limit itself holds in every window, whatever the multiplier did in between.
+ */
+export function effectiveWindow({ limit, windowMs }: SlidingWindow, multiplier: number): EffectiveWindow {
+  const count = Math.max(1, Math.ceil(limit / multiplier - 1e-9));
+  const spanMs = Math.max(windowMs, (windowMs * count * multiplier) / limit);
+  return { count, spanMs: spanMs + arrivalGuardMs };
+}

@@ -1,0 +1,67 @@
+// What the limiter's front needs of the thing that counts, and what that needs of a store to survive a restart.
+import type { BackoffState } from './adaptation.ts';
+
+/** What the front tells and asks in one exchange. */
+export interface Demand {
+  /** Grants wanted now: as many as callers wait. 0 only reports. */
+  readonly wanted: number;
+  /** Calls that succeeded, of grants of `successEpoch`. */
+  readonly successes: number;
+  readonly successEpoch: number;
+  /** Calls that were answered 429, and the newest epoch among their grants. */
+  readonly refusals: number;
+  readonly refusalEpoch: number;
+  /** The longest Retry-After among them; 0 for none. */
+  readonly pauseMs: number;
+  /** Grants of an earlier exchange that nobody used, and the stamp it gave them. */
+  readonly returned: number;
+  readonly returnedStamp: string;
+}
+
+export interface WindowState extends BackoffState {
+  /** Wall clock, epoch milliseconds; 0 when not paused. */
+  readonly pausedUntil: number;
+}
+
+export interface Taken {
+  /** How many of the wanted grants may go now. */
+  readonly granted: number;
+  /** When the next one could go; 0 if all that were wanted may. */
+  readonly waitMs: number;
+  /** Names these grants if some have to be returned. */
+  readonly stamp: string;
+  readonly state: WindowState;
+}
+
+/** Decides who may go. Adapters: in memory (optionally journaled), and Redis for many processes. */
+export interface RateWindow {
+  readonly limits: RateLimits;
+  /** Is an exchange free of charge? Then successes are reported at once, else with the next demand. */
+  readonly isLocal: boolean;
+  /** One atomic decision. When it fails nothing may go. A local window answers at once, without a promise. */
+  take(demand: Demand): Taken | Promise<Taken>;
+}
+
+/** At least one of the two. */
+export interface RateLimits {
+  readonly perSecond?: number;
+  readonly perMinute?: number;
+}
+
+/** A state as stored: its times are wall-clock. */
+export interface JournaledState extends WindowState {
+  readonly savedAt: number;
+}
+
+/**
+ * Keeps grants and backoff across a restart of the process; one process at a time. Synchronous, so that a grant is
+ * durable before its permit is handed out. A write that fails throws, and the grant is not given.
+ */
+export interface GrantJournal {
+  /** The newest `limit` grants, oldest first, in wall-clock milliseconds. */
+  load(limit: number): { readonly grants: readonly number[]; readonly state: JournaledState | undefined };
+  append(grantedAt: number, count: number): void;
+  save(state: JournaledState): void;
+  /** Somebody set the wall clock: moves every stored time by `byMs`. */
+  shift(byMs: number): void;
+}

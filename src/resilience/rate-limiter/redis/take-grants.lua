@@ -1,0 +1,131 @@
+-- One exchange between a limiter's front and the shared rate window: reports go in, grants come out.
+--
+-- KEYS[1]  list of grant times in microseconds, newest first
+-- KEYS[2]  hash: multiplier, epoch, successes, total429, last429, ceiling, probe, paused, kept, offset,
+--          last, settled, stepped
+-- ARGV[1]  now in milliseconds, or '' for the server's own clock (always so in production)
+-- ARGV[2]  wanted grants
+-- ARGV[3]  1 when adaptive, else 0
+-- ARGV[4]  successes        ARGV[5]  their epoch
+-- ARGV[6]  refusals (429)   ARGV[7]  their newest epoch   ARGV[8]  longest Retry-After among them, ms
+-- ARGV[9]  unused grants that come back   ARGV[10]  their stamp
+-- ARGV[11] guard in ms added to every span
+-- ARGV[12…19]  increase, decrease, largest multiplier, successes per step, first probe, largest probe,
+--              settling ms, TTL in ms
+-- ARGV[20…]    pairs: limit, window in ms
+-- Returns  granted, wait in ms, stamp, multiplier, epoch, successes, total429, last429 ms, ceiling, probe, paused ms,
+--          settled, stepped ms
+--          (numbers with a fraction and times as text)
+-- Atomicity: both keys change together or not at all; many processes share one rate and one backoff.
+--            The same rules in TypeScript: adaptation.ts, limits.ts, memory-rate-window.ts. One suite runs on both.
+-- Clock:   a server clock that is set back does not stop us: `offset` keeps our time running from where it was.
+
+local grants, state = KEYS[1], KEYS[2]
+local wanted, adaptive = tonumber(ARGV[2]), ARGV[3] == '1'
+local guard = tonumber(ARGV[11]) * 1000
+local increase, decrease, largest = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local per_step, first_probe, largest_probe = tonumber(ARGV[15]), tonumber(ARGV[16]), tonumber(ARGV[17])
+local settling = tonumber(ARGV[18]) * 1000
+
+local stored = redis.call('HMGET', state, 'multiplier', 'epoch', 'successes', 'total429', 'last429', 'ceiling',
+  'probe', 'paused', 'kept', 'offset', 'last', 'settled', 'stepped')
+local function field(index, otherwise) return tonumber(stored[index] or otherwise) end
+local multiplier, epoch, successes = field(1, 1), field(2, 0), field(3, 0)
+local total429, last429, ceiling, probe = field(4, 0), field(5, 0), field(6, 0), field(7, first_probe)
+local paused, kept, offset, last = field(8, 0), field(9, 0), field(10, 0), field(11, 0)
+local settled, stepped = field(12, 1), field(13, 0)
+
+local clock
+if ARGV[1] == '' then
+  local time = redis.call('TIME')
+  clock = time[1] * 1000000 + time[2]
+else
+  clock = math.floor(tonumber(ARGV[1]) * 1000)
+end
+local now = clock + offset
+if now < last then
+  offset = offset + last - now
+  now = last
+end
+
+-- Grants that nobody used: as if they had never been given.
+if tonumber(ARGV[9]) > 0 then redis.call('LREM', grants, tonumber(ARGV[9]), ARGV[10]) end
+
+-- Successes (adaptation.ts, afterSuccesses)
+if not adaptive then multiplier = 1 end
+if tonumber(ARGV[4]) > 0 and tonumber(ARGV[5]) == epoch then
+  successes = successes + tonumber(ARGV[4])
+  while adaptive and multiplier > 1 do
+    local slower = multiplier
+    local next_multiplier = math.max(1, multiplier * decrease)
+    local needed = per_step
+    if next_multiplier <= ceiling then needed = probe end
+    if successes < needed then break end
+    if slower <= ceiling then probe = first_probe end
+    if now - stepped >= settling then settled = multiplier end
+    stepped = now
+    successes = successes - needed
+    multiplier = next_multiplier
+  end
+  if multiplier == 1 and successes >= probe then
+    ceiling = 0
+    probe = first_probe
+  end
+end
+
+-- Refusals (adaptation.ts, afterRefusals)
+if tonumber(ARGV[6]) > 0 then
+  total429 = total429 + tonumber(ARGV[6])
+  last429 = math.floor(clock / 1000)
+  successes = 0
+  if adaptive and tonumber(ARGV[7]) == epoch then
+    if multiplier <= ceiling then probe = math.min(largest_probe, probe * 2) end
+    if now - stepped >= settling then ceiling = multiplier else ceiling = settled end
+    multiplier = math.min(largest, multiplier * increase)
+    settled, stepped = multiplier, now
+    epoch = epoch + 1
+  end
+end
+if tonumber(ARGV[8]) > 0 then paused = math.max(paused, now + tonumber(ARGV[8]) * 1000) end
+
+-- Windows slowed by the multiplier (limits.ts, effectiveWindow)
+local windows = {}
+for index = 20, #ARGV, 2 do
+  local limit, window = tonumber(ARGV[index]), tonumber(ARGV[index + 1]) * 1000
+  local count = math.max(1, math.ceil(limit / multiplier - 1e-9))
+  local span = math.max(window, window * count * multiplier / limit) + guard
+  table.insert(windows, { count, span })
+  kept = math.max(kept, limit)
+end
+
+local granted, ready = 0, now
+if wanted > 0 and paused > now then ready = paused end
+local stamp = string.format('%.0f', now)
+while granted < wanted and ready <= now do
+  for _, window in ipairs(windows) do
+    local earlier = redis.call('LINDEX', grants, window[1] - 1)
+    if earlier then ready = math.max(ready, tonumber(earlier) + window[2]) end
+  end
+  if ready <= now then
+    redis.call('LPUSH', grants, stamp)
+    granted = granted + 1
+  end
+end
+
+local ttl = tonumber(ARGV[19]) + math.max(0, math.ceil((paused - now) / 1000))
+if granted > 0 then
+  redis.call('LTRIM', grants, 0, kept - 1)
+  redis.call('PEXPIRE', grants, ttl)
+end
+redis.call('HSET', state, 'multiplier', string.format('%.17g', multiplier), 'epoch', epoch, 'successes', successes,
+  'total429', total429, 'last429', string.format('%.0f', last429), 'ceiling', string.format('%.17g', ceiling),
+  'probe', probe, 'paused', string.format('%.0f', paused), 'kept', kept, 'offset', string.format('%.0f', offset),
+  'last', string.format('%.0f', now), 'settled', string.format('%.17g', settled),
+  'stepped', string.format('%.0f', stepped))
+redis.call('PEXPIRE', state, ttl)
+
+local paused_until = 0
+if paused > now then paused_until = math.ceil((clock + paused - now) / 1000) end
+return { granted, math.ceil((ready - now) / 1000), stamp, string.format('%.17g', multiplier), epoch, successes,
+  total429, string.format('%.0f', last429), string.format('%.17g', ceiling), probe,
+  string.format('%.0f', paused_until), string.format('%.17g', settled), string.format('%.3f', stepped / 1000) }

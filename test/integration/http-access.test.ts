@@ -1,0 +1,230 @@
+import fastify from 'fastify';
+import { describe, expect, it } from 'vitest';
+import { installAccess } from '../../src/http/access.ts';
+import { createErrorHandler } from '../../src/http/error-handler.ts';
+import { buildServer, createTokenCheck } from '../../src/http/index.ts';
+import type { KnownRoute } from '../../src/http/route-table.ts';
+import { adminToken, asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
+
+type Route = Pick<KnownRoute, 'method' | 'url'>;
+
+const isStream = ({ url }: Route) => url === '/api/v1/events' || url === '/api/v1/attach';
+
+const concrete = (url: string) =>
+  url.replace(':id', '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b').replace('*', 'index.css');
+
+describe('every route', async () => {
+  const server = await buildServer(testHouse().dependencies);
+  const call = (route: Route, headers: Record<string, string> = {}) =>
+    server.inject({ method: route.method as 'GET', url: concrete(route.url), headers });
+  const routes = server.knownRoutes;
+  const open = routes.filter(({ url }) => /^\/(healthz|readyz|openapi\.json|docs.*)$/.test(url));
+  const guarded = routes.filter((route) => !open.includes(route));
+
+  it('is found by this test', () => {
+    // As many as the router itself prints, which answers /docs/ beside /docs.
+    const printed = server.printRoutes({ commonPrefix: false }).matchAll(/\(([A-Z, ]+)\)/g);
+    expect([...printed].flatMap(([, methods]) => methods?.split(', '))).toHaveLength(routes.length + 1);
+    expect(guarded.map(({ method, url }) => `${method} ${url}`).sort()).toEqual([
+      'GET /api/v1/attach',
+      'GET /api/v1/audit',
+      'GET /api/v1/config',
+      'GET /api/v1/doctor',
+      'GET /api/v1/events',
+      'GET /api/v1/jobs',
+      'GET /api/v1/jobs/:id',
+      'GET /api/v1/jobs/counts',
+      'GET /api/v1/ledger',
+      'GET /api/v1/ledger/:id',
+      'GET /api/v1/ledger/kinds',
+      'GET /metrics',
+      'HEAD /api/v1/audit',
+      'HEAD /api/v1/config',
+      'HEAD /api/v1/doctor',
+      'HEAD /api/v1/jobs',
+      'HEAD /api/v1/jobs/:id',
+      'HEAD /api/v1/jobs/counts',
+      'HEAD /api/v1/ledger',
+      'HEAD /api/v1/ledger/:id',
+      'HEAD /api/v1/ledger/kinds',
+      'HEAD /metrics',
+      'POST /api/v1/handover',
+      'POST /api/v1/jobs/:id/cancel',
+      'POST /api/v1/jobs/:id/retry',
+      'POST /api/v1/ledger/:id/resolve',
+      'POST /api/v1/ledger/repair',
+    ]);
+  });
+
+  it.each(open)('$method $url is open to everybody', async (route) => {
+    expect((await call(route)).statusCode).toBeLessThan(400);
+  });
+
+  it.each(guarded)('$method $url lets nobody in without the admin token', async (route) => {
+    const wrong: Record<string, string>[] = [
+      {},
+      { authorization: '' },
+      { authorization: 'Bearer' },
+      { authorization: 'Bearer ' },
+      { authorization: adminToken },
+      { authorization: `Basic ${adminToken}` },
+      { authorization: `Bearer ${adminToken}x` },
+      { authorization: `Bearer ${adminToken.slice(0, -1)}` },
+      { authorization: `Bearer ${adminToken} ${adminToken}` },
+      { authorization: `Bearer ${'x'.repeat(5_000)}` },
+      { 'x-headworks-token': adminToken },
+      { cookie: `token=${adminToken}` },
+    ];
+    for (const headers of wrong) {
+      const answer = await call(route, headers);
+      expect({ headers, status: answer.statusCode }).toEqual({ headers, status: 401 });
+      expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+      if (route.method !== 'HEAD')
+        expect(answer.json()).toMatchObject({ error: { code: 'UNAUTHENTICATED' } });
+    }
+  });
+
+  it.each(guarded)('$method $url does not take the key of an organization', async (route) => {
+    const answer = await call(route, { authorization: `Bearer ${organizationKey}` });
+    expect(answer.statusCode).toBe(403);
+    if (route.method !== 'HEAD') expect(answer.json()).toMatchObject({ error: { code: 'FORBIDDEN' } });
+  });
+
+  it.each(guarded.filter((route) => !isStream(route)))('$method $url lets an admin in', async (route) => {
+    const { statusCode } = await call(route, asAdmin);
+    expect([401, 403]).not.toContain(statusCode);
+  });
+
+  it('is checked before the body is read', async () => {
+    const answer = await server.inject({
+      method: 'POST',
+      url: '/api/v1/ledger/repair',
+      headers: { 'content-type': 'application/json' },
+      payload: 'x'.repeat(2_000_000),
+    });
+    expect(answer.statusCode).toBe(401);
+  });
+});
+
+describe('metrics', () => {
+  it('are open to everybody when configured so', async () => {
+    const server = await buildServer(testHouse({ metricsAccess: 'public' }).dependencies);
+    expect((await server.inject('/metrics')).statusCode).toBe(200);
+  });
+});
+
+describe('access', () => {
+  const bare = () => {
+    const { dependencies } = testHouse();
+    const server = fastify();
+    server.setErrorHandler(createErrorHandler(dependencies.redactor, dependencies.log));
+    installAccess(server, dependencies.access, dependencies.events);
+    return server;
+  };
+
+  it('refuses to build a route that does not say who may call it', () => {
+    expect(() => bare().get('/forgotten', async () => 'secret')).toThrow(
+      'The route GET /forgotten does not say who may call it',
+    );
+  });
+
+  it('tells a route of organizations whose key it was, and does not take the admin for one', async () => {
+    const server = bare();
+    server.get('/mine', { config: { access: 'organization' } }, async ({ caller }) => ({ caller }));
+    const as = async (token: string) =>
+      (await server.inject({ url: '/mine', headers: { authorization: `Bearer ${token}` } })).json<unknown>();
+    expect(await as(organizationKey)).toEqual({
+      caller: { kind: 'organization', organizationId: 'organization-1' },
+    });
+    expect(await as(adminToken)).toMatchObject({ error: { code: 'FORBIDDEN' } });
+    expect(await as('nobody')).toMatchObject({ error: { code: 'UNAUTHENTICATED' } });
+  });
+});
+
+describe('the token check', () => {
+  it('knows the token and nothing else', () => {
+    const check = createTokenCheck('right-token');
+    expect(check('right-token')).toBe(true);
+    for (const wrong of ['', 'right-toke', 'right-token ', 'RIGHT-TOKEN', 'x'.repeat(1_000)])
+      expect(check(wrong)).toBe(false);
+  });
+});
+
+describe('host and origin', async () => {
+  const { dependencies } = testHouse({
+    boundHost: 'headworks.internal',
+    allowedHosts: ['api.example.com', 'other.example.com:8443'],
+    allowedOrigins: ['https://app.example.com'],
+  });
+  const server = await buildServer(dependencies);
+  const call = (headers: Record<string, string>, method: 'GET' | 'POST' | 'OPTIONS' = 'GET') =>
+    server.inject({ method, url: '/healthz', headers });
+
+  it.each([
+    'localhost',
+    'LOCALHOST:8420',
+    'demo.localhost',
+    '127.0.0.1:8420',
+    '192.168.1.7',
+    '[::1]:8420',
+    'headworks.internal:8420',
+    'api.example.com',
+    'API.example.com:8420',
+    'other.example.com:8443',
+  ])('serves Host %s', async (host) => {
+    expect((await call({ host })).statusCode).toBe(200);
+  });
+
+  it.each([
+    'evil.example.com',
+    'localhost.evil.com',
+    '127.0.0.1.evil.com',
+    'other.example.com:1',
+    'api.example.com.',
+    '@',
+  ])('refuses Host "%s", to which a name may have been rebound', async (host) => {
+    const answer = await call({ host });
+    expect(answer.statusCode).toBe(421);
+    expect(answer.json()).toMatchObject({ error: { code: 'HTTP_HOST_NOT_ALLOWED' } });
+  });
+
+  it('refuses a strange Host on paths that do not exist, too', async () => {
+    const answer = await server.inject({ url: '/nothing', headers: { host: 'evil.example.com' } });
+    expect(answer.statusCode).toBe(421);
+  });
+
+  it.each(['http://localhost:8420', 'https://localhost:8420', 'https://app.example.com'])(
+    'serves pages of %s',
+    async (origin) => {
+      expect((await call({ host: 'localhost:8420', origin })).statusCode).toBe(200);
+    },
+  );
+
+  it.each([
+    'https://evil.example.com',
+    'null',
+    'http://localhost:3000',
+    'https://app.example.com.evil.com',
+    '',
+  ])('refuses pages of "%s", whatever the method', async (origin) => {
+    for (const method of ['GET', 'POST', 'OPTIONS'] as const) {
+      const answer = await call({ host: 'localhost:8420', origin }, method);
+      expect(answer.statusCode).toBe(403);
+      expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+      expect(answer.json()).toMatchObject({ error: { code: 'HTTP_ORIGIN_NOT_ALLOWED' } });
+    }
+  });
+
+  it('lets browsers of configured origins, and only those, read the answers', async () => {
+    const origin = 'https://app.example.com';
+    const answer = await call({ host: 'localhost', origin });
+    expect(answer.headers).toMatchObject({ 'access-control-allow-origin': origin, vary: 'origin' });
+    const before = await call(
+      { host: 'localhost', origin, 'access-control-request-method': 'POST' },
+      'OPTIONS',
+    );
+    expect(before.statusCode).toBe(204);
+    expect(before.headers['access-control-allow-headers']).toContain('authorization');
+    expect((await call({ host: 'localhost' })).headers['access-control-allow-origin']).toBeUndefined();
+  });
+});

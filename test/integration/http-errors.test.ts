@@ -1,0 +1,324 @@
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import * as fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { CoreError, HeadworksError, coreErrorCodes } from '../../src/core/index.ts';
+import { answerTo } from '../../src/http/error-answer.ts';
+import { buildServer, errorMapping, httpErrorCodes } from '../../src/http/index.ts';
+import { errorAnswer } from '../../src/http/schemas/error.ts';
+import { ledgerErrorCodes } from '../../src/ledger/index.ts';
+import { asAdmin, testHouse } from '../support/http-dependencies.ts';
+
+interface ErrorBody {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly request_id: string;
+    readonly retry_after_seconds?: number;
+    readonly details?: {
+      readonly problems?: readonly { readonly field: string; readonly message: string }[];
+    };
+  };
+}
+
+/** A server whose doctor fails with this. */
+async function failing(error: unknown) {
+  const house = testHouse({
+    doctor: () => {
+      throw error;
+    },
+  });
+  const server = await buildServer(house.dependencies);
+  return { ...house, answer: await server.inject({ url: '/api/v1/doctor', headers: asAdmin }) };
+}
+
+describe('error answers', () => {
+  it('exist for every code, with an error status', () => {
+    const codes = Object.keys({ ...coreErrorCodes, ...ledgerErrorCodes, ...httpErrorCodes }).sort();
+    expect(Object.keys(errorMapping).sort()).toEqual(codes);
+    for (const { status } of Object.values(errorMapping)) expect(status).toBeGreaterThanOrEqual(400);
+  });
+
+  it('say what is known, in snake_case, with the id of the request', async () => {
+    const { answer } = await failing(
+      new CoreError('CONFLICT', 'It is there already.', {
+        details: { thingId: 7, deepThing: { innerName: 1 } },
+      }),
+    );
+    expect(answer.statusCode).toBe(409);
+    expect(answer.json()).toEqual({
+      error: {
+        code: 'CONFLICT',
+        message: 'It is there already.',
+        request_id: answer.headers['x-request-id'],
+        details: { thing_id: 7, deep_thing: { inner_name: 1 } },
+      },
+    });
+  });
+
+  it('answer 503 with Retry-After while the state store is away', async () => {
+    const { answer } = await failing(new CoreError('STATE_UNAVAILABLE', 'Postgres is away.'));
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBe('2');
+    expect(answer.json<ErrorBody>().error.retry_after_seconds).toBe(2);
+  });
+
+  it('round what Retry-After cannot say up, never down', async () => {
+    const { answer } = await failing(new CoreError('REDIS_UNAVAILABLE', 'away', { retryAfterMs: 1_200 }));
+    expect(answer.headers['retry-after']).toBe('2');
+    expect(answer.json<ErrorBody>().error.retry_after_seconds).toBe(1.2);
+    expect(answerTo(new CoreError('CONFLICT', '', { retryAfterMs: 0 }), 'id').retryAfterHeader).toBe('1');
+  });
+
+  it.each([
+    new Error('the password is hunter2'),
+    new TypeError('x is not a function'),
+    'a string',
+    undefined,
+    new HeadworksError('NOBODY_MAPPED_THIS', 'inner workings'),
+    new CoreError('STATE_NESTED_QUERY', 'inner workings', { details: { query: 'select' } }),
+    Object.assign(new Error('odd'), { statusCode: 503 }),
+  ])('hide a bug of ours (%s) and put it in the log', async (error) => {
+    const { answer, logged } = await failing(error);
+    expect(answer.statusCode).toBe(500);
+    const { message, request_id: requestId, details } = answer.json<ErrorBody>().error;
+    expect(message).toBe(
+      `Something went wrong on our side. The log has a line with request id ${requestId}.`,
+    );
+    expect(details).toBeUndefined();
+    expect(logged).toEqual([
+      { message: expect.any(String) as string, fields: expect.objectContaining({ requestId }) as object },
+    ]);
+  });
+
+  it('hide answers of ours that do not fit their schema', async () => {
+    const { dependencies, logged } = testHouse({ version: 5 as unknown as string });
+    const server = await buildServer(dependencies);
+    const answer = await server.inject('/healthz');
+    expect(answer.statusCode).toBe(500);
+    expect(answer.json<ErrorBody>().error.code).toBe('INTERNAL');
+    expect(logged).toHaveLength(1);
+  });
+
+  it('have one shape, whatever was thrown', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.anything(),
+          fc.string().map((text) => new Error(text)),
+        ),
+        (thrown) => {
+          expect(errorAnswer.safeParse(answerTo(thrown, 'some-id').body).success).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('carry no secret, wherever it was put', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc
+          .string({ minLength: 8, maxLength: 40 })
+          .filter((text) => text.trim().length > 7 && !/^[\s"\\]*$/.test(text)),
+        async (secret) => {
+          const house = testHouse({
+            doctor: () => {
+              throw new CoreError('CONFLICT', `with ${secret} in it`, {
+                details: { [secret]: [{ at: secret }] },
+              });
+            },
+            configView: () => [
+              { name: secret, value: { deep: [secret] }, source: 'env', sourceName: secret, isSecret: false },
+            ],
+          });
+          house.redactor.add(secret);
+          const server = await buildServer(house.dependencies);
+          for (const url of ['/api/v1/doctor', '/api/v1/config']) {
+            const answer = await server.inject({ url, headers: asAdmin });
+            const strings: string[] = [];
+            JSON.stringify(answer.json(), (key, value: unknown) => {
+              strings.push(key, String(value));
+              return value;
+            });
+            for (const text of strings) expect(text).not.toContain(secret);
+          }
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+});
+
+describe('bad input', async () => {
+  const { dependencies } = testHouse({ limits: { bodyLimitBytes: 2_000 } });
+  const server = await buildServer(dependencies);
+  const post = (payload: string, type = 'application/json') =>
+    server.inject({
+      method: 'POST',
+      url: '/api/v1/ledger/repair',
+      headers: { ...asAdmin, 'content-type': type },
+      payload,
+    });
+
+  it('is told every problem at once, by name', async () => {
+    const answer = await server.inject({
+      url: '/api/v1/ledger?limit=0&state=broken&colour=red',
+      headers: asAdmin,
+    });
+    expect(answer.statusCode).toBe(400);
+    const { code, message, details } = answer.json<ErrorBody>().error;
+    expect(code).toBe('INPUT_INVALID');
+    expect(details?.problems?.map(({ field }) => field).sort()).toEqual([
+      'query.colour',
+      'query.limit',
+      'query.state',
+    ]);
+    for (const name of ['query.limit', 'query.state', 'query.colour']) expect(message).toContain(name);
+  });
+
+  it.each(['limit=abc', 'limit=', 'limit=1.5', 'limit=501', 'limit=-1', 'limit=1&limit=2', 'after=1'])(
+    'refuses ?%s',
+    async (query) => {
+      expect((await server.inject({ url: `/api/v1/ledger?${query}`, headers: asAdmin })).statusCode).toBe(
+        400,
+      );
+    },
+  );
+
+  it.each(['not-an-id', '..%2f..%2fetc', '%00', "1';drop table x;--"])('refuses %s as an id', async (id) => {
+    const answer = await server.inject({ url: `/api/v1/jobs/${id}`, headers: asAdmin });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json<ErrorBody>().error.details?.problems?.[0]?.field).toBe('path.id');
+  });
+
+  it.each(['{', 'nonsense', '{"kind":}', '{"__proto__":{"kind":"x"}}', '{"constructor":{"prototype":{}}}'])(
+    'refuses the body %s',
+    async (body) => {
+      const answer = await post(body);
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json<ErrorBody>().error.code).toBe('INPUT_INVALID');
+    },
+  );
+
+  it('survives JSON that is nested a thousand deep', async () => {
+    expect((await post(`${'['.repeat(900)}${']'.repeat(900)}`)).statusCode).toBe(400);
+    expect((await post(`{"kind":${'{"a":'.repeat(300)}1${'}'.repeat(300)}}`)).statusCode).toBe(400);
+  });
+
+  it('takes an empty body for none', async () => {
+    expect((await post('')).statusCode).toBe(202);
+  });
+
+  it('refuses bodies that are too large or not JSON', async () => {
+    const large = await post(JSON.stringify({ kind: 'x'.repeat(3_000) }));
+    expect([large.statusCode, large.json<ErrorBody>().error.code]).toEqual([413, 'HTTP_BODY_TOO_LARGE']);
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'nonsense',
+    ]) {
+      const answer = await post('kind=x', type);
+      expect([answer.statusCode, answer.json<ErrorBody>().error.code]).toEqual([
+        415,
+        'HTTP_CONTENT_TYPE_UNSUPPORTED',
+      ]);
+    }
+  });
+
+  it('says in JSON that there is nothing, or not with this method', async () => {
+    const nothing = await server.inject('/api/v2/nothing');
+    expect([nothing.statusCode, nothing.json<ErrorBody>().error.code]).toEqual([404, 'NOT_FOUND']);
+    const method = await server.inject({ method: 'DELETE', url: '/api/v1/jobs/some-id?x=1' });
+    expect(method.statusCode).toBe(405);
+    expect(method.headers.allow).toBe('GET, HEAD');
+    const repair = await server.inject({ method: 'PUT', url: '/api/v1/ledger/repair' });
+    expect(repair.headers.allow).toBe('GET, HEAD, POST');
+  });
+
+  it('refuses a URL that cannot be decoded', async () => {
+    const answer = await server.inject('/api/v1/jobs/%zz');
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json<ErrorBody>().error.request_id).toBe(answer.headers['x-request-id']);
+    expect((await server.inject(`/api/v1/jobs/${'x'.repeat(5_000)}`)).statusCode).toBe(400);
+  });
+});
+
+describe('request ids', async () => {
+  const server = await buildServer(testHouse().dependencies);
+  const idFor = async (given?: string) =>
+    (await server.inject({ url: '/healthz', headers: given === undefined ? {} : { 'x-request-id': given } }))
+      .headers['x-request-id'];
+
+  it('are taken over when harmless, else made', async () => {
+    expect(await idFor('trace-1234.abc:7')).toBe('trace-1234.abc:7');
+    for (const strange of [
+      'short',
+      'with space in it',
+      'x'.repeat(200),
+      '<script>alert(1)</script>',
+      undefined,
+    ])
+      expect(await idFor(strange)).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe('what every answer carries', async () => {
+  const server = await buildServer(testHouse().dependencies);
+
+  it.each(['/healthz', '/nothing', '/api/v1/jobs', '/docs', '/openapi.json'])(
+    'has safe headers on %s',
+    async (url) => {
+      const { headers } = await server.inject(url);
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+      });
+      expect(headers['content-security-policy']).toContain("default-src 'none'");
+      expect(headers['x-powered-by']).toBeUndefined();
+    },
+  );
+});
+
+describe('what is not even HTTP', () => {
+  async function listening(limits: object) {
+    const server = await buildServer(testHouse({ limits }).dependencies);
+    await server.listen({ port: 0, host: '127.0.0.1' });
+    onTestFinished(() => server.close());
+    return (server.server.address() as AddressInfo).port;
+  }
+
+  /** Everything the server sends back until it hangs up. */
+  const send = (port: number, text: string) =>
+    new Promise<string>((resolve, reject) => {
+      let received = '';
+      const socket = connect(port, '127.0.0.1', () => socket.write(text));
+      socket.on('data', (piece) => (received += piece.toString()));
+      socket.on('close', () => resolve(received)).on('error', reject);
+    });
+
+  it('is refused when it names no host at all', async () => {
+    const port = await listening({});
+    expect(await send(port, 'GET /healthz HTTP/1.0\r\n\r\n')).toContain('"code":"HTTP_HOST_NOT_ALLOWED"');
+  });
+
+  it('gets an answer in JSON and is hung up on', async () => {
+    const port = await listening({});
+    const answer = await send(port, 'nonsense\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('"code":"INPUT_INVALID"');
+    const large = await send(port, `GET / HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(100_000)}\r\n\r\n`);
+    expect(large).toContain('"code":"HTTP_HEADERS_TOO_LARGE"');
+  });
+
+  it.each([
+    ['headers', 'GET / HTTP/1.1\r\nhost: localhost\r\n'],
+    [
+      'the body',
+      'POST /healthz HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{',
+    ],
+  ])('does not wait for ever for %s', async (_what, text) => {
+    const port = await listening({ headersTimeoutMs: 300, requestTimeoutMs: 500 });
+    expect(await send(port, text)).toMatch(/^(HTTP\/1\.1 4\d\d .*"error"|$)/s);
+  });
+});

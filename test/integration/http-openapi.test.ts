@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { buildServer } from '../../src/http/index.ts';
+import { testHouse } from '../support/http-dependencies.ts';
+
+interface Operation {
+  readonly operationId?: string;
+  readonly summary?: string;
+  readonly security?: readonly Record<string, unknown>[];
+  readonly responses?: Record<string, { readonly description?: string; readonly content?: object }>;
+}
+
+describe('the OpenAPI document', async () => {
+  const server = await buildServer(testHouse().dependencies);
+  const answer = await server.inject('/openapi.json');
+  const document = answer.json<{ openapi: string; paths: Record<string, Record<string, Operation>> }>();
+
+  it('describes every route but the docs themselves', () => {
+    const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const registered = server.knownRoutes
+      .filter(({ method, url }) => method !== 'HEAD' && !url.startsWith('/docs'))
+      .map(({ method, url }) => `${method} ${url.replace(':id', '{id}')}`);
+    expect(described.sort()).toEqual(registered.sort());
+  });
+
+  it('says of each who may call it and what it answers, errors included', () => {
+    expect(document.openapi).toBe('3.1.0');
+    for (const [path, operations] of Object.entries(document.paths))
+      for (const operation of Object.values(operations)) {
+        const isOpen = /^\/(healthz|readyz|openapi\.json)$/.test(path);
+        expect({ path, security: operation.security }).toEqual({
+          path,
+          security: isOpen ? undefined : [{ admin: [] }],
+        });
+        expect(Object.keys(operation.responses ?? {})).toEqual(expect.arrayContaining(['4XX', '5XX']));
+        for (const response of Object.values(operation.responses ?? {})) {
+          expect({ path, described: !['', 'Default Response'].includes(response.description ?? '') }).toEqual(
+            {
+              path,
+              described: true,
+            },
+          );
+        }
+      }
+  });
+
+  it('refers only to schemas it has, and has none that nothing refers to', () => {
+    const { components } = answer.json<{ components: { schemas: object } }>();
+    const referred = new Set(
+      [...answer.body.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name ?? ''),
+    );
+    expect([...referred].sort()).toEqual(Object.keys(components.schemas).sort());
+  });
+
+  it('names nothing in camelCase', () => {
+    const names: string[] = [];
+    JSON.stringify(document.paths, (key, value: unknown) => {
+      if (key === 'properties') names.push(...Object.keys(value as object));
+      return value;
+    });
+    expect(names.filter((name) => /[A-Z]/.test(name))).toEqual([]);
+  });
+});
+
+describe('the docs page', async () => {
+  const server = await buildServer(testHouse().dependencies);
+
+  it('loads everything from this server, and is told to load nothing else', async () => {
+    const page = await server.inject('/docs');
+    expect(page.headers['content-security-policy']).toContain("script-src 'self'");
+    expect(page.body).not.toMatch(/(src|href)="https?:/);
+    const files = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file ?? '');
+    expect(files.length).toBeGreaterThan(4);
+    for (const file of files)
+      expect({ file, status: (await server.inject(file)).statusCode }).toEqual({ file, status: 200 });
+  });
+
+  it('has nothing to say about files outside its folder', async () => {
+    for (const path of [
+      '/docs/static/../package.json',
+      '/docs/static/%2e%2e%2fpackage.json',
+      '/docs/static/..%5cpackage.json',
+    ])
+      expect((await server.inject(path)).statusCode).toBeGreaterThanOrEqual(400);
+  });
+});

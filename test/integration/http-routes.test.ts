@@ -1,0 +1,314 @@
+import { describe, expect, it } from 'vitest';
+import { buildServer } from '../../src/http/index.ts';
+import { adminToken, asAdmin, jobView, testHouse } from '../support/http-dependencies.ts';
+
+const someId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+
+async function house(change: Parameters<typeof testHouse>[0] = {}) {
+  const it = testHouse(change);
+  const server = await buildServer(it.dependencies);
+  const get = async (url: string) => server.inject({ url, headers: asAdmin });
+  const post = async (url: string, payload?: object) =>
+    server.inject({ method: 'POST', url, headers: asAdmin, ...(payload ? { payload } : {}) });
+  return { ...it, server, get, post };
+}
+
+describe('probes', () => {
+  it('says that it is alive, which version and which start it is', async () => {
+    const { server } = await house();
+    const answer = await server.inject('/healthz');
+    expect(answer.json()).toEqual({ status: 'ok', version: '1.2.3', instance: 'instance-a' });
+  });
+
+  it.each([
+    ['ready', 200],
+    ['degraded', 200],
+    ['unavailable', 503],
+  ] as const)('answers /readyz when %s with %i and every dependency', async (status, code) => {
+    const since = new Date('2026-03-01T11:59:00Z');
+    const { server } = await house({
+      readiness: async () => ({
+        status,
+        dependencies: [
+          { name: 'redis', state: 'down', required: false, detail: 'gone', since, remedy: 'start it' },
+        ],
+        capabilities: [{ name: 'vector', isAvailable: false, detail: 'not installed' }],
+      }),
+    });
+    const answer = await server.inject('/readyz');
+    expect(answer.statusCode).toBe(code);
+    expect(answer.json()).toEqual({
+      status,
+      draining: false,
+      dependencies: [
+        {
+          name: 'redis',
+          state: 'down',
+          required: false,
+          detail: 'gone',
+          since: '2026-03-01T11:59:00.000Z',
+          remedy: 'start it',
+        },
+      ],
+      capabilities: [{ name: 'vector', available: false, detail: 'not installed' }],
+    });
+  });
+
+  it('is unavailable, not broken, when the readiness check itself fails', async () => {
+    const { server } = await house({ readiness: () => Promise.reject(new Error('boom')) });
+    const answer = await server.inject('/readyz');
+    expect(answer.statusCode).toBe(503);
+    expect(answer.json()).toMatchObject({ status: 'unavailable', dependencies: [{ state: 'down' }] });
+  });
+
+  it('hands over metrics as they are', async () => {
+    const { get } = await house();
+    const answer = await get('/metrics');
+    expect(answer.body).toBe('up 1\n');
+    expect(answer.headers['content-type']).toContain('version=0.0.4');
+  });
+});
+
+describe('operations', () => {
+  it('shows settings with their sources and never a secret', async () => {
+    const { get } = await house({
+      configView: () => [
+        { name: 'server.port', value: 8420, source: 'env', sourceName: 'HEADWORKS_PORT', isSecret: false },
+        {
+          name: 'server.adminToken',
+          value: 'hunter2hunter2',
+          source: 'env',
+          sourceName: null,
+          isSecret: true,
+        },
+        { name: 'other.key', value: null, source: 'default', sourceName: null, isSecret: true },
+        { name: 'odd.one', value: `x${adminToken}x`, source: 'file', sourceName: null, isSecret: false },
+      ],
+    });
+    const answer = await get('/api/v1/config');
+    expect(answer.body).not.toContain('hunter2');
+    expect(answer.body).not.toContain(adminToken);
+    expect(answer.json()).toEqual({
+      values: [
+        { name: 'server.port', value: 8420, source: 'env', source_name: 'HEADWORKS_PORT', secret: false },
+        { name: 'server.adminToken', value: '[secret]', source: 'env', source_name: null, secret: true },
+        { name: 'other.key', value: null, source: 'default', source_name: null, secret: true },
+        { name: 'odd.one', value: 'x[redacted]x', source: 'file', source_name: null, secret: false },
+      ],
+    });
+  });
+
+  it('sums up the doctor by its worst finding', async () => {
+    const check = (state: 'ok' | 'warning' | 'problem') => ({ name: state, state, detail: '', remedy: null });
+    for (const [checks, status] of [
+      [[], 'ok'],
+      [[check('ok'), check('warning')], 'warning'],
+      [[check('problem'), check('warning')], 'problem'],
+    ] as const) {
+      const { get } = await house({ doctor: async () => ({ checks }) });
+      expect((await get('/api/v1/doctor')).json()).toMatchObject({ status });
+    }
+  });
+});
+
+describe('the ledger over HTTP', () => {
+  const seen = (subject: string) => ({
+    kind: 'demo.broken',
+    subject,
+    cause: 'Boom',
+    message: 'It broke.',
+    details: { someKey: 1 },
+    count: 1,
+    firstSeenAt: new Date(1_000),
+    lastSeenAt: new Date(2_000),
+  });
+
+  it('lists page by page, every row once', async () => {
+    const { get, ledgerStore, clock } = await house();
+    for (let index = 0; index < 5; index++) {
+      await ledgerStore.record([seen(`s${index}`)]);
+      await clock.advance(1);
+    }
+    const subjects: string[] = [];
+    let after = '';
+    for (;;) {
+      const page = (await get(`/api/v1/ledger?limit=2${after}`)).json<{
+        entries: { subject: string }[];
+        next: string | null;
+      }>();
+      subjects.push(...page.entries.map(({ subject }) => subject));
+      if (page.next === null) break;
+      after = `&after=${page.next}`;
+    }
+    expect(subjects).toEqual(['s4', 's3', 's2', 's1', 's0']);
+  });
+
+  it('filters, shows one row in full, and counts kinds', async () => {
+    const { get, ledgerStore } = await house();
+    await ledgerStore.record([seen('a'), seen('b')]);
+    const page = (await get('/api/v1/ledger?kind=demo.broken&subject=a&state=open')).json<{
+      entries: { id: string }[];
+    }>();
+    expect(page.entries).toHaveLength(1);
+    const one = await get(`/api/v1/ledger/${page.entries[0]?.id ?? ''}`);
+    expect(one.json()).toMatchObject({
+      subject: 'a',
+      count: 1,
+      first_seen_at: '1970-01-01T00:00:01.000Z',
+      details: { someKey: 1 },
+      repaired_at: null,
+    });
+    expect((await get('/api/v1/ledger/kinds')).json()).toEqual({
+      kinds: [{ kind: 'demo.broken', open: 2, repaired: 0, repair: 'Does it again.' }],
+    });
+    expect((await get(`/api/v1/ledger/${someId}`)).json()).toMatchObject({ error: { code: 'NOT_FOUND' } });
+  });
+
+  it('asks for repairs of everything, of a kind or of a row, and answers at once', async () => {
+    const { post, repairs } = await house();
+    for (const body of [undefined, {}, { kind: 'demo.broken' }, { id: someId }]) {
+      const answer = await post('/api/v1/ledger/repair', body);
+      expect(answer.statusCode).toBe(202);
+      expect(answer.json()).toEqual({ job_id: expect.any(String) as string });
+    }
+    expect(repairs).toEqual([{}, {}, { kind: 'demo.broken' }, { id: someId }]);
+    const both = await post('/api/v1/ledger/repair', { kind: 'demo.broken', id: someId });
+    expect(both.statusCode).toBe(400);
+    expect(both.json<{ error: { message: string } }>().error.message).toContain('not both');
+  });
+
+  it('closes a row by hand, once', async () => {
+    const { post, ledgerStore } = await house();
+    await ledgerStore.record([seen('a')]);
+    const id = (await ledgerStore.list({}))[0]?.id ?? '';
+    const closed = await post(`/api/v1/ledger/${id}/resolve`, { how: 'looked at it' });
+    expect(closed.json()).toMatchObject({ repaired_how: 'looked at it' });
+    const again = await post(`/api/v1/ledger/${id}/resolve`, { how: 'again' });
+    expect(again.statusCode).toBe(409);
+    expect(again.json()).toMatchObject({ error: { code: 'LEDGER_ENTRY_CLOSED', details: { id } } });
+  });
+});
+
+describe('jobs over HTTP', () => {
+  it('lists by name and by one or several states', async () => {
+    const { get, jobViews } = await house();
+    for (const [index, state] of (['pending', 'failed', 'done'] as const).entries())
+      jobViews.set(`j${index}`, jobView({ id: `j${index}`, state }));
+    const states = async (query: string) =>
+      (await get(`/api/v1/jobs${query}`))
+        .json<{ jobs: { state: string }[] }>()
+        .jobs.map(({ state }) => state);
+    expect(await states('')).toEqual(['pending', 'failed', 'done']);
+    expect(await states('?state=failed')).toEqual(['failed']);
+    expect(await states('?state=failed,done')).toEqual(['failed', 'done']);
+    expect(await states('?state=failed&state=done&limit=1')).toEqual(['failed']);
+    expect(await states('?name=other')).toEqual([]);
+    expect((await get('/api/v1/jobs/counts')).json()).toMatchObject({
+      counts: [{ name: 'ledger.repair', state: 'pending', count: 1 }, {}, {}],
+    });
+  });
+
+  it('retries what failed, cancels what has not ended, and says why not otherwise', async () => {
+    const { get, post, jobViews } = await house();
+    jobViews.set(someId, jobView({ id: someId, progress: { done: 1 } }));
+    expect((await get(`/api/v1/jobs/${someId}`)).json()).toMatchObject({
+      state: 'failed',
+      progress: { done: 1, total: null, message: null },
+    });
+    expect((await post(`/api/v1/jobs/${someId}/retry`)).json()).toMatchObject({ state: 'pending' });
+    const again = await post(`/api/v1/jobs/${someId}/retry`);
+    expect({ status: again.statusCode, body: again.json<unknown>() }).toMatchObject({
+      status: 409,
+      body: { error: { code: 'CONFLICT', message: expect.stringContaining('is pending') as string } },
+    });
+    expect((await post(`/api/v1/jobs/${someId}/cancel`)).json()).toMatchObject({ state: 'skipped' });
+    expect((await post(`/api/v1/jobs/${someId}/cancel`)).statusCode).toBe(409);
+    jobViews.clear();
+    expect((await post(`/api/v1/jobs/${someId}/retry`)).statusCode).toBe(404);
+    expect((await get(`/api/v1/jobs/${someId}`)).statusCode).toBe(404);
+  });
+});
+
+describe('the audit trail', () => {
+  it('has one row for every admin action, whatever came of it, and none for looking', async () => {
+    const { get, post, auditRows } = await house();
+    await get('/api/v1/jobs');
+    await post('/api/v1/ledger/repair', { kind: 'demo.broken' });
+    await post(`/api/v1/jobs/${someId}/retry`);
+    await post('/api/v1/ledger/repair', { nonsense: adminToken });
+    await post('/api/v1/handover');
+    expect(
+      auditRows
+        .toReversed()
+        .map(({ actor, action, subject, outcome, status }) => ({ actor, action, subject, outcome, status })),
+    ).toEqual([
+      { actor: 'admin', action: 'ledger.repair', subject: null, outcome: 'done', status: 202 },
+      { actor: 'admin', action: 'jobs.retry', subject: `id=${someId}`, outcome: 'refused', status: 404 },
+      { actor: 'admin', action: 'ledger.repair', subject: null, outcome: 'refused', status: 400 },
+      { actor: 'admin', action: 'presence.handover', subject: null, outcome: 'refused', status: 409 },
+    ]);
+  });
+
+  it('has no row for strangers', async () => {
+    const { server, auditRows } = await house();
+    await server.inject({ method: 'POST', url: '/api/v1/ledger/repair' });
+    await server.inject({
+      method: 'POST',
+      url: '/api/v1/ledger/repair',
+      headers: { authorization: 'Bearer x' },
+    });
+    expect(auditRows).toEqual([]);
+  });
+
+  it('is written before the answer goes out', async () => {
+    const order: string[] = [];
+    const { post } = await house({
+      audit: {
+        record: async () => {
+          await Promise.resolve();
+          order.push('row');
+        },
+        list: async () => [],
+      },
+    });
+    await post('/api/v1/ledger/repair').then(() => order.push('answer'));
+    expect(order).toEqual(['row', 'answer']);
+  });
+
+  it('does not hide the outcome when it cannot be written, or hangs', async () => {
+    for (const record of [
+      () => Promise.reject(new Error('full')),
+      () => new Promise<void>(() => undefined),
+    ]) {
+      const { post, emitted, clock } = await house({ audit: { record, list: async () => [] } });
+      const answer = await clock.run(post('/api/v1/ledger/repair'));
+      expect(answer.statusCode).toBe(202);
+      expect(emitted.map(({ name }) => name)).toContain('http:audit-failed');
+    }
+  });
+
+  it('is read page by page', async () => {
+    const { get, post, clock } = await house();
+    for (let index = 0; index < 3; index++) {
+      await post('/api/v1/ledger/repair');
+      await clock.advance(1);
+    }
+    const first = (await get('/api/v1/audit?limit=2')).json<{ rows: { at: string }[]; next: string }>();
+    const second = (await get(`/api/v1/audit?limit=2&before=${first.next}`)).json<{ rows: unknown[] }>();
+    expect([first.rows.length, second.rows.length]).toEqual([2, 1]);
+    expect(second).toMatchObject({ next: null, rows: [{ at: '2026-03-01T12:00:00.000Z' }] });
+  });
+});
+
+describe('handover', () => {
+  it('is accepted by a server that makes room', async () => {
+    const { post } = await house({
+      presence: { attach: () => () => undefined, requestHandover: () => true },
+    });
+    const answer = await post('/api/v1/handover');
+    expect({ status: answer.statusCode, body: answer.json<unknown>() }).toEqual({
+      status: 202,
+      body: { accepted: true },
+    });
+  });
+});

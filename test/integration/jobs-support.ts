@@ -1,0 +1,87 @@
+// Job queues on real stores, with their events recorded, and databases that can be cut off.
+import type { JobDefinition, JobQueue } from '../../src/core/index.ts';
+import { CoreError, EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
+import { contractSecret } from '../../src/platform/jobs/job-queue.contract.ts';
+import {
+  createPgBossJobQueue,
+  type PgBossJobQueueOptions,
+} from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
+
+/** A job that any process of these tests may work on. */
+export const sleepyJob: JobDefinition<unknown> = {
+  name: 'test.sleepy',
+  description: 'A job of the integration tests.',
+  parse: (payload) => payload,
+  retries: 0,
+  retryDelayMs: 0,
+  retryBackoff: false,
+  concurrency: 2,
+  timeoutMs: 60_000,
+};
+
+export interface RecordedQueue {
+  readonly queue: JobQueue;
+  readonly events: readonly { readonly name: string; readonly payload: Readonly<Record<string, unknown>> }[];
+}
+
+export async function openJobQueue(
+  database: Database,
+  options: Partial<PgBossJobQueueOptions> = {},
+): Promise<RecordedQueue> {
+  const bus = new EventBus(jobEventSpecs, () => systemClock.now());
+  const events: { name: string; payload: Readonly<Record<string, unknown>> }[] = [];
+  bus.listen((event) => events.push(event));
+  const queue = await createPgBossJobQueue({
+    database,
+    clock: systemClock,
+    random: systemRandom,
+    ids: systemIds,
+    events: bus,
+    redact: (text) => text.replaceAll(contractSecret, '[redacted]'),
+    schedules: false,
+    abortGraceMs: 200,
+    ...options,
+  });
+  return { queue, events };
+}
+
+export async function dropJobSchema(database: Database): Promise<void> {
+  await database.script(`drop schema if exists "${database.schema}_jobs" cascade`);
+}
+
+/** Waits until `look` finds something. */
+export async function until<T>(
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+  withinMs = 15_000,
+): Promise<T> {
+  const deadline = systemClock.monotonic() + withinMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (systemClock.monotonic() > deadline) throw new Error(`It did not happen within ${withinMs} ms.`);
+    await systemClock.sleep(20);
+  }
+}
+
+/** The same database, until `die` is called: then it is as for a process that was killed. */
+export function mortal(database: Database): { readonly database: Database; die(): void } {
+  let isDead = false;
+  const reached = new Proxy(database, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]): unknown => {
+        if (isDead) throw new CoreError('STATE_UNAVAILABLE', 'This process is dead.');
+        return Reflect.apply(value, target, args);
+      };
+    },
+  });
+  return {
+    database: reached,
+    die: () => {
+      isDead = true;
+    },
+  };
+}

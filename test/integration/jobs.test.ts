@@ -1,0 +1,197 @@
+// Jobs on pg-boss: the contract, and beyond it transactions, notifications, several workers, and processes and stores that die.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock, type JobDefinition } from '../../src/core/index.ts';
+import { describeJobQueueContract } from '../../src/platform/jobs/job-queue.contract.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
+import { sql } from '../../src/platform/postgres/sql.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { databaseUrl, uniqueName } from '../support/services.ts';
+import { dropJobSchema, mortal, openJobQueue, sleepyJob, until, type RecordedQueue } from './jobs-support.ts';
+
+let kinds = 0;
+const newKind = (settings: Partial<JobDefinition<unknown>> = {}): JobDefinition<unknown> => ({
+  ...sleepyJob,
+  name: `test.kind-${(kinds += 1)}`,
+  ...settings,
+});
+
+/** So slow that only a notification can be what started a job. */
+const neverPolls = { pollMs: 600_000 };
+
+const stores: readonly (readonly [string, () => Promise<Database>])[] = [
+  ['the embedded store', () => openEmbeddedDatabase({ memory: true, schema: 'public', clock: systemClock })],
+  [
+    'a server',
+    () => openServerDatabase({ url: databaseUrl(), schema: uniqueName('jobs'), clock: systemClock }),
+  ],
+];
+
+// One store for all tests of an adapter: opening it takes longer than most of them.
+describe.each(stores)('jobs on %s', (name, open) => {
+  let database: Database;
+  const opened: RecordedQueue[] = [];
+  const openQueue = async (...args: Parameters<typeof openJobQueue>): Promise<RecordedQueue> => {
+    const recorded = await openJobQueue(...args);
+    opened.push(recorded);
+    return recorded;
+  };
+  beforeAll(async () => {
+    database = await open();
+  });
+  afterAll(async () => {
+    await Promise.all(opened.map(({ queue }) => queue.stop(0)));
+    await dropJobSchema(database);
+    await database.close();
+  });
+
+  describeJobQueueContract(`pg-boss on ${name}`, async () => {
+    const { queue, events } = await openJobQueue(database, { timing: { pollMs: 200 } });
+    return { queue, events, passTime: (ms) => systemClock.sleep(ms), close: () => queue.stop(0) };
+  });
+
+  it('adds a job only if its transaction commits, and starts it then', async () => {
+    const kind = newKind();
+    const { queue } = await openQueue(database, { timing: neverPolls });
+    await queue.define([kind]);
+    await queue.work(kind, async () => undefined);
+    const rolledBack = database.transaction(async (transaction) => {
+      await queue.enqueue(kind, {}, { transaction });
+      throw new Error('changed my mind');
+    });
+    await expect(rolledBack).rejects.toThrow('changed my mind');
+    expect(await queue.list({ name: kind.name })).toEqual([]);
+    const id = await database.transaction((transaction) => queue.enqueue(kind, {}, { transaction }));
+    await until(async () => (await queue.get(id ?? ''))?.state === 'done');
+  });
+
+  it('starts a job that another process added promptly, by notification', async () => {
+    const kind = newKind();
+    const [adder, worker] = [await openQueue(database), await openQueue(database, { timing: neverPolls })];
+    await adder.queue.define([kind]);
+    await worker.queue.define([kind]);
+    const started = new Map<unknown, number>();
+    await worker.queue.work(kind, async (_, { id }) => void started.set(id, systemClock.monotonic()));
+    const latencies: number[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const before = systemClock.monotonic();
+      const id = await adder.queue.enqueue(kind, { n });
+      latencies.push((await until(() => started.get(id))) - before);
+    }
+    console.log(`from enqueue to start: ${latencies.map((ms) => `${ms.toFixed(1)} ms`).join(', ')}`);
+    expect(Math.max(...latencies)).toBeLessThan(2_000);
+  });
+
+  it('aborts a job that another process cancels', async () => {
+    const kind = newKind();
+    const [other, worker] = [await openQueue(database), await openQueue(database, { timing: neverPolls })];
+    await other.queue.define([kind]);
+    await worker.queue.define([kind]);
+    const aborted: unknown[] = [];
+    await worker.queue.work(kind, async (_, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      aborted.push(signal.reason);
+      return undefined;
+    });
+    const id = (await other.queue.enqueue(kind, {})) ?? '';
+    await until(async () => (await other.queue.get(id))?.state === 'running');
+    expect(await other.queue.cancel(id)).toBe(true);
+    await until(() => aborted.length === 1);
+    expect(await other.queue.get(id)).toMatchObject({ state: 'skipped' });
+  });
+
+  it('adds each scheduled job once, however many processes keep the schedule', async () => {
+    const kind = newKind();
+    const now = new Date();
+    const keepers = await Promise.all(
+      [1, 2].map(() => openQueue(database, { schedules: true, timing: { cronMs: 1_000, upkeepAfterMs: 0 } })),
+    );
+    let runs = 0;
+    for (const { queue } of keepers) {
+      await queue.define([kind]);
+      await queue.work(kind, async () => void (runs += 1));
+    }
+    const [first, second] = keepers;
+    // pg-boss adds what was due in the last minute, so this minute's job comes at the next look.
+    const cron = `${now.getUTCMinutes()} ${now.getUTCHours()} * * *`;
+    await first?.queue.schedule(kind, '0 0 29 2 *', { from: 'replaced' });
+    await first?.queue.schedule(kind, cron, { from: 'the schedule' });
+    await until(() => runs > 0);
+    await systemClock.sleep(2_500);
+    const jobs = (await second?.queue.list({ name: kind.name })) ?? [];
+    expect(jobs.map((job) => job.payload)).toEqual([{ from: 'the schedule' }]);
+    await second?.queue.unschedule(kind);
+    expect(runs).toBe(1);
+  });
+
+  it('never sees an aborted transaction of somebody else while everything goes on at once', async () => {
+    const kind = newKind({ concurrency: 5 });
+    const { queue, events } = await openQueue(database, { timing: { pollMs: 20, beatMs: 20 } });
+    await queue.define([kind]);
+    await queue.work(kind, async (_, { progress }) => {
+      progress({ done: 1 });
+      await systemClock.sleep(5);
+      return undefined;
+    });
+    const results = await Promise.allSettled(
+      Array.from({ length: 60 }, (_, n) =>
+        database.transaction(async (transaction) => {
+          const id = await queue.enqueue(kind, { n }, { transaction });
+          if (n % 3 === 0) await transaction.query(sql`select 1 / 0`);
+          return id;
+        }),
+      ),
+    );
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    expect(failures.map((error: { code?: string }) => error.code)).toEqual(Array(20).fill('22012'));
+    const done = await until(async () => {
+      const jobs = await queue.list({ name: kind.name, states: ['done'] });
+      return jobs.length === 40 && jobs;
+    });
+    expect(done).toHaveLength(40);
+    expect(await queue.list({ name: kind.name })).toHaveLength(40);
+    expect(events.filter((event) => event.name === 'job:store-unavailable')).toEqual([]);
+  });
+
+  it('fails a job whose result Postgres cannot hold, and only that one', async () => {
+    const kind = newKind({ concurrency: 3 });
+    const { queue } = await openQueue(database);
+    await queue.define([kind]);
+    const texts = ['fine', 'a \u0000 in it', 'fine too'];
+    await queue.work(kind, async (payload) => ({ result: texts[(payload as { n: number }).n] }));
+    const ids = await Promise.all(texts.map((_, n) => queue.enqueue(kind, { n })));
+    await until(async () => (await queue.list({ name: kind.name, states: ['done'] })).length === 2);
+    const id = ids[1] ?? '';
+    const failed = await until(async () => {
+      const view = await queue.get(id);
+      return view?.state === 'failed' && view;
+    });
+    expect(failed.reason).toContain('cannot be stored');
+  });
+
+  it('runs a job again when its process died, but not for ever', async () => {
+    const kind = newKind({ retries: 0 });
+    const timing = { pollMs: 50, beatMs: 100, lostAfterMs: 400 };
+    const watcher = await openQueue(database, { timing });
+    await watcher.queue.define([kind]);
+    const id = (await watcher.queue.enqueue(kind, {})) ?? '';
+    for (const attempts of [1, 2, 3, 4]) {
+      const process = mortal(database);
+      const worker = await openJobQueue(process.database, { timing: { ...timing, beatMs: 60_000 } });
+      await worker.queue.define([kind]);
+      await worker.queue.work(kind, () => new Promise(() => undefined));
+      await until(async () => {
+        const view = await watcher.queue.get(id);
+        return view?.state === 'running' && view.attempts === attempts;
+      });
+      process.die();
+    }
+    const view = await until(async () => {
+      const job = await watcher.queue.get(id);
+      return job?.state === 'failed' && job;
+    });
+    expect(view).toMatchObject({ attempts: 4, reason: 'The process that ran it went away.' });
+    const told = watcher.events.filter((event) => event.payload['jobId'] === id).map(({ name }) => name);
+    expect(told).toContain('job:failed');
+  });
+});

@@ -1,0 +1,13 @@
+// A process that takes permits and tells its parent of each, until it is killed.
+import { systemClock } from '../../src/core/system.ts';
+import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { createRateLimiter } from '../../src/resilience/index.ts';
+import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite/sqlite-grant-journal.ts';
+
+const journal = new SqliteGrantJournal(openSqlite(process.argv[2] ?? ''), 'limiter');
+const limiter = createRateLimiter({ limits: { perMinute: 100_000 }, clock: systemClock, journal });
+for (;;) {
+  const permit = await limiter.acquire();
+  permit.succeeded();
+  await new Promise((resolve) => process.send?.('granted', resolve));
+}

@@ -1,0 +1,119 @@
+// `npm run services -- run` brings up what is missing and leaves nothing behind, however it ends.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { pingPostgres, pingRedis } from '../../scripts/services/ping.ts';
+import { areGone, folderVariable, processesIn } from '../../scripts/services/take-down.ts';
+
+interface Seen {
+  readonly pid: number;
+  readonly database: string;
+  readonly redis: string;
+  readonly folder: string;
+}
+
+interface Run {
+  readonly runner: ChildProcess;
+  /** What the command sees, as soon as it runs. */
+  readonly seen: Promise<Seen>;
+  readonly ended: Promise<{ code: number | null; said: string }>;
+}
+
+const showAnd = (then: string): readonly string[] => [
+  process.execPath,
+  '-e',
+  `const { DATABASE_URL: database, REDIS_URL: redis, ${folderVariable}: folder } = process.env;
+   console.log(JSON.stringify({ pid: process.pid, database, redis, folder })); ${then}`,
+];
+const waitForever = 'setInterval(() => {}, 1000);';
+
+function run(command: readonly string[], given: Record<string, string> = {}): Run {
+  const { DATABASE_URL: _database, REDIS_URL: _redis, [folderVariable]: _folder, ...rest } = process.env;
+  const runner = spawn(process.execPath, ['scripts/services/main.ts', 'run', ...command], {
+    env: { ...rest, ...given },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void runner.kill('SIGKILL'));
+  let said = '';
+  runner.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const seen = new Promise<Seen>((resolve) =>
+    createInterface(runner.stdout).once('line', (line) => resolve(JSON.parse(line) as Seen)),
+  );
+  const ended = new Promise<{ code: number | null; said: string }>((resolve) =>
+    runner.once('close', (code) => resolve({ code, said })),
+  );
+  return { runner, seen, ended };
+}
+
+/** Nothing works in the folder any more, the folder is gone, the command is gone, nobody answers. */
+async function expectNothingLeft({ folder, pid, database, redis }: Seen): Promise<void> {
+  const isAlive = () => (existsSync(`/proc/${pid}`) ? [pid] : []);
+  const isThere = () => (existsSync(folder) ? [1] : []);
+  expect(await areGone(() => [...processesIn(folder), ...isAlive(), ...isThere()], 15_000)).toBe(true);
+  await expect(pingPostgres(database)).rejects.toThrow('ECONNREFUSED');
+  await expect(pingRedis(redis)).rejects.toThrow('ECONNREFUSED');
+}
+
+describe('services run', () => {
+  it('gives the command both servers, passes its exit code on, and takes them down', async () => {
+    const { runner, seen, ended } = run(showAnd('process.stdin.once("end", () => process.exit(7)).resume()'));
+    expect((await ended).code).toBe(7);
+    expect(runner.exitCode).toBe(7);
+    await expectNothingLeft(await seen);
+  });
+
+  it.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('takes everything down on %s', async (signal) => {
+    const { runner, seen, ended } = run(showAnd(waitForever));
+    const { database, redis } = await seen;
+    await Promise.all([pingPostgres(database), pingRedis(redis)]);
+    runner.kill(signal);
+    expect((await ended).code).toBeGreaterThan(128);
+    await expectNothingLeft(await seen);
+  });
+
+  it('takes everything down after kill -9, also what the command had started', async () => {
+    const { runner, seen } = run(
+      showAnd(`require('node:child_process').spawn('sleep', ['600'], { detached: true }); ${waitForever}`),
+    );
+    await seen;
+    runner.kill('SIGKILL');
+    await expectNothingLeft(await seen);
+  });
+
+  it('serves two runs at once with servers of their own', async () => {
+    const [one, two] = [run(showAnd('')), run(showAnd(''))];
+    expect([(await one.ended).code, (await two.ended).code]).toEqual([0, 0]);
+    const [first, second] = [await one.seen, await two.seen];
+    expect(first.database).not.toBe(second.database);
+    await expectNothingLeft(first);
+    await expectNothingLeft(second);
+  });
+
+  it('starts only what is missing', async () => {
+    const { DATABASE_URL = '' } = process.env;
+    const { seen, ended } = run(showAnd(''), { DATABASE_URL });
+    expect((await ended).said).toContain('private Redis');
+    const { database, redis } = await seen;
+    expect(database).toBe(DATABASE_URL);
+    expect(redis).toContain('redis://');
+  });
+
+  it.for([
+    ['DATABASE_URL', 'postgres://someone:hush@127.0.0.1:1/none'],
+    ['REDIS_URL', 'redis://:hush@127.0.0.1:1'],
+  ] as const)('refuses a %s that does not answer, in one line without its password', async ([name, url]) => {
+    const { ended } = run(showAnd(''), { [name]: url });
+    const { code, said } = await ended;
+    expect(code).toBe(1);
+    expect(said.trim().split('\n')).toHaveLength(1);
+    expect(said).toContain(`${name} is set, but 127.0.0.1:1 does not serve us`);
+    expect(said).not.toContain('hush');
+  });
+
+  it('says when the command does not exist, and takes the servers down', async () => {
+    const { code, said } = await run(['no-such-program']).ended;
+    expect(code).toBe(1);
+    expect(said).toContain('no-such-program');
+  });
+});

@@ -1,0 +1,139 @@
+// A world for the command line in which nothing is real but the commands: streams, server, clock and signals are ours.
+import { Writable } from 'node:stream';
+import type { CallOptions, HeadworksClient, StreamedEvent } from '../../src/app/headworks-client.ts';
+import type { ExitCode } from '../../src/cli/exit-codes.ts';
+import type { AppPort, CliIo, RunningServer } from '../../src/cli/ports.ts';
+import { Interrupt } from '../../src/cli/ports.ts';
+import { runCli } from '../../src/cli/run.ts';
+import type { Config } from '../../src/config/index.ts';
+import { VirtualClock } from '../../src/core/index.ts';
+
+export interface FakeCall extends CallOptions {
+  readonly method: string;
+  readonly path: string;
+}
+
+export interface CliWorldOptions {
+  /** What the server answers; what it throws is thrown by the client. */
+  readonly answer?: (call: FakeCall) => unknown;
+  readonly events?: readonly StreamedEvent[];
+  readonly isOwnServer?: boolean;
+  readonly connectFails?: Error;
+  readonly startServer?: AppPort['startServer'];
+  readonly isTty?: boolean;
+  readonly columns?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+export class CliWorld {
+  readonly clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
+  readonly calls: FakeCall[] = [];
+  readonly configs: Config[] = [];
+  openClients = 0;
+  out = '';
+  err = '';
+  readonly #interrupt = new AbortController();
+  readonly #outputClosed = new AbortController();
+  readonly #options: CliWorldOptions;
+
+  constructor(options: CliWorldOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Runs one command line; virtual time passes as it needs. */
+  run(...args: string[]): Promise<ExitCode> {
+    return this.clock.run(this.start(...args));
+  }
+
+  /** The same on a clock that stands still. */
+  start(...args: string[]): Promise<ExitCode> {
+    return runCli(args, this.io);
+  }
+
+  interrupt(by: Interrupt['by'] = 'SIGINT'): void {
+    this.#interrupt.abort(new Interrupt(by));
+  }
+
+  closeOutput(): void {
+    this.#outputClosed.abort();
+  }
+
+  get io(): CliIo {
+    const { isTty = false, columns = null, env = {}, cwd = '/nonexistent-for-tests' } = this.#options;
+    return {
+      stdout: sink((text) => (this.out += text), isTty),
+      stderr: sink((text) => (this.err += text), isTty),
+      isTty: { stdout: isTty, stderr: isTty },
+      columns,
+      env,
+      cwd,
+      signal: this.#interrupt.signal,
+      outputClosed: this.#outputClosed.signal,
+      clock: this.clock,
+      version: '1.2.3',
+      app: {
+        connect: (config) => Promise.resolve(this.#connect(config)),
+        startServer: (config, options) => {
+          this.configs.push(config);
+          return (this.#options.startServer ?? (() => Promise.resolve(fakeServer())))(config, options);
+        },
+      },
+    };
+  }
+
+  #connect(config: Config): HeadworksClient {
+    this.configs.push(config);
+    if (this.#options.connectFails) throw this.#options.connectFails;
+    const { answer, events = [], isOwnServer = false } = this.#options;
+    this.openClients += 1;
+    return {
+      url: 'http://127.0.0.1:8420',
+      isOwnServer,
+      call: async <T>(method: string, path: string, options: CallOptions = {}) => {
+        const call = { method, path, ...options };
+        this.calls.push(call);
+        return (await answer?.(call)) as T;
+      },
+      // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
+      async *events(signal) {
+        for (const event of events) {
+          if (signal.aborted) return;
+          yield event;
+        }
+      },
+      close: () => Promise.resolve(void (this.openClients -= 1)),
+    };
+  }
+}
+
+/** A server that runs until it is stopped. */
+export function fakeServer(
+  parts: Partial<RunningServer> = {},
+): RunningServer & { readonly stops: () => number } {
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  let stops = 0;
+  return {
+    url: 'http://127.0.0.1:8420',
+    newAdminToken: null,
+    stopped,
+    stop: () => {
+      stops += 1;
+      resolve();
+      return Promise.resolve();
+    },
+    stops: () => stops,
+    ...parts,
+  };
+}
+
+function sink(take: (text: string) => void, isTTY: boolean): Writable {
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk: string, _encoding, done) {
+      take(chunk);
+      done();
+    },
+  });
+  return Object.assign(stream, isTTY ? { isTTY, columns: 80 } : {});
+}

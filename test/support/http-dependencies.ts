@@ -1,0 +1,166 @@
+// Everything the HTTP server needs, in memory, and what a test wants to see of it afterwards.
+import type { EmittedEvent, JobView, LogFields } from '../../src/core/index.ts';
+import {
+  EventBus,
+  Redactor,
+  VirtualClock,
+  event,
+  seededIds,
+  seededRandom,
+  silentLog,
+} from '../../src/core/index.ts';
+import type { AuditRecord, HttpDependencies } from '../../src/http/index.ts';
+import { createTokenCheck, httpEvents } from '../../src/http/index.ts';
+import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
+
+export const adminToken = 'test-admin-token-0123456789';
+export const organizationKey = 'test-organization-key-0123456789';
+export const asAdmin = { authorization: `Bearer ${adminToken}` } as const;
+
+/** An event with a content field, for the live stream. */
+export const testEvents = {
+  'test:happened': event<{ thingId: string; text: string }>({
+    level: 'info',
+    message: 'something happened',
+    content: ['text'],
+  }),
+} as const;
+
+export interface TestHouse {
+  readonly dependencies: HttpDependencies;
+  readonly clock: VirtualClock;
+  readonly redactor: Redactor;
+  readonly bus: EventBus<typeof httpEvents & typeof ledgerEvents & typeof testEvents>;
+  readonly emitted: EmittedEvent[];
+  readonly logged: { readonly message: string; readonly fields: LogFields | undefined }[];
+  readonly auditRows: (AuditRecord & { readonly id: string })[];
+  readonly ledgerStore: MemoryLedgerStore;
+  readonly jobViews: Map<string, JobView>;
+  readonly repairs: unknown[];
+  readonly attached: { count: number };
+}
+
+/** `change` replaces whatever the test is about. */
+export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
+  const clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
+  const ids = seededIds(seededRandom(1), () => clock.now());
+  const redactor = new Redactor();
+  redactor.add(adminToken);
+  const bus = new EventBus({ ...httpEvents, ...ledgerEvents, ...testEvents }, () => clock.now());
+  const emitted: EmittedEvent[] = [];
+  bus.listen((event) => void emitted.push(event));
+  const logged: { message: string; fields: LogFields | undefined }[] = [];
+  const log = {
+    ...silentLog,
+    error: (message: string, fields?: LogFields) => void logged.push({ message, fields }),
+  };
+  const auditRows: (AuditRecord & { id: string })[] = [];
+  const ledgerStore = new MemoryLedgerStore(ids);
+  const jobViews = new Map<string, JobView>();
+  const repairs: unknown[] = [];
+  const attached = { count: 0 };
+
+  const dependencies: HttpDependencies = {
+    clock,
+    ids,
+    redactor,
+    log,
+    events: bus,
+    liveEvents: bus,
+    version: '1.2.3',
+    instanceId: 'instance-a',
+    access: {
+      isAdminToken: createTokenCheck(adminToken),
+      organizationOf: async (key) => (key === organizationKey ? { organizationId: 'organization-1' } : null),
+    },
+    metricsAccess: 'admin',
+    metrics: { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: async () => 'up 1\n' },
+    readiness: async () => ({ status: 'ready', dependencies: [], capabilities: [] }),
+    doctor: async () => ({ checks: [] }),
+    configView: () => [],
+    audit: {
+      record: async (row) => void auditRows.unshift({ ...row, id: ids.uuid() }),
+      list: async ({ limit, before }) =>
+        auditRows.filter(({ id }) => before === undefined || id < before).slice(0, limit),
+    },
+    jobs: jobQueueOf(jobViews),
+    ledger: {
+      list: (filter) => ledgerStore.list(filter),
+      get: (id) => ledgerStore.get(id),
+      counts: () => ledgerStore.counts(),
+      repairs: () => [{ kind: 'demo.broken', describe: 'Does it again.' }],
+      requestRepair: async (request) => {
+        repairs.push(request);
+        return ids.uuid();
+      },
+      resolve: (id, how) => closeEntry({ store: ledgerStore, clock, redactor, events: bus }, id, how),
+    },
+    presence: {
+      attach() {
+        attached.count += 1;
+        return () => void (attached.count -= 1);
+      },
+      requestHandover: () => false,
+    },
+    boundHost: '127.0.0.1',
+    allowedHosts: [],
+    allowedOrigins: [],
+    ...change,
+  };
+  return {
+    dependencies,
+    clock,
+    redactor,
+    bus,
+    emitted,
+    logged,
+    auditRows,
+    ledgerStore,
+    jobViews,
+    repairs,
+    attached,
+  };
+}
+
+export function jobView(change: Partial<JobView> & Pick<JobView, 'id'>): JobView {
+  return {
+    name: 'ledger.repair',
+    state: 'failed',
+    payload: {},
+    attempts: 1,
+    createdAt: new Date('2026-03-01T11:00:00Z'),
+    startedAt: new Date('2026-03-01T11:00:01Z'),
+    finishedAt: new Date('2026-03-01T11:00:02Z'),
+    startAfter: null,
+    progress: null,
+    reason: 'it broke',
+    result: null,
+    ...change,
+  };
+}
+
+/** As much of a queue as routes use. */
+function jobQueueOf(views: Map<string, JobView>): HttpDependencies['jobs'] {
+  const move = (id: string, from: readonly string[], to: JobView['state']): boolean => {
+    const view = views.get(id);
+    if (!view || !from.includes(view.state)) return false;
+    views.set(id, { ...view, state: to });
+    return true;
+  };
+  return {
+    get: async (id) => views.get(id) ?? null,
+    list: async ({ name, states, limit } = {}) =>
+      [...views.values()]
+        .filter((view) => name === undefined || view.name === name)
+        .filter((view) => states?.includes(view.state) ?? true)
+        .slice(0, limit),
+    counts: async () =>
+      [...Map.groupBy(views.values(), ({ name, state }) => `${name} ${state}`).values()].map((same) => ({
+        name: same[0]?.name ?? '',
+        state: same[0]?.state ?? 'pending',
+        count: same.length,
+      })),
+    retry: async (id) => move(id, ['failed'], 'pending'),
+    cancel: async (id) => move(id, ['pending', 'running'], 'skipped'),
+  };
+}

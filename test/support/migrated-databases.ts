@@ -1,0 +1,50 @@
+// Databases with our tables in them, for suites that must hold on both kinds of Postgres.
+import { systemClock } from '../../src/core/index.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
+import { loadMigrations } from '../../src/platform/postgres/migrations/load-migrations.ts';
+import { migrate } from '../../src/platform/postgres/migrations/migrate.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { identifier, sql } from '../../src/platform/postgres/sql.ts';
+import { databaseUrl, uniqueName } from './services.ts';
+
+export interface MigratedDatabase {
+  readonly database: Database;
+  /** Drops what was made and closes. */
+  dispose(): Promise<void>;
+}
+
+async function migrated(database: Database): Promise<MigratedDatabase> {
+  const migrations = await loadMigrations(new URL('../../src/app/migrations/', import.meta.url));
+  await migrate(database, migrations, { clock: systemClock });
+  return {
+    database,
+    dispose: async () => {
+      await database.query(sql`drop schema if exists ${identifier(database.schema)} cascade`);
+      await database.close();
+    },
+  };
+}
+
+/** One of each kind: the name to show, and how to open it. */
+export const migratedDatabases: readonly (readonly [name: string, open: () => Promise<MigratedDatabase>])[] =
+  [
+    [
+      'embedded',
+      async () =>
+        migrated(
+          await openEmbeddedDatabase({ memory: true, schema: uniqueName('headworks'), clock: systemClock }),
+        ),
+    ],
+    [
+      'server',
+      async () =>
+        migrated(
+          await openServerDatabase({
+            url: databaseUrl(),
+            schema: uniqueName('headworks'),
+            clock: systemClock,
+          }),
+        ),
+    ],
+  ];

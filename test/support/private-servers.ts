@@ -1,0 +1,70 @@
+// Servers that one test has for itself, to flush, freeze, kill and restart.
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { onTestFinished } from 'vitest';
+import { messageOf } from '../../src/core/errors.ts';
+import { openInstance } from '../../scripts/services/instance.ts';
+import { startPostgres, type PostgresOptions } from '../../scripts/services/private-postgres.ts';
+import { startRedis, type RedisOptions } from '../../scripts/services/private-redis.ts';
+import type { PrivateServer } from '../../scripts/services/private-server.ts';
+import { serverTree, type Extension, type ServerTree } from '../../scripts/services/server-tree.ts';
+import { folderVariable } from '../../scripts/services/take-down.ts';
+
+export type { PrivateServer };
+
+export interface PrivatePostgresOptions extends Pick<PostgresOptions, 'settings'> {
+  /** As on a server where pgvector was never installed. */
+  readonly withoutVector?: boolean;
+  /** As on a server without PostgreSQL's contrib modules. */
+  readonly withoutTrigram?: boolean;
+}
+
+/** Starts a PostgreSQL, which ends when the test, or the whole file if called in a hook, is over. */
+export async function startPrivatePostgres({
+  withoutVector = false,
+  withoutTrigram = false,
+  settings = [],
+}: PrivatePostgresOptions = {}): Promise<PrivateServer> {
+  const without: Extension[] = [];
+  if (withoutVector) without.push('vector');
+  if (withoutTrigram) without.push('pg_trgm');
+  return await start((tree, folder, name) => startPostgres(tree, folder, name, { without, settings }));
+}
+
+/** Starts a Redis, which ends when the test, or the whole file if called in a hook, is over. */
+export async function startPrivateRedis(options: RedisOptions = {}): Promise<PrivateServer> {
+  return await start((tree, folder, name) => startRedis(tree, folder, name, options));
+}
+
+async function start(
+  launch: (tree: ServerTree, folder: string, name: string) => Promise<PrivateServer>,
+): Promise<PrivateServer> {
+  const server = await launch(await tree(), await folder(), `test-${randomBytes(6).toString('hex')}`);
+  try {
+    onTestFinished(() => server.stop());
+  } catch {
+    // Called in a hook, outside of any test: the watchdog ends it with this process or with the run.
+  }
+  return server;
+}
+
+let openedTree: Promise<ServerTree> | undefined;
+
+function tree(): Promise<ServerTree> {
+  return (openedTree ??= serverTree().catch((error: unknown) => {
+    throw new Error(
+      `This test needs a server of its own, to kill or restart, whatever DATABASE_URL and REDIS_URL say. ` +
+        `It can be had on Debian with a working apt, and cannot here: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }));
+}
+
+let ownFolder: Promise<string> | undefined;
+
+/** The folder of the whole run, or one with a watchdog when the tests were not started by the test command. */
+function folder(): Promise<string> {
+  if (ownFolder) return ownFolder;
+  const ofRun = process.env[folderVariable];
+  return (ownFolder = ofRun && existsSync(ofRun) ? Promise.resolve(ofRun) : openInstance('owned'));
+}
