@@ -17,7 +17,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
-      exclude: ['**/*.test.ts', '**/*.contract.ts'],
+      exclude: ['**/*.test.ts', '**/*.contract.ts', '**/contract/**'],
       reporter: ['text-summary', 'json-summary', 'html'],
       thresholds: { lines: 80 },
     },

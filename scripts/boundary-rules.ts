@@ -7,7 +7,7 @@ const domain = '(?:ledger|extraction|gateway|knowledge|admission|deployments)';
 /** Folders named after a technology hold adapters; only they may reach down to platform. */
 const technology = '(?:postgres|redis|sqlite|undici|age)';
 /** Tests and contract suites live beside the code and keep its rules, but may also use what tests are made of. */
-const testFile = '\\.(test|contract)\\.ts$';
+const testFiles = ['^src/.*\\.(test|contract)\\.ts$', '^src/.*/contract/'];
 
 const inside = (folder: string): string => `^src/${folder}/`;
 const core = inside('core');
@@ -28,13 +28,13 @@ const boundaries: readonly Boundary[] = [
   {
     name: 'resilience',
     from: resilience,
-    except: `^src/resilience/${technology}/`,
+    except: `^src/resilience(?:/|/.*/)${technology}/`,
     mayImport: [core, resilience],
     comment: 'The resilience kernel imports core; only its technology folders reach platform.',
   },
   {
     name: 'resilience-adapters',
-    from: `^src/resilience/${technology}/`,
+    from: `^src/resilience(?:/|/.*/)${technology}/`,
     mayImport: [core, resilience, platform],
     comment: "Resilience's technology folders import core, resilience and platform.",
   },
@@ -101,28 +101,28 @@ export const forbidden: readonly Rule[] = [
     name: 'cli-takes-types-of-domains',
     comment: 'Commands talk to domains through a Headworks server, never by calling them.',
     severity: 'error',
-    from: { path: inside('cli'), pathNot: testFile },
+    from: { path: inside('cli'), pathNot: testFiles },
     to: { path: inside(domain), dependencyTypesNot: ['type-only'] },
   },
   {
     name: 'no-tests-in-product',
     comment: 'The product imports neither tests nor tools.',
     severity: 'error',
-    from: { path: '^src/', pathNot: testFile },
-    to: { path: ['^(test|scripts|bench|examples)/', testFile] },
+    from: { path: '^src/', pathNot: testFiles },
+    to: { path: ['^(test|scripts|bench|examples)/', ...testFiles] },
   },
   {
     name: 'tests-beside-code',
     comment: 'Tests in src/ take from outside of it only test/support/.',
     severity: 'error',
-    from: { path: `^src/.*${testFile}` },
+    from: { path: testFiles },
     to: { path: '^(test|scripts|bench|examples)/', pathNot: '^test/support/' },
   },
   {
     name: 'no-development-dependency',
     comment: 'What src/ needs at run time must be a dependency of the package.',
     severity: 'error',
-    from: { path: '^src/', pathNot: testFile },
+    from: { path: '^src/', pathNot: testFiles },
     to: { dependencyTypes: ['npm-dev', 'npm-no-pkg'], dependencyTypesNot: ['type-only'] },
   },
   {

@@ -60,7 +60,7 @@ function environmentReads(folder: string): readonly string[] {
   const readsIt =
     /\bprocess\s*(\?\.|\.)\s*env\b|\bprocess\[|\{[^}]*\benv\b[^}]*\}\s*(=\s*process\b|from\s*'(node:)?process')/;
   return globSync('src/**/*.ts', { cwd: folder })
-    .filter((file) => !file.startsWith('src/config/') && !/\.(test|contract)\.ts$/.test(file))
+    .filter((file) => !file.startsWith('src/config/') && !/\.(test|contract)\.ts$|\/contract\//.test(file))
     .filter((file) => readsIt.test(readFileSync(join(folder, file), 'utf8')))
     .map((file) => `${file}: reads process.env; only src/config does, and hands it on`);
 }

@@ -4,7 +4,6 @@ import { globSync, readFileSync } from 'node:fs';
 import type { CliIo } from '../src/cli/ports.ts';
 import { buildProgram } from '../src/cli/program.ts';
 import { configFileVariable, listOptions, optionSections } from '../src/config/index.ts';
-import { folderVariable } from './services/take-down.ts';
 
 /** A command of the CLI: the flags it takes, with those of the commands above it, and what is below it. */
 export interface CommandFacts {
@@ -40,7 +39,6 @@ export function readDocFacts(): DocFacts {
     command: readCommands(),
     environment: new Set([
       configFileVariable,
-      folderVariable,
       ...listOptions(optionSections).flatMap(({ spec }) => spec.env),
     ]),
     names: new Set(product.flatMap((file) => readFileSync(file, 'utf8').match(upperSnake) ?? [])),

@@ -1,20 +1,15 @@
 // Debian's packages: fetched and unpacked privately for the servers, installed only for what must be installed.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
+import { findProgram } from './find-program.ts';
 import { runCommand, say } from './run-command.ts';
 
 /** apt with lists, archives and status of its own, so that it needs no rights and changes nothing of the system. */
 export type PrivateApt = (tool: 'apt-get' | 'apt-cache', ...args: readonly string[]) => Promise<string>;
 
 export const isDebian = (): boolean =>
-  existsSync('/etc/debian_version') && isProgram('apt-get') && isProgram('dpkg-deb');
-
-/** Is there a program of this name on the PATH? */
-export function isProgram(name: string): boolean {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return folders.some((folder) => existsSync(join(folder, name)));
-}
+  existsSync('/etc/debian_version') && Boolean(findProgram('apt-get') && findProgram('dpkg-deb'));
 
 /** `bookworm`, `trixie`, …; `unknown` where the system does not say. */
 export function debianCodename(): string {

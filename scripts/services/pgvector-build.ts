@@ -3,7 +3,8 @@ import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { installPackages, isProgram, type PrivateApt } from './debian-packages.ts';
+import { installPackages, type PrivateApt } from './debian-packages.ts';
+import { findProgram } from './find-program.ts';
 import { runCommand, say } from './run-command.ts';
 
 export const pgvectorVersion = '0.8.0';
@@ -13,7 +14,7 @@ const release = 'trixie';
 
 /** What compiling needs; installed when missing and we may. */
 export async function ensureCompiler(): Promise<void> {
-  const isThere = isProgram('gcc') && isProgram('make') && existsSync('/usr/include/stdio.h');
+  const isThere = findProgram('gcc') && findProgram('make') && existsSync('/usr/include/stdio.h');
   if (!isThere) await installPackages(['gcc', 'make', 'libc6-dev'], 'Building pgvector');
 }
 

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../../src/core/errors.ts';
 import { runCommand } from './run-command.ts';
 import { pingPostgres, withPostgres } from './ping.ts';
 import { serverFolder, startPrivateServer, writeForServer, type PrivateServer } from './private-server.ts';
@@ -55,15 +56,24 @@ export async function startPostgres(
     ping: (url) => pingPostgres(url.replace(/headworks$/, 'postgres')),
   });
   try {
-    await withPostgres(server.url.replace(/headworks$/, 'postgres'), async (client) => {
-      if (!without.includes('vector')) await client.query("LOAD 'vector'");
-      await client.query('CREATE DATABASE headworks');
-    });
+    await prepare(server.url, !without.includes('vector'));
   } catch (error) {
     await server.kill();
     throw error;
   }
   return server;
+}
+
+async function prepare(url: string, isVectorWanted: boolean): Promise<void> {
+  await withPostgres(url.replace(/headworks$/, 'postgres'), async (client) => {
+    if (isVectorWanted)
+      await client.query("LOAD 'vector'").catch((error: unknown) => {
+        throw new Error(`PostgreSQL is up, but pgvector does not load: ${messageOf(error)}`, {
+          cause: error,
+        });
+      });
+    await client.query('CREATE DATABASE headworks');
+  });
 }
 
 async function initialize(

@@ -3,10 +3,11 @@ import { constants } from 'node:fs';
 import { access, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { homedir, tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { messageOf } from '../../src/core/errors.ts';
 import { debianCodename, isDebian, openPrivateApt, unpackServers } from './debian-packages.ts';
 import { withFileLock } from './file-lock.ts';
+import { findProgram } from './find-program.ts';
 import { buildPgvector, ensureCompiler, fetchPgvector, pgvectorVersion } from './pgvector-build.ts';
 import { runCommand, say } from './run-command.ts';
 import { canEnter, serverUser } from './server-user.ts';
@@ -29,17 +30,35 @@ const leaveOut: readonly (readonly Extension[])[] = [['vector'], ['pg_trgm'], ['
 
 /** The finished tree; made first when there is none that runs here. Safe when several processes ask at once. */
 export async function serverTree(): Promise<ServerTree> {
-  if (!isDebian())
-    throw new Error(
-      'Private servers are made from Debian packages, and this is not Debian. ' +
-        'Set DATABASE_URL (PostgreSQL 15 or newer with pgvector) and REDIS_URL (Redis 6 or newer) to running servers.',
-    );
+  if (!isDebian()) return installedServers();
   const umask = process.umask(0o022); // root may be strict, and nobody must be able to read the tree
   try {
     return await findOrMake(await cacheFolder());
   } finally {
     process.umask(umask);
   }
+}
+
+/** Elsewhere we do not know how to fetch servers, but take those that are installed. */
+function installedServers(): ServerTree {
+  const [postgres, initdb, redisServer] = ['postgres', 'initdb', 'redis-server'].map((name) =>
+    findProgram(name),
+  );
+  if (!existsSync('/proc/self/cwd') || !postgres || !initdb || !redisServer)
+    throw new Error(
+      'This is not Debian, so no private servers can be fetched. ' +
+        'Set DATABASE_URL (PostgreSQL 15 or newer with pgvector) and REDIS_URL (Redis 6 or newer) to running servers; ' +
+        'or, on Linux, have postgres, initdb and redis-server on the PATH.',
+    );
+  return {
+    postgresBin(without = []) {
+      if (without.length > 0)
+        throw new Error(`A PostgreSQL without ${without.join(', ')} can be had on Debian only.`);
+      return dirname(initdb);
+    },
+    redisServer,
+    environment: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C.UTF-8' },
+  };
 }
 
 async function findOrMake(cache: string): Promise<ServerTree> {

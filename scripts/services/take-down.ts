@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from './run-command.ts';
 
-/** Names the folder in the environment of every process that goes when the folder goes. */
-export const folderVariable = 'HEADWORKS_SERVICES_FOLDER';
+/**
+ * Names the folder in the environment of every process that goes when the folder goes. Not HEADWORKS_…: those are
+ * options of the product, which complains about ones it does not know.
+ */
+export const folderVariable = 'TEST_SERVICES_FOLDER';
 
 const graceMs = 5_000;
 

@@ -22,7 +22,7 @@ export const serverOptions = defineOptions({
       pattern: /^[\w.:%-]+$/,
     }),
     port: numberOption({
-      describe: 'Port to listen on; 0 takes any free one.',
+      describe: 'Port to listen on; 0 takes any free one, as a worker does unless it is told one.',
       env: 'HEADWORKS_PORT',
       flag: 'port',
       default: 8420,

@@ -132,13 +132,18 @@ async function start(
   };
 }
 
-/** The embedded store belongs to one process, so a second one that only runs jobs has nothing to work on. */
-function checkRole({ state }: Config, role: ServerRole): void {
-  if (role !== 'worker' || state.databaseUrl !== null) return;
+/** Without shared stores a worker would find no jobs, and count limits that others count as well. */
+function checkRole({ state, redis }: Config, role: ServerRole): void {
+  if (role !== 'worker') return;
+  const missing = [
+    ...(state.databaseUrl === null ? ['state.databaseUrl (DATABASE_URL)'] : []),
+    ...(redis.url === null ? ['redis.url (REDIS_URL)'] : []),
+  ];
+  if (missing.length === 0) return;
   throw new CoreError(
     'CONFIG_INVALID',
-    'A worker needs a Postgres server that it shares with the others: set DATABASE_URL. ' +
-      'On the embedded store "headworks serve" runs the jobs itself.',
+    `A worker shares its stores with servers; set ${missing.join(' and ')} to the same as theirs. ` +
+      'On one machine "headworks serve" alone does the jobs as well.',
   );
 }
 

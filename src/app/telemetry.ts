@@ -3,22 +3,35 @@ import type { Log } from '../core/index.ts';
 import { EventBus, kindOf, Redactor, systemClock } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { secretsOf } from '../config/index.ts';
+import type { HttpEvents } from '../http/index.ts';
 import { httpEvents } from '../http/index.ts';
+import type { LedgerEvents } from '../ledger/index.ts';
 import { ledgerEvents } from '../ledger/index.ts';
+import type { JobEventSpecs } from '../platform/jobs/job-events.ts';
 import { jobEventSpecs } from '../platform/jobs/job-events.ts';
 import { createLogger, logEvents } from '../platform/logging/index.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
 import { countEvents, createMetrics } from '../platform/metrics/index.ts';
+import type { AppEvents } from './events.ts';
 import { appEvents } from './events.ts';
+import type { RetentionEvents } from './retention/index.ts';
 import { retentionEvents } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 
-const eventSpecs = { ...appEvents, ...httpEvents, ...jobEventSpecs, ...ledgerEvents, ...retentionEvents };
+type HouseEvents = AppEvents & HttpEvents & JobEventSpecs & LedgerEvents & RetentionEvents;
+
+const eventSpecs: HouseEvents = {
+  ...appEvents,
+  ...httpEvents,
+  ...jobEventSpecs,
+  ...ledgerEvents,
+  ...retentionEvents,
+};
 
 export interface Telemetry {
   readonly redactor: Redactor;
   readonly log: Log;
-  readonly events: EventBus<typeof eventSpecs>;
+  readonly events: EventBus<HouseEvents>;
   readonly metrics: Metrics;
 }
 

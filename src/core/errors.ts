@@ -51,6 +51,10 @@ export const coreErrorCodes = {
   STATE_LEASE_EXPIRED: 'A transaction took too long and was rolled back so that others can go on.',
   REDIS_UNUSABLE: 'Redis refuses us for good (wrong kind, password, rights); not started.',
   REDIS_UNAVAILABLE: 'Redis is away for now; what depends on it degrades as its domain says.',
+  SQLITE_UNUSABLE:
+    'A SQLite file cannot be used as it is (no SQLite file, newer, read-only, damaged); it was not changed.',
+  SQLITE_BUSY: 'Another process held a SQLite file for too long; nothing was changed, try again.',
+  SQLITE_FULL: 'The disk is full; the transaction was rolled back, what was there before is intact.',
   SERVER_UNREACHABLE: 'No Headworks server answers where one was expected.',
   SHUTTING_DOWN: 'The server is draining; ask another one, or again later.',
   INTERNAL: 'A bug of ours; the log line with the same request id tells more.',

@@ -77,7 +77,7 @@ describe('plainValue', () => {
     const shared = { a: 1 };
     expect(plainValue([shared, shared])).toEqual([shared, shared]);
     let deep: unknown = 'bottom';
-    for (let level = 0; level < 50; level += 1) deep = [deep];
+    for (let level = 0; level < 80; level += 1) deep = [deep];
     expect(JSON.stringify(plainValue(deep))).toContain('[too deep]');
     const error = new Error('loop');
     error.cause = error;

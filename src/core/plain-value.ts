@@ -10,11 +10,11 @@ export interface PlainValueRules {
   readonly stacks?: boolean;
 }
 
-const deepest = 20;
+const deepest = 50;
 
 /**
  * A copy in which errors are class, code, message and cause, dates ISO text, bytes their length, maps objects, sets
- * lists; circles and what lies deeper than 20 levels are named instead of followed. Never throws, also not when a
+ * lists; circles and what lies deeper than 50 levels are named instead of followed. Never throws, also not when a
  * getter or `toJSON` does.
  */
 export function plainValue(value: unknown, rules: PlainValueRules = {}): unknown {

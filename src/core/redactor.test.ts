@@ -1,20 +1,8 @@
 import * as fc from 'fast-check';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { secrets } from '../../test/support/secrets.ts';
 import { Redactor } from './redactor.ts';
-
-/** Secrets as hard as they come: quotes, backslashes, controls, regex signs, what URLs reserve, other scripts. */
-const secrets = fc
-  .array(
-    fc.oneof(
-      fc.constantFrom(...Array.from('"\'\\/:@?#&=+%$^*()[]{}|.!~`<>;, -_\n\r\t\0ß字😀')),
-      fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 3 }),
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 2 }),
-    ),
-    { minLength: 4, maxLength: 16 },
-  )
-  .map((parts) => parts.join(''))
-  .filter((secret) => secret.trim().length >= 8 && !'[redacted]'.includes(secret) && secret.isWellFormed());
 
 const json = (value: unknown) => JSON.stringify(value);
 

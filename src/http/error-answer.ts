@@ -1,6 +1,6 @@
 // Turns anything that was thrown into the one shape of our error answers.
 import type { FastifyError } from 'fastify';
-import { CoreError, HeadworksError } from '../core/index.ts';
+import { CoreError, HeadworksError, plainValue } from '../core/index.ts';
 import type { KnownErrorCode } from './error-mapping.ts';
 import { errorMapping, isKnownErrorCode } from './error-mapping.ts';
 import { HttpError } from './errors.ts';
@@ -38,7 +38,7 @@ export function answerTo(thrown: unknown, requestId: string): AnsweredError {
         ...(retryAfterMs === undefined ? {} : { retry_after_seconds: Math.max(retryAfterMs, 0) / 1000 }),
         ...(Object.keys(details).length === 0
           ? {}
-          : { details: snakeCase(details) as Record<string, unknown> }),
+          : { details: snakeCase(plainValue(details)) as Record<string, unknown> }),
       },
     },
   };

@@ -1,6 +1,6 @@
 // The last events, numbered, so that a reader who lost the connection can read on where it was.
 import type { EmittedEvent, Redactor } from '../core/index.ts';
-import { withoutContent } from '../core/index.ts';
+import { plainValue, withoutContent } from '../core/index.ts';
 import { eventText } from './open-streams.ts';
 import { snakeCase } from './snake-case.ts';
 
@@ -42,27 +42,24 @@ export class EventHistory {
   /** What came after the event with this id; nothing is missed without saying so. */
   after(lastEventId: string): Replay {
     const kept = this.#kept.slice(-this.#capacity);
-    const dash = lastEventId.lastIndexOf('-');
-    const number = Number(lastEventId.slice(dash + 1));
-    const isOurs = lastEventId.slice(0, Math.max(dash, 0)) === this.#instanceId;
-    if (!isOurs || !Number.isInteger(number) || number < 0 || number > this.#count)
-      return { isComplete: false, events: kept };
+    const [, instance, digits] = /^(.*)-(\d{1,15})$/.exec(lastEventId) ?? [];
+    const number = Number(digits);
+    if (instance !== this.#instanceId || number > this.#count) return { isComplete: false, events: kept };
     const oldest = this.#count - kept.length + 1;
     return { isComplete: number + 1 >= oldest, events: kept.filter((event) => event.number > number) };
   }
 
   #numbered(number: number, emitted: EmittedEvent): NumberedEvent {
     let text: string | undefined;
-    const write = () =>
-      eventText(
-        emitted.name,
-        this.#redactor.value({
-          name: emitted.name,
-          at: new Date(emitted.at).toISOString(),
-          payload: snakeCase(withoutContent(emitted)),
-        }),
-        `${this.#instanceId}-${number}`,
-      );
+    const write = () => {
+      const payload = plainValue(withoutContent(emitted), { text: (raw) => this.#redactor.text(raw) });
+      const data = {
+        name: emitted.name,
+        at: new Date(emitted.at).toISOString(),
+        payload: snakeCase(payload),
+      };
+      return eventText(emitted.name, data, `${this.#instanceId}-${number}`);
+    };
     return {
       number,
       name: emitted.name,

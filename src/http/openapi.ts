@@ -6,6 +6,11 @@ import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fast
 
 const docsPath = '/docs';
 
+const introduction = `Operations with a lock want the admin token of this server: *Authorize*, then paste it. It was printed at
+the first start and is kept in \`admin-token\` in the data folder.
+
+Every error answer has the shape of Error, and every answer carries \`x-request-id\`. Names are snake_case.`;
+
 /** Swagger UI sets style attributes; scripts come from files only. */
 const docsPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
@@ -32,8 +37,7 @@ export async function installOpenApi(server: FastifyInstance, version: string): 
       info: {
         title: 'Headworks',
         version,
-        description:
-          'Every error answer has the shape of Error; every answer carries x-request-id. Names are snake_case.',
+        description: introduction,
       },
       components: {
         securitySchemes: {
@@ -71,7 +75,8 @@ export async function installDocs(server: FastifyInstance): Promise<void> {
   await server.register(swaggerUi, {
     routePrefix: docsPath,
     staticCSP: docsPolicy,
-    theme: { title: 'Headworks API' },
+    // The bar at the top is for looking at other people's documents.
+    theme: { title: 'Headworks API', css: [{ filename: 'theme.css', content: '.topbar { display: none }' }] },
     uiConfig: { docExpansion: 'list', deepLinking: true, tryItOutEnabled: true },
   });
 }

@@ -33,7 +33,7 @@ export const ledgerOptions = defineOptions({
     repairEveryMinutes: numberOption({
       describe: 'How often due repairs run in the background; 0 turns that off.',
       env: 'HEADWORKS_LEDGER_REPAIR_EVERY_MINUTES',
-      default: 1,
+      default: 5,
       min: 0,
       max: 59,
     }),

@@ -166,7 +166,7 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
         };
       const node = line.push(enter(settled(resolve), settled(reject)));
       release = onAbort(signal, (reason) => {
-        if (!line.remove(node)) return;
+        line.remove(node);
         reject(reason);
         this.#admitWaiting();
       });

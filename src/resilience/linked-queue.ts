@@ -41,10 +41,10 @@ export class LinkedQueue<T> {
     return head?.value;
   }
 
-  /** Takes a node out wherever it stands. False if it is no longer in the line. */
-  remove(node: QueueNode<T>): boolean {
+  /** Takes a node out wherever it stands; one that has left already stays out. */
+  remove(node: QueueNode<T>): void {
     const link = node as Link<T>;
-    if (!link.isQueued) return false;
+    if (!link.isQueued) return;
     link.isQueued = false;
     if (link.previous) link.previous.next = link.next;
     else this.#head = link.next;
@@ -52,6 +52,5 @@ export class LinkedQueue<T> {
     else this.#tail = link.previous;
     link.previous = link.next = undefined;
     this.#length--;
-    return true;
   }
 }

@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import pg from 'pg';
+import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runHeadworks, startHeadworks } from '../support/headworks-process.ts';
 import { databaseUrl, redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
@@ -30,10 +30,14 @@ async function occupy(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function admin<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: databaseUrl() });
+async function admin<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: databaseUrl() });
   await client.connect();
-  return work(client).finally(() => client.end());
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
 }
 
 const serve = (folder: string, env: Record<string, string> = {}, ...args: string[]): Promise<Run> =>
@@ -93,7 +97,7 @@ describe('headworks serve in a bad world', () => {
 
   it('says that nothing answers where Postgres should be', async () => {
     const run = await serve(await temporaryFolder(), { DATABASE_URL: 'postgres://u:p4ssw0rd@127.0.0.1:1/x' });
-    expectOneLine(run, 3, /127\.0\.0\.1:1.*does not answer.*DATABASE_URL/);
+    expectOneLine(run, 3, /127\.0\.0\.1:1.*does not answer.*Check that/);
   });
 
   it('says that a migration was changed after it ran, and changes nothing', async () => {
@@ -146,7 +150,7 @@ describe('headworks serve in a bad world', () => {
 
 describe('a worker', () => {
   it('wants a Postgres server, because the embedded store belongs to one process', async () => {
-    expectOneLine(await runHeadworks(['worker'], await temporaryFolder()), 2, /DATABASE_URL/);
+    expectOneLine(await runHeadworks(['worker'], await temporaryFolder()), 2, /DATABASE_URL.*REDIS_URL/);
   });
 
   it('runs beside a server, runs jobs, and stops when told', async () => {

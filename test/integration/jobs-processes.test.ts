@@ -42,6 +42,26 @@ describe('job worker processes', () => {
     return { schema, database };
   };
 
+  it('may all be the first on a new store', async () => {
+    const { database } = await openStore(databaseUrl());
+    const opened = await Promise.all([1, 2, 3].map(() => openJobQueue(database)));
+    for (const { queue } of opened) onTestFinished(() => queue.stop(0));
+    await Promise.all(opened.map(({ queue }) => queue.define([sleepyJob])));
+    const ids = await Promise.all(opened.map(({ queue }) => queue.enqueue(sleepyJob, {})));
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it('are refused with a reason by a store that a newer version has used', async () => {
+    const { schema, database } = await openStore(databaseUrl());
+    const { queue } = await openJobQueue(database);
+    await queue.stop(0);
+    await database.script(`update "${schema}_jobs".version set version = 9999`);
+    await expect(openJobQueue(database)).rejects.toMatchObject({
+      code: 'STATE_UNUSABLE',
+      message: expect.stringContaining('newer Headworks'),
+    });
+  });
+
   it('never run the same job twice when they share a queue', async () => {
     const { schema, database } = await openStore(databaseUrl());
     const { queue } = await openJobQueue(database);

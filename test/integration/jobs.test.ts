@@ -55,6 +55,8 @@ describe.each(stores)('jobs on %s', (name, open) => {
     const { queue } = await openQueue(database, { timing: neverPolls });
     await queue.define([kind]);
     await queue.work(kind, async () => undefined);
+    // Longer than the first look at the store, so that what follows can only come by notification.
+    await systemClock.sleep(200);
     const rolledBack = database.transaction(async (transaction) => {
       await queue.enqueue(kind, {}, { transaction });
       throw new Error('changed my mind');
@@ -78,7 +80,6 @@ describe.each(stores)('jobs on %s', (name, open) => {
       const id = await adder.queue.enqueue(kind, { n });
       latencies.push((await until(() => started.get(id))) - before);
     }
-    console.log(`from enqueue to start: ${latencies.map((ms) => `${ms.toFixed(1)} ms`).join(', ')}`);
     expect(Math.max(...latencies)).toBeLessThan(2_000);
   });
 
@@ -193,5 +194,28 @@ describe.each(stores)('jobs on %s', (name, open) => {
     expect(view).toMatchObject({ attempts: 4, reason: 'The process that ran it went away.' });
     const told = watcher.events.filter((event) => event.payload['jobId'] === id).map(({ name }) => name);
     expect(told).toContain('job:failed');
+  });
+
+  it('lets nobody write who has lost the job', async () => {
+    const kind = newKind({ concurrency: 1 });
+    const timing = { pollMs: 50, beatMs: 100, lostAfterMs: 400 };
+    // Its signs of life come too seldom, as from a process that stands still.
+    const slow = await openQueue(database, { timing: { ...timing, beatMs: 60_000 } });
+    const quick = await openQueue(database, { timing });
+    const gate = Promise.withResolvers<void>();
+    for (const { queue } of [slow, quick]) await queue.define([kind]);
+    await slow.queue.work(kind, async () => ({ result: await gate.promise.then(() => 'slow') }));
+    const id = (await slow.queue.enqueue(kind, {})) ?? '';
+    await until(() => slow.events.length > 0);
+    await quick.queue.work(kind, async () => ({ result: 'quick' }));
+    const view = await until(async () => {
+      const job = await quick.queue.get(id);
+      return job?.state === 'done' && job;
+    });
+    expect(view).toMatchObject({ attempts: 2, result: 'quick' });
+    gate.resolve();
+    await slow.queue.stop(5_000);
+    expect(await quick.queue.get(id)).toEqual(view);
+    expect(slow.events.map(({ name }) => name)).toEqual(['job:started']);
   });
 });

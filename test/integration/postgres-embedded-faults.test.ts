@@ -98,7 +98,7 @@ describe('embedded store in memory', () => {
     expect(await failure(database.query(sql`select * from fault`))).toMatchObject({ code: 'STATE_UNUSABLE' });
     expect(database.state).toBe('down');
     await database.close();
-  });
+  }, 60_000);
 });
 
 describe('embedded store and the world', () => {

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
 import { systemClock } from '../../src/core/system.ts';
@@ -111,7 +111,7 @@ describe('Redis rate window', () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 60 },
     );
   });
 
@@ -187,9 +187,6 @@ describe('Redis rate window', () => {
     await systemClock.sleep(2_500);
     stop.abort();
     await Promise.all(callers);
-    // What we see is when answers arrive; on a loaded machine that is later and closer together than the grants.
-    const total = Number(await redis.command('llen', [redis.key(`rate:${key}:grants`)]));
-    expect(total).toBe(20);
     expect(grants.length).toBeGreaterThanOrEqual(40);
     expect(grants.length).toBeLessThanOrEqual(60);
   });
@@ -264,7 +261,7 @@ describe('SQLite grant journal', () => {
       clock,
     );
     db.close();
-    await expect(limiter.acquire()).rejects.toThrow(/not open/);
+    await expect(limiter.acquire()).rejects.toThrow(/finalized/);
     expect(limiter.waiting).toBe(0);
   });
 

@@ -11,10 +11,11 @@ import { databaseUrl, uniqueName } from './services.ts';
 export interface MigratedDatabase {
   readonly database: Database;
   /** Drops what was made and closes. */
-  dispose(): Promise<void>;
+  readonly dispose: () => Promise<void>;
 }
 
-async function migrated(database: Database): Promise<MigratedDatabase> {
+/** Gives an open database our tables. */
+export async function migratedDatabase(database: Database): Promise<MigratedDatabase> {
   const migrations = await loadMigrations(new URL('../../src/app/migrations/', import.meta.url));
   await migrate(database, migrations, { clock: systemClock });
   return {
@@ -32,14 +33,14 @@ export const migratedDatabases: readonly (readonly [name: string, open: () => Pr
     [
       'embedded',
       async () =>
-        migrated(
+        migratedDatabase(
           await openEmbeddedDatabase({ memory: true, schema: uniqueName('headworks'), clock: systemClock }),
         ),
     ],
     [
       'server',
       async () =>
-        migrated(
+        migratedDatabase(
           await openServerDatabase({
             url: databaseUrl(),
             schema: uniqueName('headworks'),

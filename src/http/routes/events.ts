@@ -1,4 +1,6 @@
 // The live stream: everything that happens, as it happens, without content.
+import type { EventReader } from '../event-feed.ts';
+import { EventFeed } from '../event-feed.ts';
 import { EventHistory } from '../event-history.ts';
 import type { NumberedEvent } from '../event-history.ts';
 import type { HttpLimits } from '../limits.ts';
@@ -10,12 +12,10 @@ import { eventStream, eventsQuery } from '../schemas/streams.ts';
 import type { TypedServer } from './typed-server.ts';
 
 export function eventRoutes(server: TypedServer, dependencies: HttpDependencies, limits: HttpLimits): void {
-  const history = new EventHistory(dependencies.instanceId, dependencies.redactor, limits.eventHistory);
-  const readers = new Set<(event: NumberedEvent) => void>();
-  const stopListening = dependencies.liveEvents.listen((emitted) => {
-    const event = history.add(emitted);
-    for (const read of readers) read(event);
-  });
+  const feed = new EventFeed(
+    new EventHistory(dependencies.instanceId, dependencies.redactor, limits.eventHistory),
+  );
+  const stopListening = dependencies.liveEvents.listen((emitted) => feed.take(emitted));
   server.addHook('onClose', async () => stopListening());
 
   server.get(
@@ -38,25 +38,20 @@ export function eventRoutes(server: TypedServer, dependencies: HttpDependencies,
     async (request, reply) => {
       const { names } = request.query;
       const isWanted = ({ name }: NumberedEvent) => names?.some((prefix) => name.startsWith(prefix)) ?? true;
-      const read = (event: NumberedEvent) => {
+      const read: EventReader = (event) => {
         if (isWanted(event)) stream.write(event.text);
       };
-      const stream = server.openStreams.open(request, () => readers.delete(read));
+      const stream = server.openStreams.open(request, () => feed.remove(read));
       // Without a pause in between, so that nothing is lost or doubled between history and now.
       const lastEventId = request.headers['last-event-id'];
-      if (typeof lastEventId === 'string') replay(stream, history, lastEventId, read);
-      readers.add(read);
+      if (typeof lastEventId === 'string') replay(stream, feed.history, lastEventId, read);
+      feed.add(read);
       return answerWith(reply, stream);
     },
   );
 }
 
-function replay(
-  stream: OpenStream,
-  history: EventHistory,
-  lastEventId: string,
-  read: (event: NumberedEvent) => void,
-): void {
+function replay(stream: OpenStream, history: EventHistory, lastEventId: string, read: EventReader): void {
   const { isComplete, events } = history.after(lastEventId);
   if (!isComplete)
     stream.write(eventText('stream:gap', { message: 'Some events since then are no longer kept.' }));

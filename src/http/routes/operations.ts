@@ -50,7 +50,7 @@ export function operationRoutes(server: TypedServer, dependencies: HttpDependenc
         operationId: 'openapi.document',
         tags,
         summary: 'This API as an OpenAPI 3.1 document',
-        response: { 200: z.looseObject({ openapi: z.string() }), ...errorAnswers },
+        response: { 200: z.looseObject({ openapi: z.string() }).describe('The document.'), ...errorAnswers },
       },
     },
     // As text: it is large, never changes, and holds no data that could be secret.

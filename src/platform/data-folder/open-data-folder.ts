@@ -1,10 +1,11 @@
 // Takes hold of the folder in which everything embedded lives. One process at a time.
-import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
 import { systemClock } from '../../core/system.ts';
 import { folderBusy, folderNewer, folderUnusable, formatDamaged } from './data-folder-errors.ts';
 import { lockFolder, type FolderLock } from './folder-lock.ts';
+import { makeFolder } from './make-folder.ts';
 import { readHolder, removeHolder, writeHolder, type Holder } from './holder.ts';
 
 /** Grows when a folder becomes unreadable for older versions. */
@@ -42,15 +43,6 @@ export async function openDataFolder(path: string, options: DataFolderOptions): 
     throw folderUnusable(folder, error);
   }
   return { path: folder, holder, release: releaseOnce(folder, lock) };
-}
-
-async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw folderUnusable(folder, error);
-  }
 }
 
 function takeLock(folder: string): FolderLock | undefined {

@@ -75,7 +75,7 @@ describeHttpTransportContract('the in-memory transport', async () => {
       try {
         const answer = await answerOf(request);
         const isStream = typeof answer.body === 'object' && Symbol.asyncIterator in answer.body;
-        return isStream ? { ...answer, body: counted(answer.body as AsyncIterable<Uint8Array>) } : answer;
+        return isStream ? { ...answer, body: counted(answer.body) } : answer;
       } finally {
         open -= 1;
       }

@@ -22,7 +22,7 @@ export interface LoggerOptions {
 /** Redacted twice: field by field, where names tell what is secret, and once more as the line that leaves. */
 export function createLogger(options: LoggerOptions): Log {
   const { redactor, level, format, colour = false } = options;
-  const out: LogDestination = options.destination ?? pino.destination({ dest: 2, sync: true });
+  const out: LogDestination = options.destination ?? standardError();
   const target = format === 'json' ? out : { write: (line: string) => out.write(prettyLine(line, colour)) };
   const root = pino(
     {
@@ -38,6 +38,13 @@ export function createLogger(options: LoggerOptions): Log {
   );
   const shown = level === 'silent' ? 'error' : level;
   return new PinoLog(root, shown, (fields) => redactor.value(fields, { stacks: shown === 'debug' }));
+}
+
+function standardError(): LogDestination {
+  const stream = pino.destination({ dest: 2, sync: true });
+  // A full disk or a reader that left ends the log, not the process.
+  stream.on('error', () => undefined);
+  return stream;
 }
 
 class PinoLog implements Log {

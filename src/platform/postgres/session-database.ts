@@ -156,7 +156,10 @@ export class SessionDatabase implements Database {
     this.#assertUsable();
     const leave = await this.#turns.take(signal);
     try {
-      return { session: await this.#parts.store.open(), leave };
+      const session = await this.#parts.store.open();
+      if (!signal?.aborted) return { session, leave };
+      await session.release(false);
+      throw signal.reason;
     } catch (error) {
       leave();
       throw error;

@@ -76,10 +76,10 @@ async function firstProblem(
     const cause = errors.find((seen) => !/closed/i.test(messageOf(seen))) ?? error;
     const problem = redisError(cause, address);
     if (problem.code !== 'REDIS_UNAVAILABLE') return problem;
-    // It took our connection and then hung up, fell silent or talked nonsense: somebody is there, but no Redis.
+    // Somebody takes our connection and hangs up at the first word: that is no Redis. Silence may be a busy one.
     const wasConnected = await Promise.race([isConnected, Promise.resolve(false)]);
-    const isGone = /ECONNRESET|EPIPE|closed|no answer|timed out/i.test(messageOf(cause));
-    return wasConnected && isGone ? notRedis(address) : unavailable(address, messageOf(cause));
+    const hungUp = /ECONNRESET|EPIPE|closed/i.test(messageOf(cause));
+    return wasConnected && hungUp ? notRedis(address) : unavailable(address, messageOf(cause));
   } finally {
     clearTimeout(patience);
     client.off('error', remember);

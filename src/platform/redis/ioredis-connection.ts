@@ -7,6 +7,9 @@ import { unfitness } from './redis-fitness.ts';
 import type { RedisScript } from './redis-script.ts';
 import { ScriptRunner } from './redis-script.ts';
 
+/** How long a server that is connected but unfit is left alone. */
+const lookAgainMs = 2_000;
+
 export class IoredisConnection implements RedisConnection {
   readonly address: string;
   readonly #client: Redis;
@@ -71,8 +74,17 @@ export class IoredisConnection implements RedisConnection {
     } catch (error) {
       this.#refusal = redisError(error, this.address);
     }
-    if (!this.#refusal && this.#client.status === 'ready') this.#change('up');
+    if (this.#refusal) this.#lookAgainLater();
+    else if (this.#client.status === 'ready') this.#change('up');
     return this.#refusal;
+  }
+
+  /** A replica may be made the primary, or the address lead elsewhere: a new connection finds out. */
+  #lookAgainLater(): void {
+    const connectAgain = () => {
+      if (this.#state === 'down' && this.#client.status === 'ready') this.#client.disconnect(true);
+    };
+    setTimeout(connectAgain, lookAgainMs).unref();
   }
 
   async #guarded<T>(work: () => Promise<T>): Promise<T> {

@@ -17,7 +17,7 @@ const refusals: readonly (readonly [RegExp, string])[] = [
 
 /** What does not come from a Redis at all. */
 const foreignAnswer =
-  /protocol error|unexpected (character|token)|got .* as reply type|unsupported protocol|wrong version number/i;
+  /unknown RESP type|protocol error|unexpected (character|token)|got .* as reply type|unsupported protocol|wrong version number/i;
 
 /** REDIS_UNUSABLE if Redis refuses for good, REDIS_UNAVAILABLE (worth another try) for everything that may pass. */
 export function redisError(error: unknown, address: string): CoreError {
@@ -27,7 +27,9 @@ export function redisError(error: unknown, address: string): CoreError {
   if (foreignAnswer.test(message)) return notRedis(address);
   if (
     isReplyError(error) &&
-    !/^(LOADING|MASTERDOWN|BUSY|READONLY|OOM|TRYAGAIN|CLUSTERDOWN|NOREPLICAS|MISCONF)/.test(message)
+    !/max number of clients|^(LOADING|MASTERDOWN|BUSY|READONLY|OOM|TRYAGAIN|CLUSTERDOWN|NOREPLICAS|MISCONF)/.test(
+      message,
+    )
   )
     return new CoreError('INTERNAL', `Redis at ${address} refused a command of ours: ${message}`);
   return unavailable(address, message);
@@ -36,7 +38,7 @@ export function redisError(error: unknown, address: string): CoreError {
 export function unavailable(address: string, reason: string): CoreError {
   return new CoreError(
     'REDIS_UNAVAILABLE',
-    `Redis at ${address} is away: ${reason}. It is tried again by itself; check that it runs and can be reached.`,
+    `Redis at ${address} is away: ${reason.replace(/\.+$/, '')}. It is tried again by itself; check that it runs and can be reached.`,
     { isRetryable: true, details: { address } },
   );
 }

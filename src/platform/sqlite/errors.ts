@@ -1,15 +1,10 @@
-// What can go wrong with a SQLite file, each with its consequence.
+// What can go wrong with a SQLite file, in one line with what to do.
+import type { CoreErrorCode } from '../../core/errors.ts';
 import { HeadworksError, messageOf } from '../../core/errors.ts';
 
-export const sqliteErrorCodes = {
-  SQLITE_UNUSABLE:
-    'The file cannot be used as it is (no SQLite file, newer, read-only, damaged); it was not changed.',
-  SQLITE_BUSY: 'Another process held the file for too long; nothing was changed, try again.',
-  SQLITE_FULL: 'The disk is full; the transaction was rolled back, what was there before is intact.',
-} as const;
+type SqliteErrorCode = Extract<CoreErrorCode, `SQLITE_${string}`>;
 
-export type SqliteErrorCode = keyof typeof sqliteErrorCodes;
-
+/** Its code says what it means for the file: see `coreErrorCodes`. */
 export class SqliteError extends HeadworksError<SqliteErrorCode> {}
 
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */

@@ -1,6 +1,5 @@
 // SQLite files: open, migrate, write safely from several threads.
-export { SqliteError, sqliteError, sqliteErrorCodes } from './errors.ts';
-export type { SqliteErrorCode } from './errors.ts';
+export { SqliteError, sqliteError } from './errors.ts';
 export { immediate } from './immediate.ts';
 export type { SqliteMigration } from './migrations.ts';
 export { openSqlite } from './open-sqlite.ts';

@@ -7,25 +7,7 @@
 //
 // An epoch is the time between two increases. Grants carry theirs: the refusals of one burst belong to one epoch, and
 // only the first of them finds it current.
-import type { Demand } from './ports.ts';
-
-export interface BackoffState {
-  /** 1 is the full rate, 2 is half of it. */
-  readonly multiplier: number;
-  readonly epoch: number;
-  readonly consecutiveSuccesses: number;
-  readonly total429: number;
-  /** Wall clock, epoch milliseconds; 0 for never. */
-  readonly last429At: number;
-  /** The multiplier at which the last refusal came; 0 when none is remembered. */
-  readonly ceiling: number;
-  /** Successes that a step to the ceiling or faster takes. */
-  readonly probeSuccesses: number;
-  /** The multiplier before the present run of steps down, each less than a minute after the one before. */
-  readonly settledMultiplier: number;
-  /** When the last step was made, in milliseconds of the window's own clock. */
-  readonly steppedAt: number;
-}
+import type { BackoffState, Demand } from './ports.ts';
 
 export const adaptation = {
   increase: 1.5,

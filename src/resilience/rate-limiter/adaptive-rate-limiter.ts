@@ -63,7 +63,7 @@ export class AdaptiveRateLimiter {
       };
       const node = this.#waiters.push({ admit, refuse });
       release = onAbort(signal, (reason) => {
-        if (!this.#waiters.remove(node)) return;
+        this.#waiters.remove(node);
         if (this.#waiters.length === 0) this.#cancelWakeUp();
         reject(reason);
       });

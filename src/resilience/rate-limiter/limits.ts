@@ -45,6 +45,7 @@ export function slidingWindows(limits: RateLimits): readonly SlidingWindow[] {
  */
 export function effectiveWindow({ limit, windowMs }: SlidingWindow, multiplier: number): EffectiveWindow {
   const count = Math.max(1, Math.ceil(limit / multiplier - 1e-9));
-  const spanMs = Math.max(windowMs, (windowMs * count * multiplier) / limit);
+  // Whole milliseconds, so that it comes out alike here and in Lua.
+  const spanMs = Math.max(windowMs, Math.ceil((windowMs * count * multiplier) / limit - 1e-6));
   return { count, spanMs: spanMs + arrivalGuardMs };
 }

@@ -1,5 +1,5 @@
 // The in-memory window passes the contract, and never grants too much whatever happens.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../core/virtual-clock.ts';
 import { createRateLimiter } from './create-rate-limiter.ts';
@@ -79,7 +79,7 @@ describe('any demand, limits, refusals and departures', () => {
             }
             await clock.advance(0);
             expect(limiter.waiting).toBe(waiting.size);
-            expect(clock.pending).toBeLessThanOrEqual(1);
+            expect(clock.pending).toBe(waiting.size === 0 ? 0 : 1);
           }
           expect(mostIn(grants, 1_000)).toBeLessThanOrEqual(perSecond);
           expect(mostIn(grants, 60_000)).toBeLessThanOrEqual(perMinute);
@@ -93,6 +93,20 @@ describe('any demand, limits, refusals and departures', () => {
       ),
       { numRuns: 150 },
     );
+  });
+});
+
+describe('the line', () => {
+  it('leaves no timer when the last waiter leaves', async () => {
+    const clock = new VirtualClock();
+    const limiter = createRateLimiter({ limits: { perMinute: 1 }, clock });
+    await limiter.acquire();
+    const leaving = new AbortController();
+    const waiting = limiter.acquire(leaving.signal).catch((reason: unknown) => reason);
+    expect(clock.pending).toBe(1);
+    leaving.abort('left');
+    expect(await waiting).toBe('left');
+    expect([limiter.waiting, clock.pending]).toEqual([0, 0]);
   });
 });
 

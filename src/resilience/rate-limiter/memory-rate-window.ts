@@ -1,11 +1,18 @@
 // Decides in this process: exact sliding windows over the last grants, on the monotonic clock.
 import type { Clock } from '../../core/clock.ts';
-import type { BackoffState } from './adaptation.ts';
 import { afterRefusals, afterSuccesses, initialBackoff } from './adaptation.ts';
 import { GrantRing } from './grant-ring.ts';
 import type { EffectiveWindow, SlidingWindow } from './limits.ts';
 import { effectiveWindow, slidingWindows } from './limits.ts';
-import type { Demand, GrantJournal, RateLimits, RateWindow, Taken, WindowState } from './ports.ts';
+import type {
+  BackoffState,
+  Demand,
+  GrantJournal,
+  RateLimits,
+  RateWindow,
+  Taken,
+  WindowState,
+} from './ports.ts';
 
 export interface MemoryRateWindowOptions {
   readonly limits: RateLimits;

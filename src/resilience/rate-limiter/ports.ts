@@ -1,5 +1,4 @@
 // What the limiter's front needs of the thing that counts, and what that needs of a store to survive a restart.
-import type { BackoffState } from './adaptation.ts';
 
 /** What the front tells and asks in one exchange. */
 export interface Demand {
@@ -16,6 +15,25 @@ export interface Demand {
   /** Grants of an earlier exchange that nobody used, and the stamp it gave them. */
   readonly returned: number;
   readonly returnedStamp: string;
+}
+
+/** How far the limiter has backed off; adaptation.ts says how it moves. */
+export interface BackoffState {
+  /** 1 is the full rate, 2 is half of it. */
+  readonly multiplier: number;
+  readonly epoch: number;
+  readonly consecutiveSuccesses: number;
+  readonly total429: number;
+  /** Wall clock, epoch milliseconds; 0 for never. */
+  readonly last429At: number;
+  /** The multiplier at which the last refusal came; 0 when none is remembered. */
+  readonly ceiling: number;
+  /** Successes that a step to the ceiling or faster takes. */
+  readonly probeSuccesses: number;
+  /** The multiplier before the present run of steps down, each less than a minute after the one before. */
+  readonly settledMultiplier: number;
+  /** When the last step was made, in milliseconds of the window's own clock. */
+  readonly steppedAt: number;
 }
 
 export interface WindowState extends BackoffState {

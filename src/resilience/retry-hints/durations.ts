@@ -18,7 +18,7 @@ const unitMs: Readonly<Record<string, number>> = {
 export function plausibleMs(ms: number | undefined): number | undefined {
   if (ms === undefined || !(ms >= 0 && ms <= longestHintMs)) return undefined;
   // Without the small step back, 7.66 s (7660.000000000001 ms) would become 7661.
-  return Math.ceil(ms - 1e-6);
+  return Math.max(0, Math.ceil(ms - 1e-6));
 }
 
 /** A plain decimal: "30", "7.66". No sign, exponent, blank inside or unit. */
@@ -97,7 +97,7 @@ const wordMs: Readonly<Record<string, number>> = {
 /** A wait in a sentence: "try again in 16m32.64s", "Please wait 42567 seconds". A number without unit is none. */
 export function proseMs(text: string): number | undefined {
   const match =
-    /\b(?:try again in|retry in|retry after|wait(?: for)?)\s+(\d[\d.]*(?:[a-zµ]+[\d.]*)*)(?:\s+(milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?))?(?![\w-])/i.exec(
+    /\b(?:try again in|retry in|retry after|wait(?: for)?)\s+(\d[\d.a-zµ]*)(?:\s+(milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?))?(?![\w-])/i.exec(
       text,
     );
   const amount = match?.[1]?.replace(/\.$/, '').toLowerCase() ?? '';

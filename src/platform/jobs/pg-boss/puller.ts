@@ -110,12 +110,14 @@ export class Puller {
       { id: row.id, payload: row.payload, attempt: number },
       this.#parts.attempts,
     );
+    // This process stood still for so long that the job was taken from it, and has now claimed it once more.
+    this.running.get(row.id)?.attempt.stop('lost');
     this.running.set(row.id, { claim, attempt });
     const end = await attempt.ended;
     const tries = { number, isLastTry: row.retryCount >= row.retryLimit - crashAllowance };
     const settlement = settle(end, this.#definition, tries, this.#parts.random);
     const written = await this.#write(claim, settlement, attempt);
-    this.running.delete(row.id);
+    if (this.running.get(row.id)?.attempt === attempt) this.running.delete(row.id);
     if (written) emitSettlement(this.#parts.attempts.events, row.name, attempt, written);
     if (written?.kind === 'retried') this.wakeAfter(written.retryInMs);
   }

@@ -1,7 +1,7 @@
 // Starts pg-boss in two parts, because a warm start must be quick: at once what adding and claiming needs (four small
 // reads), and in the background, later, its schedules and maintenance (0.3 s of first-time statements when embedded).
 import { PgBoss, type ConstructorOptions } from 'pg-boss';
-import { CoreError, type Clock } from '../../../core/index.ts';
+import { CoreError, messageOf, type Clock } from '../../../core/index.ts';
 import type { Database } from '../../postgres/ports.ts';
 import { bossDatabase } from './boss-database.ts';
 import type { StoreWatch } from './store-watch.ts';
@@ -24,18 +24,33 @@ function newBoss(
   return boss.on('error', (error) => watch.failed('maintain', error));
 }
 
-/** Makes or migrates the schema if need be. Safe with several processes starting at once. */
+/**
+ * Makes or migrates the schema if need be; safe with several processes starting at once. Fails with STATE_UNUSABLE
+ * when the schema cannot be had, and with STATE_UNAVAILABLE when the store is away.
+ */
 export async function startBoss(database: Database, schema: string, watch: StoreWatch): Promise<PgBoss> {
   const boss = newBoss(database, schema, watch, { migrate: false });
   try {
     return await boss.start();
   } catch (error) {
     if (error instanceof CoreError) throw error;
-    // Not there or too old; anything else that is wrong will be said by the installer.
-    const installer = newBoss(database, schema, watch, { migrate: true });
+    // Not there or too old. If it is something else, the installer or the second start will say so.
+    return await installAndStart(boss, newBoss(database, schema, watch, { migrate: true }), schema);
+  }
+}
+
+async function installAndStart(boss: PgBoss, installer: PgBoss, schema: string): Promise<PgBoss> {
+  try {
     await installer.start();
     await installer.stop({ graceful: false });
     return await boss.start();
+  } catch (error) {
+    if (error instanceof CoreError) throw error;
+    throw new CoreError(
+      'STATE_UNUSABLE',
+      `The tables for jobs (schema ${schema}) cannot be made or used: ${messageOf(error)}. Let this user create schemas, and see that no newer Headworks has used this store.`,
+      { cause: error },
+    );
   }
 }
 

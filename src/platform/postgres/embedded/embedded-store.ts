@@ -86,7 +86,7 @@ export class EmbeddedStore implements Store {
     this.#host = host;
     await this.#watched(host, host.ready, longestStartMs);
     state.set('up');
-    void host.exited.then(() => this.#replace(host));
+    void host.lost.then(() => this.#replace(host));
     return host;
   }
 

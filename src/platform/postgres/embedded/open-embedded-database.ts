@@ -1,8 +1,7 @@
 // Opens Postgres inside this process: PGlite in a worker thread, on files or in memory.
-import { mkdir } from 'node:fs/promises';
 import type { Clock } from '../../../core/clock.ts';
-import { CoreError, messageOf } from '../../../core/errors.ts';
 import { silentLog, type Log } from '../../../core/log.ts';
+import { makeFolder } from '../../data-folder/make-folder.ts';
 import { SessionDatabase } from '../session-database.ts';
 import { StateTracker } from '../state-tracker.ts';
 import { Subscriptions } from '../subscriptions.ts';
@@ -35,16 +34,4 @@ export async function openEmbeddedDatabase(options: EmbeddedDatabaseOptions): Pr
     throw error;
   }
   return database;
-}
-
-async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new CoreError(
-      'DATA_FOLDER_UNUSABLE',
-      `The folder ${folder} for the embedded store cannot be made: ${messageOf(error)}. Choose another data folder, or give this user the right to write there.`,
-      { cause: error },
-    );
-  }
 }

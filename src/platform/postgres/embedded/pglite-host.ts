@@ -15,6 +15,7 @@ export class PgliteHost {
   readonly #worker: Worker;
   readonly #ready = Promise.withResolvers<void>();
   readonly #exited = Promise.withResolvers<void>();
+  readonly #lostSignal = Promise.withResolvers<void>();
   readonly #waiting = new Map<number, Waiting>();
   readonly #onNotification: (channel: string, payload: string) => void;
   #nextId = 1;
@@ -42,6 +43,11 @@ export class PgliteHost {
   /** Resolves when the thread is gone, whatever the reason. */
   get exited(): Promise<void> {
     return this.#exited.promise;
+  }
+
+  /** Resolves when it takes no more commands; the thread may need a moment longer to go. */
+  get lost(): Promise<void> {
+    return this.#lostSignal.promise;
   }
 
   get isLost(): boolean {
@@ -98,6 +104,7 @@ export class PgliteHost {
   #lose(reason: CoreError): void {
     this.#lost ??= reason;
     this.inTransaction = false;
+    this.#lostSignal.resolve();
     this.#ready.reject(this.#lost);
     for (const { reject } of this.#waiting.values()) reject(this.#lost);
     this.#waiting.clear();

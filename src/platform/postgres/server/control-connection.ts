@@ -1,5 +1,5 @@
 // The connection beside the pool: it hears notifications, cancels statements, and tells whether the server is there.
-import { Client, type QueryConfig } from 'pg';
+import { Client } from 'pg';
 import { identifier } from '../sql.ts';
 import {
   clientConfig,
@@ -7,6 +7,7 @@ import {
   sessionSetup,
   type ConnectionSettings,
 } from './connection-settings.ts';
+import { cutConnection } from './cut-connection.ts';
 import { tooOld, translateConnectError } from './server-errors.ts';
 
 export interface ControlEvents {
@@ -16,9 +17,6 @@ export interface ControlEvents {
   /** What to listen to on a new connection. */
   channels(): readonly string[];
 }
-
-/** pg knows this option; its types do not. */
-type TimedQuery = QueryConfig & { readonly query_timeout: number };
 
 export class ControlConnection {
   readonly #settings: ConnectionSettings;
@@ -55,9 +53,13 @@ export class ControlConnection {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#last;
-    const client = this.#client;
+    await this.#client?.end();
     this.#client = undefined;
-    await client?.end();
+  }
+
+  /** Ends it without waiting for the server. */
+  cut(): void {
+    if (this.#client) cutConnection(this.#client);
   }
 
   /** One after the other: pg wants no second query before the first is answered. */
@@ -69,10 +71,8 @@ export class ControlConnection {
 
   async #queryNow(text: string, values: unknown[]): Promise<void> {
     const client = this.#client ?? (await this.#connect());
-    // A connection that was cut without a word would keep us waiting for ever.
-    const query: TimedQuery = { text, values, query_timeout: this.#settings.connectTimeoutMs };
     try {
-      await client.query(query);
+      await client.query(text, values);
     } catch (error) {
       if (this.#drop(client)) this.#events.onLost(error);
       throw translateConnectError(error, this.target);
@@ -80,7 +80,9 @@ export class ControlConnection {
   }
 
   async #connect(): Promise<Client> {
-    const client = new Client(clientConfig(this.#settings));
+    // Everything here is quick; a connection that was cut without a word would keep us waiting for ever.
+    const query_timeout = this.#settings.connectTimeoutMs;
+    const client = new Client({ ...clientConfig(this.#settings), query_timeout });
     client.on('error', (error) => {
       if (this.#drop(client)) this.#events.onLost(error);
     });
@@ -92,7 +94,7 @@ export class ControlConnection {
       for (const channel of this.#events.channels())
         await client.query(`listen ${identifier(channel).compile().text}`);
     } catch (error) {
-      client.end().catch(() => undefined);
+      cutConnection(client);
       throw translateConnectError(error, this.target);
     }
     this.#client = client;
@@ -110,7 +112,7 @@ export class ControlConnection {
   #drop(client: Client): boolean {
     if (this.#client !== client) return false;
     this.#client = undefined;
-    client.end().catch(() => undefined);
+    cutConnection(client);
     return !this.#isClosed;
   }
 }

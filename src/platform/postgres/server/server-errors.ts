@@ -22,14 +22,14 @@ const awayCodes = new Set([
 
 /** Texts of pg's own errors, which carry no code. */
 const awayTexts =
-  /^(Connection terminated|timeout expired|timeout exceeded|Client (was closed|has encountered a connection error)|Cannot use a pool)/;
+  /^(Connection terminated|timeout expired|timeout exceeded|Query read timeout|Client (was closed|has encountered a connection error)|Cannot use a pool)/;
 
 export const retryAfterMs = 1000;
 
 export function unavailable(target: string, why: string, cause?: unknown, waitMs = retryAfterMs): CoreError {
   return new CoreError(
     'STATE_UNAVAILABLE',
-    `The Postgres server (${target}) does not answer: ${why}. Headworks keeps trying; check that the server runs and can be reached.`,
+    `The Postgres server (${target}) does not answer: ${why}. Check that a PostgreSQL server runs there and can be reached.`,
     { isRetryable: true, retryAfterMs: waitMs, cause },
   );
 }

@@ -3,7 +3,8 @@ import type pg from 'pg';
 import type { Clock } from '../../../core/clock.ts';
 import { CoreError } from '../../../core/errors.ts';
 import type { Command, CommandResult, Session } from '../store.ts';
-import { translateError } from './server-errors.ts';
+import { cutConnection } from './cut-connection.ts';
+import { translateError, unavailable } from './server-errors.ts';
 
 export interface ServerSessionParts {
   readonly clock: Clock;
@@ -84,10 +85,9 @@ export class ServerSession implements Session {
     if (isAway(error)) this.#parts.onFailure(error);
   }
 
-  /** Ends the connection without asking the server; whoever waits gets an error. */
   #cut(): void {
-    this.#isLost = true;
-    void endOf(this.#client);
+    this.#lose(unavailable(this.#parts.target, 'a connection went silent'));
+    cutConnection(this.#client);
   }
 }
 
@@ -121,6 +121,6 @@ function summary(answer: pg.QueryResult<object> | readonly pg.QueryResult<object
   };
 }
 
-/** Both exist on every client; pg's types only know them on clients outside of a pool, or not at all. */
-const processIdOf = (client: pg.PoolClient): number => (client as unknown as { processID: number }).processID;
-const endOf = (client: pg.PoolClient): Promise<void> => (client as unknown as pg.Client).end();
+/** Every client has it; pg's types do not know it. */
+const processIdOf = (client: pg.PoolClient): number =>
+  (client as unknown as { readonly processID: number }).processID;

@@ -1,5 +1,5 @@
 // A pool of connections to a Postgres server, and the control connection beside it.
-import { Pool } from 'pg';
+import { Pool, type ClientBase } from 'pg';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
 import type { StateTracker } from '../state-tracker.ts';
@@ -7,6 +7,7 @@ import type { Session, Store } from '../store.ts';
 import type { Subscriptions } from '../subscriptions.ts';
 import { clientConfig, sessionSetup, type ConnectionSettings } from './connection-settings.ts';
 import { ControlConnection } from './control-connection.ts';
+import { cutConnection } from './cut-connection.ts';
 import { translateConnectError } from './server-errors.ts';
 import { ServerHealth } from './server-health.ts';
 import { ServerSession } from './server-session.ts';
@@ -21,11 +22,13 @@ export interface ServerStoreParts extends ConnectionSettings {
 
 /** What the network may add to a statement that ran right into its timeout. */
 const networkGraceMs = 10_000;
+const closeGraceMs = 3000;
 
 export class ServerStore implements Store {
   readonly size: number;
   readonly #parts: ServerStoreParts;
   readonly #pool: Pool;
+  readonly #clients = new Set<ClientBase>();
   readonly #control: ControlConnection;
   readonly #health: ServerHealth;
 
@@ -46,6 +49,8 @@ export class ServerStore implements Store {
       idleTimeoutMillis: 60_000,
       verify: (client, done) => client.query(sessionSetup(parts), (error) => done(error)),
     });
+    this.#pool.on('connect', (client) => this.#clients.add(client));
+    this.#pool.on('remove', (client) => this.#clients.delete(client));
     this.#pool.on('error', (error) => this.#health.reportFailure(error));
   }
 
@@ -82,9 +87,14 @@ export class ServerStore implements Store {
     await this.#control.unlisten(channel);
   }
 
+  /** A server that does not answer gets a moment to say goodbye, then the connections are cut. */
   async close(): Promise<void> {
     await this.#health.close();
-    await this.#control.close();
-    await this.#pool.end();
+    const cutAll = this.#parts.clock.after(closeGraceMs, () => {
+      this.#control.cut();
+      for (const client of this.#clients) cutConnection(client);
+    });
+    await Promise.all([this.#control.close(), this.#pool.end()]);
+    cutAll();
   }
 }

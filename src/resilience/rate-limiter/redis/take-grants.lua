@@ -91,9 +91,9 @@ if tonumber(ARGV[8]) > 0 then paused = math.max(paused, now + tonumber(ARGV[8]) 
 -- Windows slowed by the multiplier (limits.ts, effectiveWindow)
 local windows = {}
 for index = 20, #ARGV, 2 do
-  local limit, window = tonumber(ARGV[index]), tonumber(ARGV[index + 1]) * 1000
+  local limit, window = tonumber(ARGV[index]), tonumber(ARGV[index + 1])
   local count = math.max(1, math.ceil(limit / multiplier - 1e-9))
-  local span = math.max(window, window * count * multiplier / limit) + guard
+  local span = math.max(window, math.ceil(window * count * multiplier / limit - 1e-6)) * 1000 + guard
   table.insert(windows, { count, span })
   kept = math.max(kept, limit)
 end

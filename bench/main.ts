@@ -1,0 +1,41 @@
+// npm run bench -- SUITE… [--json]: prints measured figures. Nothing here passes or fails.
+import { openServices } from '../scripts/services/services.ts';
+import type { Figure } from './figure.ts';
+import { jsonFigures, printFigures } from './figure.ts';
+
+interface BenchEnvironment {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+}
+
+const suites: Readonly<
+  Record<string, () => Promise<(environment: BenchEnvironment) => Promise<readonly Figure[]>>>
+> = {
+  kernel: async () => (await import('./kernel.ts')).kernelFigures,
+};
+
+const isJson = process.argv.includes('--json');
+const asked = process.argv.slice(2).filter((word) => !word.startsWith('-'));
+const unknown = asked.filter((name) => !(name in suites));
+if (asked.length === 0 || unknown.length > 0 || process.argv.includes('--help')) {
+  console.error(`npm run bench -- ${Object.keys(suites).join('|')} [--json]`);
+  if (unknown.length > 0) console.error(`There is no suite "${unknown.join('", "')}".`);
+  process.exit(2);
+}
+
+const services = await openServices(process.env, 'owned');
+try {
+  const environment = {
+    databaseUrl: services.variables['DATABASE_URL'] ?? '',
+    redisUrl: services.variables['REDIS_URL'] ?? '',
+  };
+  for (const name of asked) {
+    const run = await suites[name]?.();
+    const figures = (await run?.(environment)) ?? [];
+    if (isJson) console.log(jsonFigures(name, figures));
+    else printFigures(name, figures);
+  }
+} finally {
+  await services.close();
+}
+process.exit(0);

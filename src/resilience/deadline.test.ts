@@ -1,0 +1,143 @@
+// Deadlines travel with signals, only ever tighten, and leave nothing behind.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../core/virtual-clock.ts';
+import { budgetsWith, defaultBudgets, withBudget } from './budgets.ts';
+import { deadlineOf, linkDeadlines, withDeadline } from './deadline.ts';
+
+describe('a deadline', () => {
+  it('aborts its signal when the time is over, naming the budget', async () => {
+    const clock = new VirtualClock();
+    const deadline = withDeadline(undefined, 500, clock, 'graph expansion');
+    const { signal } = deadline;
+    await clock.advance(499);
+    expect([signal.aborted, deadline.remainingMs()]).toEqual([false, 1]);
+    await clock.advance(1);
+    expect(signal.reason).toMatchObject({ code: 'DEADLINE_EXCEEDED', isRetryable: true });
+    expect(String(signal.reason)).toContain('"graph expansion" ran out after 500 ms');
+    expect(deadline.remainingMs()).toBe(0);
+  });
+
+  it('is found again from the signal', () => {
+    const clock = new VirtualClock();
+    const { signal } = withDeadline(undefined, 500, clock, 'x');
+    expect(deadlineOf(signal)).toMatchObject({ budget: 'x' });
+    expect(deadlineOf(signal)?.remainingMs()).toBe(500);
+    expect(deadlineOf(new AbortController().signal)).toBeUndefined();
+    expect(deadlineOf(undefined)).toBeUndefined();
+  });
+
+  it('takes its parent’s reason when that aborts first', () => {
+    const parent = new AbortController();
+    const { signal } = withDeadline(parent.signal, 500, new VirtualClock());
+    parent.abort('left');
+    expect(signal.reason).toBe('left');
+  });
+
+  it('is over at once when there is no time, and inherits an abort that was there', () => {
+    expect(withDeadline(undefined, 0, new VirtualClock()).signal.aborted).toBe(true);
+    expect(withDeadline(AbortSignal.abort('gone'), 10, new VirtualClock()).signal.reason).toBe('gone');
+  });
+
+  it('stops its timer and lets go of its parent when the work is over', async () => {
+    const clock = new VirtualClock();
+    const parent = new AbortController();
+    const deadline = withDeadline(parent.signal, 500, clock);
+    deadline.dispose();
+    expect(clock.pending).toBe(0);
+    parent.abort('late');
+    expect(deadline.signal.aborted).toBe(false);
+  });
+
+  it('holds without a limit of its own only its parent’s', () => {
+    const clock = new VirtualClock();
+    expect(deadlineOf(withDeadline(undefined, Number.POSITIVE_INFINITY, clock).signal)).toBeUndefined();
+    const parent = withDeadline(undefined, 300, clock, 'outer');
+    const child = withDeadline(parent.signal, Number.POSITIVE_INFINITY, clock, 'inner');
+    expect(deadlineOf(child.signal)?.budget).toBe('outer');
+  });
+
+  it('goes through a linked signal, the earliest of several', () => {
+    const clock = new VirtualClock();
+    const short = withDeadline(undefined, 100, clock, 'short');
+    const long = withDeadline(undefined, 900, clock, 'long');
+    const linked = linkDeadlines(long.signal, undefined, short.signal, new AbortController().signal);
+    expect(deadlineOf(linked.signal)?.budget).toBe('short');
+    expect(deadlineOf(linkDeadlines(undefined).signal)).toBeUndefined();
+  });
+
+  it.each([-1, Number.NaN])('refuses %d ms', (ms) => {
+    expect(() => withDeadline(undefined, ms, new VirtualClock())).toThrow(RangeError);
+  });
+
+  it('ends no later than any ancestor, however deep and whenever made', async () => {
+    const link = fc.record({
+      ms: fc.integer({ min: 1, max: 1_000 }),
+      laterMs: fc.integer({ min: 0, max: 50 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(link, { minLength: 1, maxLength: 8 }), async (chain) => {
+        const clock = new VirtualClock();
+        let parent: AbortSignal | undefined;
+        let earliest = Number.POSITIVE_INFINITY;
+        for (const { ms, laterMs } of chain) {
+          await clock.advance(laterMs);
+          earliest = Math.min(earliest, clock.monotonic() + ms);
+          parent = withDeadline(parent, ms, clock).signal;
+          expect(deadlineOf(parent)?.remainingMs()).toBe(Math.max(0, earliest - clock.monotonic()));
+        }
+        const left = earliest - clock.monotonic();
+        if (left > 1) {
+          await clock.advance(left - 1);
+          expect(parent?.aborted).toBe(false);
+        }
+        await clock.advance(Math.max(1, left));
+        expect(parent?.aborted).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('budgets', () => {
+  it('are those of document 004', () => {
+    expect(defaultBudgets).toEqual({
+      embedding: 10_000,
+      candidates: 5_000,
+      confirmation: 30_000,
+      graphNodeUpsert: 5_000,
+      graphEdgeUpsert: 5_000,
+      graphExpansion: 500,
+      chunkLookup: 2_000,
+    });
+  });
+
+  it('end work that ignores its signal', async () => {
+    const clock = new VirtualClock();
+    const result = withBudget('chunkLookup', () => new Promise(() => undefined), { clock }).catch(
+      (e: unknown) => e,
+    );
+    await clock.advance(2_000);
+    expect(await result).toMatchObject({ code: 'DEADLINE_EXCEEDED', details: { budget: 'chunkLookup' } });
+  });
+
+  it('pass on what the work returns and leave no timer', async () => {
+    const clock = new VirtualClock();
+    expect(
+      await withBudget('embedding', async (signal) => deadlineOf(signal)?.remainingMs(), { clock }),
+    ).toBe(10_000);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('do not start work for a caller who has left', async () => {
+    let isStarted = false;
+    const work = async () => (isStarted = true);
+    const signal = AbortSignal.abort('left');
+    await expect(withBudget('embedding', work, { clock: new VirtualClock(), signal })).rejects.toBe('left');
+    expect(isStarted).toBe(false);
+  });
+
+  it('can be changed by name', () => {
+    expect(budgetsWith({ graphExpansion: 800 })).toEqual({ ...defaultBudgets, graphExpansion: 800 });
+    expect(() => budgetsWith({ embedding: 0 })).toThrow('budget embedding must be more than 0 ms, not 0');
+  });
+});

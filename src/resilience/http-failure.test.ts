@@ -1,0 +1,106 @@
+// Which failures are which, and above all what a rate limit is and what is not.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { HttpFailure } from '../core/http.ts';
+import type { FailureKind } from './http-failure.ts';
+import { classifyHttpFailure } from './http-failure.ts';
+
+const now = Date.UTC(2026, 0, 31, 12);
+const answer = (status: number, body: unknown = '', headers: Record<string, string> = {}) => ({
+  status,
+  headers,
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+const kind = (status: number, body?: unknown, headers?: Record<string, string>) =>
+  classifyHttpFailure(answer(status, body, headers), now).kind;
+
+describe('an HTTP failure', () => {
+  it.each<[number, FailureKind, boolean]>([
+    [200, 'malformed', false],
+    [302, 'malformed', false],
+    [400, 'validation', false],
+    [401, 'authentication', false],
+    [402, 'payment', false],
+    [403, 'authentication', false],
+    [404, 'not-found', false],
+    [408, 'timeout', true],
+    [409, 'validation', false],
+    [410, 'not-found', false],
+    [422, 'validation', false],
+    [425, 'server-error', true],
+    [429, 'rate-limit', true],
+    [500, 'server-error', true],
+    [501, 'server-error', false],
+    [502, 'server-error', true],
+    [503, 'server-error', true],
+    [504, 'timeout', true],
+    [529, 'server-error', true],
+  ])('%i is %s (transient: %s)', (status, expected, isTransient) => {
+    expect(classifyHttpFailure(answer(status), now)).toMatchObject({ kind: expected, isTransient, status });
+  });
+
+  it.each<[HttpFailure['kind'], FailureKind, boolean]>([
+    ['timeout', 'timeout', true],
+    ['network', 'network', true],
+    ['too-large', 'malformed', false],
+    ['aborted', 'cancelled', false],
+  ])('without an answer (%s) is %s', (from, expected, isTransient) => {
+    const failure = new HttpFailure(from, 'x');
+    expect(classifyHttpFailure(failure, now)).toMatchObject({
+      kind: expected,
+      isTransient,
+      status: undefined,
+    });
+  });
+
+  it.each<[number, unknown]>([
+    [500, { error: { message: 'Rate limit exceeded, slow down' } }],
+    [500, { error: { code: 429, message: 'upstream' } }],
+    [502, { error: { code: '429' } }],
+    [503, { status: 429 }],
+    [500, { errors: [{ message: 'Too Many Requests' }] }],
+    [500, 'upstream said: too many requests'],
+    [500, { error: { type: 'rate_limit_exceeded' } }],
+    [500, [{ error: { status: 'RESOURCE_EXHAUSTED' } }]],
+    [403, { message: 'You have exceeded a secondary rate limit.' }],
+  ])('%i that says so is a rate limit: %j', (status, body) => {
+    expect(kind(status, body)).toBe('rate-limit');
+  });
+
+  it.each<[number, unknown]>([
+    [500, { error: { message: 'no such row', id: 'req_429' } }],
+    [500, { error: { request_id: 429 } }],
+    [500, 'error 4290 in request 429-77'],
+    [500, { error: { message: 'the rate limiter crashed' } }],
+    [500, { error: { message: 'see https://docs.example/rate-limits' } }],
+    [500, { error: { message: 'accurate limits unknown' } }],
+  ])('%i that merely contains the words or number is none: %j', (status, body) => {
+    expect(kind(status, body)).toBe('server-error');
+  });
+
+  it('400 that speaks of rate limits stays a refusal of the request', () => {
+    expect(kind(400, { message: 'rate limit must be a number' })).toBe('validation');
+  });
+
+  it('tells an empty purse from a full window', () => {
+    const quota = { error: { code: 'insufficient_quota', message: 'You exceeded your current quota' } };
+    expect(kind(429, quota)).toBe('payment');
+    expect(kind(429, quota, { 'retry-after': '20' })).toBe('rate-limit');
+    expect(kind(429, '', { 'x-ratelimit-limit-req-minute': '0' })).toBe('payment');
+  });
+
+  it('carries the hint: of a limit from anywhere, of others only Retry-After', () => {
+    const reset = { 'x-ratelimit-reset': '9' };
+    expect(classifyHttpFailure(answer(429, '', reset), now).hint?.retryAfterMs).toBe(9_000);
+    expect(classifyHttpFailure(answer(503, '', reset), now).hint).toBeUndefined();
+    expect(classifyHttpFailure(answer(503, '', { 'retry-after': '4' }), now).hint?.retryAfterMs).toBe(4_000);
+  });
+
+  it('is always one of the kinds, whatever comes', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 100, max: 599 }), fc.oneof(fc.string(), fc.json()), (status, body) => {
+        expect(classifyHttpFailure({ status, headers: {}, body }, now).kind).toMatch(/^[a-z-]+$/);
+      }),
+    );
+  });
+});

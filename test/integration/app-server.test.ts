@@ -1,0 +1,187 @@
+// The house as a whole, in one process, on real stores.
+import { Client } from 'pg';
+import { PgBoss } from 'pg-boss';
+import { describe, expect, it } from 'vitest';
+import { connect } from '../../src/app/index.ts';
+import { databaseUrl, redisUrl } from '../support/services.ts';
+import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
+
+async function sqlOn(config: { state: { schema: string } }, text: string, values: unknown[] = []) {
+  const client = new Client({ connectionString: databaseUrl() });
+  await client.connect();
+  try {
+    await client.query(`set search_path = ${config.state.schema}`);
+    return (await client.query<Record<string, unknown>>(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** As the schedule does it at night. */
+async function addJob(schema: string, name: string): Promise<void> {
+  const boss = new PgBoss({
+    connectionString: databaseUrl(),
+    schema,
+    supervise: false,
+    schedule: false,
+    migrate: false,
+  });
+  await boss.start();
+  await boss.send(name, { payload: null }, { singletonKey: 'test' });
+  await boss.stop({ graceful: false });
+}
+
+describe('a running server', () => {
+  it('is ready, healthy to the doctor, and says where its settings come from', async () => {
+    const config = await testConfig({ REDIS_URL: redisUrl() });
+    const server = await startTestServer(config);
+    const ready = await callAsAdmin(server, 'GET', '/readyz');
+    expect(ready).toMatchObject({
+      status: 200,
+      body: {
+        status: 'ready',
+        dependencies: [
+          { name: 'state store', state: 'up' },
+          { name: 'redis', state: 'up' },
+        ],
+      },
+    });
+    const { checks } = (await callAsAdmin(server, 'GET', '/api/v1/doctor')).body as {
+      checks: { name: string; state: string; detail: string }[];
+    };
+    expect(checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+    const settings = JSON.stringify((await callAsAdmin(server, 'GET', '/api/v1/config')).body);
+    expect(settings).toContain('HEADWORKS_DATABASE_SCHEMA');
+    expect(settings).not.toContain(new URL(databaseUrl()).password);
+  });
+
+  it('repairs what is in the ledger as a job, and leaves an audit row of who asked', async () => {
+    const config = await testConfig();
+    const server = await startTestServer(config);
+    await sqlOn(
+      config,
+      `insert into ledger_entries (id, kind, subject, cause, message, details, count, first_seen_at, last_seen_at)
+       values (gen_random_uuid(), 'retention.purge-failed', 'audit', 'TEST', 'made by a test', '{}', 1, now(), now())`,
+    );
+    const asked = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', {});
+    expect(asked.status).toBe(202);
+    const { job_id } = asked.body as { job_id: string };
+    await expect
+      .poll(async () => (await callAsAdmin(server, 'GET', `/api/v1/jobs/${job_id}`)).body, {
+        timeout: 10_000,
+      })
+      .toMatchObject({ state: 'done', result: { repaired: 1 } });
+    expect((await callAsAdmin(server, 'GET', '/api/v1/ledger')).body).toMatchObject({ entries: [] });
+    expect((await callAsAdmin(server, 'GET', '/api/v1/audit')).body).toMatchObject({
+      rows: [{ actor: 'admin', action: 'ledger.repair', status: 202, outcome: 'done' }],
+    });
+  });
+
+  it('runs retention, which deletes what is older than its setting and nothing else', async () => {
+    const config = await testConfig({
+      HEADWORKS_RETENTION_AUDIT_DAYS: '10',
+    });
+    await startTestServer(config);
+    for (const age of ['11 days', '9 days'])
+      await sqlOn(
+        config,
+        `insert into audit_log (id, at, actor, action, outcome, details)
+         values (gen_random_uuid(), now() - $1::interval, 'test', $1, 'done', '{}')`,
+        [age],
+      );
+    const jobs = `${config.state.schema}_jobs`;
+    const schedules = await sqlOn(config, `select name from ${jobs}.schedule order by name`);
+    expect(schedules).toEqual([{ name: 'ledger.repair' }, { name: 'retention.run' }]);
+    await addJob(jobs, 'retention.run');
+    await expect
+      .poll(() => sqlOn(config, 'select action from audit_log'), { timeout: 10_000 })
+      .toEqual([{ action: '9 days' }]);
+  });
+});
+
+describe('connect', () => {
+  it('becomes the server, serves others, and stays until the last of them has left', async () => {
+    const config = await testConfig();
+    const first = await connect(config, { purpose: 'test one' });
+    const second = await connect(config, { purpose: 'test two' });
+    expect([first.isOwnServer, second.isOwnServer]).toEqual([true, false]);
+    const { url } = first;
+    expect(second.url).toBe(url);
+    let waitedFor = 0;
+    let isClosed = false;
+    const third = await connect(config, {
+      purpose: 'test three',
+      onWaitingForOthers: (n) => (waitedFor = n),
+    });
+    expect(third.isOwnServer).toBe(false);
+    const closing = first.close().then(() => (isClosed = true));
+    expect(await second.call('GET', '/healthz')).toMatchObject({ status: 'ok' });
+    await third.close();
+    expect(waitedFor).toBe(0);
+    expect(isClosed).toBe(false);
+    await second.close();
+    await closing;
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed');
+  });
+
+  it('finds the successor when the server has gone, and becomes it if there is none', async () => {
+    const config = await testConfig();
+    const server = await startTestServer(config);
+    const client = await connect(config, { purpose: 'test' });
+    expect(client.isOwnServer).toBe(false);
+    await server.stop();
+    expect(await client.call('GET', '/api/v1/jobs')).toMatchObject({ jobs: [] });
+    expect(client.isOwnServer).toBe(true);
+    await client.close();
+  });
+
+  it('streams events, also across a change of server', async () => {
+    const config = await testConfig();
+    const server = await startTestServer(config);
+    const client = await connect(config, { purpose: 'test' });
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const reading = (async () => {
+      for await (const event of client.events(stop.signal)) seen.push(event.name);
+    })();
+    const repair = () => client.call('POST', '/api/v1/ledger/repair', { body: {} });
+    await expect.poll(async () => (await repair(), seen), { timeout: 10_000 }).toContain('job:skipped');
+    await server.stop();
+    seen.length = 0;
+    await expect.poll(async () => (await repair(), seen), { timeout: 20_000 }).toContain('job:skipped');
+    stop.abort();
+    await reading;
+    await client.close();
+  });
+
+  it('takes errors of the server for what they are', async () => {
+    const config = await testConfig();
+    const client = await connect(config, { purpose: 'test' });
+    await expect(client.call('GET', '/api/v1/jobs/nonsense')).rejects.toMatchObject({
+      name: 'HeadworksError',
+    });
+    await expect(client.call('GET', '/api/v1/nowhere')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await client.close();
+  });
+
+  it('wants the token of a server elsewhere, and never sends it the one of this folder', async () => {
+    const config = await testConfig();
+    const server = await startTestServer(config);
+    const elsewhere = await testConfig({ HEADWORKS_URL: server.url });
+    await expect(connect(elsewhere, { purpose: 'test' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    const known = await testConfig({ HEADWORKS_URL: server.url, HEADWORKS_ADMIN_TOKEN: server.adminToken });
+    const client = await connect(known, { purpose: 'test' });
+    expect(await client.call('GET', '/api/v1/jobs')).toMatchObject({ jobs: [] });
+    await client.close();
+    const wrong = await testConfig({
+      HEADWORKS_URL: server.url,
+      HEADWORKS_ADMIN_TOKEN: 'wrong-token-0123456789',
+    });
+    await expect(connect(wrong, { purpose: 'test' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    const dead = await testConfig({
+      HEADWORKS_URL: 'http://127.0.0.1:1',
+      HEADWORKS_ADMIN_TOKEN: server.adminToken,
+    });
+    await expect(connect(dead, { purpose: 'test' })).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+  });
+});

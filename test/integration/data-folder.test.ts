@@ -1,0 +1,118 @@
+// The data folder belongs to one process at a time, and says in one line why it cannot be used.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openDataFolder, readHolder } from '../../src/platform/data-folder/index.ts';
+import { temporaryFolder } from '../support/services.ts';
+
+const options = { version: '1.0.0', command: 'headworks test' };
+
+async function refusal(path: string): Promise<{ code: string; message: string }> {
+  const error = await openDataFolder(path, options).then(
+    () => ({ code: 'none', message: 'It opened.' }),
+    (caught: unknown) => caught as { code: string; message: string },
+  );
+  expect(error.message).toMatch(/^The data folder [^\n]+$/);
+  return error;
+}
+
+/** Starts a process on the folder; gives what it says first. */
+async function otherProcess(path: string): Promise<{ child: ChildProcess; said: string }> {
+  const program = fileURLToPath(new URL('data-folder-holder.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [said] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return { child, said };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
+
+describe('a data folder', () => {
+  it('is made for its owner only, and says its format', async () => {
+    const path = join(await temporaryFolder(), 'deep', 'data');
+    const folder = await openDataFolder(path, options);
+    expect((await stat(path)).mode & 0o777).toBe(0o700);
+    expect(JSON.parse(await readFile(join(path, 'format.json'), 'utf8'))).toEqual({
+      format: 1,
+      writtenBy: '1.0.0',
+    });
+    expect(await readHolder(path)).toEqual(folder.holder);
+    await folder.release();
+    await folder.release();
+    expect(await readHolder(path)).toBeUndefined();
+  });
+
+  it('is free again once released, in the same process too', async () => {
+    const path = await temporaryFolder();
+    const folder = await openDataFolder(path, options);
+    const error = await refusal(path);
+    expect(error).toMatchObject({ code: 'DATA_FOLDER_BUSY' });
+    expect(error.message).toContain(`process ${process.pid} (headworks test`);
+    await folder.release();
+    await (await openDataFolder(path, options)).release();
+  });
+
+  it('is refused to a second process, which is told who has it', async () => {
+    const path = await temporaryFolder();
+    const { child, said } = await otherProcess(path);
+    expect(said).toBe('held');
+    const error = await refusal(path);
+    expect(error).toMatchObject({ code: 'DATA_FOLDER_BUSY' });
+    expect(error.message).toContain(`process ${child.pid} (headworks serve, since `);
+    expect((await otherProcess(path)).said).toBe(error.message);
+    await kill(child);
+  });
+
+  it('is free at once after kill -9 of its holder, whatever the files say', async () => {
+    const path = await temporaryFolder();
+    const { child } = await otherProcess(path);
+    await kill(child);
+    expect(await readHolder(path)).toMatchObject({ pid: child.pid });
+    const folder = await openDataFolder(path, options);
+    expect(await readHolder(path)).toMatchObject({ pid: process.pid });
+    await folder.release();
+  });
+
+  it('is refused when a newer version wrote it, and not touched', async () => {
+    const path = await temporaryFolder();
+    await writeFile(join(path, 'format.json'), JSON.stringify({ format: 2, writtenBy: '9.0.0' }));
+    const error = await refusal(path);
+    expect(error).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
+    expect(error.message).toMatch(/newer version of Headworks \(9\.0\.0.*Upgrade/);
+    expect(await readdir(path)).toEqual(['format.json']);
+  });
+
+  it.each(['', 'not JSON', '{}', '{"format":"1"}'])('is refused when format.json holds %j', async (text) => {
+    const path = await temporaryFolder();
+    await writeFile(join(path, 'format.json'), text);
+    expect(await refusal(path)).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
+  });
+
+  it('is refused when it is a file, or below one', async () => {
+    const file = join(await temporaryFolder(), 'file');
+    await writeFile(file, '');
+    for (const path of [file, join(file, 'data')]) {
+      const error = await refusal(path);
+      expect(error).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
+      expect(error.message).toContain('a file');
+    }
+  });
+
+  it('is refused where nothing can be made', async () => {
+    expect(await refusal('/proc/headworks')).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
+  });
+
+  it('is refused when its lock file cannot be used', async () => {
+    const path = await temporaryFolder();
+    await mkdir(join(path, 'lock.sqlite'));
+    expect(await refusal(path)).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
+  });
+});

@@ -1,0 +1,286 @@
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { HttpAnswer } from '../../src/core/index.ts';
+import { HttpFailure } from '../../src/core/index.ts';
+import { buildServer, drain } from '../../src/http/index.ts';
+import { streamedEvent } from '../../src/http/schemas/streams.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
+
+interface Read {
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly data: { readonly payload?: Record<string, unknown>; readonly reason?: string };
+}
+
+/** Reads a stream in the background; what came so far, and whether it has ended. */
+class Reader {
+  readonly events: Read[] = [];
+  readonly comments: string[] = [];
+  readonly ended: Promise<unknown>;
+
+  constructor(answer: HttpAnswer) {
+    this.ended = this.#read(answer);
+    // Most tests end before their streams do.
+    this.ended.catch(() => undefined);
+  }
+
+  names(): string[] {
+    return this.events.map(({ name }) => name);
+  }
+
+  async #read(answer: HttpAnswer): Promise<void> {
+    let rest = '';
+    for await (const piece of answer.body) {
+      const blocks = (rest + Buffer.from(piece).toString()).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) this.#take(block);
+    }
+  }
+
+  #take(block: string): void {
+    if (block.startsWith(':')) this.comments.push(block);
+    const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1];
+    const name = field('event');
+    if (name !== undefined)
+      this.events.push({ id: field('id'), name, data: JSON.parse(field('data') ?? '') as Read['data'] });
+  }
+}
+
+async function listening(change: Parameters<typeof testHouse>[0] = {}) {
+  const house = testHouse(change);
+  const server = await buildServer(house.dependencies);
+  const url = await server.listen({ port: 0, host: '127.0.0.1' });
+  const transport = createUndiciTransport({});
+  onTestFinished(async () => {
+    await transport.close();
+    await server.close();
+  });
+  const get = (path: string, headers: Record<string, string> = asAdmin, signal?: AbortSignal) =>
+    transport.request({ method: 'GET', url: url + path, headers, ...(signal ? { signal } : {}) });
+  const read = async (path: string, headers: Record<string, string> = {}, signal?: AbortSignal) =>
+    new Reader(await get(path, { ...asAdmin, ...headers }, signal));
+  const happen = (thingId: string) => house.bus.emit('test:happened', { thingId, text: 'content' });
+  return { ...house, server, url, get, read, happen };
+}
+
+const things = (reader: Reader) =>
+  reader.events.filter(({ name }) => name === 'test:happened').map(({ data }) => data.payload?.['thing_id']);
+
+describe('the live stream', () => {
+  it('carries every event as it happens, typed, without content and secrets', async () => {
+    const { read, happen, bus } = await listening();
+    const reader = await read('/api/v1/events?names=test:');
+    happen('a');
+    bus.emit('test:happened', { thingId: `x ${adminToken}`, text: 'content' });
+    await vi.waitFor(() => expect(reader.events).toHaveLength(2));
+    expect(reader.events[0]).toEqual({
+      id: expect.stringMatching(/^instance-a-\d+$/) as string,
+      name: 'test:happened',
+      data: { name: 'test:happened', at: '2026-03-01T12:00:00.000Z', payload: { thing_id: 'a' } },
+    });
+    expect(things(reader)[1]).toBe('x [redacted]');
+    for (const { data } of reader.events) streamedEvent.parse(data);
+  });
+
+  it('can be narrowed to names that begin so', async () => {
+    const { read, get, happen, bus } = await listening();
+    const reader = await read('/api/v1/events?names=ledger:,test:');
+    happen('a');
+    bus.emit('ledger:lost', { kind: 'k', subject: 's', cause: 'c', count: 1 });
+    await (await get('/healthz')).discard();
+    happen('b');
+    await vi.waitFor(() => expect(reader.names()).toEqual(['test:happened', 'ledger:lost', 'test:happened']));
+    expect((await get('/api/v1/events?names=BAD')).status).toBe(400);
+  });
+
+  it('goes on where the reader was, nothing lost and nothing doubled', async () => {
+    const { read, happen } = await listening();
+    const leave = new AbortController();
+    const first = await read('/api/v1/events?names=test:', {}, leave.signal);
+    happen('a');
+    happen('b');
+    await vi.waitFor(() => expect(things(first)).toEqual(['a', 'b']));
+    leave.abort();
+    await expect(first.ended).rejects.toMatchObject({ kind: 'aborted' });
+    happen('c');
+    happen('d');
+    const second = await read('/api/v1/events?names=test:', { 'last-event-id': first.events[0]?.id ?? '' });
+    happen('e');
+    await vi.waitFor(() => expect(things(second)).toEqual(['b', 'c', 'd', 'e']));
+    expect(second.names()).not.toContain('stream:gap');
+  });
+
+  it('says so when what came in between is no longer kept, or was before a restart', async () => {
+    const { read, happen } = await listening({ limits: { eventHistory: 3 } });
+    for (const thing of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) happen(thing);
+    const old = await read('/api/v1/events?names=test:', { 'last-event-id': 'instance-a-1' });
+    await vi.waitFor(() => expect(old.events[0]?.name).toBe('stream:gap'));
+    await vi.waitFor(() => expect(things(old)).toEqual(['f', 'g', 'h']));
+    const other = await read('/api/v1/events', { 'last-event-id': 'instance-b-1' });
+    await vi.waitFor(() => expect(other.events[0]?.name).toBe('stream:gap'));
+  });
+
+  it('shows signs of life', async () => {
+    const { read, clock } = await listening({ limits: { heartbeatMs: 1_000 } });
+    const reader = await read('/api/v1/events');
+    await clock.advance(3_500);
+    await vi.waitFor(() => expect(reader.comments).toHaveLength(3));
+  });
+
+  it('forgets readers that leave', async () => {
+    const { server, read } = await listening();
+    const leave = new AbortController();
+    const reader = await read('/api/v1/events', {}, leave.signal);
+    expect(server.openStreams.size).toBe(1);
+    leave.abort();
+    await expect(reader.ended).rejects.toBeInstanceOf(HttpFailure);
+    await vi.waitFor(() => expect(server.openStreams.size).toBe(0));
+  });
+
+  /** Somebody who asks for the stream and never reads it. */
+  async function neverReads(url: string): Promise<void> {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.pause();
+    socket.write(
+      `GET /api/v1/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${adminToken}\r\n\r\n`,
+    );
+  }
+
+  it('lets a reader go that does not read, and serves the others in order', async () => {
+    const { server, url, clock, emitted, happen, read } = await listening({
+      limits: { streamBufferBytes: 50_000 },
+    });
+    await neverReads(url);
+    await vi.waitFor(() => expect(server.openStreams.size).toBe(1));
+    const reader = await read('/api/v1/events');
+    const isDropped = () => emitted.some(({ name }) => name === 'http:stream-dropped');
+    // The kernel takes some megabytes before anything is left to us.
+    for (let count = 0; count < 200_000 && !isDropped(); count++) {
+      happen('x'.repeat(1_000));
+      if (count % 10 === 0) await nextTurn();
+    }
+    expect(isDropped()).toBe(true);
+    await clock.advance(6_000);
+    await vi.waitFor(() => expect(server.openStreams.size).toBe(1));
+    await vi.waitFor(() => expect(reader.names()).toContain('http:stream-dropped'));
+    const numbers = reader.events.map(({ id }) => Number(id?.split('-').at(-1)));
+    expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? 0) + index));
+  });
+
+  it('has an end to how many it serves', async () => {
+    const { read, get } = await listening({ limits: { maxStreams: 1 } });
+    await read('/api/v1/events');
+    const refused = await get('/api/v1/events');
+    expect(refused.status).toBe(503);
+    expect(refused.headers['retry-after']).toBe('10');
+    await refused.discard();
+  });
+});
+
+describe('being attached', () => {
+  it('lasts as long as the answer is open', async () => {
+    const { read, attached } = await listening();
+    const leave = new AbortController();
+    const reader = await read('/api/v1/attach', {}, leave.signal);
+    await vi.waitFor(() =>
+      expect(reader.events).toEqual([{ name: 'attached', data: { instance: 'instance-a' } }]),
+    );
+    expect(attached.count).toBe(1);
+    leave.abort();
+    await expect(reader.ended).rejects.toBeInstanceOf(HttpFailure);
+    await vi.waitFor(() => expect(attached.count).toBe(0));
+  });
+
+  it('ends with the client, however it goes', async () => {
+    const { url, attached } = await listening();
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.write(
+      `GET /api/v1/attach HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${adminToken}\r\n\r\n`,
+    );
+    await vi.waitFor(() => expect(attached.count).toBe(1));
+    socket.resetAndDestroy();
+    await vi.waitFor(() => expect(attached.count).toBe(0));
+  });
+
+  it('does not count whom it could not serve', async () => {
+    const { get, read, attached } = await listening({ limits: { maxStreams: 1 } });
+    await read('/api/v1/events');
+    await (await get('/api/v1/attach')).discard();
+    expect(attached.count).toBe(0);
+  });
+});
+
+describe('draining', () => {
+  it('finishes what it has begun, ends streams, and refuses the rest', async () => {
+    const work = Promise.withResolvers<{ checks: [] }>();
+    const { server, get, read } = await listening({ doctor: () => work.promise });
+    const stream = await read('/api/v1/events');
+    const begun = get('/api/v1/doctor');
+    await vi.waitFor(() => expect(server.traffic.underWay).toBe(2));
+
+    const draining = drain(server, 60_000);
+    const refused = await get('/api/v1/jobs');
+    expect(refused.status).toBe(503);
+    expect(refused.headers).toMatchObject({ connection: 'close', 'retry-after': '2' });
+    expect(JSON.parse(Buffer.from(await refused.bytes(1_000)).toString())).toMatchObject({
+      error: { code: 'SHUTTING_DOWN' },
+    });
+    const ready = await get('/readyz');
+    expect(ready.status).toBe(503);
+    expect(JSON.parse(Buffer.from(await ready.bytes(1_000)).toString())).toMatchObject({ draining: true });
+    const alive = await get('/healthz');
+    expect(alive.status).toBe(200);
+    await alive.discard();
+    await stream.ended;
+    expect(stream.events.at(-1)).toMatchObject({ name: 'stream:closing', data: { reason: 'draining' } });
+
+    work.resolve({ checks: [] });
+    const finished = await begun;
+    expect(finished.status).toBe(200);
+    await finished.discard();
+    expect(await draining).toEqual({ cutOff: 0 });
+    await expect(get('/healthz')).rejects.toMatchObject({ kind: 'network' });
+    expect(await drain(server, 1)).toEqual({ cutOff: 0 });
+  });
+
+  it('cuts off what takes longer than the grace, and says how many', async () => {
+    const { server, get, clock } = await listening({ doctor: () => new Promise(() => undefined) });
+    const hanging = get('/api/v1/doctor');
+    hanging.catch(() => undefined);
+    await vi.waitFor(() => expect(server.traffic.underWay).toBe(1));
+    expect(await clock.run(drain(server, 5_000))).toEqual({ cutOff: 1 });
+    await expect(hanging).rejects.toMatchObject({ kind: 'network' });
+  });
+});
+
+describe('traffic', () => {
+  it('reports each request once, by pattern and not by path, also when the caller leaves', async () => {
+    const { get, emitted } = await listening({ doctor: () => new Promise(() => undefined) });
+    await (await get('/healthz?token=abc')).discard();
+    await (await get('/no/such/path')).discard();
+    const leave = new AbortController();
+    const left = get('/api/v1/doctor', asAdmin, leave.signal);
+    setTimeout(() => leave.abort(), 50);
+    await expect(left).rejects.toMatchObject({ kind: 'aborted' });
+    const reported = () =>
+      emitted
+        .filter(({ name }) => name === 'http:request-finished')
+        .map(({ payload }) => `${String(payload['route'])} ${String(payload['status'])}`);
+    await vi.waitFor(() =>
+      expect(reported()).toEqual(['/healthz 200', 'unmatched 404', '/api/v1/doctor 499']),
+    );
+  });
+
+  it('gives up on an answer that takes too long', async () => {
+    const { get } = await listening({
+      doctor: () => new Promise(() => undefined),
+      limits: { handlerTimeoutMs: 50 },
+    });
+    const answer = await get('/api/v1/doctor');
+    expect(answer.status).toBe(504);
+    expect(Buffer.from(await answer.bytes(1_000)).toString()).toContain('DEADLINE_EXCEEDED');
+  });
+});

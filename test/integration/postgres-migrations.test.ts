@@ -1,0 +1,139 @@
+// Migrations on both kinds of Postgres: in order, once, wholly or not at all.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/core/system.ts';
+import { VirtualClock } from '../../src/core/virtual-clock.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
+import {
+  defineMigration,
+  identifier,
+  migrate,
+  sql,
+  type Database,
+} from '../../src/platform/postgres/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { databaseUrl, uniqueName } from '../support/services.ts';
+
+const first = defineMigration(
+  '0001-first.sql',
+  'create table first (id int);\ninsert into first values (1);',
+);
+const second = defineMigration('0002-second.sql', 'alter table first add column name text;');
+const broken = defineMigration('0003-broken.sql', 'create table third (id int); select 1/0;');
+
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => 'it worked',
+    (error: unknown) => error,
+  );
+
+const kinds: readonly (readonly [string, (schema: string, clock: VirtualClock) => Promise<Database>])[] = [
+  ['embedded', (schema, clock) => openEmbeddedDatabase({ memory: true, schema, clock })],
+  ['server', (schema, clock) => openServerDatabase({ url: databaseUrl(), schema, clock })],
+];
+
+describe.each(kinds)('migrations, %s', (_, open) => {
+  const clock = new VirtualClock();
+  const options = { clock };
+  let database: Database;
+
+  beforeAll(async () => {
+    database = await open(uniqueName('migrations'), clock);
+  });
+  afterAll(async () => {
+    await database.query(sql`drop schema if exists ${identifier(database.schema)} cascade`);
+    await database.close();
+  });
+
+  const history = async () =>
+    (await database.query(sql`select number, name, applied_at from schema_migrations order by number`)).rows;
+
+  it('makes the schema and applies each migration once, in order', async () => {
+    expect(await migrate(database, [first], options)).toEqual([first]);
+    expect(await migrate(database, [first, second], options)).toEqual([second]);
+    expect(await migrate(database, [first, second], options)).toEqual([]);
+    const appliedAt = new Date(clock.now());
+    expect(await history()).toEqual([
+      { number: 1, name: 'first', applied_at: appliedAt },
+      { number: 2, name: 'second', applied_at: appliedAt },
+    ]);
+    expect((await database.query(sql`select * from first`)).rows).toEqual([{ id: 1, name: null }]);
+  });
+
+  it('takes the same text with other line ends for the same migration', async () => {
+    const windows = defineMigration('0001-first.sql', first.text.replace('\n', '  \r\n'));
+    expect(await migrate(database, [windows, second], options)).toEqual([]);
+  });
+
+  it('refuses a migration that was changed after it ran', async () => {
+    const edited = defineMigration('0002-second.sql', `${second.text} -- and more`);
+    const error = await failure(migrate(database, [first, edited], options));
+    expect(error).toMatchObject({
+      code: 'STATE_UNUSABLE',
+      message: expect.stringContaining('The migration 0002-second was changed after it ran') as string,
+    });
+  });
+
+  it('refuses a store that is newer than itself', async () => {
+    const error = await failure(migrate(database, [first], options));
+    expect(error).toMatchObject({
+      code: 'STATE_UNUSABLE',
+      message: expect.stringContaining('newer Headworks (migration 2; this version knows 1)') as string,
+    });
+  });
+
+  it('rolls a failing migration back wholly, and can be run again when it is mended', async () => {
+    const error = await failure(migrate(database, [first, second, broken], options));
+    expect(error).toMatchObject({ code: 'STATE_UNUSABLE', cause: { sqlState: '22012' } });
+    expect((error as Error).message).toMatch(/^The migration 0003-broken failed: division by zero\. [^\n]+$/);
+    expect(await history()).toHaveLength(2);
+    const mended = defineMigration('0003-broken.sql', 'create table third (id int);');
+    expect(await migrate(database, [first, second, mended], options)).toEqual([mended]);
+  });
+
+  it('refuses a migration that ends its own transaction', async () => {
+    const text = 'create table fourth (id int); commit;';
+    const error = await failure(
+      migrate(
+        database,
+        [
+          first,
+          second,
+          defineMigration('0003-broken.sql', 'create table third (id int);'),
+          defineMigration('0004-sly.sql', text),
+        ],
+        options,
+      ),
+    );
+    expect(error).toMatchObject({ code: 'INTERNAL' });
+    expect(await history()).toHaveLength(3);
+  });
+});
+
+describe('several processes that migrate at once', () => {
+  it('apply each migration exactly once between them', async () => {
+    const schema = uniqueName('migrations');
+    const program = fileURLToPath(new URL('postgres-migrator.ts', import.meta.url));
+    const processes = Array.from({ length: 4 }, () => {
+      const child = spawn(process.execPath, [program, databaseUrl(), schema], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      return { child, lines: createInterface(child.stdout)[Symbol.asyncIterator]() };
+    });
+    await Promise.all(processes.map(({ lines }) => lines.next()));
+    for (const { child } of processes) child.stdin.end('go\n');
+    const answers = await Promise.all(processes.map(({ lines }) => lines.next()));
+    const applied = answers.flatMap(({ value }) => JSON.parse(String(value)) as number[]);
+    expect(applied.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
+
+    const database = await openServerDatabase({ url: databaseUrl(), schema, clock: systemClock });
+    const { rows } = await database.query(
+      sql`select array_agg(number order by number) as numbers from schema_migrations`,
+    );
+    await database.query(sql`drop schema ${identifier(schema)} cascade`);
+    await database.close();
+    expect(rows).toEqual([{ numbers: [1, 2, 3, 4, 5] }]);
+  }, 60_000);
+});

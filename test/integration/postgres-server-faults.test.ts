@@ -1,0 +1,204 @@
+// What the server adapter does when the server goes away, comes back, hangs, or stops a statement.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../src/core/system.ts';
+import { rawSql, sql, type Database } from '../../src/platform/postgres/index.ts';
+import { openServerDatabase, type ServerDatabaseOptions } from '../../src/platform/postgres/server/index.ts';
+import { startPrivatePostgres } from '../support/private-servers.ts';
+import { databaseUrl, uniqueName } from '../support/services.ts';
+
+const away = { code: 'STATE_UNAVAILABLE', isRetryable: true, retryAfterMs: expect.any(Number) as number };
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => 'it worked',
+    (error: unknown) => error,
+  );
+
+async function open(options: Partial<ServerDatabaseOptions> = {}): Promise<Database> {
+  const database = await openServerDatabase({
+    url: databaseUrl(),
+    schema: 'public',
+    clock: systemClock,
+    ...options,
+  });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 15_000, interval: 50 });
+
+async function isRunning(database: Database, marker: string): Promise<boolean> {
+  const { rows } = await database.query(
+    sql`select 1 from pg_stat_activity where state = 'active' and query like ${`%/* ${marker} */%`} and pid <> pg_backend_pid()`,
+  );
+  return rows.length > 0;
+}
+
+describe('a server that goes away', () => {
+  it('fails at once with a time to come back, and works by itself when it is back, listeners included', async () => {
+    const server = await startPrivatePostgres();
+    const database = await open({ url: server.url });
+    const heard: string[] = [];
+    const states: string[] = [];
+    database.onStateChange((state) => states.push(state));
+    await database.listen('news', (payload) => heard.push(payload));
+    await database.script('create table kept (id int); insert into kept values (1)');
+    await server.stop();
+    await until(() => expect(database.state).toBe('down'));
+    expect(await failure(database.query(sql`select 1`))).toMatchObject(away);
+    expect(await failure(database.transaction(async () => undefined))).toMatchObject(away);
+    await server.restart();
+    await until(() => expect(database.state).toBe('up'));
+    expect((await database.query(sql`select id from kept`)).rows).toEqual([{ id: 1 }]);
+    await database.notify('news', 'back');
+    await until(() => expect(heard).toEqual(['back']));
+    expect(states).toEqual(['down', 'up']);
+  }, 60_000);
+
+  it('takes running work with it when killed, and nothing half-done stays', async () => {
+    const server = await startPrivatePostgres();
+    const database = await open({ url: server.url });
+    await database.script('create table kept (id int)');
+    const running = failure(
+      database.transaction(async (transaction) => {
+        await transaction.query(sql`insert into kept values (1)`);
+        await transaction.query(sql`select pg_sleep(60)`);
+      }),
+    );
+    await until(async () =>
+      expect(
+        (await database.query(sql`select count(*) from pg_stat_activity where query like '%pg_sleep(60)%'`))
+          .rows,
+      ).toEqual([{ count: 2 }]),
+    );
+    await server.kill();
+    expect(await running).toMatchObject(away);
+    await server.restart();
+    await until(() => expect(database.state).toBe('up'));
+    expect((await database.query(sql`select count(*) as count from kept`)).rows).toEqual([{ count: 0 }]);
+  }, 60_000);
+
+  it('is noticed when it freezes, and used again when it thaws', async () => {
+    const server = await startPrivatePostgres();
+    const database = await open({ url: server.url, statementTimeoutMs: 1000, connectTimeoutMs: 500 });
+    const controller = new AbortController();
+    server.pause();
+    const waiting = failure(database.query(sql`select 1`, { signal: controller.signal }));
+    await sleep(50);
+    controller.abort(new Error('waited enough'));
+    expect(await waiting).toMatchObject({ message: 'waited enough' });
+    await until(() => expect(database.state).toBe('down'));
+    expect(await failure(database.ping())).toMatchObject(away);
+    server.resume();
+    await until(() => expect(database.state).toBe('up'));
+    await database.ping();
+  }, 60_000);
+});
+
+describe('a connection that is lost', () => {
+  it('fails its transaction only; the next one works', async () => {
+    const database = await open();
+    const error = await failure(
+      database.transaction(async (transaction) => {
+        const { rows } = await transaction.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+        await transaction.query(sql`select pg_terminate_backend(${rows[0]?.pid ?? 0})`);
+      }),
+    );
+    expect(error).toMatchObject(away);
+    await until(() => expect(database.state).toBe('up'));
+    await database.transaction(async (transaction) => transaction.query(sql`select 1`));
+  });
+
+  it('is replaced when it was idle', async () => {
+    const database = await open({ poolSize: 1 });
+    const other = await open();
+    const { rows } = await database.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+    await other.query(sql`select pg_terminate_backend(${rows[0]?.pid ?? 0})`);
+    await until(async () => expect(await failure(database.ping())).toBe('it worked'));
+  });
+
+  it('loses no listener when it was the one for notifications', async () => {
+    const database = await open();
+    const other = await open();
+    const channel = uniqueName('channel');
+    const heard: string[] = [];
+    await database.listen(channel, (payload) => heard.push(payload));
+    const states: string[] = [];
+    database.onStateChange((state) => states.push(state));
+    await other.query(
+      sql`select pg_terminate_backend(pid) from pg_stat_activity where query = ${`listen "${channel}"`}`,
+    );
+    await until(() => expect(states).toEqual(['down', 'up']));
+    await other.notify(channel, 'still there');
+    await until(() => expect(heard).toEqual(['still there']));
+  });
+});
+
+describe('a statement that takes too long', () => {
+  it('is stopped by the server at its timeout', async () => {
+    const database = await open({ statementTimeoutMs: 100 });
+    expect(await failure(database.query(sql`select pg_sleep(30)`))).toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      isRetryable: true,
+    });
+    expect(database.state).toBe('up');
+  });
+
+  it.each(['statement', 'transaction'])('is cancelled on the server when its %s is aborted', async (kind) => {
+    const database = await open();
+    const marker = uniqueName('marker');
+    const controller = new AbortController();
+    const { signal } = controller;
+    const query = rawSql(`select pg_sleep($1) /* ${marker} */`, [30]);
+    const running = failure(
+      kind === 'statement'
+        ? database.query(query, { signal })
+        : database.transaction((transaction) => transaction.query(query), { signal }),
+    );
+    await until(async () => expect(await isRunning(database, marker)).toBe(true));
+    controller.abort(new Error('enough'));
+    expect(await running).toMatchObject({ message: 'enough' });
+    await until(async () => expect(await isRunning(database, marker)).toBe(false));
+  });
+
+  it('is cancelled on the server when its lease ends, and the connection is free again', async () => {
+    const database = await open({ poolSize: 1 });
+    const watcher = await open();
+    const marker = uniqueName('marker');
+    const query = rawSql(`select pg_sleep($1) /* ${marker} */`, [30]);
+    const work = database.transaction((transaction) => transaction.query(query), { leaseMs: 200 });
+    expect(await failure(work)).toMatchObject({ code: 'STATE_LEASE_EXPIRED' });
+    await database.ping();
+    expect(await isRunning(watcher, marker)).toBe(false);
+  });
+});
+
+describe('sessions', () => {
+  it('are set up alike: limits, time zone, name', async () => {
+    const database = await open({ statementTimeoutMs: 1234 });
+    const { rows } = await database.query(sql`
+      select current_setting('statement_timeout') as statement, current_setting('jit') as jit,
+             current_setting('idle_in_transaction_session_timeout') as idle,
+             current_setting('application_name') as name, current_setting('timezone') as zone`);
+    expect(rows).toEqual([{ statement: '1234ms', jit: 'off', idle: '1min', name: 'headworks', zone: 'UTC' }]);
+  });
+
+  it('are not more than allowed, and all of them are used', async () => {
+    const database = await open({ poolSize: 3 });
+    const name = uniqueName('busy');
+    const work = Array.from({ length: 9 }, () =>
+      database.query(rawSql(`select pg_sleep($1) /* ${name} */`, [0.2])),
+    );
+    const watcher = await open();
+    let most = 0;
+    for (let look = 0; look < 15; look++) {
+      const { rows } = await watcher.query<{ count: number }>(
+        sql`select count(*) as count from pg_stat_activity where state = 'active' and query like ${`%/* ${name} */%`} and pid <> pg_backend_pid()`,
+      );
+      most = Math.max(most, rows[0]?.count ?? 0);
+      await sleep(20);
+    }
+    await Promise.all(work);
+    expect(most).toBe(3);
+  });
+});
