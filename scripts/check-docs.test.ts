@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { findDocProblems } from './check-docs.ts';
+import { ciProblems, findDocProblems } from './check-docs.ts';
 import { factsOf, type DocFacts } from './doc-facts.ts';
 
 const program = new Command('headworks').option('--json');
@@ -44,4 +44,10 @@ describe('docs', () => {
   ] as const)('finds what is not there: %s', ([text, problem]) => {
     expect(problemsOf(text)).toEqual([`README.md: ${problem}`]);
   });
+});
+
+it('holds CI to the command of the README', () => {
+  const readme = '```sh\nnpm ci && npm test   # all of it\n```\n';
+  expect(ciProblems('#!/bin/sh\nnpm ci && npm test\n', readme)).toEqual([]);
+  expect(ciProblems('#!/bin/sh\nnpm test -- --unit\n', readme)).toHaveLength(1);
 });

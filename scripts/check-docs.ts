@@ -90,10 +90,24 @@ function unknownWords(words: readonly string[], command: CommandFacts, name: str
     .map((flag) => `"${name}" takes no ${flag}`);
 }
 
+/** CI runs what the README tells people to run, and nothing weaker. */
+export function ciProblems(ci: string, readme: string): readonly string[] {
+  const command = ci.trim().split('\n').at(-1) ?? '';
+  return commandBlocks(readme).includes(command)
+    ? []
+    : [`.ci/run: runs "${command}", which the README does not name`];
+}
+
+const commandBlocks = (text: string): readonly string[] =>
+  [...text.matchAll(codeBlock)].flatMap(([, block = '']) =>
+    block.split('\n').map((line) => line.replace(/\s+#.*$/, '')),
+  );
+
 if (import.meta.main) {
   const facts = readDocFacts();
   const files = globSync(pages, { exclude: (name) => name.includes('node_modules') });
   const problems = files.flatMap((file) => findDocProblems(file, readFileSync(file, 'utf8'), facts));
+  problems.push(...ciProblems(readFileSync('.ci/run', 'utf8'), readFileSync('README.md', 'utf8')));
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length === 0 ? 0 : 1;
 }

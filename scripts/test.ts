@@ -23,6 +23,9 @@ const forVitest = args.filter((arg) => arg !== '--unit');
 /** Everything; otherwise somebody wants a quick answer about a part, without checks and coverage. */
 const isWhole = !isUnitOnly && forVitest.length === 0;
 
+/** vitest cannot end a test that loops without ever waiting; somebody has to. */
+const limitMinutes = 20;
+
 const children = new Set<ChildProcess>();
 let stoppedBy: NodeJS.Signals | undefined;
 const interrupted = onStopSignals((signal) => {
@@ -46,7 +49,17 @@ async function runTests(services: Services, report: string): Promise<Totals> {
     { env: { ...partEnvironment(), ...services.variables }, stdio: ['ignore', 'inherit', 'inherit'] },
   );
   children.add(vitest);
-  const code = await Promise.race([ended(vitest), interrupted.then(() => sleep(10_000, 1, { ref: false }))]);
+  const code = await Promise.race([
+    ended(vitest),
+    interrupted.then(() => sleep(10_000, 1, { ref: false })),
+    sleep(limitMinutes * 60_000, undefined, { ref: false }),
+  ]);
+  if (code === undefined) {
+    vitest.kill('SIGKILL');
+    throw new Error(
+      `not done after ${limitMinutes} minutes, so ended: a test file that is not listed above hangs`,
+    );
+  }
   const totals = totalsOf(JSON.parse(readFileSync(report, 'utf8')) as VitestReport);
   // Coverage below the threshold, or an error outside of any test.
   return code !== 0 && totals.failed === 0 ? { ...totals, failed: 1 } : totals;
@@ -106,6 +119,11 @@ function summarize(parts: readonly Part[], totals: Totals): number {
   for (const each of parts) console.log(partLine(each));
   if (isUnitOnly) console.log('not run: check, services, integration and e2e tests, coverage');
   else if (!isWhole) console.log('not run: check, coverage, tests that do not match');
+  if (totals.skipped > 0)
+    console.log(
+      `${totals.skipped} tests were skipped: they kill or restart servers of their own, which can be had on Debian, ` +
+        'or with postgres, initdb and redis-server on the PATH.',
+    );
   // A failing test fails the part `tests` too; it is counted as a test.
   const failedParts = parts.filter(
     ({ name, isGood }) => !isGood && (name !== 'tests' || totals.failed === 0),

@@ -39,12 +39,23 @@ export async function serverTree(): Promise<ServerTree> {
   }
 }
 
-/** Elsewhere we do not know how to fetch servers, but take those that are installed. */
-function installedServers(): ServerTree {
+/** Whether this is a place where servers of our own can be had at all; on Debian a broken apt can still say no. */
+export function canHaveServers(): boolean {
+  return isDebian() || installedPrograms() !== undefined;
+}
+
+function installedPrograms(): { readonly initdb: string; readonly redisServer: string } | undefined {
   const [postgres, initdb, redisServer] = ['postgres', 'initdb', 'redis-server'].map((name) =>
     findProgram(name),
   );
-  if (!existsSync('/proc/self/cwd') || !postgres || !initdb || !redisServer)
+  if (!existsSync('/proc/self/cwd') || !postgres || !initdb || !redisServer) return undefined;
+  return { initdb, redisServer };
+}
+
+/** Elsewhere we do not know how to fetch servers, but take those that are installed. */
+function installedServers(): ServerTree {
+  const programs = installedPrograms();
+  if (!programs)
     throw new Error(
       'This is not Debian, so no private servers can be fetched. ' +
         'Set DATABASE_URL (PostgreSQL 15 or newer with pgvector) and REDIS_URL (Redis 6 or newer) to running servers; ' +
@@ -54,9 +65,9 @@ function installedServers(): ServerTree {
     postgresBin(without = []) {
       if (without.length > 0)
         throw new Error(`A PostgreSQL without ${without.join(', ')} can be had on Debian only.`);
-      return dirname(initdb);
+      return dirname(programs.initdb);
     },
-    redisServer,
+    redisServer: programs.redisServer,
     environment: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C.UTF-8' },
   };
 }

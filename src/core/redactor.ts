@@ -7,9 +7,13 @@ import { isSecretName, mask, maskShapes } from './secret-shapes.ts';
 /** Shorter values would redact half the alphabet; they are refused as secrets elsewhere. */
 const shortestSecret = 4;
 
+/** Cannot be a word of somebody's text; a password like "postgres" can. */
+const unmistakable = /^(?=.*[^a-z]).{8,}$|^.{12,}$/isu;
+
 export class Redactor {
   readonly #secrets = new Set<string>();
   #pattern: RegExp | undefined;
+  #unmistakable: RegExp | undefined;
 
   /**
    * From now on this value never passes, also not percent-encoded, backslash-escaped or in base64. Redact before
@@ -19,11 +23,19 @@ export class Redactor {
     if (secret.length < shortestSecret || mask.includes(secret) || this.#secrets.has(secret)) return;
     this.#secrets.add(secret);
     const longestFirst = [...this.#secrets].sort((a, b) => b.length - a.length);
-    this.#pattern = new RegExp([...new Set(longestFirst.flatMap(secretPatterns))].join('|'), 'g');
+    this.#pattern = anyOf(longestFirst);
+    this.#unmistakable = anyOf(longestFirst.filter((known) => unmistakable.test(known)));
   }
 
   text(text: string): string {
     return maskShapes(this.#pattern ? text.replace(this.#pattern, mask) : text);
+  }
+
+  /**
+   * For content that must arrive as it is: takes out nothing but known secrets that cannot be anything else. What merely looks like a secret stays.
+   */
+  content(text: string): string {
+    return this.#unmistakable ? text.replace(this.#unmistakable, mask) : text;
   }
 
   /**
@@ -33,6 +45,11 @@ export class Redactor {
   value<T>(value: T, rules: Pick<PlainValueRules, 'stacks'> = {}): T {
     return plainValue(value, { ...rules, text: (text) => this.text(text), field: maskSecretField }) as T;
   }
+}
+
+function anyOf(secrets: readonly string[]): RegExp | undefined {
+  if (secrets.length === 0) return undefined;
+  return new RegExp([...new Set(secrets.flatMap(secretPatterns))].join('|'), 'g');
 }
 
 function maskSecretField(name: string, value: unknown): unknown {

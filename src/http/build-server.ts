@@ -57,7 +57,10 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   installAccess(server, dependencies.access, events);
   installRouteTable(server);
   installRouteRules(server, limits.handlerTimeoutMs);
-  server.addHook('preSerialization', async (_request, _reply, payload) => redactor.value(payload));
+  // Error answers are redacted more thoroughly where they are made; content must arrive as it is.
+  server.addHook('onSend', async (_request, _reply, payload) =>
+    typeof payload === 'string' ? redactor.content(payload) : payload,
+  );
   installAudit(server, { ...dependencies, auditTimeoutMs: limits.auditTimeoutMs });
   installSecurityHeaders(server);
   installNotFound(server);

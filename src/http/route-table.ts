@@ -1,13 +1,6 @@
 // Every route of the server, as it was added: for the answers to unknown paths, and for tests that miss none.
 import type { FastifyInstance } from 'fastify';
-import type { RouteAccess } from './server-types.ts';
-
-export interface KnownRoute {
-  readonly method: string;
-  /** With parameters as `:id` and a trailing `*` for the rest. */
-  readonly url: string;
-  readonly access: RouteAccess;
-}
+import type { KnownRoute } from './server-types.ts';
 
 /** Must be installed after the access check and before the routes. */
 export function installRouteTable(server: FastifyInstance): void {

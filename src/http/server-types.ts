@@ -1,10 +1,16 @@
 // What we add to fastify's own types: every route says who may call it, every request knows who did.
 import type { OpenStreams } from './open-streams.ts';
-import type { KnownRoute } from './route-table.ts';
 import type { Traffic } from './traffic.ts';
 
 /** `public`: anybody. `admin`: who has the admin token. `organization`: who has a key of an organization. */
 export type RouteAccess = 'public' | 'admin' | 'organization';
+
+export interface KnownRoute {
+  readonly method: string;
+  /** With parameters as `:id` and a trailing `*` for the rest. */
+  readonly url: string;
+  readonly access: RouteAccess;
+}
 
 export type Caller =
   { readonly kind: 'admin' } | { readonly kind: 'organization'; readonly organizationId: string };

@@ -116,6 +116,22 @@ describe('BatchingLedgerRecorder', () => {
     expect(await store.list({})).toMatchObject([{ count: 2 }]);
   });
 
+  it('adds up a write that fails and what came for the same row meanwhile', async () => {
+    const { clock, store, recorder } = setUp();
+    const gate = Promise.withResolvers<void>();
+    store.gate = gate.promise;
+    const first = recorder.record(failure('a', { cause: 'FIRST' }));
+    await clock.advance(20);
+    const second = recorder.record(failure('a', { cause: 'SECOND' }));
+    store.isAway = true;
+    gate.resolve();
+    await clock.advance(0);
+    store.isAway = false;
+    await clock.advance(10_000);
+    await Promise.all([first, second]);
+    expect(await store.list({})).toMatchObject([{ count: 2, cause: 'SECOND' }]);
+  });
+
   it('writes a row that comes in the very moment a write ends', async () => {
     const { clock, store, recorder } = setUp();
     const chain: Promise<void>[] = [];

@@ -168,7 +168,7 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
   #putBack(batch: readonly WaitingRow[], error: unknown): void {
     this.#failures += 1;
     this.#wasRefused = !(error instanceof HeadworksError && error.isRetryable);
-    if (this.#wasRefused) this.#batchLimit = batch.length;
+    if (this.#wasRefused) this.#batchLimit = Math.max(Math.floor(batch.length / 2), 1);
     const [only, ...others] = batch;
     if (this.#wasRefused && this.#isClosed && only && others.length === 0) return this.#lose(only);
     for (const row of batch) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { installAccess } from '../../src/http/access.ts';
 import { createErrorHandler } from '../../src/http/error-handler.ts';
 import { buildServer, createTokenCheck } from '../../src/http/index.ts';
-import type { KnownRoute } from '../../src/http/route-table.ts';
+import type { KnownRoute } from '../../src/http/server-types.ts';
 import { adminToken, asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
 
 type Route = Pick<KnownRoute, 'method' | 'url'>;

@@ -72,6 +72,10 @@ class ChangingRedactor extends Redactor {
     return this.current.text(text);
   }
 
+  override content(text: string): string {
+    return this.current.content(text);
+  }
+
   override value<T>(value: T, rules?: Parameters<Redactor['value']>[1]): T {
     return this.current.value(value, rules);
   }

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pingPostgres, pingRedis } from '../../scripts/services/ping.ts';
+import { canHaveServers } from '../../scripts/services/server-tree.ts';
 import { areGone, folderVariable, processesIn } from '../../scripts/services/take-down.ts';
 
 interface Seen {
@@ -55,7 +56,7 @@ async function expectNothingLeft({ folder, pid, database, redis }: Seen): Promis
   await expect(pingRedis(redis)).rejects.toThrow('ECONNREFUSED');
 }
 
-describe('services run', () => {
+describe.skipIf(!canHaveServers())('services run', () => {
   it('gives the command both servers, passes its exit code on, and takes them down', async () => {
     const { runner, seen, ended } = run(showAnd('process.stdin.once("end", () => process.exit(7)).resume()'));
     expect((await ended).code).toBe(7);

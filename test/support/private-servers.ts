@@ -1,13 +1,18 @@
 // Servers that one test has for itself, to flush, freeze, kill and restart.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, TestRunner } from 'vitest';
 import { messageOf } from '../../src/core/errors.ts';
 import { openInstance } from '../../scripts/services/instance.ts';
 import { startPostgres, type PostgresOptions } from '../../scripts/services/private-postgres.ts';
 import { startRedis, type RedisOptions } from '../../scripts/services/private-redis.ts';
 import type { PrivateServer } from '../../scripts/services/private-server.ts';
-import { serverTree, type Extension, type ServerTree } from '../../scripts/services/server-tree.ts';
+import {
+  canHaveServers,
+  serverTree,
+  type Extension,
+  type ServerTree,
+} from '../../scripts/services/server-tree.ts';
 import { folderVariable } from '../../scripts/services/take-down.ts';
 
 export type { PrivateServer };
@@ -39,6 +44,7 @@ export async function startPrivateRedis(options: RedisOptions = {}): Promise<Pri
 async function start(
   launch: (tree: ServerTree, folder: string, name: string) => Promise<PrivateServer>,
 ): Promise<PrivateServer> {
+  skipWherePrivateServersCannotBe();
   const server = await launch(await tree(), await folder(), `test-${randomBytes(6).toString('hex')}`);
   try {
     onTestFinished(() => server.stop());
@@ -46,6 +52,14 @@ async function start(
     // Called in a hook, outside of any test: the watchdog ends it with this process or with the run.
   }
   return server;
+}
+
+/** Off Debian a run on the user's own servers is a good run; what it could not show is counted and said at its end. */
+function skipWherePrivateServersCannotBe(): void {
+  if (canHaveServers() || !process.env['DATABASE_URL'] || !process.env['REDIS_URL']) return;
+  TestRunner.getCurrentTest()?.context.skip(
+    'It kills or restarts a server of its own, which can be had on Debian, or with postgres, initdb and redis-server on the PATH.',
+  );
 }
 
 let openedTree: Promise<ServerTree> | undefined;

@@ -15,6 +15,8 @@ export const secrets: fc.Arbitrary<string> = fc
     { minLength: 4, maxLength: 16 },
   )
   .map((parts) => parts.join(''))
+  // A word alone could be anybody's: `Redactor.content` leaves it where it stands.
+  .filter((secret) => /[^a-z]/i.test(secret))
   .filter((secret) => secret.trim().length >= 8 && !'[redacted]'.includes(secret) && secret.isWellFormed());
 
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readArray, writeArray } from './array-literal.ts';
 
 const same = (element: string) => element;
-const asText = (item: unknown) => (item === null ? null : String(item));
+const asText = (item: unknown) => (typeof item === 'string' ? item : null);
 
 describe('array literals', () => {
   it('come back as they went in, whatever the text', () => {

@@ -16,9 +16,9 @@ export function readArray(text: string, read: (element: string) => unknown): unk
 
   function quoted(): string {
     let value = '';
-    for (at++; text[at] !== '"'; at++) {
+    for (at++; at < text.length && text[at] !== '"'; at++) {
       if (text[at] === '\\') at++;
-      value += text[at];
+      value += text[at] ?? '';
     }
     at++;
     return value;
@@ -26,7 +26,7 @@ export function readArray(text: string, read: (element: string) => unknown): unk
 
   function plain(): string {
     const start = at;
-    while (text[at] !== ',' && text[at] !== '}') at++;
+    while (at < text.length && text[at] !== ',' && text[at] !== '}') at++;
     return text.slice(start, at);
   }
 
@@ -40,7 +40,7 @@ export function readArray(text: string, read: (element: string) => unknown): unk
   function list(): unknown[] {
     const items: unknown[] = [];
     at++;
-    while (text[at] !== '}' && at < text.length) {
+    while (at < text.length && text[at] !== '}') {
       items.push(element());
       if (text[at] === ',') at++;
     }

@@ -2,7 +2,10 @@
 import type { RawSql, Sql } from './sql.ts';
 
 export interface QueryOptions {
-  /** Gives up waiting when it aborts. A server is told to cancel; the embedded store finishes the statement. */
+  /**
+   * Gives up waiting when it aborts. A server is told to cancel; the embedded store finishes the statement.
+   * Inside a transaction the whole transaction is rolled back.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -14,9 +17,13 @@ export interface QueryResult<Row> {
 
 /**
  * Column types arrive alike from both adapters: int8 as number (bigint past 2^53), numeric as string,
- * timestamptz as Date, date and interval as string, json and jsonb parsed, bytea as Uint8Array.
+ * timestamptz as Date, timestamp, date, time and interval as string, json and jsonb parsed, bytea as Uint8Array.
  */
 export interface Queryable {
+  /**
+   * One statement. Raw SQL without values may hold several: rows and counts of all come together. Fails with a
+   * SqlError when the statement is wrong, STATE_UNAVAILABLE when the store is away, DEADLINE_EXCEEDED when it was stopped.
+   */
   query<Row extends object>(query: Sql | RawSql, options?: QueryOptions): Promise<QueryResult<Row>>;
   /** Several statements without parameters, as in a migration file. Not atomic unless in a transaction. */
   script(text: string, options?: QueryOptions): Promise<void>;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { rawSql, sql } from '../sql.ts';
 import { SqlError } from '../sql-error.ts';
-import { countRows, failure, freshTable, type Subject } from './subject.ts';
+import { countRows, failure, freshTable, type Subject } from './subject.contract.ts';
 
 export function describeStatements(subject: Subject): void {
   describe('statements', () => {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Transaction } from '../ports.ts';
 import { sql } from '../sql.ts';
-import { countRows, failure, freshTable, gate, holdTransaction, type Subject } from './subject.ts';
+import { countRows, failure, freshTable, gate, holdTransaction, type Subject } from './subject.contract.ts';
 
 export function describeTransactions(subject: Subject): void {
   describe('transactions', () => {

@@ -1,7 +1,7 @@
 // Whoever gives up is let go at once, and nobody else pays for it.
 import { describe, expect, it } from 'vitest';
 import { sql } from '../sql.ts';
-import { countRows, failure, freshTable, gate, holdAllSessions, type Subject } from './subject.ts';
+import { countRows, failure, freshTable, gate, holdAllSessions, type Subject } from './subject.contract.ts';
 
 const reason = new Error('no longer interested');
 

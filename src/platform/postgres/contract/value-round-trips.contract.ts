@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { json, rawSql, sql } from '../sql.ts';
-import type { Subject } from './subject.ts';
+import type { Subject } from './subject.contract.ts';
 
 /** [what Postgres is told, what it gives back]. */
 const literals: readonly (readonly [text: string, value: unknown])[] = [

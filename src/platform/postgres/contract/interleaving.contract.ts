@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../ports.ts';
 import { sql, type Sql } from '../sql.ts';
-import { freshTable, type Subject } from './subject.ts';
+import { freshTable, type Subject } from './subject.contract.ts';
 
 const accounts = 4;
 const total = accounts * 100;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import type { Database } from '../ports.ts';
 import { sql } from '../sql.ts';
-import { failure, type Subject } from './subject.ts';
+import { failure, type Subject } from './subject.contract.ts';
 
 const freshChannel = () => `Channel_${randomBytes(6).toString('hex')}`;
 

@@ -2,7 +2,17 @@
 import { randomBytes } from 'node:crypto';
 import { identifier, sql, type Sql } from '../sql.ts';
 import type { Database } from '../ports.ts';
-import type { DatabaseUnderTest } from '../database.contract.ts';
+import type { VirtualClock } from '../../../core/virtual-clock.ts';
+
+/** A database in a fresh schema that exists, and what the suite needs to know of it. */
+export interface DatabaseUnderTest {
+  readonly database: Database;
+  readonly clock: VirtualClock;
+  /** How many units it runs at once. */
+  readonly sessions: number;
+  /** Removes what the suite left behind. The database is closed by then. */
+  cleanUp(): Promise<void>;
+}
 
 export type Subject = () => DatabaseUnderTest;
 

@@ -1,7 +1,7 @@
 // Closing finishes what was accepted and refuses what comes.
 import { describe, expect, it } from 'vitest';
 import { sql } from '../sql.ts';
-import { failure, holdTransaction, type Subject } from './subject.ts';
+import { failure, holdTransaction, type Subject } from './subject.contract.ts';
 
 export function describeClosing(subject: Subject): void {
   describe('closing', () => {
