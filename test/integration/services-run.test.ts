@@ -52,8 +52,8 @@ async function expectNothingLeft({ folder, pid, database, redis }: Seen): Promis
   const isAlive = () => (existsSync(`/proc/${pid}`) ? [pid] : []);
   const isThere = () => (existsSync(folder) ? [1] : []);
   expect(await areGone(() => [...processesIn(folder), ...isAlive(), ...isThere()], 15_000)).toBe(true);
-  await expect(pingPostgres(database)).rejects.toThrow('ECONNREFUSED');
-  await expect(pingRedis(redis)).rejects.toThrow('ECONNREFUSED');
+  await expect(pingPostgres(database)).rejects.toThrow();
+  await expect(pingRedis(redis)).rejects.toThrow();
 }
 
 describe.skipIf(!canHaveServers())('services run', () => {

@@ -17,7 +17,10 @@ export const secrets: fc.Arbitrary<string> = fc
   .map((parts) => parts.join(''))
   // A word alone could be anybody's: `Redactor.content` leaves it where it stands.
   .filter((secret) => /[^a-z]/i.test(secret))
-  .filter((secret) => secret.trim().length >= 8 && !'[redacted]'.includes(secret) && secret.isWellFormed());
+  .filter(
+    (secret) =>
+      Array.from(secret.trim()).length >= 8 && !'[redacted]'.includes(secret) && secret.isWellFormed(),
+  );
 
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 const smallHex = (text: string): string => text.replace(/%../g, (code) => code.toLowerCase());
