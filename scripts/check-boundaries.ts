@@ -14,7 +14,7 @@ export async function findViolations(folder: string): Promise<readonly string[]>
     const path = cycle ? [from, ...cycle.map(({ name }) => name)] : [from, to];
     return `${path.join(' → ')}: ${commentOf(rule.name)} (${rule.name})`;
   });
-  return [...lines, ...unread(folder, modules), ...environmentReads(folder)];
+  return [...lines, ...unread(folder, modules), ...environmentReads(folder), ...reachesAround(folder)];
 }
 
 async function readModules(folder: string): Promise<ICruiseResult> {
@@ -63,6 +63,26 @@ function environmentReads(folder: string): readonly string[] {
     .filter((file) => !file.startsWith('src/config/') && !/\.(test|contract)\.ts$|\/contract\//.test(file))
     .filter((file) => readsIt.test(readFileSync(join(folder, file), 'utf8')))
     .map((file) => `${file}: reads process.env; only src/config does, and hands it on`);
+}
+
+/** What runs on an injected clock, with injected chance and ports. Lint finds the plain forms, this the ways around. */
+const injected =
+  /^src\/(core|resilience|ledger|extraction|gateway|knowledge|admission|deployments|simulators)\//;
+const reaches = /\bnew Date\(\s*\)|(?<![\w.]|new )Date\(\s*\)|\bglobalThis\b|\bgetRandomValues\b/;
+const around = /from '(?:node:)?(?:timers|timers\/promises|perf_hooks|process)'/;
+const talks = /from '(?:undici|(?:node:)?(?:http|https|http2|net|tls|dns|dgram)(?:\/promises)?)'/;
+
+/** Time, chance and talk are handed in; simulators are servers, and technology folders are where talk is done. */
+function reachesAround(folder: string): readonly string[] {
+  return globSync('src/**/*.ts', { cwd: folder })
+    .filter((file) => injected.test(file) && !/\.(test|contract)\.ts$|\/contract\//.test(file))
+    .filter((file) => file !== 'src/core/system.ts' && file !== 'src/core/virtual-clock.ts')
+    .filter((file) => {
+      const text = readFileSync(join(folder, file), 'utf8');
+      const mayTalk = file.startsWith('src/simulators/') || /\/(postgres|redis|sqlite|undici)\//.test(file);
+      return reaches.test(text) || around.test(text) || (!mayTalk && talks.test(text));
+    })
+    .map((file) => `${file}: reaches for time, chance or the network itself; they are handed in`);
 }
 
 if (import.meta.main) {

@@ -1,15 +1,18 @@
 // The admin token: from the configuration, or made at first start and kept in the data folder.
+import { existsSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IdSource } from '../core/index.ts';
 import { CoreError, messageOf } from '../core/index.ts';
 
 const pathIn = (folder: string): string => join(folder, 'admin-token');
+/** Says that a person has seen the token: a start that failed, or a command that was first, showed it to nobody. */
+const shownPathIn = (folder: string): string => join(folder, 'admin-token.shown');
 
 export interface AdminToken {
   readonly token: string;
-  /** Made just now: the one time it is printed. */
-  readonly isNew: boolean;
+  /** Nobody has seen it yet: to be printed, once. */
+  readonly isUnseen: boolean;
 }
 
 /** The token of the server in this folder, or `null` if none was made yet. */
@@ -35,10 +38,16 @@ export async function ensureAdminToken(
   configured: string | null,
   ids: IdSource,
 ): Promise<AdminToken> {
-  const known = await readAdminToken(folder, configured);
-  if (known !== null) return { token: known, isNew: false };
+  if (configured !== null) return { token: configured, isUnseen: false };
+  const known = await readAdminToken(folder, null);
+  if (known !== null) return { token: known, isUnseen: !existsSync(shownPathIn(folder)) };
   const token = `hw_admin_${ids.token(32)}`;
   await writeFile(pathIn(folder), `${token}\n`, { mode: 0o600 });
   await chmod(pathIn(folder), 0o600);
-  return { token, isNew: true };
+  return { token, isUnseen: true };
+}
+
+/** From now on it is not printed any more. */
+export async function markAdminTokenSeen(folder: string): Promise<void> {
+  await writeFile(shownPathIn(folder), '', { mode: 0o600 });
 }

@@ -25,6 +25,7 @@ export interface Background {
   readonly ledgerStore: PostgresLedgerStore;
   readonly recorder: BatchingLedgerRecorder;
   readonly repairs: RepairRegistry;
+  readonly runner: RepairRunner;
 }
 
 /**
@@ -76,7 +77,7 @@ export async function startBackground(
     collect: async () =>
       (await jobs.counts()).map(({ name, state, count }) => ({ labels: { name, state }, value: count })),
   });
-  return { jobs, audit, ledgerStore, recorder, repairs };
+  return { jobs, audit, ledgerStore, recorder, repairs, runner };
 }
 
 async function schedule(config: Config, jobs: JobQueue): Promise<void> {

@@ -55,14 +55,16 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
 }
 
 function ledgerDesk(background: Background, { redactor, events }: Telemetry): LedgerDesk {
-  const { ledgerStore: store, repairs, jobs } = background;
+  const { ledgerStore: store, repairs, runner, jobs } = background;
   return {
     list: (filter) => store.list(filter),
     get: (id) => store.get(id),
     counts: () => store.counts(),
     repairs: () => repairs.list(),
-    requestRepair: (request) =>
-      jobs.enqueue(ledgerRepairJob, request, { key: JSON.stringify([request.kind, request.id]) }),
+    requestRepair: async (request) => {
+      await runner.check(request);
+      return jobs.enqueue(ledgerRepairJob, request, { key: JSON.stringify([request.kind, request.id]) });
+    },
     resolve: (id, how) => closeEntry({ store, clock: systemClock, redactor, events }, id, how),
   };
 }

@@ -1,6 +1,7 @@
 // The settings of the house itself: where it listens, where it keeps things, how it stops. Domains have their own.
 import {
   choiceOption,
+  cronOption,
   defineOptions,
   listOption,
   numberOption,
@@ -136,7 +137,7 @@ export const redisOptions = defineOptions({
   describe: 'Redis, needed only when several processes share limits.',
   fields: {
     url: urlOption({
-      describe: 'One Redis server, version 7 or newer; not a Redis Cluster.',
+      describe: 'One Redis server, version 6 or newer; not a Redis Cluster.',
       env: 'REDIS_URL',
       default: null,
       defaultText: 'limits are kept in the process',
@@ -218,12 +219,10 @@ export const retentionOptions = defineOptions({
   section: 'retention',
   describe: 'How long rows are kept that would grow for ever. 0 keeps them for ever.',
   fields: {
-    cron: textOption({
+    cron: cronOption({
       describe: 'When old rows are deleted (UTC).',
       env: 'HEADWORKS_RETENTION_CRON',
       default: '17 3 * * *',
-      allowed: 'a cron expression of five fields',
-      pattern: /^[\d*/,-]+(\s+[\d*/,a-z-]+){4}$/i,
     }),
     auditDays: numberOption({
       describe: 'Rows of the audit log.',

@@ -50,8 +50,7 @@ export class Readiness {
       };
     const problem = await problemOf(() => redis.ping());
     return this.#dependency('redis', false, `Redis at ${redis.address}`, problem, {
-      detail:
-        'Redis does not answer; limits that several processes share are kept by each on its own meanwhile.',
+      detail: 'Redis does not answer; what shares limits through it cannot until it is back.',
       remedy: 'Start Redis again, or check the network to it. Nothing has to be restarted here.',
     });
   }

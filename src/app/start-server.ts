@@ -3,7 +3,7 @@ import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { buildServer, createTokenCheck, drain } from '../http/index.ts';
 import type { AdminToken } from './admin-token.ts';
-import { ensureAdminToken } from './admin-token.ts';
+import { ensureAdminToken, markAdminTokenSeen } from './admin-token.ts';
 import { startBackground } from './background.ts';
 import { examine } from './doctor.ts';
 import { httpDependencies } from './http-dependencies.ts';
@@ -103,6 +103,8 @@ async function start(
     closing.defer(() => removeServerFile(config.data.folder, instance));
   }
   closing.defer(() => presence.close());
+  const isToBePrinted = token.isUnseen && (role === 'serve' || role === 'demo');
+  if (isToBePrinted) await markAdminTokenSeen(config.data.folder);
   telemetry.events.emit('server:started', {
     role,
     url,
@@ -125,7 +127,7 @@ async function start(
   return {
     url,
     adminToken: token.token,
-    newAdminToken: token.isNew ? token.token : null,
+    newAdminToken: isToBePrinted ? token.token : null,
     presence,
     stopped: stopping.promise,
     stop: () => stop('asked to'),
@@ -154,7 +156,7 @@ async function prepareFolder(
   closing: AsyncDisposableStack,
 ): Promise<AdminToken> {
   if (options.role === 'worker')
-    return { token: config.server.adminToken ?? systemIds.token(32), isNew: false };
+    return { token: config.server.adminToken ?? systemIds.token(32), isUnseen: false };
   const folder = await takeDataFolder(config, options);
   closing.defer(() => folder.release());
   return ensureAdminToken(folder.path, config.server.adminToken, systemIds);

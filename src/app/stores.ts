@@ -64,4 +64,5 @@ function tellChanges({ database, redis }: Stores, { events }: Telemetry): void {
   };
   database.onStateChange(tell('state store'));
   redis?.onStateChange(tell('redis'));
+  if (redis?.state === 'down') tell('redis')('down');
 }

@@ -57,7 +57,10 @@ function outputClosedSignal(): AbortSignal {
   };
   process.stderr.on('error', ignoreClosed);
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    ignoreClosed(error);
+    if (error.code !== 'EPIPE') {
+      process.stderr.write(`headworks: The output cannot be written: ${error.message}.\n`);
+      process.exit(exitCodes.error);
+    }
     controller.abort();
   });
   return controller.signal;

@@ -212,3 +212,16 @@ describe('optionSections', () => {
         expect(spec.parse(spec.default)).toHaveProperty('value');
   });
 });
+
+it('refuses a URL whose password was not encoded, without showing a piece of it', () => {
+  const env = {
+    DATABASE_URL: 'postgres://u:p@ss/SECRETword@h/db',
+    HEADWORKS_PORTT: '1',
+    HEADWORKS_RETENTION_CRON: '99 99 * * *',
+  };
+  const resolve = () => resolveConfig({ flags: {}, env, cwd: '/' });
+  expect(resolve).toThrow(/state\.databaseUrl.*%XX/s);
+  expect(resolve).toThrow(/HEADWORKS_PORTT; did you mean HEADWORKS_PORT\?/);
+  expect(resolve).toThrow(/HEADWORKS_RETENTION_CRON.*99 99.*five fields/s);
+  expect(resolve).not.toThrow(/SECRETword/);
+});

@@ -56,12 +56,10 @@ export function resolveSections<Sections extends OptionSections>(
     problems.push(
       problemLine(option, origins[option.path] ?? { kind: 'default' }, option.value, option.problem),
     );
-  if (problems.length > 0) throw invalid(problems);
-  const warnings = [
-    ...file.warnings,
-    ...unknownVariables(options, input.env ?? {}),
-    ...secretsInFile(options, origins),
-  ];
+  const strangers = unknownVariables(options, input.env ?? {});
+  // Alone it is a warning; beside problems it may well be the cause of one.
+  if (problems.length > 0) throw invalid([...problems, ...strangers]);
+  const warnings = [...file.warnings, ...strangers, ...secretsInFile(options, origins)];
   return deepFreeze({ ...values, resolution: { file: file.path, origins, warnings } }) as ConfigOf<Sections>;
 }
 

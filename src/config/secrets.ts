@@ -50,7 +50,7 @@ export function maskSecret(value: unknown): unknown {
   if (typeof value !== 'string' || !URL.canParse(value)) return mask;
   const { protocol, host, pathname, username, password } = new URL(value);
   if (host === '') return mask;
-  return `${protocol}//${username || password ? `${mask}@` : ''}${host}${pathname}`;
+  return `${protocol}//${username || password ? `${mask}@` : ''}${host}${pathname.includes('@') ? '' : pathname}`;
 }
 
 /** A value that is no secret itself, but may be a URL with a password in it. */

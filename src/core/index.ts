@@ -1,6 +1,8 @@
 // Core: what everything else is written in terms of. No I/O.
 export * from './abort.ts';
 export type { Clock } from './clock.ts';
+export { parseCron } from './cron.ts';
+export type { Cron } from './cron.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './http.ts';

@@ -15,6 +15,7 @@ export interface JobDefinition<Payload> {
   /**
    * Tries after the first, for handlers that fail. A try that ended because its process died is repeated up to three
    * times more than this: a crash is rarely the job's fault, but a job that kills every process must end as failed.
+   * None follows a HeadworksError that is not retryable.
    */
   readonly retries: number;
   readonly retryDelayMs: number;

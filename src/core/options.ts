@@ -1,4 +1,5 @@
 // Options as data: each domain declares its own in `options.ts`; config resolves them all, docs and help print them.
+import { parseCron } from './cron.ts';
 
 /** What reading one raw value gives: the value, or why not. */
 export type Parsed<T> = { readonly value: T } | { readonly problem: string };
@@ -142,7 +143,23 @@ export function urlOption<Default extends string | null>(
   return build<string | Default>(common, allowed, (raw) => {
     const value = typeof raw === 'string' ? raw.trim() : '';
     const hasScheme = common.schemes.some((scheme) => value.toLowerCase().startsWith(`${scheme}://`));
-    return hasScheme && URL.canParse(value) ? { value } : no(allowed);
+    // A second @ is part of a password that nobody encoded: half of it would be taken for the host, and shown.
+    const isClear = value.indexOf('@') === value.lastIndexOf('@');
+    return hasScheme && isClear && URL.canParse(value) ? { value } : no(allowed);
+  });
+}
+
+/** When something runs: a cron expression as `parseCron` reads it. */
+export function cronOption(common: Common<string>): OptionSpec<string> {
+  const allowed = 'a cron expression of five fields: minute, hour, day, month, weekday (UTC)';
+  return build<string>(common, allowed, (raw) => {
+    if (typeof raw !== 'string') return no(allowed);
+    try {
+      parseCron(raw);
+      return { value: raw.trim() };
+    } catch {
+      return no(allowed);
+    }
   });
 }
 

@@ -217,3 +217,15 @@ describe('content', () => {
     expect(redactor.content(text)).toBe(text);
   });
 });
+
+describe('shapes of secrets nobody told us of', () => {
+  it.each([
+    ['postgres://u:p@ss/w0rd@h/db', 'postgres://u:[redacted]@h/db'],
+    ['key sk-proj-0123456789abcdef', 'key [redacted]'],
+    ['ghp_0123456789abcdefghij is one', '[redacted] is one'],
+    ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', '[redacted]'],
+    ['task sk-1 and eyJ are words', 'task sk-1 and eyJ are words'],
+  ])('makes %j %j', (text, clean) => {
+    expect(new Redactor().text(text)).toBe(clean);
+  });
+});

@@ -83,6 +83,7 @@ function credentialOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'pub
 
 const howTo: Readonly<Record<Exclude<RouteAccess, 'public'>, string>> = {
   admin:
-    'Send "Authorization: Bearer <admin token>"; it was printed at the first start, or set as HEADWORKS_ADMIN_TOKEN.',
-  organization: 'Send "Authorization: Bearer <key>" with a key of the organization.',
+    'Send the admin token as bearer token in the Authorization header; ' +
+    'it was printed at the first start, or set as HEADWORKS_ADMIN_TOKEN.',
+  organization: 'Send a key of the organization as bearer token in the Authorization header.',
 };

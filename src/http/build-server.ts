@@ -29,7 +29,7 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   const handleError = createErrorHandler(redactor, dependencies.log);
   const server = fastify({
     logger: false,
-    genReqId: (request) => requestIdOf(request.headers, dependencies.ids),
+    genReqId: (request) => requestIdOf(request.headers, dependencies.ids, redactor),
     bodyLimit: limits.bodyLimitBytes,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,

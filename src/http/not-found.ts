@@ -7,7 +7,8 @@ export function installNotFound(server: FastifyInstance): void {
   server.setNotFoundHandler(async (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
     const here = server.knownRoutes.filter(({ url }) => matches(url, path));
-    if (here.length === 0)
+    // A file below /docs that is not there is served, as it were, by its method.
+    if (here.length === 0 || here.some(({ method }) => method === request.method))
       throw new CoreError('NOT_FOUND', 'There is nothing at this path. GET /docs shows what there is.');
     const methods = [...new Set(here.map(({ method }) => method))].sort().join(', ');
     reply.header('allow', methods);

@@ -95,6 +95,16 @@ export class RepairRunner {
     return { tried, ...endings, withoutRepair };
   }
 
+  /** Fails as `run` would for a request that cannot be met, before anybody waits for it. */
+  async check(request: RepairRequest): Promise<void> {
+    const counts = await this.#parts.store.counts();
+    this.#checkKind(
+      request.kind,
+      counts.map(({ kind }) => kind),
+    );
+    if (request.id !== undefined) await this.#one(request.id);
+  }
+
   #checkKind(kind: string | undefined, known: readonly string[]): void {
     if (kind === undefined || known.includes(kind) || this.#parts.registry.get(kind)) return;
     throw new LedgerError(

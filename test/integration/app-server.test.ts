@@ -77,6 +77,16 @@ describe('a running server', () => {
     });
   });
 
+  it('says at once that a repair was asked for something that is not there', async () => {
+    const server = await startTestServer(await testConfig());
+    const kind = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', { kind: 'nobody.knows' });
+    expect(kind).toMatchObject({ status: 404, body: { error: { code: 'LEDGER_KIND_UNKNOWN' } } });
+    const id = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', {
+      id: '018b0000-0000-7000-8000-000000000000',
+    });
+    expect(id).toMatchObject({ status: 404, body: { error: { code: 'LEDGER_ENTRY_UNKNOWN' } } });
+  });
+
   it('runs retention, which deletes what is older than its setting and nothing else', async () => {
     const config = await testConfig({
       HEADWORKS_RETENTION_AUDIT_DAYS: '10',
@@ -96,6 +106,18 @@ describe('a running server', () => {
     await expect
       .poll(() => sqlOn(config, 'select action from audit_log'), { timeout: 10_000 })
       .toEqual([{ action: '9 days' }]);
+  });
+});
+
+describe('the admin token', () => {
+  it('is printed by the first server that starts, not lost to a command that came before', async () => {
+    const config = await testConfig();
+    const client = await connect(config, { purpose: 'test' });
+    await client.close();
+    const first = await startTestServer(config);
+    expect(first.newAdminToken).toBe(first.adminToken);
+    await first.stop();
+    expect((await startTestServer(config)).newAdminToken).toBeNull();
   });
 });
 

@@ -27,7 +27,7 @@ export function registerLedger(program: Command, host: CommandHost): void {
 function registerList(group: Command, host: CommandHost): void {
   const command = group
     .command('list', { isDefault: true })
-    .description('list entries, the last seen first')
+    .description('list entries, the newest first')
     .addOption(new Option('--state <state>', 'which').choices(['open', 'repaired', 'all']).default('open'))
     .option('--kind <kind>', 'only this kind')
     .option('--subject <subject>', 'only what happened to this')

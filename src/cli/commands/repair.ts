@@ -34,7 +34,7 @@ export function registerRepair(program: Command, host: CommandHost): void {
     .addHelpText('after', '\nExits with 4 if something is still broken afterwards.');
   examples(command, [
     'headworks repair',
-    'headworks repair --kind knowledge.embedding-missing',
+    'headworks repair --kind retention.purge-failed',
     'headworks repair --json',
   ]);
   act<RepairOptions>(host, command, async (session, options) =>
@@ -43,7 +43,7 @@ export function registerRepair(program: Command, host: CommandHost): void {
       if (job?.state === 'failed')
         throw new CoreError(
           'INTERNAL',
-          `The repair could not run: ${job.reason ?? 'no reason was given'}. See headworks jobs show ${job.id}.`,
+          `The repair could not run: ${sentence(job.reason ?? 'no reason was given')} See headworks jobs show ${job.id}.`,
         );
       const open = await stillOpen(session, client, options);
       if (session.out.isJson) session.out.json({ job, still_open: open.entries, more: open.next !== null });
@@ -125,3 +125,5 @@ function showOutcome({ out }: CliSession, { entries, next }: LedgerPage): void {
   const count = next === null ? String(entries.length) : `More than ${entries.length - 1}`;
   out.note(`${count} still broken. Background repair goes on trying; headworks ledger show <id> tells more.`);
 }
+
+const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);

@@ -8,7 +8,7 @@ import type {
   JobOutcome,
   JobProgress,
 } from '../../core/index.ts';
-import { CoreError, kindOf, messageOf } from '../../core/index.ts';
+import { CoreError, HeadworksError, kindOf, messageOf } from '../../core/index.ts';
 import type { JobEventSpecs } from './job-events.ts';
 
 /** Why a try was stopped from outside: a person, the end of the process, or another process that has the job now. */
@@ -112,7 +112,9 @@ export class JobAttempt {
     try {
       return ending(await handler(payload, context));
     } catch (error) {
-      return { kind: 'failed', isFinal: false, reason: this.#reason(error) };
+      // An error of ours that says that trying again is of no use is believed.
+      const isFinal = error instanceof HeadworksError && !error.isRetryable;
+      return { kind: 'failed', isFinal, reason: this.#reason(error) };
     }
   }
 

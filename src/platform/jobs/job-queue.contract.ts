@@ -1,6 +1,7 @@
 // What every job queue must do, whatever it stands on. Run by each adapter, on virtual or on real time.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { JobContext, JobDefinition, JobQueue, JobView } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
 
 export interface JobQueueHarness {
   readonly queue: JobQueue;
@@ -223,6 +224,19 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(await inState(id, 'done')).toMatchObject({ attempts: 4, reason: null });
         expect(await queue.retry(id)).toBe(false);
         expect(await queue.retry('018b0000-0000-7000-8000-000000000000')).toBe(false);
+      });
+
+      it('believes an error of ours that says that trying again is of no use', async () => {
+        const kind = definition({ retries: 3, retryDelayMs: 0 });
+        const queue = await open(kind);
+        let tries = 0;
+        await queue.work(kind, async () => {
+          tries += 1;
+          throw new CoreError('NOT_FOUND', 'There is no such thing.');
+        });
+        const id = await queue.enqueue(kind, { n: 1 });
+        expect(await inState(id, 'failed')).toMatchObject({ attempts: 1 });
+        expect(tries).toBe(1);
       });
 
       it('fails a job whose payload it cannot read at once, however many retries there are', async () => {

@@ -11,7 +11,7 @@ import type {
   JobView,
   Random,
 } from '../../core/index.ts';
-import { parseCron } from './cron.ts';
+import { parseCron } from '../../core/index.ts';
 import type { AttemptDependencies } from './job-attempt.ts';
 import { JobAttempt } from './job-attempt.ts';
 import {

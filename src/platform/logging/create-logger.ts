@@ -30,14 +30,18 @@ export function createLogger(options: LoggerOptions): Log {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      hooks: { streamWrite: (line) => redactor.text(line) },
+      // Shapes were masked field by field; in the finished line they would run over its quotes.
+      hooks: { streamWrite: (line) => redactor.known(line) },
       // Fields arrive plain; pino's own treatment of `err` would add stacks back.
       serializers: { err: (same: unknown) => same },
     },
     target,
   );
   const shown = level === 'silent' ? 'error' : level;
-  return new PinoLog(root, shown, (fields) => redactor.value(fields, { stacks: shown === 'debug' }));
+  return new PinoLog(root, shown, {
+    fields: (fields) => redactor.value(fields, { stacks: shown === 'debug' }),
+    message: (message) => redactor.text(message),
+  });
 }
 
 function standardError(): LogDestination {
@@ -47,12 +51,17 @@ function standardError(): LogDestination {
   return stream;
 }
 
+interface Cleaner {
+  readonly fields: (fields: LogFields) => LogFields;
+  readonly message: (message: string) => string;
+}
+
 class PinoLog implements Log {
   readonly level: LogLevel;
   readonly #pino: pino.Logger;
-  readonly #clean: (fields: LogFields) => LogFields;
+  readonly #clean: Cleaner;
 
-  constructor(logger: pino.Logger, level: LogLevel, clean: (fields: LogFields) => LogFields) {
+  constructor(logger: pino.Logger, level: LogLevel, clean: Cleaner) {
     this.#pino = logger;
     this.level = level;
     this.#clean = clean;
@@ -75,13 +84,13 @@ class PinoLog implements Log {
   }
 
   with(fields: LogFields): Log {
-    return new PinoLog(this.#pino.child(own(this.#clean(fields))), this.level, this.#clean);
+    return new PinoLog(this.#pino.child(own(this.#clean.fields(fields))), this.level, this.#clean);
   }
 
   #write(level: LogLevel, message: string, fields: LogFields | undefined): void {
     if (!this.#pino.isLevelEnabled(level)) return;
     try {
-      this.#pino[level](fields ? own(this.#clean(fields)) : {}, '%s', message);
+      this.#pino[level](fields ? own(this.#clean.fields(fields)) : {}, '%s', this.#clean.message(message));
     } catch {
       // A full disk or a closed pipe must not take the caller down; there is nowhere left to say so.
     }

@@ -1,4 +1,5 @@
 // Log lines: their shape, their levels, and what they leave out.
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LogLevel } from '../../core/index.ts';
 import { CoreError, event, EventBus, Redactor } from '../../core/index.ts';
@@ -88,6 +89,28 @@ describe('createLogger, as JSON', () => {
     });
     expect(lines.join('')).not.toMatch(/hunter22|quoted/);
     expect(lines.join('')).toContain('%s %o %d');
+  });
+
+  it('writes lines that can be parsed, whatever looks like a secret in them', () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        'token: ',
+        'cookie:',
+        'secret=',
+        'Authorization: ',
+        `password='x`,
+        'the password: "',
+        'Bearer ',
+      ),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(piece, piece, piece, (message, before, after) => {
+        const { log, parsed } = setUp();
+        log.info(message, { before, after: { list: [after, 1] }, last: 1 });
+        expect(parsed()).toEqual([expect.objectContaining({ last: 1, level: 'info' })]);
+      }),
+    );
   });
 
   it('survives fields that cannot be written', () => {

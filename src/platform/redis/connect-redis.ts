@@ -14,7 +14,7 @@ export interface ConnectRedisOptions {
   readonly commandTimeoutMs?: number;
   /** Longest wait for a connection. Default 5 s. */
   readonly connectTimeoutMs?: number;
-  /** In front of every key of ours. Default `headworks:`. */
+  /** In front of every key of ours. Default: nothing. */
   readonly keyPrefix?: string;
   /**
    * Redis cannot be reached at the start. `fail`: REDIS_UNAVAILABLE. `stay-down`: a connection in state `down`, which
@@ -28,7 +28,7 @@ export async function connectRedis({
   url,
   commandTimeoutMs = 2_000,
   connectTimeoutMs = 5_000,
-  keyPrefix = 'headworks:',
+  keyPrefix = '',
   whenUnreachable = 'fail',
 }: ConnectRedisOptions): Promise<RedisConnection> {
   const address = redisAddress(url);

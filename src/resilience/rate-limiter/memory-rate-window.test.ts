@@ -34,6 +34,17 @@ const event = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('leave' as const), nth: fc.nat(20) }) },
 );
 
+describe('the arrival guard', () => {
+  it('keeps a second and ten milliseconds between a grant and the one that takes its place', async () => {
+    const clock = new VirtualClock();
+    const limiter = createRateLimiter({ limits: { perSecond: 1 }, clock });
+    await limiter.acquire();
+    const second = limiter.acquire();
+    await clock.run(second);
+    expect(clock.monotonic()).toBe(1_010);
+  });
+});
+
 describe('any demand, limits, refusals and departures', () => {
   it('never exceeds a limit, serves in order, pauses fully and leaks no waiter', async () => {
     await fc.assert(

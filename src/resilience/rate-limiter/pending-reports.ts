@@ -25,12 +25,12 @@ export class PendingReports {
   }
 
   succeeded(epoch: number): void {
-    this.restore({ ...nothing, successes: 1, successEpoch: epoch });
+    this.#add({ ...nothing, successes: 1, successEpoch: epoch });
   }
 
   refused(epoch: number, retryAfterMs: number): void {
     const pauseMs = retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), longestPauseMs) : 0;
-    this.restore({ ...nothing, refusals: 1, refusalEpoch: epoch, pauseMs });
+    this.#add({ ...nothing, refusals: 1, refusalEpoch: epoch, pauseMs });
   }
 
   returned(count: number, stamp: string): void {
@@ -44,8 +44,16 @@ export class PendingReports {
     return reports;
   }
 
-  /** Adds reports, also those that an exchange failed to tell. Successes of an older epoch no longer matter. */
-  restore(more: Reports): void {
+  /**
+   * Takes back what an exchange failed to tell. Nobody knows whether it arrived: told twice, successes and refusals do
+   * no harm, but returned grants would be taken from others, so they are forgotten and cost a little of the rate.
+   */
+  restore(untold: Reports): void {
+    this.#add(untold);
+  }
+
+  /** Successes of an older epoch no longer matter. */
+  #add(more: Reports): void {
     const mine = this.#reports;
     const successEpoch = Math.max(
       mine.successes > 0 ? mine.successEpoch : 0,
@@ -58,8 +66,8 @@ export class PendingReports {
       refusals: mine.refusals + more.refusals,
       refusalEpoch: Math.max(mine.refusalEpoch, more.refusalEpoch),
       pauseMs: Math.max(mine.pauseMs, more.pauseMs),
-      returned: mine.returned + more.returned,
-      returnedStamp: mine.returnedStamp === '' ? more.returnedStamp : mine.returnedStamp,
+      returned: mine.returned,
+      returnedStamp: mine.returnedStamp,
     };
   }
 }

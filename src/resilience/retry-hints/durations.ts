@@ -57,7 +57,7 @@ export function isoDate(text: string): number | undefined {
   const midnight = Date.parse(`${day}T00:00:00Z`);
   if (!Number.isFinite(midnight) || !new Date(midnight).toISOString().startsWith(day)) return undefined;
   const at = Date.parse(text.trim());
-  return Number.isFinite(at) ? at : undefined;
+  return Number.isFinite(at) && !text.includes('T24:') ? at : undefined;
 }
 
 /** `Retry-After`: seconds, whole or not, or a date measured against the server's own clock when it tells it. */
@@ -85,24 +85,43 @@ export function resetMs(value: string, now: number): number | undefined {
 }
 
 const wordMs: Readonly<Record<string, number>> = {
+  ...unitMs,
   millisecond: 1,
   second: 1_000,
   sec: 1_000,
   minute: 60_000,
   min: 60_000,
   hour: 3_600_000,
+  hr: 3_600_000,
   day: 86_400_000,
 };
 
-/** A wait in a sentence: "try again in 16m32.64s", "Please wait 42567 seconds". A number without unit is none. */
+const amount = String.raw`\d{1,12}(?:\.\d{1,12})?\s?(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)`;
+const amounts = String.raw`(${amount}(?:(?:\s*,\s*|\s+and\s+|\s*)${amount})*)(?![\w-])`;
+const comeBack = new RegExp(String.raw`\b(?:try again|retry)\s+(?:in|after)\s+${amounts}`, 'gi');
+const pleaseWait = new RegExp(String.raw`\bplease wait\s+(?:for\s+)?${amounts}`, 'gi');
+
+/**
+ * A wait in a sentence: "try again in 16m32.64s", "retry after 1 minute and 30 seconds", "Please wait 42567 seconds".
+ * A number without unit is none, and so are two waits that contradict each other. "Try again" wins over "wait".
+ */
 export function proseMs(text: string): number | undefined {
-  const match =
-    /\b(?:try again in|retry in|retry after|wait(?: for)?)\s+(\d[\d.a-zµ]*)(?:\s+(milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?))?(?![\w-])/i.exec(
-      text,
-    );
-  const amount = match?.[1]?.replace(/\.$/, '').toLowerCase() ?? '';
-  const word = match?.[2]?.toLowerCase().replace(/s$/, '');
-  const number = decimal(amount);
-  if (number === undefined) return plausibleMs(compactDurationMs(amount));
-  return word === undefined ? undefined : plausibleMs(number * (wordMs[word] ?? Number.NaN));
+  for (const phrase of [comeBack, pleaseWait]) {
+    const waits = new Set(Array.from(text.matchAll(phrase), ([, found = '']) => spokenMs(found)));
+    if (waits.size > 0) return waits.size === 1 ? plausibleMs(waits.values().next().value) : undefined;
+  }
+  return undefined;
+}
+
+/** "1 minute and 30 seconds", "16m 32.64s": units must fall, each at most once. */
+function spokenMs(text: string): number | undefined {
+  let totalMs = 0;
+  let previous = Number.POSITIVE_INFINITY;
+  for (const [, number = '', unit = ''] of text.toLowerCase().matchAll(/(\d+(?:\.\d+)?)\s?([a-z]+)/g)) {
+    const one = wordMs[unit] ?? wordMs[unit.replace(/s$/, '')] ?? Number.NaN;
+    if (!(one < previous)) return undefined;
+    previous = one;
+    totalMs += Number(number) * one;
+  }
+  return totalMs;
 }

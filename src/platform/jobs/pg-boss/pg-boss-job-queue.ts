@@ -20,7 +20,7 @@ import type {
 import { CoreError } from '../../../core/index.ts';
 import type { Database, Transaction } from '../../postgres/ports.ts';
 import { hasSqlState } from '../../postgres/sql-error.ts';
-import { parseCron } from '../cron.ts';
+import { parseCron } from '../../../core/index.ts';
 import type { JobEventSpecs } from '../job-events.ts';
 import { cancelledReason, defaultAbortGraceMs, duplicateKey, workedTwice } from '../job-rules.ts';
 import { bossDatabase } from './boss-database.ts';

@@ -33,7 +33,7 @@ export class RedisRateWindow implements RateWindow {
   constructor({ redis, key, limits, adaptive = true, now }: RedisRateWindowOptions) {
     this.limits = limits;
     this.#redis = redis;
-    this.#keys = [redis.key(`rate:${key}:grants`), redis.key(`rate:${key}:state`)];
+    this.#keys = [redis.key(`headworks:rate:${key}:grants`), redis.key(`headworks:rate:${key}:state`)];
     this.#now = now;
     this.#isAdaptive = adaptive;
     this.#policy = [

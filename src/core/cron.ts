@@ -1,5 +1,5 @@
 // Cron expressions of five fields in UTC: numbers, `*`, lists, ranges and steps. Every store accepts just these.
-import { CoreError } from '../../core/index.ts';
+import { CoreError } from './errors.ts';
 
 export interface Cron {
   /** The first whole minute after `afterMs` that matches, in milliseconds since the epoch. */
