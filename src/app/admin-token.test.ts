@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/services.ts';
@@ -17,6 +17,21 @@ describe('the admin token', () => {
     expect(await ensureAdminToken(folder, null, systemIds)).toEqual({ token: first.token, isUnseen: false });
     expect(first.token).toMatch(/^hw_admin_[\w-]{43}$/);
     expect((await stat(join(folder, 'admin-token'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('is not taken from a file that somebody spoilt, and is shut to others again', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'admin-token');
+    for (const text of ['x\n', 'two lines of\nsixteen letters and more'])
+      await writeFile(file, text).then(() =>
+        expect(ensureAdminToken(folder, null, systemIds)).rejects.toMatchObject({
+          code: 'DATA_FOLDER_UNUSABLE',
+        }),
+      );
+    await writeFile(file, 'a-token-of-some-length');
+    await chmod(file, 0o644);
+    await ensureAdminToken(folder, null, systemIds);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
   it('comes from the configuration when that has one, and is then not written down', async () => {

@@ -1,10 +1,11 @@
 // One holder, many clients: finds the server that runs on this data folder, or becomes it for the time being.
 import type { Clock, HttpTransport } from '../core/index.ts';
-import { CoreError, HeadworksError, HttpFailure, messageOf, systemClock } from '../core/index.ts';
+import { abortable, CoreError, HeadworksError, HttpFailure, messageOf, systemClock } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import { readAdminToken } from './admin-token.ts';
 import type { CallOptions, HeadworksClient, StreamedEvent } from './headworks-client.ts';
+import type { ServerFile } from './server-file.ts';
 import { readServerFile } from './server-file.ts';
 import { ServerSession } from './server-session.ts';
 import type { RunningServer } from './start-server.ts';
@@ -12,6 +13,8 @@ import type { RunningServer } from './start-server.ts';
 /** A cold embedded store opens in 5 s on two cores; a crowd of commands on a busy machine takes many times that. */
 const patienceMs = 60_000;
 const lookAgainMs = 50;
+/** A server that takes connections and says nothing for so many times five seconds is stuck, not busy. */
+const mostSilences = 3;
 /** After making room for `headworks serve`, how long we leave it the first try at the data folder. */
 const courtesyMs = 5_000;
 
@@ -35,7 +38,8 @@ interface Connection {
 export async function connect(config: Config, options: ConnectOptions): Promise<HeadworksClient> {
   const client = new FollowingClient(config, options, systemClock, createUndiciTransport({}));
   try {
-    await client.connection();
+    // Opening a store cannot be interrupted half-way; whoever gives up does not wait for it.
+    await abortable(client.connection(), options.signal);
   } catch (error) {
     await client.close();
     throw error;
@@ -134,11 +138,14 @@ class FollowingClient implements HeadworksClient {
     previous?.detach();
     const remote = this.#config.client.serverUrl;
     if (remote !== null) return this.#attachRemote(remote);
+    let silent = 0;
     const giveUpAt = this.#clock.monotonic() + patienceMs;
     const mayBecomeAt = this.#clock.monotonic() + (previous?.own ? courtesyMs : 0);
     for (;;) {
       const found = await this.#attachLocal();
-      if (found) return found;
+      if (typeof found === 'object' && found) return found;
+      if (found === 'silent' && ++silent === mostSilences)
+        throw frozen(await readServerFile(this.#config.data.folder));
       if (this.#clock.monotonic() >= mayBecomeAt) {
         const own = await this.#become(this.#clock.monotonic() >= giveUpAt);
         if (own) return own;
@@ -162,8 +169,8 @@ class FollowingClient implements HeadworksClient {
     }
   }
 
-  /** The server that `server.json` names, if it lives and lets us in; `null` means look again. */
-  async #attachLocal(): Promise<Connection | null> {
+  /** The server that `server.json` names, if it lives and lets us in; `null` and `silent` mean look again. */
+  async #attachLocal(): Promise<Connection | 'silent' | null> {
     const folder = this.#config.data.folder;
     const file = await readServerFile(folder);
     if (!file) return null;
@@ -174,6 +181,7 @@ class FollowingClient implements HeadworksClient {
       if ((await session.identity(this.#options.signal)).instance !== file.instance) return null;
       return await this.#attach(session);
     } catch (error) {
+      if (error instanceof HttpFailure && error.kind === 'timeout') return 'silent';
       if (isGone(error)) return null;
       throw error;
     }
@@ -190,7 +198,12 @@ class FollowingClient implements HeadworksClient {
     // Loaded only now: a command that finds a server never pays for the stores.
     const { startServer } = await import('./start-server.ts');
     try {
-      const own = await startServer(this.#config, { role: 'command', purpose: this.#options.purpose });
+      const { purpose, signal } = this.#options;
+      const own = await startServer(this.#config, {
+        role: 'command',
+        purpose,
+        ...(signal ? { signal } : {}),
+      });
       const session = new ServerSession(own.url, own.adminToken, this.#transport);
       const connection: Connection = { session, own, detach: () => undefined, isGone: false };
       void own.stopped.then(() => (connection.isGone = true));
@@ -200,6 +213,15 @@ class FollowingClient implements HeadworksClient {
       throw error;
     }
   }
+}
+
+function frozen(file: ServerFile | null): CoreError {
+  return new CoreError(
+    'SERVER_UNREACHABLE',
+    `The Headworks server${file ? ` (process ${file.pid})` : ''} holds the data folder but does not answer. ` +
+      'Look whether it is stopped or overloaded; if it is stuck, end it and try again.',
+    { isRetryable: true },
+  );
 }
 
 /** The server is not there, or is leaving: look for its successor. */

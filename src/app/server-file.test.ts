@@ -14,7 +14,15 @@ describe('server.json', () => {
     expect((await stat(join(folder, 'server.json'))).mode & 0o777).toBe(0o600);
   });
 
-  it.each(['', 'nonsense', '{}', '{"url":5}', 'null'])('counts %j as no server', async (text) => {
+  it.each([
+    '',
+    'nonsense',
+    '{}',
+    '{"url":5}',
+    'null',
+    '{"url":"not a url","instance":"x"}',
+    '{"url":"ftp://x","instance":"x"}',
+  ])('counts %j as no server', async (text) => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'server.json'), text);
     expect(await readServerFile(folder)).toBeNull();

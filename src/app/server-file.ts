@@ -18,7 +18,10 @@ const pathIn = (folder: string): string => join(folder, 'server.json');
 export async function readServerFile(folder: string): Promise<ServerFile | null> {
   try {
     const file = JSON.parse(await readFile(pathIn(folder), 'utf8')) as Partial<ServerFile>;
-    return typeof file.url === 'string' && typeof file.instance === 'string' ? (file as ServerFile) : null;
+    const isWhole = typeof file.url === 'string' && typeof file.instance === 'string';
+    return isWhole && /^https?:$/.test(URL.parse(file.url ?? '')?.protocol ?? '')
+      ? (file as ServerFile)
+      : null;
   } catch {
     return null;
   }

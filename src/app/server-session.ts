@@ -1,13 +1,17 @@
 // One conversation with one Headworks server over HTTP: calls, the live stream, and being attached.
-import type { HttpAnswer, HttpTransport } from '../core/index.ts';
+import type { HttpAnswer, HttpRequest, HttpTransport } from '../core/index.ts';
 import { CoreError, HeadworksError } from '../core/index.ts';
 import type { CallOptions, StreamedEvent } from './headworks-client.ts';
 
 /** No answer of our own API comes near this; it bounds what a foreign server on the port could make us read. */
 const largestAnswerBytes = 64 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
+/** A server that is alive says who it is, and starts a stream, far sooner than this, also under load. */
+const promptMs = 5_000;
 /** The server sends a heartbeat far more often than this on streams. */
 const streamSilenceMs = 60_000;
+
+type CallMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface ServerIdentity {
   readonly version: string;
@@ -25,24 +29,36 @@ export class ServerSession {
     this.#transport = transport;
   }
 
-  /** Who answers there; fails when nobody does, or when it is not a Headworks server. */
+  /**
+   * Who answers there; fails when nobody does in time, or when it is not a Headworks server. Asked without the token:
+   * the port may belong to somebody else by now.
+   */
   async identity(signal?: AbortSignal): Promise<ServerIdentity> {
-    const answer = await this.call<Partial<ServerIdentity>>('GET', '/healthz', signal ? { signal } : {});
+    const answer = await this.#call<Partial<ServerIdentity>>('GET', '/healthz', signal ? { signal } : {}, {
+      headers: { accept: 'application/json' },
+      headersTimeoutMs: promptMs,
+    });
     if (typeof answer.instance !== 'string' || typeof answer.version !== 'string')
       throw new CoreError('SERVER_UNREACHABLE', `What answers at ${this.url} is not a Headworks server.`);
     return { version: answer.version, instance: answer.instance };
   }
 
-  async call<T>(
-    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  call<T>(method: CallMethod, path: string, options: CallOptions = {}): Promise<T> {
+    return this.#call<T>(method, path, options, { headers: this.#headers() });
+  }
+
+  async #call<T>(
+    method: CallMethod,
     path: string,
-    options: CallOptions = {},
+    options: CallOptions,
+    how: Pick<HttpRequest, 'headersTimeoutMs'> & { readonly headers: Readonly<Record<string, string>> },
   ): Promise<T> {
     const answer = await this.#transport.request({
+      ...how,
       method,
       url: this.url + path + queryString(options.query),
       headers: {
-        ...this.#headers(),
+        ...how.headers,
         ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
@@ -79,6 +95,7 @@ export class ServerSession {
       headers: { ...this.#headers(), accept: 'text/event-stream', ...headers },
       signal,
       connectTimeoutMs,
+      headersTimeoutMs: promptMs,
       bodyTimeoutMs: streamSilenceMs,
     });
     if (answer.status >= 400)

@@ -54,7 +54,9 @@ async function askToMakeRoom({ data, server }: Config): Promise<boolean> {
   if (file?.role !== 'command' || token === null) return false;
   const transport = createUndiciTransport({});
   try {
-    await new ServerSession(file.url, token, transport).call('POST', '/api/v1/handover');
+    const session = new ServerSession(file.url, token, transport);
+    if ((await session.identity()).instance !== file.instance) return false;
+    await session.call('POST', '/api/v1/handover');
     return true;
   } catch (error) {
     return !(error instanceof HeadworksError) || error.code === 'SHUTTING_DOWN';

@@ -47,7 +47,11 @@ export async function withBudget<T>(
   work: (signal: AbortSignal) => Promise<T>,
   { clock, signal, budgets = defaultBudgets }: BudgetOptions,
 ): Promise<T> {
-  using deadline = withDeadline(signal, budgets[name], clock, name);
-  deadline.signal.throwIfAborted();
-  return await abortable(work(deadline.signal), deadline.signal);
+  const deadline = withDeadline(signal, budgets[name], clock, name);
+  try {
+    deadline.signal.throwIfAborted();
+    return await abortable(work(deadline.signal), deadline.signal);
+  } finally {
+    deadline.dispose();
+  }
 }

@@ -12,11 +12,11 @@ export interface SignalDeadline {
   remainingMs(): number;
 }
 
-export interface Deadline extends Disposable {
+export interface Deadline {
   /** Aborts with DEADLINE_EXCEEDED when the time is over, or with its parent's reason before that. */
   readonly signal: AbortSignal;
   remainingMs(): number;
-  /** Stops the timer and lets go of the parent. Call it when the work is over (or use `using`). */
+  /** Stops the timer and lets go of the parent. Call it when the work is over. */
   dispose(): void;
 }
 
@@ -55,7 +55,7 @@ export function withDeadline(
     stop?.();
     release();
   };
-  return { signal: controller.signal, remainingMs, dispose, [Symbol.dispose]: dispose };
+  return { signal: controller.signal, remainingMs, dispose };
 }
 
 /** Like `linkSignals`, and the linked signal carries the earliest deadline of its parents. */

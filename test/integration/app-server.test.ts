@@ -1,8 +1,13 @@
 // The house as a whole, in one process, on real stores.
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { PgBoss } from 'pg-boss';
-import { describe, expect, it } from 'vitest';
-import { connect } from '../../src/app/index.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connect, startServer, version } from '../../src/app/index.ts';
+import { openDataFolder } from '../../src/platform/data-folder/index.ts';
 import { databaseUrl, redisUrl } from '../support/services.ts';
 import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
 
@@ -174,6 +179,39 @@ describe('connect', () => {
     stop.abort();
     await reading;
     await client.close();
+  });
+
+  it('tells its token to nobody but the server that wrote the file, and becomes the server otherwise', async () => {
+    const config = await testConfig();
+    const first = await connect(config, { purpose: 'test' });
+    await first.close();
+    const heard: string[] = [];
+    const stranger = createServer((request, response) => {
+      heard.push(`${request.url} ${request.headers.authorization}`);
+      response.end('{"status":"ok","version":"0","instance":"somebody else"}');
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void stranger.close());
+    const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    const file = { pid: 1, url, instance: 'of a dead server', role: 'command', version };
+    await writeFile(join(config.data.folder, 'server.json'), JSON.stringify(file));
+    const second = await connect(config, { purpose: 'test' });
+    expect(second.isOwnServer).toBe(true);
+    await second.close();
+    await writeFile(join(config.data.folder, 'server.json'), JSON.stringify(file));
+    const held = await openDataFolder(config.data.folder, { version, command: 'a test' });
+    await expect(startServer(config, { role: 'serve' })).rejects.toMatchObject({ code: 'DATA_FOLDER_BUSY' });
+    await held.release();
+    expect(heard.length).toBeGreaterThan(1);
+    expect(new Set(heard)).toEqual(new Set(['/healthz undefined']));
+  });
+
+  it('gives up at once when it is told to, though the store is still opening', async () => {
+    const config = await testConfig();
+    const stop = new AbortController();
+    const connecting = connect(config, { purpose: 'test', signal: stop.signal });
+    stop.abort(new Error('enough'));
+    await expect(connecting).rejects.toThrow('enough');
   });
 
   it('takes errors of the server for what they are', async () => {

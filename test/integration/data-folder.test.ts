@@ -1,9 +1,11 @@
 // The data folder belongs to one process at a time, and says in one line why it cannot be used.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDataFolder, readHolder } from '../../src/platform/data-folder/index.ts';
@@ -94,6 +96,34 @@ describe('a data folder', () => {
     const path = await temporaryFolder();
     await writeFile(join(path, 'format.json'), text);
     expect(await refusal(path)).toMatchObject({ code: 'DATA_FOLDER_UNUSABLE' });
+  });
+
+  it('never shows half a format.json to others who look while it is made', async () => {
+    const parent = await temporaryFolder();
+    for (let round = 0; round < 30; round += 1) {
+      const file = join(parent, String(round), 'format.json');
+      const opening = openDataFolder(join(parent, String(round)), options);
+      while (!existsSync(file)) await nextTurn();
+      expect(readFileSync(file, 'utf8')).toContain('"writtenBy": "1.0.0"');
+      await (await opening).release();
+    }
+  });
+
+  it('goes to one of many who race for it, and the others are told that it is busy', async () => {
+    const parent = await temporaryFolder();
+    for (let round = 0; round < 20; round += 1) {
+      const path = join(parent, String(round));
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 8 }, () => openDataFolder(path, options)),
+      );
+      const folders = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      const codes = outcomes.flatMap((outcome) =>
+        outcome.status === 'rejected' ? [(outcome.reason as { code: string }).code] : [],
+      );
+      expect(folders).toHaveLength(1);
+      expect(codes).toEqual(Array(7).fill('DATA_FOLDER_BUSY'));
+      await folders[0]?.release();
+    }
   });
 
   it('is refused when it is a file, or below one', async () => {

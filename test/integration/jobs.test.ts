@@ -170,6 +170,62 @@ describe.each(stores)('jobs on %s', (name, open) => {
     expect(failed.reason).toContain('cannot be stored');
   });
 
+  it('lets no record that the store refuses keep the others waiting', async () => {
+    const kind = newKind({ concurrency: 3 });
+    const { queue, events } = await openQueue(database);
+    await queue.define([kind]);
+    const table = `"${database.schema}_jobs".job_common`;
+    const refuse = (name: string, rule: string) =>
+      database.script(`alter table ${table} add constraint ${name} check (${rule})`);
+    const isOther = `name <> '${kind.name}'`;
+    await refuse('no_two', `${isOther} or output #>> '{result}' is distinct from '2'`);
+    await refuse(
+      'no_end',
+      `${isOther} or data #>> '{payload,n}' <> '3' or state not in ('completed', 'failed')`,
+    );
+    await queue.work(kind, async (payload) => ({ result: (payload as { n: number }).n }));
+    const ids = await Promise.all([1, 2, 3, 4, 5].map((n) => queue.enqueue(kind, { n })));
+    const statesOf = async (...picked: readonly number[]) =>
+      Promise.all(picked.map(async (index) => (await queue.get(ids[index] ?? ''))?.state));
+    await until(async () => (await statesOf(0, 1, 3, 4)).join() === 'done,failed,done,done');
+    expect((await queue.get(ids[1] ?? ''))?.reason).toContain('cannot be stored');
+    // Refused even as failed: it waits to be found without a sign of life, and its slot is free.
+    expect(await statesOf(2)).toEqual(['running']);
+    await database.script(`alter table ${table} drop constraint no_two, drop constraint no_end`);
+    expect(events.filter(({ name }) => name === 'job:store-unavailable')).toEqual([]);
+  });
+
+  it('refuses a kind whose delays are none', async () => {
+    const { queue } = await openQueue(database);
+    for (const wrong of [Number.NaN, -1, Number.POSITIVE_INFINITY]) {
+      await expect(queue.define([newKind({ retryDelayMs: wrong })])).rejects.toThrow('retryDelayMs is');
+      await expect(queue.define([newKind({ retryDelayMaxMs: wrong })])).rejects.toThrow('retryDelayMaxMs is');
+    }
+  });
+
+  // Only one process has the embedded store: what runs there when another begins ran in one that is gone. Comes before
+  // the tests whose queues stay open and have little patience with a silent job.
+  if (name === 'the embedded store')
+    it('runs at once what a dead process left, however lately that gave a sign of life', async () => {
+      const kind = newKind();
+      const dead = mortal(database);
+      const doomed = await openJobQueue(dead.database);
+      await doomed.queue.define([kind]);
+      await doomed.queue.work(kind, () => new Promise(() => undefined));
+      const id = (await doomed.queue.enqueue(kind, {})) ?? '';
+      await until(() => doomed.events.some((event) => event.name === 'job:started'));
+      dead.die();
+      // Its own patience with a silent job is 30 seconds, far more than `until` has.
+      const { queue } = await openQueue(database);
+      await queue.define([kind]);
+      await queue.work(kind, async () => undefined);
+      const view = await until(async () => {
+        const job = await queue.get(id);
+        return job?.state === 'done' && job;
+      });
+      expect(view.attempts).toBe(2);
+    });
+
   it('runs a job again when its process died, but not for ever', async () => {
     const kind = newKind({ retries: 0 });
     const timing = { pollMs: 50, beatMs: 100, lostAfterMs: 400 };
@@ -217,5 +273,50 @@ describe.each(stores)('jobs on %s', (name, open) => {
     await slow.queue.stop(5_000);
     expect(await quick.queue.get(id)).toEqual(view);
     expect(slow.events.map(({ name }) => name)).toEqual(['job:started']);
+  });
+
+  it.each(['ends', 'tells its progress'] as const)(
+    'lets nobody write who has lost the job to one that runs it now, when it %s',
+    async (act) => {
+      const kind = newKind({ concurrency: 1 });
+      const timing = { pollMs: 50, beatMs: 100, lostAfterMs: 400 };
+      const slow = await openQueue(database, { timing: { ...timing, beatMs: 60_000 } });
+      const quick = await openQueue(database, { timing });
+      for (const { queue } of [slow, quick]) await queue.define([kind]);
+      const [lost, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const stopped = Promise.withResolvers<void>();
+      await slow.queue.work(kind, async (_, { progress, signal }) => {
+        signal.addEventListener('abort', () => stopped.resolve());
+        await lost.promise;
+        if (act === 'ends') return { result: 'slow' };
+        progress({ done: 99 });
+        return new Promise(() => undefined);
+      });
+      const id = (await slow.queue.enqueue(kind, {})) ?? '';
+      await until(() => slow.events.length > 0);
+      await quick.queue.work(kind, async () => ({ result: await over.promise.then(() => 'quick') }));
+      await until(() => quick.events.some(({ name }) => name === 'job:started'));
+      lost.resolve();
+      if (act === 'ends') await slow.queue.stop(5_000);
+      else await stopped.promise;
+      expect(await quick.queue.get(id)).toMatchObject({ state: 'running', attempts: 2, progress: null });
+      expect(slow.events.filter(({ name }) => name === 'job:done')).toEqual([]);
+      over.resolve();
+      const view = await until(async () => {
+        const job = await quick.queue.get(id);
+        return job?.state === 'done' && job;
+      });
+      expect(view).toMatchObject({ attempts: 2, result: 'quick', progress: null });
+    },
+  );
+
+  it('tells whole milliseconds', async () => {
+    const kind = newKind();
+    const { queue, events } = await openQueue(database);
+    await queue.define([kind]);
+    await queue.work(kind, async () => undefined);
+    await queue.enqueue(kind, {});
+    const done = await until(() => events.find(({ name }) => name === 'job:done'));
+    expect(done.payload['durationMs']).toSatisfy(Number.isInteger);
   });
 });

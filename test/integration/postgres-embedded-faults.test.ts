@@ -1,7 +1,7 @@
 // What the embedded store does when its worker gets stuck or dies, its process is killed, or its files are bad.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -131,6 +131,40 @@ describe('embedded store and the world', () => {
     expect(error).toMatchObject({ code: 'STATE_UNUSABLE' });
     expect((error as Error).message).toMatch(/^The embedded store cannot be opened: [^\n]+$/);
   });
+
+  it('tells damage from a new store, in words for its user, and sets nothing up over it', async () => {
+    const good = join(await temporaryFolder(), 'state');
+    const open = (folder: string) => openEmbeddedDatabase({ folder, schema: 'public', clock: systemClock });
+    await (await open(good)).close();
+    const damaged = async (damage: (folder: string) => Promise<void>) => {
+      const folder = join(await temporaryFolder(), 'state');
+      await cp(good, folder, { recursive: true });
+      await damage(folder);
+      const before = await readdir(folder, { recursive: true });
+      const error = await failure(open(folder));
+      expect(error).toMatchObject({ code: 'STATE_UNUSABLE' });
+      // PGlite says who is at work there, whatever it finds.
+      const after = (await readdir(folder, { recursive: true })).filter((name) => name !== 'postmaster.pid');
+      expect(after).toEqual(before);
+      return error as Error;
+    };
+    const lost = await damaged((folder) => rm(join(folder, 'PG_VERSION')));
+    expect(lost.message).toMatch(/^[^\n]*its file PG_VERSION is missing\. Restore [^\n]*\.$/);
+    const torn = await damaged((folder) => truncate(join(folder, 'global', 'pg_control')));
+    expect(torn.message).toBe(
+      'The embedded store cannot be opened: its files cannot be read (PGlite gave up). ' +
+        'If its files are damaged, restore them from a backup or move the folder away.',
+    );
+    expect((torn.cause as Error).message).toContain('Aborted');
+  }, 60_000);
+
+  it('is set up again when its very first start was cut short', async () => {
+    const folder = join(await temporaryFolder(), 'state');
+    await mkdir(join(folder, 'base'), { recursive: true });
+    const database = await openEmbeddedDatabase({ folder, schema: 'public', clock: systemClock });
+    await database.close();
+    expect(await readdir(folder)).toEqual(expect.arrayContaining(['PG_VERSION', 'initialised']));
+  }, 60_000);
 
   it('says in one line that its folder cannot be made', async () => {
     const file = join(await temporaryFolder(), 'file');

@@ -84,6 +84,19 @@ describe.each(kinds)('migrations, %s', (_, open) => {
     });
   });
 
+  it('refuses a store whose list of migrations has a gap', async () => {
+    const { rows } = await database.query(sql`delete from schema_migrations where number = 1 returning *`);
+    const error = await failure(migrate(database, [first, second], options));
+    const { number, name, checksum, applied_at: appliedAt } = rows[0] as Record<string, string | Date>;
+    await database.query(
+      sql`insert into schema_migrations (number, name, checksum, applied_at) values (${number}, ${name}, ${checksum}, ${appliedAt})`,
+    );
+    expect(error).toMatchObject({
+      code: 'STATE_UNUSABLE',
+      message: expect.stringContaining('does not know of the migration 0001-first') as string,
+    });
+  });
+
   it('rolls a failing migration back wholly, and can be run again when it is mended', async () => {
     const error = await failure(migrate(database, [first, second, broken], options));
     expect(error).toMatchObject({ code: 'STATE_UNUSABLE', cause: { sqlState: '22012' } });

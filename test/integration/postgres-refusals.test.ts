@@ -11,6 +11,7 @@ import {
   type Database,
 } from '../../src/platform/postgres/index.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { openJobQueue } from './jobs-support.ts';
 import { startPrivatePostgres } from '../support/private-servers.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
 
@@ -172,9 +173,62 @@ describe('a role without rights', () => {
       )) as Error;
       expect(error).toMatchObject({ code: 'STATE_UNUSABLE' });
       expect(error.message).toMatch(new RegExp(`GRANT CREATE ON DATABASE "[^"]+" TO "${role}"`));
-      await admin.query(sql`create schema ${identifier(schema)} authorization ${identifier(role)}`);
+      for (const wanted of [schema, `${schema}_jobs`]) {
+        expect(error.message).toContain(`CREATE SCHEMA "${wanted}" AUTHORIZATION "${role}";`);
+        await admin.query(sql`create schema ${identifier(wanted)} authorization ${identifier(role)}`);
+      }
       expect(await migrate(database, migrations, { clock: systemClock })).toEqual(migrations);
+      // Still without the right to create schemas: those that were made for it are all it needs.
+      const { queue } = await openJobQueue(database);
+      await queue.stop(0);
       await database.close();
+    });
+  });
+
+  it('is told of the jobs’ schema too, when only that is missing', async () => {
+    await withRole(async (admin, role, url) => {
+      const schema = uniqueName('schema');
+      await admin.query(sql`create schema ${identifier(schema)} authorization ${identifier(role)}`);
+      const database = await open(url, schema);
+      const error = (await openJobQueue(database).catch((caught: unknown) => caught)) as Error;
+      expect(error).toMatchObject({ code: 'STATE_UNUSABLE' });
+      const remedy = `CREATE SCHEMA "${schema}_jobs" AUTHORIZATION "${role}";`;
+      expect(error.message).toContain(remedy);
+      expect(error.message).not.toContain(`CREATE SCHEMA "${schema}" `);
+      await admin.script(remedy);
+      await (await openJobQueue(database)).queue.stop(0);
+      await database.close();
+    });
+  });
+
+  it('is told whose tables it found, and can work once it has been given them', async () => {
+    await withRole(async (admin, role, url) => {
+      const [schema, owner] = [uniqueName('schema'), uniqueName('owner')];
+      await admin.script(`
+        create role ${owner} login password 'a-secret';
+        create schema ${schema} authorization ${owner}; create schema ${schema}_jobs authorization ${owner}`);
+      const first = await open(Object.assign(new URL(url), { username: owner }).href, schema);
+      await migrate(first, migrations, { clock: systemClock });
+      await (await openJobQueue(first)).queue.stop(0);
+      await first.close();
+      const database = await open(url, schema);
+      const refused = [
+        () => migrate(database, migrations, { clock: systemClock }),
+        () => openJobQueue(database),
+      ];
+      for (const attempt of refused) {
+        const error = (await attempt().catch((caught: unknown) => caught)) as Error;
+        expect(error).toMatchObject({ code: 'STATE_UNUSABLE' });
+        expect(error.message).toContain(`As an administrator: GRANT "${owner}" TO "${role}";`);
+      }
+      await database.close();
+      await admin.script(`grant "${owner}" to "${role}"`);
+      const again = await open(url, schema);
+      const more = [...migrations, defineMigration('0002-second.sql', 'alter table first add column x int')];
+      await migrate(again, more, { clock: systemClock });
+      await (await openJobQueue(again)).queue.stop(0);
+      await again.close();
+      await admin.script(`drop owned by ${owner}; drop role ${owner}`);
     });
   });
 

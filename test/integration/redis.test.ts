@@ -166,6 +166,23 @@ describe('what is no usable Redis', () => {
     expect(without.message).toContain('wants a password');
   });
 
+  it('has no such database, and no other is used instead', async () => {
+    const server = await startPrivateRedis();
+    const numbered = (database: number) =>
+      Object.assign(new URL(server.url), { pathname: `/${database}` }).href;
+    const error = await refusal(numbered(99));
+    expect(error).toMatchObject({ code: 'REDIS_UNUSABLE', isRetryable: false });
+    expect(error.message).toContain('no such database number. Correct the number in REDIS_URL.');
+    const redis = await connect(numbered(3));
+    const inThree = async () => String(await redis.command('client', ['info'])).includes(' db=3 ');
+    expect(await inThree()).toBe(true);
+    const down = reaches(redis, 'down');
+    await server.restart();
+    await down;
+    await reaches(redis, 'up');
+    expect(await inThree()).toBe(true);
+  });
+
   it('is a cluster', async () => {
     const server = await startPrivateRedis({ extraConfig: ['cluster-enabled yes'] });
     const error = await refusal(server.url);
@@ -194,9 +211,12 @@ describe('what is no usable Redis', () => {
     expect(error).toMatchObject({ code: 'REDIS_UNAVAILABLE' });
   });
 
-  it.each(['not a url', 'http://127.0.0.1:1', 'redis://'])('is a wrong address (%s)', async (url) => {
-    expect(await refusal(url)).toMatchObject({ code: 'CONFIG_INVALID' });
-  });
+  it.each(['not a url', 'http://127.0.0.1:1', 'redis://', 'redis://127.0.0.1/main'])(
+    'is a wrong address (%s)',
+    async (url) => {
+      expect(await refusal(url)).toMatchObject({ code: 'CONFIG_INVALID' });
+    },
+  );
 
   it('is not there: it fails, or stays down and comes up by itself, as asked', async () => {
     const server = await startPrivateRedis();

@@ -131,13 +131,7 @@ describe('a SQLite file', () => {
         db.exec('CREATE TABLE big (x)');
         for (let row = 0; row < 100; row++) db.prepare('INSERT INTO big VALUES (?)').run('x'.repeat(4_000));
       });
-    let error: unknown;
-    try {
-      fill();
-    } catch (reason) {
-      error = sqliteError(reason, path);
-    }
-    expect(error).toMatchObject({ code: 'SQLITE_FULL', isRetryable: true });
+    expect(fill).toThrow(expect.objectContaining({ code: 'SQLITE_FULL', isRetryable: true }));
     expect(db.isTransaction).toBe(false);
     expect(db.prepare('SELECT count(*) AS n FROM items').get()).toEqual({ n: 1 });
   });
@@ -166,6 +160,22 @@ describe('an immediate transaction', () => {
     ).toThrow('no');
     expect(() => immediate(db, async () => undefined)).toThrow(/must not be async/);
     expect(db.prepare('SELECT id FROM items').all()).toEqual([{ id: 1 }]);
+  });
+
+  it('says which file is busy when another holds it for too long', async () => {
+    const path = await file();
+    const holder = open(path, { migrations: [first] });
+    const db = open(path, { busyTimeoutMs: 20 });
+    holder.exec('BEGIN IMMEDIATE');
+    expect(() => immediate(db, () => undefined)).toThrow(
+      expect.objectContaining({
+        code: 'SQLITE_BUSY',
+        isRetryable: true,
+        message: expect.stringContaining(path) as string,
+      }),
+    );
+    holder.exec('ROLLBACK');
+    expect(immediate(db, () => 1)).toBe(1);
   });
 
   it('lets many threads count in one row without losing one', async () => {

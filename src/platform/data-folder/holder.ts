@@ -1,6 +1,7 @@
 // Who holds the data folder, written down for people. Only the lock decides; this is for messages.
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeWhole } from './write-whole.ts';
 
 export interface Holder {
   readonly pid: number;
@@ -12,9 +13,7 @@ export interface Holder {
 const fileIn = (folder: string): string => join(folder, 'holder.json');
 
 export async function writeHolder(folder: string, holder: Holder): Promise<void> {
-  const draft = `${fileIn(folder)}.new`;
-  await writeFile(draft, `${JSON.stringify(holder, null, 2)}\n`, { mode: 0o600 });
-  await rename(draft, fileIn(folder));
+  await writeWhole(fileIn(folder), `${JSON.stringify(holder, null, 2)}\n`);
 }
 
 /** `undefined` if nobody wrote it yet, or it makes no sense. */

@@ -1,12 +1,14 @@
 // Takes hold of the folder in which everything embedded lives. One process at a time.
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
+import { CoreError } from '../../core/errors.ts';
 import { systemClock } from '../../core/system.ts';
 import { folderBusy, folderNewer, folderUnusable, formatDamaged } from './data-folder-errors.ts';
 import { lockFolder, type FolderLock } from './folder-lock.ts';
 import { makeFolder } from './make-folder.ts';
 import { readHolder, removeHolder, writeHolder, type Holder } from './holder.ts';
+import { writeWhole } from './write-whole.ts';
 
 /** Grows when a folder becomes unreadable for older versions. */
 const ourFormat = 1;
@@ -32,15 +34,17 @@ export async function openDataFolder(path: string, options: DataFolderOptions): 
   const folder = resolve(path);
   const { version, command = 'headworks', clock = systemClock } = options;
   await makeFolder(folder);
-  await checkFormat(folder);
+  // Before the lock, whose file would be the first thing changed in it; and under it, for only then it stays so.
+  await hasFormat(folder);
   const lock = takeLock(folder) ?? (await refuse(folder));
   const holder = { pid: process.pid, command, since: new Date(clock.now()).toISOString() };
   try {
+    const isKnown = await hasFormat(folder);
     await writeHolder(folder, holder);
-    await writeFormat(folder, version);
+    if (!isKnown) await writeFormat(folder, version);
   } catch (error) {
     lock.release();
-    throw folderUnusable(folder, error);
+    throw error instanceof CoreError ? error : folderUnusable(folder, error);
   }
   return { path: folder, holder, release: releaseOnce(folder, lock) };
 }
@@ -59,14 +63,16 @@ async function refuse(folder: string): Promise<never> {
 
 const formatFile = (folder: string): string => join(folder, 'format.json');
 
-async function checkFormat(folder: string): Promise<void> {
+/** Whether it says its format. Fails with DATA_FOLDER_UNUSABLE when that is none we know. */
+async function hasFormat(folder: string): Promise<boolean> {
   const text = await readFile(formatFile(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw folderUnusable(folder, error);
   });
-  if (text === undefined) return;
+  if (text === undefined) return false;
   const { format, writtenBy } = parseFormat(folder, text);
   if (format > ourFormat) throw folderNewer(folder, format, ourFormat, writtenBy);
+  return true;
 }
 
 function parseFormat(folder: string, text: string): { format: number; writtenBy: string } {
@@ -83,11 +89,7 @@ function parseFormat(folder: string, text: string): { format: number; writtenBy:
 /** Only the first time: the version that made the folder is what the format belongs to. */
 async function writeFormat(folder: string, version: string): Promise<void> {
   const text = `${JSON.stringify({ format: ourFormat, writtenBy: version }, null, 2)}\n`;
-  await writeFile(formatFile(folder), text, { flag: 'wx', mode: 0o600 }).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    },
-  );
+  await writeWhole(formatFile(folder), text);
 }
 
 function releaseOnce(folder: string, lock: FolderLock): () => Promise<void> {

@@ -75,8 +75,9 @@ export class JobAttempt {
     return this.#progress;
   }
 
+  /** Whole milliseconds. */
   get durationMs(): number {
-    return this.#dependencies.clock.monotonic() - this.#startedAt;
+    return Math.round(this.#dependencies.clock.monotonic() - this.#startedAt);
   }
 
   /** Aborts the handler's signal. Its slot is free when it has ended, or after the abort grace. */

@@ -70,6 +70,7 @@ export class IoredisConnection implements RedisConnection {
   /** Asked after every connect, for a failover may put another server in its place; only a fit one is `up`. */
   async inspect(): Promise<CoreError | undefined> {
     try {
+      await this.#selectDatabase();
       this.#refusal = unfitness(await this.#client.info(), this.address);
     } catch (error) {
       this.#refusal = redisError(error, this.address);
@@ -77,6 +78,12 @@ export class IoredisConnection implements RedisConnection {
     if (this.#refusal) this.#lookAgainLater();
     else if (this.#client.status === 'ready') this.#change('up');
     return this.#refusal;
+  }
+
+  /** ioredis asks for it too, but goes on in database 0 when that is refused. */
+  async #selectDatabase(): Promise<void> {
+    const { db = 0 } = this.#client.options;
+    if (db !== 0) await this.#client.select(db);
   }
 
   /** A replica may be made the primary, or the address lead elsewhere: a new connection finds out. */

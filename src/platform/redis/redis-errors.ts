@@ -5,7 +5,7 @@ import { CoreError, messageOf } from '../../core/errors.ts';
 const refusals: readonly (readonly [RegExp, string])[] = [
   [
     /^NOAUTH|called without any password/i,
-    'it wants a password. Put it into REDIS_URL (redis://:password@host).',
+    'it wants a password. Put it into REDIS_URL, before the host, as user:password@ (or :password@).',
   ],
   [
     /^WRONGPASS|invalid (username-)?password/i,

@@ -54,12 +54,17 @@ function queueSettings(definition: JobDefinition<unknown>) {
   };
 }
 
-function check({ name, timeoutMs, concurrency, retries }: JobDefinition<unknown>): void {
+function check(definition: JobDefinition<unknown>): void {
+  const { name, timeoutMs, concurrency, retries, retryDelayMs, retryDelayMaxMs = 0 } = definition;
   const wrong =
     (!/^[\w.-]+$/.test(name) && `its name may hold letters, digits, ".", "-" and "_" only`) ||
     (!(timeoutMs > 0 && timeoutMs <= longestTimeoutMs) &&
       `timeoutMs is ${timeoutMs}, not between 1 and ${longestTimeoutMs}`) ||
     (!(Number.isInteger(concurrency) && concurrency > 0) && `concurrency is ${concurrency}, not 1 or more`) ||
-    (!(Number.isInteger(retries) && retries >= 0) && `retries is ${retries}, not 0 or more`);
+    (!(Number.isInteger(retries) && retries >= 0) && `retries is ${retries}, not 0 or more`) ||
+    (!isDelay(retryDelayMs) && `retryDelayMs is ${retryDelayMs}, not a number of 0 or more`) ||
+    (!isDelay(retryDelayMaxMs) && `retryDelayMaxMs is ${retryDelayMaxMs}, not a number of 0 or more`);
   if (wrong) throw new CoreError('INTERNAL', `The job "${name}" cannot be defined: ${wrong}.`);
 }
+
+const isDelay = (ms: number): boolean => Number.isFinite(ms) && ms >= 0;

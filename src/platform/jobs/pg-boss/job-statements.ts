@@ -79,7 +79,7 @@ export class JobStatements {
           output = coalesce(output, '{}') || jsonb_build_object('reason', ${lostReason}::text)
       where state = 'active' and heartbeat_on <= now() - make_interval(secs => ${silentMs / 1000}::float8)
       returning id, name, state::text, retry_count as "retryCount",
-        (extract(epoch from now() - started_on) * 1000)::float8 as "durationMs"`;
+        round(extract(epoch from now() - started_on) * 1000)::float8 as "durationMs"`;
   }
 
   /** Those of the kinds that have a job which may start now. */

@@ -18,6 +18,7 @@ import type {
   Random,
 } from '../../../core/index.ts';
 import { CoreError } from '../../../core/index.ts';
+import { jobsSchemaOf } from '../../postgres/missing-rights.ts';
 import type { Database, Transaction } from '../../postgres/ports.ts';
 import { hasSqlState } from '../../postgres/sql-error.ts';
 import { parseCron } from '../../../core/index.ts';
@@ -68,7 +69,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function createPgBossJobQueue(options: PgBossJobQueueOptions): Promise<JobQueue> {
   const { database, clock, events } = options;
   const watch = new StoreWatch(clock, events);
-  const boss = await startBoss(database, schemaOf(database), watch);
+  const boss = await startBoss(database, jobsSchemaOf(database.schema), watch);
   const queue = new PgBossJobQueue(options, boss, watch);
   try {
     await queue.start();
@@ -78,8 +79,6 @@ export async function createPgBossJobQueue(options: PgBossJobQueueOptions): Prom
   }
   return queue;
 }
-
-const schemaOf = (database: Database): string => `${database.schema}_jobs`;
 
 class PgBossJobQueue implements JobQueue {
   readonly #options: PgBossJobQueueOptions;
@@ -101,7 +100,7 @@ class PgBossJobQueue implements JobQueue {
   constructor(options: PgBossJobQueueOptions, boss: PgBoss, watch: StoreWatch) {
     const { database, clock, events, schedules } = options;
     const { upkeepAfterMs, cronMs, ...timing } = { ...defaultTiming, ...options.timing };
-    const schema = schemaOf(database);
+    const schema = jobsSchemaOf(database.schema);
     const statements = new JobStatements(schema);
     this.#options = options;
     this.#database = database;

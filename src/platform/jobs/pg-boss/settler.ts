@@ -1,7 +1,7 @@
 // Writes down how tries ended: many in one statement, and again and again while the store is away.
 import { messageOf, type Clock } from '../../../core/index.ts';
 import type { Database } from '../../postgres/ports.ts';
-import { hasSqlState } from '../../postgres/sql-error.ts';
+import { SqlError } from '../../postgres/sql-error.ts';
 import type { JobStatements, SettleRecord } from './job-statements.ts';
 import type { StoreWatch } from './store-watch.ts';
 
@@ -12,8 +12,14 @@ interface Waiting {
 
 const tryAgainMs = 500;
 
-/** The class of Postgres's complaints about a value, such as text that its JSON cannot hold. */
-const dataException = '22';
+/**
+ * Classes of refusals that are not about what is written: a read-only store, collisions, rights, full disks, locks,
+ * interventions, broken machines. They concern every record, and may pass.
+ */
+const notAboutTheRecord = /^(25|40|42|53|55|57|58)/;
+
+const isAboutTheRecord = (error: unknown): boolean =>
+  error instanceof SqlError && !notAboutTheRecord.test(error.sqlState);
 
 export class Settler {
   readonly #database: Database;
@@ -72,13 +78,10 @@ export class Settler {
 
   async #write(batch: readonly Waiting[]): Promise<void> {
     try {
-      const records = batch.map(({ record }) => record);
-      const { rows } = await this.#database.query<{ id: string }>(this.#statements.settle(records));
-      const written = new Set(rows.map(({ id }) => id));
-      for (const { record, resolve } of batch) resolve(written.has(record.id) ? record : null);
+      await this.#writeAll(batch);
     } catch (error) {
-      if (!hasSqlState(error, dataException)) throw error;
-      // One result that Postgres cannot hold must not keep the others from being written.
+      if (!isAboutTheRecord(error)) throw error;
+      // One record that Postgres does not take must not keep the others from being written.
       const [only, ...more] = batch;
       if (only && more.length === 0) await this.#writeUnstorable(only, error);
       else for (const one of batch) await this.#write([one]);
@@ -86,9 +89,21 @@ export class Settler {
   }
 
   async #writeUnstorable({ record, resolve }: Waiting, error: unknown): Promise<void> {
-    if (record.kind === 'failed') throw error;
     const output = { reason: `What it gave back cannot be stored: ${messageOf(error)}.` };
-    await this.#write([{ record: { ...record, kind: 'failed', output }, resolve }]);
+    try {
+      await this.#writeAll([{ record: { ...record, kind: 'failed', output }, resolve }]);
+    } catch (again) {
+      if (!isAboutTheRecord(again)) throw again;
+      // Not even that: it is left as a job without a sign of life, which the caretaker deals with.
+      resolve(null);
+    }
+  }
+
+  async #writeAll(batch: readonly Waiting[]): Promise<void> {
+    const records = batch.map(({ record }) => record);
+    const { rows } = await this.#database.query<{ id: string }>(this.#statements.settle(records));
+    const written = new Set(rows.map(({ id }) => id));
+    for (const { record, resolve } of batch) resolve(written.has(record.id) ? record : null);
   }
 
   #abandon(): void {

@@ -2,6 +2,7 @@
 // reads), and in the background, later, its schedules and maintenance (0.3 s of first-time statements when embedded).
 import { PgBoss, type ConstructorOptions } from 'pg-boss';
 import { CoreError, messageOf, type Clock } from '../../../core/index.ts';
+import { hasSchema, withRights } from '../../postgres/missing-rights.ts';
 import type { Database } from '../../postgres/ports.ts';
 import { bossDatabase } from './boss-database.ts';
 import type { StoreWatch } from './store-watch.ts';
@@ -35,20 +36,30 @@ export async function startBoss(database: Database, schema: string, watch: Store
   } catch (error) {
     if (error instanceof CoreError) throw error;
     // Not there or too old. If it is something else, the installer or the second start will say so.
-    return await installAndStart(boss, newBoss(database, schema, watch, { migrate: true }), schema);
+    // pg-boss would ask for the right to create schemas even where an administrator made this one for us.
+    const createSchema = !(await hasSchema(database, schema));
+    const installer = newBoss(database, schema, watch, { migrate: true, createSchema });
+    return await installAndStart(database, boss, installer, schema);
   }
 }
 
-async function installAndStart(boss: PgBoss, installer: PgBoss, schema: string): Promise<PgBoss> {
+async function installAndStart(
+  database: Database,
+  boss: PgBoss,
+  installer: PgBoss,
+  schema: string,
+): Promise<PgBoss> {
   try {
-    await installer.start();
-    await installer.stop({ graceful: false });
-    return await boss.start();
+    return await withRights(database, async () => {
+      await installer.start();
+      await installer.stop({ graceful: false });
+      return await boss.start();
+    });
   } catch (error) {
     if (error instanceof CoreError) throw error;
     throw new CoreError(
       'STATE_UNUSABLE',
-      `The tables for jobs (schema ${schema}) cannot be made or used: ${messageOf(error)}. Let this user create schemas, and see that no newer Headworks has used this store.`,
+      `The tables for jobs (schema ${schema}) cannot be made or used: ${messageOf(error)}. See that no newer Headworks has used this store, and that nobody changed these tables.`,
       { cause: error },
     );
   }

@@ -25,7 +25,7 @@ export class StoreWatch {
 
   worked(): void {
     if (this.#awaySince === undefined) return;
-    const awayMs = this.#clock.monotonic() - this.#awaySince;
+    const awayMs = Math.round(this.#clock.monotonic() - this.#awaySince);
     this.#awaySince = undefined;
     this.#events.emit('job:store-available', { awayMs });
   }

@@ -8,6 +8,7 @@ import type { StateTracker } from '../state-tracker.ts';
 import type { Command, Session, Store } from '../store.ts';
 import { scriptCommand } from '../command.ts';
 import type { Subscriptions } from '../subscriptions.ts';
+import { checkInitialised, markInitialised } from './initialised-marker.ts';
 import { PgliteHost } from './pglite-host.ts';
 
 export interface EmbeddedStoreParts {
@@ -80,11 +81,13 @@ export class EmbeddedStore implements Store {
     if (this.#host && folder === undefined) throw memoryLost();
     // Two workers on the same files would destroy them.
     await this.#host?.exited;
+    if (folder !== undefined) await checkInitialised(folder);
     const host = new PgliteHost({ folder, schema, channels: subscriptions.channels }, (channel, payload) =>
       subscriptions.deliver(channel, payload),
     );
     this.#host = host;
     await this.#watched(host, host.ready, longestStartMs);
+    if (folder !== undefined) await markInitialised(folder);
     state.set('up');
     void host.lost.then(() => this.#replace(host));
     return host;

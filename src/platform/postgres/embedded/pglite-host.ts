@@ -122,6 +122,14 @@ function workerDied(cause: unknown): CoreError {
 function filesUnusable(message: string): CoreError {
   return new CoreError(
     'STATE_UNUSABLE',
-    `The embedded store cannot be opened: ${message}. If its files are damaged, restore them from a backup or move the folder away.`,
+    `The embedded store cannot be opened: ${explained(message)}. If its files are damaged, restore them from a backup or move the folder away.`,
+    { cause: new Error(message) },
   );
+}
+
+/** What PGlite says when it falls over inside is for those who build it. */
+function explained(message: string): string {
+  if (/^Aborted\(|failed to initialize|RuntimeError|unreachable/.test(message))
+    return 'its files cannot be read (PGlite gave up)';
+  return message.replace(/[.\s]+$/, '');
 }

@@ -2,9 +2,10 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Database, Transaction } from '../ports.ts';
 import { sql } from '../sql.ts';
-import { SqlError } from '../sql-error.ts';
+import { withRights } from '../missing-rights.ts';
+import { hasSqlState, SqlError } from '../sql-error.ts';
 import type { Migration } from './load-migrations.ts';
-import { migrationFailed, missingRights, type Identity } from './migration-errors.ts';
+import { migrationFailed } from './migration-errors.ts';
 import { checkHistory, ensureSchema, ensureTable, readHistory, table } from './migration-history.ts';
 
 export interface MigrateOptions {
@@ -19,6 +20,14 @@ export interface MigrateOptions {
  * migration was changed after it ran, or when rights are missing; a migration that fails is rolled back wholly.
  */
 export async function migrate(
+  database: Database,
+  migrations: readonly Migration[],
+  options: MigrateOptions,
+): Promise<readonly Migration[]> {
+  return withRights(database, () => applyMissing(database, migrations, options));
+}
+
+async function applyMissing(
   database: Database,
   migrations: readonly Migration[],
   options: MigrateOptions,
@@ -43,13 +52,13 @@ async function applyOnce(
   const { schema } = database;
   return database.transaction(
     async (transaction) => {
-      const identity = await lock(transaction, schema);
-      await withRights('database', identity, schema, () => ensureSchema(transaction, schema));
-      await withRights('schema', identity, schema, () => ensureTable(transaction, schema));
+      await lock(transaction, schema);
+      await ensureSchema(transaction, schema);
+      await ensureTable(transaction, schema);
       const history = await readHistory(transaction, schema);
       checkHistory(history, all);
       if (history.some(({ number }) => number === migration.number)) return false;
-      await run(transaction, migration, identity, schema);
+      await run(transaction, migration);
       await transaction.query(sql`
         insert into ${table(schema)} (number, name, checksum, applied_at)
         values (${migration.number}, ${migration.name}, ${migration.checksum}, ${new Date(clock.now())})`);
@@ -60,39 +69,17 @@ async function applyOnce(
 }
 
 /** Held until the transaction ends. The key is the schema's, so that other schemas do not wait. */
-async function lock(transaction: Transaction, schema: string): Promise<Identity> {
+async function lock(transaction: Transaction, schema: string): Promise<void> {
   await transaction.script('set local statement_timeout = 0');
   const key = `headworks.migrate.${schema}`;
-  const { rows } = await transaction.query<Identity>(sql`
-    select current_user::text as role, current_database()::text as database
-    from pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
-  return rows[0] ?? { role: 'unknown', database: 'unknown' };
+  await transaction.query(sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
 }
 
-async function run(
-  transaction: Transaction,
-  migration: Migration,
-  identity: Identity,
-  schema: string,
-): Promise<void> {
+async function run(transaction: Transaction, migration: Migration): Promise<void> {
   try {
-    await withRights('schema', identity, schema, () => transaction.script(migration.text));
+    await transaction.script(migration.text);
   } catch (error) {
-    throw error instanceof SqlError ? migrationFailed(migration, error) : error;
-  }
-}
-
-async function withRights(
-  on: 'database' | 'schema',
-  identity: Identity,
-  schema: string,
-  work: () => Promise<void>,
-): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    throw error instanceof SqlError && error.sqlState === '42501'
-      ? missingRights(on, identity, schema, error)
-      : error;
+    const isOurs = error instanceof SqlError && !hasSqlState(error, '42501');
+    throw isOurs ? migrationFailed(migration, error) : error;
   }
 }

@@ -1,8 +1,9 @@
 // Which migrations a store has seen, and whether that fits the ones we know.
+import { hasSchema } from '../missing-rights.ts';
 import type { Queryable } from '../ports.ts';
 import { identifier, sql, type Sql } from '../sql.ts';
 import type { Migration } from './load-migrations.ts';
-import { changedAfterwards, writtenByNewer } from './migration-errors.ts';
+import { changedAfterwards, historyIncomplete, writtenByNewer } from './migration-errors.ts';
 
 export interface AppliedMigration {
   readonly number: number;
@@ -23,22 +24,20 @@ export async function readHistory(database: Queryable, schema: string): Promise<
   return history.rows;
 }
 
-/** Fails with STATE_UNUSABLE if the store knows more than we do, or something else under the same number. */
+/** Fails with STATE_UNUSABLE if the store knows more than we do, lacks one in between, or has another under its number. */
 export function checkHistory(history: readonly AppliedMigration[], known: readonly Migration[]): void {
   const newest = history.at(-1);
   if (newest && newest.number > known.length) throw writtenByNewer(newest.number, known.length);
-  for (const applied of history) {
-    const ours = known[applied.number - 1];
+  for (const [index, applied] of history.entries()) {
+    const ours = known[index];
+    if (ours && ours.number !== applied.number) throw historyIncomplete(ours);
     if (!ours || ours.checksum !== applied.checksum) throw changedAfterwards(applied);
   }
 }
 
 /** IF NOT EXISTS alone would ask for the right to create even where an administrator made the schema for us. */
 export async function ensureSchema(database: Queryable, schema: string): Promise<void> {
-  const { rows } = await database.query<{ exists: boolean }>(
-    sql`select exists(select 1 from pg_namespace where nspname = ${schema})`,
-  );
-  if (!rows[0]?.exists) await database.query(sql`create schema ${identifier(schema)}`);
+  if (!(await hasSchema(database, schema))) await database.query(sql`create schema ${identifier(schema)}`);
 }
 
 export async function ensureTable(database: Queryable, schema: string): Promise<void> {

@@ -18,7 +18,7 @@ export function clientConfig(settings: ConnectionSettings): ClientConfig {
   if (!/^postgres(ql)?:\/\//.test(settings.url))
     throw new CoreError(
       'STATE_UNUSABLE',
-      'The database URL does not begin with postgres://. It should look like postgres://user:password@host:5432/database.',
+      'The database URL does not begin with postgres://. It should look like postgres://host:5432/database, with user:password@ before the host.',
     );
   return {
     connectionString: settings.url,

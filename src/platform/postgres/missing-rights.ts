@@ -1,0 +1,79 @@
+// What a role lacks to set up its schemas, and the statements with which an administrator gives it that.
+import { CoreError } from '../../core/errors.ts';
+import type { Database, Queryable } from './ports.ts';
+import { sql } from './sql.ts';
+import { hasSqlState } from './sql-error.ts';
+
+/** Where the jobs' tables are: pg-boss wants a schema of its own. */
+export const jobsSchemaOf = (schema: string): string => `${schema}_jobs`;
+
+/** Runs `work`; a refusal for want of rights becomes STATE_UNUSABLE with the remedy for both schemas. */
+export async function withRights<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof Error && hasSqlState(error, '42501')
+      ? await missingRights(database, error)
+      : error;
+  }
+}
+
+export async function hasSchema(database: Queryable, schema: string): Promise<boolean> {
+  const { rows } = await database.query<{ exists: boolean }>(
+    sql`select exists(select 1 from pg_namespace where nspname = ${schema})`,
+  );
+  return rows[0]?.exists === true;
+}
+
+async function missingRights(database: Database, cause: Error): Promise<CoreError> {
+  const { schema } = database;
+  const seen = await look(database, [schema, jobsSchemaOf(schema)]);
+  return new CoreError(
+    'STATE_UNUSABLE',
+    `The role ${seen[0]?.role} may not do what setting up the schemas ${schema} and ${jobsSchemaOf(schema)} takes: ${cause.message}. ${remedy(seen)}`,
+    { cause },
+  );
+}
+
+interface SeenSchema {
+  readonly role: string;
+  readonly database: string;
+  readonly mayCreate: boolean;
+  readonly schema: string;
+  /** `null` when there is no such schema. */
+  readonly owner: string | null;
+  readonly isOurs: boolean;
+  readonly hasTables: boolean;
+}
+
+async function look(database: Queryable, schemas: readonly string[]): Promise<readonly SeenSchema[]> {
+  const { rows } = await database.query<SeenSchema>(sql`
+    select current_user::text as role, current_database()::text as database,
+           has_database_privilege(current_database(), 'create') as "mayCreate",
+           wanted.schema, pg_get_userbyid(n.nspowner)::text as owner,
+           coalesce(pg_has_role(n.nspowner, 'usage'), false) as "isOurs",
+           exists(select from pg_class where relnamespace = n.oid) as "hasTables"
+    from unnest(${schemas}::text[]) with ordinality as wanted (schema, place)
+    left join pg_namespace as n on n.nspname = wanted.schema
+    order by wanted.place`);
+  return rows;
+}
+
+function remedy(seen: readonly SeenSchema[]): string {
+  const absent = seen.filter(({ owner, mayCreate }) => owner === null && !mayCreate);
+  const [first] = absent;
+  const onDatabase = `GRANT CREATE ON DATABASE "${first?.database}" TO "${first?.role}";`;
+  const created = absent.map(({ schema, role }) => `CREATE SCHEMA "${schema}" AUTHORIZATION "${role}";`);
+  const granted = seen.filter(({ owner, isOurs }) => owner !== null && !isOurs).map(grant);
+  const statements = [...granted, ...(first ? [onDatabase] : [])];
+  if (statements.length === 0) return 'Give it that right as an administrator, then start again.';
+  const instead = first ? ` (instead of CREATE ON DATABASE also: ${created.join(' ')})` : '';
+  return `As an administrator: ${[...new Set(statements)].join(' ')}${instead}`;
+}
+
+/** Tables are changed by their owner only: where there are some, nothing less than being one of its members helps. */
+function grant({ schema, role, owner, hasTables }: SeenSchema): string {
+  return hasTables
+    ? `GRANT "${owner}" TO "${role}";`
+    : `GRANT USAGE, CREATE ON SCHEMA "${schema}" TO "${role}";`;
+}
