@@ -9,6 +9,8 @@ export interface ItemShape {
   readonly items: { readonly kind: 'list'; readonly path: JsonPath } | { readonly kind: 'single' };
   /** Several paths make a composite id, joined with `::` (an explore is `model::explore`). */
   readonly id: readonly JsonPath[];
+  /** Ids are unique within their parent only: the request's `childKey` comes first in the id (`7::3`). */
+  readonly isIdWithinParent?: boolean;
   readonly name?: JsonPath;
   readonly owner?: JsonPath;
   readonly folder?: JsonPath;
@@ -28,13 +30,35 @@ export interface ItemShape {
  */
 export type Paging = 'offset' | 'page' | 'cursor' | 'link' | 'whole';
 
+/** One of the lists that feed a type: LookML dashboards beside dashboards, one per folder that was asked for. */
+export interface Listing {
+  /** Goes into its pages' requests and keys; empty for the one list of an ordinary type. */
+  readonly name: string;
+  /** Where its answers keep their items, if not as the type's `shape` says. */
+  readonly shape?: ItemShape;
+}
+
 export interface SourceType {
   /** As users name it with --types: `dashboards`. */
   readonly name: string;
   /** The document's number for Looker's twelve; others are numbered by the vault from 101. */
   readonly number: number | null;
+  /**
+   * Of its listings. A type that hangs on another has none: there it is the paging of each child's own list (`whole`:
+   * one call per child). What is fetched one by one from a listing of its own (`self`) is always one call each.
+   */
   readonly paging: Paging;
+  /** The server gives exactly this many a page, whatever is asked: every `limit` must be this. Absent: any. */
+  readonly pageSize?: number;
+  /** Of the items that are stored. */
   readonly shape: ItemShape;
+  /** Each is paged on its own; absent: one, without a name, of the type's shape. */
+  readonly listings?: readonly Listing[];
+  /**
+   * Only this part of the type is asked for (`folders 12, 13`): another scope is another session, and what was not
+   * seen is not marked deleted. Absent: everything.
+   */
+  readonly scope?: string;
   /**
    * Items of this type have an address each, told by the items of another type (explores by models), or by a listing
    * of their own (looks: the listing has no query). `children` is where the parent's item names them; `from` is
@@ -52,8 +76,14 @@ export interface SourceType {
 }
 
 /** One call. Its `key` is unique within the type and the same in every run that asks for the same thing. */
-export type PageRequest = { readonly type: string; readonly key: string } & (
+export type PageRequest = {
+  readonly type: string;
+  readonly key: string;
+  /** Which of the type's listings; absent: the one without a name. */
+  readonly listing?: string;
+} & (
   | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
+  /** `page` counts from 0; the source knows what its server calls the first. */
   | { readonly kind: 'page'; readonly page: number; readonly limit: number }
   /** `cursor` null is the first page; for `link` paging it is the URL of the next page. */
   | {
@@ -63,8 +93,23 @@ export type PageRequest = { readonly type: string; readonly key: string } & (
       readonly limit: number;
     }
   | { readonly kind: 'whole' }
-  | { readonly kind: 'child'; readonly childKey: string; readonly parentKey: string | null }
+  /** `position` is absent where the type's paging is `whole`, and for what is fetched one by one (`self`). */
+  | {
+      readonly kind: 'child';
+      readonly childKey: string;
+      readonly parentKey: string | null;
+      readonly position?: ChildPosition;
+    }
 );
+
+/** How far into a child's own list. Goes on while a page is full (`offset`, `page`) or names the next. */
+export interface ChildPosition {
+  /** 0 is the first page. */
+  readonly index: number;
+  /** What the page before named; null for the first, and for `offset` and `page`. */
+  readonly cursor: string | null;
+  readonly limit: number;
+}
 
 /** An answer as it came. The main thread never looks into `bytes`. */
 export interface FetchedPage {
@@ -80,6 +125,7 @@ export interface FetchedPage {
 export interface Source {
   /** Names the source in the vault: `looker https://acme.looker.com`. No credentials. */
   readonly name: string;
+  /** Final once `connect` has resolved: it may have to find out which listings there are. */
   readonly types: readonly SourceType[];
   /** For the shared rate limiter: `limiterKey(host, credential)`. */
   readonly limiterKey: string;
@@ -186,8 +232,9 @@ export interface VaultSessions {
   /** A page that will not come: a dead letter; its type can no longer become `completed`. */
   fail(sessionId: string, request: PageRequest, cause: string, message: string): void;
   /**
-   * All pages of the type are committed or failed. Without failures it is `completed`, and items of the type that this
-   * session did not see are marked deleted; otherwise it is `incomplete` and nothing is marked.
+   * All pages of the type are committed or failed. If all came, no item was rejected and there are as many as the
+   * source says, it is `completed`, and items of the type that this session did not see are marked deleted (unless only
+   * a part was asked for); otherwise it is `incomplete` and nothing is marked.
    */
   finishType(sessionId: string, type: string, expectedTotal: number | null): TypeStatus;
   finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, totals: SessionTotals): void;
