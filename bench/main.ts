@@ -12,6 +12,7 @@ const suites: Readonly<
   Record<string, () => Promise<(environment: BenchEnvironment) => Promise<readonly Figure[]>>>
 > = {
   kernel: async () => (await import('./kernel.ts')).kernelFigures,
+  extraction: async () => (await import('./extraction.ts')).extractionFigures,
 };
 
 const isJson = process.argv.includes('--json');

@@ -15,7 +15,11 @@ import {
 import { PostgresLedgerStore } from '../ledger/postgres/postgres-ledger-store.ts';
 import { createPgBossJobQueue } from '../platform/jobs/pg-boss/pg-boss-job-queue.ts';
 import { PostgresAuditTrail } from './audit/index.ts';
+import type { Environment } from './extraction-environment.ts';
+import type { ExtractionRuns } from './extraction-runs.ts';
+import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
 import { houseRules, purgeRepair, retentionHandler, retentionJob } from './retention/index.ts';
+import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -26,6 +30,7 @@ export interface Background {
   readonly recorder: BatchingLedgerRecorder;
   readonly repairs: RepairRegistry;
   readonly runner: RepairRunner;
+  readonly extraction: ExtractionRuns;
 }
 
 /**
@@ -35,10 +40,12 @@ export interface Background {
 export async function startBackground(
   config: Config,
   { database }: Stores,
-  { redactor, events, metrics }: Telemetry,
-  options: { readonly withSchedules: boolean },
+  telemetry: Telemetry,
+  { role, env }: { readonly role: ServerRole; readonly env: Environment },
   closing: AsyncDisposableStack,
 ): Promise<Background> {
+  const { redactor, events, metrics } = telemetry;
+  const withSchedules = role !== 'command';
   const parts = { clock: systemClock, random: systemRandom, redactor, events };
   const ledgerStore = new PostgresLedgerStore(database, systemIds);
   const recorder = new BatchingLedgerRecorder({ ...parts, store: ledgerStore, options: config.ledger });
@@ -50,11 +57,14 @@ export async function startBackground(
     ...parts,
     ids: systemIds,
     redact: (text) => redactor.text(text),
-    schedules: options.withSchedules,
+    schedules: withSchedules,
   });
   closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));
 
-  const rules = houseRules({ audit, ledger: ledgerStore, jobs }, config.retention);
+  const rules = [
+    ...houseRules({ audit, ledger: ledgerStore, jobs }, config.retention),
+    extractionRunsRule(database, config.retention.extractionRunsDays),
+  ];
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
   const runner = new RepairRunner({
@@ -67,7 +77,8 @@ export async function startBackground(
   await jobs.define([ledgerRepairJob, retentionJob]);
   await jobs.work(ledgerRepairJob, ledgerRepairHandler(runner));
   await jobs.work(retentionJob, retentionHandler({ ...parts, ledger: recorder, rules }));
-  if (options.withSchedules) await schedule(config, jobs);
+  if (withSchedules) await schedule(config, jobs);
+  const extraction = await startExtractionRuns({ config, database, jobs, telemetry, role, env }, closing);
 
   metrics.gauge(openRowsGauge(ledgerStore));
   metrics.gauge({
@@ -77,7 +88,7 @@ export async function startBackground(
     collect: async () =>
       (await jobs.counts()).map(({ name, state, count }) => ({ labels: { name, state }, value: count })),
   });
-  return { jobs, audit, ledgerStore, recorder, repairs, runner };
+  return { jobs, audit, ledgerStore, recorder, repairs, runner, extraction };
 }
 
 async function schedule(config: Config, jobs: JobQueue): Promise<void> {

@@ -43,6 +43,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     },
     jobs: background.jobs,
     ledger: ledgerDesk(background, telemetry),
+    extraction: background.extraction,
     presence: parts.presence,
     boundHost: server.host,
     allowedHosts: server.allowedHosts,

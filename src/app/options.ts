@@ -242,5 +242,11 @@ export const retentionOptions = defineOptions({
       default: 30,
       ...keptDays,
     }),
+    extractionRunsDays: numberOption({
+      describe: 'Extraction runs that have ended; vaults are always kept.',
+      env: 'HEADWORKS_RETENTION_EXTRACTION_RUNS_DAYS',
+      default: 90,
+      ...keptDays,
+    }),
   },
 });

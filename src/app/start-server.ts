@@ -1,6 +1,7 @@
 // Composition root: opens the stores, plugs the parts together, listens, and stops it all in reverse order.
 import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
+import { processEnvironment } from '../config/index.ts';
 import { buildServer, createTokenCheck, drain } from '../http/index.ts';
 import type { AdminToken } from './admin-token.ts';
 import { ensureAdminToken, markAdminTokenSeen } from './admin-token.ts';
@@ -19,6 +20,8 @@ import { version } from './version.ts';
 
 export interface StartServerOptions {
   readonly role: ServerRole;
+  /** Where registered sources find their secrets. Default: the environment of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** The command, as a person would recognise it. Default `headworks ROLE`. */
   readonly purpose?: string;
   /** Told, in whole sentences, what takes a while. */
@@ -68,7 +71,7 @@ async function start(
     config,
     stores,
     telemetry,
-    { withSchedules: role !== 'command' },
+    { role, env: options.env ?? processEnvironment().env },
     closing,
   );
   const readiness = new Readiness(stores);

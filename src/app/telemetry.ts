@@ -3,6 +3,8 @@ import type { Log } from '../core/index.ts';
 import { EventBus, kindOf, Redactor, systemClock } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { secretsOf } from '../config/index.ts';
+import type { RunEvents } from '../extraction/index.ts';
+import { runEvents } from '../extraction/index.ts';
 import type { HttpEvents } from '../http/index.ts';
 import { httpEvents } from '../http/index.ts';
 import type { LedgerEvents } from '../ledger/index.ts';
@@ -18,7 +20,7 @@ import type { RetentionEvents } from './retention/index.ts';
 import { retentionEvents } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 
-type HouseEvents = AppEvents & HttpEvents & JobEventSpecs & LedgerEvents & RetentionEvents;
+type HouseEvents = AppEvents & HttpEvents & JobEventSpecs & LedgerEvents & RetentionEvents & RunEvents;
 
 const eventSpecs: HouseEvents = {
   ...appEvents,
@@ -26,6 +28,7 @@ const eventSpecs: HouseEvents = {
   ...jobEventSpecs,
   ...ledgerEvents,
   ...retentionEvents,
+  ...runEvents,
 };
 
 export interface Telemetry {

@@ -1,6 +1,7 @@
 // The one place where errors become exit codes.
 import type { CoreErrorCode } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
+import type { ExtractionErrorCode } from '../extraction/errors.ts';
 import type { LedgerErrorCode } from '../ledger/errors.ts';
 
 export const exitCodes = {
@@ -27,7 +28,9 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
 const { error, usage, connection, interrupted } = exitCodes;
 
 /** Every code has its place: a new one does not compile until it is here. */
-export const exitCodeByErrorCode: Readonly<Record<CoreErrorCode | LedgerErrorCode, ExitCode>> = {
+export const exitCodeByErrorCode: Readonly<
+  Record<CoreErrorCode | LedgerErrorCode | ExtractionErrorCode, ExitCode>
+> = {
   INPUT_INVALID: usage,
   UNAUTHENTICATED: connection,
   FORBIDDEN: connection,
@@ -60,6 +63,12 @@ export const exitCodeByErrorCode: Readonly<Record<CoreErrorCode | LedgerErrorCod
   LEDGER_REPAIR_TAKEN: error,
   LEDGER_OVERFLOW: error,
   LEDGER_CLOSED: error,
+  EXTRACTION_SOURCE_INVALID: usage,
+  EXTRACTION_UNREACHABLE: connection,
+  EXTRACTION_UNAUTHENTICATED: connection,
+  EXTRACTION_VAULT_FOREIGN: usage,
+  EXTRACTION_BUSY: error,
+  EXTRACTION_ITEM_UNKNOWN: error,
 };
 
 /** The exit code for anything that was thrown. A server newer than this command may know codes that we do not. */

@@ -4,12 +4,13 @@ import { Option } from 'commander';
 import { listOptions, optionSections } from '../config/index.ts';
 import type { OptionSpec } from '../core/index.ts';
 
-const flagged = listOptions(optionSections).flatMap(({ spec }) =>
-  spec.flag === undefined ? [] : [{ flag: spec.flag, spec }],
+const flagged = listOptions(optionSections).flatMap(({ section, spec }) =>
+  spec.flag === undefined ? [] : [{ section, flag: spec.flag, spec }],
 );
 
-/** Flags that every command takes; the others belong to the commands that start a server. */
+/** Flags that every command takes; the others belong to the commands that start a server, or to extraction. */
 const everywhere = new Set(['data-dir', 'server', 'log-level']);
+const ofExtraction = 'extraction';
 
 /** Adds the flags that make sense for every command. */
 export function addGlobalFlags(program: Command): void {
@@ -18,7 +19,14 @@ export function addGlobalFlags(program: Command): void {
 
 /** Adds the flags of whoever listens and logs. */
 export function addServerFlags(command: Command): void {
-  for (const { flag, spec } of flagged) if (!everywhere.has(flag)) command.addOption(toOption(flag, spec));
+  for (const { section, flag, spec } of flagged)
+    if (!everywhere.has(flag) && section !== ofExtraction) command.addOption(toOption(flag, spec));
+}
+
+/** Adds the flags of an extraction. */
+export function addExtractionFlags(command: Command): void {
+  for (const { section, flag, spec } of flagged)
+    if (section === ofExtraction) command.addOption(toOption(flag, spec));
 }
 
 /** What was given, by flag name, as `resolveConfig` takes it. */
@@ -28,6 +36,9 @@ export function givenFlags(command: Command): Readonly<Record<string, string>> {
   for (const { flag, spec } of flagged) {
     const value = values[toOption(flag, spec).attributeName()];
     if (typeof value === 'string') given[flag] = value;
+    else if (Array.isArray(value)) given[flag] = value.join(',');
+    // Commander has `true` for a "--no-…" that was not given, and nothing for any other.
+    else if (typeof value === 'boolean' && value !== spec.default) given[flag] = String(value);
   }
   return given;
 }
@@ -35,5 +46,15 @@ export function givenFlags(command: Command): Readonly<Record<string, string>> {
 // Commander neither checks nor defaults these values: config does, for all sources alike.
 function toOption(flag: string, spec: OptionSpec<unknown>): Option {
   const fallback = spec.defaultText ?? String(spec.default);
-  return new Option(`--${flag} <value>`, `${spec.describe} (${spec.env.join(', ')}; default: ${fallback})`);
+  const turnsOff = spec.default === true ? 'Turn off: ' : '';
+  return new Option(
+    words(flag, spec),
+    `${turnsOff}${spec.describe} (${spec.env.join(', ')}; default: ${fallback})`,
+  );
+}
+
+/** `--port <value>`, `--types <value...>`, `--fresh`, `--no-adaptive`. */
+function words(flag: string, spec: OptionSpec<unknown>): string {
+  if (typeof spec.default === 'boolean') return spec.default ? `--no-${flag}` : `--${flag}`;
+  return Array.isArray(spec.default) ? `--${flag} <value...>` : `--${flag} <value>`;
 }

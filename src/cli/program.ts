@@ -3,10 +3,14 @@ import { Command } from 'commander';
 import { registerConfig } from './commands/config.ts';
 import { registerDemo } from './commands/demo.ts';
 import { registerDoctor } from './commands/doctor.ts';
+import { registerExtract } from './commands/extract.ts';
 import { registerJobs } from './commands/jobs.ts';
 import { registerLedger } from './commands/ledger.ts';
 import { registerRepair } from './commands/repair.ts';
 import { registerServe } from './commands/serve.ts';
+import { registerSources } from './commands/sources.ts';
+import { registerVault } from './commands/vault.ts';
+import { registerSimulate } from './commands/simulate.ts';
 import { registerWorker } from './commands/worker.ts';
 import type { CommandHost } from './command-host.ts';
 import { exitCodeMeanings, exitCodes } from './exit-codes.ts';
@@ -49,6 +53,10 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     registerLedger,
     registerRepair,
     registerJobs,
+    registerExtract,
+    registerSources,
+    registerVault,
+    registerSimulate,
   ])
     register(program, host);
   examples(program, ['headworks demo', 'headworks serve --port 8420', 'headworks doctor --json']);

@@ -36,7 +36,10 @@ export function optionReference(sections: OptionSections = optionSections): stri
   const parts = Object.entries(sections).map(([name, section]) => {
     const rows = listOptions({ [name]: section }).map(({ path, spec }) => [
       `\`${path}\``,
-      [...spec.env, ...(spec.flag === undefined ? [] : [`--${spec.flag}`])]
+      [
+        ...spec.env,
+        ...(spec.flag === undefined ? [] : [`--${spec.default === true ? 'no-' : ''}${spec.flag}`]),
+      ]
         .map((text) => `\`${text}\``)
         .join(', '),
       escape(defaultText(spec)),

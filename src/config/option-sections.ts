@@ -9,6 +9,7 @@ import {
   serverOptions,
   stateOptions,
 } from '../app/options.ts';
+import { extractionOptions, lookerOptions } from '../extraction/options.ts';
 import { ledgerOptions } from '../ledger/options.ts';
 
 /** Keyed by section name, in the order of help and docs. */
@@ -20,6 +21,8 @@ export const optionSections = {
   redis: redisOptions,
   jobs: jobsOptions,
   ledger: ledgerOptions,
+  extraction: extractionOptions,
+  looker: lookerOptions,
   retention: retentionOptions,
   logging: loggingOptions,
 } as const;

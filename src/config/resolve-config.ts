@@ -39,7 +39,6 @@ export function resolveSections<Sections extends OptionSections>(
   const problems = [...file.problems];
   const values: Record<string, Record<string, unknown>> = {};
   const origins: Record<string, OptionOrigin> = {};
-  const failed = new Set<string>();
   for (const option of options) {
     const { origin, raw } = candidate(option, input, file);
     origins[option.path] = origin;
@@ -47,12 +46,11 @@ export function resolveSections<Sections extends OptionSections>(
       origin.kind === 'command' || origin.kind === 'default' ? { value: raw } : option.spec.parse(raw);
     if ('problem' in parsed) {
       problems.push(problemLine(option, origin, raw, parsed.problem));
-      failed.add(option.section);
     } else {
       (values[option.section] ??= {})[option.field] = absolute(option, parsed.value, origin, input.cwd, file);
     }
   }
-  for (const option of crossProblems(sections, values, failed))
+  for (const option of crossProblems(sections, values))
     problems.push(
       problemLine(option, origins[option.path] ?? { kind: 'default' }, option.value, option.problem),
     );
@@ -99,13 +97,13 @@ function absolute(
   return resolve(origin.kind === 'file' && file.path !== null ? dirname(file.path) : cwd, value);
 }
 
+/** A value that was refused is absent here: a rule between it and others has nothing to say. */
 function crossProblems(
   sections: OptionSections,
   values: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
-  failed: ReadonlySet<string>,
 ) {
   return Object.entries(sections).flatMap(([section, { check, fields }]) =>
-    failed.has(section) || !check
+    !check
       ? []
       : check(values[section] ?? {}).map(({ field, problem }) => ({
           section,

@@ -1,6 +1,14 @@
 // The answers of the HTTP API as types, for the dashboard and the command line. Types only: nothing here runs.
 import type { z } from 'zod';
 import type { auditPage } from './schemas/audit.ts';
+import type {
+  extractionRun,
+  extractionRuns,
+  extractionSource,
+  extractionSources,
+  runReport,
+  runStarted,
+} from './schemas/extraction.ts';
 import type { configAnswer, doctorAnswer, healthAnswer, readinessAnswer } from './schemas/health.ts';
 import type { jobAnswer, jobCountsAnswer, jobsAnswer } from './schemas/jobs.ts';
 import type { ledgerEntry, ledgerKinds, ledgerPage, repairAnswer } from './schemas/ledger.ts';
@@ -19,6 +27,12 @@ export type RepairAnswer = z.infer<typeof repairAnswer>;
 export type JobAnswer = z.infer<typeof jobAnswer>;
 export type JobsAnswer = z.infer<typeof jobsAnswer>;
 export type JobCountsAnswer = z.infer<typeof jobCountsAnswer>;
+export type ExtractionSourceAnswer = z.infer<typeof extractionSource>;
+export type ExtractionSourcesAnswer = z.infer<typeof extractionSources>;
+export type ExtractionRunAnswer = z.infer<typeof extractionRun>;
+export type ExtractionRunsAnswer = z.infer<typeof extractionRuns>;
+export type ExtractionRunStarted = z.infer<typeof runStarted>;
+export type ExtractionRunReport = z.infer<typeof runReport>;
 export type AuditPage = z.infer<typeof auditPage>;
 export type HandoverAnswer = z.infer<typeof handoverAnswer>;
 /** The `data` of every event on the live stream. */

@@ -1,9 +1,10 @@
-// Which HTTP status each error code means. The types demand an entry for every code of core, ledger and http.
+// Which HTTP status each error code means. The types demand an entry for every code of core, ledger, extraction and http.
 import type { CoreErrorCode } from '../core/index.ts';
+import type { ExtractionErrorCode } from '../extraction/index.ts';
 import type { LedgerErrorCode } from '../ledger/index.ts';
 import type { HttpErrorCode } from './errors.ts';
 
-export type KnownErrorCode = CoreErrorCode | LedgerErrorCode | HttpErrorCode;
+export type KnownErrorCode = CoreErrorCode | LedgerErrorCode | ExtractionErrorCode | HttpErrorCode;
 
 export interface ErrorAnswerRule {
   readonly status: number;
@@ -48,6 +49,13 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   LEDGER_REPAIR_TAKEN: { status: 500 },
   LEDGER_OVERFLOW: { status: 503, retryAfterMs: soon },
   LEDGER_CLOSED: { status: 503, retryAfterMs: soon },
+
+  EXTRACTION_SOURCE_INVALID: { status: 400 },
+  EXTRACTION_UNREACHABLE: { status: 502 },
+  EXTRACTION_UNAUTHENTICATED: { status: 502 },
+  EXTRACTION_VAULT_FOREIGN: { status: 409 },
+  EXTRACTION_BUSY: { status: 409 },
+  EXTRACTION_ITEM_UNKNOWN: { status: 404 },
 
   HTTP_HOST_NOT_ALLOWED: { status: 421 },
   HTTP_ORIGIN_NOT_ALLOWED: { status: 403 },

@@ -21,6 +21,7 @@ export type {
   DependencyReport,
   DoctorCheck,
   DoctorReport,
+  ExtractionDesk,
   HttpDependencies,
   LedgerDesk,
   Presence,

@@ -9,6 +9,7 @@ import type {
   Log,
   Redactor,
 } from '../core/index.ts';
+import type { RunDesk, SourceDesk } from '../extraction/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
@@ -97,6 +98,11 @@ export interface LedgerDesk {
   resolve(id: string, how: string): Promise<LedgerEntry>;
 }
 
+export interface ExtractionDesk {
+  readonly sources: Pick<SourceDesk, 'list' | 'get' | 'add' | 'change' | 'remove'>;
+  readonly runs: Pick<RunDesk, 'start' | 'stop' | 'list' | 'get' | 'report' | 'nextRunAt'>;
+}
+
 export interface ConfigValue {
   /** `server.port`. */
   readonly name: string;
@@ -135,6 +141,7 @@ export interface HttpDependencies {
   readonly audit: AuditTrail;
   readonly jobs: Pick<JobQueue, 'get' | 'list' | 'counts' | 'retry' | 'cancel'>;
   readonly ledger: LedgerDesk;
+  readonly extraction: ExtractionDesk;
   readonly presence: Presence;
   /** The name or address that `listen` is given. */
   readonly boundHost: string;

@@ -20,6 +20,8 @@ declare module 'fastify' {
     access?: RouteAccess;
     /** The answer stays open: it has no time limit and ends when the server drains. */
     isStream?: boolean;
+    /** Called so often that its rows would bury all others. */
+    leavesNoAuditRow?: boolean;
     /** Probes answer to the very end. */
     answersWhileDraining?: boolean;
   }

@@ -1,5 +1,5 @@
 // Everything the HTTP server needs, in memory, and what a test wants to see of it afterwards.
-import type { EmittedEvent, JobView, LogFields } from '../../src/core/index.ts';
+import type { EmittedEvent, IdSource, JobView, LogFields } from '../../src/core/index.ts';
 import {
   EventBus,
   Redactor,
@@ -9,7 +9,14 @@ import {
   seededRandom,
   silentLog,
 } from '../../src/core/index.ts';
-import type { AuditRecord, HttpDependencies } from '../../src/http/index.ts';
+import {
+  MemoryRunStore,
+  MemorySourceStore,
+  RunDesk,
+  SourceDesk,
+  runEvents,
+} from '../../src/extraction/index.ts';
+import type { AuditRecord, ExtractionDesk, HttpDependencies } from '../../src/http/index.ts';
 import { createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 
@@ -95,6 +102,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
       },
       resolve: (id, how) => closeEntry({ store: ledgerStore, clock, redactor, events: bus }, id, how),
     },
+    extraction: extractionDesk(clock, ids),
     presence: {
       attach() {
         attached.count += 1;
@@ -136,6 +144,26 @@ export function jobView(change: Partial<JobView> & Pick<JobView, 'id'>): JobView
     reason: 'it broke',
     result: null,
     ...change,
+  };
+}
+
+/** Sources and runs in memory; a run waits for a job that nobody does. */
+function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionDesk {
+  const sources = new MemorySourceStore();
+  const runs = new MemoryRunStore();
+  return {
+    sources: new SourceDesk({ sources, runs, clock, ids, problems: () => [] }),
+    runs: new RunDesk({
+      sources,
+      runs,
+      inTransaction: (work) => work(undefined),
+      jobs: { enqueue: async () => ids.uuid(), cancel: async () => true, get: async () => null },
+      clock,
+      ids,
+      events: new EventBus(runEvents, () => clock.now()),
+      redact: (text) => text,
+      nextTime: (_cron, afterMs) => afterMs + 60_000,
+    }),
   };
 }
 

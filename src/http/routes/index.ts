@@ -5,6 +5,7 @@ import type { HttpLimits } from '../limits.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { auditRoutes } from './audit.ts';
 import { eventRoutes } from './events.ts';
+import { extractionRoutes } from './extraction.ts';
 import { healthRoutes } from './health.ts';
 import { jobRoutes } from './jobs.ts';
 import { ledgerRoutes } from './ledger.ts';
@@ -22,6 +23,7 @@ export function registerRoutes(
   eventRoutes(typed, dependencies, limits);
   ledgerRoutes(typed, dependencies);
   jobRoutes(typed, dependencies);
+  extractionRoutes(typed, dependencies);
   auditRoutes(typed, dependencies);
   presenceRoutes(typed, dependencies);
 }

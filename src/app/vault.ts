@@ -1,0 +1,60 @@
+// Vaults for the command line: which file is meant, and what can be read of it. Loads no store, starts no server.
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { CoreError } from '../core/index.ts';
+import type { VaultReader } from '../extraction/vault/index.ts';
+import { openVaultReader } from '../extraction/vault/index.ts';
+
+export {
+  canonicalJson,
+  diffSessions,
+  exportVault,
+  parseJson,
+  verifyVault,
+  type DeadLetter,
+  type ItemChange,
+  type ItemRecord,
+  type SessionRecord,
+  type TypeRecord,
+  type VaultReader,
+  type VerifyReport,
+  type VersionRecord,
+} from '../extraction/vault/index.ts';
+
+/** Where extractions put their vaults unless told otherwise. */
+export const vaultsFolder = (dataFolder: string): string => join(dataFolder, 'vaults');
+
+export interface VaultChoice {
+  /** As given with --vault; relative to `cwd`. */
+  readonly file: string | undefined;
+  readonly cwd: string;
+  readonly dataFolder: string;
+}
+
+/** The file given, else the only vault in the data folder. Fails with INPUT_INVALID when that is not one file. */
+export async function chooseVault({ file, cwd, dataFolder }: VaultChoice): Promise<string> {
+  if (file !== undefined) return resolve(cwd, file);
+  const folder = vaultsFolder(dataFolder);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => /\.(vault|db)$/.test(name)).sort();
+  const [only, second] = names;
+  if (only !== undefined && second === undefined) return join(folder, only);
+  throw new CoreError(
+    'INPUT_INVALID',
+    only === undefined
+      ? `There is no vault in ${folder}. Name one with --vault FILE, or make one with "headworks extract".`
+      : `There are several vaults in ${folder} (${names.join(', ')}). Name one with --vault FILE.`,
+  );
+}
+
+/** Runs `work` on a vault that is open for reading, and closes it whatever happens. */
+export async function withVault<T>(
+  choice: VaultChoice,
+  work: (reader: VaultReader) => T | Promise<T>,
+): Promise<T> {
+  const reader = openVaultReader(await chooseVault(choice));
+  try {
+    return await work(reader);
+  } finally {
+    reader.close();
+  }
+}

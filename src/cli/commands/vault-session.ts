@@ -1,0 +1,46 @@
+// What the vault commands share: which vault, and how its records look to programs and to people.
+import type { Command } from 'commander';
+import type * as vaultTools from '../../app/vault.ts';
+import { humanMoment } from '../human-time.ts';
+import type { CliSession } from '../session.ts';
+
+export interface VaultOption {
+  readonly vault?: string;
+}
+
+type VaultTools = typeof vaultTools;
+
+export function addVaultOption(command: Command): Command {
+  return command.option('--vault <file>', 'the vault; default: the only one in the data folder');
+}
+
+/** Opens the vault for reading; `tools` is what the application can do with it. */
+export async function readVault<T>(
+  session: CliSession,
+  { vault }: VaultOption,
+  work: (reader: vaultTools.VaultReader, tools: VaultTools) => T | Promise<T>,
+): Promise<T> {
+  const dataFolder = session.config().data.folder;
+  const tools = await import('../../app/vault.ts');
+  return tools.withVault({ file: vault, cwd: session.io.cwd, dataFolder }, (reader) => work(reader, tools));
+}
+
+/** A record as programs get it: names as in the tables, moments in ISO 8601. Nested records are left as they are. */
+export function answerOf(record: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]: [string, unknown]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      /At$|^at$/.test(name) && typeof value === 'number' ? isoMoment(value) : value,
+    ]),
+  );
+}
+
+/** `3 min ago`; a dash for no moment at all. */
+export const moment = ({ io }: CliSession, at: number | null): string =>
+  humanMoment(at === null ? null : isoMoment(at), io.clock.now());
+
+/** Null for what a source gave as a moment and is none. */
+export function isoMoment(at: number): string | null {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}

@@ -1,0 +1,174 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+import { temporaryFolder } from '../../../test/support/services.ts';
+import {
+  extract,
+  itemOf,
+  offsetRequest,
+  pageOf,
+  simplePage,
+  source,
+  specOf,
+  vaultWorld,
+} from '../../../test/support/vault-world.ts';
+
+let folder: string;
+
+/** Runs a vault command with its data in `folder`. */
+async function run(...args: string[]) {
+  const world = new CliWorld({ cwd: folder });
+  // Not on virtual time: files are real.
+  const exitCode = await world.start('vault', ...args, '--data-dir', folder);
+  return { exitCode, out: world.out, err: world.err, calls: world.calls };
+}
+
+/** Two sessions: items 0 to 2; then 0 changed and 2 is gone. */
+async function makeVault(name = 'acme.vault'): Promise<void> {
+  const world = await vaultWorld(join(folder, 'vaults', name));
+  extract(world, [simplePage(0, 3)]);
+  extract(world, [pageOf(offsetRequest(0, 3), [...simplePage(0, 1, 'b').items, ...simplePage(1, 1).items])]);
+  world.writer.close();
+  world.vault.close();
+}
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  await mkdir(join(folder, 'vaults'));
+});
+
+describe('headworks vault', () => {
+  it('lists types, items and sessions without any server', async () => {
+    await makeVault();
+    const types = await run('list');
+    expect(types).toMatchObject({ exitCode: 0, calls: [], err: `From ${source}.\n` });
+    expect(types.out).toMatch(/dashboards +2 +1 +44 B +2 +completed/);
+    expect((await run('list', 'dashboards')).out).toMatch(/0 +Item 0 .*\n1 +Item 1 /);
+    const page = await run('list', 'dashboards', '--deleted', '--limit', '2', '--json');
+    expect(JSON.parse(page.out)).toMatchObject({
+      items: [
+        { type: 'dashboards', id: '0', name: 'Item 0', updated_at: null, deleted_at: null },
+        { id: '1', synced_at: '2023-11-14T22:13:20.000Z' },
+      ],
+      next: '1',
+    });
+    expect((await run('list', '--sessions')).out).toMatch(/\n2 .*completed.*\n1 .*sequential/);
+    expect(JSON.parse((await run('--json')).out)).toMatchObject({
+      source,
+      types: [{ type: 'dashboards', live: 2 }],
+    });
+  });
+
+  it('shows an item, its versions, and what it was', async () => {
+    await makeVault();
+    const shown = await run('show', 'dashboards', '0');
+    expect(shown.out).toMatch(/name +Item 0\n/);
+    expect(shown.out).toContain('{\n  "id": "0",\n  "value": "b"\n}\n');
+    expect(JSON.parse((await run('show', 'dashboards', '0', '--at', '1', '--json')).out)).toMatchObject({
+      id: '0',
+      version: 1,
+      data: { id: '0', value: 'a' },
+    });
+    expect((await run('show', 'dashboards', '2', '--versions')).out).toMatch(/\n1 .*22 bytes.*\n2 .*gone/);
+    expect((await run('show', 'dashboards', '2', '--at', '2')).out).toContain('In this version it was gone.');
+    expect(await run('show', 'dashboards', '9')).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('has no item 9 of the type dashboards'),
+    });
+  });
+
+  it('cannot be made to move the cursor by what a source wrote', async () => {
+    const world = await vaultWorld(join(folder, 'vaults', 'x.db'));
+    const nasty = '\u001b[2J\u009b';
+    extract(world, [
+      pageOf(offsetRequest(0, 1), [itemOf('1', `{"id":"1","t":"${nasty}"}`, { name: nasty })]),
+    ]);
+    world.vault.close();
+    for (const args of [['list', 'dashboards'], ['show', 'dashboards', '1'], ['diff']])
+      // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+      expect((await run(...args)).out).not.toMatch(/[\u001b\u009b]/);
+  });
+
+  it('verifies: 0 when all is there, 4 when not', async () => {
+    await makeVault();
+    expect(await run('verify')).toMatchObject({
+      exitCode: 0,
+      out: 'Checked 3 items, 5 versions and 1 page: nothing is damaged, nothing is missing.\n',
+    });
+    const world = await vaultWorld(join(folder, 'vaults', 'acme.vault'));
+    const { id } = world.vault.sessions.open(specOf({ fresh: true }));
+    world.vault.sessions.fail(id, offsetRequest(0, 3), 'http-500', 'It is broken.');
+    world.vault.sessions.finishType(id, 'dashboards', null);
+    world.vault.close();
+    const report = await run('verify');
+    expect(report.exitCode).toBe(4);
+    expect(report.out).toContain('incomplete  dashboards: 1 page did not come.\n');
+    expect(report.out).toContain('dead letter  dashboards offset 0 limit 3: http-500: It is broken.\n');
+    const json = await run('verify', '--json');
+    expect(json.exitCode).toBe(4);
+    expect(JSON.parse(json.out)).toMatchObject({
+      is_sound: true,
+      is_complete: false,
+      problem_count: 1,
+      dead_letters: [{ page_key: 'offset 0 limit 3' }],
+    });
+  });
+
+  it('compares the last two sessions, or any', async () => {
+    await makeVault();
+    expect((await run('diff')).out).toBe(
+      '~ dashboards 0  Item 0\n    value: "a" → "b"\n- dashboards 2  Item 2\n' +
+        'From session 1 to 2: 0 added, 1 changed, 1 deleted.\n',
+    );
+    const lines = (await run('diff', '--from', '0', '--to', '1', '--json')).out.trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { kind: 'added', id: '0' },
+      { kind: 'added', id: '1' },
+      { kind: 'added', id: '2' },
+      { from: 0, to: 1, added: 3, changed: 0, deleted: 0 },
+    ]);
+    expect((await run('diff', '--to', '7')).err).toContain('has no session 7');
+  });
+
+  it('exports to a folder, and says when the vault is not complete', async () => {
+    await makeVault();
+    const first = await run('export', 'out');
+    expect(first).toMatchObject({ exitCode: 0, err: '' });
+    expect(first.out).toBe(`${join(folder, 'out')}: 2 files written, 0 unchanged, 0 removed.\n`);
+    expect(JSON.parse(await readFile(join(folder, 'out', 'dashboards', '0.json'), 'utf8'))).toEqual({
+      id: '0',
+      value: 'b',
+    });
+    expect(JSON.parse((await run('export', 'out', '--json')).out)).toEqual({
+      folder: join(folder, 'out'),
+      written: 0,
+      unchanged: 2,
+      removed: 0,
+      incomplete: [],
+    });
+  });
+
+  it('takes the only vault there is, or the one that is named', async () => {
+    expect(await run('list')).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining('There is no vault in'),
+    });
+    await makeVault('one.vault');
+    await makeVault('two.db');
+    expect(await run('list')).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining('There are several vaults in'),
+    });
+    expect(await run('list', '--vault', 'vaults/two.db')).toMatchObject({ exitCode: 0 });
+    await writeFile(join(folder, 'diary'), 'dear diary, '.repeat(1_000));
+    expect(await run('list', '--vault', 'diary')).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('it is not a SQLite file'),
+    });
+    expect(await run('list', '--vault', 'none')).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('there is no such file'),
+    });
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { resolveConfig } from './resolve-config.ts';
+
+const cwd = '/nonexistent-for-tests';
+const resolved = (flags: Record<string, string>, env: Record<string, string> = {}) =>
+  resolveConfig({ flags, env, cwd });
+
+describe('the options of extraction', () => {
+  it('have the defaults that the founding document names', () => {
+    const { extraction } = resolved({});
+    expect(extraction).toMatchObject({
+      batchSize: 100,
+      rateLimitPerMinute: 100,
+      rateLimitPerSecond: 10,
+      adaptive: true,
+      queueSize: null,
+      maxCalls: null,
+      types: [],
+    });
+  });
+
+  it('come from flags, the environment and the names of the official SDK', () => {
+    const env = {
+      HEADWORKS_EXTRACTION_WORKERS: '3',
+      LOOKERSDK_BASE_URL: 'https://acme.looker.com',
+      LOOKERSDK_CLIENT_ID: 'id',
+      LOOKERSDK_CLIENT_SECRET: 'secret-of-the-sdk',
+    };
+    expect(resolved({ types: 'looks,users', vault: 'x.vault' }, env)).toMatchObject({
+      extraction: { workers: 3, types: ['looks', 'users'], vault: `${cwd}/x.vault` },
+      looker: { baseUrl: 'https://acme.looker.com', clientId: 'id', clientSecret: 'secret-of-the-sdk' },
+    });
+    const ours = { ...env, LOOKER_CLIENT_ID: 'ours' };
+    expect(resolved({}, ours).looker.clientId).toBe('ours');
+  });
+
+  it.each<[Record<string, string>, string]>([
+    [{ workers: '4', 'queue-size': '39' }, 'must be at least 40, ten times the 4 workers'],
+    [{ 'rate-limit-per-minute': '5' }, 'must not be above the 5 per minute'],
+    [{ recursive: 'true' }, 'needs at least one folder (--folder ID)'],
+    [{ workers: '0' }, '"0" from flag --workers must be a whole number from 1 to 50'],
+    [{ types: 'a b' }, 'must be a list of content types'],
+  ])('refuse %j: %s', (flags, problem) => expect(() => resolved(flags)).toThrow(problem));
+
+  it('tell problems between options together with those of single ones', () => {
+    const flags = { 'batch-size': '5', workers: '4', 'queue-size': '20' };
+    expect(() => resolved(flags)).toThrow(/2 problems[^]*batchSize[^]*queueSize.*must be at least 40/);
+  });
+});

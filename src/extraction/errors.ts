@@ -1,0 +1,27 @@
+// What can go wrong with an extraction, each with its consequence.
+import type { HttpFailureClass } from '../resilience/index.ts';
+import { HeadworksError } from '../core/index.ts';
+
+export const extractionErrorCodes = {
+  EXTRACTION_SOURCE_INVALID: 'The source definition is wrong; nothing was asked for or written.',
+  EXTRACTION_UNREACHABLE: 'The source does not answer, or is not what it should be; nothing was written.',
+  EXTRACTION_UNAUTHENTICATED: 'The source refuses the credentials; nothing was written.',
+  EXTRACTION_VAULT_FOREIGN: 'The vault holds another source; it was not changed.',
+  EXTRACTION_BUSY: 'Another extraction writes to this vault; it was not disturbed.',
+  EXTRACTION_ITEM_UNKNOWN: 'The vault has no such item.',
+} as const;
+
+export type ExtractionErrorCode = keyof typeof extractionErrorCodes;
+
+export class ExtractionError extends HeadworksError<ExtractionErrorCode> {}
+
+/** A page did not come. `failure` says which class of failure, and so whether it is asked for again. */
+export class FetchFailure extends Error {
+  override readonly name = 'FetchFailure';
+  readonly failure: HttpFailureClass;
+
+  constructor(failure: HttpFailureClass, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.failure = failure;
+  }
+}

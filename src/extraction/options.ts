@@ -1,0 +1,212 @@
+// The settings of extraction, and of Looker as a source. Flags, environment and headworks.yaml say the same things.
+import type { OptionSpec } from '../core/options.ts';
+import {
+  booleanOption,
+  defineOptions,
+  listOption,
+  numberOption,
+  textOption,
+  urlOption,
+} from '../core/options.ts';
+import { parallelBounds, parallelDefaults, rulesBetween } from './parallel-config.ts';
+
+const none = 'none';
+
+/** The same option that may also be left open. */
+const orNone = <T>(spec: OptionSpec<T>, defaultText: string): OptionSpec<T | null> => ({
+  ...spec,
+  default: null,
+  defaultText,
+});
+
+export const extractionOptions = defineOptions({
+  section: 'extraction',
+  describe: 'How content is extracted from a source into a vault.',
+  fields: {
+    types: listOption({
+      describe: 'Content types to extract.',
+      env: 'HEADWORKS_EXTRACTION_TYPES',
+      flag: 'types',
+      default: [],
+      defaultText: 'all that the source has',
+      allowed: 'a list of content types, separated by commas',
+      pattern: /^[\w.-]+$/,
+    }),
+    workers: numberOption({
+      describe: 'Pages in flight at once; 1 is the sequential mode.',
+      env: 'HEADWORKS_EXTRACTION_WORKERS',
+      flag: 'workers',
+      default: parallelDefaults.workers,
+      defaultText: 'the number of cores, at most 8',
+      ...parallelBounds.workers,
+    }),
+    queueSize: orNone(
+      numberOption({
+        describe:
+          'Pages that wait for a worker thread at most (never more than 64 MB); at least workers × 10.',
+        env: 'HEADWORKS_EXTRACTION_QUEUE_SIZE',
+        flag: 'queue-size',
+        default: parallelBounds.queueSize.min,
+        ...parallelBounds.queueSize,
+      }),
+      'workers × 100',
+    ),
+    batchSize: numberOption({
+      describe: 'Items per page.',
+      env: 'HEADWORKS_EXTRACTION_BATCH_SIZE',
+      flag: 'batch-size',
+      default: parallelDefaults.batchSize,
+      ...parallelBounds.batchSize,
+    }),
+    rateLimitPerMinute: numberOption({
+      describe: 'Calls in any minute at most.',
+      env: 'HEADWORKS_EXTRACTION_RATE_LIMIT_PER_MINUTE',
+      flag: 'rate-limit-per-minute',
+      default: parallelDefaults.rateLimitPerMinute,
+      ...parallelBounds.rateLimitPerMinute,
+    }),
+    rateLimitPerSecond: numberOption({
+      describe: 'Calls in any second at most; not above the calls per minute.',
+      env: 'HEADWORKS_EXTRACTION_RATE_LIMIT_PER_SECOND',
+      flag: 'rate-limit-per-second',
+      default: parallelDefaults.rateLimitPerSecond,
+      ...parallelBounds.rateLimitPerSecond,
+    }),
+    adaptive: booleanOption({
+      describe: 'Slow down when the source answers 429, and recover.',
+      env: 'HEADWORKS_EXTRACTION_ADAPTIVE',
+      flag: 'adaptive',
+      default: parallelDefaults.adaptiveRateLimiting,
+    }),
+    maxCalls: orNone(
+      numberOption({
+        describe: 'Stop after so many calls; the next run goes on from there.',
+        env: 'HEADWORKS_EXTRACTION_MAX_CALLS',
+        flag: 'max-calls',
+        default: 1,
+        min: 1,
+        max: 1_000_000_000,
+      }),
+      'no limit',
+    ),
+    retries: numberOption({
+      describe: 'How often a page that failed for a passing reason is asked for again.',
+      env: 'HEADWORKS_EXTRACTION_RETRIES',
+      flag: 'retries',
+      default: 4,
+      min: 0,
+      max: 20,
+    }),
+    retryDelayMs: numberOption({
+      describe: 'Wait before the first of these, doubled each time up to 30 seconds.',
+      env: 'HEADWORKS_EXTRACTION_RETRY_DELAY_MS',
+      default: 1000,
+      min: 1,
+      max: 60_000,
+    }),
+    folders: listOption({
+      describe: 'Only dashboards and looks of these folders.',
+      env: 'HEADWORKS_EXTRACTION_FOLDERS',
+      flag: 'folder',
+      default: [],
+      defaultText: 'all',
+      allowed: 'a list of folder ids, separated by commas',
+      pattern: /^[\w.:-]+$/,
+    }),
+    recursive: booleanOption({
+      describe: 'With folders: those below them too.',
+      env: 'HEADWORKS_EXTRACTION_RECURSIVE',
+      flag: 'recursive',
+      default: false,
+    }),
+    vault: orNone(
+      {
+        ...textOption({
+          describe: 'The SQLite file to extract into.',
+          env: 'HEADWORKS_EXTRACTION_VAULT',
+          flag: 'vault',
+          default: '',
+          allowed: 'a path',
+        }),
+        isPath: true,
+      },
+      'vaults/SOURCE.vault in the data folder',
+    ),
+    fresh: booleanOption({
+      describe: 'Begin a new extraction instead of going on with the last one.',
+      env: 'HEADWORKS_EXTRACTION_FRESH',
+      flag: 'fresh',
+      default: false,
+    }),
+    retryFailed: booleanOption({
+      describe: 'Ask again for pages that were given up.',
+      env: 'HEADWORKS_EXTRACTION_RETRY_FAILED',
+      flag: 'retry-failed',
+      default: false,
+    }),
+    dryRun: booleanOption({
+      describe: 'Only say how many calls and minutes it would take.',
+      env: 'HEADWORKS_EXTRACTION_DRY_RUN',
+      flag: 'dry-run',
+      default: false,
+    }),
+    sourcesFile: orNone(
+      {
+        ...textOption({
+          describe: 'A YAML list of sources that the server registers when it starts.',
+          env: 'HEADWORKS_EXTRACTION_SOURCES_FILE',
+          default: '',
+          allowed: 'a path',
+        }),
+        isPath: true,
+      },
+      none,
+    ),
+    timeoutSeconds: numberOption({
+      describe: 'Longest wait for the first byte of an answer.',
+      env: ['HEADWORKS_EXTRACTION_TIMEOUT_SECONDS', 'LOOKERSDK_TIMEOUT'],
+      flag: 'timeout-seconds',
+      default: 120,
+      min: 1,
+      max: 3600,
+    }),
+  },
+  check: ({ workers, queueSize, rateLimitPerMinute, rateLimitPerSecond, recursive, folders }) => [
+    ...rulesBetween({
+      workers,
+      rateLimitPerMinute,
+      rateLimitPerSecond,
+      ...(queueSize === null ? {} : { queueSize }),
+    }),
+    ...(recursive && folders?.length === 0
+      ? [{ field: 'recursive', problem: 'needs at least one folder (--folder ID)' }]
+      : []),
+  ],
+});
+
+export const lookerOptions = defineOptions({
+  section: 'looker',
+  describe: 'Looker as a source.',
+  fields: {
+    baseUrl: urlOption({
+      describe: 'Where Looker is, like https://acme.looker.com.',
+      env: ['LOOKER_BASE_URL', 'LOOKERSDK_BASE_URL'],
+      default: null,
+      defaultText: none,
+      schemes: ['https', 'http'],
+    }),
+    clientId: textOption({
+      describe: 'Client id of an API key.',
+      env: ['LOOKER_CLIENT_ID', 'LOOKERSDK_CLIENT_ID'],
+      default: null,
+      defaultText: none,
+    }),
+    clientSecret: textOption({
+      describe: 'Client secret of that API key.',
+      env: ['LOOKER_CLIENT_SECRET', 'LOOKERSDK_CLIENT_SECRET'],
+      default: null,
+      defaultText: none,
+      secret: true,
+    }),
+  },
+});

@@ -1,0 +1,82 @@
+// The ParallelConfig of document 001: how much is done at once, and its rules.
+import { availableParallelism } from 'node:os';
+
+export interface ParallelConfig {
+  /** Pages in flight. 1 is the sequential mode. */
+  readonly workers: number;
+  /** Pages that wait for a worker thread at most. */
+  readonly queueSize: number;
+  /** Items per page. */
+  readonly batchSize: number;
+  readonly rateLimitPerMinute: number;
+  readonly rateLimitPerSecond: number;
+  /** Slow down on 429. */
+  readonly adaptiveRateLimiting: boolean;
+}
+
+export const parallelBounds = {
+  workers: { min: 1, max: 50 },
+  queueSize: { min: 10, max: 1_000_000 },
+  batchSize: { min: 10, max: 1000 },
+  rateLimitPerMinute: { min: 1, max: 1_000_000 },
+  rateLimitPerSecond: { min: 1, max: 1_000_000 },
+} as const;
+
+/** Raw pages that wait for a worker thread, whatever their number. */
+export const queueBytes = 64 * 1024 * 1024;
+
+export const defaultWorkers = Math.min(availableParallelism(), 8);
+export const defaultQueueSize = (workers: number): number => workers * 100;
+
+export const parallelDefaults: Omit<ParallelConfig, 'queueSize'> = {
+  workers: defaultWorkers,
+  batchSize: 100,
+  rateLimitPerMinute: 100,
+  rateLimitPerSecond: 10,
+  adaptiveRateLimiting: true,
+};
+
+export interface ParallelProblem {
+  readonly field: keyof ParallelConfig;
+  readonly problem: string;
+}
+
+/** The rules between fields; a field that is missing, because its own value was refused, breaks none. */
+export function rulesBetween(config: Partial<ParallelConfig>): readonly ParallelProblem[] {
+  const { workers, queueSize, rateLimitPerMinute, rateLimitPerSecond } = config;
+  const problems: ParallelProblem[] = [];
+  if (workers !== undefined && queueSize !== undefined && queueSize < workers * 10)
+    problems.push({
+      field: 'queueSize',
+      problem: `must be at least ${workers * 10}, ten times the ${workers} workers, so that none starves`,
+    });
+  if (
+    rateLimitPerMinute !== undefined &&
+    rateLimitPerSecond !== undefined &&
+    rateLimitPerSecond > rateLimitPerMinute
+  )
+    problems.push({
+      field: 'rateLimitPerSecond',
+      problem: `must not be above the ${rateLimitPerMinute} per minute`,
+    });
+  return problems;
+}
+
+/** Fills in the defaults. Throws RangeError that names every field, value and range that is wrong. */
+export function parallelConfig(given: Partial<ParallelConfig> = {}): ParallelConfig {
+  const workers = given.workers ?? parallelDefaults.workers;
+  const config = { ...parallelDefaults, queueSize: defaultQueueSize(workers), ...given };
+  const outside = Object.entries(parallelBounds).flatMap(([field, { min, max }]) => {
+    const value = config[field as keyof typeof parallelBounds];
+    return Number.isInteger(value) && value >= min && value <= max
+      ? []
+      : [`${field} must be a whole number from ${min} to ${max}, not ${value}`];
+  });
+  const between = outside.length > 0 ? [] : rulesBetween(config);
+  const problems = [
+    ...outside,
+    ...between.map(({ field, problem }) => `${field} ${problem}, not ${String(config[field])}`),
+  ];
+  if (problems.length > 0) throw new RangeError(problems.join('; '));
+  return config;
+}

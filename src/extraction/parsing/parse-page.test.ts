@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { ItemShape, PageRequest, SourceType } from '../ports.ts';
+import type { PageReading } from './page-reading.ts';
+import { pageReadings } from './page-reading.ts';
+import { PageRefused, parsePage } from './parse-page.ts';
+
+const request: PageRequest = { type: 'things', key: 'k', kind: 'offset', offset: 0, limit: 10 };
+const list: ItemShape = {
+  items: { kind: 'list', path: [] },
+  id: [['id']],
+  name: ['title'],
+  owner: ['owner', 'id'],
+  folder: ['folder_id'],
+  createdAt: ['created'],
+  updatedAt: ['updated'],
+};
+const reading = (shape: ItemShape, more: Partial<PageReading> = {}): PageReading => ({
+  shape,
+  listingShapes: {},
+  listing: null,
+  children: [],
+  ...more,
+});
+const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
+const parse = (text: string, shape = list, more: Partial<PageReading> = {}, of: PageRequest = request) =>
+  parsePage(of, bytesOf(text), reading(shape, more));
+
+describe('parsing a page', () => {
+  it('reads the facts of an item, its own bytes and their hash', () => {
+    const raw =
+      '{"id": 7, "title":"Ärger", "owner":{"id":"u1"}, "folder_id":12, "created":"2024-02-29T10:00:00Z"}';
+    const [item] = parse(`[ ${raw} ]`).items;
+    expect(item).toMatchObject({ id: '7', name: 'Ärger', owner: 'u1', folder: '12', updatedAt: null });
+    expect(item?.createdAt).toBe(Date.UTC(2024, 1, 29, 10));
+    expect(Buffer.from(item?.raw ?? []).toString()).toBe(raw);
+    expect(item?.rawHash).toBe(createHash('sha256').update(raw).digest().readBigInt64BE(0));
+  });
+
+  it.each([
+    ['{"title":"x"}', 'no-id'],
+    ['{"id":null}', 'no-id'],
+    ['{"id":""}', 'no-id'],
+    ['{"id":{"a":1}}', 'bad-id'],
+    ['{"id":true}', 'bad-id'],
+    ['[1]', 'not-an-object'],
+    ['"text"', 'not-an-object'],
+    ['{"id":nope}', 'malformed'],
+  ])('rejects %s as %s and keeps its neighbours, under no invented id', (bad, cause) => {
+    const page = parse(`[{"id":1},${bad},{"id":3}]`);
+    expect(page.items.map(({ id }) => id)).toEqual(['1', '3']);
+    expect(page.rejected).toHaveLength(1);
+    expect(page.rejected[0]?.cause).toBe(cause);
+    expect(Buffer.from(page.rejected[0]?.raw ?? []).toString()).toBe(bad);
+  });
+
+  it.each([
+    ['', 'malformed'],
+    ['<html>', 'malformed'],
+    ['[{"id":1},', 'malformed'],
+    ['[{"id":1}] x', 'malformed'],
+    ['{"message":"Not found"}', 'not-the-shape'],
+    ['null', 'not-the-shape'],
+  ])('refuses the whole page %j as %s', (text, refusal) => {
+    expect(() => parse(text)).toThrow(expect.objectContaining({ name: 'PageRefused', refusal }));
+  });
+
+  it('refuses a body that should be one item and is no JSON', () => {
+    const single: ItemShape = { items: { kind: 'single' }, id: [['id']] };
+    expect(() => parse('{"id":', single)).toThrow(expect.objectContaining({ refusal: 'malformed' }));
+    expect(parse('{"message":"?"}', single).rejected).toMatchObject([{ cause: 'no-id' }]);
+  });
+
+  it('refuses bytes that are not UTF-8', () => {
+    const broken = new Uint8Array([...bytesOf('[{"id":"'), 0xff, 0xfe, ...bytesOf('"}]')]);
+    expect(() => parsePage(request, broken, reading(list))).toThrow(PageRefused);
+  });
+
+  it('keeps every digit of an id past 2^53: two ids never become one', () => {
+    const page = parse('[{"id":12345678901234567891},{"id":12345678901234567892}]');
+    expect(page.items.map(({ id }) => id)).toEqual(['12345678901234567891', '12345678901234567892']);
+  });
+
+  it('leaves empty what is not there or no date: no stand-in, no "now"', () => {
+    const [item] = parse('[{"id":1,"title":["x"],"created":"soon","updated":"2023-02-30"}]').items;
+    expect(item).toMatchObject({ name: null, owner: null, folder: null, createdAt: null, updatedAt: null });
+  });
+
+  it('reads cursor and total beside the items', () => {
+    const shape: ItemShape = {
+      items: { kind: 'list', path: ['data', 'rows'] },
+      id: [['id']],
+      nextCursor: ['meta', 'next'],
+      total: ['meta', 'total'],
+    };
+    const page = parse('{"data":{"rows":[{"id":"a"}]},"meta":{"next":"c2","total":"41"}}', shape);
+    expect(page).toMatchObject({ nextCursor: 'c2', total: 41 });
+    expect(parse('{"data":{"rows":[]},"meta":{"next":null}}', shape)).toMatchObject({
+      nextCursor: null,
+      total: null,
+    });
+  });
+
+  it('joins the parts of a composite id, and puts the parent first where ids are its own', () => {
+    const shape: ItemShape = { items: { kind: 'single' }, id: [['model'], ['name']] };
+    const child: PageRequest = { type: 'things', key: 'k', kind: 'child', childKey: '7', parentKey: null };
+    const body = ' {"model":"m","name":"e"}\n';
+    expect(parse(body, shape).items.map(({ id }) => id)).toEqual(['m::e']);
+    expect(Buffer.from(parse(body, shape).items[0]?.raw ?? []).toString()).toBe(body.trim());
+    const within = { ...shape, isIdWithinParent: true };
+    expect(parse(body, within, {}, child).items.map(({ id }) => id)).toEqual(['7::m::e']);
+  });
+});
+
+describe('what hangs on the items of a page', () => {
+  const models: SourceType = {
+    name: 'models',
+    number: null,
+    paging: 'whole',
+    shape: { items: { kind: 'list', path: [] }, id: [['name']] },
+  };
+  const explores: SourceType = {
+    name: 'explores',
+    number: null,
+    paging: 'whole',
+    shape: { items: { kind: 'single' }, id: [['name']] },
+    parent: { from: 'models', children: ['explores'], key: ['name'], parentKey: ['name'] },
+  };
+  const looks: SourceType = {
+    name: 'looks',
+    number: null,
+    paging: 'offset',
+    shape: { items: { kind: 'single' }, id: [['id']] },
+    listings: [{ name: '', shape: { items: { kind: 'list', path: [] }, id: [['id']] } }],
+    parent: { from: 'self', key: ['id'] },
+  };
+  const readings = pageReadings([models, explores, looks]);
+  const read = (type: string, text: string, more: Partial<PageRequest> = {}) =>
+    parsePage({ ...request, type, ...more } as PageRequest, bytesOf(text), readings[type] ?? reading(list));
+
+  it('is named with its parent, and what has no name is rejected', () => {
+    const text = '[{"name":"m","explores":[{"name":"e"},{"label":"?"}]},{"name":"n","explores":null}]';
+    const page = read('models', text);
+    expect(page.children).toEqual([{ type: 'explores', childKey: 'e', parentKey: 'm' }]);
+    expect(page.items).toHaveLength(2);
+    expect(page.rejected.map(({ cause }) => cause)).toEqual(['no-id']);
+  });
+
+  it('is all that a listing gives: its items are not stored', () => {
+    const page = read('looks', '[{"id":"1"},{"id":"2"},{}]');
+    expect(page.items).toEqual([]);
+    expect(page.children.map(({ childKey }) => childKey)).toEqual(['1', '2']);
+    expect(page.rejected).toHaveLength(1);
+    const member = { kind: 'child', childKey: '1', parentKey: null } as const;
+    expect(read('looks', '{"id":"1","query":{}}', member).items).toHaveLength(1);
+  });
+});

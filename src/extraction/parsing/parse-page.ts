@@ -1,0 +1,149 @@
+// Turns the raw bytes of a page into items, rejects and what the planner needs. Runs in worker threads.
+import { isUtf8 } from 'node:buffer';
+import { messageOf } from '../../core/index.ts';
+import type { ItemShape, PageRequest, ParsedItem, ParsedPage, RejectedItem } from '../ports.ts';
+import type { ItemFacts } from './item-facts.ts';
+import { FactFinder } from './item-facts.ts';
+import { JsonScanError, skipSpace, skipValue } from './json-scanner.ts';
+import { countOf, textOf, valueAt } from './json-values.ts';
+import type { ChildRule, PageReading } from './page-reading.ts';
+import { isObject, notAnObject, readItem, reject } from './read-item.ts';
+import { NotTheShapeError, walkList } from './walk-list.ts';
+
+type Refusal = 'malformed' | 'not-the-shape';
+
+/** A whole page that is not what was asked for: nothing of it is stored. */
+export class PageRefused extends Error {
+  override readonly name = 'PageRefused';
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal, message: string) {
+    super(message);
+    this.refusal = refusal;
+  }
+}
+
+/** Parses a page. Throws PageRefused when it is no JSON or not the shape asked for; single items are only rejected. */
+export function parsePage(request: PageRequest, bytes: Uint8Array, reading: PageReading): ParsedPage {
+  if (bytes.length === 0) throw new PageRefused('malformed', 'The answer is empty.');
+  if (!isUtf8(bytes)) throw new PageRefused('malformed', 'The answer is not UTF-8 text.');
+  const ofListing = request.kind === 'child' ? undefined : reading.listingShapes[request.listing ?? ''];
+  const shape = ofListing ?? reading.shape;
+  const page = new PageBuilder(request, bytes, shape, reading);
+  const { items, rejected, children } = page;
+  if (shape.items.kind === 'single') {
+    page.takeOnly();
+    return { request, items, rejected, children, nextCursor: null, total: null };
+  }
+  const envelope = walked(bytes, shape.items.path, page);
+  const at = (path: ItemShape['total']) => (path === undefined ? undefined : valueAt(envelope, path));
+  const nextCursor = textOf(at(shape.nextCursor));
+  return { request, items, rejected, children, nextCursor, total: countOf(at(shape.total)) };
+}
+
+function walked(bytes: Uint8Array, path: readonly string[], page: PageBuilder): unknown {
+  try {
+    return walkList(bytes, path, (start) => page.take(start)).envelope;
+  } catch (error) {
+    if (error instanceof NotTheShapeError && isJson(bytes))
+      throw new PageRefused('not-the-shape', `The answer is not what was asked for: ${error.message}.`);
+    throw new PageRefused('malformed', `The answer is not valid JSON: ${messageOf(error)}.`);
+  }
+}
+
+function isJson(bytes: Uint8Array): boolean {
+  try {
+    JSON.parse(Buffer.from(bytes).toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+class PageBuilder {
+  readonly items: ParsedItem[] = [];
+  readonly rejected: RejectedItem[] = [];
+  readonly children: { type: string; childKey: string; parentKey: string | null }[] = [];
+  readonly #bytes: Uint8Array;
+  readonly #shape: ItemShape;
+  readonly #rules: readonly ChildRule[];
+  readonly #finder: FactFinder;
+  /** Its elements only say what to ask for, and are not stored. */
+  readonly #isListing: boolean;
+  /** What goes before ids that are unique within their parent only. */
+  readonly #parentId: string | null;
+
+  constructor(request: PageRequest, bytes: Uint8Array, shape: ItemShape, { listing, children }: PageReading) {
+    this.#bytes = bytes;
+    this.#shape = shape;
+    this.#isListing = listing !== null && request.kind !== 'child';
+    this.#rules = this.#isListing && listing ? [listing] : children;
+    this.#finder = new FactFinder(shape, this.#rules);
+    this.#parentId = request.kind === 'child' ? request.childKey : null;
+  }
+
+  /** Takes the element that starts here, and says where it ends. One that is no JSON spoils only itself. */
+  take(start: number): number {
+    try {
+      const { end, facts } = this.#finder.find(this.#bytes, start);
+      this.#add(facts);
+      return end;
+    } catch (error) {
+      if (!(error instanceof JsonScanError)) throw error;
+      const end = skipValue(this.#bytes, start);
+      const raw = this.#bytes.subarray(start, end);
+      this.rejected.push(reject(raw, 'malformed', `The item is not valid JSON: ${error.message}.`));
+      return end;
+    }
+  }
+
+  /** Takes the whole body, without the space around it: that is no part of its content. */
+  takeOnly(): void {
+    try {
+      const { end, facts } = this.#finder.find(this.#bytes, skipSpace(this.#bytes, 0));
+      if (skipSpace(this.#bytes, end) < this.#bytes.length) throw new JsonScanError('it goes on', end);
+      this.#add(facts);
+    } catch (error) {
+      if (!(error instanceof JsonScanError)) throw error;
+      throw new PageRefused('malformed', `The answer is not valid JSON: ${error.message}.`);
+    }
+  }
+
+  #add(facts: ItemFacts): void {
+    if (this.#isListing) {
+      if (isObject(facts.raw)) for (const rule of this.#rules) this.#addChildren(facts, rule);
+      else this.rejected.push(notAnObject(facts.raw));
+      return;
+    }
+    const read = readItem(facts, this.#shape, this.#parentId);
+    if ('rejected' in read) {
+      this.rejected.push(read.rejected);
+      return;
+    }
+    this.items.push(read.item);
+    for (const rule of this.#rules) this.#addChildren(facts, rule);
+  }
+
+  #addChildren(facts: ItemFacts, rule: ChildRule): void {
+    const { type, children, key } = rule;
+    const parentKey = rule.parentKey === undefined ? null : textOf(facts.value(rule.parentKey));
+    const isNamed = rule.parentKey === undefined || parentKey !== null;
+    for (const childKey of childKeys(facts, rule)) {
+      if (childKey !== null && isNamed) this.children.push({ type, childKey, parentKey });
+      else {
+        const what = [...(children ?? []), ...key].join('.');
+        this.rejected.push(reject(facts.raw, 'no-id', `It names a member of ${type} without "${what}".`));
+      }
+    }
+  }
+}
+
+/** What the item's children are asked by; null for a child that does not say. */
+function childKeys(facts: ItemFacts, { children, key }: ChildRule): readonly (string | null)[] {
+  if (children === undefined) return [textOf(facts.value(key))];
+  const named = facts.value(children);
+  if (named === undefined || named === null) return [];
+  return (Array.isArray(named) ? (named as unknown[]) : [named]).map((child) =>
+    textOf(typeof child === 'object' ? valueAt(child, key) : child),
+  );
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { parallelConfig } from '../parallel-config.ts';
+import type { PageRequest, SourceType } from '../ports.ts';
+import { estimate, minutesFor } from './estimate.ts';
+
+const list = { items: { kind: 'list', path: [] }, id: [['id']] } as const;
+const type = (name: string, more: Partial<SourceType> = {}): SourceType => ({
+  name,
+  number: null,
+  paging: 'offset',
+  shape: list,
+  ...more,
+});
+const body = new Uint8Array(Buffer.from('[]'));
+
+/** `totals` by type and listing; each call is kept. */
+async function estimated(types: readonly SourceType[], totals: Readonly<Record<string, number>>) {
+  const calls: PageRequest[] = [];
+  const result = await estimate(types, parallelConfig({ batchSize: 10 }), (request) => {
+    calls.push(request);
+    const total = totals[request.type + (request.listing ?? '')] ?? null;
+    return Promise.resolve({ request, bytes: body, total, nextLink: null });
+  });
+  return { result, calls };
+}
+
+describe('an estimate', () => {
+  it('counts pages, members of listings, and single calls, with one small call per list', async () => {
+    const types = [
+      type('users'),
+      type('none'),
+      type('dashboards', { listings: [{ name: '' }, { name: 'lookml' }] }),
+      type('looks', { parent: { from: 'self', key: ['id'] } }),
+      type('settings', { paging: 'whole' }),
+    ];
+    const totals = { users: 41, none: 0, dashboards: 10, dashboardslookml: 11, looks: 25 };
+    const { result, calls } = await estimated(types, totals);
+    expect(result.types.map((one) => one.calls)).toEqual([5, 1, 1 + 2, 3 + 25, 1]);
+    expect(result).toMatchObject({ calls: 38, isAtLeast: false, probes: 5 });
+    expect(calls.every((request) => request.kind === 'offset' && request.limit === 1)).toBe(true);
+  });
+
+  it('says "at least" where only reading tells: no total, members named inside, a list per folder', async () => {
+    const folders = Array.from({ length: 5 }, (_, index) => ({ name: `folder-${index}` }));
+    const types = [
+      type('models'),
+      type('explores', {
+        paging: 'whole',
+        parent: { from: 'models', children: ['explores'], key: ['name'] },
+      }),
+      type('posts', { parent: { from: 'models', key: ['id'] } }),
+      type('dashboards', { listings: folders }),
+      type('feed', { paging: 'cursor' }),
+    ];
+    const { result, calls } = await estimated(types, { models: 4 });
+    expect(result.types.map((one) => [one.calls, one.isAtLeast])).toEqual([
+      [1, false],
+      [0, true],
+      [4, true],
+      [5, true],
+      [1, true],
+    ]);
+    expect(calls).toHaveLength(2);
+  });
+
+  it('tells minutes by both windows', () => {
+    const limits = { rateLimitPerMinute: 100, rateLimitPerSecond: 10 };
+    expect(minutesFor(0, limits)).toBe(0);
+    expect(minutesFor(1, limits)).toBe(0);
+    expect(minutesFor(61, limits)).toBeCloseTo(6 / 60);
+    expect(minutesFor(101, limits)).toBe(1);
+    expect(minutesFor(1_001, limits)).toBe(10);
+  });
+});

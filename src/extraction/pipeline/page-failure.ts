@@ -1,0 +1,76 @@
+// What to do about a page that did not come: ask again, and when; give it up; or stop altogether.
+import { messageOf } from '../../core/index.ts';
+import type { Random } from '../../core/index.ts';
+import type { Backoff } from '../../resilience/index.ts';
+import { ExtractionError, FetchFailure } from '../errors.ts';
+
+/** How often a page was asked for so far, by what came of it. */
+export interface Tries {
+  /** Failures that count. */
+  readonly failures: number;
+  /** Answers that said "too many": waiting for those costs no retry. */
+  readonly refusals: number;
+}
+
+export interface RetryRules {
+  readonly retries: number;
+  readonly backoff: Backoff;
+}
+
+export type Verdict =
+  | { readonly do: 'again'; readonly cause: string; readonly waitMs: number; readonly tries: Tries }
+  | {
+      readonly do: 'give-up';
+      readonly cause: string;
+      readonly message: string;
+      /** The next page may well meet the same. */
+      readonly isTransient: boolean;
+    }
+  | { readonly do: 'stop'; readonly error: unknown };
+
+/** A server that refuses one page so often will not change its mind. */
+const mostRefusals = 25;
+
+/**
+ * 429 is waited for (the limiter holds everybody back as long as the server said); server errors, network and timeout
+ * are tried again with growing waits; other refusals are final. Refused credentials end the run: no page would come.
+ */
+export function judge(
+  error: unknown,
+  tries: Tries,
+  { retries, backoff }: RetryRules,
+  random: Random,
+): Verdict {
+  if (!(error instanceof FetchFailure)) return { do: 'stop', error };
+  const { kind, isTransient, status, hint } = error.failure;
+  const message = messageOf(error);
+  if (kind === 'rate-limit') {
+    const refusals = tries.refusals + 1;
+    if (refusals > mostRefusals) return { do: 'give-up', cause: kind, message, isTransient: true };
+    // Without a word from the server our own backoff has to do: the limiter may not be adaptive.
+    const waitMs = hint === undefined ? backoff.delayMs(refusals, random) : 0;
+    return { do: 'again', cause: kind, waitMs, tries: { ...tries, refusals } };
+  }
+  // A 401 that stays after a new login may be the next token's end already; one that stays for good ends the run.
+  const isUnknown = kind === 'authentication' && status === 401;
+  const mayChange = isTransient || kind === 'malformed' || isUnknown;
+  const failures = tries.failures + 1;
+  if (isUnknown && failures > retries) return { do: 'stop', error: unauthenticated(error) };
+  if (!mayChange || failures > retries)
+    return { do: 'give-up', cause: kind, message, isTransient: mayChange };
+  const waitMs = Math.max(backoff.delayMs(failures, random), hint?.retryAfterMs ?? 0);
+  return { do: 'again', cause: kind, waitMs, tries: { ...tries, failures } };
+}
+
+function unauthenticated(cause: FetchFailure): ExtractionError {
+  return new ExtractionError(
+    'EXTRACTION_UNAUTHENTICATED',
+    `The source no longer accepts the credentials: ${cause.message} What was committed stays; run again to go on.`,
+    { cause },
+  );
+}
+
+/** An answer that came and is of no use; the same page may come right the next time. */
+export function pageRefused(message: string): FetchFailure {
+  return new FetchFailure({ kind: 'malformed', isTransient: false, status: 200, hint: undefined }, message);
+}

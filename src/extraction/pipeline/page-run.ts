@@ -1,0 +1,267 @@
+// One run: fetchers, the queue and the worker threads, from the first page until nothing is left or somebody stops it.
+//
+// Every page is in exactly one place: planned, waiting to be asked for again, in flight, queued, or with a thread. It
+// leaves as committed or failed. What is left when a run is stopped is simply asked for by the next run.
+import type { Random } from '../../core/index.ts';
+import { onAbort } from '../../core/index.ts';
+import { BoundedQueue } from '../../resilience/index.ts';
+import { queueBytes } from '../parallel-config.ts';
+import type { FetchedPage, PageOutcome, PageRequest, TypeStatus, VaultSessions } from '../ports.ts';
+import { WorkItem } from '../work-item.ts';
+import type { WorkerMetrics } from '../worker-metrics.ts';
+import type { FetchParts } from './fetch-page.ts';
+import { fetchPage } from './fetch-page.ts';
+import type { RetryRules, Tries } from './page-failure.ts';
+import { judge, pageRefused } from './page-failure.ts';
+import type { PageProcessor, Processed } from './page-threads.ts';
+import { ThreadDied } from './page-threads.ts';
+import type { FinishedType, Planner } from './planner.ts';
+
+export interface PageRunParts extends FetchParts {
+  readonly sessions: VaultSessions;
+  readonly threads: PageProcessor;
+  readonly planner: Planner;
+  readonly metrics: WorkerMetrics;
+  readonly random: Random;
+  readonly types: ReadonlySet<string>;
+  /** Pages in flight. */
+  readonly workers: number;
+  readonly queueSize: number;
+  readonly maxCalls: number | null;
+  readonly rules: RetryRules;
+}
+
+/** Why a run ended. */
+export type RunEnd = 'done' | 'interrupted' | 'max-calls';
+
+interface Task {
+  readonly request: PageRequest;
+  readonly tries: Tries;
+}
+
+interface Queued extends Task {
+  readonly work: WorkItem;
+}
+
+const noTries: Tries = { failures: 0, refusals: 0 };
+/** After a stop: how long what was fetched may take to be committed, and then how long until threads end by force. */
+const drainMs = 1_000;
+const lastPageMs = 700;
+/** A page that killed so many threads is given up: it would kill them all. */
+const mostDeaths = 2;
+
+export class PageRun {
+  readonly statuses = new Map<string, TypeStatus>();
+  readonly #parts: PageRunParts;
+  readonly #queue: BoundedQueue<Queued>;
+  /** To be asked for again, before anything new. */
+  readonly #again: Task[] = [];
+  readonly #stopping = new AbortController();
+  readonly #over = Promise.withResolvers<RunEnd>();
+  #calls = 0;
+  #batches = 0;
+  #inFlight = 0;
+  /** Pages that were fetched and are not settled yet. */
+  #inPipe = 0;
+  #isOutOfCalls = false;
+
+  constructor(parts: PageRunParts) {
+    this.#parts = parts;
+    this.#queue = new BoundedQueue({ maxItems: parts.queueSize, maxBytes: queueBytes });
+  }
+
+  /** Of this run. */
+  get calls(): number {
+    return this.#calls;
+  }
+  get queuedPages(): number {
+    return this.#queue.length;
+  }
+  get queuedBytes(): number {
+    return this.#queue.bytes;
+  }
+
+  /** Runs to the end, or until the signal aborts. Rejects with whatever else stopped it, all at rest. */
+  async run(signal: AbortSignal): Promise<RunEnd> {
+    const release = onAbort(signal, () => this.#over.resolve('interrupted'));
+    const consumers = Array.from({ length: this.#parts.threads.places }, () => this.#consume());
+    const consumed = Promise.all(consumers);
+    consumed.catch((error: unknown) => this.#over.reject(error));
+    try {
+      this.#pump();
+      const end = await this.#over.promise;
+      this.#stopping.abort(new Error('The extraction was stopped.'));
+      this.#queue.close();
+      await (end === 'interrupted' ? this.#drain(consumed) : consumed);
+      return end;
+    } catch (error) {
+      this.#stopping.abort(error);
+      this.#queue.abort(error);
+      await Promise.allSettled(consumers);
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  /** Starts whatever can be started. Called after everything that happens. */
+  #pump(): void {
+    if (this.#stopping.signal.aborted) return;
+    try {
+      for (const finished of this.#parts.planner.takeFinished()) this.#finish(finished);
+      while (this.#inFlight < this.#parts.workers && this.#startNext());
+      if (this.#parts.planner.isFinished) this.#over.resolve('done');
+      else if (this.#isOutOfCalls && this.#inFlight + this.#inPipe === 0) this.#over.resolve('max-calls');
+    } catch (error) {
+      this.#over.reject(error);
+    }
+  }
+
+  #startNext(): boolean {
+    const { planner, maxCalls } = this.#parts;
+    if (this.#isOutOfCalls) return false;
+    const task = this.#again.shift() ?? newTask(planner.next());
+    if (!task) return false;
+    if (maxCalls !== null && this.#calls >= maxCalls) {
+      this.#isOutOfCalls = true;
+      return false;
+    }
+    this.#calls++;
+    this.#inFlight++;
+    void this.#fetch(task).finally(() => {
+      this.#inFlight--;
+      this.#pump();
+    });
+    return true;
+  }
+
+  /** A fetcher is busy until its page is in the queue: a full queue holds the fetchers back. */
+  async #fetch(task: Task): Promise<void> {
+    const { signal } = this.#stopping;
+    try {
+      const page = await fetchPage(task.request, this.#parts, signal);
+      await this.#enqueue(page, task);
+    } catch (error) {
+      if (!signal.aborted) this.#judge(error, task);
+    }
+  }
+
+  async #enqueue(page: FetchedPage, task: Task): Promise<void> {
+    if (page.bytes.byteLength === 0) throw pageRefused('The answer is empty.');
+    const fields = { contentType: task.request.type, page, batchNumber: this.#batches++ };
+    const work = new WorkItem(fields, this.#parts.types);
+    work.become('queued');
+    this.#inPipe++;
+    await this.#queue.put({ ...task, work }, page.bytes.byteLength, this.#stopping.signal);
+  }
+
+  /** What a failure means for its page; what is no failure of a page ends the run. */
+  #judge(error: unknown, task: Task, cause?: string): void {
+    const { rules, random, events, sessionId: session } = this.#parts;
+    const { type, key: page } = task.request;
+    const verdict = judge(error, task.tries, rules, random);
+    if (verdict.do === 'stop') return this.#over.reject(verdict.error);
+    if (verdict.do === 'give-up')
+      return this.#giveUp(task.request, cause ?? verdict.cause, verdict.message, verdict.isTransient);
+    const { tries, waitMs } = verdict;
+    const attempt = tries.failures + tries.refusals;
+    const told = { session, type, page, cause: cause ?? verdict.cause, attempt, waitMs: Math.round(waitMs) };
+    events.emit('extraction:page-retried', told);
+    void this.#askAgain({ request: task.request, tries }, waitMs);
+  }
+
+  async #askAgain(task: Task, waitMs: number): Promise<void> {
+    const { signal } = this.#stopping;
+    await this.#parts.clock.sleep(waitMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    this.#again.push(task);
+    this.#pump();
+  }
+
+  #giveUp(request: PageRequest, cause: string, message: string, isTransient: boolean): void {
+    const { sessions, sessionId, planner, metrics, events } = this.#parts;
+    sessions.fail(sessionId, request, cause, message);
+    planner.failed(request, isTransient);
+    metrics.recordError('fetch', `${request.type} ${request.key}: ${message}`);
+    const { type, key: page } = request;
+    events.emit('extraction:page-failed', { session: sessionId, type, page, cause, error: message });
+  }
+
+  /** Hands pages to the threads, one at a time; as many of these run as there are places with the threads. */
+  async #consume(): Promise<void> {
+    for await (const queued of this.#queue) {
+      const processed = await this.#process(queued);
+      this.#inPipe--;
+      if (processed?.kind === 'committed') this.#committed(processed.outcome, queued.work);
+      else if (processed?.kind === 'refused') {
+        queued.work.become('failed');
+        this.#judge(pageRefused(processed.message), queued, processed.cause);
+      }
+      this.#pump();
+    }
+  }
+
+  /** Until a thread has an answer; null when the page is given up because threads die of it. */
+  async #process({ work, request }: Queued): Promise<Processed | null> {
+    const { threads, sessionId } = this.#parts;
+    for (;;) {
+      work.become('processing');
+      try {
+        return await threads.process(sessionId, work.page);
+      } catch (error) {
+        if (!(error instanceof ThreadDied)) throw error;
+        if (error.wasAtIt) work.deaths++;
+        if (work.deaths < mostDeaths) {
+          work.become('queued');
+          continue;
+        }
+        work.become('failed');
+        this.#giveUp(request, 'worker-died', `Worker threads died of this page: ${error.message}`, false);
+        return null;
+      }
+    }
+  }
+
+  #committed(outcome: PageOutcome, work: WorkItem): void {
+    const { metrics, planner, events, sessionId } = this.#parts;
+    const { request, itemCount, rejectedCount, written, total } = outcome;
+    work.become('completed');
+    metrics.incrementProcessed(request.type, itemCount);
+    for (let rejected = 0; rejected < rejectedCount; rejected++)
+      metrics.recordError('parse', `${request.type} ${request.key}: an item could not be taken in`);
+    planner.committed(outcome);
+    const told = { session: sessionId, type: request.type, page: request.key, items: itemCount };
+    events.emit('extraction:page-committed', { ...told, ...written, rejected: rejectedCount, total });
+  }
+
+  #finish({ type, total, problems }: FinishedType): void {
+    const { sessions, sessionId, metrics, events } = this.#parts;
+    for (const { request, cause, message } of problems) sessions.fail(sessionId, request, cause, message);
+    const status = sessions.finishType(sessionId, type, total);
+    this.statuses.set(type, status);
+    const items = metrics.itemsOf(type);
+    events.emit('extraction:type-finished', { session: sessionId, type, status, items, total });
+  }
+
+  /** Commits what was fetched, as far as the time after a Ctrl-C allows; the rest is dropped and asked for again. */
+  async #drain(consumed: Promise<unknown>): Promise<void> {
+    const { clock, threads } = this.#parts;
+    const settled = consumed.then(
+      () => true,
+      () => true,
+    );
+    const after = (ms: number) =>
+      new Promise<boolean>((resolve) => {
+        clock.after(ms, () => resolve(false));
+      });
+    if (await Promise.race([settled, after(drainMs)])) return;
+    this.#queue.abort(new Error('The extraction was stopped.'));
+    if (await Promise.race([settled, after(lastPageMs)])) return;
+    await threads.terminate();
+    await settled;
+  }
+}
+
+function newTask(request: PageRequest | null): Task | undefined {
+  return request === null ? undefined : { request, tries: noTries };
+}

@@ -1,0 +1,220 @@
+// A made-up source answers the planner's requests; whatever happens, every item is asked for once and none is missed.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { PageOutcome, PageRequest, Paging, SourceType, TypeProgress } from '../ports.ts';
+import { Planner } from './planner.ts';
+
+interface World {
+  readonly items: number;
+  readonly paging: Paging;
+  readonly hasTotal: boolean;
+  /** The most the server gives per page. */
+  readonly cap: number;
+}
+
+const type = (paging: Paging): SourceType => ({
+  name: 'things',
+  number: null,
+  paging,
+  shape: { items: { kind: 'list', path: [] }, id: [['id']] },
+});
+
+/** The items of a page, as numbers, and what the planner learns of it. */
+function answer(request: PageRequest, world: World): { items: number[]; outcome: PageOutcome } {
+  const { items: count, cap, hasTotal } = world;
+  const place = placeOf(request, count, cap);
+  const items = Array.from({ length: count }, (_, item) => item).slice(
+    place.start,
+    place.start + place.length,
+  );
+  const isLast = place.start + items.length >= count;
+  const next = request.kind === 'cursor' && !isLast ? String(place.start + items.length) : null;
+  return { items, outcome: outcomeOf(request, items.length, hasTotal ? count : null, next) };
+}
+
+function placeOf(request: PageRequest, count: number, cap: number): { start: number; length: number } {
+  switch (request.kind) {
+    case 'offset':
+      return { start: request.offset, length: Math.min(request.limit, cap) };
+    case 'page': {
+      const length = Math.min(request.limit, cap);
+      return { start: request.page * length, length };
+    }
+    case 'cursor':
+      return { start: Number(request.cursor ?? 0), length: Math.min(request.limit, cap) };
+    default:
+      return { start: 0, length: count };
+  }
+}
+
+const outcomeOf = (
+  request: PageRequest,
+  itemCount: number,
+  total: number | null,
+  next: string | null,
+): PageOutcome => ({
+  request,
+  itemCount,
+  rejectedCount: 0,
+  written: { added: itemCount, changed: 0, unchanged: 0 },
+  total,
+  next,
+  children: [],
+});
+
+/** Answers in any order that `pick` likes, at most `workers` at once, until the end or `stopAfter` answers. */
+function drive(
+  planner: Planner,
+  world: World,
+  options: {
+    workers: number;
+    pick: () => number;
+    stopAfter?: number;
+    fails?: (page: PageRequest) => boolean;
+  },
+) {
+  const seen: number[] = [];
+  const done: PageOutcome[] = [];
+  const failed: PageRequest[] = [];
+  const inFlight: PageRequest[] = [];
+  const asked: PageRequest[] = [];
+  while (done.length + failed.length < (options.stopAfter ?? Number.POSITIVE_INFINITY)) {
+    for (let next = planner.next(); next; next = inFlight.length < options.workers ? planner.next() : null) {
+      inFlight.push(next);
+      asked.push(next);
+    }
+    const [request] = inFlight.splice(options.pick() % Math.max(inFlight.length, 1), 1);
+    if (!request) break;
+    if (options.fails?.(request)) {
+      failed.push(request);
+      planner.failed(request, true);
+      continue;
+    }
+    const { items, outcome } = answer(request, world);
+    seen.push(...items);
+    done.push(outcome);
+    planner.committed(outcome);
+    expect(asked.length).toBeLessThan(5_000);
+  }
+  return { seen, done, failed, asked, isFinished: finish(planner) };
+}
+
+function finish(planner: Planner): boolean {
+  planner.takeFinished();
+  return planner.isFinished;
+}
+
+const everyItem = (count: number) => Array.from({ length: count }, (_, item) => item);
+const progressOf = (done: readonly PageOutcome[], failed: readonly PageRequest[] = []): TypeProgress[] => [
+  { type: 'things', status: 'running', done, failed },
+];
+
+const worlds = fc.record({
+  items: fc.nat({ max: 400 }),
+  paging: fc.constantFrom<Paging>('offset', 'page', 'cursor', 'whole'),
+  hasTotal: fc.boolean(),
+  cap: fc.constant(1_000),
+});
+const run = { workers: fc.integer({ min: 1, max: 9 }), picks: fc.infiniteStream(fc.nat({ max: 50 })) };
+const pickFrom = (picks: fc.Stream<number>) => () => picks.next().value ?? 0;
+
+/** ceil(N/P), and one more only where neither a total nor a short page tells the end. */
+function exactCalls({ items, paging, hasTotal }: World, size: number): number {
+  if (paging === 'whole') return 1;
+  const pages = Math.max(1, Math.ceil(items / size));
+  const isProbed = (paging === 'offset' || paging === 'page') && !hasTotal && items > 0 && items % size === 0;
+  return pages + (isProbed ? 1 : 0);
+}
+
+describe('the planner', () => {
+  it('asks for every item exactly once, in exactly the calls it takes', () => {
+    fc.assert(
+      fc.property(
+        worlds,
+        fc.integer({ min: 1, max: 60 }),
+        run.workers,
+        run.picks,
+        (world, size, workers, picks) => {
+          const planner = new Planner([type(world.paging)], [], size);
+          const { seen, asked, isFinished } = drive(planner, world, { workers, pick: pickFrom(picks) });
+          expect(seen.sort((a, b) => a - b)).toEqual(everyItem(world.items));
+          expect(asked).toHaveLength(exactCalls(world, size));
+          expect(new Set(asked.map(({ key }) => key)).size).toBe(asked.length);
+          expect(isFinished).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('goes on after any stop with another page size, and asks for nothing that is there', () => {
+    const sizes = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 60 }));
+    fc.assert(
+      fc.property(
+        worlds,
+        sizes,
+        fc.nat({ max: 12 }),
+        run.workers,
+        run.picks,
+        (world, [first, second], stop, workers, picks) => {
+          const pick = pickFrom(picks);
+          const before = drive(new Planner([type(world.paging)], [], first), world, {
+            workers,
+            pick,
+            stopAfter: stop,
+          });
+          const again = new Planner([type(world.paging)], progressOf(before.done), second);
+          const after = drive(again, world, { workers, pick });
+          const all = [...before.seen, ...after.seen].sort((a, b) => a - b);
+          expect(all).toEqual(everyItem(world.items));
+          expect(after.isFinished).toBe(true);
+          if (first === second)
+            expect(before.done.length + after.asked.length).toBe(exactCalls(world, first));
+        },
+      ),
+    );
+  });
+
+  it('reads everything also from a server that gives fewer per page than it is asked for', () => {
+    const capped = fc.record({
+      items: fc.nat({ max: 300 }),
+      paging: fc.constantFrom<Paging>('offset', 'page', 'cursor'),
+      hasTotal: fc.constant(true),
+      cap: fc.integer({ min: 1, max: 40 }),
+    });
+    fc.assert(
+      fc.property(capped, run.workers, run.picks, (world, workers, picks) => {
+        const planner = new Planner([type(world.paging)], [], 50);
+        const { seen, asked } = drive(planner, world, { workers, pick: pickFrom(picks) });
+        expect(seen.sort((a, b) => a - b)).toEqual(everyItem(world.items));
+        expect(asked).toHaveLength(exactCalls(world, world.cap));
+      }),
+    );
+  });
+
+  it('reads all but the pages that fail, ends, and reads those when they are forgotten', () => {
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 300 }),
+        fc.nat({ max: 29 }),
+        run.workers,
+        run.picks,
+        (items, bad, workers, picks) => {
+          const world: World = { items, paging: 'offset', hasTotal: true, cap: 1_000 };
+          const fails = (page: PageRequest) => page.kind === 'offset' && page.offset === bad * 10;
+          const pick = pickFrom(picks);
+          const first = drive(new Planner([type('offset')], [], 10), world, { workers, pick, fails });
+          expect(first.isFinished).toBe(true);
+          if (first.failed.length > 0 && bad > 0)
+            expect(first.seen.length).toBe(items - Math.min(10, items - bad * 10));
+          const idle = new Planner([type('offset')], progressOf(first.done, first.failed), 10);
+          if (bad > 0) expect(idle.next()).toBeNull();
+          const retried = drive(new Planner([type('offset')], progressOf(first.done), 10), world, {
+            workers,
+            pick,
+          });
+          expect([...first.seen, ...retried.seen].sort((a, b) => a - b)).toEqual(everyItem(items));
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,85 @@
+// A run as it is kept: how it begins, what it counts, and what is told of it.
+import type { Emitter } from '../../core/index.ts';
+import type { ProgressFigures } from '../events.ts';
+import type { RunEvents } from './events.ts';
+import type { ExtractionRun, ExtractionSource, RunFigures, RunOrigin, RunState } from './ports.ts';
+
+export const noFigures: RunFigures = {
+  types: [],
+  calls: 0,
+  refusals: 0,
+  multiplier: 1,
+  itemsPerSecond: null,
+};
+
+export function newRun(
+  id: string,
+  { name, vault }: ExtractionSource,
+  origin: RunOrigin,
+  now: Date,
+): ExtractionRun {
+  return {
+    ...noFigures,
+    id,
+    source: name,
+    origin,
+    vault,
+    state: 'waiting',
+    jobId: null,
+    session: null,
+    startedAt: null,
+    finishedAt: null,
+    reportedAt: now,
+    message: null,
+  };
+}
+
+export const hasEnded = ({ state }: { readonly state: RunState }): boolean =>
+  state !== 'waiting' && state !== 'running';
+
+/** Also of an extraction's result, which has the same fields. */
+export function figuresOf({
+  types,
+  calls,
+  rateLimiter,
+  itemsPerSecond,
+}: Pick<ProgressFigures, 'types' | 'calls' | 'rateLimiter'> & {
+  readonly itemsPerSecond: number | null;
+}): RunFigures {
+  return {
+    types,
+    calls,
+    refusals: rateLimiter.total_429_count,
+    multiplier: rateLimiter.backoff_multiplier,
+    itemsPerSecond,
+  };
+}
+
+export const itemsOf = ({ types }: RunFigures): number => types.reduce((sum, { items }) => sum + items, 0);
+
+/** Null while it is not known of every type. */
+export function totalOf({ types }: RunFigures): number | null {
+  return types.reduce<number | null>(
+    (sum, { total }) => (sum === null || total === null ? null : sum + total),
+    0,
+  );
+}
+
+export function tellProgress(events: Emitter<RunEvents>, run: ExtractionRun): void {
+  const { id, source, calls, refusals, multiplier } = run;
+  const figures = { items: itemsOf(run), total: totalOf(run), calls, refusals, multiplier };
+  events.emit('extraction:run-progress', { run: id, source, ...figures });
+}
+
+export function tellFinished(events: Emitter<RunEvents>, run: ExtractionRun): void {
+  const { id, source, origin, state, calls, message } = run;
+  events.emit('extraction:run-finished', {
+    run: id,
+    source,
+    origin,
+    state,
+    items: itemsOf(run),
+    calls,
+    message,
+  });
+}

@@ -1,0 +1,110 @@
+// Looker as a source: its twelve content types through API 4.0.
+import type { Clock, HttpTransport } from '../../../core/index.ts';
+import { linkSignals } from '../../../core/index.ts';
+import { limiterKey } from '../../../resilience/index.ts';
+import { FetchFailure } from '../../errors.ts';
+import type { FetchedPage, PageRequest, Source } from '../../ports.ts';
+import type { CallLimits } from '../call.ts';
+import { createCaller } from '../call.ts';
+import { connectPatiently } from '../connect-patiently.ts';
+import { fetchJson } from '../fetch-json.ts';
+import { countIn, nextLinkIn } from '../page-headers.ts';
+import { lookerAddress } from './looker-address.ts';
+import type { FolderFilter } from './looker-folders.ts';
+import { readFolderRows, resolveFolders, untoldFolders } from './looker-folders.ts';
+import { createLookerAuthorizer } from './looker-login.ts';
+import type { LookerType } from './looker-types.ts';
+import { inFolders, lookerTypes, sourceTypeOf } from './looker-types.ts';
+import { lookerUrl } from './looker-url.ts';
+
+export interface LookerSourceOptions {
+  /** With or without `/api/4.0`. */
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly transport: HttpTransport;
+  readonly clock: Clock;
+  /** Dashboards and looks of these folders only. */
+  readonly folders?: FolderFilter;
+  readonly limits?: Partial<CallLimits>;
+  /** Told each access token, so that it is redacted everywhere. */
+  readonly onSecret?: (token: string) => void;
+  /** Waited for before each call that `connect` makes besides the login, so that those keep the rate limit too. */
+  readonly pace?: (signal: AbortSignal) => Promise<void>;
+}
+
+const folderPageSize = 500;
+
+/** Fails with EXTRACTION_SOURCE_INVALID for a base URL that is none. The transport stays the caller's to close. */
+export function createLookerSource(options: LookerSourceOptions): Source {
+  const { clock, clientId, folders } = options;
+  const address = lookerAddress(options.baseUrl);
+  const words = {
+    server: `Looker at ${address.base}`,
+    addressSetting: 'LOOKER_BASE_URL',
+    credentialSettings: 'LOOKER_CLIENT_ID and LOOKER_CLIENT_SECRET',
+  };
+  const call = createCaller(options);
+  const authorizer = createLookerAuthorizer({ ...options, address, call, words });
+  const closing = new AbortController();
+  let types: readonly LookerType[] = lookerTypes;
+
+  async function get(url: URL, signal: AbortSignal) {
+    const link = linkSignals(signal, closing.signal);
+    try {
+      return await fetchJson({ call, authorizer, clock }, { url }, link.signal);
+    } finally {
+      link.dispose();
+    }
+  }
+
+  async function folderPage(offset: number, signal: AbortSignal) {
+    const url = new URL(`${address.api}/folders/search`);
+    const query = {
+      sorts: 'id',
+      fields: 'id,parent_id',
+      limit: String(folderPageSize),
+      offset: String(offset),
+    };
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    await options.pace?.(signal);
+    const answer = await get(url, signal);
+    return { rows: readFolderRows(answer), total: countIn(answer.headers['x-total-count']) };
+  }
+
+  async function findFolders(filter: FolderFilter, signal: AbortSignal): Promise<void> {
+    try {
+      const ids = await resolveFolders(filter, (offset) => folderPage(offset, signal));
+      types = lookerTypes.map((type) => inFolders(type, ids));
+    } catch (error) {
+      throw error instanceof FetchFailure ? untoldFolders(words, error) : error;
+    }
+  }
+
+  return {
+    name: `looker ${address.base}`,
+    limiterKey: limiterKey(address.host, clientId),
+    get types() {
+      return types.map(sourceTypeOf);
+    },
+    async connect(signal) {
+      await connectPatiently(async () => void (await authorizer.grant(signal)), clock, signal);
+      if (folders && folders.ids.length > 0)
+        await connectPatiently(() => findFolders(folders, signal), clock, signal);
+    },
+    async fetch(request: PageRequest, signal: AbortSignal): Promise<FetchedPage> {
+      const { headers, bytes } = await get(lookerUrl(address, types, request), signal);
+      const base = new URL(address.api);
+      return {
+        request,
+        bytes,
+        total: countIn(headers['x-total-count']),
+        nextLink: nextLinkIn(headers['link'], base),
+      };
+    },
+    async close() {
+      closing.abort(new Error('The source was closed.'));
+      authorizer.close();
+    },
+  };
+}

@@ -1,0 +1,21 @@
+// The address that a page of Looker is asked by.
+import type { PageRequest } from '../../ports.ts';
+import { filledPath } from '../filled-path.ts';
+import type { LookerAddress } from './looker-address.ts';
+import type { LookerType } from './looker-types.ts';
+
+/** Fails with a TypeError for a request that no plan over these types holds: a bug of ours. */
+export function lookerUrl(address: LookerAddress, types: readonly LookerType[], request: PageRequest): URL {
+  const of = types.find(({ type }) => type.name === request.type);
+  if (request.kind === 'child' && of?.itemPath !== undefined) {
+    const keys = { child: request.childKey, parent: request.parentKey };
+    return new URL(address.api + filledPath(of.itemPath, keys));
+  }
+  const list = of?.lists.find(({ name }) => name === (request.listing ?? ''));
+  if (request.kind !== 'offset' || !list)
+    throw new TypeError(`Looker has no page "${request.key}" of ${request.type}.`);
+  const url = new URL(address.api + list.path);
+  const paging = { limit: String(request.limit), offset: String(request.offset) };
+  for (const [name, value] of Object.entries({ ...list.query, ...paging })) url.searchParams.set(name, value);
+  return url;
+}

@@ -1,0 +1,128 @@
+// Any REST API as a source, as its file defines it.
+import type { Clock, HttpTransport } from '../../../core/index.ts';
+import { linkSignals } from '../../../core/index.ts';
+import { limiterKey } from '../../../resilience/index.ts';
+import { FetchFailure } from '../../errors.ts';
+import type { FetchedPage, PageRequest, Paging, Source, SourceType } from '../../ports.ts';
+import type { CallLimits } from '../call.ts';
+import { createCaller } from '../call.ts';
+import { connectPatiently } from '../connect-patiently.ts';
+import type { SourceWords } from '../connection-error.ts';
+import { unauthenticated, unreachable } from '../connection-error.ts';
+import { fetchJson } from '../fetch-json.ts';
+import { countIn, nextLinkIn } from '../page-headers.ts';
+import { createRestAuthorizer } from './rest-authorizer.ts';
+import type { RestPagination, RestResource, RestSourceDefinition } from './rest-definition.ts';
+import { restUrl } from './rest-url.ts';
+
+export interface RestSourceOptions {
+  readonly transport: HttpTransport;
+  readonly clock: Clock;
+  readonly limits?: Partial<CallLimits>;
+  /** Told each token that a login gives, so that it is redacted everywhere. `definition.secrets` are the others. */
+  readonly onSecret?: (token: string) => void;
+}
+
+/** The transport stays the caller's to close. */
+export function createRestSource(definition: RestSourceDefinition, options: RestSourceOptions): Source {
+  const { clock } = options;
+  const words = wordsFor(definition);
+  const call = createCaller(options);
+  const authorizer = createRestAuthorizer(definition, { ...options, call, words });
+  const closing = new AbortController();
+  const types = definition.resources.map(sourceTypeOf);
+
+  /** Nobody logs in: ask for the head of a list, which tells an unknown host and a wrong key from a good one. */
+  async function probe(signal: AbortSignal): Promise<void> {
+    const first = definition.resources.find(({ parent }) => parent === null);
+    const { headers } = await authorizer.grant(signal);
+    if (!first) return;
+    const url = restUrl(definition.baseUrl, first, { type: first.name, key: 'head', kind: 'whole' });
+    try {
+      const answer = await call(
+        { method: 'HEAD', url, headers: { ...definition.headers, ...headers } },
+        signal,
+      );
+      if (answer.status === 401) throw unauthenticated(words, answer.status);
+    } catch (error) {
+      throw error instanceof FetchFailure && !signal.aborted ? unreachable(words, error) : error;
+    }
+  }
+
+  return {
+    name: `rest ${definition.name} ${definition.baseUrl}`,
+    types,
+    limiterKey: limiterKey(new URL(definition.baseUrl).host, credentialOf(definition)),
+    async connect(signal) {
+      await connectPatiently(
+        definition.auth.type === 'token' ? async () => void (await authorizer.grant(signal)) : probe,
+        clock,
+        signal,
+      );
+    },
+    async fetch(request: PageRequest, signal: AbortSignal): Promise<FetchedPage> {
+      const resource = definition.resources.find(({ name }) => name === request.type);
+      if (!resource) throw new TypeError(`${definition.name} has no resource "${request.type}".`);
+      const url = restUrl(definition.baseUrl, resource, request);
+      const link = linkSignals(signal, closing.signal);
+      try {
+        const fetcher = { call, authorizer, clock };
+        const answer = await fetchJson(fetcher, { url, headers: definition.headers }, link.signal);
+        return {
+          request,
+          bytes: answer.bytes,
+          total: resource.totalHeader === null ? null : countIn(answer.headers[resource.totalHeader]),
+          nextLink: nextLinkIn(answer.headers['link'], url),
+        };
+      } finally {
+        link.dispose();
+      }
+    },
+    async close() {
+      closing.abort(new Error('The source was closed.'));
+      authorizer.close();
+    },
+  };
+}
+
+const pagings: Readonly<Record<RestPagination['type'], Paging>> = {
+  none: 'whole',
+  offset: 'offset',
+  page: 'page',
+  cursor: 'cursor',
+  link: 'link',
+};
+
+function sourceTypeOf({ name, pagination, pageSize, shape, parent }: RestResource): SourceType {
+  return {
+    name,
+    number: null,
+    paging: pagings[pagination.type],
+    shape,
+    ...(pageSize === null ? {} : { pageSize }),
+    ...(parent === null
+      ? {}
+      : {
+          parent: {
+            from: parent.resource,
+            key: parent.key.path,
+            ...(parent.children === null ? {} : { children: parent.children }),
+            ...(parent.parentKey === null ? {} : { parentKey: parent.parentKey.path }),
+          },
+        }),
+  };
+}
+
+function wordsFor({ name, baseUrl, file, credentialVariables }: RestSourceDefinition): SourceWords {
+  const variables = credentialVariables.length === 0 ? '' : `, ${credentialVariables.join(' and ')}`;
+  return {
+    server: `${name} at ${baseUrl}`,
+    addressSetting: `base_url in ${file}`,
+    credentialSettings: `auth in ${file}${variables}`,
+  };
+}
+
+function credentialOf({ auth }: RestSourceDefinition): string | null {
+  if (auth.type === 'none') return null;
+  return auth.type === 'token' ? auth.body : Object.values(auth.headers).join();
+}

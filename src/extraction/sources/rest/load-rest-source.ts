@@ -1,0 +1,90 @@
+// Reads the definition of a REST source. Everything that is wrong with it is told at once, each with its line.
+import type { z } from 'zod';
+import { ExtractionError } from '../../errors.ts';
+import { checkResources } from './check-resources.ts';
+import { literalSecrets } from './literal-secrets.ts';
+import { resolveAuth } from './resolve-auth.ts';
+import { resolveResource } from './resolve-resource.ts';
+import type { RestSourceDefinition } from './rest-definition.ts';
+import type { RawRestSource } from './rest-schema.ts';
+import { restSourceSchema } from './rest-schema.ts';
+import type { Problem, SourceFile } from './source-file.ts';
+import { pathText, readSourceFile } from './source-file.ts';
+
+export interface LoadRestSourceOptions {
+  /** The environment, for `${NAME}`. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** As messages name it. */
+  readonly file: string;
+}
+
+/** Fails with EXTRACTION_SOURCE_INVALID; its message has one problem per line, `details.problems` too. */
+export function loadRestSource(yamlText: string, { env, file }: LoadRestSourceOptions): RestSourceDefinition {
+  const source = readSourceFile(yamlText, env);
+  if (source.isBroken) throw invalid(file, source.problems);
+  const parsed = restSourceSchema.safeParse(source.value);
+  const problems = [
+    ...source.problems,
+    ...literalSecrets(source),
+    ...(parsed.success
+      ? [...addressProblems(parsed.data, source), ...checkResources(parsed.data.resources, source)]
+      : schemaProblems(parsed.error, source)),
+  ];
+  if (problems.length > 0 || !parsed.success) throw invalid(file, problems);
+  const raw = parsed.data;
+  const secrets = [...source.variables].filter(([path]) => path !== 'base_url').flatMap(([, found]) => found);
+  const credentials = [...source.variables].filter(([path]) => path.startsWith('auth.'));
+  return {
+    name: raw.name,
+    baseUrl: raw.base_url.replace(/\/+$/, ''),
+    headers: raw.headers,
+    auth: resolveAuth(raw.auth),
+    resources: raw.resources.map(resolveResource),
+    secrets: [...new Set(secrets.map(({ value }) => value))],
+    credentialVariables: [...new Set(credentials.flatMap(([, found]) => found.map(({ name }) => name)))],
+    file,
+  };
+}
+
+/** What stands at a path whose variable is not set says nothing: that it is not set was said already. */
+function schemaProblems(error: z.ZodError, source: SourceFile): readonly Problem[] {
+  return error.issues.flatMap((issue) => {
+    const place = pathText(issue.path);
+    if (source.variables.get(place)?.some(({ value }) => value === '')) return [];
+    const key = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
+    const text = isThere(source, issue.path) ? issue.message : 'is missing';
+    return [{ line: source.lineOf(issue.path, key), text: place === '' ? text : `${place}: ${text}` }];
+  });
+}
+
+function isThere({ value }: SourceFile, path: readonly PropertyKey[]): boolean {
+  const at = path.reduce<unknown>(
+    (inner, key) => (inner as Readonly<Record<PropertyKey, unknown>> | null | undefined)?.[key],
+    value,
+  );
+  return at !== undefined;
+}
+
+function addressProblems({ base_url }: RawRestSource, { lineOf }: SourceFile): readonly Problem[] {
+  const url = new URL(base_url);
+  const line = lineOf(['base_url']);
+  return [
+    ...(url.username !== '' || url.password !== ''
+      ? [{ line, text: 'base_url: holds a user or password; use auth of type basic' }]
+      : []),
+    ...(url.search !== '' || url.hash !== ''
+      ? [{ line, text: 'base_url: ends in a query or fragment; use "query" of the resources' }]
+      : []),
+  ];
+}
+
+function invalid(file: string, problems: readonly Problem[]): ExtractionError {
+  const lines = problems
+    .toSorted((one, other) => one.line - other.line)
+    .map(({ line, text }) => `${file} line ${line}: ${text}.`);
+  const message =
+    lines.length === 1
+      ? `The source is not usable. ${lines[0]}`
+      : `The source has ${lines.length} problems:\n${lines.map((line) => `  - ${line}`).join('\n')}`;
+  return new ExtractionError('EXTRACTION_SOURCE_INVALID', message, { details: { problems: lines } });
+}

@@ -1,0 +1,161 @@
+// Reads a vault: for people, the HTTP API and programs. At any time, also while an extraction writes.
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { ExtractionError } from '../../errors.ts';
+import type { DeadLetter, ItemRecord, SessionRecord, TypeRecord, VersionRecord } from '../records.ts';
+import { toDeadLetter, toItem, toSession, toType, toVersion, type Row } from './rows.ts';
+import { onFile, openVaultFileReadOnly } from './vault-file.ts';
+import { sourceOf } from './vault-source.ts';
+
+export interface ItemQuery {
+  readonly limit: number;
+  /** Id of the last item of the page before. */
+  readonly after?: string;
+  /** Default: only what is still there. */
+  readonly withDeleted?: boolean;
+}
+
+/** Fails with a SqliteError when the file is not there or is no vault. */
+export function openVaultReader(path: string): VaultReader {
+  return new VaultReader(path, openVaultFileReadOnly(path));
+}
+
+const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, created_at, updated_at, synced_at,
+  deleted_at, size, hash FROM item_heads AS head JOIN content_types AS type ON type.number = content_type`;
+
+export class VaultReader {
+  readonly path: string;
+  /** For verification and comparison, which live beside this file. */
+  readonly db: DatabaseSync;
+
+  constructor(path: string, db: DatabaseSync) {
+    this.path = path;
+    this.db = db;
+  }
+
+  /** Null when nothing was extracted yet. */
+  source(): string | null {
+    return onFile(this.path, () => sourceOf(this.db));
+  }
+
+  /** Newest first. */
+  sessions(limit = 100): readonly SessionRecord[] {
+    return this.#all('SELECT * FROM extraction_sessions ORDER BY number DESC LIMIT ?', limit).map(toSession);
+  }
+
+  /** By number or id; the newest without either. Fails with EXTRACTION_ITEM_UNKNOWN. */
+  session(numberOrId: string): SessionRecord {
+    const [row] = this.#all(
+      `SELECT * FROM extraction_sessions WHERE id = ?1 OR CAST(number AS TEXT) = ?1`,
+      numberOrId,
+    );
+    if (row) return toSession(row);
+    throw this.#unknown(`no session ${numberOrId}`, 'See "headworks vault list --sessions".');
+  }
+
+  types(): readonly TypeRecord[] {
+    return this.#all(
+      `SELECT type.name AS type, checkpoint.*,
+              count(head.id) FILTER (WHERE head.deleted_at IS NULL) AS live,
+              count(head.deleted_at) AS deleted,
+              coalesce(sum(head.size) FILTER (WHERE head.deleted_at IS NULL), 0) AS bytes
+       FROM content_types AS type
+       JOIN checkpoints AS checkpoint ON checkpoint.content_type = type.number AND checkpoint.session =
+            (SELECT max(session) FROM checkpoints AS other WHERE other.content_type = type.number)
+       LEFT JOIN item_heads AS head ON head.content_type = type.number
+       GROUP BY type.number ORDER BY type.number`,
+    ).map(toType);
+  }
+
+  /** In the order of their ids. Fails with EXTRACTION_ITEM_UNKNOWN for a type that the vault does not hold. */
+  items(type: string, { limit, after = '', withDeleted = false }: ItemQuery): readonly ItemRecord[] {
+    const number = this.typeNumber(type);
+    return this.#all(
+      `SELECT ${itemColumns} WHERE content_type = ? AND id > ? ${withDeleted ? '' : 'AND deleted_at IS NULL'}
+       ORDER BY id LIMIT ?`,
+      number,
+      after,
+      limit,
+    ).map(toItem);
+  }
+
+  /** Fails with EXTRACTION_ITEM_UNKNOWN. */
+  item(type: string, id: string): ItemRecord {
+    const [row] = this.#all(
+      `SELECT ${itemColumns} WHERE content_type = ? AND id = ?`,
+      this.typeNumber(type),
+      id,
+    );
+    if (row) return toItem(row);
+    throw this.#unknown(`no item ${id} of the type ${type}`, `See "headworks vault list ${type}".`);
+  }
+
+  /** Oldest first. */
+  versions(type: string, id: string): readonly VersionRecord[] {
+    const rows = this.#all(
+      `SELECT number, session, first_seen_at, size, hash FROM content_versions
+       WHERE content_type = ? AND id = ? ORDER BY number`,
+      this.typeNumber(type),
+      id,
+    );
+    if (rows.length > 0) return rows.map(toVersion);
+    throw this.#unknown(`no item ${id} of the type ${type}`, `See "headworks vault list ${type}".`);
+  }
+
+  /** JSON text of a version, the newest there is by default; null for a version that says that it was gone. */
+  data(type: string, id: string, version?: number): string | null {
+    const [row] = this.#all(
+      `SELECT data FROM content_versions WHERE content_type = ?1 AND id = ?2 AND number = coalesce(?3,
+         (SELECT version FROM item_heads WHERE content_type = ?1 AND id = ?2))`,
+      this.typeNumber(type),
+      id,
+      version ?? null,
+    );
+    if (row) return typeof row['data'] === 'string' ? row['data'] : null;
+    const what = version === undefined ? `item ${id}` : `version ${version} of ${id}`;
+    throw this.#unknown(
+      `no ${what} of the type ${type}`,
+      `See "headworks vault show ${type} ${id} --versions".`,
+    );
+  }
+
+  /** Those whose page did not come since, newest first. */
+  deadLetters(limit = 100): readonly DeadLetter[] {
+    return this.#all(
+      `SELECT session, type.name AS type, page_key, cause, message, at, resolved_at
+       FROM dead_letters JOIN content_types AS type ON type.number = content_type
+       WHERE resolved_at IS NULL ORDER BY session DESC, at DESC, page_key, place LIMIT ?`,
+      limit,
+    ).map(toDeadLetter);
+  }
+
+  typeNumber(name: string): number {
+    const [row] = this.#all('SELECT number FROM content_types WHERE name = ?', name);
+    if (row) return Number(row['number']);
+    const names = this.#all('SELECT name FROM content_types ORDER BY number').map((type) =>
+      String(type['name']),
+    );
+    throw this.#unknown(
+      `nothing of the type ${name}`,
+      names.length === 0 ? 'It is empty.' : `It has ${names.join(', ')}.`,
+    );
+  }
+
+  /** Safe to call twice. */
+  close(): void {
+    if (this.db.isOpen) this.db.close();
+  }
+
+  #all(sql: string, ...values: readonly SQLInputValue[]): readonly Row[] {
+    return onFile(this.path, () => {
+      const statement = this.db.prepare(sql);
+      statement.setReadBigInts(true);
+      return statement.all(...values);
+    });
+  }
+
+  #unknown(what: string, remedy: string): ExtractionError {
+    return new ExtractionError('EXTRACTION_ITEM_UNKNOWN', `${this.path} has ${what}. ${remedy}`, {
+      details: { path: this.path },
+    });
+  }
+}

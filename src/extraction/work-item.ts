@@ -1,0 +1,57 @@
+// The WorkItem of document 001: one fetched page on its way from the fetchers to the worker threads.
+//
+// It has no `is_final_batch`: pages come in any order, and the planner says when a type is at its end.
+import type { FetchedPage } from './ports.ts';
+
+export type WorkItemState = 'created' | 'queued' | 'processing' | 'completed' | 'failed';
+
+/** created → queued → processing → completed | failed; a page whose thread died goes from processing to queued again. */
+const allowed: Readonly<Record<WorkItemState, readonly WorkItemState[]>> = {
+  created: ['queued'],
+  queued: ['processing'],
+  processing: ['queued', 'completed', 'failed'],
+  completed: [],
+  failed: [],
+};
+
+export interface WorkItemFields {
+  /** The type's name; must be one of `knownTypes`. */
+  readonly contentType: string;
+  /** The batch as it came; a page without a single byte is no batch. */
+  readonly page: FetchedPage;
+  /** Counts the pages of a run from 0. */
+  readonly batchNumber: number;
+}
+
+/** Throws RangeError naming the field and the value that is wrong. */
+export class WorkItem {
+  readonly contentType: string;
+  readonly page: FetchedPage;
+  readonly batchNumber: number;
+  /** Threads that died while they processed it. */
+  deaths = 0;
+  #state: WorkItemState = 'created';
+
+  constructor(fields: WorkItemFields, knownTypes: ReadonlySet<string>) {
+    const { contentType, page, batchNumber } = fields;
+    if (!knownTypes.has(contentType))
+      throw new RangeError(`contentType must be one of ${[...knownTypes].join(', ')}, not "${contentType}"`);
+    if (page.bytes.byteLength === 0) throw new RangeError('page must not be empty');
+    if (!(Number.isInteger(batchNumber) && batchNumber >= 0))
+      throw new RangeError(`batchNumber must be a whole number from 0, not ${batchNumber}`);
+    this.contentType = contentType;
+    this.page = page;
+    this.batchNumber = batchNumber;
+  }
+
+  get state(): WorkItemState {
+    return this.#state;
+  }
+
+  /** Throws RangeError for a step that the states do not allow. */
+  become(next: WorkItemState): void {
+    if (!allowed[this.#state].includes(next))
+      throw new RangeError(`batch ${this.batchNumber} cannot go from ${this.#state} to ${next}`);
+    this.#state = next;
+  }
+}

@@ -1,0 +1,126 @@
+// Extraction sources and runs over HTTP.
+import { z } from 'zod';
+import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
+import { inputOf, sourceInput } from '../../extraction/index.ts';
+import { id, instant, isoOrNull, limitOf, listOf } from './fields.ts';
+
+const runState = z.enum(['waiting', 'running', 'completed', 'incomplete', 'failed', 'interrupted']);
+const sourceName = z.string().min(1).max(500);
+const count = z.number().int().min(0);
+
+const [lookerInput, restInput] = sourceInput.options;
+const kept = {
+  id,
+  from_file: z.boolean().describe('Comes from the sources file, and is changed there.'),
+  next_run_at: instant.nullable().describe('When its schedule comes next.'),
+  created_at: instant,
+  modified_at: instant,
+};
+
+export const extractionSource = z
+  .discriminatedUnion('kind', [
+    z.object({ ...lookerInput.shape, ...kept }),
+    z.object({ ...restInput.shape, ...kept }),
+  ])
+  .meta({ id: 'ExtractionSource', description: 'A registered source. It holds no secrets.' });
+
+export const extractionSources = z
+  .object({ sources: z.array(extractionSource) })
+  .meta({ id: 'ExtractionSources', description: 'Registered sources, by name.' });
+
+const typeFigures = z.object({
+  type: z.string().min(1).max(200),
+  items: count,
+  total: count.nullable().describe('Null when the source does not say.'),
+  status: z.enum(['pending', 'running', 'completed', 'incomplete']),
+});
+
+const figures = {
+  types: z.array(typeFigures).max(1000),
+  calls: count,
+  refusals: count.describe('Calls that were answered 429.'),
+  multiplier: z.number().min(1).describe('By what the rate limits are divided now.'),
+  items_per_second: z.number().min(0).nullable(),
+};
+
+export const extractionRun = z
+  .object({
+    id,
+    source: sourceName.describe('The registered name; of a command, what it extracted from.'),
+    origin: z.enum(['schedule', 'http', 'cli']),
+    vault: z.string(),
+    state: runState,
+    job_id: z.string().nullable(),
+    session: z.string().nullable().describe('The session in the vault.'),
+    ...figures,
+    started_at: instant.nullable(),
+    finished_at: instant.nullable(),
+    reported_at: instant.describe('Last sign of life.'),
+    message: z.string().nullable(),
+  })
+  .meta({ id: 'ExtractionRun', description: 'One run of an extraction.' });
+
+export const extractionRunsQuery = z.strictObject({
+  source: sourceName.optional(),
+  state: listOf(runState).optional().describe('One or several, separated by commas.'),
+  limit: limitOf(500, 100),
+  before: id.optional().describe('The `next` of the page before.'),
+});
+
+export const extractionRuns = z
+  .object({
+    runs: z.array(extractionRun),
+    next: z.string().nullable().describe('Give it as `before` to read on; null at the end.'),
+  })
+  .meta({ id: 'ExtractionRuns', description: 'Runs, newest first.' });
+
+export const runStarted = z
+  .object({ run_id: id, job_id: z.string() })
+  .meta({ id: 'ExtractionRunStarted', description: 'The run waits for its turn; look at it by its id.' });
+
+export const runReport = z
+  .strictObject({
+    id,
+    source: sourceName,
+    vault: z.string().min(1).max(4096),
+    session: z.string().min(1).max(200).nullable(),
+    state: runState.exclude(['waiting']),
+    ...figures,
+    message: z.string().max(4000).nullable(),
+  })
+  .meta({ description: 'What a command tells of the run that it does itself.' });
+
+export function viewOfSource(
+  source: ExtractionSource,
+  nextRunAt: Date | null,
+): z.infer<typeof extractionSource> {
+  return {
+    ...inputOf(source),
+    id: source.id,
+    from_file: source.isFromFile,
+    next_run_at: isoOrNull(nextRunAt),
+    created_at: source.createdAt.toISOString(),
+    modified_at: source.modifiedAt.toISOString(),
+  };
+}
+
+export function viewOfRun(run: ExtractionRun): z.infer<typeof extractionRun> {
+  return {
+    id: run.id,
+    source: run.source,
+    origin: run.origin,
+    vault: run.vault,
+    state: run.state,
+    job_id: run.jobId,
+    session: run.session,
+    types: [...run.types],
+    calls: run.calls,
+    refusals: run.refusals,
+    multiplier: run.multiplier,
+    items_per_second: run.itemsPerSecond,
+    started_at: isoOrNull(run.startedAt),
+    finished_at: isoOrNull(run.finishedAt),
+    reported_at: run.reportedAt.toISOString(),
+    message: run.message,
+  };
+}

@@ -1,0 +1,93 @@
+// Answers as Looker words them.
+import type { FieldProblem, ListingQuery } from './listing-query.ts';
+import type { Listing } from './looker-content.ts';
+import type { RetryAfterStyle } from './ports.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const documentationUrl = 'https://cloud.google.com/looker/docs/';
+
+const messages: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Requires authentication.',
+  403: 'Forbidden',
+  404: 'Not found',
+  422: 'Validation Failed',
+  429: 'Too many requests',
+  500: 'An error has occurred.',
+  503: 'Service unavailable',
+};
+
+export const json = (value: unknown, status = 200): Answer => ({
+  status,
+  body: Buffer.from(JSON.stringify(value)),
+});
+
+export const failed = (status: number): Answer =>
+  json({ message: messages[status] ?? 'Failed', documentation_url: documentationUrl }, status);
+
+export const invalid = (problems: readonly FieldProblem[]): Answer =>
+  json(
+    {
+      message: messages[422],
+      errors: problems.map((problem) => ({ ...problem, documentation_url: documentationUrl })),
+      documentation_url: documentationUrl,
+    },
+    422,
+  );
+
+export function refused(waitMs: number, style: RetryAfterStyle, now: number): Answer {
+  return { ...failed(429), headers: retryAfter(waitMs, style, now) };
+}
+
+function retryAfter(waitMs: number, style: RetryAfterStyle, now: number): Readonly<Record<string, string>> {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  switch (style) {
+    case 'seconds':
+      return { 'retry-after': String(seconds) };
+    case 'date':
+      return { 'retry-after': new Date(Math.ceil((now + waitMs) / 1_000) * 1_000).toUTCString() };
+    case 'milliseconds':
+      return { 'retry-after-ms': String(Math.ceil(waitMs)) };
+    default:
+      return {};
+  }
+}
+
+/** A page with its headers; calls without a limit get none. */
+export function pageAnswer(
+  listing: Listing,
+  query: ListingQuery,
+  place: { readonly url: string; readonly hasTotal: boolean },
+): Answer {
+  const { bytes: body, total, limit } = listing;
+  if (limit === null) return { status: 200, body };
+  const links = linksOf(query, total, limit, place.url);
+  return {
+    status: 200,
+    body,
+    headers: {
+      ...(place.hasTotal ? { 'x-total-count': String(total) } : {}),
+      ...(links === '' ? {} : { link: links }),
+    },
+  };
+}
+
+function linksOf({ offset, parameters }: ListingQuery, total: number, limit: number, url: string): string {
+  const link = (to: number, relation: string): string => {
+    const changed = new URLSearchParams(parameters);
+    for (const name of ['page', 'per_page']) changed.delete(name);
+    changed.set('limit', String(limit));
+    changed.set('offset', String(to));
+    return `<${url}?${changed.toString()}>; rel="${relation}"`;
+  };
+  return [
+    link(0, 'first'),
+    ...(offset > 0 ? [link(Math.max(offset - limit, 0), 'prev')] : []),
+    ...(offset + limit < total ? [link(offset + limit, 'next')] : []),
+  ].join(', ');
+}

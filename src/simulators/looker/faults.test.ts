@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import type { SimulatorBehaviour } from './ports.ts';
+import { Faults, permanentFailure } from './faults.ts';
+import { readListingQuery } from './listing-query.ts';
+
+const settings: SimulatorBehaviour['faults'] = {
+  '500': { probability: 0.2 },
+  slow: { probability: 0.1, ms: 50 },
+};
+const addresses = Array.from({ length: 2_000 }, (_, index) => `/dashboards/search?offset=${index}`);
+
+const strikeAll = (order: readonly string[], seed = 1) => {
+  const faults = new Faults(seed);
+  return new Map(order.map((address) => [address, faults.strike(address, settings)?.name]));
+};
+
+describe('faults', () => {
+  it('strike the same calls whoever comes first', () => {
+    expect(strikeAll(addresses.toReversed())).toEqual(new Map([...strikeAll(addresses)].toReversed()));
+  });
+
+  it('strike others with another seed, and not for ever', () => {
+    expect(strikeAll(addresses, 2)).not.toEqual(strikeAll(addresses));
+    const faults = new Faults(1);
+    const tries = Array.from({ length: 40 }, () => faults.strike('/one', settings));
+    expect(tries).toContain(null);
+    expect(tries.some((fault) => fault !== null)).toBe(true);
+  });
+
+  it('strike as often as they are told to', () => {
+    const struck = [...strikeAll(addresses).values()];
+    const share = (name: string) => struck.filter((fault) => fault === name).length / struck.length;
+    expect(share('500')).toBeCloseTo(0.2, 1);
+    expect(share('slow')).toBeCloseTo(0.08, 1);
+    expect(new Faults(1).strike('/x', { '503': { probability: 1 }, slow: { probability: 1 } })).toEqual({
+      name: '503',
+      ms: 1_000,
+    });
+  });
+});
+
+describe('a permanent failure', () => {
+  const query = (text: string) => {
+    const read = readListingQuery('dashboards', new URLSearchParams(text));
+    if ('problems' in read) throw new Error('The query is wrong.');
+    return read.query;
+  };
+  const at200 = [{ type: 'dashboards', offset: 200 }] as const;
+
+  it.each([
+    ['limit=100&offset=200', true],
+    ['limit=100&offset=150', true],
+    ['limit=100&offset=101', true],
+    ['limit=100&offset=100', false],
+    ['limit=100&offset=201', false],
+    ['', true],
+    ['page=3&per_page=100', true],
+  ])('meets the page %s that covers its position: %s', (text, isMet) => {
+    const found = permanentFailure({ type: 'dashboards', query: query(text) }, at200);
+    expect(found !== undefined).toBe(isMet);
+  });
+
+  it('leaves other types and other items alone', () => {
+    const failures = [...at200, { type: 'looks', id: '17' } as const];
+    expect(
+      permanentFailure({ type: 'looks', query: query('limit=100&offset=200') }, failures),
+    ).toBeUndefined();
+    expect(permanentFailure({ type: 'looks', id: '18' }, failures)).toBeUndefined();
+    expect(permanentFailure({ type: 'looks', id: '17' }, failures)).toEqual({ type: 'looks', id: '17' });
+  });
+});

@@ -1,0 +1,52 @@
+// Decides what goes wrong with a call: by the seed, the address, and how often it was asked for, whoever came first.
+import { Chance, textHash } from './chance.ts';
+import type { ListingQuery } from './listing-query.ts';
+import type { FaultName, PermanentFailure, SimulatorBehaviour, SimulatedType } from './ports.ts';
+import { faultNames } from './ports.ts';
+
+export interface Fault {
+  readonly name: FaultName;
+  readonly ms: number;
+}
+
+const defaultMs = 1_000;
+
+export class Faults {
+  readonly #seed: number;
+  readonly #attempts = new Map<string, number>();
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  /** The fault that strikes this call, if one does. The n-th call of an address always meets the same. */
+  strike(address: string, settings: SimulatorBehaviour['faults']): Fault | null {
+    const attempt = this.#attempts.get(address) ?? 0;
+    this.#attempts.set(address, attempt + 1);
+    const chance = new Chance(this.#seed, textHash(address), attempt);
+    // Every fault draws, so that one more setting does not change what the others do.
+    const struck = faultNames.filter((name) => chance.hits(settings[name]?.probability ?? 0));
+    const name = struck[0];
+    return name === undefined ? null : { name, ms: settings[name]?.ms ?? defaultMs };
+  }
+}
+
+export interface CallTarget {
+  readonly type: SimulatedType;
+  readonly query?: ListingQuery;
+  readonly id?: string;
+}
+
+/** The failure that always meets this call. */
+export function permanentFailure(
+  { type, query, id }: CallTarget,
+  failures: readonly PermanentFailure[],
+): PermanentFailure | undefined {
+  return failures.find((failure) => {
+    if (failure.type !== type) return false;
+    if (query === undefined) return failure.id !== undefined && failure.id === id;
+    if (failure.offset === undefined) return false;
+    const end = query.limit === null ? Number.POSITIVE_INFINITY : query.offset + query.limit;
+    return failure.offset >= query.offset && failure.offset < end;
+  });
+}

@@ -1,0 +1,80 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ItemState } from './item-encoder.ts';
+import { ItemEncoder } from './item-encoder.ts';
+import type { World } from './items/item-context.ts';
+import { itemMakers } from './items/index.ts';
+import type { SimulatedType } from './ports.ts';
+import { simulatedTypes } from './ports.ts';
+
+const world = Object.fromEntries(simulatedTypes.map((type) => [type, 50])) as World;
+const plain: ItemState = { index: 0, version: 0, isRewritten: false, isWhole: false, joined: {} };
+
+function encode(
+  type: SimulatedType,
+  state: Partial<ItemState> = {},
+  settings = { seed: 1, itemBytes: 0 },
+): Buffer {
+  return Buffer.concat(new ItemEncoder({ world, ...settings }).encode(type, { ...plain, ...state }));
+}
+
+const parsed = (bytes: Buffer) => JSON.parse(bytes.toString()) as Record<string, unknown>;
+
+describe('an item', () => {
+  it.each(simulatedTypes)('of %s has the same bytes for the same seed, and others for another', (type) => {
+    const bytes = encode(type, { index: 7 });
+    expect(encode(type, { index: 7 })).toEqual(bytes);
+    expect(encode(type, { index: 8 })).not.toEqual(bytes);
+    expect(encode('dashboards', {}, { seed: 2, itemBytes: 0 })).not.toEqual(encode('dashboards'));
+  });
+
+  it('is filled up to exactly the size that was asked for, whatever letters it has', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...simulatedTypes),
+        fc.integer({ min: 0, max: 49 }),
+        fc.integer({ min: 4_000, max: 30_000 }),
+        (type, index, itemBytes) => {
+          const bytes = encode(type, { index, isWhole: true }, { seed: 1, itemBytes });
+          expect(bytes).toHaveLength(itemBytes);
+          expect(() => parsed(bytes)).not.toThrow();
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each(simulatedTypes)('of %s shows a change, and a later time where it tells one', (type) => {
+    const [before, after] = [0, 1].map((version) => parsed(encode(type, { version })));
+    expect(after).not.toEqual(before);
+    const time = (item: typeof before) => Date.parse(String(item?.['updated_at']));
+    if (before?.['updated_at'] !== undefined) expect(time(after)).toBeGreaterThan(time(before));
+  });
+
+  it('that is rewritten has the same content in other bytes', () => {
+    const [one, other] = [encode('users'), encode('users', { isRewritten: true })];
+    expect(other).not.toEqual(one);
+    expect(parsed(other)).toEqual(parsed(one));
+  });
+
+  it('has its query only when it is asked for by itself', () => {
+    expect(parsed(encode('looks'))).not.toHaveProperty('query');
+    expect(parsed(encode('looks', { isWhole: true }))).toHaveProperty('query.model');
+  });
+
+  it.each(['users', 'groups', 'roles', 'permission_sets', 'model_sets', 'folders'] as const)(
+    'of %s does not tell when it was changed',
+    (type) => {
+      expect(parsed(encode(type))).not.toHaveProperty('updated_at');
+    },
+  );
+});
+
+describe('ids', () => {
+  it.each(simulatedTypes)('of %s are texts, each once', (type) => {
+    const ids = Array.from({ length: 50 }, (_, index) =>
+      itemMakers[type].id(index, { ...world, lookml_models: 4 }),
+    );
+    expect(new Set(ids).size).toBe(50);
+  });
+});

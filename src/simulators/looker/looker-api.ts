@@ -1,0 +1,229 @@
+// The API itself, without HTTP: what a call is answered, and how badly.
+import type { Clock } from '../../core/index.ts';
+import type { Answer } from './answers.ts';
+import { failed, invalid, json, pageAnswer, refused } from './answers.ts';
+import { CallStats } from './call-stats.ts';
+import type { Fault } from './faults.ts';
+import { Faults, permanentFailure } from './faults.ts';
+import type { ListingQuery } from './listing-query.ts';
+import { readListingQuery } from './listing-query.ts';
+import type { LookerContent } from './looker-content.ts';
+import type { SimulatorBehaviour } from './ports.ts';
+import { RateGate } from './rate-gate.ts';
+import type { Route } from './routes.ts';
+import { findRoute } from './routes.ts';
+import type { Tokens } from './tokens.ts';
+
+export interface ApiCall {
+  readonly method: string;
+  /** With the query, as it came. */
+  readonly address: URL;
+  readonly authorization: string | undefined;
+  /** Read only for a login. */
+  readonly readBody: () => Promise<string>;
+}
+
+/** What the caller gets: an answer, whole or cut off in the middle, or none. */
+export type Reply = { readonly delayMs: number } & (
+  | { readonly delivery: 'whole' | 'truncated'; readonly answer: Answer }
+  | { readonly delivery: 'reset' | 'hang' }
+);
+
+type ContentRoute = Extract<Route, { kind: 'list' | 'item' }>;
+
+export interface LookerApiParts {
+  readonly content: LookerContent;
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+  readonly seed: number;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+const apiPath = '/api/4.0';
+/** Calls that rate limits do not cover. */
+const free = new Set<Route['kind']>(['login', 'logout', 'versions']);
+
+export class LookerApi {
+  readonly #parts: LookerApiParts;
+  #behaviour: SimulatorBehaviour;
+  stats = new CallStats();
+  #gate = new RateGate();
+  #faults: Faults;
+
+  constructor(parts: LookerApiParts, behaviour: SimulatorBehaviour) {
+    this.#parts = parts;
+    this.#behaviour = behaviour;
+    this.#faults = new Faults(parts.seed);
+  }
+
+  configure(behaviour: Partial<SimulatorBehaviour>): void {
+    this.#behaviour = { ...this.#behaviour, ...behaviour };
+  }
+
+  reset(): void {
+    this.stats = new CallStats();
+    this.#gate = new RateGate();
+    this.#faults = new Faults(this.#parts.seed);
+  }
+
+  async handle(call: ApiCall): Promise<Reply> {
+    const { pathname } = call.address;
+    const path = pathname.startsWith(`${apiPath}/`) ? pathname.slice(apiPath.length) : '';
+    const route = findRoute(call.method, pathname === '/versions' ? pathname : path);
+    const now = this.#parts.clock.monotonic();
+    const isCovered = route !== undefined && !free.has(route.kind);
+    this.stats.arrived(route?.endpoint ?? `${call.method} (unknown)`, isCovered, now);
+    const whole = (answer: Answer): Reply => ({
+      delivery: 'whole',
+      answer,
+      delayMs: this.#behaviour.latencyMs,
+    });
+    if (!route) return whole(failed(404));
+    if (route.kind === 'versions') return whole(json(versionsOf(call.address.origin)));
+    if (route.kind === 'login') return whole(await this.#login(call));
+    const waitMs = isCovered ? this.#gate.enter(this.#behaviour.rateLimits, now) : 0;
+    if (waitMs > 0) return whole(this.#refusal(waitMs));
+    const token = this.#parts.tokens.valid(call.authorization);
+    if (token === null) return whole(failed(401));
+    if (route.kind === 'logout') {
+      this.#parts.tokens.revoke(token);
+      return whole({ status: 204, body: Buffer.alloc(0) });
+    }
+    return 'type' in route ? this.#content(call, route, token) : whole(json(serviceAccount));
+  }
+
+  async #login({ address, readBody }: ApiCall): Promise<Answer> {
+    const form = new URLSearchParams(await readBody());
+    const given = (name: string) => form.get(name) ?? address.searchParams.get(name);
+    const { clientId, clientSecret, tokens } = this.#parts;
+    // A real Looker says 404 to wrong credentials; its document knows no 401 here.
+    if (given('client_id') !== clientId || given('client_secret') !== clientSecret) return failed(404);
+    const { token, expiresInSeconds } = tokens.grant();
+    return json({
+      access_token: token,
+      token_type: 'Bearer',
+      expires_in: expiresInSeconds,
+      refresh_token: null,
+    });
+  }
+
+  #refusal(waitMs: number): Answer {
+    return refused(waitMs, this.#behaviour.retryAfter, this.#parts.clock.now());
+  }
+
+  #content(call: ApiCall, route: ContentRoute, token: string): Reply {
+    const { address } = call;
+    const { latencyMs, faults, failures } = this.#behaviour;
+    const read = route.kind === 'list' ? readListingQuery(route.type, parametersOf(route, address)) : null;
+    if (read && 'problems' in read)
+      return { delivery: 'whole', answer: invalid(read.problems), delayMs: latencyMs };
+    const query = read?.query;
+    const target = {
+      type: route.type,
+      ...(query ? { query } : {}),
+      ...(route.kind === 'item' ? { id: route.id } : {}),
+    };
+    const failure = permanentFailure(target, failures);
+    if (failure) return { delivery: 'whole', answer: failed(failure.status ?? 500), delayMs: latencyMs };
+    const fault = this.#faults.strike(address.pathname + address.search, faults);
+    const delayMs = latencyMs + (fault?.name === 'slow' ? fault.ms : 0);
+    const answer = fault ? this.#spoilt(fault, token) : null;
+    if (answer) return { delivery: 'whole', answer, delayMs };
+    if (fault?.name === 'hang' || fault?.name === 'reset') return { delivery: fault.name, delayMs };
+    const right = query ? this.#list(route, query, address, fault) : this.#item(route, address);
+    if (fault?.name === 'malformed')
+      return {
+        delivery: 'whole',
+        answer: { ...right, body: right.body.subarray(0, right.body.length >> 1) },
+        delayMs,
+      };
+    return { delivery: fault?.name === 'truncated' ? 'truncated' : 'whole', answer: right, delayMs };
+  }
+
+  /** The answer of faults that need no content. */
+  #spoilt({ name, ms }: Fault, token: string): Answer | null {
+    switch (name) {
+      case '429':
+        return this.#refusal(ms);
+      case '500':
+      case '503':
+        return failed(Number(name));
+      case 'expired-token':
+        this.#parts.tokens.revoke(token);
+        return failed(401);
+      default:
+        return null;
+    }
+  }
+
+  #list({ type }: ContentRoute, query: ListingQuery, address: URL, fault: Fault | null): Answer {
+    const { content } = this.#parts;
+    const listing = content.list(type, query);
+    const extra =
+      fault?.name === 'duplicate'
+        ? content.neighbour(type, query)
+        : fault?.name === 'no-id'
+          ? itemWithoutId
+          : undefined;
+    const bytes = extra ? withExtra(listing.bytes, extra) : listing.bytes;
+    const place = { url: address.origin + address.pathname, hasTotal: this.#behaviour.hasTotal };
+    return pageAnswer({ ...listing, bytes }, query, place);
+  }
+
+  #item(route: ContentRoute, { searchParams }: URL): Answer {
+    if (route.kind !== 'item') return failed(404);
+    const body = this.#parts.content.item(route.type, route.id, searchParams.get('fields') ?? '');
+    return body ? { status: 200, body } : failed(404);
+  }
+}
+
+/** What the path itself asks for joins what the query asks for. */
+function parametersOf(route: ContentRoute, { searchParams }: URL): URLSearchParams {
+  if (route.kind !== 'list') return searchParams;
+  if (route.thin !== undefined && !searchParams.has('fields')) searchParams.set('fields', route.thin);
+  if (route.folder !== undefined) searchParams.set('parent_id', route.folder);
+  // Who does not ask for everybody's plans gets the caller's own: none.
+  if (
+    route.type === 'scheduled_plans' &&
+    searchParams.get('all_users') !== 'true' &&
+    !searchParams.has('user_id')
+  )
+    searchParams.set('user_id', serviceAccount.id);
+  return searchParams;
+}
+
+const itemWithoutId = Buffer.from(JSON.stringify({ title: 'An item without an id', deleted: false }));
+
+/** The page with one more item in front. A page that is empty stays so: it is past the end. */
+function withExtra(page: Buffer, extra: Buffer): Buffer {
+  const opening = Buffer.from('[');
+  if (page.length <= '[]'.length) return page;
+  return Buffer.concat([opening, extra, Buffer.from(','), page.subarray(opening.length)]);
+}
+
+const serviceAccount = {
+  id: '1000001',
+  first_name: 'Extraction',
+  last_name: 'Service',
+  display_name: 'Extraction Service',
+  email: 'extraction@acme.example',
+  is_disabled: false,
+  is_service_account: true,
+};
+
+function versionsOf(origin: string): object {
+  const version = (number: string, status: string) => ({
+    version: number,
+    full_version: `${number}.26.0`,
+    status,
+    swagger_url: `${origin}${apiPath}/swagger.json`,
+  });
+  return {
+    looker_release_version: '26.0.0',
+    current_version: version('4.0', 'current'),
+    supported_versions: [version('4.0', 'current')],
+    api_server_url: origin,
+    web_server_url: origin,
+  };
+}

@@ -1,0 +1,108 @@
+// Names of a company that does not exist: people, teams, subjects. Some are not ASCII, as in life.
+import type { Chance } from './chance.ts';
+
+type Names = readonly [string, ...string[]];
+
+// prettier-ignore
+const firstNames: Names = [
+  'Dana', 'Miguel', 'Priya', 'Zoë', 'Tom', 'Aiko', 'Lena', 'Kwame', 'Sofia', 'Björn', 'Ines', 'Omar',
+  'Grace', 'Łukasz', 'Hana', 'Pedro', 'Maya', 'Jonas', 'Fatima', 'Chloé', 'Ravi', 'Elena', 'Sam', 'Noor',
+];
+// prettier-ignore
+const lastNames: Names = [
+  'Whitfield', 'Ortega', 'Raman', 'Müller', 'Baker', 'Tanaka', 'Fischer', 'Mensah', 'Rossi', 'Lindqvist',
+  'Duarte', 'Haddad', "O'Neill", 'Nowak', 'Kim', 'Carvalho', 'Cohen', 'Weber', 'Khan', 'Lefèvre', 'Patel',
+];
+
+// prettier-ignore
+export const teams: Names = [
+  'Finance', 'Sales Ops', 'Growth', 'Customer Success', 'Supply Chain', 'People', 'Data Platform', 'Marketing',
+];
+export const regions: Names = ['EMEA', 'AMER', 'APAC', 'DACH', 'LATAM', 'Nordics'];
+// prettier-ignore
+export const subjects: Names = [
+  'Revenue', 'Churn', 'Pipeline', 'Support Tickets', 'Inventory', 'Web Traffic', 'Campaign Performance',
+  'Headcount', 'Gross Margin', 'Onboarding Funnel', 'Order Fulfilment', 'Subscriptions',
+];
+const reports: Names = ['Overview', 'Weekly Review', 'Deep Dive', 'KPIs', 'Trend', 'Board Pack'];
+export const modelNames: Names = ['ecommerce', 'finance', 'marketing', 'support', 'supply_chain', 'people'];
+// prettier-ignore
+export const viewNames: Names = [
+  'orders', 'order_items', 'customers', 'products', 'sessions', 'invoices', 'tickets', 'campaigns', 'employees',
+];
+export const fieldNames: Names = [
+  'created_date',
+  'region',
+  'status',
+  'count',
+  'total_amount',
+  'average_days',
+];
+
+export interface Person {
+  readonly first: string;
+  readonly last: string;
+  readonly email: string;
+}
+
+/** The person behind the user of this index; more users than names are told apart by their address. */
+export function personAt(index: number): Person {
+  const first = firstNames[index % firstNames.length] ?? 'Alex';
+  const last = lastNames[Math.floor(index * 5 + index / firstNames.length) % lastNames.length] ?? 'Doe';
+  const plain = `${first}.${last}`
+    .normalize('NFD')
+    .replaceAll('Ł', 'L')
+    .replaceAll(/[^A-Za-z.]/g, '')
+    .toLowerCase();
+  const number = index < firstNames.length ? '' : String(index);
+  return { first, last, email: `${plain}${number}@acme.example` };
+}
+
+/** How the same person is written here and there. */
+export function writtenName({ first, last, email }: Person, chance: Chance): string {
+  switch (chance.below(8)) {
+    case 0:
+      return email.slice(0, email.indexOf('@'));
+    case 1:
+      return `${last}, ${first}`;
+    case 2:
+      return `${first.slice(0, 1)}. ${last}`;
+    case 3:
+      return `${first} ${last} (contractor)`;
+    default:
+      return `${first} ${last}`;
+  }
+}
+
+/** A title of which there are many that look much the same. */
+export function reportTitle(chance: Chance): string {
+  const subject = chance.pick(subjects);
+  const title = `${subject} ${chance.pick(reports)}`;
+  switch (chance.below(9)) {
+    case 0:
+      return `Copy of ${title}`;
+    case 1:
+      return `${title} (copy)`;
+    case 2:
+      return `${title} v2`;
+    case 3:
+      return `${title} – ${chance.pick(regions)}`;
+    case 4:
+      return `${chance.pick(teams)}: ${title}`;
+    case 5:
+      return `${title} OLD do not use`;
+    case 6:
+      return title.toLowerCase();
+    default:
+      return title;
+  }
+}
+
+/** The teams, then the teams of each region, then with numbers. */
+export function numberedTeam(index: number): string {
+  const team = teams[index % teams.length] ?? '';
+  const round = Math.floor(index / teams.length);
+  if (round === 0) return team;
+  const region = regions[(round - 1) % regions.length] ?? '';
+  return round <= regions.length ? `${team} ${region}` : `${team} ${region} ${round}`;
+}

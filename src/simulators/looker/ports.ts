@@ -1,0 +1,150 @@
+// What a simulated Looker can be told, and what it tells.
+import type { Clock } from '../../core/index.ts';
+
+/** What the simulator holds: Looker's twelve content types, and LookML dashboards, which have a listing of their own. */
+export const simulatedTypes = [
+  'dashboards',
+  'lookml_dashboards',
+  'looks',
+  'lookml_models',
+  'explores',
+  'folders',
+  'boards',
+  'users',
+  'groups',
+  'roles',
+  'permission_sets',
+  'model_sets',
+  'scheduled_plans',
+] as const;
+
+export type SimulatedType = (typeof simulatedTypes)[number];
+
+export type ItemCounts = Readonly<Partial<Record<SimulatedType, number>>>;
+
+/**
+ * What may go wrong with a content call.
+ * `429`, `500`, `503`: that answer. `slow`: the right answer, late. `hang`: none, until the caller leaves. `reset`: the
+ * connection is reset before an answer. `truncated`: half of the body, then the connection closes. `malformed`: a whole
+ * body that is no JSON. `expired-token`: 401, and the token is gone for everybody who holds it. `duplicate`: the page
+ * also has the last item of the page before it. `no-id`: the page also has an item without an id.
+ */
+export const faultNames = [
+  '429',
+  '500',
+  '503',
+  'slow',
+  'hang',
+  'reset',
+  'truncated',
+  'malformed',
+  'expired-token',
+  'duplicate',
+  'no-id',
+] as const;
+
+export type FaultName = (typeof faultNames)[number];
+
+export interface FaultSetting {
+  /** 0 to 1, for each call. Of several faults that would strike, the first in the order of `faultNames` does. */
+  readonly probability: number;
+  /** `slow`: how late; `429`: what Retry-After says. Default 1,000. */
+  readonly ms?: number;
+}
+
+/** Calls that always fail: pages that cover the position `offset`, or the item of this `id` asked for by itself. */
+export interface PermanentFailure {
+  readonly type: SimulatedType;
+  readonly offset?: number;
+  readonly id?: string;
+  /** Default 500. */
+  readonly status?: number;
+}
+
+/** How a 429 says when to come back: whole seconds, an HTTP date, `retry-after-ms`, or not at all. */
+export const retryAfterStyles = ['seconds', 'date', 'milliseconds', 'none'] as const;
+
+export type RetryAfterStyle = (typeof retryAfterStyles)[number];
+
+/** What may be changed while it runs. */
+export interface SimulatorBehaviour {
+  /** Counted on arrival, in exact sliding windows; login, logout and versions are free. Default: unlimited. */
+  readonly rateLimits: { readonly perMinute?: number; readonly perSecond?: number };
+  readonly retryAfter: RetryAfterStyle;
+  readonly faults: Readonly<Partial<Record<FaultName, FaultSetting>>>;
+  readonly failures: readonly PermanentFailure[];
+  /** Every API answer comes this much later. */
+  readonly latencyMs: number;
+  /** Whether answers to calls with a limit carry X-Total-Count. */
+  readonly hasTotal: boolean;
+}
+
+export interface LookerSimulatorOptions extends Partial<SimulatorBehaviour> {
+  /** 0, the default, takes any free port. */
+  readonly port?: number;
+  /** Types that are not named have no items. */
+  readonly items?: ItemCounts;
+  /** The most items in one answer, whatever the caller asks for. Default: no bound. */
+  readonly pageLimit?: number;
+  /** Items are filled up to exactly this size, if they are not larger by nature. */
+  readonly itemBytes?: number;
+  /** How many bytes of pages are kept to be sent again. Default 64 MB. */
+  readonly cacheBytes?: number;
+  /** The same seed gives the same content and the same faults. Default 1. */
+  readonly seed?: number;
+  readonly tokenLifetimeMs?: number;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  /** For windows, tokens, latency and slowness. Default: the system's. */
+  readonly clock?: Clock;
+}
+
+export interface LookerSimulatorStats {
+  /** By endpoint, as the API's documentation names it: `GET /looks/{look_id}`. */
+  readonly calls: Readonly<Record<string, number>>;
+  /** All calls of the API, login and refused ones too; calls of `/__…` are not counted anywhere. */
+  readonly total: number;
+  /** The most arrivals within any sliding second, of calls that rate limits cover (refused ones too). */
+  readonly maxPerSecond: number;
+  readonly maxPerMinute: number;
+  /** By status. Calls that got no status (hang, reset) are under `none`. */
+  readonly answered: Readonly<Record<string, number>>;
+}
+
+/** Ids, or how many: then they are taken evenly from the whole type. */
+export type Chosen = readonly string[] | number;
+
+export interface ContentChange {
+  readonly type: SimulatedType;
+  /** These get new content (and a later `updated_at` where the type has one). */
+  readonly change?: Chosen;
+  /** These keep their content and get other bytes: the order of keys changes. */
+  readonly rewrite?: Chosen;
+  readonly delete?: Chosen;
+  /** How many new items. */
+  readonly add?: number;
+}
+
+/** The ids that a change touched. */
+export interface ContentChanged {
+  readonly changed: readonly string[];
+  readonly rewritten: readonly string[];
+  readonly deleted: readonly string[];
+  readonly added: readonly string[];
+}
+
+export interface LookerSimulator {
+  /** `http://127.0.0.1:PORT`; the API is below `/api/4.0`. */
+  readonly url: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  stats(): LookerSimulatorStats;
+  /** Forgets calls, attempts and windows; content and tokens stay. */
+  reset(): void;
+  change(change: ContentChange): ContentChanged;
+  configure(behaviour: Partial<SimulatorBehaviour>): void;
+  /** Every token is refused from now on. */
+  expireTokens(): void;
+  /** Also ends calls that hang. */
+  stop(): Promise<void>;
+}

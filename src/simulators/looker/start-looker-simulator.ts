@@ -1,0 +1,111 @@
+// Starts a simulated Looker: an HTTP server on the loopback interface that behaves as it is told.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CoreError, messageOf, systemClock } from '../../core/index.ts';
+import { control } from './control.ts';
+import { deliver } from './deliver.ts';
+import { LookerApi } from './looker-api.ts';
+import { LookerContent } from './looker-content.ts';
+import type { LookerSimulator, LookerSimulatorOptions, SimulatedType, SimulatorBehaviour } from './ports.ts';
+import { simulatedTypes } from './ports.ts';
+import { readBody } from './read-body.ts';
+import { checkBehaviour, checkChange } from './settings-schema.ts';
+import { Tokens } from './tokens.ts';
+
+const host = '127.0.0.1';
+const hourMs = 3_600_000;
+
+const harmless: SimulatorBehaviour = {
+  rateLimits: {},
+  retryAfter: 'seconds',
+  faults: {},
+  failures: [],
+  latencyMs: 0,
+  hasTotal: true,
+};
+
+/** Listens when it resolves. Fails with PORT_UNAVAILABLE, or a RangeError that names the option. */
+export async function startLookerSimulator(options: LookerSimulatorOptions = {}): Promise<LookerSimulator> {
+  const {
+    clock = systemClock,
+    seed = 1,
+    clientId = 'simulated-client',
+    clientSecret = 'simulated-secret',
+  } = options;
+  const content = new LookerContent({
+    world: worldOf(options.items ?? {}),
+    seed,
+    itemBytes: options.itemBytes ?? 0,
+    pageLimit: options.pageLimit ?? null,
+    cacheBytes: options.cacheBytes ?? 64_000_000,
+  });
+  const tokens = new Tokens({ clock, lifetimeMs: options.tokenLifetimeMs ?? hourMs, seed });
+  const api = new LookerApi(
+    { content, tokens, clock, seed, clientId, clientSecret },
+    { ...harmless, ...checkBehaviour(behaviourOf(options)) },
+  );
+  const hands = {
+    stats: () => api.stats.report(),
+    reset: () => api.reset(),
+    change: (change: unknown) => content.change(checkChange(change)),
+    configure: (behaviour: unknown) => api.configure(checkBehaviour(behaviour)),
+    expireTokens: () => tokens.revokeAll(),
+  };
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const address = new URL(request.url ?? '/', `http://${request.headers.host ?? host}`);
+    const body = () => readBody(request);
+    const { method = 'GET' } = request;
+    if (address.pathname.startsWith('/__'))
+      return control({ method, path: address.pathname, body }, hands, response);
+    const { authorization } = request.headers;
+    const reply = await api.handle({ method, address, authorization, readBody: body });
+    deliver(reply, response, { clock, answered: (status) => api.stats.answered(status) });
+  };
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  // A connection that closes just as it is used again would be a fault that nobody ordered.
+  server.keepAliveTimeout = 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(unavailable(error, options.port ?? 0)));
+    server.listen(options.port ?? 0, host, resolve);
+  });
+  return {
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    clientId,
+    clientSecret,
+    ...hands,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function worldOf(
+  items: Readonly<Partial<Record<SimulatedType, number>>>,
+): Readonly<Record<SimulatedType, number>> {
+  const world = Object.fromEntries(simulatedTypes.map((type) => [type, items[type] ?? 0]));
+  if ((items.explores ?? 0) > 0 && (items.lookml_models ?? 0) === 0)
+    throw new RangeError('items.explores belong to models: items.lookml_models must be at least 1');
+  return world as Record<SimulatedType, number>;
+}
+
+function behaviourOf(options: LookerSimulatorOptions): Partial<SimulatorBehaviour> {
+  const names = Object.keys(harmless) as (keyof SimulatorBehaviour)[];
+  return Object.fromEntries(
+    names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  );
+}
+
+function unavailable(error: NodeJS.ErrnoException, port: number): CoreError {
+  const why =
+    error.code === 'EADDRINUSE'
+      ? `Port ${port} on ${host} is in use by another program. Choose another with --port (0 takes any free one).`
+      : `Cannot listen on ${host}:${port}: ${messageOf(error)}.`;
+  return new CoreError('PORT_UNAVAILABLE', why, { cause: error });
+}

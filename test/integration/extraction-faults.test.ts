@@ -1,0 +1,191 @@
+// Extractions from a Looker that misbehaves: nothing is lost, nothing is claimed that is not there, and it ends.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
+import {
+  extractionEvents,
+  pageReadings,
+  PageThreads,
+  parallelConfig,
+  runExtraction,
+} from '../../src/extraction/index.ts';
+import { createLookerSource } from '../../src/extraction/sources/looker/create-looker-source.ts';
+import { openVault } from '../../src/extraction/vault/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createRateLimiter } from '../../src/resilience/index.ts';
+import type { LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';
+import {
+  contentIn,
+  contentOf,
+  extractLooker,
+  simulatedLooker,
+  vaultRows,
+} from '../support/extraction-runs.ts';
+import { temporaryFolder } from '../support/services.ts';
+
+describe('a source with faults', () => {
+  const passing: readonly [string, NonNullable<LookerSimulatorOptions['faults']>][] = [
+    ['429', { '429': { probability: 0.1, ms: 20 } }],
+    ['500 and 503', { '500': { probability: 0.1 }, '503': { probability: 0.05 } }],
+    ['resets', { reset: { probability: 0.1 } }],
+    ['cut-off answers', { truncated: { probability: 0.1 } }],
+    ['answers that are no JSON', { malformed: { probability: 0.1 } }],
+    ['tokens that expire', { 'expired-token': { probability: 0.05 } }],
+    ['slow answers', { slow: { probability: 0.1, ms: 30 } }],
+    ['repeated items', { duplicate: { probability: 0.2 } }],
+  ];
+  it.each(passing)('is read completely in spite of %s', async (_name, faults) => {
+    const looker = await simulatedLooker({ faults, retryAfter: 'milliseconds', seed: 3 });
+    const folder = await temporaryFolder();
+    const { result } = await extractLooker(looker, folder, { retries: '12' });
+    expect(result.status).toBe('completed');
+    looker.configure({ faults: {} });
+    expect(contentIn(vaultRows(folder))).toEqual(await contentOf(looker));
+  });
+
+  it('that never answers a call is given up on in time, and read when it answers again', async () => {
+    const looker = await simulatedLooker({
+      faults: { hang: { probability: 0.2 } },
+      seed: 5,
+      items: { users: 60 },
+    });
+    const folder = await temporaryFolder();
+    const flags = { types: 'users', retries: '12', 'timeout-seconds': '1' };
+    expect((await extractLooker(looker, folder, flags)).result.status).toBe('completed');
+    expect(vaultRows(folder)).toHaveLength(60);
+  });
+
+  it('whose tokens all expire in the middle loses no page and asks for none twice', async () => {
+    const looker = await simulatedLooker({ items: { users: 200 }, latencyMs: 5 });
+    const folder = await temporaryFolder();
+    let pages = 0;
+    const onEvent = ({ name }: { name: string }) => {
+      if (name === 'extraction:page-committed' && ++pages === 6) looker.expireTokens();
+    };
+    const { result } = await extractLooker(looker, folder, { types: 'users' }, { onEvent });
+    expect(result).toMatchObject({ status: 'completed', calls: 20 });
+    expect(vaultRows(folder)).toHaveLength(200);
+    expect(looker.stats().calls['POST /login']).toBe(2);
+  });
+
+  it('with a page that always fails is incomplete, every other type complete, until the page comes', async () => {
+    const looker = await simulatedLooker({ failures: [{ type: 'users', offset: 15 }] });
+    const folder = await temporaryFolder();
+    const first = await extractLooker(looker, folder, { retries: '2' });
+    expect(first.result.status).toBe('incomplete');
+    expect(first.result.types.filter(({ status }) => status !== 'completed')).toMatchObject([
+      { type: 'users', items: 21 },
+    ]);
+    const again = await extractLooker(looker, folder);
+    expect(again.result).toMatchObject({ status: 'incomplete', calls: 0 });
+    looker.configure({ failures: [] });
+    const mended = await extractLooker(looker, folder, { 'retry-failed': 'true' });
+    expect(mended.result).toMatchObject({ status: 'completed', calls: 1 });
+    expect(contentIn(vaultRows(folder))).toEqual(await contentOf(looker));
+  });
+
+  it('that answers 500 to everything ends after few calls', async () => {
+    const looker = await simulatedLooker({ faults: { '500': { probability: 1 } } });
+    const { result } = await extractLooker(looker, await temporaryFolder(), { retries: '1' });
+    expect(result.status).toBe('incomplete');
+    // Two pages of each of twelve lists, two tries each; models and looks have no members then.
+    expect(result.calls).toBe(12 * 2 * 2);
+  });
+
+  it('with items that have no id is incomplete, and none is stored under an invented one', async () => {
+    const looker = await simulatedLooker({ faults: { 'no-id': { probability: 1 } }, items: { users: 20 } });
+    const folder = await temporaryFolder();
+    const { result } = await extractLooker(looker, folder, { types: 'users' });
+    expect(result.status).toBe('incomplete');
+    expect(vaultRows(folder)).toHaveLength(20);
+  });
+});
+
+describe('rate limits', () => {
+  it('are kept: a server that enforces them on arrival, with room for jitter on the way, never refuses', async () => {
+    const looker = await simulatedLooker({ rateLimits: { perSecond: 60 }, items: { users: 1_200 } });
+    const flags = { types: 'users', 'rate-limit-per-second': '40', workers: '2' };
+    const { result } = await extractLooker(looker, await temporaryFolder(), flags);
+    expect(result).toMatchObject({ status: 'completed', calls: 120, rateLimiter: { total_429_count: 0 } });
+    expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(60);
+  });
+
+  it('that we were told wrong slow us down instead of losing pages', async () => {
+    const looker = await simulatedLooker({
+      rateLimits: { perSecond: 20 },
+      retryAfter: 'milliseconds',
+      items: { users: 600 },
+    });
+    const folder = await temporaryFolder();
+    const flags = { types: 'users', 'rate-limit-per-second': '40', workers: '8' };
+    const { result } = await extractLooker(looker, folder, flags);
+    expect(result.status).toBe('completed');
+    expect(result.rateLimiter.total_429_count).toBeGreaterThan(0);
+    expect(result.rateLimiter.backoff_multiplier).toBeGreaterThan(1);
+    expect(vaultRows(folder)).toHaveLength(600);
+  });
+});
+
+describe('a worker thread that dies', () => {
+  it('is replaced by the others: its page is processed again without a second call', async () => {
+    const looker = await simulatedLooker({ items: { users: 200 } });
+    const folder = await temporaryFolder();
+    const transport = createUndiciTransport({});
+    const source = createLookerSource({
+      baseUrl: looker.url,
+      clientId: looker.clientId,
+      clientSecret: looker.clientSecret,
+      transport,
+      clock: systemClock,
+    });
+    const vault = openVault(join(folder, 'test.vault'), {
+      source: source.name,
+      clock: systemClock,
+      ids: systemIds,
+    });
+    const types = source.types.filter(({ name }) => name === 'users');
+    const marker = join(folder, 'dies-once');
+    writeFileSync(marker, 'offset:50+10');
+    const deaths: unknown[] = [];
+    const events = new EventBus(extractionEvents, () => systemClock.now());
+    events.listen(({ name, payload }) => void (name === 'extraction:worker-died' && deaths.push(payload)));
+    try {
+      const result = await runExtraction(
+        {
+          types,
+          parallel: parallelConfig({ workers: 4, batchSize: 10 }),
+          maxCalls: null,
+          retries: 0,
+          retryDelayMs: 10,
+          fresh: false,
+          retryFailed: false,
+          vault: vault.path,
+          settings: {},
+        },
+        {
+          source,
+          sessions: vault.sessions,
+          limiter: createRateLimiter({ limits: { perSecond: 100_000 }, clock: systemClock }),
+          startThreads: (of, onDeath) =>
+            new PageThreads(
+              new URL('./extraction-dying-thread.ts', import.meta.url),
+              { vaultPath: vault.path, turn: vault.turn, readings: pageReadings(of), marker } as never,
+              { count: 2, onDeath },
+            ),
+          clock: systemClock,
+          random: systemRandom,
+          events,
+        },
+        new AbortController().signal,
+      );
+      expect(result).toMatchObject({ status: 'completed', calls: 20, metrics: { total: 200, errors: 1 } });
+      expect(deaths).toMatchObject([{ workersAlive: 1 }]);
+      expect(vaultRows(folder)).toHaveLength(200);
+    } finally {
+      vault.close();
+      await source.close();
+      await transport.close();
+    }
+  });
+});

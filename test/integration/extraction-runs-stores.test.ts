@@ -1,0 +1,26 @@
+// Sources and runs in Postgres keep the contract, embedded and on a server.
+import { afterAll, beforeAll, describe } from 'vitest';
+import { PostgresRunStore } from '../../src/extraction/runs/postgres/postgres-run-store.ts';
+import { PostgresSourceStore } from '../../src/extraction/runs/postgres/postgres-source-store.ts';
+import { describeRunStoresContract } from '../../src/extraction/runs/stores.contract.ts';
+import { sql } from '../../src/platform/postgres/sql.ts';
+import type { MigratedDatabase } from '../support/migrated-databases.ts';
+import { migratedDatabases } from '../support/migrated-databases.ts';
+
+describe.each(migratedDatabases)('%s', (name, open) => {
+  let opened: MigratedDatabase;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.dispose());
+
+  describeRunStoresContract(`Postgres, ${name}`, async () => {
+    const { database } = opened;
+    await database.query(sql`truncate extraction_sources, extraction_runs`);
+    return {
+      sources: new PostgresSourceStore(database),
+      runs: new PostgresRunStore(database),
+      inTransaction: (work) => database.transaction(work),
+    };
+  });
+});

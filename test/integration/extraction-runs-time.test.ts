@@ -1,0 +1,223 @@
+// Schedules and runs on virtual time: what happens when, how often, and after what silence.
+import { expect, it } from 'vitest';
+import type { EmittedEvent, EventListener } from '../../src/core/index.ts';
+import { EventBus, seededIds, seededRandom, VirtualClock } from '../../src/core/index.ts';
+import type {
+  ExtractionEvents,
+  ExtractSource,
+  ExtractionRun,
+  RunReport,
+} from '../../src/extraction/index.ts';
+import {
+  extractionRunHandler,
+  extractionRunJob,
+  MemoryRunStore,
+  MemorySourceStore,
+  noFigures,
+  RunDesk,
+  runEvents,
+} from '../../src/extraction/index.ts';
+import { exampleSource } from '../../src/extraction/runs/stores.contract.ts';
+import { parseCron } from '../../src/core/index.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
+import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
+import { createRateLimiter } from '../../src/resilience/index.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+class CountingRunStore extends MemoryRunStore {
+  puts = 0;
+
+  override put(run: ExtractionRun): Promise<boolean> {
+    this.puts += 1;
+    return super.put(run);
+  }
+}
+
+/** `extract` is what a run does; two servers look at the schedules. */
+async function world(extract: (clock: VirtualClock) => ExtractSource) {
+  const clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
+  const random = seededRandom(3);
+  const ids = seededIds(random, () => clock.now());
+  const sources = new MemorySourceStore();
+  const runs = new CountingRunStore();
+  const bus = new EventBus({ ...runEvents, ...jobEventSpecs }, () => clock.now());
+  const told: EmittedEvent[] = [];
+  bus.listen((event) => told.push(event));
+  const jobs = createMemoryJobQueue({ clock, random, ids, events: bus });
+  const redact = (text: string) => text.replaceAll('hush', '[redacted]');
+  const common = { sources, runs, clock, ids, events: bus, redact };
+  const desk = () =>
+    new RunDesk({
+      ...common,
+      jobs: {
+        // Nobody sees a job before the transaction that adds it has ended.
+        enqueue: (definition, payload, options) =>
+          jobs.enqueue(definition, payload, { ...options, startAfterMs: 1 }),
+        cancel: (id) => jobs.cancel(id),
+        get: (id) => jobs.get(id),
+      },
+      inTransaction: (work) => work(undefined),
+      nextTime: (cron, afterMs) => parseCron(cron).next(afterMs),
+    });
+  const desks = [desk(), desk()];
+  const [first] = desks as [RunDesk, RunDesk];
+  await jobs.define([extractionRunJob]);
+  await jobs.work(extractionRunJob, extractionRunHandler({ ...common, extract: extract(clock) }));
+  /** As servers do. */
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 15_000) {
+      await clock.advance(15_000);
+      await Promise.all(desks.map((each) => each.startDue()));
+    }
+  };
+  const times = async () =>
+    (await runs.list({ limit: 100 }))
+      .map(({ startedAt }) => startedAt?.toISOString().slice(11, 16))
+      .toReversed();
+  return { clock, sources, runs, jobs, desk: first, pass, times, told };
+}
+
+const rateLimiter = createRateLimiter({ limits: { perSecond: 1 }, clock: new VirtualClock() }).snapshot();
+
+const result = (status: 'completed' | 'interrupted') =>
+  ({ session: 's', status, types: [], calls: 1, rateLimiter, itemsPerSecond: null }) as const;
+
+const tell = (onEvent: EventListener, name: keyof ExtractionEvents, payload: object) => {
+  onEvent({
+    name,
+    at: 0,
+    spec: { level: 'debug', message: name },
+    payload: payload as Record<string, unknown>,
+  });
+};
+
+it('starts each occurrence once, whoever looks, and leaves out those that the run before reaches into', async () => {
+  let takes = minute;
+  const { sources, pass, times, told } = await world((clock) => async () => {
+    await clock.sleep(takes);
+    return result('completed');
+  });
+  await sources.add(exampleSource({ schedule: '0 * * * *' }));
+  await pass(3 * hour + 5 * minute);
+  expect(await times()).toEqual(['13:00', '14:00', '15:00']);
+  takes = 90 * minute;
+  await pass(3 * hour);
+  expect(await times()).toEqual(['13:00', '14:00', '15:00', '16:00', '18:00']);
+  expect(told.filter(({ name }) => name === 'extraction:schedule-skipped')).toHaveLength(1);
+});
+
+it('writes a run that goes on about once a second, and gives signs of life while nothing comes', async () => {
+  const figures = { types: [{ type: 'looks', items: 5, total: 9, status: 'running' }], calls: 2 };
+  const { clock, sources, runs, desk, jobs, told } = await world((time) => async (_source, { onEvent }) => {
+    tell(onEvent, 'extraction:started', { session: 's' });
+    for (let tick = 0; tick < 40; tick += 1) {
+      await time.sleep(250);
+      tell(onEvent, 'extraction:progress', { session: 's', ...figures, rateLimiter, itemsPerSecond: 4 });
+    }
+    await time.sleep(10 * minute);
+    return result('completed');
+  });
+  await sources.add(exampleSource());
+  const { id, jobId } = await desk.start(exampleSource().id);
+  await clock.advance(10_000);
+  expect(await desk.get(id)).toMatchObject({ state: 'running', session: 's', ...figures });
+  expect(await jobs.get(jobId)).toMatchObject({ progress: { done: 5, total: 9 } });
+  expect(runs.puts).toBeGreaterThan(9);
+  expect(runs.puts).toBeLessThan(16);
+  expect(told.filter(({ name }) => name === 'extraction:run-progress').length).toBeLessThan(12);
+  await clock.advance(9 * minute);
+  expect(await desk.get(id)).toMatchObject({ state: 'running' });
+  await clock.advance(2 * minute);
+  expect(await desk.get(id)).toMatchObject({ state: 'completed' });
+});
+
+it('goes on with a run that took too long instead of beginning it again', async () => {
+  const freshness: boolean[] = [];
+  const { clock, sources, desk } = await world((time) => async (_source, { isFresh, onEvent, signal }) => {
+    freshness.push(isFresh);
+    tell(onEvent, 'extraction:started', { session: 's' });
+    await time.sleep(30 * hour - (freshness.length - 1) * 23 * hour, signal);
+    return result('completed');
+  });
+  await sources.add(exampleSource());
+  const { id } = await desk.start(exampleSource().id);
+  await clock.advance(31 * hour);
+  expect(freshness).toEqual([true, false]);
+  expect(await desk.get(id)).toMatchObject({ state: 'completed' });
+});
+
+it('keeps why a run failed, without secrets, and lets the source run again', async () => {
+  const { clock, sources, desk, jobs } = await world(
+    () => () => Promise.reject(new Error('no entry for hush')),
+  );
+  await sources.add(exampleSource());
+  const { id, jobId } = await desk.start(exampleSource().id);
+  await clock.advance(minute);
+  expect(await desk.get(id)).toMatchObject({ state: 'failed', message: 'no entry for [redacted]' });
+  expect(await jobs.get(jobId)).toMatchObject({
+    state: 'skipped',
+    reason: 'The run failed: no entry for [redacted]',
+  });
+  await expect(desk.start(exampleSource().id)).resolves.toMatchObject({ state: 'waiting' });
+});
+
+it('stops a run that waits, and ends one whose job somebody else cancelled', async () => {
+  const { clock, sources, desk, jobs, pass } = await world((time) => async (_source, { signal }) => {
+    await time.sleep(hour, signal);
+    return result('completed');
+  });
+  const numbers = [1, 2, 3, 4];
+  const idOf = (number: number) => `0195a1b2-c3d4-7e5f-8a9b-${String(number).padStart(12, '0')}`;
+  for (const number of numbers)
+    await sources.add(exampleSource({ id: idOf(number), name: `s${number}`, schedule: null }));
+  const started = [];
+  for (const number of numbers) {
+    started.push(await desk.start(idOf(number)));
+    await clock.advance(5);
+  }
+  await clock.advance(1_000);
+  const states = async () => (await desk.list({ limit: 10 })).map(({ state }) => state).toReversed();
+  expect(await states()).toEqual(['running', 'running', 'waiting', 'waiting']);
+  await desk.stop(started[0]?.id ?? '');
+  expect(await desk.stop(started[3]?.id ?? '')).toMatchObject({ state: 'interrupted' });
+  await clock.advance(5_000);
+  expect(await states()).toEqual(['interrupted', 'running', 'running', 'interrupted']);
+  const waiting = await desk.start(idOf(4));
+  await jobs.cancel(waiting.jobId);
+  await pass(minute);
+  expect(await desk.get(waiting.id)).toMatchObject({
+    state: 'interrupted',
+    message: 'Its job was stopped before it began.',
+  });
+});
+
+it('counts a command that is silent for a minute as interrupted, until it is heard of again', async () => {
+  const { clock, desk, told } = await world(() => () => Promise.reject(new Error('not used')));
+  const report: RunReport = {
+    ...noFigures,
+    id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+    source: 'looker https://acme.example',
+    vault: '/somewhere/acme.vault',
+    session: 's',
+    state: 'running',
+    message: null,
+  };
+  await desk.report(report);
+  await clock.advance(59_000);
+  expect(await desk.get(report.id)).toMatchObject({ state: 'running', origin: 'cli' });
+  await expect(desk.stop(report.id)).rejects.toMatchObject({ code: 'CONFLICT' });
+  await clock.advance(2_000);
+  expect(await desk.get(report.id)).toMatchObject({ state: 'interrupted' });
+  await desk.report({ ...report, calls: 3 });
+  expect(await desk.get(report.id)).toMatchObject({ state: 'running', calls: 3, finishedAt: null });
+  await desk.report({ ...report, state: 'failed', message: 'it said hush' });
+  expect(await desk.get(report.id)).toMatchObject({ state: 'failed', message: 'it said [redacted]' });
+  expect(told.map(({ name }) => name)).toEqual([
+    'extraction:run-started',
+    'extraction:run-progress',
+    'extraction:run-progress',
+    'extraction:run-finished',
+  ]);
+});

@@ -1,0 +1,339 @@
+// Sources registered with a server, and their runs: over HTTP, on real stores, from a simulated Looker.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { extractAndReport } from '../../src/app/report-cli-run.ts';
+import { startServer } from '../../src/app/start-server.ts';
+import type { RunningServer } from '../../src/app/index.ts';
+import type { ExtractionRunAnswer, ExtractionRunsAnswer } from '../../src/http/contract.ts';
+import { messageOf } from '../../src/core/index.ts';
+import type { Config } from '../../src/config/index.ts';
+import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
+import {
+  contentIn,
+  contentOf,
+  environmentFor,
+  simulatedLooker,
+  vaultRows,
+} from '../support/extraction-runs.ts';
+import { databaseUrl } from '../support/services.ts';
+import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
+
+const sources = '/api/v1/extraction/sources';
+const runs = '/api/v1/extraction/runs';
+
+const fast = { rate_limit_per_minute: 1_000_000, rate_limit_per_second: 100_000, batch_size: 10, workers: 2 };
+
+const lookerSource = (simulator: LookerSimulator, change: object = {}) => ({
+  name: 'acme',
+  kind: 'looker',
+  settings: { base_url: simulator.url },
+  options: fast,
+  ...change,
+});
+
+async function register(server: RunningServer, body: object): Promise<string> {
+  const answer = await callAsAdmin(server, 'POST', sources, body);
+  expect(answer).toMatchObject({ status: 201 });
+  return (answer.body as { id: string }).id;
+}
+
+async function start(server: RunningServer, sourceId: string): Promise<string> {
+  const answer = await callAsAdmin(server, 'POST', `${sources}/${sourceId}/runs`);
+  expect(answer).toMatchObject({ status: 202, body: { job_id: expect.any(String) as string } });
+  return (answer.body as { run_id: string }).run_id;
+}
+
+const runOf = async (server: RunningServer, id: string): Promise<ExtractionRunAnswer> =>
+  (await callAsAdmin(server, 'GET', `${runs}/${id}`)).body;
+
+const listOf = async (server: RunningServer, query = ''): Promise<ExtractionRunsAnswer['runs']> =>
+  ((await callAsAdmin(server, 'GET', runs + query)).body as ExtractionRunsAnswer).runs;
+
+const untilRun = (server: RunningServer, id: string, expected: object) =>
+  expect.poll(() => runOf(server, id), { timeout: 15_000 }).toMatchObject(expected);
+
+/** What a person would do with psql. */
+async function onDatabase(config: Config, text: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new Client({ connectionString: databaseUrl() });
+  await client.connect();
+  try {
+    await client.query(`set search_path = ${config.state.schema}`);
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('a registered source', () => {
+  it('is extracted into its vault when somebody asks, and the run says what came', async () => {
+    const simulator = await simulatedLooker();
+    const config = await testConfig(environmentFor(simulator));
+    const server = await startTestServer(config);
+    const id = await register(server, lookerSource(simulator));
+    const run = await start(server, id);
+    await untilRun(server, run, { state: 'completed', source: 'acme', origin: 'http', refusals: 0 });
+    const { types, session, started_at, finished_at } = await runOf(server, run);
+    expect(types).toHaveLength(12);
+    expect(types.find(({ type }) => type === 'users')).toEqual({
+      type: 'users',
+      items: 31,
+      total: 31,
+      status: 'completed',
+    });
+    expect(session).not.toBeNull();
+    expect(Date.parse(finished_at ?? '')).toBeGreaterThanOrEqual(Date.parse(started_at ?? ''));
+    const rows = vaultRows(join(config.data.folder, 'vaults'), 'acme.vault');
+    expect(contentIn(rows)).toEqual(await contentOf(simulator));
+    const again = await start(server, id);
+    await untilRun(server, again, { state: 'completed' });
+    expect((await runOf(server, again)).calls).toBeGreaterThan(0);
+    expect((await listOf(server)).map((row) => row.id)).toEqual([again, run]);
+  });
+
+  it('is extracted on the embedded store too', async () => {
+    const simulator = await simulatedLooker({ items: { users: 12 } });
+    const server = await startTestServer(
+      await testConfig({ ...environmentFor(simulator), DATABASE_URL: '' }),
+    );
+    const options = { ...fast, types: ['users'] };
+    const run = await start(server, await register(server, lookerSource(simulator, { options })));
+    await untilRun(server, run, { state: 'completed', types: [{ type: 'users', items: 12 }] });
+  });
+
+  it('runs once at a time, is watched while it runs, and stops when told to', async () => {
+    const simulator = await simulatedLooker();
+    const server = await startTestServer(await testConfig(environmentFor(simulator)));
+    const slow = { ...fast, rate_limit_per_second: 2, rate_limit_per_minute: 100 };
+    const id = await register(server, lookerSource(simulator, { options: slow }));
+    const run = await start(server, id);
+    expect(await callAsAdmin(server, 'POST', `${sources}/${id}/runs`)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'CONFLICT' } },
+    });
+    await expect
+      .poll(async () => (await runOf(server, run)).types.some(({ items }) => items > 0), { timeout: 15_000 })
+      .toBe(true);
+    expect(await callAsAdmin(server, 'DELETE', `${sources}/${id}`)).toMatchObject({ status: 409 });
+    expect(await callAsAdmin(server, 'POST', `${runs}/${run}/stop`)).toMatchObject({ status: 202 });
+    await untilRun(server, run, { state: 'interrupted' });
+    expect(await callAsAdmin(server, 'POST', `${runs}/${run}/stop`)).toMatchObject({ status: 409 });
+    expect(await callAsAdmin(server, 'DELETE', `${sources}/${id}`)).toMatchObject({
+      status: 204,
+      body: null,
+    });
+    expect(await listOf(server)).toHaveLength(1);
+  });
+
+  it('goes on where it was when the server stops and starts again', async () => {
+    const simulator = await simulatedLooker();
+    const config = await testConfig({ ...environmentFor(simulator), HEADWORKS_JOBS_DRAIN_SECONDS: '0' });
+    const first = await startServer(config, { role: 'serve' });
+    onTestFinished(() => first.stop());
+    const slow = {
+      ...fast,
+      rate_limit_per_second: 5,
+      rate_limit_per_minute: 1000,
+      types: ['users', 'looks'],
+    };
+    const id = await register(first, lookerSource(simulator, { options: slow }));
+    const run = await start(first, id);
+    await expect
+      .poll(async () => (await runOf(first, run)).types.some(({ items }) => items > 0), { timeout: 15_000 })
+      .toBe(true);
+    const { session } = await runOf(first, run);
+    await first.stop();
+    const second = await startTestServer(config);
+    await untilRun(second, run, { state: 'completed', session });
+    const { calls } = simulator.stats();
+    // Four pages of users; a page that was in flight may be asked for twice.
+    expect(calls['GET /users/search'] ?? 4).toBeLessThanOrEqual(6);
+  });
+
+  it('fails visibly when a variable is not set, and never tells what the others hold', async () => {
+    const simulator = await simulatedLooker();
+    const config = await testConfig(environmentFor(simulator));
+    const server = await startTestServer(config);
+    const settings = { base_url: simulator.url, client_secret_env: 'ACME_SECRET' };
+    const run = await start(server, await register(server, lookerSource(simulator, { settings })));
+    await untilRun(server, run, {
+      state: 'failed',
+      message: 'The environment variable ACME_SECRET is not set in the server.',
+    });
+    const told = [
+      await callAsAdmin(server, 'GET', sources),
+      await callAsAdmin(server, 'GET', runs),
+      await callAsAdmin(server, 'GET', '/api/v1/jobs'),
+      await onDatabase(config, 'select * from extraction_sources, extraction_runs'),
+    ];
+    expect(JSON.stringify(told)).toContain('ACME_SECRET');
+    expect(JSON.stringify(told)).not.toContain(simulator.clientSecret);
+  });
+});
+
+describe('a source that makes no sense', () => {
+  it('is refused with what is wrong, and its secrets are not repeated', async () => {
+    const config = await testConfig();
+    const server = await startTestServer(config);
+    const good = { name: 'x', kind: 'looker', settings: { base_url: 'https://acme.example' } };
+    const rest = (definition: string) => ({ name: 'x', kind: 'rest', settings: { definition } });
+    const secret = 'hush-hush-1234567';
+    const api = 'name: shop\nbase_url: https://shop.example\nresources: [{name: a, path: /a, id: id}]\n';
+    const bad: readonly (readonly [body: object, says: string])[] = [
+      [{ ...good, settings: { ...good.settings, client_secret: secret } }, 'client_secret'],
+      [{ ...good, settings: { base_url: `https://me:${secret}@acme.example` } }, 'user or password'],
+      [{ ...good, settings: { base_url: 'ftp://acme.example' } }, 'web address'],
+      [{ ...good, kind: 'tableau' }, 'looker or rest'],
+      [{ ...good, name: '../x' }, 'small letters'],
+      [{ ...good, vault: '../../x.vault' }, 'without folders'],
+      [{ ...good, schedule: '* * *' }, 'five'],
+      [{ ...good, schedule: '0 0 30 2 *' }, 'ever comes'],
+      [{ ...good, options: { workers: 99 } }, 'options.workers: 99 must be a whole number from 1 to 50'],
+      [{ ...good, options: { rate_limit_per_minute: 5, rate_limit_per_second: 6 } }, 'per minute'],
+      [{ ...good, options: { password: secret } }, 'password'],
+      [rest(`${api}auth: {type: bearer, token: ${secret}}`), 'a secret does not belong into this file'],
+      [rest(`${api}colour: blue`), 'colour'],
+      [{ ...rest(api), options: { folders: ['1'] } }, 'has no folders'],
+    ];
+    for (const [body, says] of bad) {
+      const answer = await callAsAdmin(server, 'POST', sources, body);
+      expect({ says, status: answer.status }).toEqual({ says, status: 400 });
+      expect(JSON.stringify(answer.body)).toContain(says);
+      expect(JSON.stringify(answer.body)).not.toContain(secret);
+    }
+    expect(await onDatabase(config, 'select * from extraction_sources')).toEqual([]);
+    const id = await register(server, rest(`${api}auth: {type: bearer, token: "\${NOT_SET_YET}"}`));
+    expect(await callAsAdmin(server, 'POST', sources, good)).toMatchObject({ status: 409 });
+    const change = (body: object) => callAsAdmin(server, 'PATCH', `${sources}/${id}`, body);
+    expect(await change({})).toMatchObject({ status: 400 });
+    expect(await change({ name: 'y' })).toMatchObject({ status: 400 });
+    expect(await change({ settings: good.settings })).toMatchObject({ status: 400 });
+    expect(await change({ schedule: '5 4 * * *', options: { workers: 3 } })).toMatchObject({
+      status: 200,
+      body: {
+        schedule: '5 4 * * *',
+        options: { workers: 3 },
+        settings: { definition: expect.any(String) as string },
+      },
+    });
+    const nobody = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+    for (const [method, path] of [
+      ['GET', `${sources}/${nobody}`],
+      ['DELETE', `${sources}/${nobody}`],
+      ['POST', `${sources}/${nobody}/runs`],
+      ['GET', `${runs}/${nobody}`],
+      ['POST', `${runs}/${nobody}/stop`],
+    ] as const)
+      expect({ path, ...(await callAsAdmin(server, method, path)) }).toMatchObject({ path, status: 404 });
+  });
+
+  it('cannot send the secrets of the house anywhere', async () => {
+    const config = await testConfig();
+    const server = await startServer(config, {
+      role: 'serve',
+      env: { HEADWORKS_ADMIN_TOKEN: 'house-secret-0123456789' },
+    });
+    onTestFinished(() => server.stop());
+    const definition = [
+      'name: shop',
+      'base_url: http://127.0.0.1:9',
+      'auth: {type: bearer, token: "${HEADWORKS_ADMIN_TOKEN}"}',
+      'resources: [{name: a, path: /a, id: id}]',
+    ].join('\n');
+    const run = await start(
+      server,
+      await register(server, { name: 'shop', kind: 'rest', settings: { definition } }),
+    );
+    await untilRun(server, run, { state: 'failed' });
+    expect((await runOf(server, run)).message).toContain('HEADWORKS_ADMIN_TOKEN is not set');
+  });
+});
+
+describe('a schedule', () => {
+  it('starts a run that is due, once, and says when it comes next', async () => {
+    const simulator = await simulatedLooker();
+    const config = await testConfig(environmentFor(simulator));
+    const first = await startServer(config, { role: 'serve' });
+    onTestFinished(() => first.stop());
+    const options = { ...fast, types: ['users'] };
+    const id = await register(first, lookerSource(simulator, { schedule: '0 4 * * *', options }));
+    const { next_run_at } = (await callAsAdmin(first, 'GET', `${sources}/${id}`)).body as {
+      next_run_at: string;
+    };
+    expect(next_run_at).toMatch(/T04:00:00\.000Z$/);
+    await register(first, lookerSource(simulator, { name: 'off', schedule: '* * * * *', active: false }));
+    await first.stop();
+    // Two nights without a server: made up for once.
+    await onDatabase(config, `update extraction_sources set last_scheduled_at = now() - interval '49 hours'`);
+    const second = await startTestServer(config);
+    await expect
+      .poll(() => listOf(second), { timeout: 15_000 })
+      .toMatchObject([{ source: 'acme', origin: 'schedule', state: 'completed' }]);
+    expect(await listOf(second)).toHaveLength(1);
+  });
+});
+
+describe('the sources file', () => {
+  it('registers, changes and removes sources when the server starts', async () => {
+    const config = await testConfig({ HEADWORKS_EXTRACTION_SOURCES_FILE: 'sources.yaml' });
+    const file = config.extraction.sourcesFile ?? '';
+    const write = (...names: string[]) =>
+      writeFile(
+        file,
+        names
+          .map((name) => `- {name: ${name}, kind: looker, settings: {base_url: "https://${name}.example"}}\n`)
+          .join(''),
+      );
+    await write('one', 'two');
+    const first = await startServer(config, { role: 'serve' });
+    onTestFinished(() => first.stop());
+    const { body } = await callAsAdmin(first, 'GET', sources);
+    expect(body).toMatchObject({ sources: [{ name: 'one', from_file: true }, { name: 'two' }] });
+    const [{ id }] = (body as { sources: [{ id: string }] }).sources;
+    expect(await callAsAdmin(first, 'PATCH', `${sources}/${id}`, { active: false })).toMatchObject({
+      status: 409,
+    });
+    await first.stop();
+    await write('one', 'three');
+    const second = await startTestServer(config);
+    expect((await callAsAdmin(second, 'GET', sources)).body).toMatchObject({
+      sources: [{ name: 'one', id }, { name: 'three' }],
+    });
+    await second.stop();
+    await writeFile(file, '- {name: one, kind: looker, settings: {client_secret: hush-hush-1234}}\n');
+    const refused = await startServer(config, { role: 'serve' }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'CONFIG_INVALID' });
+    expect(messageOf(refused)).toContain('client_secret');
+    expect(messageOf(refused)).not.toContain('hush-hush');
+  });
+});
+
+describe('a run of a command', () => {
+  it('appears with the server of its data folder, and ends there too', async () => {
+    const simulator = await simulatedLooker();
+    const flags = {
+      HEADWORKS_EXTRACTION_RATE_LIMIT_PER_MINUTE: '1000000',
+      HEADWORKS_EXTRACTION_RATE_LIMIT_PER_SECOND: '100000',
+    };
+    const config = await testConfig({ ...environmentFor(simulator), ...flags });
+    const server = await startTestServer(config);
+    const options = { env: {}, onEvent: () => undefined, onSecret: () => undefined };
+    const { signal } = new AbortController();
+    const result = await extractAndReport(config, { kind: 'looker' }, { ...options, signal });
+    const [run] = await listOf(server);
+    expect(run).toMatchObject({ origin: 'cli', state: 'completed', calls: result.calls, job_id: null });
+    expect(run?.source).toContain(simulator.url);
+    const { rows } = (await callAsAdmin(server, 'GET', '/api/v1/audit')).body as { rows: unknown[] };
+    expect(rows).toEqual([]);
+  });
+
+  it('does not mind a server that is not there', async () => {
+    const simulator = await simulatedLooker({ items: { users: 3 } });
+    const config = await testConfig({ ...environmentFor(simulator), HEADWORKS_EXTRACTION_TYPES: 'users' });
+    const options = { env: {}, onEvent: () => undefined, onSecret: () => undefined };
+    const { signal } = new AbortController();
+    const result = await extractAndReport(config, { kind: 'looker' }, { ...options, signal });
+    expect(result.status).toBe('completed');
+  });
+});

@@ -1,0 +1,144 @@
+// Extractions from a simulated Looker: what is in the vault is what the source has, in exactly the calls it takes.
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../support/services.ts';
+import {
+  contentIn,
+  contentOf,
+  extractLooker,
+  simulatedLooker,
+  smallWorld,
+  vaultRows,
+} from '../support/extraction-runs.ts';
+
+/** In pages of ten: a page per ten of each list (one if it is empty), and one for each look and explore. */
+const exactCalls =
+  Object.entries(smallWorld)
+    .filter(([type]) => type !== 'explores')
+    .reduce((sum, [, count]) => sum + Math.max(1, Math.ceil(count / 10)), 0) +
+  smallWorld.looks +
+  smallWorld.explores;
+
+describe('an extraction from Looker', () => {
+  it('brings all twelve types, exactly as the source has them, in exactly the calls it takes', async () => {
+    const looker = await simulatedLooker();
+    const folder = await temporaryFolder();
+    const { result } = await extractLooker(looker, folder);
+    expect(result).toMatchObject({ status: 'completed', calls: exactCalls });
+    const { calls, answered } = looker.stats();
+    expect(Object.values(calls).reduce((sum, count) => sum + count, 0) - (calls['POST /login'] ?? 0)).toBe(
+      exactCalls,
+    );
+    expect(Object.keys(answered)).toEqual(['200']);
+    expect(contentIn(vaultRows(folder))).toEqual(await contentOf(looker));
+  });
+
+  it('gives the same vault, row by row, with 1 worker and with 8', async () => {
+    const looker = await simulatedLooker({ latencyMs: 2 });
+    const [one, eight] = [await temporaryFolder(), await temporaryFolder()];
+    await extractLooker(looker, one, { workers: '1' });
+    await extractLooker(looker, eight, { workers: '8' });
+    expect(vaultRows(eight)).toEqual(vaultRows(one));
+    expect(vaultRows(one).length).toBeGreaterThan(100);
+  });
+
+  it('asks one page more only where no total tells the end', async () => {
+    const looker = await simulatedLooker({
+      hasTotal: false,
+      items: { dashboards: 25, users: 20, roles: 10 },
+    });
+    const folder = await temporaryFolder();
+    const { result } = await extractLooker(looker, folder, { types: 'dashboards,users,roles' });
+    // 3 and 1 (LookML) pages end short; links end with 20 users; one full page of roles needs a look behind it.
+    expect(result).toMatchObject({ status: 'completed', calls: 3 + 1 + 2 + 2 });
+    expect(vaultRows(folder)).toHaveLength(55);
+  });
+
+  it('reads everything from a server that gives fewer per page than it is asked for', async () => {
+    const looker = await simulatedLooker({ pageLimit: 7, items: { users: 40 } });
+    const folder = await temporaryFolder();
+    const { result } = await extractLooker(looker, folder, { types: 'users', 'batch-size': '100' });
+    expect(result).toMatchObject({ status: 'completed', calls: 6 });
+    expect(vaultRows(folder)).toHaveLength(40);
+  });
+
+  it('makes no content call when everything is there, and reads anew when asked to', async () => {
+    const looker = await simulatedLooker({ items: { users: 20 } });
+    const folder = await temporaryFolder();
+    await extractLooker(looker, folder, { types: 'users' });
+    looker.reset();
+    expect((await extractLooker(looker, folder, { types: 'users' })).result).toMatchObject({
+      wasComplete: true,
+      status: 'completed',
+      calls: 0,
+    });
+    expect(Object.keys(looker.stats().calls)).toEqual(['POST /login']);
+    const fresh = await extractLooker(looker, folder, { types: 'users', fresh: 'true' });
+    expect(fresh.result).toMatchObject({ wasComplete: false, status: 'completed', calls: 2 });
+  });
+
+  it('goes on with other workers and another page size, and asks for nothing twice', async () => {
+    const looker = await simulatedLooker({ items: { users: 300 } });
+    const folder = await temporaryFolder();
+    const first = await extractLooker(looker, folder, { types: 'users', 'max-calls': '7' });
+    expect(first.result).toMatchObject({ status: 'interrupted', endedBy: 'max-calls', calls: 7 });
+    const rest = { types: 'users', workers: '1', 'batch-size': '100' };
+    expect((await extractLooker(looker, folder, rest)).result).toMatchObject({
+      status: 'completed',
+      calls: 3,
+    });
+    expect(vaultRows(folder)).toHaveLength(300);
+  });
+
+  it('reads folders and what is below them only, and takes nothing else for deleted', async () => {
+    const looker = await simulatedLooker();
+    const folder = await temporaryFolder();
+    await extractLooker(looker, folder);
+    const all = vaultRows(folder);
+    const { result } = await extractLooker(looker, folder, { folder: '1', recursive: 'true', fresh: 'true' });
+    expect(result.status).toBe('completed');
+    expect(result.types.map(({ type }) => type)).toEqual(['dashboards', 'looks']);
+    expect(vaultRows(folder)).toEqual(all);
+  });
+});
+
+describe('what cannot even begin', () => {
+  it('says that credentials are wrong, and leaves no file', async () => {
+    const looker = await simulatedLooker();
+    const folder = await temporaryFolder();
+    await expect(extractLooker({ ...looker, clientSecret: 'wrong' }, folder)).rejects.toMatchObject({
+      code: 'EXTRACTION_UNAUTHENTICATED',
+    });
+    expect(existsSync(join(folder, 'test.vault'))).toBe(false);
+  });
+
+  it('says that nobody answers, or that it is no Looker, and leaves no file', async () => {
+    const looker = await simulatedLooker();
+    const folder = await temporaryFolder();
+    const other = createServer((_request, response) => response.end('<html>hello</html>'));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    onTestFinished(() => void other.close());
+    await expect(extractLooker({ ...looker, url }, folder)).rejects.toMatchObject({
+      code: 'EXTRACTION_UNREACHABLE',
+    });
+    const nobody = { ...looker, url: 'http://127.0.0.1:1' };
+    await expect(extractLooker(nobody, folder)).rejects.toMatchObject({ code: 'EXTRACTION_UNREACHABLE' });
+    expect(existsSync(join(folder, 'test.vault'))).toBe(false);
+  });
+
+  it('names types that there are not', async () => {
+    const looker = await simulatedLooker();
+    const folder = await temporaryFolder();
+    await expect(extractLooker(looker, folder, { types: 'dashbords' })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining(
+        '"dashbords" must be of this source\'s types: dashboards, looks',
+      ) as string,
+    });
+    expect(looker.stats().total).toBe(0);
+  });
+});

@@ -1,0 +1,218 @@
+// The simulated Looker when it behaves badly: limits, faults, failures, slowness.
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../src/core/index.ts';
+import type { LookerSimulator, LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';
+import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
+import { SimulatorClient } from './looker-simulator-client.ts';
+
+const running: LookerSimulator[] = [];
+
+async function start(options: LookerSimulatorOptions = {}) {
+  const simulator = await startLookerSimulator({ items: { dashboards: 50, looks: 5 }, ...options });
+  running.push(simulator);
+  const client = new SimulatorClient(simulator);
+  await client.login();
+  return { simulator, client };
+}
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((simulator) => simulator.stop()));
+});
+
+const page = '/dashboards/search?sorts=id&limit=10&offset=10';
+const always = { probability: 1 };
+
+describe('rate limits', () => {
+  it('hold on arrival, and Retry-After is enough', async () => {
+    const clock = new VirtualClock();
+    const { client, simulator } = await start({
+      clock,
+      rateLimits: { perSecond: 3, perMinute: 5 },
+      retryAfter: 'milliseconds',
+    });
+    const burst = async () => {
+      const answers = await Promise.all(Array.from({ length: 4 }, () => client.get('/looks/1')));
+      return answers
+        .map(({ status, headers }) => [status, headers.get('retry-after-ms')] as const)
+        .sort(([a], [b]) => a - b);
+    };
+    expect(await burst()).toEqual([
+      [200, null],
+      [200, null],
+      [200, null],
+      [429, '1000'],
+    ]);
+    await clock.advance(999);
+    expect((await client.get('/looks/1')).status).toBe(429);
+    await clock.advance(1);
+    expect(await burst()).toEqual([
+      [200, null],
+      [200, null],
+      [429, '59000'],
+      [429, '59000'],
+    ]);
+    await clock.advance(59_000);
+    expect((await client.get('/looks/1')).status).toBe(200);
+    expect(simulator.stats()).toMatchObject({
+      maxPerSecond: 5,
+      maxPerMinute: 9,
+      answered: { '200': 7, '429': 4 },
+    });
+  });
+
+  it('leave logins and versions out', async () => {
+    const { client, simulator } = await start({ rateLimits: { perMinute: 1 } });
+    for (let time = 0; time < 3; time++) {
+      expect((await client.login()).status).toBe(200);
+      expect((await client.get('/versions')).status).toBe(200);
+    }
+    expect((await client.get('/user')).status).toBe(200);
+    expect(simulator.stats()).toMatchObject({ total: 8, maxPerMinute: 1 });
+  });
+
+  it.each([
+    ['seconds', { 'retry-after': /^60$/ }],
+    ['date', { 'retry-after': /^\w{3}, \d\d \w{3} 2023 22:14:20 GMT$/ }],
+    ['milliseconds', { 'retry-after-ms': /^60000$/ }],
+    ['none', {}],
+  ] as const)('say when to come back as %s', async (retryAfter, expected) => {
+    const { client } = await start({ clock: new VirtualClock(), rateLimits: { perMinute: 1 }, retryAfter });
+    await client.get('/looks/1');
+    const { headers } = await client.get('/looks/1');
+    const hints = [...headers].filter(([name]) => name.startsWith('retry-after'));
+    expect(Object.fromEntries(hints)).toEqual(
+      Object.fromEntries(
+        Object.entries(expected).map(([name, pattern]) => [name, expect.stringMatching(pattern)]),
+      ),
+    );
+    expect(hints).toHaveLength(Object.keys(expected).length);
+  });
+});
+
+describe('a fault', () => {
+  it.each([
+    ['429', 429],
+    ['500', 500],
+    ['503', 503],
+  ] as const)('%s answers so, in the words of an error', async (name, status) => {
+    const { client } = await start({ faults: { [name]: always } });
+    const answer = await client.get(page);
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject({ message: expect.any(String), documentation_url: expect.any(String) });
+    expect(answer.headers.get('retry-after')).toBe(name === '429' ? '1' : null);
+  });
+
+  it.each([
+    ['reset', 'none'],
+    ['truncated', '200'],
+  ] as const)('%s breaks the connection', async (name, counted) => {
+    const { client, simulator } = await start({ faults: { [name]: always } });
+    simulator.reset();
+    await expect(client.get(page)).rejects.toThrow();
+    expect(simulator.stats().answered).toEqual({ [counted]: 1 });
+  });
+
+  it('malformed sends a whole body that is no JSON', async () => {
+    const { client } = await start({ faults: { malformed: always } });
+    await expect(client.get(page)).rejects.toThrow(SyntaxError);
+  });
+
+  it('hang never answers, and does not keep the simulator from stopping', async () => {
+    const { client, simulator } = await start({ faults: { hang: always } });
+    const asked = client.get(page).then(
+      () => 'answered',
+      () => 'cut off',
+    );
+    while (simulator.stats().answered['none'] !== 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    await simulator.stop();
+    expect(await asked).toBe('cut off');
+  });
+
+  it('slow answers right, but late', async () => {
+    const clock = new VirtualClock();
+    const { client, simulator } = await start({ clock, faults: { slow: { probability: 1, ms: 300 } } });
+    simulator.configure({ latencyMs: 50 });
+    const asked = client.get(page);
+    while (clock.pending === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await clock.advance(349);
+    expect(clock.pending).toBe(1);
+    await clock.advance(1);
+    expect((await asked).body).toHaveLength(10);
+  });
+
+  it('expired-token takes the token from everybody until the next login', async () => {
+    const { client, simulator } = await start({ faults: { 'expired-token': always } });
+    expect((await client.get(page)).status).toBe(401);
+    simulator.configure({ faults: {} });
+    expect((await client.get(page)).status).toBe(401);
+    await client.login();
+    expect((await client.get(page)).status).toBe(200);
+  });
+
+  it('duplicate and no-id add an item and take none away', async () => {
+    const { client, simulator } = await start({ faults: { duplicate: always } });
+    const whole = Array.from({ length: 10 }, (_, index) => String(index + 11));
+    expect(await client.ids(page)).toEqual(['10', ...whole]);
+    simulator.configure({ faults: { 'no-id': always } });
+    expect(await client.ids(page)).toEqual(['', ...whole]);
+    expect(await client.ids('/dashboards/search?sorts=id&limit=10&offset=50')).toEqual([]);
+  });
+
+  it('leaves logins, versions and the user alone', async () => {
+    const { client } = await start({ faults: { '500': always, hang: always } });
+    expect((await client.login()).status).toBe(200);
+    expect((await client.get('/versions')).status).toBe(200);
+    expect((await client.get('/user')).status).toBe(200);
+  });
+
+  it('meets the same calls with the same seed', async () => {
+    const statuses = async (seed: number) => {
+      const { client } = await start({ seed, faults: { '500': { probability: 0.3 } } });
+      const offsets = Array.from({ length: 20 }, (_, index) => index);
+      const answers = await Promise.all(
+        offsets.map((offset) => client.get(`/looks/search?offset=${offset}&limit=1`)),
+      );
+      return answers.map(({ status }) => status);
+    };
+    const first = await statuses(3);
+    expect(new Set(first)).toEqual(new Set([200, 500]));
+    expect(await statuses(3)).toEqual(first);
+    expect(await statuses(4)).not.toEqual(first);
+  });
+});
+
+describe('a permanent failure', () => {
+  it('meets its page every time, until it is taken back', async () => {
+    const { client, simulator } = await start({
+      failures: [
+        { type: 'dashboards', offset: 15 },
+        { type: 'looks', id: '3', status: 403 },
+      ],
+    });
+    for (let time = 0; time < 3; time++) expect((await client.get(page)).status).toBe(500);
+    expect((await client.get('/dashboards/search?sorts=id&limit=10')).status).toBe(200);
+    expect((await client.get('/looks/3')).status).toBe(403);
+    expect((await client.get('/looks/4')).status).toBe(200);
+    simulator.configure({ failures: [] });
+    expect((await client.get(page)).status).toBe(200);
+  });
+});
+
+describe('starting', () => {
+  it('says that a port is taken, and which', async () => {
+    const { simulator } = await start();
+    const port = Number(new URL(simulator.url).port);
+    await expect(startLookerSimulator({ port })).rejects.toMatchObject({
+      code: 'PORT_UNAVAILABLE',
+      message: expect.stringContaining(`Port ${port} on 127.0.0.1 is in use`),
+    });
+  });
+
+  it.each([
+    [{ latencyMs: -1 }, 'latencyMs'],
+    [{ faults: { '500': { probability: 1.5 } } }, 'faults.500.probability'],
+    [{ items: { explores: 3 } }, 'items.explores'],
+  ])('refuses %j by name', async (options, name) => {
+    await expect(startLookerSimulator(options)).rejects.toThrow(name);
+  });
+});

@@ -1,0 +1,145 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/core/index.ts';
+import { lookerContentTypes } from '../../src/extraction/content-types.ts';
+import type { PageRequest, Source, SourceType } from '../../src/extraction/ports.ts';
+import { createLookerSource } from '../../src/extraction/sources/index.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
+import { createLookerApi, lookerSourceOn } from './looker-source-world.ts';
+
+const never = new AbortController().signal;
+type Row = Readonly<Record<string, unknown>>;
+
+async function rows(source: Source, request: PageRequest): Promise<readonly Row[]> {
+  const { bytes } = await source.fetch(request, never);
+  return [JSON.parse(Buffer.from(bytes).toString()) as Row | Row[]].flat();
+}
+
+/** Everything of a type's listings, in pages of three. */
+async function listed(source: Source, { name, listings }: SourceType): Promise<readonly Row[]> {
+  const all: Row[] = [];
+  for (const listing of listings ?? [{ name: '' }])
+    for (let offset = 0; ; offset += 3) {
+      const more = { key: `${offset}`, kind: 'offset', offset, limit: 3, listing: listing.name } as const;
+      const page = await rows(source, { type: name, ...more });
+      all.push(...page);
+      if (page.length < 3) break;
+    }
+  return all;
+}
+
+async function simulated() {
+  const simulator = await startLookerSimulator({
+    items: { dashboards: 20, lookml_dashboards: 2, folders: 6, users: 2 },
+  });
+  const transport = createUndiciTransport({});
+  onTestFinished(async () => {
+    await transport.close();
+    await simulator.stop();
+  });
+  const { url: baseUrl, clientId, clientSecret } = simulator;
+  return { simulator, options: { baseUrl, clientId, clientSecret, transport, clock: systemClock } };
+}
+
+describe('the content types of Looker', () => {
+  it('are the twelve of the document, with its numbers', () => {
+    const { types } = lookerSourceOn(createLookerApi());
+    expect(Object.fromEntries(types.map(({ name, number }) => [name, number]))).toEqual(lookerContentTypes);
+  });
+
+  it('are asked for in a stable order, schedules of all users', async () => {
+    const api = createLookerApi();
+    const source = lookerSourceOn(api);
+    for (const { name, listings } of source.types.filter(({ paging }) => paging === 'offset'))
+      for (const listing of listings ?? [{ name: '' }])
+        await source.fetch({ type: name, key: 'k', kind: 'offset', offset: 20, limit: 10, listing: listing.name }, never); // prettier-ignore
+    const paged = api.asked.filter((path) => path.endsWith('limit=10&offset=20'));
+    expect(paged).toHaveLength(12);
+    expect(api.asked.filter((path) => !path.includes('sorts=id'))).toEqual([
+      '/api/4.0/lookml_models?limit=10&offset=20',
+    ]);
+    expect(api.asked).toContain('/api/4.0/scheduled_plans/search?sorts=id&all_users=true&limit=10&offset=20');
+  });
+
+  it.for(['..', '.', ''])('never let a name like "%s" lead to another address', async (childKey) => {
+    const api = createLookerApi();
+    const source = lookerSourceOn(api);
+    const request = { type: 'looks', key: 'k', kind: 'child', childKey, parentKey: null } as const;
+    await expect(source.fetch(request, never)).rejects.toMatchObject({ failure: { kind: 'validation' } });
+    expect(api.contentCalls()).toBe(0);
+    await source.fetch({ ...request, childKey: '../a?b#c' }, never);
+    expect(api.asked).toEqual(['/api/4.0/looks/..%2Fa%3Fb%23c']);
+  });
+});
+
+describe('a folder filter', () => {
+  const listingsOf = (source: Source, type: string) =>
+    source.types.find(({ name }) => name === type)?.listings?.map(({ name }) => name);
+
+  it('asks for dashboards and looks folder by folder, and for everything of the others', async () => {
+    const api = createLookerApi();
+    const source = lookerSourceOn(api, { folders: { ids: ['9', '1'], recursive: false } });
+    await source.connect(never);
+    expect(listingsOf(source, 'dashboards')).toEqual([
+      'folder-9',
+      'lookml-folder-9',
+      'folder-1',
+      'lookml-folder-1',
+    ]);
+    expect(listingsOf(source, 'looks')).toEqual(['folder-9', 'folder-1']);
+    expect(source.types.filter(({ scope }) => scope !== undefined).map(({ scope }) => scope)).toEqual([
+      'folders 9, 1',
+      'folders 9, 1',
+    ]);
+    expect(listingsOf(source, 'folders')).toBeUndefined();
+    await source.fetch(
+      { type: 'dashboards', key: 'k', kind: 'offset', offset: 0, limit: 10, listing: 'folder-9' },
+      never,
+    );
+    expect(api.asked.at(-1)).toBe('/api/4.0/dashboards/search?sorts=id&folder_id=9&limit=10&offset=0');
+  });
+
+  it.for([true, false])(
+    'finds all folders below, although pages are short (total told: %s)',
+    async (isTold) => {
+      const api = createLookerApi();
+      api.tellTotal(isTold);
+      let paced = 0;
+      const pace = async () => void (paced += 1);
+      const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true }, pace });
+      await source.connect(never);
+      expect(listingsOf(source, 'looks')).toEqual(['folder-1', 'folder-2', 'folder-3', 'folder-4']);
+      expect(paced).toBe(api.contentCalls());
+    },
+  );
+
+  it('says which folder is not there', async () => {
+    const source = lookerSourceOn(createLookerApi(), { folders: { ids: ['1', '77'], recursive: false } });
+    await expect(source.connect(never)).rejects.toMatchObject({ code: 'EXTRACTION_SOURCE_INVALID' });
+    await expect(source.connect(never)).rejects.toThrow(/no folder 77/);
+  });
+
+  it('says that folders may not be seen', async () => {
+    const api = createLookerApi();
+    api.misbehave(403);
+    const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true } });
+    await expect(source.connect(never)).rejects.toThrow(/does not tell its folders .*leave out --folder/);
+  });
+
+  it('finds in a simulated Looker what lies in the folders, and nothing twice', async () => {
+    const { options } = await simulated();
+    const everything = createLookerSource(options);
+    const all = createLookerSource({ ...options, folders: { ids: ['1'], recursive: true } });
+    const one = createLookerSource({ ...options, folders: { ids: ['2', '2'], recursive: false } });
+    const dashboards = async (source: Source) => {
+      await source.connect(never);
+      const type = source.types.find(({ name }) => name === 'dashboards');
+      return (type ? await listed(source, type) : []).filter(({ id }) => !String(id).includes('::'));
+    };
+    const whole = await dashboards(everything);
+    expect(new Set((await dashboards(all)).map(({ id }) => id))).toEqual(new Set(whole.map(({ id }) => id)));
+    const inTwo = whole.filter(({ folder_id }) => folder_id === '2').map(({ id }) => id);
+    expect((await dashboards(one)).map(({ id }) => id)).toEqual(inTwo);
+    expect(inTwo.length).toBeLessThan(whole.length);
+  });
+});

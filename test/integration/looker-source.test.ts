@@ -1,0 +1,5 @@
+import { describeSourceContract } from '../../src/extraction/sources/source.contract.ts';
+import { lookerWorld } from './looker-source-world.ts';
+
+describeSourceContract('Looker, in memory', () => lookerWorld(false));
+describeSourceContract('Looker, over HTTP', () => lookerWorld(true));

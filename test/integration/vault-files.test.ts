@@ -1,0 +1,101 @@
+// Files that cannot be a vault, or cannot be written: one line with what to do, and nothing touched.
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, vi } from 'vitest';
+import { systemClock, systemIds } from '../../src/core/index.ts';
+import { openVault, openVaultReader } from '../../src/extraction/vault/index.ts';
+import { temporaryFolder } from '../support/services.ts';
+import { extract, simplePage, specOf, vaultWorld } from '../support/vault-world.ts';
+
+const open = (path: string) => openVault(path, { source: 'any', clock: systemClock, ids: systemIds });
+const refusal = (code: string, message: string) =>
+  expect.objectContaining({ code, message: expect.stringContaining(message) });
+
+/** Root may write anywhere; nobody may not. */
+function withoutRights(work: () => void): void {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.('nobody');
+  try {
+    work();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
+describe('a file that is no vault', () => {
+  it.each([
+    ['text', 'this is a diary, not a database. '.repeat(100), 'it is not a SQLite file'],
+    ['a database of somebody else', null, 'it is a SQLite file, but not a vault'],
+  ])('but %s is refused and not touched', async (_what, text, message) => {
+    const path = join(await temporaryFolder(), 'other');
+    if (text === null) {
+      const db = new DatabaseSync(path);
+      db.exec('CREATE TABLE bookmarks (url TEXT)');
+      db.close();
+    } else await writeFile(path, text);
+    const before = await readFile(path);
+    expect(() => open(path)).toThrow(refusal('SQLITE_UNUSABLE', message));
+    expect(() => openVaultReader(path)).toThrow(refusal('SQLITE_UNUSABLE', message));
+    expect(before.equals(await readFile(path))).toBe(true);
+    expect(await readdir(dirname(path))).toEqual(['other']);
+  });
+
+  it('or is not there, or in no folder, or is a folder, says so', async () => {
+    const folder = await temporaryFolder();
+    expect(() => openVaultReader(join(folder, 'none.vault'))).toThrow(
+      refusal('SQLITE_UNUSABLE', 'there is no such file'),
+    );
+    expect(() => open(join(folder, 'none', 'x.vault'))).toThrow(
+      refusal('SQLITE_UNUSABLE', 'its folder exists'),
+    );
+    await mkdir(join(folder, 'folder.vault'));
+    expect(() => open(join(folder, 'folder.vault'))).toThrow(refusal('SQLITE_UNUSABLE', 'not a file'));
+  });
+});
+
+describe('a vault', () => {
+  it('of a newer program is refused and left alone', async () => {
+    const world = await vaultWorld();
+    world.vault.close();
+    const db = new DatabaseSync(world.path);
+    db.exec('PRAGMA user_version = 99');
+    db.close();
+    expect(() => open(world.path)).toThrow(refusal('SQLITE_UNUSABLE', 'it is of version 99'));
+    expect(() => openVaultReader(world.path)).toThrow(refusal('SQLITE_UNUSABLE', 'it is of version 99'));
+  });
+
+  it('in a folder that we may not write to can be read, and is not written', async () => {
+    const folder = await temporaryFolder();
+    const world = await vaultWorld(join(folder, 'acme.vault'));
+    extract(world, [simplePage(0, 2)]);
+    world.writer.close();
+    world.vault.close();
+    await chmod(world.path, 0o444);
+    await chmod(folder, 0o555);
+    withoutRights(() => {
+      const reader = openVaultReader(world.path);
+      expect(reader.items('dashboards', { limit: 9 })).toHaveLength(2);
+      reader.close();
+      expect(() => open(world.path)).toThrow(refusal('SQLITE_UNUSABLE', 'both are writable'));
+    });
+    await chmod(folder, 0o755);
+  });
+
+  it('on a full disk keeps what was committed and nothing of the page', async () => {
+    const world = await vaultWorld();
+    const { id } = world.vault.sessions.open(specOf());
+    const exec = vi.spyOn(DatabaseSync.prototype, 'exec');
+    world.writer.write(id, simplePage(0, 2), { total: null, nextLink: null });
+    const connection = exec.mock.contexts.at(-1) as DatabaseSync | undefined;
+    exec.mockRestore();
+    // The way to a full disk that needs no rights: the writer's own connection may not let the file grow.
+    connection?.exec('PRAGMA max_page_count = 100');
+    const large = simplePage(100, 200, 'x'.repeat(10_000));
+    expect(() => world.writer.write(id, large, { total: null, nextLink: null })).toThrow(
+      refusal('SQLITE_FULL', 'the disk is full'),
+    );
+    expect(world.rows('SELECT count(*) AS n FROM pages')).toEqual([{ n: 1n }]);
+    expect(world.rows('SELECT count(*) AS n FROM content_items')).toEqual([{ n: 2n }]);
+  });
+});

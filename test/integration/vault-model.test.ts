@@ -1,0 +1,168 @@
+// The vault against a model of it: any sessions, in any order of pages, with replays, crashes and failures.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ParsedPage } from '../../src/extraction/ports.ts';
+import { canonicalJson } from '../../src/extraction/vault/index.ts';
+import {
+  dump,
+  itemOf,
+  noHeader,
+  noTotals,
+  offsetRequest,
+  pageOf,
+  specOf,
+  vaultWorld,
+} from '../support/vault-world.ts';
+import type { VaultWorld } from '../support/vault-world.ts';
+
+const pageSize = 3;
+
+interface Sighting {
+  readonly id: string;
+  readonly value: number;
+  /** The same content in another order of keys. */
+  readonly isTurned: boolean;
+}
+
+interface Step {
+  readonly pages: readonly (readonly Sighting[])[];
+  /** In which order they are written: page `order[0] % pages.length` first, and so on. */
+  readonly order: readonly number[];
+  readonly failed: readonly number[];
+  /** Before which write the process dies and starts again. */
+  readonly crashAt: number;
+  readonly replay: number;
+}
+
+const sighting: fc.Arbitrary<Sighting> = fc.record({
+  id: fc.constantFrom('1', '2', '3', '4', '5', 'six', '7::x'),
+  value: fc.integer({ min: 0, max: 2 }),
+  isTurned: fc.boolean(),
+});
+
+const steps = fc.array(
+  fc.record<Step>({
+    pages: fc.array(fc.array(sighting, { maxLength: pageSize }), { maxLength: 4 }),
+    order: fc.array(fc.nat(100), { minLength: 4, maxLength: 4 }),
+    failed: fc.oneof(
+      { weight: 3, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.array(fc.nat(3), { maxLength: 2 }) },
+    ),
+    crashAt: fc.nat(8),
+    replay: fc.nat(8),
+  }),
+  { maxLength: 4 },
+);
+
+const jsonOf = ({ id, value, isTurned }: Sighting): string =>
+  isTurned ? `{ "value": ${value}, "id": "${id}" }` : JSON.stringify({ id, value });
+
+const parsed = (step: Step): readonly ParsedPage[] =>
+  step.pages.map((items, index) =>
+    pageOf(
+      offsetRequest(index * pageSize, pageSize),
+      items.map((item) => itemOf(item.id, jsonOf(item), { name: `value ${item.value}` })),
+    ),
+  );
+
+function shuffled<T>(list: readonly T[], order: readonly number[]): readonly T[] {
+  const left = [...list];
+  return order.flatMap((pick) => (left.length === 0 ? [] : left.splice(pick % left.length, 1)));
+}
+
+/** What the vault should hold, by the simplest means there are: id → canonical content of each version, null is gone. */
+function runModel(all: readonly Step[]): Map<string, (string | null)[]> {
+  const versions = new Map<string, (string | null)[]>();
+  for (const step of all) {
+    const seen = new Map<string, { readonly rank: readonly [number, bigint]; readonly content: string }>();
+    const pages = parsed(step).filter((_, index) => !step.failed.includes(index));
+    for (const { request, items } of pages)
+      items.forEach((item, place) => {
+        const start = request.kind === 'offset' ? request.offset : 0;
+        const rank = [start + place, item.rawHash] as const;
+        const other = seen.get(item.id);
+        if (other && !(rank[0] > other.rank[0] || (rank[0] === other.rank[0] && rank[1] > other.rank[1])))
+          return;
+        seen.set(item.id, { rank, content: canonicalJson(JSON.parse(Buffer.from(item.raw).toString())) });
+      });
+    for (const [id, { content }] of seen) {
+      const history = versions.get(id) ?? [];
+      if (history.at(-1) !== content) versions.set(id, [...history, content]);
+    }
+    const isComplete = pages.length === step.pages.length;
+    for (const [id, history] of versions)
+      if (isComplete && !seen.has(id) && history.at(-1) !== null) history.push(null);
+  }
+  return versions;
+}
+
+/** `writers` connections take the pages in turn; with one the pages come in their own order, without accidents. */
+function runVault(world: VaultWorld, all: readonly Step[], writers: number): void {
+  for (const step of all) {
+    const isCalm = writers === 1;
+    let session = world.vault.sessions.open(specOf({ fresh: true }));
+    const pages = parsed(step).map((page, index) => ({ page, isFailed: step.failed.includes(index) }));
+    const order = isCalm ? pages : shuffled(pages, step.order);
+    let team = Array.from({ length: writers }, () => world.newWriter());
+    order.forEach(({ page, isFailed }, index) => {
+      if (!isCalm && index === step.crashAt) {
+        world.reopen();
+        session = world.vault.sessions.open(specOf());
+        expect(session.isResumed).toBe(true);
+        team = Array.from({ length: writers }, () => world.newWriter());
+      }
+      if (isFailed) return world.vault.sessions.fail(session.id, page.request, 'http-500', 'It is broken.');
+      const write = () => team[index % writers]?.write(session.id, page, noHeader);
+      const first = write();
+      if (!isCalm && index === step.replay) expect(write()).toEqual(first);
+    });
+    const status = world.vault.sessions.finishType(session.id, 'dashboards', null);
+    world.vault.sessions.finish(session.id, status === 'completed' ? 'completed' : 'incomplete', noTotals);
+    world.reopen();
+  }
+}
+
+function versionsIn(world: VaultWorld): Map<string, (string | null)[]> {
+  const versions = new Map<string, (string | null)[]>();
+  for (const { id, data } of world.rows('SELECT id, data FROM content_versions ORDER BY id, number')) {
+    const content = typeof data === 'string' ? canonicalJson(JSON.parse(data)) : null;
+    versions.set(String(id), [...(versions.get(String(id)) ?? []), content]);
+  }
+  return versions;
+}
+
+describe('a vault, after any sessions', () => {
+  it(
+    'holds what the model holds, and the same row by row whoever wrote it in whatever order',
+    { timeout: 120_000 },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(steps, async (all) => {
+          const calm = await vaultWorld();
+          runVault(calm, all, 1);
+          const expected = runModel(all);
+          expect(sorted(versionsIn(calm))).toEqual(sorted(expected));
+          const items = calm.rows(
+            'SELECT id, data, deleted_at IS NULL AS live FROM content_items ORDER BY id',
+          );
+          expect(
+            items.map(({ id, data, live }) => [id, canonicalJson(JSON.parse(String(data))), live === 1n]),
+          ).toEqual(
+            sorted(expected).map(([id, history]) => [
+              id,
+              history.findLast((content) => content !== null),
+              history.at(-1) !== null,
+            ]),
+          );
+          const wild = await vaultWorld();
+          runVault(wild, all, 8);
+          expect(dump(wild)).toEqual(dump(calm));
+        }),
+        { numRuns: 40 },
+      );
+    },
+  );
+});
+
+const sorted = (versions: Map<string, (string | null)[]>) =>
+  [...versions].sort(([one], [other]) => (one < other ? -1 : 1));

@@ -1,0 +1,298 @@
+// Reading a vault: lists, one item and its versions, verification, comparison, export.
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  diffSessions,
+  exportVault,
+  openVaultReader,
+  verifyVault,
+  type VaultReader,
+} from '../../src/extraction/vault/index.ts';
+import { temporaryFolder } from '../support/services.ts';
+import {
+  extract,
+  itemOf,
+  noHeader,
+  offsetRequest,
+  pageOf,
+  simplePage,
+  source,
+  specOf,
+  typeNamed,
+  vaultWorld,
+  type VaultWorld,
+} from '../support/vault-world.ts';
+
+function read(world: VaultWorld): VaultReader {
+  const reader = openVaultReader(world.path);
+  onTestFinished(() => reader.close());
+  return reader;
+}
+
+const unknown = (message: string) => expect.objectContaining({ code: 'EXTRACTION_ITEM_UNKNOWN', message });
+
+/** Three sessions: two items; one changed, one added; one deleted. */
+async function threeSessions(): Promise<VaultWorld> {
+  const world = await vaultWorld();
+  extract(world, [simplePage(0, 2)]);
+  extract(world, [pageOf(offsetRequest(0, 3), [...simplePage(0, 1, 'b').items, ...simplePage(1, 2).items])]);
+  extract(world, [pageOf(offsetRequest(0, 3), [...simplePage(0, 1, 'b').items, ...simplePage(2, 1).items])]);
+  return world;
+}
+
+describe('a vault that is read', () => {
+  it('lists types, items and sessions, also while it is written', async () => {
+    const world = await threeSessions();
+    const reader = read(world);
+    expect(reader.source()).toBe(source);
+    expect(reader.types()).toMatchObject([
+      {
+        type: 'dashboards',
+        live: 2,
+        deleted: 1,
+        session: 3,
+        status: 'completed',
+        reason: null,
+        itemsSeen: 2,
+      },
+    ]);
+    expect(reader.items('dashboards', { limit: 10 }).map(({ id }) => id)).toEqual(['0', '2']);
+    expect(reader.items('dashboards', { limit: 1, after: '0', withDeleted: true })).toMatchObject([
+      {
+        id: '1',
+        name: 'Item 1',
+        deletedAt: world.clock.now(),
+        hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+      },
+    ]);
+    expect(reader.sessions().map(({ number, status }) => [number, status])).toEqual([
+      [3, 'completed'],
+      [2, 'completed'],
+      [1, 'completed'],
+    ]);
+    const [newest] = reader.sessions(1);
+    expect(reader.session(newest?.id ?? '')).toEqual(reader.session('3'));
+  });
+
+  it('shows an item as it is and as it was', async () => {
+    const reader = read(await threeSessions());
+    expect(reader.data('dashboards', '0')).toBe('{"id":"0","value":"b"}');
+    expect(reader.data('dashboards', '0', 1)).toBe('{"id":"0","value":"a"}');
+    expect(reader.data('dashboards', '1')).toBe('{"id":"1","value":"a"}');
+    expect(reader.data('dashboards', '1', 2)).toBeNull();
+    expect(reader.versions('dashboards', '1')).toMatchObject([
+      { number: 1, session: 1, size: 22 },
+      { number: 2, session: 3, size: null, hash: null },
+    ]);
+  });
+
+  it('says what it does not have, and what it has', async () => {
+    const world = await threeSessions();
+    const reader = read(world);
+    expect(() => reader.item('dashboards', '9')).toThrow(
+      unknown(`${world.path} has no item 9 of the type dashboards. See "headworks vault list dashboards".`),
+    );
+    expect(() => reader.items('dashbords', { limit: 1 })).toThrow(
+      unknown(`${world.path} has nothing of the type dashbords. It has dashboards.`),
+    );
+    expect(() => reader.data('dashboards', '0', 7)).toThrow(/has no version 7 of 0/);
+    expect(() => reader.session('17')).toThrow(/has no session 17/);
+  });
+});
+
+describe('verifying a vault', () => {
+  it('finds nothing wrong with one that is whole', async () => {
+    expect(verifyVault(read(await threeSessions()))).toEqual({
+      isSound: true,
+      isComplete: true,
+      checked: { items: 3, versions: 5, pages: 1 },
+      problems: [],
+      problemCount: 0,
+    });
+  });
+
+  it.each([
+    [
+      'data that was changed',
+      `UPDATE content_versions SET data = '{"id":"1","value":"z"}' WHERE number = 1 AND id = '1'`,
+      /does not have the hash/,
+    ],
+    [
+      'data that was cut',
+      `UPDATE content_versions SET data = '{' WHERE id = '2'`,
+      /has 1 bytes instead of 22/,
+    ],
+    ['data that is gone', `UPDATE content_versions SET data = NULL WHERE id = '2'`, /has lost its data/],
+    ['a version that is gone', `DELETE FROM content_versions WHERE id = '2'`, /has no data/],
+    ['an item that disagrees', `UPDATE item_heads SET hash = 1 WHERE id = '0'`, /do not agree/],
+    ['a deletion that was undone by hand', `UPDATE item_heads SET deleted_at = NULL`, /deleted in one table/],
+  ])('finds %s', async (_what, sql, message) => {
+    const world = await threeSessions();
+    world.vault.close();
+    const db = new DatabaseSync(world.path);
+    db.exec(sql);
+    db.close();
+    const report = verifyVault(read(world));
+    expect(report.isSound).toBe(false);
+    expect(report.problems.map((problem) => problem.message)).toContainEqual(expect.stringMatching(message));
+  });
+
+  it('finds damage in the file itself', async () => {
+    const world = await threeSessions();
+    // Closed by all, so that everything is in the one file.
+    world.writer.close();
+    world.vault.close();
+    const db = new DatabaseSync(world.path);
+    const { rootpage } =
+      db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'content_versions'").get() ?? {};
+    db.close();
+    const bytes = await readFile(world.path);
+    bytes.fill(0x7f, (Number(rootpage) - 1) * 8192, Number(rootpage) * 8192);
+    await writeFile(world.path, bytes);
+    const report = verifyVault(read(world));
+    expect(report.isSound).toBe(false);
+    expect(report.problems).toContainEqual(expect.objectContaining({ kind: 'damaged', type: null }));
+  });
+
+  it('finds data that is no JSON', async () => {
+    const world = await vaultWorld();
+    extract(world, [pageOf(offsetRequest(0, 1), [itemOf('1', '{"id":')])]);
+    expect(verifyVault(read(world)).problems).toMatchObject([{ id: '1', message: 'Version 1 is no JSON.' }]);
+  });
+
+  it('finds types that were not read to their end, and pages that are missing', async () => {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    const types = ['dashboards', 'looks', 'boards', 'users'].map((name) => typeNamed(name));
+    const { id } = sessions.open(specOf({ types }));
+    world.writer.write(id, simplePage(0, 2, 'a', 'dashboards'), noHeader);
+    world.writer.write(id, simplePage(4, 2, 'a', 'dashboards'), noHeader);
+    sessions.finishType(id, 'dashboards', 4);
+    sessions.fail(id, offsetRequest(0, 2, 'looks'), 'http-500', 'Broken.');
+    sessions.finishType(id, 'looks', null);
+    const next = { total: null, nextLink: 'page 2' };
+    const request = { type: 'users', key: 'c', kind: 'cursor', cursor: null, index: 0, limit: 2 } as const;
+    world.writer.write(id, pageOf(request, []), next);
+    sessions.finishType(id, 'users', null);
+    const report = verifyVault(read(world));
+    expect(report).toMatchObject({ isSound: true, isComplete: false });
+    expect(report.problems.map(({ type, message }) => `${type}: ${message}`).sort()).toEqual([
+      'boards: It was not read to its end: the extraction did not finish.',
+      'dashboards: items 2 to 3 were never asked for.',
+      'looks: 1 page did not come.',
+      'users: the last page names another that was never asked for.',
+    ]);
+    expect(read(world).deadLetters()).toMatchObject([{ type: 'looks', cause: 'http-500', resolvedAt: null }]);
+  });
+});
+
+describe('comparing two sessions', () => {
+  const between = (reader: VaultReader, from: number, to: number) =>
+    [...diffSessions(reader, from, to)].map(({ id, kind, fields }) => [
+      kind,
+      id,
+      ...fields.map(({ path }) => path),
+    ]);
+
+  it('tells what was added, changed and deleted, between any two', async () => {
+    const reader = read(await threeSessions());
+    expect(between(reader, 0, 1)).toEqual([
+      ['added', '0'],
+      ['added', '1'],
+    ]);
+    expect(between(reader, 1, 2)).toEqual([
+      ['changed', '0', 'value'],
+      ['added', '2'],
+    ]);
+    expect(between(reader, 2, 3)).toEqual([['deleted', '1']]);
+    expect(between(reader, 1, 3)).toEqual([
+      ['changed', '0', 'value'],
+      ['deleted', '1'],
+      ['added', '2'],
+    ]);
+    expect(between(reader, 3, 1)).toEqual([
+      ['changed', '0', 'value'],
+      ['added', '1'],
+      ['deleted', '2'],
+    ]);
+  });
+
+  it('does not mention what came and went in between', async () => {
+    const world = await vaultWorld();
+    extract(world, [simplePage(0, 1)]);
+    extract(world, [simplePage(0, 2, 'b')]);
+    extract(world, [simplePage(0, 1)]);
+    expect(between(read(world), 1, 3)).toEqual([]);
+  });
+});
+
+describe('exporting a vault', () => {
+  const names = async (folder: string) => (await readdir(folder, { recursive: true })).sort();
+
+  it('writes one file per item, with sorted keys, under names that every file system takes', async () => {
+    const world = await vaultWorld();
+    const ids = ['42', 'Sales::Orders', 'sales::orders', 'con', '../../etc/passwd', 'é'.repeat(300)];
+    extract(world, [
+      pageOf(
+        offsetRequest(0, 10),
+        ids.map((id) => itemOf(id, JSON.stringify({ title: 'x', id, n: { b: 1, a: [2] } }))),
+      ),
+    ]);
+    const folder = join(await temporaryFolder(), 'new', 'export');
+    expect(await exportVault(read(world), folder)).toEqual({ written: 6, unchanged: 0, removed: 0 });
+    const files = await readdir(join(folder, 'dashboards'));
+    expect(files).toHaveLength(6);
+    expect(new Set(files.map((name) => name.toLowerCase())).size).toBe(6);
+    for (const name of files) expect(name).toMatch(/^[a-z0-9_-]*(~[0-9a-f]{20})?\.json$/);
+    expect(await readFile(join(folder, 'dashboards', '42.json'), 'utf8')).toBe(
+      '{\n  "id": "42",\n  "n": {\n    "a": [\n      2\n    ],\n    "b": 1\n  },\n  "title": "x"\n}\n',
+    );
+  });
+
+  it('touches only what changed, removes what is gone, leaves other files alone', async () => {
+    const world = await vaultWorld();
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, '.git'));
+    await writeFile(join(folder, 'README.md'), 'mine');
+    extract(world, [simplePage(0, 3)]);
+    await exportVault(read(world), folder);
+    const unchanged = join(folder, 'dashboards', '0.json');
+    await utimes(unchanged, 1, 1);
+    await writeFile(join(folder, 'dashboards', 'notes.txt'), 'mine');
+    extract(world, [
+      pageOf(offsetRequest(0, 3), [...simplePage(0, 1).items, ...simplePage(1, 1, 'b').items]),
+    ]);
+    expect(await exportVault(read(world), folder)).toEqual({ written: 1, unchanged: 1, removed: 1 });
+    expect((await stat(unchanged)).mtimeMs).toBe(1000);
+    expect(await names(folder)).toEqual(
+      [
+        '.git',
+        'README.md',
+        'dashboards',
+        'dashboards/0.json',
+        'dashboards/1.json',
+        'dashboards/notes.txt',
+        'vault-export.json',
+      ].sort(),
+    );
+  });
+
+  it('refuses a folder with files that are not its own, or of another source', async () => {
+    const world = await threeSessions();
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'dashboards'));
+    await writeFile(join(folder, 'dashboards', '9.json'), '{}');
+    await expect(exportVault(read(world), folder)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('holds files that no export wrote'),
+    });
+    await writeFile(join(folder, 'vault-export.json'), '{"format":1,"source":"other"}');
+    await expect(exportVault(read(world), folder)).rejects.toThrow(/holds the export of "other"/);
+    await expect(exportVault(read(world), join(folder, 'vault-export.json'))).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
+    expect(await names(folder)).toEqual(['dashboards', 'dashboards/9.json', 'vault-export.json']);
+  });
+});

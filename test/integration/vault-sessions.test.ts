@@ -1,0 +1,262 @@
+// Sessions of a vault: which one a run goes on with, what it may conclude, and who may write.
+import { describe, expect, it } from 'vitest';
+import type { ParsedPage } from '../../src/extraction/ports.ts';
+import { openVault } from '../../src/extraction/vault/index.ts';
+import {
+  extract,
+  itemOf,
+  noHeader,
+  noTotals,
+  offsetRequest,
+  pageOf,
+  simplePage,
+  source,
+  specOf,
+  typeNamed,
+  vaultWorld,
+} from '../support/vault-world.ts';
+
+const rejected = { cause: 'no-id', message: 'Item 2 has no id.', raw: Buffer.from('{}') };
+const live = 'SELECT id FROM content_items WHERE deleted_at IS NULL ORDER BY id';
+
+describe('a session', () => {
+  it('goes on where it was, with what its pages told, whatever the number of workers', async () => {
+    const world = await vaultWorld();
+    const first = world.vault.sessions.open(specOf({ workerCount: 8 }));
+    expect(first).toMatchObject({ isResumed: false, isComplete: false });
+    const page: ParsedPage = {
+      ...simplePage(0, 2),
+      total: 7,
+      nextCursor: 'more',
+      children: [{ type: 'tiles', childKey: '1', parentKey: null }],
+    };
+    const outcome = world.writer.write(first.id, page, { total: 6, nextLink: 'other' });
+    expect(outcome).toEqual({
+      request: page.request,
+      itemCount: 2,
+      rejectedCount: 0,
+      written: { added: 2, changed: 0, unchanged: 0 },
+      total: 7,
+      next: 'more',
+      children: page.children,
+    });
+    world.reopen();
+    const second = world.vault.sessions.open(specOf({ config: { batchSize: 10 } }));
+    expect(second).toEqual({
+      id: first.id,
+      isResumed: true,
+      isComplete: false,
+      progress: [{ type: 'dashboards', status: 'running', done: [outcome], failed: [] }],
+    });
+    expect(world.rows('SELECT status, worker_count, config FROM extraction_sessions')).toEqual([
+      { status: 'running', worker_count: null, config: '{"batchSize":10}' },
+    ]);
+  });
+
+  it('that is complete is there already; a fresh one starts over', async () => {
+    const world = await vaultWorld();
+    const id = extract(world, [simplePage(0, 2)]);
+    expect(world.vault.sessions.open(specOf())).toMatchObject({ id, isResumed: true, isComplete: true });
+    expect(world.rows('SELECT status FROM extraction_sessions')).toEqual([{ status: 'completed' }]);
+    expect(world.vault.sessions.open(specOf({ fresh: true }))).toMatchObject({
+      isResumed: false,
+      progress: [{ status: 'pending', done: [] }],
+    });
+  });
+
+  it.each([
+    ['other types', specOf({ types: [typeNamed('dashboards'), typeNamed('looks')] })],
+    ['a part of a type', specOf({ types: [typeNamed('dashboards', { scope: 'folders 12' })] })],
+    ['the type in another form', specOf({ types: [typeNamed('dashboards', { paging: 'cursor' })] })],
+  ])('does not go on with one that asked for %s', async (_what, other) => {
+    const world = await vaultWorld();
+    world.vault.sessions.open(other);
+    expect(world.vault.sessions.open(specOf())).toMatchObject({ isResumed: false });
+    // Nor may the older one go on now: it would take for deleted what the newer one saw.
+    expect(world.vault.sessions.open(other)).toMatchObject({ isResumed: false });
+  });
+
+  it('goes on with one of its types although others were read since', async () => {
+    const world = await vaultWorld();
+    const first = world.vault.sessions.open(specOf());
+    const looks = specOf({ types: [typeNamed('looks')] });
+    world.vault.sessions.open(looks);
+    expect(world.vault.sessions.open(specOf())).toMatchObject({ id: first.id, isResumed: true });
+    expect(world.rows('SELECT number, status FROM extraction_sessions')).toEqual([
+      { number: 1n, status: 'running' },
+      { number: 2n, status: 'interrupted' },
+    ]);
+  });
+
+  it('marks what disappeared, remembers it, and takes it back when it is there again', async () => {
+    const world = await vaultWorld();
+    extract(world, [simplePage(0, 2), simplePage(2, 2)]);
+    extract(world, [simplePage(0, 2)]);
+    expect(world.rows(live)).toEqual([{ id: '0' }, { id: '1' }]);
+    extract(world, [simplePage(0, 2), simplePage(2, 2)]);
+    expect(world.rows(live)).toHaveLength(4);
+    const history = "SELECT number, session, hash IS NULL AS gone FROM content_versions WHERE id = '3'";
+    expect(world.rows(history)).toEqual([
+      { number: 1n, session: 1n, gone: 0n },
+      { number: 2n, session: 2n, gone: 1n },
+      { number: 3n, session: 3n, gone: 0n },
+    ]);
+  });
+
+  it('with a failed page is incomplete and marks nothing, until the page came after all', async () => {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    extract(world, [simplePage(0, 2), simplePage(2, 2)]);
+    const { id } = sessions.open(specOf({ fresh: true }));
+    world.writer.write(id, simplePage(0, 2), noHeader);
+    const failed = offsetRequest(2, 2);
+    sessions.fail(id, failed, 'http-500', 'The source answered 500 six times.');
+    expect(sessions.finishType(id, 'dashboards', 4)).toBe('incomplete');
+    sessions.finish(id, 'incomplete', { ...noTotals, calls: 8, errors: 6 });
+    expect(world.rows(live)).toHaveLength(4);
+    expect(world.rows('SELECT cause, message, resolved_at FROM dead_letters')).toEqual([
+      { cause: 'http-500', message: 'The source answered 500 six times.', resolved_at: null },
+    ]);
+    expect(sessions.open(specOf()).progress).toMatchObject([{ status: 'incomplete', failed: [failed] }]);
+    const retried = sessions.open(specOf({ retryFailed: true }));
+    expect(retried).toMatchObject({ id, isComplete: false, progress: [{ status: 'running', failed: [] }] });
+    world.writer.write(id, simplePage(2, 1), noHeader);
+    world.writer.write(id, pageOf(failed, simplePage(2, 1).items), noHeader);
+    expect(sessions.finishType(id, 'dashboards', 3)).toBe('completed');
+    sessions.finish(id, 'completed', { ...noTotals, calls: 1, throughputItemsPerSecond: 12.5 });
+    expect(world.rows(live)).toHaveLength(3);
+    expect(world.rows('SELECT resolved_at IS NOT NULL AS resolved FROM dead_letters')).toEqual([
+      { resolved: 1n },
+    ]);
+    expect(
+      world.rows(
+        'SELECT total_items, total_calls, errors, throughput_items_per_second AS rate FROM extraction_sessions WHERE number = 2',
+      ),
+    ).toEqual([{ total_items: 3n, total_calls: 9n, errors: 6n, rate: 12.5 }]);
+  });
+
+  it('is not complete with an item that could not be taken in; asked again, the page counts once', async () => {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    const { id } = sessions.open(specOf());
+    const request = offsetRequest(0, 2);
+    const good = itemOf('1', '{"id":"1"}');
+    world.writer.write(id, pageOf(request, [good], [rejected]), noHeader);
+    expect(sessions.finishType(id, 'dashboards', 2)).toBe('incomplete');
+    expect(world.rows('SELECT page_key, place, cause FROM dead_letters')).toEqual([
+      { page_key: request.key, place: 1n, cause: 'no-id' },
+    ]);
+    sessions.open(specOf({ retryFailed: true }));
+    world.writer.write(id, pageOf(request, [good, itemOf('2', '{"id":"2"}')]), noHeader);
+    expect(sessions.finishType(id, 'dashboards', 2)).toBe('completed');
+    expect(world.rows('SELECT items_seen, duplicates, reason FROM checkpoints')).toEqual([
+      { items_seen: 2n, duplicates: 0n, reason: null },
+    ]);
+  });
+
+  it('is not complete when the source counts more than came', async () => {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    extract(world, [simplePage(0, 4)]);
+    const { id } = sessions.open(specOf({ fresh: true }));
+    world.writer.write(id, simplePage(0, 2), noHeader);
+    expect(sessions.finishType(id, 'dashboards', 4)).toBe('incomplete');
+    expect(world.rows(live)).toHaveLength(4);
+    expect(world.rows('SELECT reason FROM checkpoints WHERE session = 2')).toEqual([
+      { reason: 'the source counts 4 items, 2 came' },
+    ]);
+  });
+
+  it('of a part of a type marks nothing', async () => {
+    const world = await vaultWorld();
+    extract(world, [simplePage(0, 4)]);
+    const { sessions } = world.vault;
+    const { id } = sessions.open(specOf({ types: [typeNamed('dashboards', { scope: 'folders 12' })] }));
+    world.writer.write(id, simplePage(0, 2), noHeader);
+    expect(sessions.finishType(id, 'dashboards', 2)).toBe('completed');
+    expect(world.rows(live)).toHaveLength(4);
+  });
+
+  it('does not call a page failed that is committed', async () => {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    const { id } = sessions.open(specOf());
+    const page = simplePage(0, 2);
+    world.writer.write(id, page, noHeader);
+    sessions.fail(id, page.request, 'worker-died', 'The worker died after its commit.');
+    expect(world.rows('SELECT cause FROM dead_letters')).toEqual([]);
+    expect(sessions.finishType(id, 'dashboards', null)).toBe('completed');
+  });
+});
+
+describe('a repeated extraction', () => {
+  it('writes only what changed: not the same content in another order, nor a long number read as another', async () => {
+    const world = await vaultWorld();
+    const page = (json: string) => pageOf(offsetRequest(0, 1), [itemOf('1', json)]);
+    const write = (json: string) => {
+      const { id } = world.vault.sessions.open(specOf({ fresh: true }));
+      return world.writer.write(id, page(json), noHeader).written;
+    };
+    const unchanged = { added: 0, changed: 0, unchanged: 1 };
+    expect(write('{"id":"1","n":12345678901234567890}')).toEqual({ added: 1, changed: 0, unchanged: 0 });
+    expect(write('{"id":"1","n":12345678901234567890}')).toEqual(unchanged);
+    expect(write('{ "n": 12345678901234567890, "id": "1" }')).toEqual(unchanged);
+    expect(write('{ "n": 12345678901234567890, "id": "1" }')).toEqual(unchanged);
+    expect(write('{"id":"1","n":12345678901234567891}')).toEqual({ added: 0, changed: 1, unchanged: 0 });
+    expect(world.rows('SELECT number, session FROM content_versions')).toEqual([
+      { number: 1n, session: 1n },
+      { number: 2n, session: 5n },
+    ]);
+  });
+
+  it('numbers types of its own from 101 and keeps the numbers', async () => {
+    const world = await vaultWorld();
+    const types = ['tickets', 'dashboards', 'agents'].map((name) => typeNamed(name));
+    world.vault.sessions.open(specOf({ types: types.slice(0, 2) }));
+    world.vault.sessions.open(specOf({ types }));
+    expect(world.rows('SELECT * FROM content_types')).toEqual([
+      { number: 1n, name: 'dashboards' },
+      { number: 101n, name: 'tickets' },
+      { number: 102n, name: 'agents' },
+    ]);
+  });
+});
+
+describe('a vault', () => {
+  it('has one writing process, and readers at any time', async () => {
+    const world = await vaultWorld();
+    extract(world, [simplePage(0, 2)]);
+    const options = { source, clock: world.clock, ids: { uuid: () => 'x', token: () => 'x' } };
+    expect(() => openVault(world.path, options)).toThrow(
+      expect.objectContaining({ code: 'EXTRACTION_BUSY', isRetryable: true }),
+    );
+    expect(world.rows('SELECT count(*) AS n FROM content_items')).toEqual([{ n: 2n }]);
+    world.vault.close();
+    world.vault.close();
+    openVault(world.path, options).close();
+  });
+
+  it('of another source is refused and not changed', async () => {
+    const world = await vaultWorld();
+    extract(world, [simplePage(0, 2)]);
+    expect(() => world.vault.sessions.open(specOf({ source: 'looker https://other.example.com' }))).toThrow(
+      expect.objectContaining({ code: 'EXTRACTION_VAULT_FOREIGN' }),
+    );
+    world.vault.close();
+    const ids = { uuid: () => 'x', token: () => 'x' };
+    expect(() => openVault(world.path, { source: 'other', clock: world.clock, ids })).toThrow(
+      `${world.path} holds "${source}", not "other".`,
+    );
+    expect(world.rows('SELECT count(*) AS n FROM extraction_sessions')).toEqual([{ n: 1n }]);
+    // The lock was let go of.
+    openVault(world.path, { source, clock: world.clock, ids }).close();
+  });
+
+  it('keeps the grants of the rate limiter across a restart', async () => {
+    const world = await vaultWorld();
+    world.vault.grantJournal('host key').append(1_000, 3);
+    world.reopen();
+    expect(world.vault.grantJournal('host key').load(10).grants).toEqual([1_000, 1_000, 1_000]);
+    expect(world.vault.grantJournal('other').load(10).grants).toEqual([]);
+  });
+});

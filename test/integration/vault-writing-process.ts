@@ -1,0 +1,72 @@
+// A process that goes on with the extraction of 12 pages, says which page is committed, and kills itself where it is
+// told to: `node vault-writing-process.ts VAULT PAGE PLACE`, the place being an item, the `end` of the page's
+// transaction, or `after` its commit.
+import { systemClock, systemIds } from '../../src/core/index.ts';
+import type { ParsedItem, ParsedPage } from '../../src/extraction/ports.ts';
+import { contentHash, openPageWriter, openVault } from '../../src/extraction/vault/index.ts';
+
+const [path = '', killPage, killPlace] = process.argv.slice(2);
+const pageCount = 12;
+const pageSize = 25;
+const filler = 'x'.repeat(10_000);
+
+function dieAt(page: number, place: string): void {
+  // Nothing of this process runs after it.
+  if (String(page) === killPage && place === killPlace) process.kill(process.pid, 'SIGKILL');
+}
+
+function itemOf(page: number, place: number): ParsedItem {
+  const id = `${page}-${place}`;
+  const bytes = Buffer.from(JSON.stringify({ id, filler }));
+  return {
+    id,
+    name: null,
+    owner: null,
+    folder: null,
+    createdAt: null,
+    updatedAt: null,
+    rawHash: contentHash(bytes),
+    // Asked for when the items before this one are written.
+    get raw() {
+      dieAt(page, String(place));
+      return bytes;
+    },
+  };
+}
+
+const pageOf = (page: number): ParsedPage => ({
+  request: { type: 'things', key: String(page), kind: 'offset', offset: page * pageSize, limit: pageSize },
+  items: Array.from({ length: pageSize }, (_, place) => itemOf(page, place)),
+  rejected: [],
+  nextCursor: null,
+  total: null,
+  // Asked for when all items are written, and the page is not yet marked.
+  get children() {
+    dieAt(page, 'end');
+    return [];
+  },
+});
+
+const vault = openVault(path, { source: 'killed', clock: systemClock, ids: systemIds });
+const writer = openPageWriter(path, { clock: systemClock, turn: vault.turn });
+const session = vault.sessions.open({
+  source: 'killed',
+  types: [
+    { name: 'things', number: null, paging: 'offset', shape: { items: { kind: 'single' }, id: [['id']] } },
+  ],
+  workerCount: null,
+  config: {},
+  fresh: false,
+  retryFailed: false,
+});
+const done = new Set(session.progress[0]?.done.map(({ request }) => request.key));
+process.stdout.write(`resumed ${done.size}\n`);
+for (let page = 0; page < pageCount; page++) {
+  if (done.has(String(page))) continue;
+  writer.write(session.id, pageOf(page), { total: null, nextLink: null });
+  dieAt(page, 'after');
+  process.stdout.write(`page ${page}\n`);
+}
+process.stdout.write(`${vault.sessions.finishType(session.id, 'things', pageCount * pageSize)}\n`);
+writer.close();
+vault.close();

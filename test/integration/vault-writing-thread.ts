@@ -1,0 +1,37 @@
+// A thread that writes some of the pages of a session, each with 20 items of which some come on several pages.
+import { workerData } from 'node:worker_threads';
+import { systemClock } from '../../src/core/index.ts';
+import { contentHash, openPageWriter } from '../../src/extraction/vault/index.ts';
+
+const { path, turn, session, pages, isDying } = workerData as {
+  path: string;
+  turn: SharedArrayBuffer;
+  session: string;
+  pages: readonly number[];
+  isDying: boolean;
+};
+const writer = openPageWriter(path, { clock: systemClock, turn });
+for (const page of pages) {
+  const items = Array.from({ length: 20 }, (_, place) => {
+    // Every fifth id is the same on all pages, with other content on each.
+    const id = place % 5 === 0 ? `shared-${place}` : `${page}-${place}`;
+    const raw = Buffer.from(JSON.stringify({ id, page, filler: 'x'.repeat(2_000) }));
+    const facts = { name: null, owner: null, folder: null, createdAt: null, updatedAt: null };
+    return { id, ...facts, raw, rawHash: contentHash(raw) };
+  });
+  const request = {
+    type: 'dashboards',
+    key: String(page),
+    kind: 'offset',
+    offset: page * 20,
+    limit: 20,
+  } as const;
+  writer.write(
+    session,
+    { request, items, rejected: [], nextCursor: null, total: null, children: [] },
+    { total: null, nextLink: null },
+  );
+}
+writer.close();
+// As if it died in its turn: nobody will ever give it back.
+if (isDying) Atomics.store(new Int32Array(turn), 0, 1);

@@ -1,0 +1,243 @@
+// A world for the pipeline in which nothing is real but the pipeline: source, vault, threads and time are ours.
+import type { EmittedEvent, HeadworksError } from '../../src/core/index.ts';
+import { EventBus, seededRandom, VirtualClock } from '../../src/core/index.ts';
+import type {
+  FetchedPage,
+  OpenSession,
+  PageOutcome,
+  PageProcessor,
+  PageRequest,
+  SessionSpec,
+  SessionTotals,
+  Source,
+  SourceType,
+  TypeStatus,
+  VaultSessions,
+} from '../../src/extraction/index.ts';
+import { extractionEvents, FetchFailure, parallelConfig, runExtraction } from '../../src/extraction/index.ts';
+import type { ExtractionResult, ExtractionSpec, ParallelConfig } from '../../src/extraction/index.ts';
+import { ThreadDied } from '../../src/extraction/pipeline/page-threads.ts';
+import type { OnDeath, Processed } from '../../src/extraction/pipeline/page-threads.ts';
+import type { FailureKind } from '../../src/resilience/index.ts';
+import { createRateLimiter } from '../../src/resilience/index.ts';
+
+const transient = new Set<FailureKind>(['rate-limit', 'server-error', 'timeout', 'network']);
+
+/** A call that failed, as a source reports it. */
+export function failure(kind: FailureKind, status?: number, retryAfterMs?: number): FetchFailure {
+  const hint = retryAfterMs === undefined ? undefined : ({ retryAfterMs, source: 'retry-after' } as const);
+  return new FetchFailure({ kind, isTransient: transient.has(kind), status, hint }, `made-up ${kind}`);
+}
+
+export interface WorldOptions {
+  /** How many items each type has. */
+  readonly types?: Readonly<Record<string, number>>;
+  readonly hasTotal?: boolean;
+  readonly parallel?: Partial<ParallelConfig>;
+  readonly retries?: number;
+  readonly maxCalls?: number | null;
+  readonly threads?: number;
+  readonly latencyMs?: number;
+  readonly processingMs?: number;
+  readonly pageBytes?: number;
+  /** Throws for a call that fails; `attempt` counts the calls for this page from 1. */
+  readonly call?: (request: PageRequest, attempt: number) => void;
+  /** What a thread does instead of committing. */
+  readonly process?: (request: PageRequest, thread: string) => 'dies' | 'refuses' | Error | undefined;
+}
+
+/** Remembers what the pipeline asked of a vault. */
+export class MemorySessions implements VaultSessions {
+  readonly failed: { request: PageRequest; cause: string; message: string }[] = [];
+  readonly statuses = new Map<string, TypeStatus>();
+  readonly done: PageOutcome[] = [];
+  spec: SessionSpec | null = null;
+  finished: { status: string; totals: SessionTotals } | null = null;
+
+  open(spec: SessionSpec): OpenSession {
+    this.spec = spec;
+    const progress = spec.types.map(({ name }) => ({
+      type: name,
+      status: this.statuses.get(name) ?? 'pending',
+      done: this.done.filter(({ request }) => request.type === name),
+      failed: this.failed.map(({ request }) => request).filter(({ type }) => type === name),
+    }));
+    const isComplete = progress.every(({ status }) => status === 'completed');
+    return { id: 'session', isResumed: this.done.length > 0, isComplete, progress };
+  }
+  fail(_session: string, request: PageRequest, cause: string, message: string): void {
+    this.failed.push({ request, cause, message });
+  }
+  finishType(_session: string, type: string): TypeStatus {
+    const status = this.failed.some(({ request }) => request.type === type) ? 'incomplete' : 'completed';
+    this.statuses.set(type, status);
+    return status;
+  }
+  finish(_session: string, status: string, totals: SessionTotals): void {
+    this.finished = { status, totals };
+  }
+}
+
+export class ExtractionWorld {
+  readonly clock = new VirtualClock();
+  readonly sessions = new MemorySessions();
+  readonly events: EmittedEvent[] = [];
+  readonly calls: { readonly request: PageRequest; readonly at: number }[] = [];
+  /** Pages that were fetched and not settled, at most. */
+  mostUnsettled = 0;
+  #unsettled = 0;
+  readonly #interrupt = new AbortController();
+  readonly #attempts = new Map<string, number>();
+  readonly options: WorldOptions;
+
+  constructor(options: WorldOptions = {}) {
+    this.options = options;
+  }
+
+  get types(): readonly SourceType[] {
+    return Object.keys(this.options.types ?? { things: 100 }).map((name) => ({
+      name,
+      number: null,
+      paging: 'offset',
+      shape: { items: { kind: 'list', path: [] }, id: [['id']] },
+    }));
+  }
+
+  callsFor(key: string): number {
+    return this.calls.filter(({ request }) => request.key === key).length;
+  }
+
+  eventsNamed(name: string): readonly Readonly<Record<string, unknown>>[] {
+    return this.events.filter((event) => event.name === name).map(({ payload }) => payload);
+  }
+
+  interrupt(): void {
+    this.#interrupt.abort(new Error('interrupted'));
+  }
+
+  /** On virtual time. */
+  run(more: Partial<ExtractionSpec> = {}): Promise<ExtractionResult> {
+    return this.clock.run(this.start(more));
+  }
+
+  start(more: Partial<ExtractionSpec> = {}): Promise<ExtractionResult> {
+    const { parallel: given, retries = 2, maxCalls = null, threads = 2 } = this.options;
+    const parallel = parallelConfig({
+      workers: 4,
+      batchSize: 10,
+      rateLimitPerMinute: 1_000_000,
+      rateLimitPerSecond: 100_000,
+      ...given,
+    });
+    const { clock } = this;
+    const events = new EventBus(extractionEvents, () => clock.now());
+    events.listen((event) => this.events.push(event));
+    const { rateLimitPerMinute: perMinute, rateLimitPerSecond: perSecond } = parallel;
+    const spec: ExtractionSpec = {
+      types: this.types,
+      parallel,
+      maxCalls,
+      retries,
+      retryDelayMs: 1_000,
+      fresh: false,
+      retryFailed: false,
+      vault: 'memory',
+      settings: {},
+      ...more,
+    };
+    return runExtraction(
+      spec,
+      {
+        source: this.#source(),
+        sessions: this.sessions,
+        limiter: createRateLimiter({
+          limits: { perMinute, perSecond },
+          clock,
+          adaptive: parallel.adaptiveRateLimiting,
+        }),
+        startThreads: (_types, onDeath) => this.#threads(threads, onDeath),
+        clock,
+        random: seededRandom(1),
+        events,
+      },
+      this.#interrupt.signal,
+    );
+  }
+
+  #source(): Source {
+    return {
+      name: 'made up',
+      types: this.types,
+      limiterKey: 'made-up',
+      connect: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+      fetch: (request, signal) => this.#fetch(request, signal),
+    };
+  }
+
+  async #fetch(request: PageRequest, signal: AbortSignal): Promise<FetchedPage> {
+    const name = `${request.type} ${request.key}`;
+    const attempt = (this.#attempts.get(name) ?? 0) + 1;
+    this.#attempts.set(name, attempt);
+    this.calls.push({ request, at: this.clock.monotonic() });
+    await this.clock.sleep(this.options.latencyMs ?? 1, signal);
+    this.options.call?.(request, attempt);
+    this.#unsettled++;
+    this.mostUnsettled = Math.max(this.mostUnsettled, this.#unsettled);
+    const bytes = new Uint8Array(this.options.pageBytes ?? 1);
+    return { request, bytes, total: null, nextLink: null };
+  }
+
+  #threads(count: number, onDeath: OnDeath): PageProcessor {
+    const alive = new Set(Array.from({ length: count }, (_, index) => `worker-${index + 1}`));
+    const free = [...alive];
+    const { clock, options } = this;
+    return {
+      size: count,
+      places: count,
+      get alive() {
+        return alive.size;
+      },
+      ready: () => Promise.resolve(),
+      process: async (_session, { request }): Promise<Processed> => {
+        while (free.length === 0) {
+          if (alive.size === 0)
+            throw Object.assign(new Error('all dead'), { code: 'INTERNAL' }) as HeadworksError;
+          await clock.sleep(1);
+        }
+        const thread = free.pop() ?? '';
+        await clock.sleep(options.processingMs ?? 1);
+        const fate = options.process?.(request, thread);
+        if (fate === 'dies') {
+          alive.delete(thread);
+          onDeath(thread, 'made-up death', alive.size);
+          throw new ThreadDied(thread, 'made-up death', true);
+        }
+        free.push(thread);
+        if (fate instanceof Error) throw fate;
+        this.#unsettled--;
+        if (fate === 'refuses') return { kind: 'refused', cause: 'not-the-shape', message: 'no list' };
+        return { kind: 'committed', outcome: this.#commit(request) };
+      },
+      close: () => Promise.resolve(),
+      terminate: () => Promise.resolve(),
+    };
+  }
+
+  #commit(request: PageRequest): PageOutcome {
+    const count = (this.options.types ?? { things: 100 })[request.type] ?? 0;
+    const { offset, limit } = request as Extract<PageRequest, { kind: 'offset' }>;
+    const itemCount = Math.max(0, Math.min(limit, count - offset));
+    const outcome: PageOutcome = {
+      request,
+      itemCount,
+      rejectedCount: 0,
+      written: { added: itemCount, changed: 0, unchanged: 0 },
+      total: (this.options.hasTotal ?? true) ? count : null,
+      next: null,
+      children: [],
+    };
+    this.sessions.done.push(outcome);
+    return outcome;
+  }
+}

@@ -1,0 +1,171 @@
+// A small API with a login, to be served in memory or over HTTP, that misbehaves as source.contract.ts asks for.
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Misbehaviour } from '../../src/extraction/sources/source.contract.ts';
+import type {
+  InMemoryAnswer,
+  InMemoryHandler,
+  InMemoryRequest,
+} from '../../src/platform/http-client/index.ts';
+
+export interface MisbehavingApi {
+  readonly handler: InMemoryHandler;
+  tellTotal(isTold: boolean): void;
+  misbehave(how: Misbehaviour | null, times?: number): void;
+  misbehaveAtLogin(how: number | 'hang' | null): void;
+  expireTokens(): void;
+  /** Tokens are given out for this long. */
+  setLifetime(seconds: number): void;
+  contentCalls(): number;
+  logins(): number;
+  /** Path and query of each content call. */
+  readonly asked: string[];
+}
+
+export interface ApiParts {
+  readonly loginPath: string;
+  /** The token in a request, if it carries one. */
+  tokenIn(request: InMemoryRequest): string | undefined;
+  loginAnswer(token: string, lifetimeSeconds: number): unknown;
+  refusal(status: number): unknown;
+  /** A good answer; `hasTotal` says whether it may tell the total. */
+  content(request: InMemoryRequest, hasTotal: boolean): InMemoryAnswer;
+}
+
+export function createMisbehavingApi(parts: ApiParts): MisbehavingApi {
+  const tokens = new Set<string>();
+  const asked: string[] = [];
+  let [logins, isTotalTold, lifetime, left] = [0, true, 3_600, 0];
+  let how: Misbehaviour | null = null;
+  let atLogin: number | 'hang' | null = null;
+  const json = (status: number, value: unknown): InMemoryAnswer => ({
+    status,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(value),
+  });
+
+  async function login({ signal }: InMemoryRequest): Promise<InMemoryAnswer> {
+    logins += 1;
+    if (atLogin === 'hang') await forever(signal);
+    else if (atLogin !== null) return json(atLogin, parts.refusal(atLogin));
+    const token = `access-token-${logins}`;
+    tokens.add(token);
+    return json(200, parts.loginAnswer(token, lifetime));
+  }
+
+  const handler: InMemoryHandler = async (request) => {
+    if (request.url.pathname === parts.loginPath) return login(request);
+    asked.push(request.url.pathname + request.url.search);
+    if (how !== null && left > 0) {
+      left -= 1;
+      return misbehaved(how, request, parts);
+    }
+    if (!tokens.has(parts.tokenIn(request) ?? '')) return json(401, parts.refusal(401));
+    return parts.content(request, isTotalTold);
+  };
+
+  return {
+    handler,
+    asked,
+    tellTotal: (isTold) => (isTotalTold = isTold),
+    misbehave: (next, times = Number.POSITIVE_INFINITY) => ([how, left] = [next, times]),
+    misbehaveAtLogin: (next) => (atLogin = next),
+    expireTokens: () => tokens.clear(),
+    setLifetime: (seconds) => (lifetime = seconds),
+    contentCalls: () => asked.length,
+    logins: () => logins,
+  };
+}
+
+async function misbehaved(
+  how: Misbehaviour,
+  { signal }: InMemoryRequest,
+  parts: ApiParts,
+): Promise<InMemoryAnswer> {
+  if (typeof how === 'number')
+    return {
+      status: how,
+      headers: { 'content-type': 'application/json', ...(how === 429 ? { 'retry-after': '7' } : {}) },
+      body: JSON.stringify(parts.refusal(how)),
+    };
+  const ok = { status: 200, headers: { 'content-type': 'application/json' } };
+  switch (how) {
+    case 'hang':
+      await forever(signal);
+      return ok;
+    case 'silent':
+      return { ...ok, body: pieces('[', () => forever(signal)) };
+    case 'drip':
+      return { ...ok, body: pieces('[', () => sleep(20, undefined, { signal })) };
+    case 'truncated':
+      return { ...ok, body: pieces('[', () => Promise.reject(new Error('cut'))) };
+    case 'huge':
+      return { ...ok, body: `[${' '.repeat(200_000)}]` };
+    case 'page':
+      return { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Hello</html>' };
+    case 'nothing':
+      return ok;
+    case 'reset':
+  }
+  throw new Error('reset');
+}
+
+const forever = (signal: AbortSignal): Promise<void> => sleep(3_600_000, undefined, { signal });
+
+async function* pieces(piece: string, between: () => Promise<void>): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    yield Buffer.from(piece);
+    await between();
+  }
+}
+
+export interface ServedApi {
+  readonly baseUrl: string;
+  stop(): Promise<void>;
+}
+
+/** Serves such a handler over real HTTP, on a free loopback port. */
+export async function serveHandler(handler: InMemoryHandler): Promise<ServedApi> {
+  const server = createServer((request, response) => {
+    serve(handler, request, response).catch(() => request.socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function serve(
+  handler: InMemoryHandler,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const leaving = new AbortController();
+  response.once('close', () => leaving.abort());
+  const body: Buffer[] = [];
+  for await (const piece of request) body.push(piece as Buffer);
+  const answer = await handler({
+    method: request.method as 'GET',
+    url: new URL(request.url ?? '/', 'http://server.test'),
+    headers: Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+    ),
+    body: Buffer.concat(body),
+    signal: leaving.signal,
+  });
+  response.writeHead(answer.status, { ...answer.headers } as Record<string, string>);
+  if (typeof answer.body !== 'object' || answer.body instanceof Uint8Array) {
+    response.end(answer.body);
+    return;
+  }
+  for await (const piece of answer.body) if (!response.write(piece)) await once(response, 'drain');
+  response.end();
+}

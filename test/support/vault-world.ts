@@ -1,0 +1,162 @@
+// Pages, sessions and vaults for tests.
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { systemIds, VirtualClock } from '../../src/core/index.ts';
+import type {
+  PageRequest,
+  PageWriter,
+  ParsedItem,
+  ParsedPage,
+  RejectedItem,
+  SessionSpec,
+  SourceType,
+} from '../../src/extraction/ports.ts';
+import type { Vault } from '../../src/extraction/vault/index.ts';
+import { contentHash, openPageWriter, openVault } from '../../src/extraction/vault/index.ts';
+import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { temporaryFolder } from './services.ts';
+
+export const source = 'looker https://acme.example.com';
+export const noHeader = { total: null, nextLink: null };
+export const noTotals = { items: 0, calls: 0, errors: 0, throughputItemsPerSecond: null };
+
+export const typeNamed = (name: string, parts: Partial<SourceType> = {}): SourceType => ({
+  name,
+  number: name === 'dashboards' ? 1 : null,
+  paging: 'offset',
+  shape: { items: { kind: 'list', path: [] }, id: [['id']] },
+  ...parts,
+});
+
+export const specOf = (parts: Partial<SessionSpec> = {}): SessionSpec => ({
+  source,
+  types: [typeNamed('dashboards')],
+  workerCount: null,
+  config: {},
+  fresh: false,
+  retryFailed: false,
+  ...parts,
+});
+
+/** An item from its JSON text. */
+export function itemOf(id: string, json: string, parts: Partial<ParsedItem> = {}): ParsedItem {
+  const raw = Buffer.from(json);
+  const facts = { name: null, owner: null, folder: null, createdAt: null, updatedAt: null };
+  return { id, ...facts, raw, rawHash: contentHash(raw), ...parts };
+}
+
+export const offsetRequest = (offset: number, limit: number, type = 'dashboards'): PageRequest => ({
+  type,
+  key: `offset ${offset} limit ${limit}`,
+  kind: 'offset',
+  offset,
+  limit,
+});
+
+export const pageOf = (
+  request: PageRequest,
+  items: readonly ParsedItem[],
+  rejected: readonly RejectedItem[] = [],
+): ParsedPage => ({ request, items, rejected, nextCursor: null, total: null, children: [] });
+
+/** A page of items `from` to `from + count - 1`, whose content is `value`. */
+export const simplePage = (from: number, count: number, value = 'a', type = 'dashboards'): ParsedPage =>
+  pageOf(
+    offsetRequest(from, count, type),
+    Array.from({ length: count }, (_, index) =>
+      itemOf(String(from + index), JSON.stringify({ id: String(from + index), value }), {
+        name: `Item ${from + index}`,
+      }),
+    ),
+  );
+
+export interface VaultWorld {
+  readonly path: string;
+  readonly clock: VirtualClock;
+  vault: Vault;
+  writer: PageWriter;
+  newWriter(): PageWriter;
+  /** As after a crash: everything closed and opened again. */
+  reopen(): void;
+  rows(sql: string): Record<string, unknown>[];
+}
+
+/** A vault in a fresh folder; closed when the test ends. */
+export async function vaultWorld(file?: string): Promise<VaultWorld> {
+  const path = file ?? join(await temporaryFolder(), 'acme.vault');
+  const clock = new VirtualClock();
+  const writers: PageWriter[] = [];
+  const open = () => openVault(path, { source, clock, ids: systemIds });
+  const world: VaultWorld = {
+    path,
+    clock,
+    vault: open(),
+    get writer() {
+      return writers[0] ?? world.newWriter();
+    },
+    newWriter() {
+      const writer = openPageWriter(path, { clock, turn: world.vault.turn });
+      writers.push(writer);
+      return writer;
+    },
+    reopen() {
+      for (const writer of writers.splice(0)) writer.close();
+      world.vault.close();
+      world.vault = open();
+    },
+    rows: (sql) => {
+      const db = openSqlite(path, { readOnly: true });
+      try {
+        const statement = db.prepare(sql);
+        statement.setReadBigInts(true);
+        return statement.all();
+      } finally {
+        db.close();
+      }
+    },
+  };
+  onTestFinished(() => {
+    for (const writer of writers) writer.close();
+    world.vault.close();
+  });
+  return world;
+}
+
+/** Writes pages as one session, to its end. */
+export function extract(
+  world: VaultWorld,
+  pages: readonly ParsedPage[],
+  expectedTotal: number | null = null,
+) {
+  const { sessions } = world.vault;
+  const session = sessions.open(specOf({ fresh: true }));
+  for (const page of pages) world.writer.write(session.id, page, noHeader);
+  const status = sessions.finishType(session.id, 'dashboards', expectedTotal);
+  sessions.finish(session.id, status === 'completed' ? 'completed' : 'incomplete', noTotals);
+  return session.id;
+}
+
+const timeless: readonly (readonly [table: string, columns: string])[] = [
+  ['content_types', '*'],
+  ['extraction_sessions', 'number, source, status, total_items, total_calls, errors, types, config'],
+  ['checkpoints', 'session, content_type, scope, status, expected_total, items_seen, duplicates, reason'],
+  ['pages', "session, content_type, key, state, request, json_remove(outcome, '$.written') AS outcome"],
+  ['dead_letters', 'session, content_type, page_key, place, cause, message, raw'],
+  [
+    'item_heads',
+    `content_type, id, name, owner, folder, created_at, updated_at, session, position, deleted_at IS NULL AS live, size,
+     hash, raw_hash, version`,
+  ],
+  ['content_versions', 'content_type, id, number, session, size, hash, data'],
+];
+
+/** Every table row by row, in the order of its key, without what depends on when it was written. */
+export const dump = (world: Pick<VaultWorld, 'rows'>): Record<string, unknown> =>
+  Object.fromEntries(
+    timeless.map(([table, columns]) => [
+      table,
+      world.rows(
+        `SELECT ${columns} FROM ${table} ORDER BY ${table === 'content_versions' ? '1, 2, 3' : '1, 2'}`,
+      ),
+    ]),
+  );
