@@ -10,7 +10,8 @@ describe('optionReference', () => {
     for (const { path, spec } of listOptions(optionSections)) {
       expect(page).toContain(`\`${path}\``);
       for (const name of spec.env) expect(page).toContain(`\`${name}\``);
-      if (spec.flag !== undefined) expect(page).toContain(`\`--${spec.flag}\``);
+      const no = spec.default === true ? 'no-' : '';
+      if (spec.flag !== undefined) expect(page).toContain(`\`--${no}${spec.flag}\``);
     }
   });
 
