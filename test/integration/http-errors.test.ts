@@ -6,6 +6,7 @@ import { CoreError, HeadworksError, coreErrorCodes } from '../../src/core/index.
 import { answerTo } from '../../src/http/error-answer.ts';
 import { buildServer, errorMapping, httpErrorCodes } from '../../src/http/index.ts';
 import { errorAnswer } from '../../src/http/schemas/error.ts';
+import { extractionErrorCodes } from '../../src/extraction/errors.ts';
 import { ledgerErrorCodes } from '../../src/ledger/index.ts';
 import { asAdmin, testHouse } from '../support/http-dependencies.ts';
 import { secrets } from '../support/secrets.ts';
@@ -35,7 +36,12 @@ async function failing(error: unknown) {
 
 describe('error answers', () => {
   it('exist for every code, with an error status', () => {
-    const codes = Object.keys({ ...coreErrorCodes, ...ledgerErrorCodes, ...httpErrorCodes }).sort();
+    const codes = Object.keys({
+      ...coreErrorCodes,
+      ...ledgerErrorCodes,
+      ...extractionErrorCodes,
+      ...httpErrorCodes,
+    }).sort();
     expect(Object.keys(errorMapping).sort()).toEqual(codes);
     for (const { status } of Object.values(errorMapping)) expect(status).toBeGreaterThanOrEqual(400);
   });
