@@ -128,7 +128,7 @@ async function pipelineOver(folder: string, pages: readonly Uint8Array[]): Promi
   const result = await runExtraction(
     {
       types: [type],
-      parallel: parallelConfig({ workers: 2 }),
+      parallel: parallelConfig({ workers: 2, rateLimitPerMinute: 1_000_000, rateLimitPerSecond: 1_000_000 }),
       maxCalls: null,
       retries: 0,
       retryDelayMs: 1,
