@@ -16,7 +16,7 @@ export function serverUser(): ServerUser | undefined {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Can that user go into the folder? `/root/.cache` is shut to nobody. */
+/** Can that user go into the folder? The cache in root's home is shut to nobody. */
 export function canEnter(folder: string, user: ServerUser | undefined): boolean {
   const tried = spawnSync('test', ['-x', folder], { cwd: '/', ...user });
   if (tried.error)
