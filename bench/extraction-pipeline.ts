@@ -26,6 +26,7 @@ import {
 import { parsePage } from '../src/extraction/parsing/parse-page.ts';
 import { openPageWriter, openVault } from '../src/extraction/vault/index.ts';
 import { createRateLimiter } from '../src/resilience/index.ts';
+import { limitedSource } from '../test/support/limited-source.ts';
 import { inFolder } from './extraction-runs.ts';
 
 const thread = new URL('../src/extraction/pipeline/page-thread.ts', import.meta.url);
@@ -178,6 +179,7 @@ export async function toldTwice(): Promise<{ refusedShare: number; used: number 
       return { request, bytes: new Uint8Array(1), total: null, nextLink: null };
     },
   };
+  const limiter = createRateLimiter({ limits: { perSecond: 10, perMinute: allowed * 2 }, clock });
   const stop = new AbortController();
   const minutes = 30;
   clock.after(minutes * 60_000, () => stop.abort());
@@ -195,9 +197,9 @@ export async function toldTwice(): Promise<{ refusedShare: number; used: number 
         settings: {},
       },
       {
-        source,
+        source: limitedSource(source, limiter),
         sessions: forgetful,
-        limiter: createRateLimiter({ limits: { perSecond: 10, perMinute: allowed * 2 }, clock }),
+        limiter,
         startThreads: () => endless,
         clock,
         random: seededRandom(1),
@@ -211,16 +213,27 @@ export async function toldTwice(): Promise<{ refusedShare: number; used: number 
   return { refusedShare: refused / later.length, used: (later.length - refused) / (allowed * (minutes - 1)) };
 }
 
+const noTotals = { items: 0, calls: 0, errors: 0, activeMs: 0, throughputItemsPerSecond: null };
+
 const forgetful: VaultSessions = {
   open: ({ types }) => ({
     id: 'bench',
     isResumed: false,
     isComplete: false,
-    progress: types.map(({ name }) => ({ type: name, status: 'pending', done: [], failed: [] })),
+    lost: [],
+    progress: types.map(({ name }) => ({
+      type: name,
+      status: 'pending',
+      itemsSeen: 0,
+      done: [],
+      failed: [],
+    })),
+    totals: noTotals,
   }),
   fail: () => undefined,
   finishType: () => 'completed',
-  finish: () => undefined,
+  finish: () => noTotals,
+  held: () => 0,
 };
 
 /** Always a full page, and always more to come. */
@@ -234,7 +247,7 @@ const endless: PageProcessor = {
       request,
       itemCount: perPage,
       rejectedCount: 0,
-      written: { added: perPage, changed: 0, unchanged: 0 },
+      written: { added: perPage, changed: 0, unchanged: 0, repeated: 0 },
       total: 100_000_000,
       next: null,
       children: [],

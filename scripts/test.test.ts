@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../test/support/services.ts';
 
 function runTest(...args: readonly string[]): { code: number | null; lines: readonly string[] } {
   // Without what vitest tells its own workers.
@@ -14,6 +16,15 @@ describe('npm test', () => {
     expect(lines.at(-1)).toBe('3 passed, 0 failed');
     expect(lines.at(-2)).toMatch(/^not run: check, services/);
     expect(code).toBe(0);
+  });
+
+  it('leaves nothing behind, whatever the tests made', async () => {
+    const folder = await temporaryFolder();
+    const { VITEST: _vitest, NODE_OPTIONS: _options, ...env } = process.env;
+    const args = ['scripts/test.ts', '--unit', 'scripts/services/file-lock.test.ts'];
+    const run = spawnSync(process.execPath, args, { encoding: 'utf8', env: { ...env, TMPDIR: folder } });
+    expect(run.status, run.stdout).toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('fails, and counts a failure, when nothing was run', () => {

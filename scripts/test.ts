@@ -1,7 +1,7 @@
 // npm test: checks, private servers, every test, coverage. `-- --unit` and `-- path…` run less, and say so.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,7 +34,7 @@ const interrupted = onStopSignals((signal) => {
 });
 const noServices: Services = { variables: {}, summary: '', close: async () => undefined };
 
-async function runTests(services: Services, report: string): Promise<Totals> {
+async function runTests(services: Services, report: string, temporary: string): Promise<Totals> {
   const vitest = spawn(
     'vitest',
     [
@@ -46,7 +46,10 @@ async function runTests(services: Services, report: string): Promise<Totals> {
       ...(isUnitOnly ? ['--project', 'unit'] : []),
       ...forVitest,
     ],
-    { env: { ...partEnvironment(), ...services.variables }, stdio: ['ignore', 'inherit', 'inherit'] },
+    {
+      env: { ...partEnvironment(), ...services.variables, TMPDIR: temporary },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    },
   );
   children.add(vitest);
   const code = await Promise.race([
@@ -92,7 +95,10 @@ async function checks(): Promise<boolean> {
 
 async function main(): Promise<number> {
   const parts: Part[] = [];
-  const folder = await mkdtemp(join(tmpdir(), 'headworks-report-'));
+  const folder = await mkdtemp(join(tmpdir(), 'headworks-tests-'));
+  await chmod(folder, 0o755); // some tests become another user, who must come to what they made
+  const temporary = join(folder, 'temporary');
+  await mkdir(temporary);
   let totals: Totals = { passed: 0, failed: 0, skipped: 0 };
   const checked = isWhole ? part(parts, 'check', checks, (isGood) => isGood) : undefined;
   const services = isUnitOnly
@@ -101,17 +107,24 @@ async function main(): Promise<number> {
   try {
     if (services) {
       if (services.summary) console.log(`services: ${services.summary}`);
-      const run = () => runTests(services, join(folder, 'report.json'));
+      const run = () => runTests(services, join(folder, 'report.json'), temporary);
       totals = (await part(parts, 'tests', run, ({ failed }) => failed === 0)) ?? totals;
     }
     await checked;
   } finally {
     await services?.close();
-    await rm(folder, { recursive: true, force: true });
+    await clearAway(folder, temporary, totals.failed > 0 && stoppedBy === undefined);
   }
   if (stoppedBy === undefined) return summarize(parts, totals);
   console.error(`stopped by ${stoppedBy}; everything is taken down`);
   return exitCodeOf(stoppedBy);
+}
+
+/** Whatever a test left behind goes; a test that failed leaves its folders to be looked at. */
+async function clearAway(folder: string, temporary: string, isKept: boolean): Promise<void> {
+  const left = isKept ? (await readdir(temporary)).filter((name) => name.startsWith('headworks-test-')) : [];
+  if (left.length === 0) return rm(folder, { recursive: true, force: true });
+  console.log(`\n${left.length} folders of tests that failed are kept in ${temporary}`);
 }
 
 function summarize(parts: readonly Part[], totals: Totals): number {

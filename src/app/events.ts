@@ -7,6 +7,7 @@ export const appEvents = {
     message: 'server started',
   }),
   'server:stopping': event<{ reason: string }>({ level: 'info', message: 'server is stopping' }),
+  'server:stopped': event<{ reason: string }>({ level: 'info', message: 'server has stopped' }),
   'dependency:changed': event<{ dependency: string; state: string }>({
     level: 'warn',
     message: 'a dependency went away or came back',

@@ -24,14 +24,15 @@ export function extractRegistered({ config, telemetry, env }: ExtractRegisteredP
   // Counted, but not streamed: a fast run tells of thousands of pages a second.
   const counted = new EventBus(extractionEvents, () => systemClock.now());
   countEvents(counted, metrics);
-  return async (source, { isFresh, signal, onEvent }) =>
-    extract(configFor(source, config, env, isFresh), choiceOf(source), {
+  return async (source, { fresh, retryFailed, signal, onEvent }) =>
+    extract(configFor(source, config, env, retryFailed), choiceOf(source), {
+      fresh,
       signal,
       env,
       onSecret: (secret) => redactor.add(secret),
       onEvent: (emitted: EmittedEvent) => {
         const { name, payload, spec } = emitted;
-        counted.emit(name as keyof typeof extractionEvents, payload as never);
+        counted.emit(name as keyof typeof extractionEvents, payload);
         if (spec.level === 'warn' || spec.level === 'error')
           log[spec.level](spec.message, { source: source.name, ...payload });
         onEvent(emitted);
@@ -48,7 +49,7 @@ function configFor(
   { settings, options, vault }: ExtractionSource,
   config: Config,
   env: Environment,
-  fresh: boolean,
+  retryFailed: boolean,
 ): Config {
   const valueOf = (variable: string): string => {
     // The server may have these two by other names, or from its file.
@@ -66,7 +67,7 @@ function configFor(
     ...config,
     extraction: {
       ...effectiveOptions(options, config.extraction),
-      fresh,
+      retryFailed,
       vault: join(vaultsFolder(config.data.folder), vault),
     },
     ...(settings.kind === 'looker'

@@ -1,11 +1,19 @@
 // Runs an extraction in this process: source, vault, limiter and worker threads plugged together. Needs no state store.
-import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config/index.ts';
+import { secretsOf } from '../config/index.ts';
 import type { EventListener } from '../core/index.ts';
-import { EventBus, systemClock, systemIds, systemRandom } from '../core/index.ts';
-import type { Estimate, ExtractionResult, ParallelConfig, Source, SourceType } from '../extraction/index.ts';
+import { EventBus, messageOf, Redactor, systemClock, systemIds, systemRandom } from '../core/index.ts';
+import type {
+  Estimate,
+  ExtractionResult,
+  PageRequest,
+  ParallelConfig,
+  SessionSpec,
+  Source,
+  SourceType,
+} from '../extraction/index.ts';
 import {
   defaultQueueSize,
   estimate,
@@ -14,13 +22,16 @@ import {
   PageThreads,
   runExtraction,
   selectTypes,
+  whenVaultIsFree,
 } from '../extraction/index.ts';
+import { redactedSource } from '../extraction/sources/redacted-source.ts';
 import type { Vault } from '../extraction/vault/index.ts';
-import { openVault } from '../extraction/vault/index.ts';
+import { openVault, readResumable } from '../extraction/vault/index.ts';
+import { makeFolder } from '../platform/data-folder/make-folder.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import { siblingModule } from '../platform/module-url.ts';
 import type { AdaptiveRateLimiter } from '../resilience/index.ts';
-import { createRateLimiter } from '../resilience/index.ts';
+import { openExtractionLimiter } from './extraction-limiter.ts';
 import type { SourceChoice } from './extraction-source.ts';
 import { makeSource } from './extraction-source.ts';
 import { vaultsFolder } from './vault.ts';
@@ -30,6 +41,8 @@ export type { Estimate } from '../extraction/index.ts';
 
 export interface ExtractOptions {
   readonly signal: AbortSignal;
+  /** Instead of the setting. */
+  readonly fresh?: SessionSpec['fresh'];
   /** For `${NAME}` in source files. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onEvent: EventListener;
@@ -48,12 +61,10 @@ export async function extract(
   choice: SourceChoice,
   options: ExtractOptions,
 ): Promise<Extracted> {
-  return withSource(config, choice, options, async (source, types, opened) => {
-    const { vault, limiter } = await opened();
+  return withSource(config, choice, options, async ({ source, types, limiter, events, closing }) => {
+    const vault = await openFor(config, source, closing, options.signal);
     const { extraction } = config;
     const { workers } = extraction;
-    const events = new EventBus(extractionEvents, () => systemClock.now());
-    events.listen(options.onEvent);
     const entry = siblingModule('../extraction/pipeline/page-thread', import.meta.url);
     const result = await runExtraction(
       {
@@ -62,7 +73,7 @@ export async function extract(
         maxCalls: extraction.maxCalls,
         retries: extraction.retries,
         retryDelayMs: extraction.retryDelayMs,
-        fresh: extraction.fresh,
+        fresh: options.fresh ?? extraction.fresh,
         retryFailed: extraction.retryFailed,
         vault: vault.path,
         settings: { ...extraction },
@@ -74,7 +85,12 @@ export async function extract(
         startThreads: (of, onDeath) =>
           new PageThreads(
             entry,
-            { vaultPath: vault.path, turn: vault.turn, readings: pageReadings(of) },
+            {
+              vaultPath: vault.path,
+              turn: vault.turn,
+              readings: pageReadings(of),
+              secrets: source.secrets ?? [],
+            },
             { count: Math.min(workers, availableParallelism()), onDeath },
           ),
         clock: systemClock,
@@ -83,57 +99,94 @@ export async function extract(
       },
       options.signal,
     );
+    if (result.status === 'completed' && !result.wasComplete)
+      await pruneOld(config, vault, events, options.signal);
     return { ...result, vault: vault.path };
   });
 }
 
-/** What `extract` would cost from the beginning. Writes no items; its few calls keep the rate limit too. */
+/** What is complete stays so: that old versions are still there is no failure of the extraction. */
+async function pruneOld(
+  { retention }: Config,
+  vault: Vault,
+  events: EventBus<typeof extractionEvents>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { vaultVersionsDays: olderThanDays, vaultVersionsKeep: keep } = retention;
+  if (olderThanDays === 0) return;
+  try {
+    const { versions, bytes } = await vault.prune({ olderThanDays, keep }, signal);
+    if (versions > 0) events.emit('extraction:versions-pruned', { vault: vault.path, versions, bytes });
+  } catch (error) {
+    events.emit('extraction:prune-failed', { vault: vault.path, error: messageOf(error) });
+  }
+}
+
+/** What `extract` would cost, with what the vault has. Makes no vault; its few calls keep the rate limit too. */
 export async function estimateExtraction(
   config: Config,
   choice: SourceChoice,
   options: ExtractOptions,
 ): Promise<Estimate> {
-  return withSource(config, choice, options, async (source, types) => {
-    const limiter = limiterFor(config, null, source);
-    return estimate(types, parallelOf(config), async (request) => {
-      const permit = await limiter.acquire(options.signal);
-      const page = await source.fetch(request, options.signal);
-      permit.succeeded();
-      return page;
-    });
+  const { fresh, retryFailed, maxCalls } = config.extraction;
+  return withSource(config, choice, options, ({ source, types }) => {
+    const spec = { source: source.name, types, workerCount: null, config: {}, fresh, retryFailed };
+    const progress = readResumable(vaultFor(config, source), spec);
+    const ask = (request: PageRequest) => source.fetch(request, options.signal);
+    return estimate(types, parallelOf(config), ask, { progress, maxCalls });
   });
 }
 
-interface Opened {
-  readonly vault: Vault;
+interface Connected {
+  readonly source: Source;
+  readonly types: readonly SourceType[];
+  /** The one that the source asks for leave. */
   readonly limiter: AdaptiveRateLimiter;
+  readonly events: EventBus<typeof extractionEvents>;
+  readonly closing: AsyncDisposableStack;
 }
 
-/**
- * Connects first: whoever cannot log in leaves no file behind. The vault is opened when it is first needed, which a
- * source that reads folders while it connects does.
- */
+/** Connects first: whoever cannot log in leaves no vault behind. */
 async function withSource<T>(
   config: Config,
   choice: SourceChoice,
-  { env, onSecret, signal }: ExtractOptions,
-  work: (source: Source, types: readonly SourceType[], opened: () => Promise<Opened>) => Promise<T>,
+  { env, onSecret, onEvent, signal }: ExtractOptions,
+  work: (connected: Connected) => Promise<T>,
 ): Promise<T> {
   await using closing = new AsyncDisposableStack();
   const transport = createUndiciTransport({ connectionsPerOrigin: 64 });
   closing.defer(() => transport.close());
-  let opening: Promise<Opened> | undefined;
-  const opened = () => (opening ??= openFor(config, source, closing));
-  const pace = async (until: AbortSignal) => {
-    const { limiter } = await opened();
-    (await limiter.acquire(until)).succeeded();
+  const events = new EventBus(extractionEvents, () => systemClock.now());
+  events.listen(onEvent);
+  // The limiter is the source's, and the source asks it: one of the two must come first.
+  const { promise: limited, resolve: provide } = Promise.withResolvers<AdaptiveRateLimiter>();
+  const leave = async (until: AbortSignal) => (await limited).acquire(until, { tellsSending: true });
+  const redactor = new Redactor();
+  const keep = (secret: string) => {
+    redactor.add(secret);
+    onSecret(secret);
   };
-  const source: Source = await makeSource(config, choice, { transport, env, onSecret, pace });
+  for (const secret of secretsOf(config)) keep(secret);
+  const onIgnored = (setting: string, reason: string) =>
+    events.emit('extraction:setting-ignored', { setting, reason });
+  const made = await makeSource(config, choice, { transport, env, onSecret: keep, leave, onIgnored });
+  const source = redactedSource(made, (text) => redactor.text(text));
   closing.defer(() => source.close());
   const named = namedTypes(config);
   selectTypes(source.types, named);
+  const limiter = await openExtractionLimiter(config, {
+    key: source.limiterKey,
+    closing,
+    onChange: (cause) => tellSharing(events, cause),
+  });
+  provide(limiter);
   await source.connect(signal);
-  return await work(source, selectTypes(source.types, named), opened);
+  return await work({ source, types: selectTypes(source.types, named), limiter, events, closing });
+}
+
+function tellSharing(events: EventBus<typeof extractionEvents>, cause: unknown): void {
+  if (cause === undefined) events.emit('extraction:limits-shared', {});
+  else events.emit('extraction:limits-unshared', { error: messageOf(cause) });
 }
 
 /** Whoever asks for folders means what is in folders. */
@@ -142,22 +195,21 @@ function namedTypes({ extraction }: Config): readonly string[] {
   return ['dashboards', 'looks'];
 }
 
-async function openFor(config: Config, source: Source, closing: AsyncDisposableStack): Promise<Opened> {
-  const path = config.extraction.vault ?? defaultVault(config, source);
-  await mkdir(dirname(path), { recursive: true });
-  const vault = openVault(path, { source: source.name, clock: systemClock, ids: systemIds });
-  closing.defer(() => vault.close());
-  return { vault, limiter: limiterFor(config, vault, source) };
-}
-
-function limiterFor(config: Config, vault: Vault | null, source: Source): AdaptiveRateLimiter {
-  const { rateLimitPerMinute, rateLimitPerSecond, adaptive } = config.extraction;
-  return createRateLimiter({
-    limits: { perMinute: rateLimitPerMinute, perSecond: rateLimitPerSecond },
-    adaptive,
-    clock: systemClock,
-    ...(vault ? { journal: vault.grantJournal(source.limiterKey) } : {}),
+async function openFor(
+  config: Config,
+  source: Source,
+  closing: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<Vault> {
+  const path = vaultFor(config, source);
+  await makeFolder(dirname(path), {
+    what: 'The folder of the vault',
+    another: 'name another file with --vault',
   });
+  const open = () => openVault(path, { source: source.name, clock: systemClock, ids: systemIds });
+  const vault = await whenVaultIsFree(open, { clock: systemClock, signal });
+  closing.defer(() => vault.close());
+  return vault;
 }
 
 function parallelOf({ extraction }: Config): ParallelConfig {
@@ -172,8 +224,9 @@ function parallelOf({ extraction }: Config): ParallelConfig {
   };
 }
 
-/** `looker-acme.looker.com.vault` */
-function defaultVault({ data }: Config, { name }: Source): string {
+/** The file that was named, or one like `looker-acme.looker.com.vault`. */
+function vaultFor({ data, extraction }: Config, { name }: Source): string {
+  if (extraction.vault !== null) return extraction.vault;
   const file = name.replace(/https?:\/\//, '').replaceAll(/[^\w.-]+/g, '-');
   return resolve(join(vaultsFolder(data.folder), `${file}.vault`));
 }

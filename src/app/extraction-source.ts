@@ -4,8 +4,12 @@ import type { Config } from '../config/index.ts';
 import type { HttpTransport } from '../core/index.ts';
 import { CoreError, messageOf, systemClock } from '../core/index.ts';
 import type { Source } from '../extraction/index.ts';
-import { ExtractionError } from '../extraction/index.ts';
+import { ExtractionError, selectTypes } from '../extraction/index.ts';
+import type { Leave } from '../extraction/sources/index.ts';
 import { createLookerSource } from '../extraction/sources/looker/create-looker-source.ts';
+import { lookerAddress } from '../extraction/sources/looker/looker-address.ts';
+import { lookerTypes } from '../extraction/sources/looker/looker-types.ts';
+import { allAtOnce } from './all-at-once.ts';
 
 /** `file` is absolute, or relative to the working directory; with `text` it is only what messages call it. */
 export type SourceChoice =
@@ -16,8 +20,10 @@ export interface SourceTools {
   /** For `${NAME}` in source files. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onSecret: (secret: string) => void;
-  /** Waits for leave of the rate limiter. */
-  readonly pace: (signal: AbortSignal) => Promise<void>;
+  /** Leave of the rate limiter, for every call. */
+  readonly leave: Leave;
+  /** Told of what was set and has no effect, and why. */
+  readonly onIgnored: (setting: string, reason: string) => void;
 }
 
 /** Fails with CONFIG_INVALID or EXTRACTION_SOURCE_INVALID before anything is asked for. */
@@ -25,15 +31,22 @@ export async function makeSource(config: Config, choice: SourceChoice, tools: So
   return choice.kind === 'looker' ? lookerSource(config, tools) : restSource(config, choice, tools);
 }
 
-function lookerSource({ looker, extraction }: Config, tools: SourceTools): Source {
+async function lookerSource({ looker, extraction }: Config, tools: SourceTools): Promise<Source> {
   const { baseUrl, clientId, clientSecret } = looker;
   const { folders, recursive } = extraction;
-  if (baseUrl === null || clientId === null || clientSecret === null)
-    throw missing([
-      ...(baseUrl === null ? ['looker.baseUrl (LOOKER_BASE_URL)'] : []),
-      ...(clientId === null ? ['looker.clientId (LOOKER_CLIENT_ID)'] : []),
-      ...(clientSecret === null ? ['looker.clientSecret (LOOKER_CLIENT_SECRET)'] : []),
-    ]);
+  await allAtOnce([
+    () => baseUrl === null || lookerAddress(baseUrl),
+    () => requireCredentials(looker),
+    () =>
+      selectTypes(
+        lookerTypes.map(({ type }) => type),
+        extraction.types,
+      ),
+    () => requireFolderTypes(extraction),
+  ]);
+  tellIgnored(extraction, tools);
+  // Checked above.
+  if (baseUrl === null || clientId === null || clientSecret === null) throw new TypeError('no credentials');
   return createLookerSource({
     baseUrl,
     clientId,
@@ -42,7 +55,7 @@ function lookerSource({ looker, extraction }: Config, tools: SourceTools): Sourc
     clock: systemClock,
     limits: { firstByteMs: extraction.timeoutSeconds * 1000 },
     onSecret: tools.onSecret,
-    pace: tools.pace,
+    leave: tools.leave,
     ...(folders.length === 0 ? {} : { folders: { ids: folders, recursive } }),
   });
 }
@@ -52,23 +65,57 @@ async function restSource(
   { file, text }: Extract<SourceChoice, { kind: 'rest' }>,
   tools: SourceTools,
 ): Promise<Source> {
-  if (extraction.folders.length > 0)
-    throw new CoreError(
-      'CONFIG_INVALID',
-      'extraction.folders (--folder) is for Looker; a REST source has no folders.',
-    );
   const [{ loadRestSource }, { createRestSource }] = await Promise.all([
     import('../extraction/sources/rest/load-rest-source.ts'),
     import('../extraction/sources/rest/create-rest-source.ts'),
   ]);
-  const definition = loadRestSource(text ?? (await textOf(file)), { env: tools.env, file });
-  for (const secret of definition.secrets) tools.onSecret(secret);
-  return createRestSource(definition, {
-    transport: tools.transport,
-    clock: systemClock,
-    limits: { firstByteMs: extraction.timeoutSeconds * 1000 },
-    onSecret: tools.onSecret,
-  });
+  let source: Source | undefined;
+  await allAtOnce([
+    () => requireNoFolders(extraction),
+    async () => {
+      const definition = loadRestSource(text ?? (await textOf(file)), { env: tools.env, file });
+      for (const { value } of definition.secrets) tools.onSecret(value);
+      source = createRestSource(definition, {
+        transport: tools.transport,
+        clock: systemClock,
+        limits: { firstByteMs: extraction.timeoutSeconds * 1000 },
+        onSecret: tools.onSecret,
+        leave: tools.leave,
+      });
+    },
+    () => source && selectTypes(source.types, extraction.types),
+  ]);
+  if (!source) throw new TypeError('no source');
+  return source;
+}
+
+function requireNoFolders({ folders }: Config['extraction']): void {
+  if (folders.length > 0)
+    throw new CoreError(
+      'CONFIG_INVALID',
+      'extraction.folders (HEADWORKS_EXTRACTION_FOLDERS) is for Looker; a REST source has no folders.',
+    );
+}
+
+const withoutFolders = (types: readonly string[]): readonly string[] =>
+  types.filter((name) => lookerTypes.find(({ type }) => type.name === name)?.hasFolders !== true);
+
+/** A filter that can filter nothing is a mistake. */
+function requireFolderTypes({ folders, types }: Config['extraction']): void {
+  if (folders.length > 0 && types.length > 0 && withoutFolders(types).length === types.length)
+    throw new CoreError(
+      'CONFIG_INVALID',
+      `extraction.folders (--folder) is for dashboards and looks, and --types names only ${types.join(', ')}.`,
+    );
+}
+
+function tellIgnored({ folders, types }: Config['extraction'], { env, onIgnored }: SourceTools): void {
+  const others = withoutFolders(types);
+  if (folders.length > 0 && others.length > 0)
+    onIgnored('--folder', `${others.join(', ')} lie in no folders and are read whole`);
+  const variable = 'LOOKERSDK_VERIFY_SSL';
+  if (/^(false|f|0|no|n|off)$/i.test(env[variable] ?? ''))
+    onIgnored(variable, 'certificates are always checked; trust another authority with NODE_EXTRA_CA_CERTS');
 }
 
 async function textOf(file: string): Promise<string> {
@@ -83,8 +130,14 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-function missing(names: readonly string[]): CoreError {
-  return new CoreError(
+function requireCredentials({ baseUrl, clientId, clientSecret }: Config['looker']): void {
+  const names = [
+    ...(baseUrl === null ? ['looker.baseUrl (LOOKER_BASE_URL)'] : []),
+    ...(clientId === null ? ['looker.clientId (LOOKER_CLIENT_ID)'] : []),
+    ...(clientSecret === null ? ['looker.clientSecret (LOOKER_CLIENT_SECRET)'] : []),
+  ];
+  if (names.length === 0) return;
+  throw new CoreError(
     'CONFIG_INVALID',
     `Looker needs ${names.join(', ')}: not set. Make an API key in Looker (Admin, Users, Edit, API keys) and set them.`,
   );

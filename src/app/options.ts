@@ -248,5 +248,19 @@ export const retentionOptions = defineOptions({
       default: 90,
       ...keptDays,
     }),
+    vaultVersionsDays: numberOption({
+      describe:
+        'Versions of items in a vault that were replaced so long ago; pruned when an extraction into it is complete.',
+      env: 'HEADWORKS_RETENTION_VAULT_VERSIONS_DAYS',
+      default: 0,
+      ...keptDays,
+    }),
+    vaultVersionsKeep: numberOption({
+      describe: 'So many versions of an item are kept however old they are; the newest always is.',
+      env: 'HEADWORKS_RETENTION_VAULT_VERSIONS_KEEP',
+      default: 1,
+      min: 1,
+      max: 1_000_000,
+    }),
   },
 });

@@ -2,7 +2,7 @@
 // server that is not there, slow or broken neither fails nor slows the extraction, and none is ever started.
 import type { Config } from '../config/index.ts';
 import type { EmittedEvent, HttpTransport } from '../core/index.ts';
-import { messageOf, systemClock, systemIds } from '../core/index.ts';
+import { messageOf, Redactor, systemClock, systemIds } from '../core/index.ts';
 import type { ProgressFigures } from '../extraction/index.ts';
 import { figuresOf, noFigures } from '../extraction/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
@@ -12,6 +12,7 @@ import type { Extracted, ExtractOptions, SourceChoice } from './extract.ts';
 import { extract } from './extract.ts';
 import { readServerFile } from './server-file.ts';
 import { ServerSession } from './server-session.ts';
+import { vaultName } from './vault.ts';
 
 const everyMs = 1_000;
 /** A server that was not there, or did not answer, is looked for again after this. */
@@ -27,18 +28,23 @@ export async function extractAndReport(
   options: ExtractOptions,
 ): Promise<Extracted> {
   const reporter = new RunReporter(config);
+  const redactor = new Redactor();
+  const onSecret = (secret: string) => {
+    redactor.add(secret);
+    options.onSecret(secret);
+  };
   const onEvent = (emitted: EmittedEvent) => {
     options.onEvent(emitted);
     reporter.hear(emitted);
   };
   try {
-    const result = await extract(config, choice, { ...options, onEvent });
+    const result = await extract(config, choice, { ...options, onSecret, onEvent });
     const { session, status: state } = result;
     await reporter.end({ ...reportOf(result), session, state });
     return result;
   } catch (error) {
     const state = options.signal.aborted ? 'interrupted' : 'failed';
-    await reporter.end({ state, message: messageOf(error).slice(0, 2000) });
+    await reporter.end({ state, message: redactor.text(messageOf(error)).slice(0, 2000) });
     throw error;
   } finally {
     await reporter.close();
@@ -67,7 +73,8 @@ class RunReporter {
 
   hear({ name, payload }: EmittedEvent): void {
     if (name === 'extraction:started') {
-      const { source, vault, session } = payload as Record<'source' | 'vault' | 'session', string>;
+      const { source, vault: file, session } = payload as Record<'source' | 'vault' | 'session', string>;
+      const vault = vaultName(file, this.#config.data.folder);
       const { itemsPerSecond, types, ...counts } = noFigures;
       const figures = { ...counts, types: [...types], items_per_second: itemsPerSecond };
       const id = systemIds.uuid();

@@ -119,6 +119,7 @@ async function start(
     stopped ??= (async () => {
       telemetry.events.emit('server:stopping', { reason });
       await closing.disposeAsync().finally(stopping.resolve);
+      telemetry.events.emit('server:stopped', { reason });
     })();
     return stopped;
   };

@@ -16,6 +16,7 @@ import type { Metrics } from '../platform/metrics/index.ts';
 import { countEvents, createMetrics } from '../platform/metrics/index.ts';
 import type { AppEvents } from './events.ts';
 import { appEvents } from './events.ts';
+import { logFormat } from './log-format.ts';
 import type { RetentionEvents } from './retention/index.ts';
 import { retentionEvents } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
@@ -42,10 +43,9 @@ export function createTelemetry(config: Config, role: ServerRole): Telemetry {
   const redactor = new Redactor();
   for (const secret of secretsOf(config)) redactor.add(secret);
   const isTerminal = process.stderr.isTTY;
-  const { format } = config.logging;
   const log = createLogger({
     level: levelFor(config, role),
-    format: format === 'auto' ? (isTerminal ? 'pretty' : 'json') : format,
+    format: logFormat(config, isTerminal),
     redactor,
     colour: isTerminal,
   });

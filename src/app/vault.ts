@@ -1,6 +1,6 @@
 // Vaults for the command line: which file is meant, and what can be read of it. Loads no store, starts no server.
 import { readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { CoreError } from '../core/index.ts';
 import type { VaultReader } from '../extraction/vault/index.ts';
 import { openVaultReader } from '../extraction/vault/index.ts';
@@ -10,10 +10,12 @@ export {
   diffSessions,
   exportVault,
   parseJson,
+  pruneVault,
   verifyVault,
   type DeadLetter,
   type ItemChange,
   type ItemRecord,
+  type PruneReport,
   type SessionRecord,
   type TypeRecord,
   type VaultReader,
@@ -23,6 +25,11 @@ export {
 
 /** Where extractions put their vaults unless told otherwise. */
 export const vaultsFolder = (dataFolder: string): string => join(dataFolder, 'vaults');
+
+/** As runs name it: a file in the data folder's vaults by its name, any other by its path. */
+export function vaultName(path: string, dataFolder: string): string {
+  return dirname(path) === resolve(vaultsFolder(dataFolder)) ? basename(path) : path;
+}
 
 export interface VaultChoice {
   /** As given with --vault; relative to `cwd`. */

@@ -23,10 +23,10 @@ export function addServerFlags(command: Command): void {
     if (!everywhere.has(flag) && section !== ofExtraction) command.addOption(toOption(flag, spec));
 }
 
-/** Adds the flags of an extraction. */
-export function addExtractionFlags(command: Command): void {
+/** Adds the flags of an extraction, without those that mean nothing to its source. */
+export function addExtractionFlags(command: Command, without: readonly string[] = []): void {
   for (const { section, flag, spec } of flagged)
-    if (section === ofExtraction) command.addOption(toOption(flag, spec));
+    if (section === ofExtraction && !without.includes(flag)) command.addOption(toOption(flag, spec));
 }
 
 /** What was given, by flag name, as `resolveConfig` takes it. */

@@ -22,9 +22,12 @@ export interface ErrorContext {
 /** Writes the error to stderr, without any secret, and gives the exit code. */
 export function reportError(thrown: unknown, io: CliIo, context: ErrorContext): ExitCode {
   if (isInterrupt(thrown, io)) return exitCodes.interrupted;
-  const { code, message, exitCode } = describe(thrown);
+  const { code, message, exitCode, isList = false } = describe(thrown);
   const redactor = context.session?.redactor ?? new Redactor();
-  const text = redactor.text(message);
+  // Line by line: what looks like a secret in one must not swallow the next. A list of problems holds no values, and
+  // its names (`headers.Authorization: …`) would be taken for secrets.
+  const clean = isList ? (line: string) => redactor.known(line) : (line: string) => redactor.text(line);
+  const text = message.split('\n').map(clean).join('\n');
   if (context.isJson) io.stderr.write(`${JSON.stringify({ error: { code, message: text } })}\n`);
   else io.stderr.write(`headworks: ${text.split('\n').map(printable).join('\n')}\n`);
   const isDebug = context.session?.knownConfig?.logging.level === 'debug';
@@ -37,15 +40,25 @@ function isInterrupt(thrown: unknown, io: CliIo): boolean {
   return thrown instanceof Interrupt || io.signal.reason instanceof Interrupt;
 }
 
-function describe(thrown: unknown): { code: string; message: string; exitCode: ExitCode } {
+interface Described {
+  readonly code: string;
+  readonly message: string;
+  readonly exitCode: ExitCode;
+  /** One problem per line, of a file that was checked by a schema. */
+  readonly isList?: boolean;
+}
+
+function describe(thrown: unknown): Described {
   if (thrown instanceof UsageError)
     return { code: 'USAGE', message: thrown.message, exitCode: exitCodes.usage };
   if (thrown instanceof CommanderError)
     return { code: 'USAGE', message: usageMessage(thrown), exitCode: exitCodes.usage };
   if (thrown instanceof HeadworksError) {
-    // Only a list of configuration problems has lines of its own.
-    const message = thrown.code === 'CONFIG_INVALID' ? thrown.message : printable(thrown.message);
-    return { code: thrown.code, message, exitCode: exitCodeOf(thrown) };
+    // Only a list of problems has lines of its own.
+    const hasLines = thrown.code === 'CONFIG_INVALID' || Array.isArray(thrown.details['problems']);
+    const message = hasLines ? thrown.message : printable(thrown.message);
+    const isList = thrown.code === 'EXTRACTION_SOURCE_INVALID' && hasLines;
+    return { code: thrown.code, message, exitCode: exitCodeOf(thrown), isList };
   }
   return {
     code: 'INTERNAL',

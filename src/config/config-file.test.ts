@@ -30,6 +30,16 @@ describe('parseConfigText', () => {
     expect(values.get('server.allowedOrigins')?.raw).toEqual(['a.example', '10.0.0.1']);
   });
 
+  it('takes an alias for what it refers to, as that is written, also where it stands for a section', () => {
+    const { values, problems } = parse('server: &s\n  port: &p 1e3\nlogging:\n  level: *p\n');
+    expect(problems).toEqual([]);
+    expect(values.get('logging.level')).toEqual({ raw: '1e3', line: 4 });
+    // The same options do not exist there, which is what is said of them.
+    expect(parse('server: &s\n  port: 1\nlogging: *s\n').problems).toEqual([
+      expect.stringContaining('there is no option "logging.port"'),
+    ]);
+  });
+
   it.each([
     '',
     '# nothing\n',
@@ -58,6 +68,16 @@ describe('parseConfigText', () => {
     ['__proto__:\n  port: 1\n', 'there is no section "__proto__"'],
     ['server:\n  constructor: 1\n', 'there is no option "server.constructor"'],
     ['8080: 1\n', 'there is no section "8080"'],
+    [
+      'server:\n  port: *p\n',
+      'headworks.yaml line 2: "*p" refers to nothing: no "&p" stands above it. A text that begins with * is written in quotes.',
+    ],
+    ['server: *s\n', 'headworks.yaml line 1: "*s" refers to nothing'],
+    ['server:\n  allowedHosts: [a.example, *h]\n', 'headworks.yaml line 2: "*h" refers to nothing'],
+    [
+      'server: &s\n  port: 1\nlogging:\n  <<: *s\n',
+      'headworks.yaml line 4: "<<" does not merge here; write the options out.',
+    ],
     ['server: 8420\n', '"server" is a section; write its options below it'],
     ['server: [port]\n', '"server" is a section; write its options below it'],
     ['- server\n', 'headworks.yaml must hold sections'],

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import type { Document } from 'yaml';
-import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { isAlias, isMap, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { messageOf } from '../core/errors.ts';
 import type { NamedOption } from './config.ts';
 import { nearest } from './nearest.ts';
@@ -65,8 +65,25 @@ export function parseConfigText(
     (error) =>
       `${name} line ${lines.linePos(error.pos[0]).line}: ${syntaxProblem(error.code, error.message)}`,
   );
+  broken.push(...danglingAliases(document, name, lines));
   if (broken.length > 0) return { values: new Map(), problems: broken };
   return collect(document, name, lines, options);
+}
+
+/** `*name` with no `&name` before it: YAML itself only notices when the value is read, and names no line. */
+function danglingAliases(document: Document, name: string, lines: LineCounter): readonly string[] {
+  const problems: string[] = [];
+  visit(document, {
+    Alias: (_key, alias) => {
+      if (alias.resolve(document)) return;
+      const at = `${name} line ${lines.linePos(alias.range?.[0] ?? 0).line}:`;
+      problems.push(
+        `${at} "*${alias.source}" refers to nothing: no "&${alias.source}" stands above it. ` +
+          'A text that begins with * is written in quotes.',
+      );
+    },
+  });
+  return problems;
 }
 
 function collect(document: Document, name: string, lines: LineCounter, options: readonly NamedOption[]) {
@@ -79,14 +96,16 @@ function collect(document: Document, name: string, lines: LineCounter, options: 
       values,
       problems: [`${name} must hold sections, like "server:", with options like "  port: 8420" below.`],
     };
-  for (const section of entries(root, lines)) {
+  for (const section of entries(root, document, lines)) {
     const at = `${name} line ${section.line}:`;
     if (!options.some((option) => option.section === section.key)) {
       problems.push(`${at} there is no section "${section.key}"; ${sectionHint(section.key, options)}`);
     } else if (isMap(section.node)) {
-      for (const entry of entries(section.node, lines)) {
+      for (const entry of entries(section.node, document, lines)) {
         const path = `${section.key}.${entry.key}`;
-        if (!options.some((option) => option.path === path))
+        if (entry.key === '<<')
+          problems.push(`${name} line ${entry.line}: "<<" does not merge here; write the options out.`);
+        else if (!options.some((option) => option.path === path))
           problems.push(
             `${name} line ${entry.line}: there is no option "${path}"; ${optionHint(section.key, entry.key, options)}`,
           );
@@ -102,11 +121,12 @@ function collect(document: Document, name: string, lines: LineCounter, options: 
   return { values, problems };
 }
 
-function entries(map: { readonly items: readonly unknown[] }, lines: LineCounter) {
+/** An alias stands for what it refers to. */
+function entries(map: { readonly items: readonly unknown[] }, document: Document, lines: LineCounter) {
   return (map.items as { key: unknown; value: unknown }[]).map(({ key, value }) => ({
     key: isScalar(key) ? String(key.value) : String(key),
     line: isScalar(key) && key.range ? lines.linePos(key.range[0]).line : 1,
-    node: value,
+    node: isAlias(value) ? value.resolve(document) : value,
   }));
 }
 

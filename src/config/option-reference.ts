@@ -1,4 +1,5 @@
 // Writes the reference of all options as Markdown: docs/configuration.md is exactly this.
+import { flagName } from '../core/options.ts';
 import type { OptionSections } from './config.ts';
 import { listOptions } from './config.ts';
 import { defaultText } from './describe-config.ts';
@@ -36,10 +37,7 @@ export function optionReference(sections: OptionSections = optionSections): stri
   const parts = Object.entries(sections).map(([name, section]) => {
     const rows = listOptions({ [name]: section }).map(({ path, spec }) => [
       `\`${path}\``,
-      [
-        ...spec.env,
-        ...(spec.flag === undefined ? [] : [`--${spec.default === true ? 'no-' : ''}${spec.flag}`]),
-      ]
+      [...spec.env, ...(flagName(spec) === undefined ? [] : [`--${flagName(spec)}`])]
         .map((text) => `\`${text}\``)
         .join(', '),
       escape(defaultText(spec)),

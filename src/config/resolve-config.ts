@@ -4,6 +4,7 @@ import { CoreError } from '../core/errors.ts';
 import { Redactor } from '../core/redactor.ts';
 import type { Config, ConfigOf, NamedOption, OptionOrigin, OptionSections } from './config.ts';
 import { describeOrigin, listOptions } from './config.ts';
+import { flagName } from '../core/options.ts';
 import type { ConfigFile } from './config-file.ts';
 import { readConfigFile } from './config-file.ts';
 import { nearest } from './nearest.ts';
@@ -78,7 +79,7 @@ function candidate(
     return { origin: { kind: 'command', command: input.insist.command }, raw: input.insist.values[path] };
   const flagValue = spec.flag === undefined ? undefined : input.flags?.[spec.flag];
   if (spec.flag !== undefined && flagValue !== undefined)
-    return { origin: { kind: 'flag', flag: spec.flag }, raw: flagValue };
+    return { origin: { kind: 'flag', flag: flagName(spec) ?? spec.flag }, raw: flagValue };
   const name = spec.env.find((variable) => input.env?.[variable]);
   if (name !== undefined) return { origin: { kind: 'env', name }, raw: input.env?.[name] };
   const written = file.values.get(path);
@@ -118,7 +119,8 @@ function crossProblems(
 
 /** `server.port (--port, HEADWORKS_PORT): "abc" from env HEADWORKS_PORT must be a whole number from 0 to 65535.` */
 function problemLine(option: NamedOption, origin: OptionOrigin, raw: unknown, problem: string): string {
-  const names = [...(option.spec.flag === undefined ? [] : [`--${option.spec.flag}`]), ...option.spec.env];
+  const flag = flagName(option.spec);
+  const names = [...(flag === undefined ? [] : [`--${flag}`]), ...option.spec.env];
   const value = option.spec.secret
     ? 'the value (not shown)'
     : new Redactor().text(JSON.stringify(raw) ?? 'nothing');

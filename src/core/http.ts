@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly headersTimeoutMs?: number;
   /** Longest silence between two pieces of the answer. */
   readonly bodyTimeoutMs?: number;
+  /** Called once, when there is a connection and the request is being written to it. */
+  readonly onSent?: () => void;
 }
 
 export interface HttpAnswer {

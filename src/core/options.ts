@@ -180,3 +180,8 @@ export function listOption(
     return { value: items };
   });
 }
+
+/** As it stands on the command line: what is on unless told otherwise can only be turned off (`no-adaptive`). */
+export function flagName({ flag, default: byDefault }: OptionSpec<unknown>): string | undefined {
+  return flag !== undefined && byDefault === true ? `no-${flag}` : flag;
+}

@@ -7,6 +7,8 @@ export interface TypeFigures {
   readonly type: string;
   /** In the vault from this session, earlier runs included. */
   readonly items: number;
+  /** Read in this run, and not before by the session. */
+  readonly itemsThisRun: number;
   /** What the source says there is; null when it does not say. */
   readonly total: number | null;
   readonly status: TypeStatus;
@@ -16,6 +18,8 @@ export interface ProgressFigures {
   readonly types: readonly TypeFigures[];
   /** Of this run. */
   readonly calls: number;
+  /** Calls of this run that were answered 429; the limiter counts those of earlier runs too. */
+  readonly refusals: number;
   readonly itemsPerSecond: number;
   readonly rateLimiter: RateLimiterSnapshot;
   readonly workersAlive: number;
@@ -38,10 +42,12 @@ export const extractionEvents = {
     session: string;
     type: string;
     page: string;
+    /** That the session had not seen before. */
     items: number;
     added: number;
     changed: number;
     unchanged: number;
+    repeated: number;
     rejected: number;
     total: number | null;
   }>({
@@ -99,16 +105,35 @@ export const extractionEvents = {
     session: string;
     type: string;
     status: TypeStatus;
+    /** That the vault holds now. */
     items: number;
+    itemsThisRun: number;
     total: number | null;
   }>({ level: 'info', message: 'a content type was read' }),
   'extraction:progress': event<{ session: string } & ProgressFigures>({
     level: 'debug',
     message: 'extraction goes on',
   }),
+  'extraction:setting-ignored': event<{ setting: string; reason: string }>({
+    level: 'warn',
+    message: 'a setting has no effect on this extraction',
+  }),
+  'extraction:rows-lost': event<{ vault: string; types: readonly string[] }>({
+    level: 'warn',
+    message: 'rows were removed from the vault: everything is read again',
+  }),
+  'extraction:versions-pruned': event<{ vault: string; versions: number; bytes: number }>({
+    level: 'info',
+    message: 'old versions were deleted from a vault',
+  }),
+  'extraction:prune-failed': event<{ vault: string; error: string }>({
+    level: 'warn',
+    message: 'old versions could not be deleted from a vault',
+  }),
   'extraction:finished': event<{
     session: string;
     status: Exclude<SessionStatus, 'running'>;
+    /** All of this run. */
     items: number;
     calls: number;
     errors: number;
@@ -122,6 +147,14 @@ export const extractionEvents = {
       help: 'Extractions that ended, by status.',
       labels: ['status'],
     },
+  }),
+  'extraction:limits-unshared': event<{ error: string }>({
+    level: 'warn',
+    message: 'Redis is away: rate limits are kept on this machine alone until it is back',
+  }),
+  'extraction:limits-shared': event<object>({
+    level: 'info',
+    message: 'Redis is back: rate limits are shared again',
   }),
 };
 

@@ -5,6 +5,7 @@ export * from './events.ts';
 export * from './parallel-config.ts';
 export type * from './ports.ts';
 export { selectTypes } from './select-types.ts';
+export { whenVaultIsFree } from './vault-patience.ts';
 export { WorkerMetrics } from './worker-metrics.ts';
 export type { WorkerMetricsSnapshot } from './worker-metrics.ts';
 export { WorkItem } from './work-item.ts';
@@ -15,5 +16,10 @@ export type { Estimate, TypeEstimate } from './pipeline/estimate.ts';
 export { PageThreads } from './pipeline/page-threads.ts';
 export type { PageProcessor } from './pipeline/page-threads.ts';
 export { runExtraction } from './pipeline/run-extraction.ts';
-export type { ExtractionParts, ExtractionResult, ExtractionSpec } from './pipeline/run-extraction.ts';
+export type {
+  ExtractionParts,
+  ExtractionResult,
+  ExtractionSpec,
+  TypeResult,
+} from './pipeline/run-extraction.ts';
 export * from './runs/index.ts';

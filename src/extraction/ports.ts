@@ -1,5 +1,7 @@
 // What the parts of extraction say to each other: sources give raw pages, workers turn them into items, the vault keeps them.
 
+import type { NamedSecret } from './concealer.ts';
+
 /** A path into JSON: `['query', 'id']`. Empty means the value itself. */
 export type JsonPath = readonly string[];
 
@@ -72,6 +74,8 @@ export interface SourceType {
     readonly key: JsonPath;
     /** What of the parent item goes into the address besides. */
     readonly parentKey?: JsonPath;
+    /** Where the parent item says `false` if it has no children; otherwise a list that is not there is one that got lost. */
+    readonly hasChildren?: JsonPath;
   };
 }
 
@@ -109,6 +113,8 @@ export interface ChildPosition {
   /** What the page before named; null for the first, and for `offset` and `page`. */
   readonly cursor: string | null;
   readonly limit: number;
+  /** Of the page's first item; absent: where full pages before it end. */
+  readonly offset?: number;
 }
 
 /** An answer as it came. The main thread never looks into `bytes`. */
@@ -121,7 +127,10 @@ export interface FetchedPage {
   readonly nextLink: string | null;
 }
 
-/** Where content comes from. One call of `fetch` is one counted call of the API (a login that it needs is not). */
+/**
+ * Where content comes from. It asks the rate limiter for leave before every call that it makes. One call of `fetch` is
+ * one counted call of the API (a login that it needs, and asking again after it, are not).
+ */
 export interface Source {
   /** Names the source in the vault: `looker https://acme.looker.com`. No credentials. */
   readonly name: string;
@@ -129,10 +138,15 @@ export interface Source {
   readonly types: readonly SourceType[];
   /** For the shared rate limiter: `limiterKey(host, credential)`. */
   readonly limiterKey: string;
+  /** What its answers may repeat in the addresses of next pages: such an address is kept with their names (`Concealer`). */
+  readonly secrets?: readonly NamedSecret[];
   /** Logs in or makes sure that somebody answers; fails with an ExtractionError that says which of the two. */
   connect(signal: AbortSignal): Promise<void>;
-  /** Fails with a FetchFailure. Renews an expired token by itself and asks again, once. */
-  fetch(request: PageRequest, signal: AbortSignal): Promise<FetchedPage>;
+  /**
+   * Fails with a FetchFailure, or with the limiter's error. Renews an expired token by itself and asks again, once.
+   * `onSent` is called when a call leaves.
+   */
+  fetch(request: PageRequest, signal: AbortSignal, onSent?: () => void): Promise<FetchedPage>;
   close(): Promise<void>;
 }
 
@@ -158,6 +172,8 @@ export interface RejectedItem {
   readonly message: string;
   /** What was there, cut to a few kilobytes. */
   readonly raw: Uint8Array;
+  /** Not the item, which is stored, but something that it names. */
+  readonly isMember?: boolean;
 }
 
 export interface ParsedPage {
@@ -174,16 +190,30 @@ export interface ParsedPage {
   }[];
 }
 
-/** What the planner learns when a page has been committed. */
-export interface PageOutcome {
+/** What is kept of a page that is committed, and told the planner: the same in whichever order pages come. */
+export interface SettledPage {
   readonly request: PageRequest;
   readonly itemCount: number;
   readonly rejectedCount: number;
-  readonly written: { readonly added: number; readonly changed: number; readonly unchanged: number };
+  /** How many of `rejectedCount` belong to items that were stored; absent: none. */
+  readonly rejectedMembers?: number;
   readonly total: number | null;
   /** Cursor in the body or Link header. */
   readonly next: string | null;
   readonly children: ParsedPage['children'];
+  /** What its first and its last item are known by; absent when it holds none. */
+  readonly ends?: readonly [first: string, last: string];
+}
+
+/** What a page that was just committed did to the vault. */
+export interface PageOutcome extends SettledPage {
+  readonly written: {
+    readonly added: number;
+    readonly changed: number;
+    readonly unchanged: number;
+    /** Items that the session had seen before; not in the other three. */
+    readonly repeated: number;
+  };
 }
 
 export type SessionStatus = 'running' | 'interrupted' | 'completed' | 'incomplete' | 'failed';
@@ -197,7 +227,8 @@ export interface SessionSpec {
   readonly workerCount: number | null;
   /** Settings as given, without secrets. */
   readonly config: Readonly<Record<string, unknown>>;
-  readonly fresh: boolean;
+  /** `true`: always a new session; `when-over`: unless the last has something left that was not asked for. */
+  readonly fresh: boolean | 'when-over';
   readonly retryFailed: boolean;
 }
 
@@ -206,7 +237,9 @@ export interface TypeProgress {
   readonly type: string;
   readonly status: TypeStatus;
   /** Pages that are committed, with what they told. */
-  readonly done: readonly PageOutcome[];
+  readonly done: readonly SettledPage[];
+  /** Different items that the session has seen. */
+  readonly itemsSeen: number;
   /** Pages that were given up; with `retryFailed` they are forgotten, to be asked for again. */
   readonly failed: readonly PageRequest[];
 }
@@ -216,13 +249,26 @@ export interface OpenSession {
   readonly isResumed: boolean;
   /** Everything was there already: nothing has to be asked for. */
   readonly isComplete: boolean;
+  /** Types of which somebody had removed rows: the session is a new one, and reads everything again. */
+  readonly lost: readonly string[];
   readonly progress: readonly TypeProgress[];
+  /** As the runs before left them. */
+  readonly totals: SessionTotals;
 }
 
-export interface SessionTotals {
-  readonly items: number;
+/** What one run adds to its session. */
+export interface RunTotals {
   readonly calls: number;
   readonly errors: number;
+  /** How long it worked. */
+  readonly activeMs: number;
+}
+
+/** Of all runs of a session. Of a run that was killed, the time until the last page that it committed is known. */
+export interface SessionTotals extends RunTotals {
+  /** Different ones. */
+  readonly items: number;
+  /** Items by the time that its runs worked; null when there were none. */
   readonly throughputItemsPerSecond: number | null;
 }
 
@@ -237,7 +283,9 @@ export interface VaultSessions {
    * a part was asked for); otherwise it is `incomplete` and nothing is marked.
    */
   finishType(sessionId: string, type: string, expectedTotal: number | null): TypeStatus;
-  finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, totals: SessionTotals): void;
+  finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, run: RunTotals): SessionTotals;
+  /** How many items of the type the vault holds, whichever session brought them; not those that are deleted. */
+  held(type: string): number;
 }
 
 /** A worker thread's side: its own connection, `BEGIN IMMEDIATE`. Items, versions and the page's mark commit together. */

@@ -12,14 +12,17 @@ export type { Deadline, SignalDeadline } from './deadline.ts';
 export { classifyHttpFailure } from './http-failure.ts';
 export type { FailureKind, HttpFailureClass, RefusedAnswer } from './http-failure.ts';
 export { AdaptiveRateLimiter } from './rate-limiter/adaptive-rate-limiter.ts';
-export type { Permit } from './rate-limiter/adaptive-rate-limiter.ts';
+export type { AcquireOptions, Permit } from './rate-limiter/adaptive-rate-limiter.ts';
 export { createRateLimiter } from './rate-limiter/create-rate-limiter.ts';
+export { FallbackRateWindow } from './rate-limiter/fallback-rate-window.ts';
+export type { FallbackRateWindowOptions } from './rate-limiter/fallback-rate-window.ts';
 export { limiterKey, RateLimiterRegistry } from './rate-limiter/limiter-registry.ts';
 export { MemoryRateWindow } from './rate-limiter/memory-rate-window.ts';
 export type { MemoryRateWindowOptions } from './rate-limiter/memory-rate-window.ts';
 export type {
   Demand,
   GrantJournal,
+  JournaledGrants,
   JournaledState,
   RateLimits,
   RateWindow,

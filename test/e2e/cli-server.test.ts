@@ -68,6 +68,19 @@ describe('headworks serve', () => {
   });
 });
 
+describe('the log of headworks serve', () => {
+  it('is JSON from the first line to the last where nobody watches, and says when it stops', async () => {
+    const server = startHeadworks(['serve', '--port', '0'], await temporaryFolder());
+    await server.printed(/is ready/);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toBe(0);
+    const lines = server.stderr().trimEnd().split('\n');
+    const told = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    expect(told).toEqual(expect.arrayContaining(['server started', 'server is stopping']));
+    expect(told.at(-1)).toBe('server has stopped');
+  });
+});
+
 describe('a command', () => {
   it('says in one line that nobody is at --server: 3', async () => {
     const cwd = await temporaryFolder();

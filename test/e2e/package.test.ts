@@ -97,12 +97,17 @@ describe('the installed package', () => {
     const lines = [
       `import { CoreError } from 'headworks/core';`,
       `import { BoundedQueue } from 'headworks/resilience';`,
+      `import type { ExtractionResult } from 'headworks/extraction';`,
+      `import { runExtraction } from 'headworks/extraction';`,
       `const error: CoreError = new CoreError('INTERNAL', 'text');`,
       `export const code: 'INTERNAL' | string = error.code;`,
       `// @ts-expect-error: the types are known, so this is seen to be wrong`,
       `export const wrong: number = error.code;`,
       `// @ts-expect-error: as is this`,
       `export const queue: string = BoundedQueue;`,
+      `export const session = (result: ExtractionResult): string => result.session;`,
+      `// @ts-expect-error: and this`,
+      `export const run: string = runExtraction;`,
     ];
     await writeFile(join(project(), 'use.ts'), lines.join('\n'));
     const tsc = join(repository, 'node_modules/.bin/tsc');

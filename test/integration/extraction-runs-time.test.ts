@@ -82,7 +82,7 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
 const rateLimiter = createRateLimiter({ limits: { perSecond: 1 }, clock: new VirtualClock() }).snapshot();
 
 const result = (status: 'completed' | 'interrupted') =>
-  ({ session: 's', status, types: [], calls: 1, rateLimiter, itemsPerSecond: null }) as const;
+  ({ session: 's', status, types: [], calls: 1, refusals: 0, rateLimiter, itemsPerSecond: null }) as const;
 
 const tell = (onEvent: EventListener, name: keyof ExtractionEvents, payload: object) => {
   onEvent({
@@ -109,7 +109,11 @@ it('starts each occurrence once, whoever looks, and leaves out those that the ru
 });
 
 it('writes a run that goes on about once a second, and gives signs of life while nothing comes', async () => {
-  const figures = { types: [{ type: 'looks', items: 5, total: 9, status: 'running' }], calls: 2 };
+  const figures = {
+    types: [{ type: 'looks', items: 5, total: 9, status: 'running' }],
+    calls: 2,
+    refusals: 1,
+  };
   const { clock, sources, runs, desk, jobs, told } = await world((time) => async (_source, { onEvent }) => {
     tell(onEvent, 'extraction:started', { session: 's' });
     for (let tick = 0; tick < 40; tick += 1) {
@@ -134,18 +138,27 @@ it('writes a run that goes on about once a second, and gives signs of life while
 });
 
 it('goes on with a run that took too long instead of beginning it again', async () => {
-  const freshness: boolean[] = [];
-  const { clock, sources, desk } = await world((time) => async (_source, { isFresh, onEvent, signal }) => {
-    freshness.push(isFresh);
-    tell(onEvent, 'extraction:started', { session: 's' });
-    await time.sleep(30 * hour - (freshness.length - 1) * 23 * hour, signal);
-    return result('completed');
-  });
+  const freshness: unknown[] = [];
+  const { clock, sources, desk } = await world(
+    (time) =>
+      async (_source, { fresh, retryFailed, onEvent, signal }) => {
+        freshness.push([fresh, retryFailed]);
+        tell(onEvent, 'extraction:started', { session: 's' });
+        const figures = { types: [], calls: 7, refusals: 3, rateLimiter, itemsPerSecond: 4 };
+        tell(onEvent, 'extraction:progress', { session: 's', ...figures });
+        await time.sleep(30 * hour - (freshness.length - 1) * 23 * hour, signal);
+        return result('completed');
+      },
+  );
   await sources.add(exampleSource());
-  const { id } = await desk.start(exampleSource().id);
+  const { id } = await desk.start(exampleSource().id, { retryFailed: true });
   await clock.advance(31 * hour);
-  expect(freshness).toEqual([true, false]);
-  expect(await desk.get(id)).toMatchObject({ state: 'completed' });
+  expect(freshness).toEqual([
+    ['when-over', true],
+    [false, false],
+  ]);
+  // Of both tries together.
+  expect(await desk.get(id)).toMatchObject({ state: 'completed', calls: 7 + 1, refusals: 3 });
 });
 
 it('keeps why a run failed, without secrets, and lets the source run again', async () => {
@@ -184,6 +197,9 @@ it('stops a run that waits, and ends one whose job somebody else cancelled', asy
   expect(await desk.stop(started[3]?.id ?? '')).toMatchObject({ state: 'interrupted' });
   await clock.advance(5_000);
   expect(await states()).toEqual(['interrupted', 'running', 'running', 'interrupted']);
+  expect((await desk.get(started[0]?.id ?? '')).message).toBe(
+    'It was stopped; the next run goes on where it was.',
+  );
   const waiting = await desk.start(idOf(4));
   await jobs.cancel(waiting.jobId);
   await pass(minute);

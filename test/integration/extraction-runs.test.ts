@@ -1,6 +1,6 @@
 // Sources registered with a server, and their runs: over HTTP, on real stores, from a simulated Looker.
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { extractAndReport } from '../../src/app/report-cli-run.ts';
@@ -39,8 +39,8 @@ async function register(server: RunningServer, body: object): Promise<string> {
   return (answer.body as { id: string }).id;
 }
 
-async function start(server: RunningServer, sourceId: string): Promise<string> {
-  const answer = await callAsAdmin(server, 'POST', `${sources}/${sourceId}/runs`);
+async function start(server: RunningServer, sourceId: string, body?: object): Promise<string> {
+  const answer = await callAsAdmin(server, 'POST', `${sources}/${sourceId}/runs`, body);
   expect(answer).toMatchObject({ status: 202, body: { job_id: expect.any(String) as string } });
   return (answer.body as { run_id: string }).run_id;
 }
@@ -124,6 +124,48 @@ describe('a registered source', () => {
       body: null,
     });
     expect(await listOf(server)).toHaveLength(1);
+  });
+
+  it('gets further with every run that its limit of calls ends, and looks anew when it came to its end', async () => {
+    const simulator = await simulatedLooker({ items: { users: 50 } });
+    const server = await startTestServer(await testConfig(environmentFor(simulator)));
+    const options = { ...fast, types: ['users'], max_calls: 2 };
+    const id = await register(server, lookerSource(simulator, { options }));
+    const next = async (expected: object, body?: object) => {
+      const run = await start(server, id, body);
+      await untilRun(server, run, expected);
+      return runOf(server, run);
+    };
+    const users = (items: number) => ({ types: [{ type: 'users', items }] });
+    const { session, message } = await next({ state: 'interrupted', ...users(20) });
+    expect(message).toBe('It reached its limit of calls; the next run goes on where it was.');
+    await next({ state: 'interrupted', session, ...users(40) });
+    await next({ state: 'completed', session, ...users(50), calls: 1 });
+    const anew = await next({ state: 'interrupted', ...users(20) });
+    expect(anew.session).not.toBe(session);
+    const fresh = await next({ state: 'interrupted', ...users(20) }, { fresh: true });
+    expect(fresh.session).not.toBe(anew.session);
+  });
+
+  it('asks again for what failed only when told to', async () => {
+    const simulator = await simulatedLooker({
+      items: { users: 30 },
+      failures: [{ type: 'users', offset: 15 }],
+    });
+    const server = await startTestServer(await testConfig(environmentFor(simulator)));
+    const options = { ...fast, types: ['users'], retries: 0 };
+    const id = await register(server, lookerSource(simulator, { options }));
+    const run = await start(server, id);
+    await untilRun(server, run, { state: 'incomplete' });
+    simulator.configure({ failures: [] });
+    const again = await start(server, id, { retry_failed: true });
+    const { session } = await runOf(server, run);
+    await untilRun(server, again, { state: 'completed', session, calls: 1 });
+    const both = { fresh: true, retry_failed: true };
+    expect(await callAsAdmin(server, 'POST', `${sources}/${id}/runs`, both)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'INPUT_INVALID' } },
+    });
   });
 
   it('goes on where it was when the server stops and starts again', async () => {
@@ -325,6 +367,7 @@ describe('a run of a command', () => {
     const result = await extractAndReport(config, { kind: 'looker' }, { ...options, signal });
     const [run] = await listOf(server);
     expect(run).toMatchObject({ origin: 'cli', state: 'completed', calls: result.calls, job_id: null });
+    expect(run?.vault).toBe(basename(result.vault));
     expect(run?.source).toContain(simulator.url);
     const { rows } = (await callAsAdmin(server, 'GET', '/api/v1/audit')).body as { rows: unknown[] };
     expect(rows).toEqual([]);

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support/services.ts';
 import {
@@ -91,6 +92,65 @@ describe('an extraction from Looker', () => {
       calls: 3,
     });
     expect(vaultRows(folder)).toHaveLength(300);
+  });
+
+  it('counts the 429s of each run, and the items and the time of all of them', async () => {
+    const looker = await simulatedLooker({ items: { users: 40 }, faults: { '429': { probability: 1 } } });
+    const folder = await temporaryFolder();
+    const users = { types: 'users', workers: '1' };
+    const first = await extractLooker(looker, folder, { ...users, 'max-calls': '2' });
+    expect(first.result).toMatchObject({ calls: 2, refusals: 2, totals: { items: 0, calls: 2 } });
+    looker.configure({ faults: {} });
+    const second = await extractLooker(looker, folder, users);
+    expect(second.result).toMatchObject({
+      isResumed: true,
+      calls: 4,
+      refusals: 0,
+      rateLimiter: { total_429_count: 2 },
+      types: [{ type: 'users', items: 40, itemsThisRun: 40, held: 40 }],
+      totals: { items: 40, calls: 6 },
+    });
+    const { activeMs, throughputItemsPerSecond } = second.result.totals;
+    expect(activeMs).toBeGreaterThan(first.result.totals.activeMs);
+    expect(throughputItemsPerSecond).toBeCloseTo(40_000 / activeMs, 6);
+    const progress = second.events.filter(({ name }) => name === 'extraction:progress').at(-1)?.payload;
+    expect(progress).toMatchObject({ refusals: 0 });
+    const finished = second.events.find(({ name }) => name === 'extraction:type-finished')?.payload;
+    expect(finished).toMatchObject({ type: 'users', items: 40, itemsThisRun: 40 });
+    const third = await extractLooker(looker, folder, users);
+    expect(third.result).toMatchObject({ wasComplete: true, refusals: 0, totals: { items: 40, calls: 6 } });
+  });
+
+  it('prunes old versions when it is complete, if the settings say so', async () => {
+    const looker = await simulatedLooker({ items: { users: 5 } });
+    const folder = await temporaryFolder();
+    const users = { types: 'users', fresh: 'true' };
+    const versions = () => {
+      const db = new DatabaseSync(join(folder, 'test.vault'));
+      // As if everything had happened a week ago.
+      db.exec('UPDATE content_versions SET first_seen_at = first_seen_at - 7 * 86400000');
+      const row = db.prepare('SELECT count(*) AS count FROM content_versions').get();
+      db.close();
+      return row?.['count'];
+    };
+    const change = () => looker.change({ type: 'users', change: ['1', '2'] });
+    await extractLooker(looker, folder, users);
+    expect(versions()).toBe(5);
+    change();
+    await extractLooker(looker, folder, users);
+    expect(versions()).toBe(7);
+    change();
+    const { events } = await extractLooker(
+      looker,
+      folder,
+      users,
+      {},
+      { HEADWORKS_RETENTION_VAULT_VERSIONS_DAYS: '5' },
+    );
+    expect(events.filter(({ name }) => name === 'extraction:versions-pruned')).toMatchObject([
+      { payload: { versions: 2 } },
+    ]);
+    expect(versions()).toBe(7);
   });
 
   it('reads folders and what is below them only, and takes nothing else for deleted', async () => {

@@ -19,6 +19,12 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((simulator) => simulator.stop()));
 });
 
+async function tokenOf({ url, clientId, clientSecret }: LookerSimulator): Promise<string> {
+  const body = new URLSearchParams({ client_id: clientId, client_secret: clientSecret });
+  const answer = await fetch(`${url}/api/4.0/login`, { method: 'POST', body });
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
 const page = '/dashboards/search?sorts=id&limit=10&offset=10';
 const always = { probability: 1 };
 
@@ -112,9 +118,56 @@ describe('a fault', () => {
     expect(simulator.stats().answered).toEqual({ [counted]: 1 });
   });
 
-  it('malformed sends a whole body that is no JSON', async () => {
-    const { client } = await start({ faults: { malformed: always } });
-    await expect(client.get(page)).rejects.toThrow(SyntaxError);
+  it('malformed sends, with 200, half a body, a web page, a text, or an object instead of a list', async () => {
+    const { simulator } = await start({ faults: { malformed: always } });
+    const token = await tokenOf(simulator);
+    const seen = new Set<string>();
+    for (let offset = 0; offset < 40; offset++) {
+      const address = `${simulator.url}/api/4.0/dashboards/search?sorts=id&limit=1&offset=${offset}`;
+      const answer = await fetch(address, { headers: { authorization: `token ${token}` } });
+      expect(answer.status).toBe(200);
+      seen.add(`${answer.headers.get('content-type')?.split(';')[0]} ${(await answer.text())[0]}`);
+    }
+    expect([...seen].sort()).toEqual([
+      'application/json [',
+      'application/json {',
+      'text/html <',
+      'text/plain A',
+    ]);
+  });
+
+  it('lost-id and lost-explores take something from an item that is there', async () => {
+    const { client, simulator } = await start({
+      items: { dashboards: 30, looks: 5, lookml_models: 3, explores: 4 },
+      faults: { 'lost-id': always },
+    });
+    expect(await client.ids(page)).toEqual([
+      '',
+      ...Array.from({ length: 9 }, (_, index) => String(index + 12)),
+    ]);
+    expect((await client.get('/looks/3')).body).not.toHaveProperty('id');
+    simulator.configure({ faults: { 'lost-explores': always } });
+    const models = (await client.get('/lookml_models')).body as { explores: unknown }[];
+    expect(models.map(({ explores }) => explores === null)).toEqual([true, false, false]);
+    expect(await client.ids(page)).toHaveLength(10);
+  });
+
+  it.each([
+    ['login-500', 500],
+    ['login-429', 429],
+  ] as const)('%s meets logins, and nothing else', async (name, status) => {
+    const { client, simulator } = await start();
+    simulator.configure({ faults: { [name]: always } });
+    expect((await client.get(page)).status).toBe(200);
+    expect((await client.login()).status).toBe(status);
+  });
+
+  it('login-malformed and login-reset give no token', async () => {
+    const { client, simulator } = await start();
+    simulator.configure({ faults: { 'login-malformed': always } });
+    await expect(client.login()).rejects.toThrow();
+    simulator.configure({ faults: { 'login-reset': always } });
+    await expect(client.login()).rejects.toThrow();
   });
 
   it('hang never answers, and does not keep the simulator from stopping', async () => {
@@ -158,7 +211,7 @@ describe('a fault', () => {
     expect(await client.ids('/dashboards/search?sorts=id&limit=10&offset=50')).toEqual([]);
   });
 
-  it('leaves logins, versions and the user alone', async () => {
+  it('of content leaves logins, versions and the user alone', async () => {
     const { client } = await start({ faults: { '500': always, hang: always } });
     expect((await client.login()).status).toBe(200);
     expect((await client.get('/versions')).status).toBe(200);

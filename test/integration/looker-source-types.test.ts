@@ -5,6 +5,7 @@ import type { PageRequest, Source, SourceType } from '../../src/extraction/ports
 import { createLookerSource } from '../../src/extraction/sources/index.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
+import { countedLeave } from '../support/counted-leave.ts';
 import { createLookerApi, lookerSourceOn } from './looker-source-world.ts';
 
 const never = new AbortController().signal;
@@ -104,12 +105,11 @@ describe('a folder filter', () => {
     async (isTold) => {
       const api = createLookerApi();
       api.tellTotal(isTold);
-      let paced = 0;
-      const pace = async () => void (paced += 1);
-      const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true }, pace });
+      const { leave, leaves } = countedLeave();
+      const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true }, leave });
       await source.connect(never);
       expect(listingsOf(source, 'looks')).toEqual(['folder-1', 'folder-2', 'folder-3', 'folder-4']);
-      expect(paced).toBe(api.contentCalls());
+      expect(leaves()).toBe(api.contentCalls() + api.logins());
     },
   );
 
@@ -117,6 +117,20 @@ describe('a folder filter', () => {
     const source = lookerSourceOn(createLookerApi(), { folders: { ids: ['1', '77'], recursive: false } });
     await expect(source.connect(never)).rejects.toMatchObject({ code: 'EXTRACTION_SOURCE_INVALID' });
     await expect(source.connect(never)).rejects.toThrow(/no folder 77/);
+  });
+
+  it('does not ask for ever when the list of folders does not heed the offset', async () => {
+    const api = createLookerApi();
+    api.tellTotal(false);
+    const folder = [{ id: '1', parent_id: null }];
+    const handler: typeof api.handler = (request) =>
+      request.url.pathname.endsWith('/folders/search')
+        ? { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(folder) }
+        : api.handler(request);
+    const source = lookerSourceOn({ ...api, handler }, { folders: { ids: ['1'], recursive: true } });
+    await expect(source.connect(never)).rejects.toThrow(
+      /does not tell its folders .*does not heed the offset/,
+    );
   });
 
   it('says that folders may not be seen', async () => {

@@ -6,6 +6,7 @@ import { createLookerSource } from '../../src/extraction/sources/index.ts';
 import type { SourceWorld } from '../../src/extraction/sources/source.contract.ts';
 import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import type { InMemoryAnswer, InMemoryRequest } from '../../src/platform/http-client/index.ts';
+import { countedLeave } from '../support/counted-leave.ts';
 import type { MisbehavingApi } from '../support/misbehaving-api.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';
 
@@ -71,9 +72,12 @@ export async function lookerWorld(overHttp: boolean): Promise<SourceWorld> {
   const api = createLookerApi();
   const served = overHttp ? await serveHandler(api.handler) : undefined;
   const transport = served ? createUndiciTransport({}) : createInMemoryTransport({ handler: api.handler });
+  const { leave, leaves } = countedLeave();
   return {
     ...api,
+    leaves,
     source: createLookerSource({
+      leave,
       baseUrl: served?.baseUrl ?? 'https://acme.looker.test',
       transport,
       clock: systemClock,

@@ -12,7 +12,7 @@ import type { RedisConnection } from '../../src/platform/redis/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import { AdaptiveRateLimiter } from '../../src/resilience/rate-limiter/adaptive-rate-limiter.ts';
 import { MemoryRateWindow } from '../../src/resilience/rate-limiter/memory-rate-window.ts';
-import type { Demand } from '../../src/resilience/rate-limiter/ports.ts';
+import { emptyDemand as nothing } from '../../src/resilience/rate-limiter/ports.ts';
 import {
   describeRateWindowContract,
   LimiterWorld,
@@ -44,7 +44,7 @@ describeRateWindowContract(
     const path = await journalFile();
     return { open: () => new MemoryRateWindow({ ...settings, journal: openJournal(path) }) };
   },
-  { survivesRestart: true, isShared: false },
+  { survivesRestart: true, isShared: true },
 );
 
 describeRateWindowContract(
@@ -55,17 +55,6 @@ describeRateWindowContract(
   },
   { survivesRestart: true, isShared: true },
 );
-
-const nothing: Demand = {
-  wanted: 0,
-  successes: 0,
-  successEpoch: 0,
-  refusals: 0,
-  refusalEpoch: 0,
-  pauseMs: 0,
-  returned: 0,
-  returnedStamp: '',
-};
 
 describe('Redis rate window', () => {
   it('decides as the one in memory does, step by step', async () => {
@@ -222,10 +211,44 @@ describe('SQLite grant journal', () => {
       expect(restarted.take(ask).granted).toBe(2);
       await inner.advance(58_000);
       expect(restarted.take(ask).granted).toBe(0);
-      await inner.advance(1_200);
+      await inner.advance(1_500);
       expect(restarted.take(ask).granted).toBe(6);
     },
   );
+
+  it.each([3_600_000, -3_600_000])(
+    'follows a wall clock that is set by %i ms once, however many share it',
+    async (byMs) => {
+      const path = await journalFile();
+      const { clock, inner, set } = settableClock();
+      const open = () => new MemoryRateWindow({ limits, clock, journal: openJournal(path) });
+      const [one, two] = [open(), open()];
+      expect(one.take({ ...nothing, wanted: 3 }).granted).toBe(3);
+      expect(two.take({ ...nothing, wanted: 3 }).granted).toBe(3);
+      set(byMs);
+      await inner.advance(1_000);
+      expect(one.take({ ...nothing, wanted: 1 }).granted).toBe(1);
+      expect(two.take({ ...nothing, wanted: 1 }).granted).toBe(1);
+      const third = open();
+      expect(third.take(ask).granted).toBe(2);
+      await inner.advance(58_000);
+      expect([one, two, third].map((window) => window.take(ask).granted)).toEqual([0, 0, 0]);
+      await inner.advance(1_500);
+      expect(third.take(ask).granted).toBe(6);
+    },
+  );
+
+  it('holds each of those who share it to its own limit', async () => {
+    const path = await journalFile();
+    const clock = new VirtualClock();
+    const open = (perMinute: number) =>
+      new MemoryRateWindow({ limits: { perMinute }, clock, journal: openJournal(path) });
+    const [wide, narrow] = [open(10), open(4)];
+    expect(wide.take({ ...nothing, wanted: 3 }).granted).toBe(3);
+    expect(narrow.take(ask).granted).toBe(1);
+    expect(wide.take(ask).granted).toBe(6);
+    expect(open(10).take(ask).granted).toBe(0);
+  });
 
   it('waits a window at most when the wall clock was set back between two runs', async () => {
     const path = await journalFile();
@@ -242,6 +265,29 @@ describe('SQLite grant journal', () => {
     expect(restarted.take(ask).granted).toBeGreaterThan(0);
   });
 
+  it('counts a late call once, for those who share it and after a restart', async () => {
+    const path = await journalFile();
+    const clock = new VirtualClock();
+    const open = () => new MemoryRateWindow({ limits, clock, journal: openJournal(path) });
+    const [one, two] = [open(), open()];
+    two.take({ ...nothing, wanted: 2 });
+    const { stamp } = one.take({ ...nothing, wanted: 4 });
+    await clock.advance(500);
+    // Of one's grants two learns before, of the other's after it was late.
+    expect(two.take({ ...nothing, wanted: 1 }).granted).toBe(1);
+    one.take({ ...nothing, late: [stamp] });
+    const { stamp: other } = one.take({ ...nothing, wanted: 1 });
+    await clock.advance(500);
+    one.take({ ...nothing, late: [other] });
+    expect(two.take({ ...nothing, wanted: 1 }).granted).toBe(1);
+    expect(open().take({ ...nothing, wanted: 2 }).granted).toBe(1);
+    await clock.advance(59_400);
+    // Those of the beginning; not those that left late.
+    expect(open().take(ask).granted).toBe(5);
+    await clock.advance(500);
+    expect(two.take(ask).granted).toBe(2);
+  });
+
   it('keeps no more rows than it needs', async () => {
     const db = openSqlite(await journalFile());
     onTestFinished(() => db.close());
@@ -249,7 +295,7 @@ describe('SQLite grant journal', () => {
     journal.load(50);
     for (let at = 0; at < 5_000; at++) journal.append(at, 1);
     const rows = Number(db.prepare('SELECT count(*) AS n FROM rate_limiter_grants').get()?.['n']);
-    expect(rows).toBeLessThanOrEqual(1_050);
+    expect(rows).toBeLessThanOrEqual(1_100);
     expect(journal.load(50).grants).toEqual(Array.from({ length: 50 }, (_, index) => 4_950 + index));
   });
 
@@ -261,7 +307,7 @@ describe('SQLite grant journal', () => {
       clock,
     );
     db.close();
-    await expect(limiter.acquire()).rejects.toThrow(/finalized/);
+    await expect(limiter.acquire()).rejects.toThrow(/not open/);
     expect(limiter.waiting).toBe(0);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PageRequest } from '../../src/extraction/ports.ts';
 import type { InMemoryAnswer, InMemoryRequest } from '../../src/platform/http-client/index.ts';
+import { countedLeave } from '../support/counted-leave.ts';
 import { restSourceOn } from './rest-source-world.ts';
 
 const never = new AbortController().signal;
@@ -38,6 +39,20 @@ const pagings: readonly (readonly [yaml: string, request: object, path: string])
   ['    pagination: { type: link, size_param: n }', { kind: 'cursor', cursor: null, index: 0, limit: 5 }, '/v1/things?n=5'],
   ['    pagination: { type: link }', { kind: 'cursor', cursor: 'https://api.acme.test/v1/things?p=2', index: 1, limit: 5 }, '/v1/things?p=2'],
 ]; // prettier-ignore
+
+describe('calls of a REST source', () => {
+  it.for([
+    [200, ['sent', 'succeeded']],
+    [404, ['sent', 'failed']],
+    [429, ['sent', 'rate limited 7000']],
+  ] as const)('tell the limiter when they left and how %i went', async ([status, told]) => {
+    const api = recorder(() => ({ status, headers: { 'retry-after': '7' }, body: '[]' }));
+    const counted = countedLeave();
+    const source = restSourceOn(api.handler, file(''), {}, { leave: counted.leave });
+    await source.fetch(page({ kind: 'whole' }), never).catch(() => undefined);
+    expect(counted.told).toEqual(told);
+  });
+});
 
 describe('pages of a REST source', () => {
   it.for(pagings)('%s', async ([yaml, request, path]) => {
@@ -138,10 +153,13 @@ const fixed: readonly (readonly [auth: string, headers: Readonly<Record<string, 
 describe('who asks a REST source', () => {
   it.for(fixed)('%s', async ([auth, headers]) => {
     const api = recorder();
-    const source = restSourceOn(api.handler, file('', `auth: ${auth}\nheaders: { X-Team: "7" }`), env);
+    const { leave, leaves } = countedLeave();
+    const yaml = file('', `auth: ${auth}\nheaders: { X-Team: "7" }`);
+    const source = restSourceOn(api.handler, yaml, env, { leave });
     await source.connect(never);
     await source.fetch(page({ kind: 'whole' }), never);
     expect(api.paths()).toEqual(['HEAD /v1/things', 'GET /v1/things']);
+    expect(leaves()).toBe(2);
     for (const { headers: sent } of api.asked) expect(sent).toMatchObject({ ...headers, 'x-team': '7' });
     expect(source.limiterKey).toMatch(
       auth.includes('none') ? /^api\.acme\.test:anonymous$/ : /:[0-9a-f]{16}$/,
@@ -174,15 +192,27 @@ describe('who asks a REST source', () => {
       body: url.host === 'auth.acme.test' ? '{"access_token":"t-1","expires_in":60}' : '[]',
     }));
     const auth = `auth: { type: oauth_client_credentials, token_url: "https://auth.acme.test/token", client_id: "\${ID}", client_secret: "\${SECRET}", scope: read, credentials_in: ${place} }\nheaders: { X-Team: "7" }`;
-    const source = restSourceOn(api.handler, file('', auth), env, (token) => void secrets.push(token));
+    const { leave, leaves } = countedLeave();
+    const onSecret = (token: string) => void secrets.push(token);
+    const source = restSourceOn(api.handler, file('', auth), env, { onSecret, leave });
     await source.connect(never);
     await source.fetch(page({ kind: 'whole' }), never);
+    // The login is a call of another server.
+    expect(leaves()).toBe(1);
     const [login, content] = api.asked;
     expect(login?.headers['authorization']).toBe(authorization);
     expect(login?.headers['x-team']).toBeUndefined();
     expect(Buffer.from(login?.body ?? []).toString()).toBe(body);
     expect(content?.headers).toMatchObject({ authorization: 'Bearer t-1', 'x-team': '7' });
     expect(secrets).toEqual(['t-1']);
+  });
+
+  it('by OAuth with other credentials in the header is held to another limiter', () => {
+    const auth = `auth: { type: oauth_client_credentials, token_url: /token, client_id: "\${ID}", client_secret: "\${SECRET}", credentials_in: header }`;
+    const keyOf = (id: string) =>
+      restSourceOn(recorder().handler, file('', auth), { ...env, ID: id }).limiterKey;
+    expect(keyOf('one')).not.toBe(keyOf('two'));
+    expect(keyOf('one')).toBe(keyOf('one'));
   });
 
   it('with a login as a form', async () => {

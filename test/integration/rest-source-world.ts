@@ -1,9 +1,11 @@
 // REST sources for tests, before a small API that misbehaves on demand.
 import { systemClock } from '../../src/core/index.ts';
+import type { RestSourceOptions } from '../../src/extraction/sources/index.ts';
 import { createRestSource, loadRestSource } from '../../src/extraction/sources/index.ts';
 import type { SourceWorld } from '../../src/extraction/sources/source.contract.ts';
 import type { InMemoryHandler } from '../../src/platform/http-client/index.ts';
 import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { countedLeave } from '../support/counted-leave.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';
 
 const ids = Array.from({ length: 25 }, (_, index) => String(index + 1));
@@ -53,6 +55,7 @@ export async function restWorld(overHttp: boolean): Promise<SourceWorld> {
   const api = createTicketsApi();
   const served = overHttp ? await serveHandler(api.handler) : undefined;
   const transport = served ? createUndiciTransport({}) : createInMemoryTransport({ handler: api.handler });
+  const { leave, leaves } = countedLeave();
   const env = {
     TICKETS_URL: served?.baseUrl ?? 'https://tickets.test',
     TICKETS_USER: 'the-client-id',
@@ -60,9 +63,11 @@ export async function restWorld(overHttp: boolean): Promise<SourceWorld> {
   };
   return {
     ...api,
+    leaves,
     source: createRestSource(loadRestSource(definition, { env, file: 'tickets.yaml' }), {
       transport,
       clock: systemClock,
+      leave,
       limits: { firstByteMs: 500, silenceMs: 500, totalMs: 1_500, maxBytes: 100_000 },
     }),
     type: 'tickets',
@@ -81,12 +86,12 @@ export function restSourceOn(
   handler: InMemoryHandler,
   yaml: string,
   env: Readonly<Record<string, string>> = {},
-  onSecret: (token: string) => void = () => undefined,
+  more: Pick<RestSourceOptions, 'onSecret' | 'leave'> = {},
 ) {
   const loaded = loadRestSource(yaml, { env, file: 'source.yaml' });
   return createRestSource(loaded, {
     transport: createInMemoryTransport({ handler }),
     clock: systemClock,
-    onSecret,
+    ...more,
   });
 }

@@ -4,7 +4,8 @@ import { immediate, openSqlite } from '../../src/platform/sqlite/index.ts';
 
 const { path, times } = workerData as { path: string; times: number };
 const sql = 'CREATE TABLE counter (n INTEGER NOT NULL) STRICT; INSERT INTO counter VALUES (0)';
-const db = openSqlite(path, { migrations: [{ version: 1, name: 'counter', sql }] });
+const migrations = [{ version: 1, name: 'counter', sql }];
+const db = openSqlite(path, { migrations, busyTimeoutMs: 60_000 });
 for (let time = 0; time < times; time++)
   immediate(db, () => {
     const { n } = db.prepare('SELECT n FROM counter').get() as { n: number };

@@ -32,7 +32,7 @@ describe('a SQLite file', () => {
     const settings = ['journal_mode', 'synchronous', 'foreign_keys', 'busy_timeout'].map((name) =>
       pragma(db, name),
     );
-    expect(settings).toEqual(['wal', 1, 1, 60_000]);
+    expect(settings).toEqual(['wal', 1, 1, 1_000]);
   });
 
   it('is migrated step by step, each step once', async () => {

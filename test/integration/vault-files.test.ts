@@ -55,6 +55,32 @@ describe('a file that is no vault', () => {
 });
 
 describe('a vault', () => {
+  it('of the first version is brought up to date, and keeps how long its sessions took', async () => {
+    const world = await vaultWorld();
+    extract(world, [simplePage(0, 5)]);
+    world.reopen();
+    world.vault.close();
+    const db = new DatabaseSync(world.path);
+    db.exec(`ALTER TABLE extraction_sessions DROP COLUMN active_ms;
+      ALTER TABLE extraction_sessions DROP COLUMN active_since;
+      UPDATE extraction_sessions SET throughput_items_per_second = 2.5;
+      DROP INDEX content_versions_by_session;
+      CREATE INDEX content_versions_by_session ON content_versions (session, content_type, id);
+      CREATE INDEX live_items_by_name ON item_heads (content_type, name) WHERE deleted_at IS NULL;
+      CREATE INDEX live_items_by_folder ON item_heads (content_type, folder) WHERE deleted_at IS NULL;
+      ALTER TABLE content_types DROP COLUMN items;
+      ALTER TABLE item_heads DROP COLUMN raw_check;
+      ALTER TABLE checkpoints DROP COLUMN pages;
+      DELETE FROM schema_migrations WHERE version > 1;
+      PRAGMA user_version = 1;`);
+    db.close();
+    world.reopen();
+    expect(world.vault.sessions.open(specOf())).toMatchObject({
+      isComplete: true,
+      totals: { items: 5, activeMs: 2_000, throughputItemsPerSecond: 2.5 },
+    });
+  });
+
   it('of a newer program is refused and left alone', async () => {
     const world = await vaultWorld();
     world.vault.close();

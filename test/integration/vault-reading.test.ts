@@ -3,6 +3,9 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { pageReadings } from '../../src/extraction/parsing/page-reading.ts';
+import { parsePage } from '../../src/extraction/parsing/parse-page.ts';
+import type { ItemShape, PageRequest, ParsedPage } from '../../src/extraction/ports.ts';
 import {
   diffSessions,
   exportVault,
@@ -29,6 +32,13 @@ function read(world: VaultWorld): VaultReader {
   const reader = openVaultReader(world.path);
   onTestFinished(() => reader.close());
   return reader;
+}
+
+/** As somebody with another tool would, whom no constraint of ours holds back. */
+function change({ path }: VaultWorld, sql: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(`PRAGMA foreign_keys = off; ${sql}`);
+  db.close();
 }
 
 const unknown = (message: string) => expect.objectContaining({ code: 'EXTRACTION_ITEM_UNKNOWN', message });
@@ -62,7 +72,7 @@ describe('a vault that is read', () => {
     expect(reader.items('dashboards', { limit: 1, after: '0', withDeleted: true })).toMatchObject([
       {
         id: '1',
-        name: 'Item 1',
+        name: 'a',
         deletedAt: world.clock.now(),
         hash: expect.stringMatching(/^[0-9a-f]{16}$/),
       },
@@ -130,13 +140,197 @@ describe('verifying a vault', () => {
     ['a deletion that was undone by hand', `UPDATE item_heads SET deleted_at = NULL`, /deleted in one table/],
   ])('finds %s', async (_what, sql, message) => {
     const world = await threeSessions();
-    world.vault.close();
-    const db = new DatabaseSync(world.path);
-    db.exec(sql);
-    db.close();
+    change(world, sql);
     const report = verifyVault(read(world));
     expect(report.isSound).toBe(false);
     expect(report.problems.map((problem) => problem.message)).toContainEqual(expect.stringMatching(message));
+  });
+
+  /** Looks with all facts, of two pages; folders that name tiles, two pages of tiles each. */
+  async function richVault(): Promise<VaultWorld> {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    const shape: ItemShape = {
+      items: { kind: 'list', path: [] },
+      id: [['id']],
+      name: ['title'],
+      folder: ['folder', 'id'],
+      updatedAt: ['updated_at'],
+    };
+    const types = [
+      typeNamed('looks', { shape }),
+      typeNamed('folders'),
+      typeNamed('tiles', {
+        parent: { from: 'folders', key: ['id'] },
+        shape: { ...shape, isIdWithinParent: true },
+      }),
+    ];
+    const { id } = sessions.open(specOf({ types }));
+    const look = (number: number, more: Partial<PageRequest> = {}, parent?: string) => {
+      const text = JSON.stringify({
+        id: number,
+        title: `Look ${number}`,
+        folder: { id: 12 },
+        updated_at: '2026-01-02T03:04:05Z',
+      });
+      const request = { ...offsetRequest(0, 2), ...more } as PageRequest;
+      const reading = pageReadings(types)[parent === undefined ? 'looks' : 'tiles'];
+      if (!reading) throw new Error('There is no such type.');
+      return parsePage(request, Buffer.from(`[${text}]`), reading).items;
+    };
+    const write = (page: ParsedPage, total: number | null = null) =>
+      world.writer.write(id, page, { total, nextLink: null });
+    write(pageOf(offsetRequest(0, 2, 'looks'), [...look(1), ...look(2)]), 3);
+    write(pageOf(offsetRequest(2, 2, 'looks'), look(3)), 3);
+    const children = ['0', '1'].map((childKey) => ({ type: 'tiles', childKey, parentKey: null }));
+    write({ ...simplePage(0, 2, 'a', 'folders'), children }, 2);
+    for (const { childKey } of children)
+      for (const index of [0, 1]) {
+        const position = { index, cursor: null, limit: 1 };
+        const key = `child:${childKey}/${index}*1:`;
+        const request = { type: 'tiles', key, kind: 'child', childKey, parentKey: null, position } as const;
+        write(pageOf(request, index === 0 ? look(7, request, childKey) : []));
+      }
+    for (const [type, total] of [
+      ['looks', 3],
+      ['folders', 2],
+      ['tiles', null],
+    ] as const)
+      expect(sessions.finishType(id, type, total)).toBe('completed');
+    return world;
+  }
+
+  it('finds nothing wrong with facts, ids within a parent and pages of children', async () => {
+    const world = await richVault();
+    expect(world.rows('SELECT id FROM item_heads ORDER BY id')).toContainEqual({ id: '0::7' });
+    expect(verifyVault(read(world)).problems).toEqual([]);
+  });
+
+  const looks = `content_type = (SELECT number FROM content_types WHERE name = 'looks')`;
+  const swapped = (column: string) =>
+    `${column} = (SELECT ${column} FROM content_versions AS other WHERE other.id = '2' AND other.${looks})`;
+  it.each([
+    [
+      'a type of which all rows are gone',
+      `DELETE FROM item_heads WHERE ${looks}; DELETE FROM content_versions WHERE ${looks}`,
+      /3 items were written, 0 are in the file/,
+    ],
+    [
+      'an item that is gone without a trace',
+      `DELETE FROM item_heads WHERE id = '3'; DELETE FROM content_versions WHERE id = '3'`,
+      /3 items were written, 2 are/,
+    ],
+    [
+      'an item of which only versions are left',
+      `DELETE FROM item_heads WHERE id = '3'`,
+      /Version 1 belongs to no item/,
+    ],
+    ['an item whose versions are gone', `DELETE FROM content_versions WHERE id = '3'`, /has no data/],
+    [
+      'a version that belongs to nothing',
+      `INSERT INTO content_versions SELECT content_type, 'x', number, session, first_seen_at, size, hash, data FROM content_versions WHERE id = '3'`,
+      /belongs to no item/,
+    ],
+    [
+      'a name that was changed',
+      `UPDATE item_heads SET name = 'x' WHERE id = '3'`,
+      /says something else: name\./,
+    ],
+    [
+      'a folder that was changed',
+      `UPDATE item_heads SET folder = '13' WHERE id = '3'`,
+      /something else: folder\./,
+    ],
+    [
+      'a time that was changed',
+      `UPDATE item_heads SET updated_at = updated_at + 1 WHERE id = '3'`,
+      /something else: updatedAt\./,
+    ],
+    [
+      'an owner that was made up',
+      `UPDATE item_heads SET owner = 'x' WHERE id = '3'`,
+      /something else: owner\./,
+    ],
+    [
+      'an id that was changed',
+      `UPDATE item_heads SET id = '9' WHERE id = '3'; UPDATE content_versions SET id = '9' WHERE id = '3'`,
+      /that of the item 3\./,
+    ],
+    [
+      'a session that was changed',
+      `INSERT INTO extraction_sessions (id, source, status, started_at, types, config) SELECT 'x', source, status, started_at, '[]', config FROM extraction_sessions; UPDATE item_heads SET session = 2 WHERE id = '3'`,
+      /Session 1 saw 3 items, the file has 2/,
+    ],
+    [
+      'a session that is none',
+      `UPDATE item_heads SET session = 7 WHERE id = '3'`,
+      /session that saw it last is missing/,
+    ],
+    [
+      'a raw hash that was changed',
+      `UPDATE item_heads SET raw_hash = 5 WHERE id = '3'`,
+      /hash of what came last was changed/,
+    ],
+    [
+      'data that is another item’s',
+      `UPDATE content_versions SET ${swapped('hash')}, ${swapped('data')} WHERE id = '1' AND ${looks}; UPDATE item_heads SET hash = v.hash, raw_hash = v.hash FROM content_versions AS v WHERE v.id = item_heads.id AND v.content_type = item_heads.content_type`,
+      /that of the item 2\./,
+    ],
+    [
+      'a checkpoint that is gone',
+      `DELETE FROM pages WHERE ${looks}; DELETE FROM checkpoints WHERE ${looks}`,
+      /checkpoint of session 1 is missing/,
+    ],
+  ])('finds %s', async (_what, sql, message) => {
+    const world = await richVault();
+    change(world, sql);
+    const report = verifyVault(read(world));
+    expect(report.isSound).toBe(false);
+    expect(report.problems.map((problem) => problem.message)).toContainEqual(expect.stringMatching(message));
+  });
+
+  it.each([
+    ['the last page', 'offset 2 limit 2', /2 pages were read, 1 are in the file/],
+    ['the first page', 'offset 0 limit 2', /items 0 to 1 were never asked for/],
+    ['the first page of a child', 'child:0/0*1:', /4 pages were read, 3 are/],
+    ['the last page of a child', 'child:0/1*1:', /4 pages were read, 3 are/],
+  ])('finds that %s is gone', async (_what, key, message) => {
+    const world = await richVault();
+    change(world, `DELETE FROM pages WHERE key = '${key}'`);
+    const report = verifyVault(read(world));
+    expect(report.isSound).toBe(false);
+    expect(report.problems.map((problem) => problem.message)).toContainEqual(expect.stringMatching(message));
+  });
+
+  it('does not mind another order of keys, but that its hash was changed', async () => {
+    const world = await vaultWorld();
+    extract(world, [pageOf(offsetRequest(0, 2), [itemOf('1', '{"id":"1","n":1}')])]);
+    extract(world, [pageOf(offsetRequest(0, 2), [itemOf('1', '{"n":1,"id":"1"}')])]);
+    expect(world.rows('SELECT raw_hash <> hash AS is_turned FROM item_heads')).toEqual([{ is_turned: 1n }]);
+    expect(verifyVault(read(world)).problems).toEqual([]);
+    change(world, 'UPDATE item_heads SET raw_hash = raw_hash + 1');
+    expect(verifyVault(read(world)).problems).toHaveLength(1);
+  });
+
+  it('finds a gap in a history, but no fault with one that was pruned', async () => {
+    const world = await vaultWorld();
+    for (const value of ['a', 'b', 'c', 'd'])
+      extract(world, [pageOf(offsetRequest(0, 2), simplePage(0, 1, value).items)]);
+    change(world, 'DELETE FROM content_versions WHERE number = 1');
+    expect(verifyVault(read(world)).problems).toEqual([]);
+    change(world, 'DELETE FROM content_versions WHERE number = 3');
+    expect(verifyVault(read(world)).problems).toMatchObject([
+      { message: expect.stringContaining('between') },
+    ]);
+  });
+
+  it('counts the problems that it does not list', async () => {
+    const world = await vaultWorld();
+    extract(world, [pageOf(offsetRequest(0, 200), simplePage(0, 150).items)]);
+    change(world, `UPDATE item_heads SET name = 'x'`);
+    const report = verifyVault(read(world));
+    expect(report.problems).toHaveLength(100);
+    expect(report.problemCount).toBe(150);
   });
 
   it('finds damage in the file itself', async () => {
@@ -277,6 +471,17 @@ describe('exporting a vault', () => {
         'vault-export.json',
       ].sort(),
     );
+  });
+
+  it('clears away what an export that was killed left half written', async () => {
+    const world = await vaultWorld();
+    const folder = await temporaryFolder();
+    extract(world, [simplePage(0, 1)]);
+    await exportVault(read(world), folder);
+    await writeFile(join(folder, 'dashboards', '7.json.new'), '{"id"');
+    await writeFile(join(folder, 'dashboards', 'notes.new'), 'mine');
+    expect(await exportVault(read(world), folder)).toEqual({ written: 0, unchanged: 1, removed: 0 });
+    expect((await readdir(join(folder, 'dashboards'))).sort()).toEqual(['0.json', 'notes.new']);
   });
 
   it('refuses a folder with files that are not its own, or of another source', async () => {

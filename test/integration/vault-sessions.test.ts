@@ -1,6 +1,7 @@
 // Sessions of a vault: which one a run goes on with, what it may conclude, and who may write.
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import type { ParsedPage } from '../../src/extraction/ports.ts';
+import type { ParsedPage, SessionSpec } from '../../src/extraction/ports.ts';
 import { openVault } from '../../src/extraction/vault/index.ts';
 import {
   extract,
@@ -31,22 +32,25 @@ describe('a session', () => {
       children: [{ type: 'tiles', childKey: '1', parentKey: null }],
     };
     const outcome = world.writer.write(first.id, page, { total: 6, nextLink: 'other' });
-    expect(outcome).toEqual({
+    const settled = {
       request: page.request,
       itemCount: 2,
       rejectedCount: 0,
-      written: { added: 2, changed: 0, unchanged: 0 },
       total: 7,
       next: 'more',
       children: page.children,
-    });
+      ends: ['0', '1'],
+    };
+    expect(outcome).toEqual({ ...settled, written: { added: 2, changed: 0, unchanged: 0, repeated: 0 } });
     world.reopen();
     const second = world.vault.sessions.open(specOf({ config: { batchSize: 10 } }));
     expect(second).toEqual({
       id: first.id,
       isResumed: true,
       isComplete: false,
-      progress: [{ type: 'dashboards', status: 'running', done: [outcome], failed: [] }],
+      lost: [],
+      progress: [{ type: 'dashboards', status: 'running', itemsSeen: 2, done: [settled], failed: [] }],
+      totals: { items: 2, calls: 0, errors: 0, activeMs: 0, throughputItemsPerSecond: null },
     });
     expect(world.rows('SELECT status, worker_count, config FROM extraction_sessions')).toEqual([
       { status: 'running', worker_count: null, config: '{"batchSize":10}' },
@@ -112,7 +116,7 @@ describe('a session', () => {
     const failed = offsetRequest(2, 2);
     sessions.fail(id, failed, 'http-500', 'The source answered 500 six times.');
     expect(sessions.finishType(id, 'dashboards', 4)).toBe('incomplete');
-    sessions.finish(id, 'incomplete', { ...noTotals, calls: 8, errors: 6 });
+    sessions.finish(id, 'incomplete', { calls: 8, errors: 6, activeMs: 900 });
     expect(world.rows(live)).toHaveLength(4);
     expect(world.rows('SELECT cause, message, resolved_at FROM dead_letters')).toEqual([
       { cause: 'http-500', message: 'The source answered 500 six times.', resolved_at: null },
@@ -123,7 +127,8 @@ describe('a session', () => {
     world.writer.write(id, simplePage(2, 1), noHeader);
     world.writer.write(id, pageOf(failed, simplePage(2, 1).items), noHeader);
     expect(sessions.finishType(id, 'dashboards', 3)).toBe('completed');
-    sessions.finish(id, 'completed', { ...noTotals, calls: 1, throughputItemsPerSecond: 12.5 });
+    const totals = sessions.finish(id, 'completed', { calls: 1, errors: 0, activeMs: 600 });
+    expect(totals).toEqual({ items: 3, calls: 9, errors: 6, activeMs: 1_500, throughputItemsPerSecond: 2 });
     expect(world.rows(live)).toHaveLength(3);
     expect(world.rows('SELECT resolved_at IS NOT NULL AS resolved FROM dead_letters')).toEqual([
       { resolved: 1n },
@@ -132,7 +137,37 @@ describe('a session', () => {
       world.rows(
         'SELECT total_items, total_calls, errors, throughput_items_per_second AS rate FROM extraction_sessions WHERE number = 2',
       ),
-    ).toEqual([{ total_items: 3n, total_calls: 9n, errors: 6n, rate: 12.5 }]);
+    ).toEqual([{ total_items: 3n, total_calls: 9n, errors: 6n, rate: 2 }]);
+  });
+
+  it('counts the time in which its runs worked, also of one that was killed, and not the time between them', async () => {
+    const world = await vaultWorld();
+    const { id } = world.vault.sessions.open(specOf());
+    await world.clock.advance(4_000);
+    world.writer.write(id, simplePage(0, 2), noHeader);
+    await world.clock.advance(1_000);
+    // Killed: nobody says how it ended. A day passes.
+    world.reopen();
+    await world.clock.advance(86_400_000);
+    const again = world.vault.sessions.open(specOf());
+    expect(again.totals).toMatchObject({ items: 2, activeMs: 4_000, throughputItemsPerSecond: 0.5 });
+    await world.clock.advance(2_000);
+    world.writer.write(id, simplePage(2, 4), noHeader);
+    world.vault.sessions.finishType(id, 'dashboards', null);
+    const totals = world.vault.sessions.finish(id, 'completed', { ...noTotals, activeMs: 2_000 });
+    expect(totals).toMatchObject({ items: 6, activeMs: 6_000, throughputItemsPerSecond: 1 });
+    world.reopen();
+    expect(world.vault.sessions.open(specOf())).toMatchObject({ isComplete: true, totals });
+  });
+
+  it('knows what the vault holds of a type, whichever session brought it', async () => {
+    const world = await vaultWorld();
+    extract(world, [simplePage(0, 5)]);
+    const { id } = world.vault.sessions.open(specOf({ fresh: true }));
+    world.writer.write(id, simplePage(0, 2), noHeader);
+    expect(world.vault.sessions.held('dashboards')).toBe(5);
+    world.vault.sessions.finishType(id, 'dashboards', null);
+    expect(world.vault.sessions.held('dashboards')).toBe(2);
   });
 
   it('is not complete with an item that could not be taken in; asked again, the page counts once', async () => {
@@ -152,6 +187,41 @@ describe('a session', () => {
     expect(world.rows('SELECT items_seen, duplicates, reason FROM checkpoints')).toEqual([
       { items_seen: 2n, duplicates: 0n, reason: null },
     ]);
+  });
+
+  it('takes what a page says when it is asked for again, not what it said before', async () => {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    const { id } = sessions.open(specOf());
+    const ids = Array.from({ length: 20 }, (_, index) => String(index));
+    const page = (value: string) =>
+      ids.map((item) => itemOf(item, JSON.stringify({ id: item, value: `${value} ${item}` })));
+    const request = offsetRequest(0, 21);
+    world.writer.write(id, pageOf(request, page('before'), [rejected]), noHeader);
+    // The same item stands further back, on a page that is not asked for again.
+    world.writer.write(id, pageOf(offsetRequest(21, 1), page('elsewhere').slice(3, 4)), noHeader);
+    sessions.finishType(id, 'dashboards', null);
+    sessions.open(specOf({ retryFailed: true }));
+    world.writer.write(id, pageOf(request, page('after')), noHeader);
+    const values = world.rows(
+      "SELECT data ->> 'value' AS value FROM content_items ORDER BY CAST(id AS INTEGER)",
+    );
+    expect(values).toEqual(ids.map((item) => ({ value: `after ${item}` })));
+    expect(sessions.finishType(id, 'dashboards', null)).toBe('completed');
+    expect(world.rows('SELECT count(*) AS versions FROM content_versions')).toEqual([{ versions: 20n }]);
+  });
+
+  it('settles dead letters that no page can answer when the type is complete after all', async () => {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    const { id } = sessions.open(specOf());
+    const parents = { type: 'dashboards', kind: 'whole', key: 'parents:folders' } as const;
+    world.writer.write(id, simplePage(0, 2), noHeader);
+    sessions.fail(id, parents, 'parent-incomplete', 'Not all folders could be read.');
+    expect(sessions.finishType(id, 'dashboards', null)).toBe('incomplete');
+    sessions.open(specOf({ retryFailed: true }));
+    expect(sessions.finishType(id, 'dashboards', null)).toBe('completed');
+    expect(world.rows('SELECT 1 FROM dead_letters WHERE resolved_at IS NULL')).toEqual([]);
   });
 
   it('is not complete when the source counts more than came', async () => {
@@ -197,16 +267,60 @@ describe('a repeated extraction', () => {
       const { id } = world.vault.sessions.open(specOf({ fresh: true }));
       return world.writer.write(id, page(json), noHeader).written;
     };
-    const unchanged = { added: 0, changed: 0, unchanged: 1 };
-    expect(write('{"id":"1","n":12345678901234567890}')).toEqual({ added: 1, changed: 0, unchanged: 0 });
+    const none = { added: 0, changed: 0, unchanged: 0, repeated: 0 };
+    const unchanged = { ...none, unchanged: 1 };
+    expect(write('{"id":"1","n":12345678901234567890}')).toEqual({ ...none, added: 1 });
     expect(write('{"id":"1","n":12345678901234567890}')).toEqual(unchanged);
     expect(write('{ "n": 12345678901234567890, "id": "1" }')).toEqual(unchanged);
     expect(write('{ "n": 12345678901234567890, "id": "1" }')).toEqual(unchanged);
-    expect(write('{"id":"1","n":12345678901234567891}')).toEqual({ added: 0, changed: 1, unchanged: 0 });
+    expect(write('{"id":"1","n":12345678901234567891}')).toEqual({ ...none, changed: 1 });
     expect(world.rows('SELECT number, session FROM content_versions')).toEqual([
       { number: 1n, session: 1n },
       { number: 2n, session: 5n },
     ]);
+  });
+
+  it('begins anew when the last is over, and only then', async () => {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    const open = (parts: Partial<SessionSpec> = {}) =>
+      sessions.open(specOf({ fresh: 'when-over', ...parts }));
+    const first = open();
+    world.writer.write(first.id, simplePage(0, 2), noHeader);
+    expect(open()).toMatchObject({ id: first.id, isResumed: true });
+    sessions.fail(first.id, offsetRequest(2, 2), 'http-500', 'Broken.');
+    sessions.finishType(first.id, 'dashboards', null);
+    sessions.finish(first.id, 'incomplete', noTotals);
+    expect(open({ retryFailed: true })).toMatchObject({ id: first.id });
+    expect(sessions.finishType(first.id, 'dashboards', null)).toBe('completed');
+    // Killed before it could say that it was at its end.
+    const second = open();
+    expect(second).toMatchObject({ isResumed: false, isComplete: false });
+    sessions.fail(second.id, offsetRequest(0, 2), 'http-500', 'Broken.');
+    expect(sessions.finishType(second.id, 'dashboards', null)).toBe('incomplete');
+    expect(open().id).not.toBe(second.id);
+  });
+
+  it.each([
+    ['items and versions', `DELETE FROM item_heads; DELETE FROM content_versions`],
+    ['one item', `DELETE FROM item_heads WHERE id = '1'`],
+    ['one version', `DELETE FROM content_versions WHERE id = '1'`],
+    ['a page', `DELETE FROM pages`],
+    ['a checkpoint', `PRAGMA foreign_keys = off; DELETE FROM checkpoints`],
+  ])('is not "there already" when somebody removed %s: everything is read again', async (what, sql) => {
+    const world = await vaultWorld();
+    extract(world, [simplePage(0, 3)]);
+    const db = new DatabaseSync(world.path);
+    db.exec(sql);
+    db.close();
+    world.reopen();
+    const again = world.vault.sessions.open(specOf());
+    if (what === 'a checkpoint') expect(again.isResumed).toBe(false);
+    else expect(again).toMatchObject({ isResumed: false, isComplete: false, lost: ['dashboards'] });
+    world.writer.write(again.id, simplePage(0, 3), noHeader);
+    expect(world.vault.sessions.finishType(again.id, 'dashboards', 3)).toBe('completed');
+    expect(world.rows(live)).toHaveLength(3);
+    expect(world.vault.sessions.open(specOf())).toMatchObject({ isComplete: true, lost: [] });
   });
 
   it('numbers types of its own from 101 and keeps the numbers', async () => {
@@ -215,9 +329,9 @@ describe('a repeated extraction', () => {
     world.vault.sessions.open(specOf({ types: types.slice(0, 2) }));
     world.vault.sessions.open(specOf({ types }));
     expect(world.rows('SELECT * FROM content_types')).toEqual([
-      { number: 1n, name: 'dashboards' },
-      { number: 101n, name: 'tickets' },
-      { number: 102n, name: 'agents' },
+      { number: 1n, name: 'dashboards', items: 0n },
+      { number: 101n, name: 'tickets', items: 0n },
+      { number: 102n, name: 'agents', items: 0n },
     ]);
   });
 });
@@ -250,13 +364,5 @@ describe('a vault', () => {
     expect(world.rows('SELECT count(*) AS n FROM extraction_sessions')).toEqual([{ n: 1n }]);
     // The lock was let go of.
     openVault(world.path, { source, clock: world.clock, ids }).close();
-  });
-
-  it('keeps the grants of the rate limiter across a restart', async () => {
-    const world = await vaultWorld();
-    world.vault.grantJournal('host key').append(1_000, 3);
-    world.reopen();
-    expect(world.vault.grantJournal('host key').load(10).grants).toEqual([1_000, 1_000, 1_000]);
-    expect(world.vault.grantJournal('other').load(10).grants).toEqual([]);
   });
 });

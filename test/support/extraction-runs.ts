@@ -58,16 +58,17 @@ export interface Run {
   readonly events: readonly EmittedEvent[];
 }
 
-/** One run of `headworks extract looker` within this process. Flags as on the command line, by name. */
+/** One run of `headworks extract looker` within this process. Flags as on the command line, by name; settings as in the environment. */
 export async function extractLooker(
   simulator: LookerSimulator,
   folder: string,
   flags: Readonly<Record<string, string>> = {},
   options: Partial<ExtractOptions> = {},
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<Run> {
   const config = resolveConfig({
     flags: { ...unthrottled, vault: join(folder, 'test.vault'), ...flags },
-    env: environmentFor(simulator),
+    env: { ...environmentFor(simulator), ...settings },
     cwd: folder,
   });
   const events: EmittedEvent[] = [];

@@ -8,6 +8,7 @@ import type {
   PageProcessor,
   PageRequest,
   SessionSpec,
+  RunTotals,
   SessionTotals,
   Source,
   SourceType,
@@ -20,6 +21,7 @@ import { ThreadDied } from '../../src/extraction/pipeline/page-threads.ts';
 import type { OnDeath, Processed } from '../../src/extraction/pipeline/page-threads.ts';
 import type { FailureKind } from '../../src/resilience/index.ts';
 import { createRateLimiter } from '../../src/resilience/index.ts';
+import { limitedSource } from './limited-source.ts';
 
 const transient = new Set<FailureKind>(['rate-limit', 'server-error', 'timeout', 'network']);
 
@@ -52,18 +54,20 @@ export class MemorySessions implements VaultSessions {
   readonly statuses = new Map<string, TypeStatus>();
   readonly done: PageOutcome[] = [];
   spec: SessionSpec | null = null;
-  finished: { status: string; totals: SessionTotals } | null = null;
+  finished: { status: string; run: RunTotals } | null = null;
 
   open(spec: SessionSpec): OpenSession {
     this.spec = spec;
     const progress = spec.types.map(({ name }) => ({
       type: name,
       status: this.statuses.get(name) ?? 'pending',
+      itemsSeen: this.held(name),
       done: this.done.filter(({ request }) => request.type === name),
       failed: this.failed.map(({ request }) => request).filter(({ type }) => type === name),
     }));
     const isComplete = progress.every(({ status }) => status === 'completed');
-    return { id: 'session', isResumed: this.done.length > 0, isComplete, progress };
+    const isResumed = this.done.length > 0;
+    return { id: 'session', isResumed, isComplete, lost: [], progress, totals: this.#totals() };
   }
   fail(_session: string, request: PageRequest, cause: string, message: string): void {
     this.failed.push({ request, cause, message });
@@ -73,8 +77,19 @@ export class MemorySessions implements VaultSessions {
     this.statuses.set(type, status);
     return status;
   }
-  finish(_session: string, status: string, totals: SessionTotals): void {
-    this.finished = { status, totals };
+  finish(_session: string, status: string, run: RunTotals): SessionTotals {
+    this.finished = { status, run };
+    return this.#totals();
+  }
+  held(type: string): number {
+    return this.done
+      .filter(({ request }) => request.type === type)
+      .reduce((sum, { itemCount }) => sum + itemCount, 0);
+  }
+  #totals(): SessionTotals {
+    const run = this.finished?.run ?? { calls: 0, errors: 0, activeMs: 0 };
+    const items = this.done.reduce((sum, { itemCount }) => sum + itemCount, 0);
+    return { ...run, items, throughputItemsPerSecond: null };
   }
 }
 
@@ -133,6 +148,11 @@ export class ExtractionWorld {
     const events = new EventBus(extractionEvents, () => clock.now());
     events.listen((event) => this.events.push(event));
     const { rateLimitPerMinute: perMinute, rateLimitPerSecond: perSecond } = parallel;
+    const limiter = createRateLimiter({
+      limits: { perMinute, perSecond },
+      clock,
+      adaptive: parallel.adaptiveRateLimiting,
+    });
     const spec: ExtractionSpec = {
       types: this.types,
       parallel,
@@ -148,13 +168,9 @@ export class ExtractionWorld {
     return runExtraction(
       spec,
       {
-        source: this.#source(),
+        source: limitedSource(this.#source(), limiter),
         sessions: this.sessions,
-        limiter: createRateLimiter({
-          limits: { perMinute, perSecond },
-          clock,
-          adaptive: parallel.adaptiveRateLimiting,
-        }),
+        limiter,
         startThreads: (_types, onDeath) => this.#threads(threads, onDeath),
         clock,
         random: seededRandom(1),
@@ -232,7 +248,7 @@ export class ExtractionWorld {
       request,
       itemCount,
       rejectedCount: 0,
-      written: { added: itemCount, changed: 0, unchanged: 0 },
+      written: { added: itemCount, changed: 0, unchanged: 0, repeated: 0 },
       total: (this.options.hasTotal ?? true) ? count : null,
       next: null,
       children: [],

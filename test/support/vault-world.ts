@@ -18,13 +18,13 @@ import { temporaryFolder } from './services.ts';
 
 export const source = 'looker https://acme.example.com';
 export const noHeader = { total: null, nextLink: null };
-export const noTotals = { items: 0, calls: 0, errors: 0, throughputItemsPerSecond: null };
+export const noTotals = { calls: 0, errors: 0, activeMs: 0 };
 
 export const typeNamed = (name: string, parts: Partial<SourceType> = {}): SourceType => ({
   name,
   number: name === 'dashboards' ? 1 : null,
   paging: 'offset',
-  shape: { items: { kind: 'list', path: [] }, id: [['id']] },
+  shape: { items: { kind: 'list', path: [] }, id: [['id']], name: ['value'] },
   ...parts,
 });
 
@@ -65,7 +65,7 @@ export const simplePage = (from: number, count: number, value = 'a', type = 'das
     offsetRequest(from, count, type),
     Array.from({ length: count }, (_, index) =>
       itemOf(String(from + index), JSON.stringify({ id: String(from + index), value }), {
-        name: `Item ${from + index}`,
+        name: value,
       }),
     ),
   );
@@ -139,13 +139,16 @@ export function extract(
 const timeless: readonly (readonly [table: string, columns: string])[] = [
   ['content_types', '*'],
   ['extraction_sessions', 'number, source, status, total_items, total_calls, errors, types, config'],
-  ['checkpoints', 'session, content_type, scope, status, expected_total, items_seen, duplicates, reason'],
-  ['pages', "session, content_type, key, state, request, json_remove(outcome, '$.written') AS outcome"],
+  [
+    'checkpoints',
+    'session, content_type, scope, status, expected_total, items_seen, duplicates, pages, reason',
+  ],
+  ['pages', '*'],
   ['dead_letters', 'session, content_type, page_key, place, cause, message, raw'],
   [
     'item_heads',
     `content_type, id, name, owner, folder, created_at, updated_at, session, position, deleted_at IS NULL AS live, size,
-     hash, raw_hash, version`,
+     hash, raw_hash, raw_check, version`,
   ],
   ['content_versions', 'content_type, id, number, session, size, hash, data'],
 ];

@@ -35,7 +35,6 @@ export async function walkSource(source: Source, batchSize: number): Promise<Wal
       request,
       itemCount: parsed.items.length,
       rejectedCount: parsed.rejected.length,
-      written: { added: parsed.items.length, changed: 0, unchanged: 0 },
       total: page.total ?? parsed.total,
       next: parsed.nextCursor ?? page.nextLink,
       children: parsed.children,

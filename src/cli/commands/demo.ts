@@ -10,7 +10,7 @@ import { addServerFlags } from '../option-flags.ts';
 import type { CliIo, RunningServer } from '../ports.ts';
 import type { CliSession } from '../session.ts';
 import { adminTokenHint } from './admin-token-hint.ts';
-import { runServer } from './run-server.ts';
+import { noteBesideLogs, runServer } from './run-server.ts';
 
 export function registerDemo(program: Command, host: CommandHost): void {
   const command = program
@@ -24,7 +24,8 @@ export function registerDemo(program: Command, host: CommandHost): void {
       return await runDemo(session, config);
     } catch (error) {
       if (!isDefaultPortTaken(error, config)) throw error;
-      session.out.note(`Port ${config.server.port} is taken; the demo takes another one.`);
+      const { port } = config.server;
+      noteBesideLogs(session, config, `Port ${port} is taken; the demo takes another one.`);
       return runDemo(session, demoConfig(session, { 'server.port': 0 }));
     }
   });

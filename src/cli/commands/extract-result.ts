@@ -1,10 +1,12 @@
 // What an extraction, or the estimate of one, comes to: a table for people, one object for programs.
 import type { Estimate, Extracted } from '../../app/extract.ts';
+import { counted } from '../counted.ts';
 import { humanDuration } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
+import { snakeCased } from '../snake-case.ts';
 
 export function showEstimate({ out }: CliSession, estimate: Estimate): void {
-  const { types, calls, isAtLeast, minutes, probes } = estimate;
+  const { types, calls, callsThisRun, isAtLeast, minutes, probes } = estimate;
   if (out.isJson) {
     const told = types.map((one) => ({
       type: one.type,
@@ -12,7 +14,8 @@ export function showEstimate({ out }: CliSession, estimate: Estimate): void {
       calls: one.calls,
       is_at_least: one.isAtLeast,
     }));
-    return out.json({ dry_run: true, calls, is_at_least: isAtLeast, minutes, probes, types: told });
+    const facts = { calls, is_at_least: isAtLeast, calls_this_run: callsThisRun, minutes, probes };
+    return out.json({ dry_run: true, ...facts, types: told });
   }
   const atLeast = (count: number, isOpen: boolean) => `${isOpen ? 'at least ' : ''}${count}`;
   out.table(
@@ -24,48 +27,72 @@ export function showEstimate({ out }: CliSession, estimate: Estimate): void {
     ]),
   );
   out.line();
+  const time = `about ${humanDuration(minutes * 60_000)} at this rate limit`;
+  const all = `It would take ${isAtLeast ? 'at least ' : ''}${counted(calls, 'call')}`;
   out.line(
-    `It would take ${atLeast(calls, isAtLeast)} calls, about ${humanDuration(minutes * 60_000)} at this rate limit.`,
+    callsThisRun < calls
+      ? `${all}; --max-calls ends the first run after ${callsThisRun}, ${time}.`
+      : `${all}, ${time}.`,
   );
-  out.note(`${probes} ${probes === 1 ? 'call was' : 'calls were'} made to find out; nothing was written.`);
+  out.note(`${counted(probes, 'call was', 'calls were')} made to find out; nothing was written.`);
 }
 
 export function showResult(session: CliSession, result: Extracted): void {
   const { out } = session;
-  if (out.isJson) return out.jsonLine(resultAnswer(result));
-  const { types, wasComplete } = result;
+  if (out.isJson) return out.jsonLine(session.redactor.value(resultAnswer(result)));
+  const { types, wasComplete, endedBy } = result;
   if (wasComplete) {
     out.line(`Everything is there already: nothing was asked for. ${result.vault}`);
     out.note('A new look at the source: headworks extract … --fresh');
     return;
   }
   out.table(
-    ['TYPE', 'ITEMS', 'OF', 'STATUS'],
-    types.map(({ type, items, total, status }) => [
+    ['TYPE', 'IN VAULT', 'OF', 'READ NOW', 'STATUS'],
+    types.map(({ type, held, total, itemsThisRun, status }) => [
       type,
-      String(items),
+      String(held),
       total === null ? '–' : String(total),
-      status,
+      String(itemsThisRun),
+      endedBy !== 'done' && status !== 'completed' ? 'paused' : status,
     ]),
-    (text, column) => (column === 3 ? out.style(text === 'completed' ? 'green' : 'yellow', text) : text),
+    (text, column) => (column === 4 ? out.style(text === 'completed' ? 'green' : 'yellow', text) : text),
   );
   out.line();
   out.line(endText(result));
 }
 
-function endText({ status, endedBy, calls, metrics, rateLimiter, itemsPerSecond, vault }: Extracted): string {
-  const speed = itemsPerSecond === null ? '' : `, ${itemsPerSecond.toFixed(1)} items/s`;
-  const waits = rateLimiter.total_429_count === 0 ? '' : `, ${rateLimiter.total_429_count} × 429`;
-  const facts = `${metrics.total} items, ${calls} calls, ${humanDuration(metrics.duration * 1000)}${speed}${waits}. ${vault}`;
+function endText(result: Extracted): string {
+  const { status, endedBy, calls, isResumed, canRetry } = result;
+  const facts = `${runText(result)}. ${result.vault}${isResumed ? `\n${sessionText(result)}` : ''}`;
   if (endedBy === 'interrupted') return `Stopped: ${facts}\nThe same command goes on from here.`;
   if (endedBy === 'max-calls')
-    return `Stopped after ${calls} calls, as told: ${facts}\nThe same command goes on.`;
+    return `Stopped after ${counted(calls, 'call')}, as told: ${facts}\nThe same command goes on.`;
   if (status === 'completed') return `Complete: ${facts}`;
-  return `Incomplete, something is missing: ${facts}\nAsk for it again with --retry-failed; headworks vault verify says what.`;
+  const remedy = canRetry
+    ? 'Ask for it again with --retry-failed'
+    : 'All pages came, but the source counts more: read it anew with --fresh';
+  return `Incomplete, something is missing: ${facts}\n${remedy}; headworks vault verify says what.`;
 }
 
-/** Under document 001's names. */
+function runText({ calls, refusals, metrics, itemsPerSecond }: Extracted): string {
+  const refused = refusals === 0 ? '' : `, ${refusals} × 429`;
+  return worked(metrics.total, calls, metrics.duration * 1000, itemsPerSecond) + refused;
+}
+
+/** Of a session that took several runs. */
+function sessionText({ totals }: Extracted): string {
+  const { items, calls, activeMs, throughputItemsPerSecond } = totals;
+  return `All runs of this session: ${worked(items, calls, activeMs, throughputItemsPerSecond)}.`;
+}
+
+function worked(items: number, calls: number, ms: number, itemsPerSecond: number | null): string {
+  const speed = itemsPerSecond === null ? '' : `, ${itemsPerSecond.toFixed(1)} items/s`;
+  return `${counted(items, 'item')}, ${counted(calls, 'call')}, ${humanDuration(ms)}${speed}`;
+}
+
+/** Under document 001's names: `throughput_items_per_second` is the session's, of all its runs. */
 function resultAnswer(result: Extracted): object {
+  const { items, calls, errors, activeMs, throughputItemsPerSecond } = result.totals;
   return {
     event: 'extraction:result',
     session: result.session,
@@ -75,8 +102,11 @@ function resultAnswer(result: Extracted): object {
     is_resumed: result.isResumed,
     was_complete: result.wasComplete,
     calls: result.calls,
-    throughput_items_per_second: result.itemsPerSecond,
-    types: result.types,
+    refusals: result.refusals,
+    items_per_second: result.itemsPerSecond,
+    throughput_items_per_second: throughputItemsPerSecond,
+    session_totals: { items, calls, errors, active_seconds: activeMs / 1000 },
+    types: snakeCased(result.types),
     metrics: result.metrics,
     rate_limiter: result.rateLimiter,
   };

@@ -3,9 +3,15 @@ import type { SingleBar } from 'cli-progress';
 import { MultiBar } from 'cli-progress';
 import type { EmittedEvent } from '../../core/index.ts';
 import type { ProgressFigures } from '../../extraction/events.ts';
-import { humanDuration } from '../human-time.ts';
+import { counted } from '../counted.ts';
 import type { CliSession } from '../session.ts';
+import { snakeCased } from '../snake-case.ts';
 import { printable } from '../table.ts';
+import { barLayout, wrapParts, type BarLayout } from './bar-layout.ts';
+import { TypePaces } from './type-pace.ts';
+
+/** Of a terminal that does not say. */
+const usualColumns = 80;
 
 export interface Screen {
   readonly show: (event: EmittedEvent) => void;
@@ -21,15 +27,9 @@ export function startScreen(session: CliSession): Screen {
 function jsonScreen({ out, redactor }: CliSession): Screen {
   return {
     show: ({ name, at, payload }) =>
-      out.jsonLine(redactor.value({ event: name, at: new Date(at).toISOString(), ...snakeCased(payload) })),
+      out.jsonLine(redactor.value(snakeCased({ event: name, at: new Date(at).toISOString(), ...payload }))),
     end: () => undefined,
   };
-}
-
-/** Names as in the document; what is inside snapshots has them already. */
-function snakeCased(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const name = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [name(key), inner]));
 }
 
 /** Every few seconds is enough for a log. */
@@ -44,6 +44,7 @@ function lineScreen({ out, redactor, io }: CliSession): Screen {
         nextProgressAt = io.clock.monotonic() + progressEveryMs;
         const { types } = payload as unknown as ProgressFigures;
         const under = types.filter(({ status }) => status === 'running');
+        if (under.length === 0) return;
         out.note(
           under
             .map(({ type, items, total }) => `${type} ${items}${total === null ? '' : ` of ${total}`}`)
@@ -60,10 +61,8 @@ function lineScreen({ out, redactor, io }: CliSession): Screen {
 
 /** What a person wants to know of an event; null for the rest. */
 function lineOf(name: string, payload: Readonly<Record<string, unknown>>): string | null {
-  const { type, page, cause, error, status, items, worker, workersAlive, source, vault } = payload as Record<
-    string,
-    string
-  >;
+  const { type, page, cause, error, status, items, itemsThisRun, worker, workersAlive, source, vault } =
+    payload as Record<string, string>;
   switch (name) {
     case 'extraction:started':
       return `${payload['isResumed'] === true ? 'Going on' : 'Beginning'}: ${source} into ${vault}`;
@@ -71,33 +70,45 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
       return `${type} ${page} was given up (${cause}): ${error}`;
     case 'extraction:worker-died':
       return `${worker} died: ${error}; ${workersAlive} go on`;
+    case 'extraction:setting-ignored':
+      return `${payload['setting'] as string} has no effect: ${payload['reason'] as string}`;
+    case 'extraction:rows-lost':
+      return `Rows were removed from ${vault} (${(payload['types'] as string[]).join(', ')}): everything is read again`;
+    case 'extraction:versions-pruned':
+      return `${payload['versions'] as number} old versions were pruned`;
+    case 'extraction:prune-failed':
+      return `Old versions could not be pruned: ${error}`;
     case 'extraction:type-finished':
-      return `${type}: ${items} items, ${status}`;
+      return `${type}: ${items} in the vault, ${itemsThisRun} read in this run, ${status}`;
+    case 'extraction:limits-unshared':
+      return `Rate limits are kept on this machine alone until Redis is back: ${error}`;
+    case 'extraction:limits-shared':
+      return 'Redis is back: rate limits are shared again.';
     default:
       return null;
   }
 }
 
-/** One bar per type, and a line below with what concerns all. */
+/** One bar per type, and below what concerns all. */
 class BarScreen implements Screen {
   readonly #bars: MultiBar;
   readonly #byType = new Map<string, SingleBar>();
   readonly #session: CliSession;
-  readonly #startedAt: number;
-  readonly #firstItems = new Map<string, number>();
-  #footer: SingleBar | null = null;
+  readonly #paces: TypePaces;
+  readonly #columns: number;
+  readonly #footer: SingleBar[] = [];
+  #layout: BarLayout | null = null;
   #isEnded = false;
 
   constructor(session: CliSession) {
     this.#session = session;
-    this.#startedAt = session.io.clock.monotonic();
+    this.#paces = new TypePaces(session.io.clock.monotonic());
+    this.#columns = session.io.columns ?? usualColumns;
     this.#bars = new MultiBar({
       stream: session.io.stderr,
       hideCursor: true,
-      barsize: 24,
       barCompleteChar: '█',
       barIncompleteChar: '░',
-      format: '{type} {bar} {count} {rate} {eta_text} {status}',
       fps: 4,
       forceRedraw: true,
       linewrap: false,
@@ -106,7 +117,7 @@ class BarScreen implements Screen {
 
   readonly show = ({ name, payload }: EmittedEvent): void => {
     if (name === 'extraction:progress') this.#draw(payload as unknown as ProgressFigures);
-    if (name === 'extraction:page-failed' || name === 'extraction:worker-died')
+    if (/:(page-failed|worker-died|rows-lost|setting-ignored|limits-\w+)$/.test(name))
       this.#bars.log(`${printable(this.#session.redactor.text(lineOf(name, payload) ?? ''))}\n`);
   };
 
@@ -117,54 +128,47 @@ class BarScreen implements Screen {
   };
 
   #draw(figures: ProgressFigures): void {
-    const width = Math.max(...figures.types.map(({ type }) => type.length));
-    const seconds = (this.#session.io.clock.monotonic() - this.#startedAt) / 1000;
-    for (const { type, items, total, status } of figures.types) {
-      const first = this.#firstItems.get(type) ?? items;
-      this.#firstItems.set(type, first);
-      const rate = seconds > 0 ? (items - first) / seconds : 0;
-      const left = total === null ? null : total - items;
-      const facts = {
-        type: type.padEnd(width),
-        count: `${items}${total === null ? '' : `/${total}`}`.padStart(13),
-        rate: `${rate.toFixed(1)}/s`.padStart(9),
-        eta_text: (status === 'running' && left !== null && rate > 0
-          ? `ETA ${humanDuration((left / rate) * 1000)}`
-          : ''
-        ).padEnd(14),
-        status,
-      };
-      const whole = Math.max(total ?? items, 1);
-      const bar = this.#byType.get(type) ?? this.#bars.create(whole, 0, facts);
-      this.#byType.set(type, bar);
+    const longestName = Math.max(...figures.types.map(({ type }) => type.length));
+    this.#layout ??= barLayout(this.#columns, longestName);
+    const { format, barsize, facts } = this.#layout;
+    const now = this.#session.io.clock.monotonic();
+    for (const type of figures.types) {
+      const shown = facts(type, this.#paces.of(type, now));
+      const whole = Math.max(type.total ?? 1, 1);
+      const bar = this.#byType.get(type.type) ?? this.#bars.create(whole, 0, shown, { format, barsize });
+      this.#byType.set(type.type, bar);
       bar.setTotal(whole);
-      bar.update(status === 'completed' ? whole : Math.min(items, whole), facts);
+      // How far a type is of which nobody knows the total, no bar can show before its end.
+      const done = type.total === null ? 0 : Math.min(type.items, whole);
+      bar.update(type.status === 'completed' ? whole : done, shown);
     }
-    this.#footer ??= this.#bars.create(1, 0, { text: '' }, { format: '{text}' });
-    this.#footer.update(0, { text: footerText(figures) });
+    this.#drawFooter(wrapParts(footerParts(figures), this.#columns));
+  }
+
+  #drawFooter(lines: readonly string[]): void {
+    while (this.#footer.length < lines.length)
+      this.#footer.push(this.#bars.create(1, 0, { text: '' }, { format: '{text}' }));
+    for (const [index, line] of this.#footer.entries()) line.update(0, { text: lines[index] ?? '' });
   }
 }
 
-function footerText({
+function footerParts({
   calls,
+  refusals,
   rateLimiter,
   workersAlive,
   workers,
   itemsPerSecond,
   queuedPages,
-}: ProgressFigures): string {
-  const {
-    total_429_count: refusals,
-    backoff_multiplier: multiplier,
-    paused_until: pausedUntil,
-  } = rateLimiter;
+}: ProgressFigures): readonly string[] {
+  const { backoff_multiplier: multiplier, paused_until: pausedUntil } = rateLimiter;
   return [
-    `${calls} calls`,
+    counted(calls, 'call'),
     `${itemsPerSecond.toFixed(1)} items/s`,
     `${refusals} × 429`,
     `multiplier ${multiplier.toFixed(2)}`,
     `workers ${workersAlive}/${workers}`,
     `queue ${queuedPages}`,
     ...(pausedUntil === null ? [] : [`paused until ${pausedUntil.slice(11, 19)}`]),
-  ].join(' · ');
+  ];
 }

@@ -22,19 +22,38 @@ const result: Extracted = {
   isResumed: false,
   wasComplete: false,
   endedBy: 'done',
-  types: [{ type: 'users', items: 31, total: 31, status: 'completed' }],
+  canRetry: false,
+  types: [{ type: 'users', items: 31, itemsThisRun: 11, held: 33, total: 31, status: 'completed' }],
   calls: 4,
-  metrics: { total: 31, by_type: { users: 31 }, errors: 0, worker_errors: {}, start_time: '', duration: 2 },
+  refusals: 2,
+  metrics: {
+    total: 11,
+    by_type: { camelCase: 11 },
+    errors: 0,
+    worker_errors: {},
+    start_time: '',
+    duration: 2,
+  },
   rateLimiter: limiter,
-  itemsPerSecond: 15.5,
+  itemsPerSecond: 5.5,
+  totals: { items: 31, calls: 9, errors: 1, activeMs: 62_000, throughputItemsPerSecond: 0.5 },
   vault: '/data/x.vault',
 };
+const running = {
+  type: 'users',
+  items: 31,
+  itemsThisRun: 11,
+  held: 33,
+  total: 40,
+  status: 'running',
+} as const;
 const progress = {
   types: [
-    { type: 'users', items: 20, total: 31, status: 'running' },
-    { type: 'looks', items: 0, total: null, status: 'pending' },
+    { type: 'users', items: 20, itemsThisRun: 12, total: 31, status: 'running' },
+    { type: 'looks', items: 0, itemsThisRun: 0, total: null, status: 'pending' },
   ],
   calls: 2,
+  refusals: 1,
   itemsPerSecond: 10,
   rateLimiter: limiter,
   workersAlive: 1,
@@ -53,19 +72,48 @@ const told = (name: string, payload: Record<string, unknown>) => ({
   payload,
 });
 
+/** The lines on the screen, without what moves the cursor. */
+const drawn = ({ err }: CliWorld): readonly string[] =>
+  err
+    // oxlint-disable-next-line no-control-regex -- what terminals are told
+    .replaceAll(/\u001B\[[\d;?]*[A-Za-z]/g, '')
+    .split(/[\r\n]+/)
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== '');
+
 describe('the end of an extraction', () => {
   it('is a table and a sentence that says what came of it', () => {
     const world = new CliWorld();
     showResult(sessionIn(world), result);
-    expect(world.out).toContain('users  31     31  completed');
-    expect(world.out).toContain('Complete: 31 items, 4 calls, 2 s, 15.5 items/s, 3 × 429. /data/x.vault');
+    expect(world.out).toMatch(/TYPE +IN VAULT +OF +READ NOW +STATUS/);
+    expect(world.out).toMatch(/users +33 +31 +11 +completed/);
+    expect(world.out).toContain('Complete: 11 items, 4 calls, 2 s, 5.5 items/s, 2 × 429. /data/x.vault\n');
+    expect(world.out).not.toContain('All runs');
+  });
+
+  it('of a session that was resumed says what all runs come to, and counts the 429s of this run only', () => {
+    const world = new CliWorld();
+    const metrics = { ...result.metrics, total: 1, duration: 0.5 };
+    showResult(sessionIn(world), {
+      ...result,
+      metrics,
+      calls: 1,
+      refusals: 0,
+      itemsPerSecond: 2,
+      isResumed: true,
+    });
+    expect(world.out).toContain('Complete: 1 item, 1 call, 500 ms, 2.0 items/s. /data/x.vault\n');
+    expect(world.out).toContain('All runs of this session: 31 items, 9 calls, 1 min 2 s, 0.5 items/s.\n');
   });
 
   it.each<[Partial<Extracted>, string]>([
     [{ wasComplete: true }, 'Everything is there already: nothing was asked for.'],
     [{ status: 'interrupted', endedBy: 'interrupted' }, 'The same command goes on from here.'],
     [{ status: 'interrupted', endedBy: 'max-calls' }, 'Stopped after 4 calls, as told'],
-    [{ status: 'incomplete' }, '--retry-failed'],
+    [{ status: 'interrupted', endedBy: 'max-calls', calls: 1 }, 'Stopped after 1 call, as told'],
+    [{ status: 'incomplete', canRetry: true }, 'Ask for it again with --retry-failed'],
+    [{ status: 'incomplete' }, 'read it anew with --fresh'],
+    [{ status: 'interrupted', endedBy: 'max-calls', types: [running] }, '11        paused'],
   ])('says so: %j', (more, text) => {
     const world = new CliWorld();
     showResult(sessionIn(world), { ...result, ...more });
@@ -77,10 +125,26 @@ describe('the end of an extraction', () => {
     showResult(sessionIn(world, true), result);
     expect(JSON.parse(world.out)).toMatchObject({
       event: 'extraction:result',
-      throughput_items_per_second: 15.5,
-      metrics: { by_type: { users: 31 } },
-      rate_limiter: { backoff_multiplier: 1.5 },
+      calls: 4,
+      refusals: 2,
+      items_per_second: 5.5,
+      throughput_items_per_second: 0.5,
+      session_totals: { items: 31, calls: 9, errors: 1, active_seconds: 62 },
+      types: [{ type: 'users', items: 31, items_this_run: 11, held: 33, total: 31, status: 'completed' }],
+      // Names of types are the user's, and stay as they are.
+      metrics: { by_type: { camelCase: 11 } },
+      rate_limiter: { backoff_multiplier: 1.5, total_429_count: 3 },
     });
+  });
+
+  it('tells no secret that failures repeat', () => {
+    const world = new CliWorld();
+    const session = sessionIn(world, true);
+    session.redactor.add('hunter2hunter2');
+    const metrics = { ...result.metrics, errors: 1, worker_errors: { fetch: ['boom hunter2hunter2'] } };
+    showResult(session, { ...result, metrics });
+    expect(world.out).toContain('boom [redacted]');
+    expect(world.out).not.toContain('hunter2');
   });
 
   it('of a dry run tells calls and time, and what is not known', () => {
@@ -92,12 +156,22 @@ describe('the end of an extraction', () => {
       ],
       calls: 4,
       isAtLeast: true,
+      callsThisRun: 4,
       minutes: 1.5,
       probes: 1,
     });
     expect(world.out).toContain('explores  not known before  at least 0');
     expect(world.out).toContain('It would take at least 4 calls, about 1 min 30 s at this rate limit.');
     expect(world.err).toContain('1 call was made to find out; nothing was written.');
+  });
+});
+
+describe('a dry run', () => {
+  it('says where --max-calls ends it', () => {
+    const world = new CliWorld();
+    const facts = { types: [], isAtLeast: false, minutes: 0.5, probes: 0 };
+    showEstimate(sessionIn(world), { ...facts, calls: 90, callsThisRun: 50 });
+    expect(world.out).toContain('90 calls; --max-calls ends the first run after 50, about 30 s at this');
   });
 });
 
@@ -111,8 +185,39 @@ describe('an extraction while it runs', () => {
     expect(world.err.match(/users/g)).toHaveLength(1);
     expect(world.err).toMatch(/users.*20\/31.*running/);
     expect(world.err).toMatch(/looks.*pending/);
-    expect(world.err).toContain('2 calls · 10.0 items/s · 3 × 429 · multiplier 1.50 · workers 1/2 · queue 3');
+    expect(world.err).toContain('2 calls · 10.0 items/s · 1 × 429 · multiplier 1.50 · workers 1/2 · queue 3');
     expect(world.out).toBe('');
+  });
+
+  it('fits a narrow terminal: rate, time left and status are there, and nothing is cut', async () => {
+    const world = new CliWorld({ isTty: true, columns: 50 });
+    const screen = startScreen(sessionIn(world));
+    await world.clock.advance(2_000);
+    const types = [
+      { type: 'scheduled_plans', items: 10, itemsThisRun: 10, total: 20, status: 'running' },
+      { type: 'permission_sets', items: 5, itemsThisRun: 5, total: 5, status: 'completed' },
+    ];
+    screen.show(told('extraction:progress', { ...progress, types }));
+    screen.end();
+    const lines = drawn(world);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(50);
+    expect(lines[0]).toMatch(/^scheduled_plans +10\/20 +5\.0\/s ~2 s$/);
+    expect(lines[1]).toMatch(/^permission_sets +5\/5 +2\.5\/s completed$/);
+    expect(lines.slice(2).join(' ')).toContain('workers 1/2');
+  });
+
+  it('draws an empty bar where nobody knows the total, until the type is there', () => {
+    const world = new CliWorld({ isTty: true, columns: 120 });
+    const screen = startScreen(sessionIn(world));
+    const looks = { type: 'looks', items: 7, itemsThisRun: 7, total: null };
+    screen.show(told('extraction:progress', { ...progress, types: [{ ...looks, status: 'running' }] }));
+    screen.end();
+    expect(drawn(world)[0]).toMatch(/^looks ░{24} +7 /);
+    const after = new CliWorld({ isTty: true, columns: 120 });
+    const end = startScreen(sessionIn(after));
+    end.show(told('extraction:progress', { ...progress, types: [{ ...looks, status: 'completed' }] }));
+    end.end();
+    expect(drawn(after)[0]).toMatch(/^looks █{24} +7 /);
   });
 
   it('is a line per thing worth knowing elsewhere', () => {
@@ -122,9 +227,26 @@ describe('an extraction while it runs', () => {
     screen.show(
       told('extraction:page-failed', { type: 'users', page: 'p', cause: 'timeout', error: 'late\u001b[2J' }),
     );
-    screen.show(told('extraction:type-finished', { type: 'users', items: 31, status: 'incomplete' }));
+    screen.show(
+      told('extraction:type-finished', { type: 'users', items: 31, itemsThisRun: 0, status: 'incomplete' }),
+    );
     screen.end();
-    expect(world.err).toBe('users p was given up (timeout): late [2J\nusers: 31 items, incomplete\n');
+    expect(world.err).toBe(
+      'users p was given up (timeout): late [2J\n' +
+        'users: 31 in the vault, 0 read in this run, incomplete\n',
+    );
+  });
+
+  it('says nothing while nothing is under way', async () => {
+    const world = new CliWorld();
+    const screen = startScreen(sessionIn(world));
+    const types = progress.types.map((type) => ({ ...type, status: 'pending' }));
+    await world.clock.advance(6_000);
+    screen.show(told('extraction:progress', { ...progress, types }));
+    expect(world.err).toBe('');
+    await world.clock.advance(6_000);
+    screen.show(told('extraction:progress', progress));
+    expect(world.err).toBe('users 20 of 31\n');
   });
 
   it('is an object per event with --json', () => {
@@ -137,6 +259,13 @@ describe('an extraction while it runs', () => {
       at: '2026-01-01T00:00:00.000Z',
       workers_alive: 1,
       worker: 'w',
+    });
+    world.out = '';
+    startScreen(sessionIn(world, true)).show(told('extraction:progress', progress));
+    expect(JSON.parse(world.out)).toMatchObject({
+      refusals: 1,
+      types: [{ type: 'users', items_this_run: 12 }, { type: 'looks' }],
+      rate_limiter: { total_429_count: 3 },
     });
   });
 });

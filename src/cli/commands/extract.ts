@@ -40,7 +40,7 @@ function registerRest(group: Command, host: CommandHost): void {
     .command('rest')
     .description('from a REST API that a file describes')
     .requiredOption('--source <file>', 'the description of the API, in YAML');
-  addExtractionFlags(command);
+  addExtractionFlags(command, ['folder', 'recursive']);
   examples(command, [
     'headworks extract rest --source shop.yaml',
     'headworks extract rest --source shop.yaml --json',

@@ -80,8 +80,43 @@ describe('headworks serve', () => {
         return Promise.resolve(fakeServer({ stopped: Promise.resolve() }));
       },
     });
-    await world.start('serve', '--port', '0');
+    await world.start('serve', '--port', '0', '--log-format', 'pretty');
     expect(world.err).toContain('Opening port 0.\n');
+  });
+
+  it.each([
+    ['on a terminal', { isTty: true }, []],
+    ['when asked for readable lines', {}, ['--log-format', 'pretty']],
+  ])('says to people %s that it stops and has stopped', async (_where, options, flags) => {
+    const world = new CliWorld(options);
+    const exit = world.start('serve', ...flags);
+    await settle();
+    world.interrupt('SIGTERM');
+    await exit;
+    expect(world.err).toBe('Stopping; Ctrl-C again stops at once.\nStopped.\n');
+  });
+
+  it.each([
+    ['where nobody watches', {}, []],
+    ['when asked to', { isTty: true }, ['--log-format', 'json']],
+  ])('writes nothing but JSON beside its log %s', async (_where, options, flags) => {
+    const server = fakeServer();
+    const world = new CliWorld({
+      ...options,
+      startServer: (_config, { announce }) => {
+        announce('Waiting for the data folder.');
+        return Promise.resolve(server);
+      },
+    });
+    const exit = world.start('serve', ...flags);
+    await settle();
+    world.interrupt('SIGTERM');
+    await exit;
+    expect(JSON.parse(world.err)).toEqual({
+      level: 'info',
+      time: '2026-03-01T12:00:00.000Z',
+      msg: 'Waiting for the data folder.',
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 // What serve, worker and demo have in common: start, say so, run until told to stop, drain.
+import { logFormat } from '../../app/log-format.ts';
 import type { Config } from '../../config/index.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -16,22 +17,32 @@ export interface ServerRun {
 /** Runs until the signal aborts or the server stops by itself. Exit 0 after SIGTERM, 130 after Ctrl-C. */
 export async function runServer(session: CliSession, run: ServerRun): Promise<ExitCode> {
   const { io, out } = session;
+  const areLogsJson = logFormat(run.config, io.isTty.stderr) === 'json';
   const server = await io.app.startServer(run.config, {
     role: run.role,
-    announce: (sentence) => out.note(sentence),
+    announce: (sentence) => noteBesideLogs(session, run.config, sentence),
     signal: io.signal,
   });
   if (server.newAdminToken !== null) session.redactor.add(server.newAdminToken);
   if (out.isJson) out.jsonLine(readyAnswer(run, server));
   else run.welcome(server);
   await Promise.race([aborted(io.signal), server.stopped]);
-  if (io.signal.aborted) out.note('Stopping; Ctrl-C again stops at once.');
+  // In JSON the server's own log says when it stops and when it has stopped.
+  if (io.signal.aborted && !areLogsJson) out.note('Stopping; Ctrl-C again stops at once.');
   await server.stop();
   await server.stopped;
   if (out.isJson) out.jsonLine({ state: 'stopped' });
-  else out.note('Stopped.');
+  else if (!areLogsJson) out.note('Stopped.');
   const reason: unknown = io.signal.reason;
   return reason instanceof Interrupt && reason.by === 'SIGINT' ? exitCodes.interrupted : exitCodes.ok;
+}
+
+/** For people, beside the log of a server: where that is JSON, a line of it. */
+export function noteBesideLogs({ io, out }: CliSession, config: Config, text: string): void {
+  if (out.isJson) return;
+  if (logFormat(config, io.isTty.stderr) === 'pretty') return out.note(text);
+  const time = new Date(io.clock.now()).toISOString();
+  out.note(JSON.stringify({ level: 'info', time, msg: text }));
 }
 
 function readyAnswer({ role, config }: ServerRun, { url, newAdminToken }: RunningServer): object {

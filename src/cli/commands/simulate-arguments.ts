@@ -38,18 +38,23 @@ export function readRateLimit(text: string): NonNullable<LookerSimulatorOptions[
   return limits;
 }
 
-/** `429=0.05,slow=0.1:200` */
+/** How often a fault strikes that is only named. */
+export const usualProbability = 0.02;
+
+/** `429=0.05,slow=0.1:200,hang`: a name alone strikes one call in fifty. */
 export function readFaults(text: string): NonNullable<LookerSimulatorOptions['faults']> {
   const faults: Partial<Record<FaultName, FaultSetting>> = {};
   for (const part of parts(text)) {
-    const [, given, probability = '', ms] = /^([^=]*)=(\d+(?:\.\d+)?)(?::(\d{1,7}))?$/.exec(part) ?? [];
+    const [, given, odds, ms] = /^([^=:]*)(?:=(\d+(?:\.\d+)?)(?::(\d{1,7}))?)?$/.exec(part) ?? [];
+    const probability = odds === undefined ? usualProbability : Number(odds);
     const name = faultNames.find((known) => known === given);
-    if (name === undefined || Number(probability) > 1)
+    if (name === undefined || probability > 1)
       refuse(
         part,
-        `name=probability or name=probability:ms, probability from 0 to 1, of ${faultNames.join(', ')}`,
+        `name, name=probability or name=probability:ms, probability from 0 to 1, of ${faultNames.join(', ')}`,
       );
-    else faults[name] = { probability: Number(probability), ...(ms === undefined ? {} : { ms: Number(ms) }) };
+    if (faults[name]) refuse(part, 'given once: this fault is in the list already');
+    faults[name] = { probability, ...(ms === undefined ? {} : { ms: Number(ms) }) };
   }
   return faults;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
+import { readFaults } from './simulate-arguments.ts';
 
 /** Waits until the command has said something: it really listens. */
 async function said(world: CliWorld, pattern: RegExp): Promise<string> {
@@ -48,7 +49,7 @@ describe('headworks simulate looker', () => {
     const world = new CliWorld();
     const flags =
       '--items looks=30 --page-limit 4 --rate-limit 3/min,2/s --retry-after milliseconds --no-total ' +
-      '--fail looks:offset=20:404,looks:id=7 --faults 503=0,slow=0:5 --item-bytes 5000 --token-lifetime 60 --seed 5';
+      '--fail looks:offset=20:404,looks:id=7 --faults 503=0,slow=0:5,malformed=0 --item-bytes 5000 --token-lifetime 60 --seed 5';
     const exit = world.start('simulate', 'looker', '--json', '--port', '0', ...flags.split(' '));
     const url = await said(world, /"url":"(\S+?)"/);
     const login = await fetch(
@@ -75,6 +76,16 @@ describe('headworks simulate looker', () => {
     await exit;
   });
 
+  it('takes faults by their names alone, as rare ones', () => {
+    const names = ['hang', 'reset', 'truncated', 'expired-token', 'malformed', 'duplicate'] as const;
+    expect(readFaults(`429=0.05,500=0.02,slow=0.1:200,${names.join(',')}`)).toEqual({
+      '429': { probability: 0.05 },
+      '500': { probability: 0.02 },
+      slow: { probability: 0.1, ms: 200 },
+      ...Object.fromEntries(names.map((name) => [name, { probability: 0.02 }])),
+    });
+  });
+
   it.each([
     [['--items', 'dashbords=5'], /--items .*"dashbords=5" must be type=count .* of dashboards, /],
     [['--items', 'looks=x'], /--items .*"looks=x" must be type=count with a count from 0 to 10000000/],
@@ -82,6 +93,8 @@ describe('headworks simulate looker', () => {
     [['--rate-limit', '5/h'], /--rate-limit .*"5\/h" must be R\/min, R\/s or both/],
     [['--rate-limit', '0/s'], /--rate-limit .*"0\/s" must be .* R from 1 to 1000000/],
     [['--faults', '429=0.1,fire=1'], /--faults .*"fire=1" must be .* of 429, 500, /],
+    [['--faults', 'hang,500=0.1,hang=0.5'], /--faults .*"hang=0.5" must be given once/],
+    [['--faults', 'slow:200'], /--faults .*"slow:200" must be name, name=probability or /],
     [['--faults', '500=1.1'], /--faults .*"500=1.1" must be .* probability from 0 to 1/],
     [['--fail', 'looks:offset=x'], /--fail .*"looks:offset=x" must be type:offset=N or type:id=ID/],
     [['--port', '70000'], /--port .*'70000' is invalid. It must be a whole number from 0 to 65535/],

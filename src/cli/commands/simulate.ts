@@ -5,13 +5,20 @@ import type { LookerSimulator, LookerSimulatorOptions } from '../../app/simulate
 import { retryAfterStyles, simulatedTypes, simulateLooker } from '../../app/simulate.ts';
 import { onAbort } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
+import { counted } from '../counted.ts';
 import { act, examples } from '../command-host.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { wholeNumber } from '../number-argument.ts';
 import { Interrupt } from '../ports.ts';
 import type { CliSession } from '../session.ts';
-import { readFailures, readFaults, readItems, readRateLimit } from './simulate-arguments.ts';
+import {
+  readFailures,
+  readFaults,
+  readItems,
+  readRateLimit,
+  usualProbability,
+} from './simulate-arguments.ts';
 
 interface SimulateOptions {
   readonly port: number;
@@ -58,7 +65,7 @@ export function registerSimulate(program: Command, host: CommandHost): void {
     )
     .option(
       '--faults <faults>',
-      'name=probability[:ms],…: 429=0.05,500=0.02,slow=0.1:200,hang=0.01',
+      `name[=probability[:ms]],…: 429=0.05,slow=0.1:200,hang; a name alone strikes with ${usualProbability}`,
       readFaults,
     )
     .option('--fail <calls>', 'calls that always fail: dashboards:offset=200,looks:id=17:404', readFailures)
@@ -94,7 +101,7 @@ async function runLooker(session: CliSession, options: SimulateOptions): Promise
   await new Promise<void>((resolve) => onAbort(io.signal, () => resolve()));
   await simulator.stop();
   if (out.isJson) out.jsonLine({ state: 'stopped', stats: simulator.stats() });
-  else out.note(`Stopped after ${simulator.stats().total} calls.`);
+  else out.note(`Stopped after ${counted(simulator.stats().total, 'call')}.`);
   const reason: unknown = io.signal.reason;
   return reason instanceof Interrupt && reason.by === 'SIGINT' ? exitCodes.interrupted : exitCodes.ok;
 }

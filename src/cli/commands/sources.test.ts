@@ -51,6 +51,9 @@ describe('headworks sources', () => {
       path: `/api/v1/extraction/sources/${acme.id}/runs`,
     });
     expect(attached.out).toContain('is started');
+    expect(await attached.run('sources', 'run', 'acme', '--retry-failed')).toBe(0);
+    expect(attached.calls.at(-1)).toMatchObject({ body: { fresh: false, retry_failed: true } });
+    expect(await attached.run('sources', 'run', 'acme', '--fresh', '--retry-failed')).toBe(2);
     const alone = world({ isOwnServer: true });
     expect(await alone.run('sources', 'run', 'acme')).toBe(0);
     expect(alone.out).toContain('headworks serve');

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { Option } from 'commander';
 import { parse } from 'yaml';
 import type {
   ExtractionRunAnswer,
@@ -93,16 +94,26 @@ function registerRemove(group: Command, host: CommandHost): void {
   });
 }
 
+interface RunOptions {
+  readonly fresh?: boolean;
+  readonly retryFailed?: boolean;
+}
+
 function registerRun(group: Command, host: CommandHost): void {
   const command = group
     .command('run')
     .argument('<name>')
-    .description('have the server extract from a source now');
-  examples(command, ['headworks sources run acme']);
-  act(host, command, async (session, _options, [name = '']) =>
+    .description(
+      'have the server extract from a source now: it goes on where the last run stopped, if it did',
+    )
+    .addOption(new Option('--fresh', 'begin anew in any case').conflicts('retryFailed'))
+    .option('--retry-failed', 'ask again for what did not come in the last run');
+  examples(command, ['headworks sources run acme', 'headworks sources run acme --retry-failed']);
+  act<RunOptions>(host, command, async (session, { fresh, retryFailed }, [name = '']) =>
     session.withClient(async (client) => {
       const { id } = await named(session, client, name);
       const started = await client.call<ExtractionRunStarted>('POST', `${path}/${id}/runs`, {
+        body: { fresh: fresh === true, retry_failed: retryFailed === true },
         signal: session.io.signal,
       });
       if (session.out.isJson) session.out.json(started);

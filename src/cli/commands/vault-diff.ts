@@ -7,7 +7,7 @@ import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { CliSession } from '../session.ts';
 import { printable } from '../table.ts';
-import { addVaultOption, readVault, type VaultOption } from './vault-session.ts';
+import { addVaultOption, answerOf, readVault, type VaultOption } from './vault-session.ts';
 
 interface DiffOptions extends VaultOption {
   readonly from?: string;
@@ -28,7 +28,7 @@ export function registerVaultDiff(group: Command, host: CommandHost): void {
         if (session.io.outputClosed.aborted) return;
         session.io.signal.throwIfAborted();
         counts[change.kind] += 1;
-        if (session.out.isJson) session.out.jsonLine(change);
+        if (session.out.isJson) session.out.jsonLine(answerOf(change));
         else show(session, change);
       }
       if (session.out.isJson) session.out.jsonLine({ from, to, ...counts });
@@ -65,9 +65,10 @@ const looks = {
   deleted: { color: 'red', sign: '-' },
 } as const;
 
-function show({ out }: CliSession, { type, id, name, kind, fields }: ItemChange): void {
+function show({ out }: CliSession, { type, id, name, kind, fields, isPruned }: ItemChange): void {
   const { color, sign } = looks[kind];
   out.line(out.style(color, printable(`${sign} ${type} ${id}${name === null ? '' : `  ${name}`}`)));
+  if (isPruned) out.line('    (what it was then was pruned)');
   for (const { path, from, to } of fields)
     out.line(printable(`    ${path}: ${from ?? '(nothing)'} → ${to ?? '(nothing)'}`));
 }

@@ -6,6 +6,7 @@ import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { wholeNumber } from '../number-argument.ts';
 import type { CliSession } from '../session.ts';
+import { sizeText } from '../size-text.ts';
 import { addVaultOption, answerOf, moment, readVault, type VaultOption } from './vault-session.ts';
 
 interface ListOptions extends VaultOption {
@@ -103,12 +104,4 @@ function showSessions(session: CliSession, sessions: readonly SessionRecord[]): 
       one.id,
     ]),
   );
-}
-
-const units = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
-
-/** `9.8 KB` */
-function sizeText(bytes: number): string {
-  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
-  return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
 }

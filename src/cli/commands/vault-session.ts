@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type * as vaultTools from '../../app/vault.ts';
 import { humanMoment } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
+import { snakeName } from '../snake-case.ts';
 
 export interface VaultOption {
   readonly vault?: string;
@@ -25,11 +26,21 @@ export async function readVault<T>(
   return tools.withVault({ file: vault, cwd: session.io.cwd, dataFolder }, (reader) => work(reader, tools));
 }
 
+/** The file that is meant, for a command that does not only read it. */
+export async function chosenVault(
+  session: CliSession,
+  { vault }: VaultOption,
+): Promise<{ readonly path: string; readonly tools: VaultTools }> {
+  const dataFolder = session.config().data.folder;
+  const tools = await import('../../app/vault.ts');
+  return { path: await tools.chooseVault({ file: vault, cwd: session.io.cwd, dataFolder }), tools };
+}
+
 /** A record as programs get it: names as in the tables, moments in ISO 8601. Nested records are left as they are. */
 export function answerOf(record: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(record).map(([name, value]: [string, unknown]) => [
-      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      snakeName(name),
       /At$|^at$/.test(name) && typeof value === 'number' ? isoMoment(value) : value,
     ]),
   );

@@ -4,6 +4,7 @@ import type { DeadLetter, VerifyReport } from '../../app/vault.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { counted } from '../counted.ts';
 import type { CliSession } from '../session.ts';
 import { printable } from '../table.ts';
 import { addVaultOption, answerOf, readVault, type VaultOption } from './vault-session.ts';
@@ -19,7 +20,7 @@ export function registerVaultVerify(group: Command, host: CommandHost): void {
   act<VaultOption>(host, command, async (session, options) =>
     readVault(session, options, (reader, { verifyVault }) => {
       const report = verifyVault(reader, session.io.signal);
-      const letters = reader.deadLetters();
+      const letters = reader.deadLetters().map((letter) => session.redactor.value(letter));
       if (session.out.isJson) session.out.json(answer(report, letters));
       else show(session, report, letters);
       return report.problemCount === 0 ? exitCodes.ok : exitCodes.incomplete;
@@ -53,5 +54,3 @@ function show({ out }: CliSession, report: VerifyReport, letters: readonly DeadL
   else if (!report.isComplete)
     out.note('Run "headworks extract" again with --retry-failed, or with --fresh.');
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -27,8 +27,9 @@ async function run(...args: string[]) {
 /** Two sessions: items 0 to 2; then 0 changed and 2 is gone. */
 async function makeVault(name = 'acme.vault'): Promise<void> {
   const world = await vaultWorld(join(folder, 'vaults', name));
-  extract(world, [simplePage(0, 3)]);
-  extract(world, [pageOf(offsetRequest(0, 3), [...simplePage(0, 1, 'b').items, ...simplePage(1, 1).items])]);
+  extract(world, [{ ...simplePage(0, 3), total: 3 }]);
+  const changed = [...simplePage(0, 1, 'b').items, ...simplePage(1, 1).items];
+  extract(world, [{ ...pageOf(offsetRequest(0, 3), changed), total: 2 }]);
   world.writer.close();
   world.vault.close();
 }
@@ -44,11 +45,11 @@ describe('headworks vault', () => {
     const types = await run('list');
     expect(types).toMatchObject({ exitCode: 0, calls: [], err: `From ${source}.\n` });
     expect(types.out).toMatch(/dashboards +2 +1 +44 B +2 +completed/);
-    expect((await run('list', 'dashboards')).out).toMatch(/0 +Item 0 .*\n1 +Item 1 /);
+    expect((await run('list', 'dashboards')).out).toMatch(/0 +b .*\n1 +a /);
     const page = await run('list', 'dashboards', '--deleted', '--limit', '2', '--json');
     expect(JSON.parse(page.out)).toMatchObject({
       items: [
-        { type: 'dashboards', id: '0', name: 'Item 0', updated_at: null, deleted_at: null },
+        { type: 'dashboards', id: '0', name: 'b', updated_at: null, deleted_at: null },
         { id: '1', synced_at: '2023-11-14T22:13:20.000Z' },
       ],
       next: '1',
@@ -63,7 +64,7 @@ describe('headworks vault', () => {
   it('shows an item, its versions, and what it was', async () => {
     await makeVault();
     const shown = await run('show', 'dashboards', '0');
-    expect(shown.out).toMatch(/name +Item 0\n/);
+    expect(shown.out).toMatch(/name +b\n/);
     expect(shown.out).toContain('{\n  "id": "0",\n  "value": "b"\n}\n');
     expect(JSON.parse((await run('show', 'dashboards', '0', '--at', '1', '--json')).out)).toMatchObject({
       id: '0',
@@ -99,12 +100,14 @@ describe('headworks vault', () => {
     const world = await vaultWorld(join(folder, 'vaults', 'acme.vault'));
     const { id } = world.vault.sessions.open(specOf({ fresh: true }));
     world.vault.sessions.fail(id, offsetRequest(0, 3), 'http-500', 'It is broken.');
+    world.vault.sessions.fail(id, offsetRequest(3, 3), 'http-500', 'Sent: authorization: Bearer abc123def456');
     world.vault.sessions.finishType(id, 'dashboards', null);
     world.vault.close();
     const report = await run('verify');
     expect(report.exitCode).toBe(4);
     expect(report.out).toContain('incomplete  dashboards: 1 page did not come.\n');
     expect(report.out).toContain('dead letter  dashboards offset 0 limit 3: http-500: It is broken.\n');
+    expect(report.out).not.toContain('abc123def456');
     const json = await run('verify', '--json');
     expect(json.exitCode).toBe(4);
     expect(JSON.parse(json.out)).toMatchObject({
@@ -118,7 +121,7 @@ describe('headworks vault', () => {
   it('compares the last two sessions, or any', async () => {
     await makeVault();
     expect((await run('diff')).out).toBe(
-      '~ dashboards 0  Item 0\n    value: "a" → "b"\n- dashboards 2  Item 2\n' +
+      '~ dashboards 0  b\n    value: "a" → "b"\n- dashboards 2  a\n' +
         'From session 1 to 2: 0 added, 1 changed, 1 deleted.\n',
     );
     const lines = (await run('diff', '--from', '0', '--to', '1', '--json')).out.trim().split('\n');
@@ -147,6 +150,41 @@ describe('headworks vault', () => {
       removed: 0,
       incomplete: [],
     });
+  });
+
+  it('prunes old versions, and says what went and what can no longer be said', async () => {
+    await makeVault();
+    const prune = async (...args: string[]) => {
+      const world = new CliWorld({ cwd: folder });
+      let isOver = false;
+      const exit = world
+        .start('vault', 'prune', ...args, '--data-dir', folder)
+        .finally(() => (isOver = true));
+      // Files are real, and the pauses between two batches are not.
+      while (!isOver) {
+        await new Promise((resolve) => setImmediate(resolve));
+        await world.clock.advance(0);
+      }
+      const exitCode = await exit;
+      return { exitCode, out: world.out, err: world.err };
+    };
+    const path = join(folder, 'vaults', 'acme.vault');
+    expect(await prune('--older-than', '1', '--keep', '2', '--json')).toMatchObject({
+      exitCode: 0,
+      out: `${JSON.stringify({ vault: path, versions: 0, bytes: 0, pages: 1 })}\n`,
+    });
+    expect(await prune('--older-than', '1')).toEqual({
+      exitCode: 0,
+      out: `${path}: 1 old version (22 B) deleted.\n`,
+      err: 'The file keeps its size and uses the room again; --compact makes it smaller.\n',
+    });
+    expect((await run('diff')).out).toBe(
+      '~ dashboards 0  b\n    (what it was then was pruned)\n- dashboards 2  a\n' +
+        'From session 1 to 2: 0 added, 1 changed, 1 deleted.\n',
+    );
+    expect(await run('verify')).toMatchObject({ exitCode: 0 });
+    expect(await prune()).toMatchObject({ exitCode: 2, err: expect.stringContaining('--older-than') });
+    expect(await prune('--older-than', '1', '--keep', '0')).toMatchObject({ exitCode: 2 });
   });
 
   it('takes the only vault there is, or the one that is named', async () => {

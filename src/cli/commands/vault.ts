@@ -5,6 +5,7 @@ import { examples } from '../command-host.ts';
 import { registerVaultDiff } from './vault-diff.ts';
 import { registerVaultExport } from './vault-export.ts';
 import { registerVaultList } from './vault-list.ts';
+import { registerVaultPrune } from './vault-prune.ts';
 import { registerVaultShow } from './vault-show.ts';
 import { registerVaultVerify } from './vault-verify.ts';
 
@@ -21,6 +22,7 @@ export function registerVault(program: Command, host: CommandHost): void {
     registerVaultVerify,
     registerVaultDiff,
     registerVaultExport,
+    registerVaultPrune,
   ])
     register(group, host);
 }

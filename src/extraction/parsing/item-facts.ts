@@ -24,7 +24,7 @@ export class FactFinder {
   constructor(shape: ItemShape, rules: readonly ChildRule[]) {
     const { id, name, owner, folder, createdAt, updatedAt } = shape;
     const ofItem = [...id, name, owner, folder, createdAt, updatedAt];
-    const ofChildren = rules.flatMap(({ children, key, parentKey }) => [children ?? key, parentKey]);
+    const ofChildren = rules.flatMap((rule) => [rule.children ?? rule.key, rule.parentKey, rule.hasChildren]);
     const paths = new Map(
       [...ofItem, ...ofChildren].filter((path) => path !== undefined).map((path) => [nameOf(path), path]),
     );

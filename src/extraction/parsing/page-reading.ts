@@ -7,6 +7,7 @@ export interface ChildRule {
   readonly children?: JsonPath;
   readonly key: JsonPath;
   readonly parentKey?: JsonPath;
+  readonly hasChildren?: JsonPath;
 }
 
 export interface PageReading {
@@ -38,13 +39,14 @@ export function pageReadings(types: readonly SourceType[]): Readonly<Record<stri
 
 function rulesOf({ name, parent }: SourceType): readonly ChildRule[] {
   if (parent === undefined) return [];
-  const { children, key, parentKey } = parent;
+  const { children, key, parentKey, hasChildren } = parent;
   return [
     {
       type: name,
       key,
       ...(children === undefined ? {} : { children }),
       ...(parentKey === undefined ? {} : { parentKey }),
+      ...(hasChildren === undefined ? {} : { hasChildren }),
     },
   ];
 }

@@ -124,7 +124,13 @@ describe('what hangs on the items of a page', () => {
     number: null,
     paging: 'whole',
     shape: { items: { kind: 'single' }, id: [['name']] },
-    parent: { from: 'models', children: ['explores'], key: ['name'], parentKey: ['name'] },
+    parent: {
+      from: 'models',
+      children: ['explores'],
+      key: ['name'],
+      parentKey: ['name'],
+      hasChildren: ['has_content'],
+    },
   };
   const looks: SourceType = {
     name: 'looks',
@@ -139,11 +145,31 @@ describe('what hangs on the items of a page', () => {
     parsePage({ ...request, type, ...more } as PageRequest, bytesOf(text), readings[type] ?? reading(list));
 
   it('is named with its parent, and what has no name is rejected', () => {
-    const text = '[{"name":"m","explores":[{"name":"e"},{"label":"?"}]},{"name":"n","explores":null}]';
+    const text = '[{"name":"m","explores":[{"name":"e"},{"label":"?"}]},{"name":"n","explores":[]}]';
     const page = read('models', text);
     expect(page.children).toEqual([{ type: 'explores', childKey: 'e', parentKey: 'm' }]);
     expect(page.items).toHaveLength(2);
-    expect(page.rejected.map(({ cause }) => cause)).toEqual(['no-id']);
+    expect(page.rejected).toMatchObject([{ cause: 'no-id', isMember: true }]);
+  });
+
+  it.each(['{"name":"m","explores":null}', '{"name":"m"}', '{"name":"m","explores":{"e":{}}}'])(
+    'is missing, and said to be, where %j has no list of it',
+    (model) => {
+      const page = read('models', `[${model}]`);
+      expect(page.items).toHaveLength(1);
+      expect(page.rejected).toMatchObject([
+        {
+          cause: 'no-list',
+          message: 'Its "explores", which names its explores, is no list.',
+          isMember: true,
+        },
+      ]);
+    },
+  );
+
+  it('is none where the item itself says so', () => {
+    const page = read('models', '[{"name":"m","explores":null,"has_content":false}]');
+    expect(page).toMatchObject({ items: [{ id: 'm' }], rejected: [], children: [] });
   });
 
   it('is all that a listing gives: its items are not stored', () => {

@@ -128,22 +128,37 @@ class PageBuilder {
     const { type, children, key } = rule;
     const parentKey = rule.parentKey === undefined ? null : textOf(facts.value(rule.parentKey));
     const isNamed = rule.parentKey === undefined || parentKey !== null;
-    for (const childKey of childKeys(facts, rule)) {
+    const childKeys = childKeysIn(facts, rule);
+    if (childKeys === null)
+      this.#rejectMember(
+        facts,
+        'no-list',
+        `Its "${children?.join('.')}", which names its ${type}, is no list.`,
+      );
+    for (const childKey of childKeys ?? []) {
       if (childKey !== null && isNamed) this.children.push({ type, childKey, parentKey });
       else {
         const what = [...(children ?? []), ...key].join('.');
-        this.rejected.push(reject(facts.raw, 'no-id', `It names a member of ${type} without "${what}".`));
+        this.#rejectMember(facts, 'no-id', `It names a member of ${type} without "${what}".`);
       }
     }
   }
+
+  #rejectMember({ raw }: ItemFacts, cause: string, message: string): void {
+    const rejected = reject(raw, cause, message);
+    this.rejected.push(this.#isListing ? rejected : { ...rejected, isMember: true });
+  }
 }
 
-/** What the item's children are asked by; null for a child that does not say. */
-function childKeys(facts: ItemFacts, { children, key }: ChildRule): readonly (string | null)[] {
+/** What the item's children are asked by; null in it for a child that does not say, null altogether for no list. */
+function childKeysIn(facts: ItemFacts, rule: ChildRule): readonly (string | null)[] | null {
+  const { children, key, hasChildren } = rule;
   if (children === undefined) return [textOf(facts.value(key))];
   const named = facts.value(children);
-  if (named === undefined || named === null) return [];
-  return (Array.isArray(named) ? (named as unknown[]) : [named]).map((child) =>
-    textOf(typeof child === 'object' ? valueAt(child, key) : child),
-  );
+  if (Array.isArray(named))
+    return (named as unknown[]).map((child) =>
+      textOf(typeof child === 'object' ? valueAt(child, key) : child),
+    );
+  const isWithout = hasChildren !== undefined && facts.value(hasChildren) === false;
+  return isWithout && (named === undefined || named === null) ? [] : null;
 }

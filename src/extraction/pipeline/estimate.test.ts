@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parallelConfig } from '../parallel-config.ts';
 import type { PageRequest, SourceType } from '../ports.ts';
+import type { EstimateOptions } from './estimate.ts';
 import { estimate, minutesFor } from './estimate.ts';
 
 const list = { items: { kind: 'list', path: [] }, id: [['id']] } as const;
@@ -14,17 +15,45 @@ const type = (name: string, more: Partial<SourceType> = {}): SourceType => ({
 const body = new Uint8Array(Buffer.from('[]'));
 
 /** `totals` by type and listing; each call is kept. */
-async function estimated(types: readonly SourceType[], totals: Readonly<Record<string, number>>) {
+async function estimated(
+  types: readonly SourceType[],
+  totals: Readonly<Record<string, number>>,
+  options: EstimateOptions = {},
+) {
   const calls: PageRequest[] = [];
-  const result = await estimate(types, parallelConfig({ batchSize: 10 }), (request) => {
-    calls.push(request);
-    const total = totals[request.type + (request.listing ?? '')] ?? null;
-    return Promise.resolve({ request, bytes: body, total, nextLink: null });
-  });
+  const result = await estimate(
+    types,
+    parallelConfig({ batchSize: 10 }),
+    (request) => {
+      calls.push(request);
+      const total = totals[request.type + (request.listing ?? '')] ?? null;
+      return Promise.resolve({ request, bytes: body, total, nextLink: null });
+    },
+    options,
+  );
   return { result, calls };
 }
 
 describe('an estimate', () => {
+  it('counts only what the vault does not have, and asks for nothing that it tells', async () => {
+    const request = { type: 'users', key: 'offset:0+10', kind: 'offset', offset: 0, limit: 10 } as const;
+    const page = { request, itemCount: 10, rejectedCount: 0, total: 41, next: null, children: [] };
+    const progress = [
+      { type: 'groups', status: 'completed', itemsSeen: 7, done: [], failed: [] },
+      { type: 'users', status: 'running', itemsSeen: 10, done: [page], failed: [] },
+      { type: 'roles', status: 'pending', itemsSeen: 0, done: [], failed: [] },
+    ] as const;
+    const types = [type('groups'), type('users'), type('roles')];
+    const { result, calls } = await estimated(types, { roles: 11 }, { progress, maxCalls: 5 });
+    expect(result.types).toEqual([
+      { type: 'groups', items: 7, calls: 0, isAtLeast: false },
+      { type: 'users', items: 41, calls: 4, isAtLeast: false },
+      { type: 'roles', items: 11, calls: 2, isAtLeast: false },
+    ]);
+    expect(result).toMatchObject({ calls: 6, callsThisRun: 5 });
+    expect(calls.map((call) => call.type)).toEqual(['roles']);
+  });
+
   it('counts pages, members of listings, and single calls, with one small call per list', async () => {
     const types = [
       type('users'),

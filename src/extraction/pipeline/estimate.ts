@@ -2,7 +2,8 @@
 import { pageReadings } from '../parsing/page-reading.ts';
 import { parsePage } from '../parsing/parse-page.ts';
 import type { ParallelConfig } from '../parallel-config.ts';
-import type { FetchedPage, PageRequest, SourceType } from '../ports.ts';
+import type { FetchedPage, PageRequest, SourceType, TypeProgress } from '../ports.ts';
+import { Planner } from './planner.ts';
 
 export interface TypeEstimate {
   readonly type: string;
@@ -17,6 +18,9 @@ export interface Estimate {
   readonly types: readonly TypeEstimate[];
   readonly calls: number;
   readonly isAtLeast: boolean;
+  /** Fewer than `calls` where one run may not make them all. */
+  readonly callsThisRun: number;
+  /** For these. */
   readonly minutes: number;
   /** Calls that were made to find out. */
   readonly probes: number;
@@ -25,12 +29,20 @@ export interface Estimate {
 /** A type with more lists than this (one per folder) would cost nearly as much to ask about as to read. */
 const mostProbesPerType = 2;
 
+export interface EstimateOptions {
+  /** What the vault has of the session that would go on. */
+  readonly progress?: readonly TypeProgress[];
+  readonly maxCalls?: number | null;
+}
+
 /** `fetch` makes one call, within the rate limit. */
 export async function estimate(
   types: readonly SourceType[],
   parallel: ParallelConfig,
   fetch: (request: PageRequest) => Promise<FetchedPage>,
+  { progress = [], maxCalls = null }: EstimateOptions = {},
 ): Promise<Estimate> {
+  const left = whatIsLeft(types, progress, parallel.batchSize);
   const readings = pageReadings(types);
   let probes = 0;
   const totalOf = async (type: SourceType, listing: string): Promise<number | null> => {
@@ -42,15 +54,45 @@ export async function estimate(
     return page.total ?? parsePage(page.request, page.bytes, reading).total;
   };
   const found: TypeEstimate[] = [];
-  for (const type of types) found.push(await estimateType(type, parallel.batchSize, totalOf, found));
+  for (const type of types)
+    found.push(left.get(type.name) ?? (await estimateType(type, parallel.batchSize, totalOf, found)));
   const calls = found.reduce((sum, one) => sum + one.calls, 0);
+  const callsThisRun = Math.min(calls, maxCalls ?? calls);
   return {
     types: found,
     calls,
     isAtLeast: found.some((one) => one.isAtLeast),
-    minutes: minutesFor(calls, parallel),
+    callsThisRun,
+    minutes: minutesFor(callsThisRun, parallel),
     probes,
   };
+}
+
+/** For types of which something is there: only what the pages that came leave to ask for. */
+function whatIsLeft(
+  types: readonly SourceType[],
+  progress: readonly TypeProgress[],
+  batchSize: number,
+): ReadonlyMap<string, TypeEstimate> {
+  const planner = new Planner(types, progress, batchSize);
+  const calls = new Map<string, number>();
+  for (let next = planner.next(); next; next = planner.next())
+    calls.set(next.type, (calls.get(next.type) ?? 0) + 1);
+  const isOver = (name: string) =>
+    progress.some(({ type, status }) => type === name && (status === 'completed' || status === 'incomplete'));
+  return new Map(
+    types.flatMap(({ name, parent }) => {
+      const own = progress.find(({ type }) => type === name);
+      if (!own) return [];
+      if (own.status === 'completed')
+        return [[name, { type: name, items: own.itemsSeen, calls: 0, isAtLeast: false }]];
+      const isParentOver = parent !== undefined && parent.from !== 'self' && isOver(parent.from);
+      if (own.done.length + own.failed.length === 0 && !isParentOver) return [];
+      const items = planner.totalOf(name);
+      const isAtLeast = items === null || (parent !== undefined && !isParentOver);
+      return [[name, { type: name, items, calls: calls.get(name) ?? 0, isAtLeast }]];
+    }),
+  );
 }
 
 async function estimateType(

@@ -53,7 +53,9 @@ export function judge(
   }
   // A 401 that stays after a new login may be the next token's end already; one that stays for good ends the run.
   const isUnknown = kind === 'authentication' && status === 401;
-  const mayChange = isTransient || kind === 'malformed' || isUnknown;
+  // An answer that was too large, or a next page that is elsewhere, is so the next time too: there is no status then.
+  const isMangled = kind === 'malformed' && status !== undefined;
+  const mayChange = isTransient || isMangled || isUnknown;
   const failures = tries.failures + 1;
   if (isUnknown && failures > retries) return { do: 'stop', error: unauthenticated(error) };
   if (!mayChange || failures > retries)

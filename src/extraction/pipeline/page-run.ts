@@ -5,8 +5,10 @@
 import type { Random } from '../../core/index.ts';
 import { onAbort } from '../../core/index.ts';
 import { BoundedQueue } from '../../resilience/index.ts';
+import { FetchFailure } from '../errors.ts';
 import { queueBytes } from '../parallel-config.ts';
 import type { FetchedPage, PageOutcome, PageRequest, TypeStatus, VaultSessions } from '../ports.ts';
+import { isVaultBusy, vaultPatienceMs, vaultPauseMs } from '../vault-patience.ts';
 import { WorkItem } from '../work-item.ts';
 import type { WorkerMetrics } from '../worker-metrics.ts';
 import type { FetchParts } from './fetch-page.ts';
@@ -59,6 +61,12 @@ export class PageRun {
   readonly #stopping = new AbortController();
   readonly #over = Promise.withResolvers<RunEnd>();
   #calls = 0;
+  #refusals = 0;
+  #hasLeftSome = false;
+  /** Types are being finished, or wait for a vault that another process holds. */
+  #isFinishing = false;
+  /** When another process was first found to hold the vault. */
+  #busySince: number | null = null;
   #batches = 0;
   #inFlight = 0;
   /** Pages that were fetched and are not settled yet. */
@@ -73,6 +81,14 @@ export class PageRun {
   /** Of this run. */
   get calls(): number {
     return this.#calls;
+  }
+  /** Calls of this run that were answered 429. */
+  get refusals(): number {
+    return this.#refusals;
+  }
+  /** Pages were given up, or items not taken in, in this run. */
+  get hasLeftSome(): boolean {
+    return this.#hasLeftSome;
   }
   get queuedPages(): number {
     return this.#queue.length;
@@ -106,14 +122,35 @@ export class PageRun {
 
   /** Starts whatever can be started. Called after everything that happens. */
   #pump(): void {
-    if (this.#stopping.signal.aborted) return;
+    if (this.#stopping.signal.aborted || this.#isFinishing) return;
+    const { planner, workers } = this.#parts;
+    this.#isFinishing = true;
+    this.#write(
+      () => planner.takeFinished((finished) => this.#finish(finished)),
+      () => {
+        this.#isFinishing = false;
+        while (this.#inFlight < workers && this.#startNext());
+        if (planner.isFinished) this.#over.resolve('done');
+        else if (this.#isOutOfCalls && this.#inFlight + this.#inPipe === 0) this.#over.resolve('max-calls');
+      },
+    );
+  }
+
+  /** Writes to the vault and goes on with `then`: at once, or when another process no longer holds the vault. */
+  #write(write: () => unknown, then: () => void): void {
+    const { clock } = this.#parts;
+    const { signal } = this.#stopping;
     try {
-      for (const finished of this.#parts.planner.takeFinished()) this.#finish(finished);
-      while (this.#inFlight < this.#parts.workers && this.#startNext());
-      if (this.#parts.planner.isFinished) this.#over.resolve('done');
-      else if (this.#isOutOfCalls && this.#inFlight + this.#inPipe === 0) this.#over.resolve('max-calls');
+      write();
+      this.#busySince = null;
+      then();
     } catch (error) {
-      this.#over.reject(error);
+      const since = (this.#busySince ??= clock.monotonic());
+      if (!isVaultBusy(error) || clock.monotonic() - since >= vaultPatienceMs)
+        return this.#over.reject(error);
+      const again = () => this.#write(write, then);
+      // After a stop nothing is left to do: the next run asks for the page again, or finishes the type.
+      void clock.sleep(vaultPauseMs, signal).then(again, () => undefined);
     }
   }
 
@@ -142,6 +179,7 @@ export class PageRun {
       const page = await fetchPage(task.request, this.#parts, signal);
       await this.#enqueue(page, task);
     } catch (error) {
+      if (error instanceof FetchFailure && error.failure.kind === 'rate-limit') this.#refusals++;
       if (!signal.aborted) this.#judge(error, task);
     }
   }
@@ -180,11 +218,19 @@ export class PageRun {
 
   #giveUp(request: PageRequest, cause: string, message: string, isTransient: boolean): void {
     const { sessions, sessionId, planner, metrics, events } = this.#parts;
-    sessions.fail(sessionId, request, cause, message);
-    planner.failed(request, isTransient);
-    metrics.recordError('fetch', `${request.type} ${request.key}: ${message}`);
     const { type, key: page } = request;
-    events.emit('extraction:page-failed', { session: sessionId, type, page, cause, error: message });
+    this.#hasLeftSome = true;
+    this.#inPipe++;
+    this.#write(
+      () => sessions.fail(sessionId, request, cause, message),
+      () => {
+        this.#inPipe--;
+        planner.failed(request, isTransient);
+        metrics.recordError('fetch', `${type} ${page}: ${message}`);
+        events.emit('extraction:page-failed', { session: sessionId, type, page, cause, error: message });
+        this.#pump();
+      },
+    );
   }
 
   /** Hands pages to the threads, one at a time; as many of these run as there are places with the threads. */
@@ -226,21 +272,24 @@ export class PageRun {
     const { metrics, planner, events, sessionId } = this.#parts;
     const { request, itemCount, rejectedCount, written, total } = outcome;
     work.become('completed');
-    metrics.incrementProcessed(request.type, itemCount);
+    if (rejectedCount > 0) this.#hasLeftSome = true;
+    const items = itemCount - written.repeated;
+    metrics.incrementProcessed(request.type, items);
     for (let rejected = 0; rejected < rejectedCount; rejected++)
       metrics.recordError('parse', `${request.type} ${request.key}: an item could not be taken in`);
     planner.committed(outcome);
-    const told = { session: sessionId, type: request.type, page: request.key, items: itemCount };
+    const told = { session: sessionId, type: request.type, page: request.key, items };
     events.emit('extraction:page-committed', { ...told, ...written, rejected: rejectedCount, total });
   }
 
-  #finish({ type, total, problems }: FinishedType): void {
+  #finish({ type, total, problems }: FinishedType): TypeStatus {
     const { sessions, sessionId, metrics, events } = this.#parts;
     for (const { request, cause, message } of problems) sessions.fail(sessionId, request, cause, message);
     const status = sessions.finishType(sessionId, type, total);
     this.statuses.set(type, status);
-    const items = metrics.itemsOf(type);
-    events.emit('extraction:type-finished', { session: sessionId, type, status, items, total });
+    const counts = { items: sessions.held(type), itemsThisRun: metrics.itemsOf(type), total };
+    events.emit('extraction:type-finished', { session: sessionId, type, status, ...counts });
+    return status;
   }
 
   /** Commits what was fetched, as far as the time after a Ctrl-C allows; the rest is dropped and asked for again. */

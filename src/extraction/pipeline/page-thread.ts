@@ -3,18 +3,21 @@
 // What it does not expect it does not catch: the thread then dies, the page goes to another one, and the death is seen.
 import { parentPort, workerData } from 'node:worker_threads';
 import { HeadworksError, systemClock } from '../../core/index.ts';
+import { Concealer } from '../concealer.ts';
 import { PageRefused, parsePage } from '../parsing/parse-page.ts';
 import { openPageWriter } from '../vault/index.ts';
 import type { FromThread, PageWork, ThreadSettings, ToThread } from './thread-protocol.ts';
 
-const { vaultPath, turn, readings } = workerData as ThreadSettings;
+const { vaultPath, turn, readings, secrets = [] } = workerData as ThreadSettings;
+const concealer = new Concealer(secrets);
 const writer = openPageWriter(vaultPath, { clock: systemClock, turn });
 
 function handle({ sessionId, request, bytes, total, nextLink }: PageWork): FromThread {
   const reading = readings[request.type];
   if (!reading) throw new TypeError(`Nobody said how to read ${request.type}.`);
   try {
-    const page = parsePage(request, bytes, reading);
+    const read = parsePage(request, bytes, reading);
+    const page = { ...read, nextCursor: read.nextCursor && concealer.conceal(read.nextCursor) };
     return { kind: 'committed', outcome: writer.write(sessionId, page, { total, nextLink }) };
   } catch (error) {
     if (error instanceof PageRefused)

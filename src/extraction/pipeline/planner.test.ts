@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PageOutcome, PageRequest, SourceType, TypeProgress } from '../ports.ts';
+import type { PageRequest, SettledPage, SourceType, TypeProgress } from '../ports.ts';
 import { Planner } from './planner.ts';
 
 const shape = { items: { kind: 'list', path: [] }, id: [['id']] } as const;
@@ -21,12 +21,11 @@ const looks = typeOf('looks', { parent: { from: 'self', key: ['id'] } });
 const told = (
   request: PageRequest | null,
   itemCount: number,
-  more: Partial<PageOutcome> = {},
-): PageOutcome => ({
+  more: Partial<SettledPage> = {},
+): SettledPage => ({
   request: request ?? { type: '?', key: '?', kind: 'whole' },
   itemCount,
   rejectedCount: 0,
-  written: { added: itemCount, changed: 0, unchanged: 0 },
   total: null,
   next: null,
   children: [],
@@ -64,7 +63,7 @@ describe('the planner, over several types', () => {
   it('asks for children as their parents come, each once, and ends only after the parents', () => {
     const planner = new Planner([models, explores], [], 10);
     const page = planner.next();
-    planner.committed(told(page, 2, { children: children('explores', 'e', 'f', 'e') }));
+    planner.committed(told(page, 2, { total: 2, children: children('explores', 'e', 'f', 'e') }));
     expect(planner.takeFinished().map(({ type }) => type)).toEqual(['models']);
     const [one, two] = [planner.next(), planner.next()];
     expect([one?.key, two?.key]).toEqual(['child:m::e', 'child:m::f']);
@@ -85,6 +84,39 @@ describe('the planner, over several types', () => {
     ]);
   });
 
+  const tellOne = (planner: Planner, more: Partial<SettledPage>) =>
+    planner.committed(told(planner.next(), 1, { children: children('explores', 'e'), ...more }));
+  const exploresOf = (finished: ReturnType<Planner['takeFinished']>) =>
+    finished.find(({ type }) => type === 'explores')?.problems.map(({ cause }) => cause);
+
+  it('does not call children complete when some of their parents could not be taken in, now or in a run before', () => {
+    const planner = new Planner([models, explores], [], 10);
+    tellOne(planner, { rejectedCount: 1, total: 2 });
+    planner.committed(told(planner.next(), 1));
+    expect(exploresOf(planner.takeFinished())).toEqual(['parent-incomplete']);
+    const request = { type: 'models', key: 'offset:0+10', kind: 'offset', offset: 0, limit: 10 } as const;
+    const done = [told(request, 1, { rejectedCount: 1, total: 2 })];
+    const progress = [{ type: 'models', status: 'running', itemsSeen: 1, done, failed: [] } as const];
+    expect(exploresOf(new Planner([models, explores], progress, 10).takeFinished())).toEqual([
+      'parent-incomplete',
+    ]);
+  });
+
+  it('does not call children complete when the vault finds that parents are missing', () => {
+    const planner = new Planner([models, explores], [], 10);
+    tellOne(planner, { total: 1 });
+    planner.committed(told(planner.next(), 1));
+    const settled = planner.takeFinished(({ type }) => (type === 'models' ? 'incomplete' : 'completed'));
+    expect(exploresOf(settled)).toEqual(['parent-incomplete']);
+  });
+
+  it('does not take what an item names for another item of the page', () => {
+    const planner = new Planner([models], [], 10);
+    planner.committed(told(planner.next(), 10));
+    planner.committed(told(planner.next(), 9, { rejectedCount: 1, rejectedMembers: 1 }));
+    expect(planner.next()).toBeNull();
+  });
+
   it('fetches one by one what a listing names, with the total of the listing', () => {
     const planner = new Planner([looks], [], 2);
     const first = planner.next();
@@ -103,11 +135,12 @@ describe('the planner, over several types', () => {
       parentKey: 'm',
     } as const;
     const progress: TypeProgress[] = [
-      { type: 'explores', status: 'running', done: [told(child, 1)], failed: [] },
+      { type: 'explores', status: 'running', itemsSeen: 1, done: [told(child, 1)], failed: [] },
       {
         type: 'models',
         status: 'completed',
-        done: [told(request, 1, { children: children('explores', 'e', 'f') })],
+        itemsSeen: 1,
+        done: [told(request, 1, { total: 1, children: children('explores', 'e', 'f') })],
         failed: [],
       },
     ];
@@ -131,7 +164,7 @@ describe('the planner, over several types', () => {
   it('pages through the lists of children, and stops at a short page', () => {
     const posts = typeOf('posts', { parent: { from: 'models', key: ['id'] } });
     const planner = new Planner([models, posts], [], 2);
-    planner.committed(told(planner.next(), 1, { children: children('posts', 'u') }));
+    planner.committed(told(planner.next(), 1, { total: 1, children: children('posts', 'u') }));
     const first = planner.next();
     expect(first).toMatchObject({ kind: 'child', position: { index: 0, cursor: null, limit: 2 } });
     planner.committed(told(first, 2));
@@ -186,7 +219,7 @@ describe('the planner, when pages do not come', () => {
     const planner = new Planner([models], [], 100);
     planner.committed(told(planner.next(), 40, { next: 'more' }));
     const second = planner.next();
-    expect(second).toMatchObject({ offset: 40, limit: 40 });
+    expect(second).toMatchObject({ offset: 40, limit: 80 });
     planner.committed(told(second, 40));
     expect(planner.next()).toBeNull();
   });

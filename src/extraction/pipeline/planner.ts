@@ -1,10 +1,11 @@
 // Decides which page is asked for next, over all types of a run. Pure: it learns from outcomes and knows no time.
-import type { PageOutcome, PageRequest, SourceType, TypeProgress } from '../ports.ts';
+import type { PageRequest, SettledPage, SourceType, TypeProgress, TypeStatus } from '../ports.ts';
 import { ChainPlan } from './plans/chain-plan.ts';
 import { ChildPlan } from './plans/child-plan.ts';
 import type { Feed } from './plans/feed.ts';
 import { FeedsPlan } from './plans/feeds-plan.ts';
 import { OffsetPlan } from './plans/offset-plan.ts';
+import { PagePlan } from './plans/page-plan.ts';
 import type { PlanProblem, TypePlan } from './plans/type-plan.ts';
 
 /** A type of which nothing is left to ask for. */
@@ -22,7 +23,8 @@ interface Planned {
   readonly members: ChildPlan | null;
   /** The type whose items name this one's; null when it finds its pages by itself. */
   readonly parent: string | null;
-  hasFailures: boolean;
+  /** Something of it is missing: what it names may be missing too. */
+  isLacking: boolean;
   isReported: boolean;
 }
 
@@ -50,14 +52,16 @@ export class Planner {
     return null;
   }
 
-  committed(outcome: PageOutcome): void {
-    this.#of(outcome.request).plan.committed(outcome);
+  committed(outcome: SettledPage): void {
+    const planned = this.#of(outcome.request);
+    if (outcome.rejectedCount > 0) planned.isLacking = true;
+    planned.plan.committed(outcome);
     this.#tellChildren(outcome);
   }
 
   failed(request: PageRequest, isTransient: boolean): void {
     const planned = this.#of(request);
-    planned.hasFailures = true;
+    planned.isLacking = true;
     planned.plan.failed(request, isTransient);
   }
 
@@ -65,21 +69,27 @@ export class Planner {
     this.#of(request).plan.dropped(request);
   }
 
-  /** Types that have finished since this was last asked, parents before their children. */
-  takeFinished(): readonly FinishedType[] {
-    const finished: FinishedType[] = [];
+  /**
+   * Types that have finished since this was last asked, parents before their children. `settle` says what the vault
+   * makes of each: what hangs on a type that is not completed cannot be complete either.
+   */
+  takeFinished(settle: (finished: FinishedType) => TypeStatus = () => 'completed'): readonly FinishedType[] {
+    const all: FinishedType[] = [];
     // Finishing a parent can finish its children: once around per level.
-    for (let before = -1; before !== finished.length;) {
-      before = finished.length;
+    for (let before = -1; before !== all.length;) {
+      before = all.length;
       for (const planned of this.#planned.values()) {
         if (planned.isReported || !this.#isFinished(planned)) continue;
-        planned.isReported = true;
         const problems = this.#problemsOf(planned);
-        if (problems.length > 0) planned.hasFailures = true;
-        finished.push({ type: planned.type.name, total: planned.plan.total, problems });
+        const finished = { type: planned.type.name, total: planned.plan.total, problems };
+        // What cannot be settled now is finished all the same, and comes again.
+        const status = settle(finished);
+        planned.isReported = true;
+        all.push(finished);
+        if (status !== 'completed' || problems.length > 0) planned.isLacking = true;
       }
     }
-    return finished;
+    return all;
   }
 
   /** Nothing is left, of any type. */
@@ -98,7 +108,7 @@ export class Planner {
 
   #problemsOf({ type, plan, parent }: Planned): readonly PlanProblem[] {
     const source = parent === null ? undefined : this.#planned.get(parent);
-    if (parent === null || !source?.hasFailures) return plan.problems;
+    if (parent === null || !source?.isLacking) return plan.problems;
     const problem: PlanProblem = {
       request: { type: type.name, kind: 'whole', key: `parents:${parent}` },
       cause: 'parent-incomplete',
@@ -107,19 +117,19 @@ export class Planner {
     return [...plan.problems, problem];
   }
 
-  #replay(planned: Planned, done: readonly PageOutcome[], failed: readonly PageRequest[]): void {
+  #replay(planned: Planned, done: readonly SettledPage[], failed: readonly PageRequest[]): void {
     const pages = [
       ...done.map((outcome) => ({ done: outcome })),
       ...failed.filter(({ key }) => !key.startsWith('parents:')).map((request) => ({ failed: request })),
     ].sort((a, b) => place(requestOf(a)) - place(requestOf(b)));
-    if (failed.length > 0) planned.hasFailures = true;
+    if (failed.length > 0 || done.some(({ rejectedCount }) => rejectedCount > 0)) planned.isLacking = true;
     for (const page of pages) {
       planned.plan.replay(page);
       if ('done' in page) this.#tellChildren(page.done);
     }
   }
 
-  #tellChildren({ children }: PageOutcome): void {
+  #tellChildren({ children }: SettledPage): void {
     for (const child of children) this.#planned.get(child.type)?.members?.add(child);
   }
 
@@ -131,7 +141,7 @@ export class Planner {
 }
 
 function plannedOf(type: SourceType, batchSize: number): Planned {
-  const state = { type, hasFailures: false, isReported: false };
+  const state = { type, isLacking: false, isReported: false };
   const isListed = type.parent?.from === 'self';
   const feed = (listing: string): Feed => ({
     type: type.name,
@@ -150,10 +160,11 @@ function plannedOf(type: SourceType, batchSize: number): Planned {
 }
 
 function listPlan(feed: Feed): TypePlan {
-  return feed.paging === 'offset' || feed.paging === 'page' ? new OffsetPlan(feed) : new ChainPlan(feed);
+  if (feed.paging === 'offset') return new OffsetPlan(feed);
+  return feed.paging === 'page' ? new PagePlan(feed) : new ChainPlan(feed);
 }
 
-const requestOf = (page: { done: PageOutcome } | { failed: PageRequest }): PageRequest =>
+const requestOf = (page: { done: SettledPage } | { failed: PageRequest }): PageRequest =>
   'done' in page ? page.done.request : page.failed;
 
 const childrenLast = 2 ** 40;

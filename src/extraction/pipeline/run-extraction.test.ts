@@ -16,7 +16,7 @@ describe('an extraction', () => {
       metrics: { total: 105 },
     });
     expect(world.calls).toHaveLength(12);
-    expect(world.sessions.finished).toMatchObject({ status: 'completed', totals: { calls: 12, errors: 0 } });
+    expect(world.sessions.finished).toMatchObject({ status: 'completed', run: { calls: 12, errors: 0 } });
   });
 
   it('asks for nothing when everything is there already', async () => {
@@ -126,6 +126,7 @@ describe('a page that does not come', () => {
     expect(await world.run()).toMatchObject({
       status: 'completed',
       calls: 4,
+      refusals: 3,
       rateLimiter: { total_429_count: 3 },
     });
     const times = world.calls.map(({ at }) => at);
@@ -261,5 +262,82 @@ describe('a Ctrl-C', () => {
     expect(result.status).toBe('interrupted');
     expect(tookMs).toBeLessThan(2_000);
     expect(world.sessions.done.length).toBeLessThan(world.calls.length);
+  });
+});
+
+describe('a server that says when to come back', () => {
+  it.each([
+    ['server-error', 503],
+    ['timeout', 504],
+  ] as const)('is asked again no sooner, also after %s', async (kind, status) => {
+    const world = new ExtractionWorld({
+      types: { things: 5 },
+      call: (_request, attempt) => {
+        if (attempt === 1) throw failure(kind, status, 90_000);
+      },
+    });
+    expect(await world.run()).toMatchObject({ status: 'completed', calls: 2 });
+    const [first, second] = world.calls.map(({ at }) => at);
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(90_000);
+  });
+});
+
+describe('an answer that is too large', () => {
+  it('is not asked for again: it would be as large', async () => {
+    const world = new ExtractionWorld({
+      call: (request) => {
+        if (isAt(request, 20)) throw failure('malformed');
+      },
+    });
+    expect(await world.run()).toMatchObject({ status: 'incomplete', canRetry: true });
+    expect(world.callsFor('offset:20+10')).toBe(1);
+  });
+});
+
+describe('a vault that another process holds', () => {
+  const busy = () => new CoreError('SQLITE_BUSY', 'another process holds it', { isRetryable: true });
+  /** Refuses so many writes of the kind. */
+  function hold(world: ExtractionWorld, method: 'open' | 'fail' | 'finishType' | 'finish', times: number) {
+    const { sessions } = world;
+    const real = sessions[method].bind(sessions) as (...given: never[]) => never;
+    let left = times;
+    sessions[method] = (...given: never[]) => {
+      if (left-- > 0) throw busy();
+      return real(...given);
+    };
+  }
+  const failing = () =>
+    new ExtractionWorld({
+      retries: 0,
+      call: (request) => {
+        if (isAt(request, 20)) throw failure('server-error', 500);
+      },
+    });
+
+  it.each(['open', 'fail', 'finishType', 'finish'] as const)('is waited for (%s)', async (method) => {
+    const world = failing();
+    hold(world, method, 7);
+    expect(await world.run()).toMatchObject({ status: 'incomplete', metrics: { total: 90 } });
+    expect(world.sessions.failed).toHaveLength(1);
+    expect(world.sessions.finished).toMatchObject({ status: 'incomplete' });
+  });
+
+  it.each(['open', 'fail', 'finishType', 'finish'] as const)(
+    'is waited for no longer than a minute (%s)',
+    async (method) => {
+      const world = failing();
+      hold(world, method, Number.POSITIVE_INFINITY);
+      await expect(world.run()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
+      expect(world.clock.monotonic()).toBeLessThan(90_000);
+    },
+  );
+
+  it.each(['fail', 'finishType'] as const)('does not hold up a stop (%s)', async (method) => {
+    const world = failing();
+    hold(world, method, Number.POSITIVE_INFINITY);
+    const running = world.start();
+    world.clock.after(5_000, () => world.interrupt());
+    expect(await world.clock.run(running)).toMatchObject({ endedBy: 'interrupted' });
+    expect(world.clock.monotonic()).toBeLessThan(8_000);
   });
 });

@@ -4,7 +4,18 @@ import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../../resilience/
 import { exponentialBackoff } from '../../resilience/index.ts';
 import type { ExtractionEvents, ProgressFigures, TypeFigures } from '../events.ts';
 import type { ParallelConfig } from '../parallel-config.ts';
-import type { OpenSession, SessionStatus, Source, SourceType, TypeStatus, VaultSessions } from '../ports.ts';
+import type {
+  OpenSession,
+  SessionSpec,
+  SessionStatus,
+  SessionTotals,
+  Source,
+  SourceType,
+  TypeProgress,
+  TypeStatus,
+  VaultSessions,
+} from '../ports.ts';
+import { isVaultBusy, vaultPatienceMs, whenVaultIsFree } from '../vault-patience.ts';
 import type { WorkerMetricsSnapshot } from '../worker-metrics.ts';
 import { WorkerMetrics } from '../worker-metrics.ts';
 import type { RunEnd } from './page-run.ts';
@@ -19,7 +30,7 @@ export interface ExtractionSpec {
   readonly maxCalls: number | null;
   readonly retries: number;
   readonly retryDelayMs: number;
-  readonly fresh: boolean;
+  readonly fresh: SessionSpec['fresh'];
   readonly retryFailed: boolean;
   /** Where the vault is, for those who watch. */
   readonly vault: string;
@@ -39,6 +50,12 @@ export interface ExtractionParts {
   readonly events: Emitter<ExtractionEvents>;
 }
 
+export interface TypeResult extends TypeFigures {
+  /** What the vault holds of it, whichever session brought it. */
+  readonly held: number;
+}
+
+/** Of this run, but for `totals`. */
 export interface ExtractionResult {
   readonly session: string;
   readonly status: Exclude<SessionStatus, 'running'>;
@@ -46,11 +63,17 @@ export interface ExtractionResult {
   /** Everything was there already, and nothing was asked for. */
   readonly wasComplete: boolean;
   readonly endedBy: RunEnd;
-  readonly types: readonly TypeFigures[];
+  /** Pages of the session were given up or items not taken in: `retryFailed` asks for those again. */
+  readonly canRetry: boolean;
+  readonly types: readonly TypeResult[];
   readonly calls: number;
+  /** Calls that were answered 429. */
+  readonly refusals: number;
   readonly metrics: WorkerMetricsSnapshot;
   readonly rateLimiter: RateLimiterSnapshot;
   readonly itemsPerSecond: number | null;
+  /** Of the session: this run and those before it. */
+  readonly totals: SessionTotals;
 }
 
 const longestRetryMs = 30_000;
@@ -69,11 +92,13 @@ export async function runExtraction(
   const { workers } = spec.parallel;
   const workerCount = workers === 1 ? null : workers;
   const { fresh, retryFailed, types, settings: config } = spec;
-  const session = sessions.open({ source: source.name, types, workerCount, config, fresh, retryFailed });
+  const asked = { source: source.name, types, workerCount, config, fresh, retryFailed };
+  const session = await whenVaultIsFree(() => sessions.open(asked), { clock, signal });
   const names = types.map(({ name }) => name);
   const metrics = new WorkerMetrics(names, clock);
   if (session.isComplete) return alreadyComplete(session, parts, metrics);
-  const { id, isResumed } = session;
+  const { id, isResumed, lost } = session;
+  if (lost.length > 0) events.emit('extraction:rows-lost', { vault: spec.vault, types: lost });
   events.emit('extraction:started', {
     session: id,
     source: source.name,
@@ -109,6 +134,7 @@ export async function runExtraction(
   const figures = (): ProgressFigures => ({
     types: typeFigures(session, planner, metrics, run.statuses),
     calls: run.calls,
+    refusals: run.refusals,
     itemsPerSecond: throughput(metrics) ?? 0,
     rateLimiter: parts.limiter.snapshot(),
     workersAlive: threads.alive,
@@ -119,50 +145,71 @@ export async function runExtraction(
   const tell = () => events.emit('extraction:progress', { session: id, ...figures() });
   const stopTelling = everyNowAndThen(clock, tell);
   let status: ExtractionResult['status'] = 'failed';
+  let endedBy: RunEnd;
+  let totals: SessionTotals;
   try {
     // Before the first call: a thread that starts takes the time that the calls' even pace needs.
     await threads.ready();
-    const endedBy = await run.run(signal);
+    endedBy = await run.run(signal);
     metrics.stop();
     tell();
     status = endedBy === 'done' ? statusOf(run.statuses) : 'interrupted';
-    const { types: byType, calls, rateLimiter } = figures();
-    return {
-      session: id,
-      status,
-      isResumed,
-      wasComplete: false,
-      endedBy,
-      types: byType,
-      calls,
-      metrics: metrics.snapshot(),
-      rateLimiter,
-      itemsPerSecond: throughput(metrics),
-    };
   } finally {
     stopTelling();
     metrics.stop();
     await threads.close();
-    end(session, status, run, metrics, parts);
+    totals = await end(session, status, run, metrics, parts);
   }
+  const { types: byType, calls, refusals, rateLimiter } = figures();
+  return {
+    session: id,
+    status,
+    isResumed,
+    wasComplete: false,
+    endedBy,
+    canRetry: run.hasLeftSome || session.progress.some(hasLeftSome),
+    types: withHeld(byType, sessions),
+    calls,
+    refusals,
+    metrics: metrics.snapshot(),
+    rateLimiter,
+    itemsPerSecond: throughput(metrics),
+    totals,
+  };
 }
 
-function end(
-  { id }: OpenSession,
+const hasLeftSome = ({ failed, done }: TypeProgress): boolean =>
+  failed.length > 0 || done.some(({ rejectedCount }) => rejectedCount > 0);
+
+const withHeld = (types: readonly TypeFigures[], sessions: VaultSessions): readonly TypeResult[] =>
+  types.map((figures) => ({ ...figures, held: sessions.held(figures.type) }));
+
+/** A stopped run waits for nobody: what it could not write of its end, the next one finds out. */
+const lastWordMs = 500;
+
+async function end(
+  { id, totals: before }: OpenSession,
   status: ExtractionResult['status'],
   { calls }: PageRun,
   metrics: WorkerMetrics,
-  { sessions, events }: ExtractionParts,
-): void {
+  { sessions, events, clock }: ExtractionParts,
+): Promise<SessionTotals> {
   const { total: items, errors, duration: seconds } = metrics.snapshot();
   const itemsPerSecond = throughput(metrics);
-  sessions.finish(id, status, { items, calls, errors, throughputItemsPerSecond: itemsPerSecond });
+  const isStopped = status === 'interrupted' || status === 'failed';
+  const finish = () => sessions.finish(id, status, { calls, errors, activeMs: seconds * 1000 });
+  const wait = { clock, patienceMs: isStopped ? lastWordMs : vaultPatienceMs };
+  const totals = await whenVaultIsFree(finish, wait).catch((error: unknown) => {
+    if (isStopped && isVaultBusy(error)) return before;
+    throw error;
+  });
   events.emit('extraction:finished', { session: id, status, items, calls, errors, seconds, itemsPerSecond });
+  return totals;
 }
 
 function alreadyComplete(
   session: OpenSession,
-  { limiter }: ExtractionParts,
+  { limiter, sessions }: ExtractionParts,
   metrics: WorkerMetrics,
 ): ExtractionResult {
   return {
@@ -171,16 +218,23 @@ function alreadyComplete(
     isResumed: true,
     wasComplete: true,
     endedBy: 'done',
-    types: session.progress.map(({ type, status, done }) => ({
-      type,
-      status,
-      items: itemsIn(done),
-      total: null,
-    })),
+    canRetry: false,
+    types: withHeld(
+      session.progress.map(({ type, status, itemsSeen }) => ({
+        type,
+        status,
+        items: itemsSeen,
+        itemsThisRun: 0,
+        total: null,
+      })),
+      sessions,
+    ),
     calls: 0,
+    refusals: 0,
     metrics: metrics.snapshot(),
     rateLimiter: limiter.snapshot(),
     itemsPerSecond: null,
+    totals: session.totals,
   };
 }
 
@@ -190,15 +244,13 @@ function typeFigures(
   metrics: WorkerMetrics,
   statuses: ReadonlyMap<string, TypeStatus>,
 ): readonly TypeFigures[] {
-  return progress.map(({ type, done }) => {
-    const items = itemsIn(done) + metrics.itemsOf(type);
+  return progress.map(({ type, itemsSeen }) => {
+    const itemsThisRun = metrics.itemsOf(type);
+    const items = itemsSeen + itemsThisRun;
     const status = statuses.get(type) ?? (items > 0 ? 'running' : 'pending');
-    return { type, items, total: planner.totalOf(type), status };
+    return { type, items, itemsThisRun, total: planner.totalOf(type), status };
   });
 }
-
-const itemsIn = (done: readonly { readonly itemCount: number }[]): number =>
-  done.reduce((sum, { itemCount }) => sum + itemCount, 0);
 
 function statusOf(statuses: ReadonlyMap<string, TypeStatus>): 'completed' | 'incomplete' {
   return statuses.values().every((status) => status === 'completed') ? 'completed' : 'incomplete';

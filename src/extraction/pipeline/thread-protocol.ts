@@ -1,4 +1,5 @@
 // What the main thread and the worker threads say to each other. Everything here is cloned or transferred.
+import type { NamedSecret } from '../concealer.ts';
 import type { PageReading } from '../parsing/page-reading.ts';
 import type { PageOutcome, PageRequest } from '../ports.ts';
 
@@ -8,6 +9,8 @@ export interface ThreadSettings {
   /** `Vault.turn`. */
   readonly turn: SharedArrayBuffer;
   readonly readings: Readonly<Record<string, PageReading>>;
+  /** `Source.secrets`. */
+  readonly secrets?: readonly NamedSecret[];
 }
 
 export interface PageWork {

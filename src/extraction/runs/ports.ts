@@ -48,7 +48,7 @@ export type RunOrigin = 'schedule' | 'http' | 'cli';
 export type RunState = 'waiting' | SessionStatus;
 
 export interface RunFigures {
-  readonly types: readonly TypeFigures[];
+  readonly types: readonly Omit<TypeFigures, 'itemsThisRun'>[];
   readonly calls: number;
   /** Calls that were answered 429. */
   readonly refusals: number;

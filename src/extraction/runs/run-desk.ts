@@ -14,7 +14,7 @@ import type {
   SourceStore,
 } from './ports.ts';
 import { hasEnded, newRun, tellFinished, tellProgress } from './run-record.ts';
-import { extractionRunJob } from './run-job.ts';
+import { extractionRunJob, type RunRequest } from './run-job.ts';
 
 export interface RunDeskParts {
   readonly sources: SourceStore;
@@ -39,6 +39,11 @@ export interface RunReport extends RunFigures {
   readonly message: string | null;
 }
 
+/** What a run is asked for beyond the ordinary: to begin anew in any case, or to ask again for what failed. */
+export type RunWish = Pick<RunRequest, 'fresh' | 'retryFailed'>;
+
+const noWish: RunWish = { fresh: false, retryFailed: false };
+
 /** Without a sign of life for so long, a run counts as interrupted. */
 export const silenceMs = 60_000;
 
@@ -50,10 +55,15 @@ export class RunDesk {
   }
 
   /** Fails with CONFLICT when the source has a run that waits or goes on. */
-  async start(sourceId: string): Promise<ExtractionRun & { readonly jobId: string }> {
+  async start(
+    sourceId: string,
+    wish: Partial<RunWish> = {},
+  ): Promise<ExtractionRun & { readonly jobId: string }> {
     const source = await this.#parts.sources.get(sourceId);
     if (!source) throw new CoreError('NOT_FOUND', `There is no extraction source ${sourceId}.`);
-    const run = await this.#parts.inTransaction((transaction) => this.#add(source, 'http', transaction));
+    const run = await this.#parts.inTransaction((transaction) =>
+      this.#add(source, 'http', transaction, { ...noWish, ...wish }),
+    );
     if (run) return run;
     throw new CoreError(
       'CONFLICT',
@@ -71,7 +81,7 @@ export class RunDesk {
       if (next === null || next.getTime() > now) continue;
       const run = await this.#parts.inTransaction(async (transaction) => {
         if (!(await this.#parts.sources.claim(source, new Date(now), transaction))) return 'taken';
-        return this.#add(source, 'schedule', transaction);
+        return this.#add(source, 'schedule', transaction, noWish);
       });
       if (run === 'taken') continue;
       if (run) started.push(run);
@@ -141,10 +151,10 @@ export class RunDesk {
   }
 
   /** Null when a run of the source waits or goes on. */
-  async #add(source: ExtractionSource, origin: RunOrigin, transaction: unknown) {
+  async #add(source: ExtractionSource, origin: RunOrigin, transaction: unknown, wish: RunWish) {
     const { ids, jobs, runs } = this.#parts;
     const id = ids.uuid();
-    const payload = { sourceId: source.id, runId: id };
+    const payload = { sourceId: source.id, runId: id, ...wish };
     const jobId = await jobs.enqueue(extractionRunJob, payload, { key: source.id, transaction });
     if (jobId === null) return null;
     const run = { ...newRun(id, source, origin, this.#now()), jobId };

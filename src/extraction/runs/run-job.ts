@@ -2,7 +2,12 @@
 import { z } from 'zod';
 import type { JobDefinition } from '../../core/index.ts';
 
-const payload = z.strictObject({ sourceId: z.guid(), runId: z.guid() });
+const payload = z.strictObject({
+  sourceId: z.guid(),
+  runId: z.guid(),
+  fresh: z.boolean().default(false),
+  retryFailed: z.boolean().default(false),
+});
 
 export type RunRequest = z.infer<typeof payload>;
 

@@ -41,15 +41,16 @@ export const hasEnded = ({ state }: { readonly state: RunState }): boolean =>
 export function figuresOf({
   types,
   calls,
+  refusals,
   rateLimiter,
   itemsPerSecond,
-}: Pick<ProgressFigures, 'types' | 'calls' | 'rateLimiter'> & {
+}: Pick<ProgressFigures, 'types' | 'calls' | 'refusals' | 'rateLimiter'> & {
   readonly itemsPerSecond: number | null;
 }): RunFigures {
   return {
-    types,
+    types: types.map(({ type, items, total, status }) => ({ type, items, total, status })),
     calls,
-    refusals: rateLimiter.total_429_count,
+    refusals,
     multiplier: rateLimiter.backoff_multiplier,
     itemsPerSecond,
   };

@@ -87,7 +87,11 @@ export const sourceInput = z
       {
         name: 'acme',
         kind: 'looker',
-        settings: { base_url: 'https://acme.looker.com' },
+        settings: {
+          base_url: 'https://acme.looker.com',
+          client_id_env: 'ACME_LOOKER_CLIENT_ID',
+          client_secret_env: 'ACME_LOOKER_CLIENT_SECRET',
+        },
         options: { types: ['dashboards', 'looks'] },
         schedule: '15 3 * * *',
       },

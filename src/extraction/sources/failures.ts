@@ -49,14 +49,12 @@ export function jsonObject(bytes: Uint8Array): Readonly<Record<string, unknown>>
   }
 }
 
-const longestReason = 200;
-
 function reasonIn(body: string): string | undefined {
   const json = jsonObject(Buffer.from(body));
   const reason = [json?.['message'], json?.['error_description'], json?.['error']].find(
     (text) => typeof text === 'string',
   );
   if (typeof reason !== 'string' || reason === '') return undefined;
-  const line = reason.replaceAll(/\s+/g, ' ');
-  return line.length > longestReason ? `${line.slice(0, longestReason)}…` : line;
+  // Not cut: a secret in it must be found whole first (`redactedSource`).
+  return reason.replaceAll(/\s+/g, ' ');
 }

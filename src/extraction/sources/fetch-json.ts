@@ -16,18 +16,24 @@ export interface JsonFetcher {
 export interface JsonCall {
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Called when a call leaves; a second time when it is asked again. */
+  readonly onSent?: (() => void) | undefined;
 }
 
 /** An answer whose body is JSON, by its look. Fails with a FetchFailure; a second 401 is `authentication`. */
 export async function fetchJson(
   { call, authorizer, clock }: JsonFetcher,
-  { url, headers }: JsonCall,
+  { url, headers, onSent }: JsonCall,
   signal: AbortSignal,
 ): Promise<Answer> {
   for (let isSecondTry = false; ; isSecondTry = true) {
     const grant = await granted(authorizer, signal);
     const answer = await call(
-      { url, headers: { accept: 'application/json', ...headers, ...grant.headers } },
+      {
+        url,
+        headers: { accept: 'application/json', ...headers, ...grant.headers },
+        ...(onSent ? { onSent } : {}),
+      },
       signal,
     );
     if (answer.status === 401 && grant.refused() && !isSecondTry) continue;

@@ -1,5 +1,5 @@
 // Sources: where content comes from.
-export type { CallLimits } from './call.ts';
+export type { CallLimits, Leave } from './call.ts';
 export { defaultCallLimits } from './call.ts';
 export type { LookerSourceOptions } from './looker/create-looker-source.ts';
 export { createLookerSource } from './looker/create-looker-source.ts';

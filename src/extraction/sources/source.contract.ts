@@ -30,6 +30,8 @@ export interface SourceWorld {
   expireTokens(): void;
   contentCalls(): number;
   logins(): number;
+  /** How often the source asked for leave to make a call. */
+  leaves(): number;
   stop(): Promise<void>;
 }
 
@@ -82,6 +84,8 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       world = await makeWorld();
     });
     afterEach(async () => {
+      // Whatever it was for: content, a login, asking once more.
+      expect(world.leaves()).toBe(world.contentCalls() + world.logins());
       await world.source.close();
       await world.stop();
     });
@@ -134,6 +138,14 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect(world.idsIn((await fetch(10)).bytes)).toEqual(world.ids.slice(10, 20));
       expect(world.logins()).toBe(2);
       expect(world.contentCalls()).toBe(3);
+    });
+
+    it('asks for leave before every call: the login, the page, the login anew, and the page once more', async () => {
+      await world.source.connect(never);
+      await fetch(0);
+      world.expireTokens();
+      await fetch(10);
+      expect([world.logins(), world.contentCalls(), world.leaves()]).toEqual([2, 3, 5]);
     });
 
     it('logs in once for all pages that meet a refused token together', async () => {

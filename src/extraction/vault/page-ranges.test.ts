@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { PageOutcome, PageRequest } from '../ports.ts';
+import type { SettledPage, PageRequest } from '../ports.ts';
 import { findGaps } from './page-ranges.ts';
 
-const outcome = (request: PageRequest, next: string | null = null): PageOutcome => ({
+const outcome = (request: PageRequest, next: string | null = null): SettledPage => ({
   request,
   itemCount: 0,
   rejectedCount: 0,
-  written: { added: 0, changed: 0, unchanged: 0 },
   total: null,
   next,
   children: [],

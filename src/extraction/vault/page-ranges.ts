@@ -1,5 +1,5 @@
 // Whether the pages of a type follow each other without a gap.
-import type { PageOutcome } from '../ports.ts';
+import type { SettledPage } from '../ports.ts';
 
 interface Range {
   readonly from: number;
@@ -8,7 +8,7 @@ interface Range {
 }
 
 /** A sentence per gap; empty when the pages cover everything from the beginning on. */
-export function findGaps(pages: readonly PageOutcome[]): readonly string[] {
+export function findGaps(pages: readonly SettledPage[]): readonly string[] {
   const lists = Map.groupBy(pages, ({ request }) => request.listing ?? '');
   return [...lists].flatMap(([listing, ofList]) =>
     [...gapsBetween(ofList.flatMap(rangeOf)), ...unfinishedChain(ofList)].map((gap) =>
@@ -17,7 +17,7 @@ export function findGaps(pages: readonly PageOutcome[]): readonly string[] {
   );
 }
 
-function rangeOf({ request }: PageOutcome): readonly Range[] {
+function rangeOf({ request }: SettledPage): readonly Range[] {
   if (request.kind === 'offset') return [{ from: request.offset, to: request.offset + request.limit }];
   if (request.kind !== 'page') return [];
   return [{ from: request.page * request.limit, to: (request.page + 1) * request.limit }];
@@ -35,7 +35,7 @@ function gapsBetween(ranges: readonly Range[]): readonly string[] {
 }
 
 /** Where each page names the next, all must be there, and the last must name none. */
-function unfinishedChain(pages: readonly PageOutcome[]): readonly string[] {
+function unfinishedChain(pages: readonly SettledPage[]): readonly string[] {
   const chain = pages.flatMap(({ request, next }) =>
     request.kind === 'cursor' ? [{ index: request.index, next }] : [],
   );

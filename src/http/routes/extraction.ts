@@ -9,6 +9,7 @@ import {
   extractionSource,
   extractionSources,
   runReport,
+  runStart,
   runStarted,
   viewOfRun,
   viewOfSource,
@@ -120,11 +121,13 @@ function sourceRoutes(server: TypedServer, { extraction }: HttpDependencies): vo
         tags,
         summary: 'Starts a run of a source',
         params: idParams,
+        body: runStart,
         response: { 202: runStarted, ...errorAnswers },
       },
     },
     async (request, reply) => {
-      const { id, jobId } = await runs.start(request.params.id);
+      const { fresh = false, retry_failed: retryFailed = false } = request.body ?? {};
+      const { id, jobId } = await runs.start(request.params.id, { fresh, retryFailed });
       return reply.code(202).send({ run_id: id, job_id: jobId });
     },
   );

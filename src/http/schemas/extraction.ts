@@ -37,8 +37,8 @@ const typeFigures = z.object({
 
 const figures = {
   types: z.array(typeFigures).max(1000),
-  calls: count,
-  refusals: count.describe('Calls that were answered 429.'),
+  calls: count.describe('Of this run, from its first try on.'),
+  refusals: count.describe('Of those, how many were answered 429.'),
   multiplier: z.number().min(1).describe('By what the rate limits are divided now.'),
   items_per_second: z.number().min(0).nullable(),
 };
@@ -48,7 +48,7 @@ export const extractionRun = z
     id,
     source: sourceName.describe('The registered name; of a command, what it extracted from.'),
     origin: z.enum(['schedule', 'http', 'cli']),
-    vault: z.string(),
+    vault: z.string().describe("A file in the data folder's vaults, or a path to one elsewhere."),
     state: runState,
     job_id: z.string().nullable(),
     session: z.string().nullable().describe('The session in the vault.'),
@@ -73,6 +73,26 @@ export const extractionRuns = z
     next: z.string().nullable().describe('Give it as `before` to read on; null at the end.'),
   })
   .meta({ id: 'ExtractionRuns', description: 'Runs, newest first.' });
+
+/** What may be sent to start a run; nothing is fine, too. */
+export const runStart = z
+  .strictObject({
+    fresh: z
+      .boolean()
+      .default(false)
+      .describe('Begins anew, also when the last run has something left to ask for.'),
+    retry_failed: z
+      .boolean()
+      .default(false)
+      .describe('Asks again for pages and items that did not come in the last run.'),
+  })
+  .refine(({ fresh, retry_failed: again }) => !(fresh && again), 'fresh and retry_failed exclude each other')
+  .nullish()
+  .meta({
+    description:
+      'A run goes on with what the last one left unasked, and looks anew when that one came to its end.',
+    examples: [{ retry_failed: true }, { fresh: true }],
+  });
 
 export const runStarted = z
   .object({ run_id: id, job_id: z.string() })

@@ -12,8 +12,8 @@ export const limitOf = (max: number, standard: number) =>
   z.coerce
     .number('must be a whole number')
     .int('must be a whole number')
-    .min(1)
-    .max(max)
+    .min(1, `must be from 1 to ${max}`)
+    .max(max, `must be from 1 to ${max}`)
     .default(standard)
     .describe(`How many at most, up to ${max}.`);
 

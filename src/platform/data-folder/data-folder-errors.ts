@@ -27,21 +27,28 @@ export function formatDamaged(path: string): CoreError {
   );
 }
 
-/** A failure of the file system, by its code. */
-export function folderUnusable(path: string, error: unknown): CoreError {
-  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
-  const [what, remedy] = reasons[code ?? ''] ?? [
-    `cannot be used: ${messageOf(error)}`,
-    'Choose another data folder.',
-  ];
-  return unusable(path, what, remedy, error);
+/** How messages call a folder. */
+export interface FolderName {
+  /** `The data folder` */
+  readonly what: string;
+  /** `choose another data folder` */
+  readonly another: string;
 }
 
-const chooseAnother = 'Choose another data folder';
-const isFile = ['is, or lies below, a file', `${chooseAnother}, or move that file away.`] as const;
+const dataFolder: FolderName = { what: 'The data folder', another: 'choose another data folder' };
+
+/** A failure of the file system, by its code. */
+export function folderUnusable(path: string, error: unknown, name: FolderName = dataFolder): CoreError {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  const [what, remedy] = reasons[code ?? ''] ?? [`cannot be used: ${messageOf(error)}`, 'ANOTHER'];
+  const advice = remedy.replace('ANOTHER', name.another);
+  return unusable(path, what, `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`, error, name);
+}
+
+const isFile = ['is, or lies below, a file', 'ANOTHER, or move that file away'] as const;
 const noRights = [
   'cannot be written by this user',
-  `Give this user the folder (chown, chmod u+rwx), or ${chooseAnother.toLowerCase()}.`,
+  'give this user the folder (chown, chmod u+rwx), or ANOTHER',
 ] as const;
 
 const reasons: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
@@ -49,17 +56,23 @@ const reasons: Readonly<Record<string, readonly [what: string, remedy: string]>>
   ENOTDIR: isFile,
   EACCES: noRights,
   EPERM: noRights,
-  EROFS: ['lies on a read-only file system', `${chooseAnother}.`],
-  ENOSPC: ['has no space left', `Free some space, or ${chooseAnother.toLowerCase()}.`],
-  ENOENT: ['cannot be made there', `${chooseAnother}.`],
+  EROFS: ['lies on a read-only file system', 'ANOTHER'],
+  ENOSPC: ['has no space left', 'free some space, or ANOTHER'],
+  ENOENT: ['cannot be made there', 'ANOTHER'],
   ERR_SQLITE_ERROR: [
     'has a lock file (lock.sqlite) that cannot be written',
-    'Check who owns the files in it: was Headworks started by another user before?',
+    'check who owns the files in it (was Headworks started by another user before?)',
   ],
 };
 
-function unusable(path: string, what: string, remedy: string, cause?: unknown): CoreError {
-  return new CoreError('DATA_FOLDER_UNUSABLE', `The data folder ${path} ${what}. ${remedy}`, {
+function unusable(
+  path: string,
+  what: string,
+  remedy: string,
+  cause?: unknown,
+  name: FolderName = dataFolder,
+): CoreError {
+  return new CoreError('DATA_FOLDER_UNUSABLE', `${name.what} ${path} ${what}. ${remedy}`, {
     details: { path },
     ...(cause === undefined ? {} : { cause }),
   });

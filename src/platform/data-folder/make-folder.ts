@@ -1,15 +1,16 @@
 // Makes a folder and those above it, for this user only.
 import { access, constants, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { FolderName } from './data-folder-errors.ts';
 import { folderUnusable } from './data-folder-errors.ts';
 
-/** There, and ours to write in, when it resolves. Fails with DATA_FOLDER_UNUSABLE. */
-export async function makeFolder(path: string): Promise<void> {
+/** There, and ours to write in, when it resolves. Fails with DATA_FOLDER_UNUSABLE, in which it is called `name`. */
+export async function makeFolder(path: string, name?: FolderName): Promise<void> {
   try {
     await makePath(path);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw folderUnusable(path, error);
+    throw folderUnusable(path, error, name);
   }
 }
 

@@ -41,6 +41,16 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       expect(JSON.parse(await text(answer))).toEqual({ method: 'POST', test: 'yes', body: 'hällo' });
     });
 
+    it('says once when the request is on its way, before its answer is there', async () => {
+      const told: string[] = [];
+      const asking = get('/echo', { onSent: () => told.push('sent') });
+      await text(await asking.finally(() => told.push('answered')));
+      expect(told).toEqual(['sent', 'answered']);
+      const stopped = get('/echo', { signal: AbortSignal.abort(), onSent: () => told.push('too much') });
+      await expect(stopped).rejects.toMatchObject({ kind: 'aborted' });
+      expect(told).toHaveLength(2);
+    });
+
     it('hands over an error status as an answer, repeated headers joined', async () => {
       const answer = await get('/limited');
       expect(answer.status).toBe(429);

@@ -62,6 +62,7 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
       request.connectTimeoutMs ?? options.connectTimeoutMs ?? 10_000,
       'no connection',
     );
+    request.onSent?.();
     const answer = await step(
       () => options.handler(inMemoryRequest(request, url, link.signal)),
       request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,

@@ -23,6 +23,7 @@ interface Pull {
  */
 export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
   readonly #label: string;
+  readonly #onSent: () => void;
   readonly #onOver: () => void;
   readonly #connected = Promise.withResolvers<void>();
   readonly #head = Promise.withResolvers<AnswerHead>();
@@ -33,9 +34,10 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
   #failure: HttpFailure | undefined;
   #pull: Pull | undefined;
 
-  /** `onOver` is called once, when the connection is free again or gone. */
-  constructor(label: string, onOver: () => void) {
+  /** `onSent` is called when it is written to a connection; `onOver` once, when that is free again or gone. */
+  constructor(label: string, { onSent, onOver }: { onSent: () => void; onOver: () => void }) {
     this.#label = label;
+    this.#onSent = onSent;
     this.#onOver = onOver;
     // Either may fail while nobody waits for it (any more).
     this.#connected.promise.catch(() => undefined);
@@ -71,8 +73,9 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // It was given up while it still waited for a connection: nothing is sent.
-    if (this.#failure) controller.abort(this.#failure);
-    else this.#connected.resolve();
+    if (this.#failure) return controller.abort(this.#failure);
+    this.#onSent();
+    this.#connected.resolve();
   }
 
   onResponseStart(

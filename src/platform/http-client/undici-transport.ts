@@ -65,7 +65,10 @@ async function send(agent: Agent, request: TimedRequest, clock: Clock): Promise<
   const url = new URL(request.url);
   const label = requestLabel(request.method, url);
   let forgetSignal: () => void = () => undefined;
-  const exchange = new UndiciExchange(label, () => forgetSignal());
+  const exchange = new UndiciExchange(label, {
+    onSent: () => request.onSent?.(),
+    onOver: () => forgetSignal(),
+  });
   forgetSignal = onAbort(request.signal, (reason) =>
     exchange.abandon(new HttpFailure('aborted', `${label} was stopped by its caller.`, reason)),
   );

@@ -140,7 +140,8 @@ export class JobAttempt {
     if (this.#interruption || this.#hasEnded) return;
     this.#interruption = cause;
     const code = cause === 'timeout' ? 'DEADLINE_EXCEEDED' : 'CANCELLED';
-    this.#controller.abort(new CoreError(code, `The job ${this.#definition.name} was stopped: ${cause}.`));
+    const text = `The job ${this.#definition.name} was stopped: ${cause}.`;
+    this.#controller.abort(new CoreError(code, text, { details: { cause } }));
     this.#after(this.#dependencies.abortGraceMs, () => this.#abandoned.resolve());
   }
 

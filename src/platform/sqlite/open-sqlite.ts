@@ -12,7 +12,10 @@ export interface OpenSqliteOptions {
   readonly migrations?: readonly SqliteMigration[];
   /** Nothing is written, not even by migrations. Default false. */
   readonly readOnly?: boolean;
-  /** How long a writer waits for another. Default 60 s. */
+  /**
+   * How long a statement waits for another writer. The thread is deaf meanwhile, to Ctrl-C too: whoever has the
+   * patience waits between tries instead. Default 1 s.
+   */
   readonly busyTimeoutMs?: number;
 }
 
@@ -22,7 +25,7 @@ export interface OpenSqliteOptions {
  * Fails with a SqliteError that names the file; a file that is not ours is not touched.
  */
 export function openSqlite(path: string, options: OpenSqliteOptions = {}): DatabaseSync {
-  const { migrations, readOnly = false, busyTimeoutMs = 60_000 } = options;
+  const { migrations, readOnly = false, busyTimeoutMs = 1_000 } = options;
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs, enableForeignKeyConstraints: true });

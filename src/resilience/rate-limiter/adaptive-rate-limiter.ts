@@ -7,9 +7,12 @@ import type { RateWindow, Taken, WindowState } from './ports.ts';
 import type { RateLimiterSnapshot } from './snapshot.ts';
 import { snapshotOf } from './snapshot.ts';
 import { initialBackoff } from './adaptation.ts';
+import { emptyDemand } from './ports.ts';
 
 /** Leave for one call. Tell exactly one outcome; the first one counts. */
 export interface Permit {
+  /** The call is on its way now. Only of use after `tellsSending`. */
+  sent(): void;
   /** The server answered and did not complain about the rate. */
   succeeded(): void;
   /** The server answered 429 (or said as much). A Retry-After pauses everybody until then. */
@@ -18,19 +21,40 @@ export interface Permit {
   failed(): void;
 }
 
+export interface AcquireOptions {
+  /**
+   * The caller says with `permit.sent()` when its call leaves: the grant counts from then, not from when it was given,
+   * and meanwhile keeps its place in every window. Default false.
+   */
+  readonly tellsSending?: boolean;
+}
+
+/** A grant whose call has not left yet; counts from `at`, as `stamp` names it. */
+interface Held {
+  stamp: string;
+  at: number;
+}
+
 interface Waiter {
-  readonly admit: (epoch: number) => void;
+  readonly admit: (taken: Taken) => void;
   readonly refuse: (reason: unknown) => void;
 }
 
 /** More waiters than this are served in further exchanges. */
 const largestDemand = 1_000;
+/** A call that leaves so soon after its grant is not late: the guard of the windows absorbs it. */
+const unnoticedMs = 4;
+
+const stampOf = ({ stamp }: Held): string => stamp;
 
 export class AdaptiveRateLimiter {
   readonly #window: RateWindow;
   readonly #clock: Clock;
   readonly #waiters = new LinkedQueue<Waiter>();
   readonly #reports = new PendingReports();
+  readonly #held = new Set<Held>();
+  /** They have left, and the window has not heard of it yet. */
+  #late: readonly Held[] = [];
   #state: WindowState = { ...initialBackoff, pausedUntil: 0 };
   #isExchanging = false;
   #wakeUp: { readonly at: number; readonly cancel: AbortController } | undefined;
@@ -49,7 +73,7 @@ export class AdaptiveRateLimiter {
    * Resolves when this call may be made now; make it at once, a permit is not to be kept. Rejects with the signal's
    * reason when it aborts first (nothing is used up then), or with the window's error when it cannot decide.
    */
-  acquire(signal?: AbortSignal): Promise<Permit> {
+  acquire(signal?: AbortSignal, { tellsSending = false }: AcquireOptions = {}): Promise<Permit> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error);
       let release: () => void = () => undefined;
@@ -57,9 +81,9 @@ export class AdaptiveRateLimiter {
         release();
         reject(reason);
       };
-      const admit = (epoch: number) => {
+      const admit = ({ state, stamp }: Taken) => {
         release();
-        resolve(this.#permit(epoch));
+        resolve(this.#permit(state.epoch, tellsSending ? this.#hold(stamp) : undefined));
       };
       const node = this.#waiters.push({ admit, refuse });
       release = onAbort(signal, (reason) => {
@@ -81,7 +105,7 @@ export class AdaptiveRateLimiter {
   async refresh(): Promise<RateLimiterSnapshot> {
     const reports = this.#reports.drain();
     try {
-      this.#state = (await this.#window.take({ ...reports, wanted: 0 })).state;
+      this.#state = (await this.#window.take({ ...emptyDemand, ...reports })).state;
     } catch (error) {
       this.#reports.restore(reports);
       throw error;
@@ -94,19 +118,30 @@ export class AdaptiveRateLimiter {
     if (this.#isExchanging) return;
     const wanted = Math.min(this.#waiters.length, largestDemand);
     const reports = this.#reports.drain();
+    const at = this.#clock.monotonic();
+    const held = [...this.#held].filter((one) => at - one.at > unnoticedMs);
+    const late = this.#late;
+    this.#late = [];
     const onFailure = (error: unknown) => {
       this.#isExchanging = false;
       this.#reports.restore(reports);
+      this.#late = [...late, ...this.#late];
       this.#refuseAll(error);
     };
     try {
-      const taken = this.#window.take({ ...reports, wanted });
-      if (!(taken instanceof Promise)) return this.#settle(taken, wanted);
-      this.#isExchanging = true;
-      const onTaken = (late: Taken) => {
+      const taken = this.#window.take({
+        ...reports,
+        late: late.map(stampOf),
+        held: held.map(stampOf),
+        wanted,
+      });
+      const onTaken = (now: Taken) => {
         this.#isExchanging = false;
-        this.#settle(late, wanted);
+        for (const one of held) Object.assign(one, { stamp: now.stamp, at });
+        this.#settle(now, wanted);
       };
+      if (!(taken instanceof Promise)) return onTaken(taken);
+      this.#isExchanging = true;
       taken.then(onTaken, onFailure);
     } catch (error) {
       onFailure(error);
@@ -119,24 +154,40 @@ export class AdaptiveRateLimiter {
     for (; used < taken.granted; used++) {
       const waiter = this.#waiters.shift();
       if (!waiter) break;
-      waiter.admit(taken.state.epoch);
+      waiter.admit(taken);
     }
     // Whoever they were meant for left meanwhile; used later they would break the window, so they go back.
     if (used < taken.granted) this.#reports.returned(taken.granted - used, taken.stamp);
 
-    if (this.#reports.areUrgent) return this.#exchange();
+    if (this.#reports.areUrgent || this.#late.length > 0) return this.#exchange();
     if (this.#waiters.length === 0) return this.#cancelWakeUp();
     if (taken.granted === wanted) return this.#exchange();
     this.#wakeUpIn(taken.waitMs);
   }
 
-  #permit(epoch: number): Permit {
+  #hold(stamp: string): Held {
+    const held = { stamp, at: this.#clock.monotonic() };
+    this.#held.add(held);
+    return held;
+  }
+
+  /** A late call counts from when it left, and the window hears of it at once: later would cost more than needed. */
+  #letGo(held: Held | undefined): void {
+    if (!held || !this.#held.delete(held)) return;
+    if (this.#clock.monotonic() - held.at <= unnoticedMs) return;
+    this.#late = [...this.#late, held];
+    this.#exchange();
+  }
+
+  #permit(epoch: number, held: Held | undefined): Permit {
     let isOpen = true;
     const once = (report: () => void) => {
+      this.#letGo(held);
       if (isOpen) report();
       isOpen = false;
     };
     return {
+      sent: () => this.#letGo(held),
       succeeded: () =>
         once(() => {
           this.#reports.succeeded(epoch);

@@ -35,13 +35,16 @@ const event = fc.oneof(
 );
 
 describe('the arrival guard', () => {
-  it('keeps a second and ten milliseconds between a grant and the one that takes its place', async () => {
+  it.each([
+    [{ perSecond: 1 }, 1_018],
+    [{ perMinute: 1 }, 60_300],
+  ])('keeps %j a little apart from the grant that takes its place: %i ms', async (limits, ms) => {
     const clock = new VirtualClock();
-    const limiter = createRateLimiter({ limits: { perSecond: 1 }, clock });
+    const limiter = createRateLimiter({ limits, clock });
     await limiter.acquire();
     const second = limiter.acquire();
     await clock.run(second);
-    expect(clock.monotonic()).toBe(1_010);
+    expect(clock.monotonic()).toBe(ms);
   });
 });
 

@@ -1,4 +1,5 @@
-// Decides in this process: exact sliding windows over the last grants, on the monotonic clock.
+// Decides in this process: exact sliding windows over the last grants, on the monotonic clock. With a journal it knows
+// the grants of an earlier process, and of others that run now.
 import type { Clock } from '../../core/clock.ts';
 import { afterRefusals, afterSuccesses, initialBackoff } from './adaptation.ts';
 import { GrantRing } from './grant-ring.ts';
@@ -8,6 +9,7 @@ import type {
   BackoffState,
   Demand,
   GrantJournal,
+  JournaledState,
   RateLimits,
   RateWindow,
   Taken,
@@ -19,7 +21,7 @@ export interface MemoryRateWindowOptions {
   /** False: the multiplier stays 1; pauses hold and refusals are counted all the same. Default true. */
   readonly adaptive?: boolean;
   readonly clock: Clock;
-  /** Where grants and backoff survive a restart. Default: nowhere. */
+  /** Where grants and backoff survive a restart and are shared. Default: nowhere. */
   readonly journal?: GrantJournal;
 }
 
@@ -49,16 +51,37 @@ export class MemoryRateWindow implements RateWindow {
     this.#windows = slidingWindows(limits);
     this.#grants = new GrantRing(Math.max(...this.#windows.map(({ limit }) => limit)));
     this.#wallOffset = clock.now() - clock.monotonic();
-    this.#restore();
     this.#effective = this.#effectiveWindows();
+    this.#restore();
   }
 
   take(demand: Demand): Taken {
+    const decided = () => {
+      this.#followWallClock();
+      this.#learn();
+      return this.#decide(demand);
+    };
+    return this.#journal ? this.#journal.exclusively(decided) : decided();
+  }
+
+  /** Goes on from a backoff and a pause that were decided elsewhere. Only between two decisions. */
+  adopt(state: WindowState): void {
+    const { multiplier, epoch, total429 } = this.#backoff;
+    const isKnown = state.multiplier === multiplier && state.epoch === epoch && state.total429 === total429;
+    if (isKnown && state.pausedUntil === this.#state().pausedUntil) return;
     const now = this.#clock.monotonic();
-    this.#followWallClock();
+    const savedAt = this.#wall(now);
+    this.#resume({ ...state, savedAt }, now);
+    this.#journal?.exclusively(() => this.#journal?.save({ ...this.#state(), savedAt }));
+  }
+
+  #decide(demand: Demand): Taken {
+    const now = this.#clock.monotonic();
     this.#report(demand, now);
+    for (const stamp of [...demand.late, ...demand.held]) this.#grants.move(Number(stamp), now);
+    for (const stamp of demand.late) this.#journal?.move(this.#wall(Number(stamp)), this.#wall(now));
     const { granted, waitMs } = this.#grant(demand.wanted, now);
-    return { granted, waitMs, stamp: '', state: this.#state() };
+    return { granted, waitMs, stamp: String(now), state: this.#state() };
   }
 
   #grant(wanted: number, now: number): { granted: number; waitMs: number } {
@@ -120,17 +143,39 @@ export class MemoryRateWindow implements RateWindow {
     this.#wallOffset = offset;
   }
 
-  /** A time in the future is a clock that was set back: it counts as now, so that nothing is held for ever. */
   #restore(): void {
     if (!this.#journal) return;
-    const wallNow = this.#clock.now();
-    const now = this.#clock.monotonic();
     const { grants, state } = this.#journal.load(this.#grants.capacity);
-    for (const at of grants) this.#grants.push(now - Math.max(0, wallNow - at - wallDriftMs), 1);
+    for (const at of grants) this.#push(at, 1);
+    if (state) this.#resume(state, this.#clock.monotonic());
+  }
+
+  /** What other processes were granted, and how far they backed off. */
+  #learn(): void {
+    const { grants, state } = this.#journal?.news() ?? { grants: [] };
+    for (const { at, count, insteadOf } of grants)
+      if (insteadOf === null) this.#push(at, count);
+      else this.#grants.move(this.#monotonic(insteadOf), this.#monotonic(at));
     if (!state) return;
-    const { pausedUntil, savedAt, ...backoff } = state;
+    this.#resume(state, this.#clock.monotonic());
+  }
+
+  #push(wallAt: number, count: number): void {
+    this.#grants.push(this.#monotonic(wallAt), count);
+  }
+
+  /**
+   * Of a time in the journal, which is known only as well as the wall clock is. A time in the future is a clock that was
+   * set back: it counts as now, so that nothing is held for ever.
+   */
+  #monotonic(wallAt: number): number {
+    return Math.min(this.#clock.monotonic(), wallAt - this.#wallOffset + wallDriftMs);
+  }
+
+  #resume({ pausedUntil, savedAt, ...backoff }: JournaledState, now: number): void {
     // When the last step was made is no longer known: as if just now.
     this.#backoff = { ...backoff, steppedAt: now, ...(this.#isAdaptive ? {} : { multiplier: 1 }) };
-    this.#pausedUntil = now + Math.min(pausedUntil - wallNow, pausedUntil - savedAt);
+    this.#pausedUntil = now + Math.min(pausedUntil - this.#clock.now(), pausedUntil - savedAt);
+    this.#effective = this.#effectiveWindows();
   }
 }

@@ -1,7 +1,7 @@
 // What callers told and the window has not heard yet.
 import type { Demand } from './ports.ts';
 
-export type Reports = Omit<Demand, 'wanted'>;
+export type Reports = Omit<Demand, 'wanted' | 'late' | 'held'>;
 
 const nothing: Reports = {
   successes: 0,

@@ -12,10 +12,28 @@ export interface Demand {
   readonly refusalEpoch: number;
   /** The longest Retry-After among them; 0 for none. */
   readonly pauseMs: number;
+  /** Stamps of grants whose calls left late: each counts from now instead. */
+  readonly late: readonly string[];
+  /** Stamps of grants whose calls have not left yet: the same, until they do. */
+  readonly held: readonly string[];
   /** Grants of an earlier exchange that nobody used, and the stamp it gave them. */
   readonly returned: number;
   readonly returnedStamp: string;
 }
+
+/** Asks for nothing and tells nothing. */
+export const emptyDemand: Demand = {
+  wanted: 0,
+  successes: 0,
+  successEpoch: 0,
+  refusals: 0,
+  refusalEpoch: 0,
+  pauseMs: 0,
+  late: [],
+  held: [],
+  returned: 0,
+  returnedStamp: '',
+};
 
 /** How far the limiter has backed off; adaptation.ts says how it moves. */
 export interface BackoffState {
@@ -46,7 +64,7 @@ export interface Taken {
   readonly granted: number;
   /** When the next one could go; 0 if all that were wanted may. */
   readonly waitMs: number;
-  /** Names these grants if some have to be returned. */
+  /** Names the grants that count from this exchange, if they have to be moved or returned. */
   readonly stamp: string;
   readonly state: WindowState;
 }
@@ -71,14 +89,30 @@ export interface JournaledState extends WindowState {
   readonly savedAt: number;
 }
 
+export interface JournaledGrants {
+  /** Wall clock, epoch milliseconds. */
+  readonly at: number;
+  readonly count: number;
+  /** It is one that was given then and left late; null for new ones. */
+  readonly insteadOf: number | null;
+}
+
 /**
- * Keeps grants and backoff across a restart of the process; one process at a time. Synchronous, so that a grant is
- * durable before its permit is handed out. A write that fails throws, and the grant is not given.
+ * Keeps grants and backoff across a restart of the process, and shares them with other processes of the same machine.
+ * Synchronous, so that a grant is durable before its permit is handed out. A write that fails throws, and the grant is
+ * not given.
  */
 export interface GrantJournal {
   /** The newest `limit` grants, oldest first, in wall-clock milliseconds. */
   load(limit: number): { readonly grants: readonly number[]; readonly state: JournaledState | undefined };
+  /** Runs `work` while nobody else can decide; what it wrote holds together, or not at all when it throws. */
+  exclusively<T>(work: () => T): T;
+  // The rest only within `exclusively`.
+  /** What others did since the last look; the state only if they changed it. */
+  news(): { readonly grants: readonly JournaledGrants[]; readonly state: JournaledState | undefined };
   append(grantedAt: number, count: number): void;
+  /** A grant's call left late: it counts from `to`, wherever the journal is read. */
+  move(from: number, to: number): void;
   save(state: JournaledState): void;
   /** Somebody set the wall clock: moves every stored time by `byMs`. */
   shift(byMs: number): void;

@@ -137,6 +137,60 @@ export function describeRateWindowContract(
       expect(served).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     });
 
+    it('counts a call from when it left, if that was late, and keeps its place until then', async () => {
+      const { world, limiter } = await open({ perSecond: 2 });
+      const first = limiter.acquire(undefined, { tellsSending: true });
+      const second = limiter.acquire(undefined, { tellsSending: true });
+      await world.settle();
+      const [prompt, late] = await Promise.all([first, second]);
+      prompt.sent();
+      const caller = world.demand(limiter, 3);
+      await world.advance(1_400);
+      // Over a second after its grant: one has not left, so one may follow.
+      expect(caller.grants).toHaveLength(1);
+      late.sent();
+      const leftAt = world.clock.monotonic();
+      await world.advance(5_000);
+      caller.stop();
+      expect(
+        mostIn(
+          [0, leftAt, ...caller.grants].sort((a, b) => a - b),
+          1_000,
+        ),
+      ).toBe(2);
+      expect(caller.grants.length).toBeGreaterThanOrEqual(9);
+    });
+
+    it('counts a late call once', async () => {
+      const { world, limiter } = await open({ perMinute: 3 });
+      const calls = [1, 2].map(() => limiter.acquire(undefined, { tellsSending: true }));
+      await world.settle();
+      const permits = await Promise.all(calls);
+      await world.advance(300);
+      for (const permit of permits) permit.sent();
+      await world.settle();
+      const caller = world.demand(limiter, 2);
+      await world.advance(1_000);
+      caller.stop();
+      expect(caller.grants).toHaveLength(1);
+    });
+
+    it('counts a call that never says that it left from when it is known to be over', async () => {
+      const { world, limiter } = await open({ perSecond: 1 });
+      const held = limiter.acquire(undefined, { tellsSending: true });
+      await world.settle();
+      const permit = await held;
+      await world.advance(3_000);
+      permit.failed();
+      await world.settle();
+      const caller = world.demand(limiter, 1);
+      await world.advance(900);
+      expect(caller.grants).toEqual([]);
+      await world.advance(200);
+      caller.stop();
+      expect(caller.grants).toHaveLength(1);
+    });
+
     it('backs off once by 1.5 for a burst of 429s, and the rate falls by it', async () => {
       const { world, limiter } = await open({ perSecond: 6 });
       for (const permit of await permitsOf(world, limiter, 6)) permit.rateLimited();

@@ -35,6 +35,7 @@ describe('faults', () => {
     expect(new Faults(1).strike('/x', { '503': { probability: 1 }, slow: { probability: 1 } })).toEqual({
       name: '503',
       ms: 1_000,
+      kind: expect.any(Number),
     });
   });
 });

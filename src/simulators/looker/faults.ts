@@ -3,11 +3,18 @@ import { Chance, textHash } from './chance.ts';
 import type { ListingQuery } from './listing-query.ts';
 import type { FaultName, PermanentFailure, SimulatorBehaviour, SimulatedType } from './ports.ts';
 import { faultNames } from './ports.ts';
+import { malformedKinds } from './spoiled-body.ts';
 
 export interface Fault {
+  /** Of a login without `login-`. */
   readonly name: FaultName;
   readonly ms: number;
+  /** 0 to 3: for faults that come in several kinds. */
+  readonly kind: number;
 }
+
+const loginPrefix = 'login-';
+const isOfLogin = (name: FaultName): boolean => name.startsWith(loginPrefix);
 
 const defaultMs = 1_000;
 
@@ -19,15 +26,30 @@ export class Faults {
     this.#seed = seed;
   }
 
-  /** The fault that strikes this call, if one does. The n-th call of an address always meets the same. */
+  /** The fault that strikes this content call, if one does. The n-th call of an address always meets the same. */
   strike(address: string, settings: SimulatorBehaviour['faults']): Fault | null {
+    return this.#strike(address, settings, (name) => !isOfLogin(name));
+  }
+
+  /** The fault that strikes this login. */
+  strikeLogin(settings: SimulatorBehaviour['faults']): Fault | null {
+    const fault = this.#strike('/login', settings, isOfLogin);
+    return fault && { ...fault, name: fault.name.slice(loginPrefix.length) as FaultName };
+  }
+
+  #strike(
+    address: string,
+    settings: SimulatorBehaviour['faults'],
+    mayStrike: (name: FaultName) => boolean,
+  ): Fault | null {
     const attempt = this.#attempts.get(address) ?? 0;
     this.#attempts.set(address, attempt + 1);
     const chance = new Chance(this.#seed, textHash(address), attempt);
     // Every fault draws, so that one more setting does not change what the others do.
     const struck = faultNames.filter((name) => chance.hits(settings[name]?.probability ?? 0));
-    const name = struck[0];
-    return name === undefined ? null : { name, ms: settings[name]?.ms ?? defaultMs };
+    const name = struck.find(mayStrike);
+    const kind = chance.below(malformedKinds);
+    return name === undefined ? null : { name, ms: settings[name]?.ms ?? defaultMs, kind };
   }
 }
 

@@ -12,6 +12,7 @@ import type { SimulatorBehaviour } from './ports.ts';
 import { RateGate } from './rate-gate.ts';
 import type { Route } from './routes.ts';
 import { findRoute } from './routes.ts';
+import { malformed, without } from './spoiled-body.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface ApiCall {
@@ -81,7 +82,7 @@ export class LookerApi {
     });
     if (!route) return whole(failed(404));
     if (route.kind === 'versions') return whole(json(versionsOf(call.address.origin)));
-    if (route.kind === 'login') return whole(await this.#login(call));
+    if (route.kind === 'login') return this.#loginReply(call);
     const waitMs = isCovered ? this.#gate.enter(this.#behaviour.rateLimits, now) : 0;
     if (waitMs > 0) return whole(this.#refusal(waitMs));
     const token = this.#parts.tokens.valid(call.authorization);
@@ -91,6 +92,28 @@ export class LookerApi {
       return whole({ status: 204, body: Buffer.alloc(0) });
     }
     return 'type' in route ? this.#content(call, route, token) : whole(json(serviceAccount));
+  }
+
+  async #loginReply(call: ApiCall): Promise<Reply> {
+    const fault = this.#faults.strikeLogin(this.#behaviour.faults);
+    const answer = (fault && this.#spoilt(fault, null)) ?? (await this.#login(call));
+    return this.#delivered(fault, answer, false);
+  }
+
+  /** The answer as the fault lets it out. */
+  #delivered(fault: Fault | null, right: Answer, isList: boolean): Reply {
+    const delayMs = this.#behaviour.latencyMs + (fault?.name === 'slow' ? fault.ms : 0);
+    switch (fault?.name) {
+      case 'hang':
+      case 'reset':
+        return { delivery: fault.name, delayMs };
+      case 'truncated':
+        return { delivery: 'truncated', answer: right, delayMs };
+      case 'malformed':
+        return { delivery: 'whole', answer: malformed(right, fault.kind, isList), delayMs };
+      default:
+        return { delivery: 'whole', answer: right, delayMs };
+    }
   }
 
   async #login({ address, readBody }: ApiCall): Promise<Answer> {
@@ -127,22 +150,13 @@ export class LookerApi {
     const failure = permanentFailure(target, failures);
     if (failure) return { delivery: 'whole', answer: failed(failure.status ?? 500), delayMs: latencyMs };
     const fault = this.#faults.strike(address.pathname + address.search, faults);
-    const delayMs = latencyMs + (fault?.name === 'slow' ? fault.ms : 0);
-    const answer = fault ? this.#spoilt(fault, token) : null;
-    if (answer) return { delivery: 'whole', answer, delayMs };
-    if (fault?.name === 'hang' || fault?.name === 'reset') return { delivery: fault.name, delayMs };
-    const right = query ? this.#list(route, query, address, fault) : this.#item(route, address);
-    if (fault?.name === 'malformed')
-      return {
-        delivery: 'whole',
-        answer: { ...right, body: right.body.subarray(0, right.body.length >> 1) },
-        delayMs,
-      };
-    return { delivery: fault?.name === 'truncated' ? 'truncated' : 'whole', answer: right, delayMs };
+    const spoilt = fault && this.#spoilt(fault, token);
+    const right = spoilt ?? (query ? this.#list(route, query, address, fault) : this.#item(route, address));
+    return this.#delivered(fault, fault ? lacking(right, fault, route) : right, query !== undefined);
   }
 
   /** The answer of faults that need no content. */
-  #spoilt({ name, ms }: Fault, token: string): Answer | null {
+  #spoilt({ name, ms }: Fault, token: string | null): Answer | null {
     switch (name) {
       case '429':
         return this.#refusal(ms);
@@ -150,7 +164,7 @@ export class LookerApi {
       case '503':
         return failed(Number(name));
       case 'expired-token':
-        this.#parts.tokens.revoke(token);
+        if (token !== null) this.#parts.tokens.revoke(token);
         return failed(401);
       default:
         return null;
@@ -176,6 +190,13 @@ export class LookerApi {
     const body = this.#parts.content.item(route.type, route.id, searchParams.get('fields') ?? '');
     return body ? { status: 200, body } : failed(404);
   }
+}
+
+/** The answer without what the fault takes from an item. */
+function lacking(right: Answer, { name }: Fault, { type }: ContentRoute): Answer {
+  if (name === 'lost-id')
+    return without(right, type === 'lookml_models' || type === 'explores' ? ['name'] : ['id']);
+  return name === 'lost-explores' && type === 'lookml_models' ? without(right, ['explores'], null) : right;
 }
 
 /** What the path itself asks for joins what the query asks for. */

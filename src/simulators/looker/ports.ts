@@ -23,11 +23,13 @@ export type SimulatedType = (typeof simulatedTypes)[number];
 export type ItemCounts = Readonly<Partial<Record<SimulatedType, number>>>;
 
 /**
- * What may go wrong with a content call.
+ * What may go wrong with a content call, or, with `login-` before it, with a login.
  * `429`, `500`, `503`: that answer. `slow`: the right answer, late. `hang`: none, until the caller leaves. `reset`: the
  * connection is reset before an answer. `truncated`: half of the body, then the connection closes. `malformed`: a whole
- * body that is no JSON. `expired-token`: 401, and the token is gone for everybody who holds it. `duplicate`: the page
- * also has the last item of the page before it. `no-id`: the page also has an item without an id.
+ * body that is not what was asked for, with 200: half of it, a web page, the text of an error, an object instead of a
+ * list. `expired-token`: 401, and the token is gone for everybody who holds it. `duplicate`: the page also has the last
+ * item of the page before it. `no-id`: the page also has an item without an id. `lost-id`: the first item of the page,
+ * or the item, has lost its id. `lost-explores`: the first model of the page has `explores: null`.
  */
 export const faultNames = [
   '429',
@@ -41,6 +43,16 @@ export const faultNames = [
   'expired-token',
   'duplicate',
   'no-id',
+  'lost-id',
+  'lost-explores',
+  'login-429',
+  'login-500',
+  'login-503',
+  'login-slow',
+  'login-hang',
+  'login-reset',
+  'login-truncated',
+  'login-malformed',
 ] as const;
 
 export type FaultName = (typeof faultNames)[number];

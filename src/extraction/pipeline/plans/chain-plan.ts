@@ -1,5 +1,5 @@
 // Plans pages of which each names the next: a cursor in the body, or a Link header. Also the one page of `whole`.
-import type { PageOutcome, PageRequest } from '../../ports.ts';
+import type { SettledPage, PageRequest } from '../../ports.ts';
 import type { Feed } from './feed.ts';
 import { requestHead } from './feed.ts';
 import type { PlanProblem, Replayed, TypePlan } from './type-plan.ts';
@@ -27,7 +27,7 @@ export class ChainPlan implements TypePlan {
     return this.#request(this.#ahead.cursor, this.#ahead.index);
   }
 
-  committed(outcome: PageOutcome): void {
+  committed(outcome: SettledPage): void {
     this.#isUnderWay = false;
     if (outcome.total !== null) this.total = outcome.total;
     const { request, next } = outcome;

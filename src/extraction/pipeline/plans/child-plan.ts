@@ -1,9 +1,10 @@
 // Plans what has an address each, told by the items of another type or by a listing of the type's own.
-import type { ChildPosition, PageOutcome, PageRequest, ParsedPage } from '../../ports.ts';
+import type { ChildPosition, PageRequest, ParsedPage, SettledPage } from '../../ports.ts';
+import { ChildLists } from './child-lists.ts';
 import type { Feed } from './feed.ts';
-import { lengthOf, requestHead } from './feed.ts';
+import { requestHead } from './feed.ts';
 import type { PlanProblem, Replayed, TypePlan } from './type-plan.ts';
-import { FailureRow } from './type-plan.ts';
+import { FailureRow, repeatedPage } from './type-plan.ts';
 
 type ChildRequest = Extract<PageRequest, { kind: 'child' }>;
 
@@ -13,17 +14,21 @@ export class ChildPlan implements TypePlan {
   readonly #feed: Feed;
   /** One item per child: then their number is the type's total. */
   readonly #isOneEach: boolean;
+  readonly #lists: ChildLists;
   readonly #children = new Set<string>();
-  /** Pages that were named or answered once. */
+  /** Pages that were named or answered once, whatever their limit: see `pageOf`. */
   readonly #known = new Set<string>();
-  /** By key, in the order in which they were named. */
+  /** By `pageOf`, in the order in which they were named. */
   readonly #waiting = new Map<string, ChildRequest>();
+  /** Those that wait only because the page before may have been cut short by the server: how many that one held. */
+  readonly #doubtful = new Map<string, number>();
   readonly #failures = new FailureRow();
   #underWay = 0;
 
   constructor(feed: Feed, isOneEach: boolean) {
     this.#feed = feed;
     this.#isOneEach = isOneEach;
+    this.#lists = new ChildLists(feed.paging);
   }
 
   /** What a parent's page told. Children that are known already are not asked for twice. */
@@ -42,15 +47,15 @@ export class ChildPlan implements TypePlan {
     if (this.#failures.isTooLong) return null;
     const [request] = this.#waiting.values();
     if (!request) return null;
-    this.#waiting.delete(request.key);
+    this.#forget(pageOf(request));
     this.#underWay++;
     return request;
   }
 
-  committed(outcome: PageOutcome): void {
+  committed(page: SettledPage): void {
     this.#underWay--;
     this.#failures.clear();
-    this.#goOn(outcome);
+    this.#goOn(page);
   }
 
   failed(_request: PageRequest, isTransient: boolean): void {
@@ -60,15 +65,15 @@ export class ChildPlan implements TypePlan {
 
   dropped(request: PageRequest): void {
     this.#underWay--;
-    if (request.kind === 'child') this.#waiting.set(request.key, request);
+    if (request.kind === 'child') this.#waiting.set(pageOf(request), request);
   }
 
   replay(page: Replayed): void {
     const request = 'done' in page ? page.done.request : page.failed;
     if (request.kind !== 'child') return;
     this.#children.add(JSON.stringify([request.parentKey, request.childKey]));
-    this.#known.add(request.key);
-    this.#waiting.delete(request.key);
+    this.#known.add(pageOf(request));
+    this.#forget(pageOf(request));
     if ('done' in page) this.#goOn(page.done);
   }
 
@@ -76,18 +81,32 @@ export class ChildPlan implements TypePlan {
     return this.#underWay === 0 && (this.#waiting.size === 0 || this.#failures.isTooLong);
   }
 
-  #await(request: ChildRequest): void {
-    if (this.#known.has(request.key)) return;
-    this.#known.add(request.key);
-    this.#waiting.set(request.key, request);
+  #await(request: ChildRequest): boolean {
+    const page = pageOf(request);
+    if (this.#known.has(page)) return false;
+    this.#known.add(page);
+    this.#waiting.set(page, request);
+    return true;
+  }
+
+  #forget(page: string): void {
+    this.#waiting.delete(page);
+    this.#doubtful.delete(page);
   }
 
   /** Asks for the next page of a child's list, if there is one. */
-  #goOn(outcome: PageOutcome): void {
-    const { request } = outcome;
+  #goOn(page: SettledPage): void {
+    const { request } = page;
     if (request.kind !== 'child' || request.position === undefined) return;
-    const position = nextPosition(request.position, outcome, this.#feed);
-    if (position) this.#await(this.#request(request.childKey, request.parentKey, position));
+    const largestBefore = this.#lists.largest;
+    const after = this.#lists.after(page, request.position, request);
+    // The server gives more than it seemed: lists that were shorter than that ended there.
+    if (this.#lists.largest > largestBefore)
+      for (const [waiting, count] of this.#doubtful) if (count < this.#lists.largest) this.#forget(waiting);
+    if (!after) return;
+    const next = this.#request(request.childKey, request.parentKey, after.position);
+    if (after.isRepeated) this.problems.push(repeatedPage(next));
+    else if (this.#await(next) && after.doubt !== null) this.#doubtful.set(pageOf(next), after.doubt);
   }
 
   #firstPosition(): ChildPosition | undefined {
@@ -107,20 +126,6 @@ export class ChildPlan implements TypePlan {
   }
 }
 
-/** Named pages go on as long as they name a new one; numbered ones until the total or a page that is not full. */
-function nextPosition(
-  { index, cursor, limit }: ChildPosition,
-  outcome: PageOutcome,
-  { paging }: Feed,
-): ChildPosition | null {
-  const next = index + 1;
-  if (paging === 'cursor' || paging === 'link')
-    return outcome.next === null || outcome.next === cursor
-      ? null
-      : { index: next, cursor: outcome.next, limit };
-  const count = lengthOf(outcome, false);
-  const hasMore = outcome.total === null ? count >= limit : index * limit + count < outcome.total;
-  if (!hasMore || count === 0) return null;
-  // The first page tells the server's own limit, if that is lower.
-  return { index: next, cursor: null, limit: index === 0 ? Math.min(limit, count) : limit };
-}
+/** A list is read with the limit it was begun with: its third page is its third page, whatever the limit is now. */
+const pageOf = ({ parentKey, childKey, position }: ChildRequest): string =>
+  JSON.stringify([parentKey, childKey, position?.index ?? 0]);

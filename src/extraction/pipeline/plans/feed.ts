@@ -1,5 +1,5 @@
 // One list that feeds a type, as its plan needs to know it.
-import type { PageOutcome, Paging } from '../../ports.ts';
+import type { SettledPage, Paging } from '../../ports.ts';
 
 export interface Feed {
   readonly type: string;
@@ -19,6 +19,13 @@ export function requestHead(feed: Feed, place: string) {
 }
 
 /** How many a page held, stored or not. */
-export function lengthOf(outcome: PageOutcome, isListing: boolean): number {
-  return (isListing ? outcome.children.length : outcome.itemCount) + outcome.rejectedCount;
+export function lengthOf(outcome: SettledPage, isListing: boolean): number {
+  const { children, itemCount, rejectedCount, rejectedMembers = 0 } = outcome;
+  return (isListing ? children.length : itemCount) + rejectedCount - rejectedMembers;
+}
+
+/** Two pages that begin with the same item and end with the same one are the same page. */
+export function haveSameEnds(one: SettledPage, other: SettledPage): boolean {
+  const [first, last] = one.ends ?? [];
+  return first !== undefined && first === other.ends?.[0] && last === other.ends[1];
 }

@@ -1,5 +1,5 @@
 // Plans a type that is fed by several lists, or by lists whose members are then fetched one by one (looks).
-import type { PageOutcome, PageRequest } from '../../ports.ts';
+import type { SettledPage, PageRequest } from '../../ports.ts';
 import type { ChildPlan } from './child-plan.ts';
 import type { PlanProblem, Replayed, TypePlan } from './type-plan.ts';
 
@@ -21,7 +21,7 @@ export class FeedsPlan implements TypePlan {
     }
     return this.#members?.next() ?? null;
   }
-  committed(outcome: PageOutcome): void {
+  committed(outcome: SettledPage): void {
     this.#planOf(outcome.request).committed(outcome);
   }
   failed(request: PageRequest, isTransient: boolean): void {

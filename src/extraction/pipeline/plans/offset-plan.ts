@@ -1,126 +1,59 @@
-// Plans pages that are asked for by position: offset and limit, or page number.
-import type { PageOutcome, PageRequest } from '../../ports.ts';
-import type { Feed } from './feed.ts';
-import { lengthOf, requestHead } from './feed.ts';
-import { Ranges } from './ranges.ts';
-import type { Replayed, TypePlan } from './type-plan.ts';
-import { FailureRow } from './type-plan.ts';
-
-/** Where the end is not known, this many holes in a row are taken for it. */
-const holesAtTheEnd = 2;
+// Plans pages that are asked for by the position of their first item.
+import type { PageRequest } from '../../ports.ts';
+import { requestHead } from './feed.ts';
+import type { Arrival, Place } from './numbered-plan.ts';
+import { NumberedPlan } from './numbered-plan.ts';
 
 /**
- * Keeps the positions that were asked for. With a total all the others are asked for at once; without, one page after
- * the other until a short one. A page that is short of its limit although more is there tells the server's own limit:
- * what it left out is asked for again, in pages of that size.
+ * A page that is short of its limit although more is there may show the server's own limit: what it left out is asked
+ * for again. Pages are then asked for in multiples of the largest that came: a server with that limit needs no call
+ * more for it, since what it leaves out divides into whole pages, and one that has none shows so at once.
  */
-export class OffsetPlan implements TypePlan {
-  readonly problems = [];
-  readonly #feed: Feed;
-  readonly #asked = new Ranges();
-  readonly #failures = new FailureRow();
-  #limit: number;
-  #underWay = 0;
-  #end: number | null = null;
-  #holesInRow = 0;
-  #hasLinks = false;
-  total: number | null = null;
+export class OffsetPlan extends NumberedPlan {
+  /** It was asked for more than it ever gave, and did not give it. */
+  #seemsCapped = false;
+  /** The last item of pages that came short, by the position at which they were to end. */
+  readonly #tails = new Map<number, string | undefined>();
 
-  constructor(feed: Feed) {
-    this.#feed = feed;
-    this.#limit = feed.limit;
+  protected override nextLength(): number {
+    const { limit } = this.feed;
+    const isSmaller = this.#seemsCapped && this.largest < limit;
+    return isSmaller ? Math.floor(limit / this.largest) * this.largest : limit;
   }
 
-  next(): PageRequest | null {
-    const gap = this.#nextGap();
-    if (!gap) return null;
-    this.#underWay++;
-    this.#asked.add(gap.start, gap.start + gap.length);
-    return this.#request(gap.start, gap.length);
+  protected override endWith(total: number): number {
+    return total;
   }
 
-  committed(outcome: PageOutcome): void {
-    this.#underWay--;
-    this.#failures.clear();
-    this.#learn(outcome);
+  protected override reachedBy({ start, count }: Arrival): number {
+    return start + count;
   }
 
-  failed(_request: PageRequest, isTransient: boolean): void {
-    this.#underWay--;
-    this.#failures.note(isTransient);
-    // Whoever is refused for good will be refused the next page too; after a server's failure one hole is stepped over.
-    this.#holesInRow = isTransient ? this.#holesInRow + 1 : holesAtTheEnd;
-  }
-
-  dropped(request: PageRequest): void {
-    this.#underWay--;
-    const { start, length } = placeOf(request);
-    this.#asked.remove(start, start + length);
-  }
-
-  replay(page: Replayed): void {
-    const request = 'done' in page ? page.done.request : page.failed;
-    // Page numbers mean something only with the limit they were asked with: it stays.
-    if (request.kind === 'page') this.#limit = request.limit;
-    const { start, length } = placeOf(request);
-    this.#asked.add(start, start + length);
-    if ('done' in page) this.#learn(page.done);
-    else this.#holesInRow++;
-  }
-
-  get isFinished(): boolean {
-    return this.#underWay === 0 && this.#nextGap() === null;
-  }
-
-  #nextGap(): { start: number; length: number } | null {
-    if (this.#failures.isTooLong) return null;
-    const gap = this.#asked.firstGap();
-    if (this.#end === null) {
-      // One after the other: only the answer tells whether there is more.
-      if (this.#underWay > 0 || this.#holesInRow >= holesAtTheEnd) return null;
-    } else if (gap.start >= this.#end) {
-      return null;
-    }
-    return { start: gap.start, length: Math.min(this.#limit, gap.end - gap.start) };
-  }
-
-  #learn(outcome: PageOutcome): void {
-    const { start, length } = placeOf(outcome.request);
-    const count = lengthOf(outcome, this.#feed.isListing);
+  protected override arrived(arrival: Arrival): void {
+    const { start, length, count, page } = arrival;
     const reached = start + count;
-    this.#holesInRow = 0;
-    if (outcome.total !== null) {
-      // The largest told: a source that shrinks while it is read moves items past us, and a smaller total would call
-      // that complete.
-      this.total = Math.max(this.total ?? 0, outcome.total);
-      this.#end = Math.max(this.#end ?? 0, outcome.total);
-    }
-    if (outcome.next !== null) this.#hasLinks = true;
-    const isShort = count < length;
-    const hasMore = this.total === null ? outcome.next !== null : reached < (outcome.total ?? this.total);
-    if (isShort && hasMore && count > 0) {
-      this.#limit = Math.min(this.#limit, count);
-      this.#asked.remove(reached, start + length);
-    } else if (this.total === null && !hasMore && (isShort || this.#hasLinks)) {
-      this.#end = Math.min(this.#end ?? reached, reached);
-    }
+    const hasMore = this.total === null ? this.end === null : reached < (page.total ?? this.total);
+    if (count === 0 || count >= length || !hasMore) return;
+    if (length > this.largest) this.#seemsCapped = true;
+    if (!this.#bringsNothing(arrival)) this.asked.remove(reached, start + length);
   }
 
-  #request(start: number, length: number): PageRequest {
-    if (this.#feed.paging === 'offset')
-      return {
-        ...requestHead(this.#feed, `offset:${start}+${length}`),
-        kind: 'offset',
-        offset: start,
-        limit: length,
-      };
-    const [page, limit] = [start / this.#limit, this.#limit];
-    return { ...requestHead(this.#feed, `page:${page}*${limit}`), kind: 'page', page, limit };
+  /** The rest of a short page, asked for again, ends as that page did: the server leaves items out, and counts them. */
+  #bringsNothing({ start, length, page }: Arrival): boolean {
+    const end = start + length;
+    const last = page.ends?.[1];
+    const isKnown = last !== undefined && this.#tails.get(end) === last;
+    this.#tails.set(end, last);
+    return isKnown;
   }
-}
 
-function placeOf(request: PageRequest): { start: number; length: number } {
-  if (request.kind === 'offset') return { start: request.offset, length: request.limit };
-  if (request.kind === 'page') return { start: request.page * request.limit, length: request.limit };
-  throw new TypeError(`The page "${request.key}" of ${request.type} has no position.`);
+  protected override requestAt({ start, length }: Place): PageRequest {
+    const head = requestHead(this.feed, `offset:${start}+${length}`);
+    return { ...head, kind: 'offset', offset: start, limit: length };
+  }
+
+  protected override placeOf(request: PageRequest): Place {
+    if (request.kind === 'offset') return { start: request.offset, length: request.limit };
+    throw new TypeError(`The page "${request.key}" of ${request.type} has no offset.`);
+  }
 }

@@ -1,5 +1,5 @@
 // What the plans of all kinds of paging have in common.
-import type { PageOutcome, PageRequest } from '../../ports.ts';
+import type { SettledPage, PageRequest } from '../../ports.ts';
 
 /** A reason, besides failed pages, why a type is not complete. */
 export interface PlanProblem {
@@ -8,8 +8,19 @@ export interface PlanProblem {
   readonly message: string;
 }
 
+/** `next` is what would have been asked for after a page that was the same as the one before it. */
+export function repeatedPage(next: PageRequest): PlanProblem {
+  return {
+    request: next,
+    cause: 'repeated',
+    message:
+      'The page before holds the same items as the one before that: the source does not heed which page it is asked ' +
+      'for, and going on would never end. Correct its pagination, and begin anew with --fresh.',
+  };
+}
+
 /** A page of an earlier run of the session. */
-export type Replayed = { readonly done: PageOutcome } | { readonly failed: PageRequest };
+export type Replayed = { readonly done: SettledPage } | { readonly failed: PageRequest };
 
 /**
  * Which pages to ask for next. Every request that `next` gave is answered by exactly one of `committed`, `failed` and
@@ -18,7 +29,7 @@ export type Replayed = { readonly done: PageOutcome } | { readonly failed: PageR
 export interface TypePlan {
   /** The next page; null when there is none, or none before another one is answered. */
   next(): PageRequest | null;
-  committed(outcome: PageOutcome): void;
+  committed(outcome: SettledPage): void;
   /** It will not come. `isTransient`: for a reason that may hit the next one as well. */
   failed(request: PageRequest, isTransient: boolean): void;
   /** It was not asked for after all; `next` gives it again. */

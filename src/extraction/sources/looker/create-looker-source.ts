@@ -4,7 +4,7 @@ import { linkSignals } from '../../../core/index.ts';
 import { limiterKey } from '../../../resilience/index.ts';
 import { FetchFailure } from '../../errors.ts';
 import type { FetchedPage, PageRequest, Source } from '../../ports.ts';
-import type { CallLimits } from '../call.ts';
+import type { CallLimits, Leave } from '../call.ts';
 import { createCaller } from '../call.ts';
 import { connectPatiently } from '../connect-patiently.ts';
 import { fetchJson } from '../fetch-json.ts';
@@ -29,8 +29,8 @@ export interface LookerSourceOptions {
   readonly limits?: Partial<CallLimits>;
   /** Told each access token, so that it is redacted everywhere. */
   readonly onSecret?: (token: string) => void;
-  /** Waited for before each call that `connect` makes besides the login, so that those keep the rate limit too. */
-  readonly pace?: (signal: AbortSignal) => Promise<void>;
+  /** Asked before every call, logins included. Default: calls need no leave. */
+  readonly leave?: Leave;
 }
 
 const folderPageSize = 500;
@@ -44,15 +44,15 @@ export function createLookerSource(options: LookerSourceOptions): Source {
     addressSetting: 'LOOKER_BASE_URL',
     credentialSettings: 'LOOKER_CLIENT_ID and LOOKER_CLIENT_SECRET',
   };
-  const call = createCaller(options);
+  const call = createCaller({ ...options, origin: new URL(address.api).origin });
   const authorizer = createLookerAuthorizer({ ...options, address, call, words });
   const closing = new AbortController();
   let types: readonly LookerType[] = lookerTypes;
 
-  async function get(url: URL, signal: AbortSignal) {
+  async function get(url: URL, signal: AbortSignal, onSent?: () => void) {
     const link = linkSignals(signal, closing.signal);
     try {
-      return await fetchJson({ call, authorizer, clock }, { url }, link.signal);
+      return await fetchJson({ call, authorizer, clock }, { url, onSent }, link.signal);
     } finally {
       link.dispose();
     }
@@ -67,7 +67,6 @@ export function createLookerSource(options: LookerSourceOptions): Source {
       offset: String(offset),
     };
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    await options.pace?.(signal);
     const answer = await get(url, signal);
     return { rows: readFolderRows(answer), total: countIn(answer.headers['x-total-count']) };
   }
@@ -92,8 +91,8 @@ export function createLookerSource(options: LookerSourceOptions): Source {
       if (folders && folders.ids.length > 0)
         await connectPatiently(() => findFolders(folders, signal), clock, signal);
     },
-    async fetch(request: PageRequest, signal: AbortSignal): Promise<FetchedPage> {
-      const { headers, bytes } = await get(lookerUrl(address, types, request), signal);
+    async fetch(request: PageRequest, signal: AbortSignal, onSent?: () => void): Promise<FetchedPage> {
+      const { headers, bytes } = await get(lookerUrl(address, types, request), signal, onSent);
       const base = new URL(address.api);
       return {
         request,

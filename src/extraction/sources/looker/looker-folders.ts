@@ -44,14 +44,20 @@ export async function resolveFolders(filter: FolderFilter, page: FolderPage): Pr
 
 /**
  * All folders cost fewer calls than one question per folder. Without a total it goes on until a page is empty: a
- * server may give shorter pages than it was asked for.
+ * server may give shorter pages than it was asked for. Fails with a FetchFailure when a page brings nothing new.
  */
 async function allFolders(page: FolderPage): Promise<readonly FolderRow[]> {
-  const all: FolderRow[] = [];
-  for (;;) {
-    const { rows, total } = await page(all.length);
-    all.push(...rows);
-    if (rows.length === 0 || (total !== null && all.length >= total)) return all;
+  const all = new Map<string, FolderRow>();
+  for (let read = 0; ;) {
+    const { rows, total } = await page(read);
+    if (rows.length > 0 && rows.every(({ id }) => all.has(id)))
+      throw new FetchFailure(
+        failureOfKind('malformed', 200),
+        'the list of folders begins anew on every page: the server does not heed the offset',
+      );
+    for (const row of rows) all.set(row.id, row);
+    read += rows.length;
+    if (rows.length === 0 || (total !== null && read >= total)) return [...all.values()];
   }
 }
 

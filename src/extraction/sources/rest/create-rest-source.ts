@@ -2,9 +2,10 @@
 import type { Clock, HttpTransport } from '../../../core/index.ts';
 import { linkSignals } from '../../../core/index.ts';
 import { limiterKey } from '../../../resilience/index.ts';
+import { Concealer } from '../../concealer.ts';
 import { FetchFailure } from '../../errors.ts';
 import type { FetchedPage, PageRequest, Paging, Source, SourceType } from '../../ports.ts';
-import type { CallLimits } from '../call.ts';
+import type { CallLimits, Leave } from '../call.ts';
 import { createCaller } from '../call.ts';
 import { connectPatiently } from '../connect-patiently.ts';
 import type { SourceWords } from '../connection-error.ts';
@@ -21,16 +22,19 @@ export interface RestSourceOptions {
   readonly limits?: Partial<CallLimits>;
   /** Told each token that a login gives, so that it is redacted everywhere. `definition.secrets` are the others. */
   readonly onSecret?: (token: string) => void;
+  /** Asked before every call to the server of `base_url`, logins included. Default: calls need no leave. */
+  readonly leave?: Leave;
 }
 
 /** The transport stays the caller's to close. */
 export function createRestSource(definition: RestSourceDefinition, options: RestSourceOptions): Source {
   const { clock } = options;
   const words = wordsFor(definition);
-  const call = createCaller(options);
+  const call = createCaller({ ...options, origin: new URL(definition.baseUrl).origin });
   const authorizer = createRestAuthorizer(definition, { ...options, call, words });
   const closing = new AbortController();
   const types = definition.resources.map(sourceTypeOf);
+  const concealer = new Concealer(definition.secrets);
 
   /** Nobody logs in: ask for the head of a list, which tells an unknown host and a wrong key from a good one. */
   async function probe(signal: AbortSignal): Promise<void> {
@@ -50,8 +54,9 @@ export function createRestSource(definition: RestSourceDefinition, options: Rest
   }
 
   return {
-    name: `rest ${definition.name} ${definition.baseUrl}`,
+    name: `rest ${definition.name} ${definition.publicUrl}`,
     types,
+    secrets: definition.secrets,
     limiterKey: limiterKey(new URL(definition.baseUrl).host, credentialOf(definition)),
     async connect(signal) {
       await connectPatiently(
@@ -60,19 +65,21 @@ export function createRestSource(definition: RestSourceDefinition, options: Rest
         signal,
       );
     },
-    async fetch(request: PageRequest, signal: AbortSignal): Promise<FetchedPage> {
+    async fetch(request: PageRequest, signal: AbortSignal, onSent?: () => void): Promise<FetchedPage> {
       const resource = definition.resources.find(({ name }) => name === request.type);
       if (!resource) throw new TypeError(`${definition.name} has no resource "${request.type}".`);
-      const url = restUrl(definition.baseUrl, resource, request);
+      const url = restUrl(definition.baseUrl, resource, revealed(request, concealer));
       const link = linkSignals(signal, closing.signal);
       try {
         const fetcher = { call, authorizer, clock };
-        const answer = await fetchJson(fetcher, { url, headers: definition.headers }, link.signal);
+        const asked = { url, headers: definition.headers, onSent };
+        const answer = await fetchJson(fetcher, asked, link.signal);
+        const next = nextLinkIn(answer.headers['link'], url);
         return {
           request,
           bytes: answer.bytes,
           total: resource.totalHeader === null ? null : countIn(answer.headers[resource.totalHeader]),
-          nextLink: nextLinkIn(answer.headers['link'], url),
+          nextLink: next && concealer.conceal(next),
         };
       } finally {
         link.dispose();
@@ -82,6 +89,18 @@ export function createRestSource(definition: RestSourceDefinition, options: Rest
       closing.abort(new Error('The source was closed.'));
       authorizer.close();
     },
+  };
+}
+
+/** As the server named its next page. */
+function revealed(request: PageRequest, concealer: Concealer): PageRequest {
+  if (request.kind === 'cursor')
+    return { ...request, cursor: request.cursor && concealer.reveal(request.cursor) };
+  if (request.kind !== 'child' || !request.position) return request;
+  const { position } = request;
+  return {
+    ...request,
+    position: { ...position, cursor: position.cursor && concealer.reveal(position.cursor) },
   };
 }
 
@@ -113,10 +132,10 @@ function sourceTypeOf({ name, pagination, pageSize, shape, parent }: RestResourc
   };
 }
 
-function wordsFor({ name, baseUrl, file, credentialVariables }: RestSourceDefinition): SourceWords {
+function wordsFor({ name, publicUrl, file, credentialVariables }: RestSourceDefinition): SourceWords {
   const variables = credentialVariables.length === 0 ? '' : `, ${credentialVariables.join(' and ')}`;
   return {
-    server: `${name} at ${baseUrl}`,
+    server: `${name} at ${publicUrl}`,
     addressSetting: `base_url in ${file}`,
     credentialSettings: `auth in ${file}${variables}`,
   };
@@ -124,5 +143,5 @@ function wordsFor({ name, baseUrl, file, credentialVariables }: RestSourceDefini
 
 function credentialOf({ auth }: RestSourceDefinition): string | null {
   if (auth.type === 'none') return null;
-  return auth.type === 'token' ? auth.body : Object.values(auth.headers).join();
+  return [...Object.values(auth.headers), ...(auth.type === 'token' ? [auth.body] : [])].join();
 }

@@ -41,6 +41,7 @@ describe('the file of a REST source', () => {
           parent: null,
         },
       ],
+      publicUrl: 'https://api.acme.test',
       secrets: [],
       credentialVariables: [],
       file: 'acme.yaml',
@@ -52,9 +53,24 @@ describe('the file of a REST source', () => {
     const loaded = load(text, { URL: 'https://api.acme.test', TOKEN: 'tok-1', KEY: 'key-1' });
     expect(loaded).toMatchObject({
       baseUrl: 'https://api.acme.test/v1',
-      secrets: ['tok-1', 'key-1'],
+      publicUrl: 'https://api.acme.test/v1',
+      secrets: [
+        { name: 'TOKEN', value: 'tok-1' },
+        { name: 'KEY', value: 'key-1' },
+      ],
       credentialVariables: ['TOKEN'],
     });
+  });
+
+  it('takes what stands behind the host for a secret, and tells two apart without showing it', () => {
+    const text = `name: acme\nbase_url: https://api.acme.test/bot\${KEY}\nresources:\n  - { name: a, path: /a, id: id }`;
+    const [one, other] = ['key-1', 'key-2'].map((KEY) => load(text, { KEY }));
+    expect(one).toMatchObject({
+      baseUrl: 'https://api.acme.test/botkey-1',
+      secrets: [{ name: 'KEY', value: 'key-1' }],
+    });
+    expect(one?.publicUrl).toMatch(/^https:\/\/api\.acme\.test\/bot\$\{KEY\} \([0-9a-f]{8}\)$/);
+    expect(other?.publicUrl).not.toBe(one?.publicUrl);
   });
 
   it('tells everything that is wrong at once, each with its line', () => {
@@ -96,7 +112,12 @@ describe('the file of a REST source', () => {
     ['a literal header', `${one}headers:\n  X-Api-Key: abc`, /line 6: headers\.X-Api-Key: a secret does not belong/],
     ['a literal in a query', resource('path: /a, query: { access_token: abc }'), /line 4: resources\.0\.query\.access_token: a secret/],
     ['a login with a literal', `${one}auth: { type: login, url: /l, body: { password: abc }, token_path: t }`, /auth\.body\.password: a secret/],
-    ['a login without variables', `${one}auth: { type: login, url: /l, body: { pin: "1234" }, token_path: t }`, /auth\.body: a secret/],
+    ['a login without variables', `${one}auth: { type: login, url: /l, body: { number: "1234" }, token_path: t }`, /auth\.body: a secret/],
+    ['a literal beside a variable', `${one}auth: { type: bearer, token: "half\${SET}" }`, /auth\.token: a secret/],
+    ['a pin beside a variable', `${one}auth: { type: login, url: /l, body: { user: "\${SET}", pin: "1234" }, token_path: t }`, /auth\.body\.pin: a secret/],
+    ['a literal key', resource('path: /a, query: { apikey: abc }'), /line 4: resources\.0\.query\.apikey: a secret/],
+    ['what looks like a key', `${one}headers:\n  X-Custom: sk_live_0123456789abcdef`, /line 6: headers\.X-Custom: a secret/],
+    ['aliases of aliases', `a: &a [${'x,'.repeat(9)}x]\nb: &b [${'*a,'.repeat(9)}*a]\nc: [${'*b,'.repeat(30)}*b]`, /aliases .* stand for far too much/],
     ['an unset variable', `${one}auth: { type: bearer, token: "\${NOPE}" }`, /line 5: auth\.token: the environment variable NOPE is not set/],
     ['a variable that is none', `${one}auth: { type: bearer, token: "\${no pe}" }`, /\$\{no pe\} names no environment variable/],
     ['POST', resource('path: /a, method: POST'), /method: must be GET/],
@@ -119,7 +140,7 @@ describe('the file of a REST source', () => {
   ]; // prettier-ignore
 
   it.for(wrong)('refuses %s', ([, text, problem]) => {
-    const problems = problemsOf(text);
+    const problems = problemsOf(text, { SET: 'set-by-us' });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(problem);
   });

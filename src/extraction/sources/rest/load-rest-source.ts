@@ -1,5 +1,7 @@
 // Reads the definition of a REST source. Everything that is wrong with it is told at once, each with its line.
+import { hash } from 'node:crypto';
 import type { z } from 'zod';
+import { Concealer } from '../../concealer.ts';
 import { ExtractionError } from '../../errors.ts';
 import { checkResources } from './check-resources.ts';
 import { literalSecrets } from './literal-secrets.ts';
@@ -8,7 +10,7 @@ import { resolveResource } from './resolve-resource.ts';
 import type { RestSourceDefinition } from './rest-definition.ts';
 import type { RawRestSource } from './rest-schema.ts';
 import { restSourceSchema } from './rest-schema.ts';
-import type { Problem, SourceFile } from './source-file.ts';
+import type { Problem, SourceFile, Variable } from './source-file.ts';
 import { pathText, readSourceFile } from './source-file.ts';
 
 export interface LoadRestSourceOptions {
@@ -32,18 +34,31 @@ export function loadRestSource(yamlText: string, { env, file }: LoadRestSourceOp
   ];
   if (problems.length > 0 || !parsed.success) throw invalid(file, problems);
   const raw = parsed.data;
-  const secrets = [...source.variables].filter(([path]) => path !== 'base_url').flatMap(([, found]) => found);
+  const secrets = [...source.variables]
+    .flatMap(([path, found]) => found.filter((variable) => path !== 'base_url' || isBehindHost(variable)))
+    .map(({ name, value }) => ({ name, value }));
   const credentials = [...source.variables].filter(([path]) => path.startsWith('auth.'));
+  const baseUrl = raw.base_url.replace(/\/+$/, '');
   return {
     name: raw.name,
-    baseUrl: raw.base_url.replace(/\/+$/, ''),
+    baseUrl,
+    publicUrl: publicUrl(baseUrl, source.variables.get('base_url')?.filter(isBehindHost) ?? []),
     headers: raw.headers,
     auth: resolveAuth(raw.auth),
     resources: raw.resources.map(resolveResource),
-    secrets: [...new Set(secrets.map(({ value }) => value))],
+    secrets: [...new Map(secrets.map((secret) => [secret.name, secret])).values()],
     credentialVariables: [...new Set(credentials.flatMap(([, found]) => found.map(({ name }) => name)))],
     file,
   };
+}
+
+/** Which server it is may be told; what follows (`/bot${KEY}`) may be what opens it. */
+const isBehindHost = ({ before }: Variable): boolean => /^https?:\/\/[^/]*\//.test(before);
+
+/** With what is secret in it by its name. Two sources that differ in nothing else are still two: so a hash goes with it. */
+function publicUrl(baseUrl: string, secrets: readonly Variable[]): string {
+  const shown = new Concealer(secrets).conceal(baseUrl);
+  return shown === baseUrl ? baseUrl : `${shown} (${hash('sha256', baseUrl).slice(0, 8)})`;
 }
 
 /** What stands at a path whose variable is not set says nothing: that it is not set was said already. */

@@ -1,4 +1,5 @@
 // A REST source as its file defines it, checked and with its secrets filled in.
+import type { NamedSecret } from '../../concealer.ts';
 import type { ItemShape, JsonPath } from '../../ports.ts';
 
 /** How calls prove who asks. `variables` are the names of the environment variables it came from, for messages. */
@@ -64,11 +65,13 @@ export interface RestSourceDefinition {
   readonly name: string;
   /** Without a slash at its end. */
   readonly baseUrl: string;
+  /** As people and the vault may see it. */
+  readonly publicUrl: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly auth: RestAuth;
   readonly resources: readonly RestResource[];
   /** Values that came from the environment and must be seen nowhere. */
-  readonly secrets: readonly string[];
+  readonly secrets: readonly NamedSecret[];
   /** Names of the variables that hold the credentials, for messages. */
   readonly credentialVariables: readonly string[];
   /** As messages name it. */

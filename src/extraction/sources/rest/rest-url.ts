@@ -40,8 +40,8 @@ function positionOf(request: PageRequest): Position {
       return start;
     case 'child':
   }
-  const { index = 0, cursor = null, limit = 0 } = request.position ?? {};
-  return { offset: index * limit, page: index, cursor, limit };
+  const { index = 0, cursor = null, limit = 0, offset = index * limit } = request.position ?? {};
+  return { offset, page: index, cursor, limit };
 }
 
 /** A limit of 0 means that the list is not paged: then nothing is said of pages. */

@@ -12,6 +12,8 @@ export interface Problem {
 export interface SourceFile {
   /** Plain data, with variables filled in. */
   readonly value: unknown;
+  /** The same as it stands there. */
+  readonly written: unknown;
   readonly problems: readonly Problem[];
   /** It is no YAML: there is nothing else to say about it. */
   readonly isBroken: boolean;
@@ -24,6 +26,8 @@ export interface SourceFile {
 export interface Variable {
   readonly name: string;
   readonly value: string;
+  /** The text that stands before it, its variables filled in. */
+  readonly before: string;
 }
 
 export const pathText = (path: Path): string => path.map(String).join('.');
@@ -40,7 +44,12 @@ export function readSourceFile(text: string, env: Readonly<Record<string, string
   if (error) {
     const { line } = lines.linePos(error.pos[0]);
     const problems = [{ line, text: syntaxProblem(error.message, text.split('\n')[line - 1] ?? '') }];
-    return { value: null, problems, isBroken: true, variables: new Map(), lineOf };
+    return { value: null, written: null, problems, isBroken: true, variables: new Map(), lineOf };
+  }
+  const written = plain(document);
+  if (written === undefined) {
+    const problems = [{ line: 1, text: 'its aliases (*name) stand for far too much; write it out instead' }];
+    return { value: null, written: null, problems, isBroken: true, variables: new Map(), lineOf };
   }
   const variables = new Map<string, readonly Variable[]>();
   const problems: Problem[] = [];
@@ -52,25 +61,38 @@ export function readSourceFile(text: string, env: Readonly<Record<string, string
       );
     if (typeof value !== 'string' || !value.includes('${')) return value;
     const found: Variable[] = [];
-    const filled = value.replaceAll(variable, (written, name: string) => {
+    const [start = '', ...pieces] = value.split(variable);
+    let filled = start;
+    for (let index = 0; index < pieces.length; index += 2) {
+      const name = pieces[index] ?? '';
       const set = env[name] ?? '';
       if (!/^[A-Za-z_]\w*$/.test(name))
         problems.push({
           line: lineOf(path),
-          text: `${pathText(path)}: ${written} names no environment variable`,
+          text: `${pathText(path)}: \${${name}} names no environment variable`,
         });
       else if (set === '')
         problems.push({
           line: lineOf(path),
           text: `${pathText(path)}: the environment variable ${name} is not set`,
         });
-      found.push({ name, value: set });
-      return set;
-    });
+      found.push({ name, value: set, before: filled });
+      filled += set + (pieces[index + 1] ?? '');
+    }
     variables.set(pathText(path), found);
     return filled;
   };
-  return { value: fill(document.toJS(), []), problems, isBroken: false, variables, lineOf };
+  return { value: fill(written, []), written, problems, isBroken: false, variables, lineOf };
+}
+
+/** Undefined when aliases of aliases would fill the memory. */
+function plain(document: Document.Parsed): unknown {
+  try {
+    return document.toJS() ?? null;
+  } catch (error) {
+    if (error instanceof ReferenceError) return undefined;
+    throw error;
+  }
 }
 
 function syntaxProblem(message: string, line: string): string {

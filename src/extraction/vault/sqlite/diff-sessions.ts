@@ -12,6 +12,8 @@ export interface ItemChange {
   readonly kind: 'added' | 'changed' | 'deleted';
   /** What is different, for a changed item. */
   readonly fields: readonly FieldChange[];
+  /** How the item was before, or after, is not kept any more: that it changed is known, but not how. */
+  readonly isPruned: boolean;
 }
 
 /**
@@ -30,24 +32,37 @@ export function* diffSessions(reader: VaultReader, from: number, to: number): Ge
     `SELECT data FROM content_versions WHERE content_type = ? AND id = ? AND session <= ?
      ORDER BY number DESC LIMIT 1`,
   );
+  // Histories begin with 1: one that begins later has lost what came before.
+  const firstKept = db.prepare(
+    'SELECT min(number) AS number FROM content_versions WHERE content_type = ? AND id = ?',
+  );
   const rows = onFile(path, () => touched.all(Math.min(from, to), Math.max(from, to)));
   for (const row of rows) {
     const [number, type, id] = [Number(row['number']), String(row['type']), String(row['id'])];
-    const [before, after] = onFile(path, () =>
-      [from, to].map((session) => (stateAfter.get(number, id, session)?.['data'] ?? null) as string | null),
-    );
-    const change = compare(before ?? null, after ?? null);
+    const [before = null, after = null] = onFile(path, () => {
+      const hasLost = Number(firstKept.get(number, id)?.['number']) > 1;
+      return [from, to].map((session): State => {
+        const state = stateAfter.get(number, id, session);
+        if (!state) return hasLost && session > 0 ? pruned : null;
+        return state['data'] as string | null;
+      });
+    });
+    const change = compare(before, after);
     if (change) yield { type, id, name: row['name'] as string | null, ...change };
   }
 }
 
-function compare(
-  before: string | null,
-  after: string | null,
-): Pick<ItemChange, 'kind' | 'fields'> | undefined {
-  if (before === after) return undefined;
-  if (before === null) return { kind: 'added', fields: [] };
-  if (after === null) return { kind: 'deleted', fields: [] };
+const pruned = Symbol('a state that is not kept any more');
+
+/** JSON; null when there was no such item. */
+type State = string | null | typeof pruned;
+
+function compare(before: State, after: State): Pick<ItemChange, 'kind' | 'fields' | 'isPruned'> | undefined {
+  const isPruned = before === pruned || after === pruned;
+  if (before === after && !isPruned) return undefined;
+  if (before === null) return { kind: 'added', fields: [], isPruned };
+  if (after === null) return { kind: 'deleted', fields: [], isPruned };
+  if (before === pruned || after === pruned) return { kind: 'changed', fields: [], isPruned };
   const fields = compareJson(parseJson(before), parseJson(after));
-  return fields.length === 0 ? undefined : { kind: 'changed', fields };
+  return fields.length === 0 ? undefined : { kind: 'changed', fields, isPruned };
 }

@@ -80,7 +80,10 @@ async function exportType(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const stale = new Set((await listIfThere(folder)).filter((name) => name.endsWith('.json')));
+  const names = await listIfThere(folder);
+  // What an export that was killed had begun to write.
+  for (const name of names.filter(isUnfinished)) await rm(join(folder, name));
+  const stale = new Set(names.filter((name) => name.endsWith('.json')));
   for (const { id } of everyItem(reader, type)) {
     signal?.throwIfAborted();
     const name = `${fileNameOf(id)}.json`;
@@ -106,10 +109,13 @@ function* everyItem(reader: VaultReader, type: string) {
   }
 }
 
+const unfinished = '.new';
+const isUnfinished = (name: string): boolean => name.endsWith(`.json${unfinished}`);
+
 /** Whole or not at all, also for whoever reads the folder meanwhile. */
 async function writeWhole(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.new`, text);
-  await rename(`${file}.new`, file);
+  await writeFile(file + unfinished, text);
+  await rename(file + unfinished, file);
 }
 
 async function readIfThere(file: string): Promise<string | undefined> {

@@ -22,6 +22,7 @@ export function finishType(db: DatabaseSync, finish: Finish): TypeStatus {
     `UPDATE checkpoints SET status = ?, started_at = coalesce(started_at, ?), completed_at = ?, expected_total = ?,
        items_seen = ?, duplicates = ?, reason = ? WHERE session = ? AND content_type = ?`,
   ).run(status, at, at, expectedTotal, counts.seen, counts.came - counts.seen, reason, session, type);
+  if (status === 'completed') resolveLetters(db, finish);
   if (status === 'completed' && before['scope'] === null) markDeleted(db, finish);
   return status;
 }
@@ -64,6 +65,13 @@ function checkpoint(db: DatabaseSync, { session, type }: Finish): Record<string,
     .get(session, type);
   if (!row) throw new RangeError(`Session ${session} does not read the type ${type}.`);
   return row;
+}
+
+/** Letters that no page answers: that a parent was incomplete, or a chain led back to where it was. */
+function resolveLetters(db: DatabaseSync, { session, type, at }: Finish): void {
+  db.prepare(
+    `UPDATE dead_letters SET resolved_at = ? WHERE session = ? AND content_type = ? AND resolved_at IS NULL`,
+  ).run(at, session, type);
 }
 
 /** A version without data says when the item was first missed. */

@@ -18,6 +18,13 @@ export interface Sighting {
 
 export type ItemFate = 'added' | 'changed' | 'unchanged';
 
+interface Written {
+  readonly fate: ItemFate;
+  /** The session had seen it before. */
+  readonly isDuplicate: boolean;
+  readonly isNew: boolean;
+}
+
 interface Head {
   readonly session: number;
   readonly position: number;
@@ -33,14 +40,14 @@ export class ItemWriter {
     this.#statements = prepare(db);
   }
 
-  /** Within a transaction of the caller's. */
-  write(item: ParsedItem, sighting: Sighting): { readonly fate: ItemFate; readonly isDuplicate: boolean } {
+  /** Within a transaction of the caller's. `isNew`: the vault never had such an item. */
+  write(item: ParsedItem, sighting: Sighting): Written {
     const head = this.#head(item.id, sighting.type);
-    if (!head) return { fate: this.#add(item, sighting, 1), isDuplicate: false };
-    if (head.session !== sighting.session)
-      return { fate: this.#update(head, item, sighting), isDuplicate: false };
-    if (!outranks(item, sighting, head)) return { fate: 'unchanged', isDuplicate: true };
-    return { fate: this.#replace(head, item, sighting), isDuplicate: true };
+    if (!head) return { fate: this.#add(item, sighting, 1), isDuplicate: false, isNew: true };
+    const isDuplicate = head.session === sighting.session;
+    if (!isDuplicate) return { fate: this.#update(head, item, sighting), isDuplicate, isNew: false };
+    const fate = outranks(item, sighting, head) ? this.#replace(head, item, sighting) : 'unchanged';
+    return { fate, isDuplicate, isNew: false };
   }
 
   #add(item: ParsedItem, sighting: Sighting, version: number): ItemFate {
@@ -116,18 +123,9 @@ export class ItemWriter {
     const { id, name, owner, folder, createdAt, updatedAt, raw, rawHash } = item;
     const { type, session, position, at } = sighting;
     const facts = [name, owner, folder, createdAt, updatedAt] as const;
-    this.#statements.putHead.run(
-      type,
-      id,
-      ...facts,
-      at,
-      session,
-      position,
-      raw.byteLength,
-      hash,
-      rawHash,
-      version,
-    );
+    const rawCheck = hash === rawHash ? null : ~rawHash;
+    const state = [at, session, position, raw.byteLength, hash, rawHash, rawCheck, version] as const;
+    this.#statements.putHead.run(type, id, ...facts, ...state);
   }
 }
 
@@ -147,13 +145,15 @@ function prepare(db: DatabaseSync) {
     ),
     touch: db.prepare(`UPDATE item_heads SET session = ?, position = ?, synced_at = ? ${ofItem}`),
     touchRaw: db.prepare(
-      `UPDATE item_heads SET session = ?, position = ?, synced_at = ?, raw_hash = ? ${ofItem}`,
+      `UPDATE item_heads SET session = ?1, position = ?2, synced_at = ?3, raw_hash = ?4, 
+         raw_check = CASE WHEN hash = ?4 THEN NULL ELSE ~?4 END
+       WHERE content_type = ?5 AND id = ?6`,
     ),
     putHead: db.prepare(
       `INSERT OR REPLACE INTO item_heads
          (content_type, id, name, owner, folder, created_at, updated_at, synced_at, session, position, size, hash,
-          raw_hash, version)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          raw_hash, raw_check, version)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     // The bytes are JSON in UTF-8: a cast makes them text without passing through a JavaScript string.
     insertVersion: db.prepare(

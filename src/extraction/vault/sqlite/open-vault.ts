@@ -1,10 +1,9 @@
 // Opens a vault for an extraction: the main thread's side of it.
 import type { Clock, IdSource } from '../../../core/index.ts';
-import type { GrantJournal } from '../../../resilience/index.ts';
-import { SqliteGrantJournal } from '../../../resilience/rate-limiter/sqlite/sqlite-grant-journal.ts';
 import type { VaultSessions } from '../../ports.ts';
+import { pruneVersions, type PruneReport, type PruneRule } from './prune-vault.ts';
 import { SqliteVaultSessions } from './sqlite-vault-sessions.ts';
-import { openVaultFile, refuseOtherFiles } from './vault-file.ts';
+import { openVaultFile, refuseOtherFiles, shortBusyMs } from './vault-file.ts';
 import { lockVault } from './vault-lock.ts';
 import { requireSource } from './vault-source.ts';
 import { newTurn } from './write-turn.ts';
@@ -22,8 +21,8 @@ export interface Vault {
   readonly sessions: VaultSessions;
   /** For `openPageWriter` in every thread: by it they take turns. */
   readonly turn: SharedArrayBuffer;
-  /** Grants of the limiter with this key, kept beside the vault: the limit holds across a kill and a restart. */
-  grantJournal(limiter: string): GrantJournal;
+  /** Deletes old versions; page writers must be closed before. */
+  prune(rule: PruneRule, signal: AbortSignal): Promise<PruneReport>;
   /** Lets go of the file. Safe to call twice; page writers must be closed before. */
   close(): void;
 }
@@ -36,7 +35,7 @@ export function openVault(path: string, options: OpenVaultOptions): Vault {
   refuseOtherFiles(path);
   const lock = lockVault(path);
   try {
-    const db = openVaultFile(path);
+    const db = openVaultFile(path, shortBusyMs);
     try {
       requireSource(db, path, options.source);
     } catch (error) {
@@ -48,7 +47,7 @@ export function openVault(path: string, options: OpenVaultOptions): Vault {
       path,
       turn,
       sessions: new SqliteVaultSessions({ path, db, turn, clock: options.clock, ids: options.ids }),
-      grantJournal: (limiter) => new SqliteGrantJournal(lock, limiter),
+      prune: (rule, signal) => pruneVersions(path, db, rule, { clock: options.clock, signal }),
       close: () => {
         if (db.isOpen) db.close();
         if (lock.isOpen) lock.close();

@@ -2,14 +2,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../../core/index.ts';
 import { immediate } from '../../../platform/sqlite/index.ts';
-import type { PageOutcome, PageWriter, ParsedPage } from '../../ports.ts';
+import type { PageOutcome, PageWriter, ParsedPage, SettledPage } from '../../ports.ts';
+import { blockUntilVaultIsFree } from '../../vault-patience.ts';
+import { contentHash } from '../content-hash.ts';
 import { firstPosition } from '../page-position.ts';
 import { ItemWriter } from './item-writer.ts';
+import { mergeLogWhenLong } from './merge-log.ts';
 import { numberOfSession, numberOfType } from './numbers.ts';
-import { onFile, openVaultFile } from './vault-file.ts';
+import { onFile, openVaultFile, shortBusyMs } from './vault-file.ts';
 import { inTurn } from './write-turn.ts';
 
-type StoredOutcome = Omit<PageOutcome, 'request'>;
+type StoredOutcome = Omit<SettledPage, 'request'>;
+type Outcome = StoredOutcome & Pick<PageOutcome, 'written'>;
 
 export interface PageWriterOptions {
   readonly clock: Clock;
@@ -35,7 +39,7 @@ class SqlitePageWriter implements PageWriter {
     this.#path = path;
     this.#clock = clock;
     this.#turn = turn;
-    this.#db = openVaultFile(path);
+    this.#db = openVaultFile(path, shortBusyMs);
     this.#items = new ItemWriter(this.#db);
     this.#statements = prepare(this.#db);
   }
@@ -49,13 +53,14 @@ class SqlitePageWriter implements PageWriter {
     return onFile(this.#path, () => {
       const session = this.#number(`session ${sessionId}`, () => numberOfSession(this.#db, sessionId));
       const type = this.#number(`type ${request.type}`, () => numberOfType(this.#db, request.type));
-      const stored = inTurn(this.#turn, () =>
-        immediate(
-          this.#db,
-          () => this.#writtenBefore(session, type, request.key) ?? this.#write(session, type, page, header),
-        ),
+      const write = () =>
+        this.#writtenBefore(session, type, request.key) ?? this.#write(session, type, page, header);
+      const outcome = blockUntilVaultIsFree(
+        () => inTurn(this.#turn, () => immediate(this.#db, write)),
+        this.#clock,
       );
-      return { request, ...stored };
+      mergeLogWhenLong(this.#db, this.#turn, bytesOf(page));
+      return { request, ...outcome };
     });
   }
 
@@ -64,9 +69,11 @@ class SqlitePageWriter implements PageWriter {
   }
 
   /** The same page again, after a crash between its commit and the news of it, changes nothing. */
-  #writtenBefore(session: number, type: number, key: string): StoredOutcome | undefined {
+  #writtenBefore(session: number, type: number, key: string): Outcome | undefined {
     const row = this.#statements.outcome.get(session, type, key);
-    return typeof row?.['outcome'] === 'string' ? (JSON.parse(row['outcome']) as StoredOutcome) : undefined;
+    if (typeof row?.['outcome'] !== 'string') return undefined;
+    const stored = JSON.parse(row['outcome']) as StoredOutcome;
+    return { ...stored, written: { added: 0, changed: 0, unchanged: 0, repeated: stored.itemCount } };
   }
 
   #write(
@@ -74,33 +81,37 @@ class SqlitePageWriter implements PageWriter {
     type: number,
     page: ParsedPage,
     header: { readonly total: number | null; readonly nextLink: string | null },
-  ): StoredOutcome {
+  ): Outcome {
     const { request, items, rejected } = page;
     const at = this.#clock.now();
     const start = firstPosition(request);
-    const written = { added: 0, changed: 0, unchanged: 0 };
-    let duplicates = 0;
+    const written = { added: 0, changed: 0, unchanged: 0, repeated: 0 };
+    let newItems = 0;
     items.forEach((item, index) => {
-      const { fate, isDuplicate } = this.#items.write(item, { session, type, position: start + index, at });
-      written[fate] += 1;
-      if (isDuplicate) duplicates += 1;
+      const sighting = { session, type, position: start + index, at };
+      const { fate, isDuplicate, isNew } = this.#items.write(item, sighting);
+      written[isDuplicate ? 'repeated' : fate] += 1;
+      if (isNew) newItems += 1;
     });
-    const { resolve, insertLetter, insertPage, advance } = this.#statements;
+    const { resolve, insertLetter, insertPage, advance, count } = this.#statements;
     resolve.run(at, session, type, request.key);
     rejected.forEach(({ cause, message, raw }, index) =>
       insertLetter.run(session, type, request.key, index + 1, cause, message, raw, at),
     );
+    const rejectedMembers = rejected.filter(({ isMember }) => isMember).length;
     const outcome: StoredOutcome = {
       itemCount: items.length,
       rejectedCount: rejected.length,
-      written,
+      ...(rejectedMembers > 0 ? { rejectedMembers } : {}),
       total: page.total ?? header.total,
       next: page.nextCursor ?? header.nextLink,
       children: page.children,
+      ...endsOf(page),
     };
     insertPage.run(session, type, request.key, JSON.stringify(request), JSON.stringify(outcome));
-    advance.run(at, items.length - duplicates, duplicates, session, type);
-    return outcome;
+    advance.run(at, items.length - written.repeated, written.repeated, session, type);
+    if (newItems > 0) count.run(newItems, type);
+    return { ...outcome, written };
   }
 
   #number(name: string, find: () => number): number {
@@ -109,6 +120,19 @@ class SqlitePageWriter implements PageWriter {
     return known;
   }
 }
+
+/** By their ids; where a page holds nothing that has one, by their content. */
+function endsOf({ items, children, rejected }: ParsedPage): Pick<SettledPage, 'ends'> {
+  const markAt = (place: 0 | -1): string | undefined => {
+    const raw = rejected.at(place)?.raw;
+    const content = raw && contentHash(raw).toString(16);
+    return items.at(place)?.id ?? children.at(place)?.childKey ?? content;
+  };
+  const [first, last] = [markAt(0), markAt(-1)];
+  return first === undefined || last === undefined ? {} : { ends: [first, last] };
+}
+
+const bytesOf = ({ items }: ParsedPage): number => items.reduce((sum, { raw }) => sum + raw.byteLength, 0);
 
 function prepare(db: DatabaseSync) {
   const ofPage = 'session = ? AND content_type = ?';
@@ -125,10 +149,11 @@ function prepare(db: DatabaseSync) {
       `INSERT OR REPLACE INTO pages (session, content_type, key, state, request, outcome)
        VALUES (?, ?, ?, 'done', ?, ?)`,
     ),
+    count: db.prepare('UPDATE content_types SET items = items + ? WHERE number = ?'),
     advance: db.prepare(
       `UPDATE checkpoints SET started_at = coalesce(started_at, ?),
               status = CASE status WHEN 'pending' THEN 'running' ELSE status END,
-              items_seen = items_seen + ?, duplicates = duplicates + ? WHERE ${ofPage}`,
+              items_seen = items_seen + ?, duplicates = duplicates + ?, pages = pages + 1 WHERE ${ofPage}`,
     ),
   };
 }

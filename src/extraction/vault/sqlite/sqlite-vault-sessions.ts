@@ -5,6 +5,7 @@ import { immediate } from '../../../platform/sqlite/index.ts';
 import type {
   OpenSession,
   PageRequest,
+  RunTotals,
   SessionSpec,
   SessionStatus,
   SessionTotals,
@@ -12,11 +13,13 @@ import type {
   VaultSessions,
 } from '../../ports.ts';
 import { finishType } from './finish-type.ts';
+import { dropRemnants, typesWithLostRows } from './lost-rows.ts';
 import { numberOfSession, numberOfType, numberTypes } from './numbers.ts';
 import { forgetFailedPages, readProgress } from './progress.ts';
-import { findResumable, typesText } from './resumable.ts';
+import { findResumable, typesText, type Resumable } from './resumable.ts';
+import { addRun, readTotals, settleKilledRuns } from './session-totals.ts';
 import { claimFor } from './vault-source.ts';
-import { onFile } from './vault-file.ts';
+import { onFile, shortBusyMs } from './vault-file.ts';
 import { inTurn } from './write-turn.ts';
 
 interface Dependencies {
@@ -45,9 +48,13 @@ export class SqliteVaultSessions implements VaultSessions {
   open(spec: SessionSpec): OpenSession {
     return this.#transaction(() => {
       claimFor(this.#db, this.#path, spec.source);
-      const there = spec.fresh ? undefined : findResumable(this.#db, spec);
+      settleKilledRuns(this.#db);
+      const resumable = this.#resumable(spec);
+      const lost = typesWithLostRows(this.#db, spec.types, resumable?.number);
+      dropRemnants(this.#db, lost);
+      const there = lost.length === 0 ? resumable : undefined;
       this.#endCrashedSessions(there?.number);
-      return there ? this.#resume(there, spec) : this.#begin(spec);
+      return { ...(there ? this.#resume(there, spec) : this.#begin(spec)), lost };
     });
   }
 
@@ -83,26 +90,41 @@ export class SqliteVaultSessions implements VaultSessions {
     );
   }
 
-  finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, totals: SessionTotals): void {
-    const { calls, errors, throughputItemsPerSecond } = totals;
-    this.#transaction(() =>
+  finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, run: RunTotals): SessionTotals {
+    return this.#transaction(() => {
+      const session = numberOfSession(this.#db, sessionId);
       this.#db
-        .prepare(
-          `UPDATE extraction_sessions SET status = ?, finished_at = ?, total_calls = total_calls + ?,
-             errors = errors + ?, throughput_items_per_second = coalesce(?, throughput_items_per_second),
-             total_items = (SELECT sum(items_seen) FROM checkpoints WHERE session = number) WHERE id = ?`,
-        )
-        .run(status, this.#clock.now(), calls, errors, throughputItemsPerSecond, sessionId),
-    );
+        .prepare('UPDATE extraction_sessions SET status = ?, finished_at = ? WHERE number = ?')
+        .run(status, this.#clock.now(), session);
+      addRun(this.#db, session, run);
+      return readTotals(this.#db, session);
+    });
   }
 
-  #begin(spec: SessionSpec): OpenSession {
+  held(type: string): number {
+    return onFile(this.#path, () => {
+      const number = numberOfType(this.#db, type);
+      const row = this.#db
+        .prepare('SELECT count(*) AS held FROM item_heads WHERE content_type = ? AND deleted_at IS NULL')
+        .get(number);
+      return Number(row?.['held']);
+    });
+  }
+
+  #resumable(spec: SessionSpec): Resumable | undefined {
+    const there = spec.fresh === true ? undefined : findResumable(this.#db, spec);
+    if (spec.fresh !== 'when-over' || !there) return there;
+    const { isOver, isComplete } = there;
+    return isComplete || (isOver && !spec.retryFailed) ? undefined : there;
+  }
+
+  #begin(spec: SessionSpec): Omit<OpenSession, 'lost'> {
     const id = this.#ids.uuid();
     const { source, types, workerCount, config } = spec;
     const { lastInsertRowid: session } = this.#db
       .prepare(
-        `INSERT INTO extraction_sessions (id, source, status, started_at, worker_count, types, config)
-         VALUES (?, ?, 'running', ?, ?, ?, ?)`,
+        `INSERT INTO extraction_sessions (id, source, status, started_at, active_since, worker_count, types, config)
+         VALUES (?1, ?2, 'running', ?3, ?3, ?4, ?5, ?6)`,
       )
       .run(id, source, this.#clock.now(), workerCount, typesText(types), JSON.stringify(config));
     const checkpoint = this.#db.prepare(
@@ -115,10 +137,11 @@ export class SqliteVaultSessions implements VaultSessions {
       isResumed: false,
       isComplete: false,
       progress: readProgress(this.#db, Number(session), types),
+      totals: readTotals(this.#db, Number(session)),
     };
   }
 
-  #resume(there: { readonly number: number; readonly id: string }, spec: SessionSpec): OpenSession {
+  #resume(there: Resumable, spec: SessionSpec): Omit<OpenSession, 'lost'> {
     const { number, id } = there;
     if (spec.retryFailed) forgetFailedPages(this.#db, number);
     const progress = readProgress(this.#db, number, spec.types);
@@ -126,11 +149,13 @@ export class SqliteVaultSessions implements VaultSessions {
     if (!isComplete)
       this.#db
         .prepare(
-          `UPDATE extraction_sessions SET status = 'running', finished_at = NULL, worker_count = ?, config = ?
+          `UPDATE extraction_sessions
+           SET status = 'running', finished_at = NULL, active_since = ?, worker_count = ?, config = ?
            WHERE number = ?`,
         )
-        .run(spec.workerCount, JSON.stringify(spec.config), number);
-    return { id, isResumed: true, isComplete, progress };
+        .run(this.#clock.now(), spec.workerCount, JSON.stringify(spec.config), number);
+    else this.#db.prepare(`UPDATE extraction_sessions SET status = 'completed' WHERE number = ?`).run(number);
+    return { id, isResumed: true, isComplete, progress, totals: readTotals(this.#db, number) };
   }
 
   /** We hold the vault's lock: a session that still says "running" belonged to a process that died. */
@@ -143,6 +168,6 @@ export class SqliteVaultSessions implements VaultSessions {
   }
 
   #transaction<T>(work: () => T): T {
-    return onFile(this.#path, () => inTurn(this.#turn, () => immediate(this.#db, work)));
+    return onFile(this.#path, () => inTurn(this.#turn, () => immediate(this.#db, work), shortBusyMs));
   }
 }

@@ -11,19 +11,27 @@ const applicationId = 1_213_683_284;
 /** SQLITE_READONLY, SQLITE_CANTOPEN */
 const cannotWriteCodes: ReadonlySet<number> = new Set([8, 14]);
 
-const migrations: readonly SqliteMigration[] = ['0001-vault'].map((name, index) => ({
+const migrations: readonly SqliteMigration[] = [
+  '0001-vault',
+  '0002-active-time',
+  '0003-fewer-indexes',
+  '0004-countable',
+].map((name, index) => ({
   version: index + 1,
   name,
   sql: readFileSync(new URL(`./migrations/${name}.sql`, import.meta.url), 'utf8'),
 }));
+
+/** For those who try again (`vault-patience.ts`): as long as a Ctrl-C may go unheard. */
+export const shortBusyMs = 200;
 
 /** Makes the file, or brings it up to date. Fails with a SqliteError; a file that is no vault is not touched. */
 export function openVaultFile(path: string, busyTimeoutMs?: number): DatabaseSync {
   refuseOtherFiles(path);
   if (!existsSync(path)) onFile(path, () => createFile(path));
   const db = openSqlite(path, { migrations, ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }) });
-  // Fewer, larger checkpoints of the write-ahead log: 32 MB instead of 8.
-  db.exec('PRAGMA wal_autocheckpoint = 4096');
+  // Page writers merge the write-ahead log themselves, long before it has these 128 MB.
+  db.exec('PRAGMA wal_autocheckpoint = 16384');
   return db;
 }
 
@@ -42,10 +50,15 @@ function createFile(path: string): void {
 
 /** For reading only; at any time, also while an extraction writes. The file must be there. */
 export function openVaultFileReadOnly(path: string): DatabaseSync {
+  requireVault(path);
+  return readOnly(path, { migrations });
+}
+
+/** Fails with SQLITE_UNUSABLE when there is no vault. */
+export function requireVault(path: string): void {
   refuseOtherFiles(path);
   if (!existsSync(path))
     throw unusable(path, 'there is no such file. Name a vault that an extraction wrote.');
-  return readOnly(path, { migrations });
 }
 
 /**

@@ -1,8 +1,5 @@
 // One extraction per vault: a small SQLite file beside it, held exclusively. The operating system drops the lock with
 // the process, however that dies.
-//
-// The file also keeps the rate limiter's grants. In the vault itself each grant waited for whatever page was being
-// written, up to a second, and the main thread with it; here nobody else writes.
 import { DatabaseSync } from 'node:sqlite';
 import { SqliteError, sqliteError } from '../../../platform/sqlite/index.ts';
 import { ExtractionError } from '../../errors.ts';

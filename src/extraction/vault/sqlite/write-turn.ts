@@ -7,14 +7,18 @@
 /** Longer than any page takes to write. */
 const longestTurnMs = 1_000;
 
-/** To be handed to every thread. */
-export const newTurn = (): SharedArrayBuffer => new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+/** To be handed to every thread: whether it is somebody's turn, and the bytes written since the log was merged. */
+export const newTurn = (): SharedArrayBuffer => new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
+
+/** A counter for `mergeLogWhenLong`. */
+export const bytesSinceMerge = (turn: SharedArrayBuffer): Int32Array =>
+  new Int32Array(turn, Int32Array.BYTES_PER_ELEMENT, 1);
 
 /** Runs `work` when the others have had their turn, or took too long with it. Blocks the thread. */
-export function inTurn<T>(turn: SharedArrayBuffer, work: () => T): T {
+export function inTurn<T>(turn: SharedArrayBuffer, work: () => T, longestWaitMs = longestTurnMs): T {
   const taken = new Int32Array(turn);
   while (Atomics.compareExchange(taken, 0, 0, 1) !== 0)
-    if (Atomics.wait(taken, 0, 1, longestTurnMs) === 'timed-out') break;
+    if (Atomics.wait(taken, 0, 1, longestWaitMs) === 'timed-out') break;
   try {
     return work();
   } finally {

@@ -2,7 +2,7 @@
 import type { RedisConnection } from '../../../platform/redis/ports.ts';
 import { redisScript } from '../../../platform/redis/redis-script.ts';
 import { adaptation } from '../adaptation.ts';
-import { arrivalGuardMs, slidingWindows } from '../limits.ts';
+import { slidingWindows } from '../limits.ts';
 import type { Demand, RateLimits, RateWindow, Taken } from '../ports.ts';
 
 export interface RedisRateWindowOptions {
@@ -37,7 +37,6 @@ export class RedisRateWindow implements RateWindow {
     this.#now = now;
     this.#isAdaptive = adaptive;
     this.#policy = [
-      arrivalGuardMs,
       adaptation.increase,
       adaptation.decrease,
       adaptation.largestMultiplier,
@@ -46,7 +45,7 @@ export class RedisRateWindow implements RateWindow {
       adaptation.largestProbeSuccesses,
       adaptation.settlingMs,
       keepMs,
-      ...slidingWindows(limits).flatMap(({ limit, windowMs }) => [limit, windowMs]),
+      ...slidingWindows(limits).flatMap(({ limit, windowMs, guardMs }) => [limit, windowMs, guardMs]),
     ];
   }
 
@@ -62,6 +61,7 @@ export class RedisRateWindow implements RateWindow {
       demand.pauseMs,
       demand.returned,
       demand.returnedStamp,
+      [...demand.late, ...demand.held].join(),
       ...this.#policy,
     ]);
     return takenFrom(reply);

@@ -9,10 +9,10 @@
 -- ARGV[4]  successes        ARGV[5]  their epoch
 -- ARGV[6]  refusals (429)   ARGV[7]  their newest epoch   ARGV[8]  longest Retry-After among them, ms
 -- ARGV[9]  unused grants that come back   ARGV[10]  their stamp
--- ARGV[11] guard in ms added to every span
+-- ARGV[11] stamps, joined by commas, of grants whose calls left late or have not left yet: they count from now
 -- ARGV[12…19]  increase, decrease, largest multiplier, successes per step, first probe, largest probe,
 --              settling ms, TTL in ms
--- ARGV[20…]    pairs: limit, window in ms
+-- ARGV[20…]    triples: limit, window in ms, guard in ms added to every span
 -- Returns  granted, wait in ms, stamp, multiplier, epoch, successes, total429, last429 ms, ceiling, probe, paused ms,
 --          settled, stepped ms
 --          (numbers with a fraction and times as text)
@@ -22,7 +22,6 @@
 
 local grants, state = KEYS[1], KEYS[2]
 local wanted, adaptive = tonumber(ARGV[2]), ARGV[3] == '1'
-local guard = tonumber(ARGV[11]) * 1000
 local increase, decrease, largest = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
 local per_step, first_probe, largest_probe = tonumber(ARGV[15]), tonumber(ARGV[16]), tonumber(ARGV[17])
 local settling = tonumber(ARGV[18]) * 1000
@@ -50,6 +49,15 @@ end
 
 -- Grants that nobody used: as if they had never been given.
 if tonumber(ARGV[9]) > 0 then redis.call('LREM', grants, tonumber(ARGV[9]), ARGV[10]) end
+
+-- Grants whose calls left late, or not yet (grant-ring.ts, move)
+local stamp = string.format('%.0f', now)
+local moved = 0
+for late in string.gmatch(ARGV[11], '[^,]+') do
+  redis.call('LREM', grants, 1, late)
+  redis.call('LPUSH', grants, stamp)
+  moved = moved + 1
+end
 
 -- Successes (adaptation.ts, afterSuccesses)
 if not adaptive then multiplier = 1 end
@@ -90,8 +98,8 @@ if tonumber(ARGV[8]) > 0 then paused = math.max(paused, now + tonumber(ARGV[8]) 
 
 -- Windows slowed by the multiplier (limits.ts, effectiveWindow)
 local windows = {}
-for index = 20, #ARGV, 2 do
-  local limit, window = tonumber(ARGV[index]), tonumber(ARGV[index + 1])
+for index = 20, #ARGV, 3 do
+  local limit, window, guard = tonumber(ARGV[index]), tonumber(ARGV[index + 1]), tonumber(ARGV[index + 2]) * 1000
   local count = math.max(1, math.ceil(limit / multiplier - 1e-9))
   local span = math.max(window, math.ceil(window * count * multiplier / limit - 1e-6)) * 1000 + guard
   table.insert(windows, { count, span })
@@ -100,7 +108,6 @@ end
 
 local granted, ready = 0, now
 if wanted > 0 and paused > now then ready = paused end
-local stamp = string.format('%.0f', now)
 while granted < wanted and ready <= now do
   for _, window in ipairs(windows) do
     local earlier = redis.call('LINDEX', grants, window[1] - 1)
@@ -113,7 +120,7 @@ while granted < wanted and ready <= now do
 end
 
 local ttl = tonumber(ARGV[19]) + math.max(0, math.ceil((paused - now) / 1000))
-if granted > 0 then
+if granted + moved > 0 then
   redis.call('LTRIM', grants, 0, kept - 1)
   redis.call('PEXPIRE', grants, ttl)
 end

@@ -1,0 +1,242 @@
+// Servers that do not page as they are asked to: the planner reads them all the same, or says that it cannot.
+import { describe, expect, it } from 'vitest';
+import type { PageRequest, Paging, SettledPage, SourceType } from '../ports.ts';
+import { Planner } from './planner.ts';
+
+const shape = { items: { kind: 'list', path: [] }, id: [['id']] } as const;
+const things = (paging: Paging): SourceType => ({ name: 'things', number: null, paging, shape });
+const parents: SourceType = { ...things('whole'), name: 'parents' };
+const members = (paging: Paging): SourceType => ({
+  ...things(paging),
+  name: 'members',
+  parent: { from: 'parents', key: ['id'] },
+});
+
+/** The numbers on a page, and the total if the server tells it. */
+type Server = (place: { from: number; page: number; limit: number; of: string }) => {
+  readonly items: readonly number[];
+  readonly total?: number;
+};
+
+const upTo = (count: number, first = 0) => Array.from({ length: count }, (_, index) => first + index);
+
+function ask(request: PageRequest, server: Server): SettledPage & { items: readonly number[] } {
+  const page = { request, rejectedCount: 0, next: null, children: [] };
+  if (request.kind === 'whole') return { ...page, items: [], itemCount: 0, total: null };
+  const { items, total = null } = server(placeOf(request));
+  const [first, last] = [items.at(0), items.at(-1)];
+  const ends = first === undefined ? {} : { ends: [String(first), String(last)] as const };
+  return { ...page, items, itemCount: items.length, total, ...ends };
+}
+
+function placeOf(request: PageRequest) {
+  if (request.kind === 'offset') return { from: request.offset, page: 0, limit: request.limit, of: '' };
+  if (request.kind === 'page') return { from: 0, page: request.page, limit: request.limit, of: '' };
+  if (request.kind !== 'child' || !request.position) throw new TypeError(`${request.key} is not numbered`);
+  const { index, limit, offset = index * limit } = request.position;
+  return { from: offset, page: index, limit, of: request.childKey };
+}
+
+/** Eight pages in flight, answered in turn. */
+function read(planner: Planner, server: Server, most = Number.POSITIVE_INFINITY) {
+  const inFlight: PageRequest[] = [];
+  const done: SettledPage[] = [];
+  const seen: number[] = [];
+  while (done.length < most) {
+    for (let next = planner.next(); next; next = inFlight.length < 8 ? planner.next() : null)
+      inFlight.push(next);
+    const request = inFlight.shift();
+    if (!request) break;
+    const page = ask(request, server);
+    seen.push(...page.items);
+    done.push(page);
+    planner.committed(page);
+    expect(done.length).toBeLessThan(4_000);
+  }
+  const finished = planner.takeFinished();
+  return {
+    calls: done.length,
+    done,
+    seen: [...new Set(seen)].sort((one, other) => one - other),
+    problems: finished.flatMap(({ problems }) => problems.map(({ cause }) => cause)),
+    isFinished: planner.isFinished,
+  };
+}
+
+const readAll = (paging: Paging, server: Server) => read(new Planner([things(paging)], [], 100), server);
+
+describe('the planner, with a server that gives fewer than it is asked for', () => {
+  const capped =
+    (count: number, cap: number): Server =>
+    ({ from, page, limit }) => {
+      const size = Math.min(limit, cap);
+      return { items: upTo(count).slice(from + page * size, from + (page + 1) * size) };
+    };
+
+  it.each(['offset', 'page'] as const)('reads everything by %s, also without a total', (paging) => {
+    const { seen, calls } = readAll(paging, capped(200, 30));
+    expect(seen).toEqual(upTo(200));
+    expect(calls).toBe(7);
+  });
+
+  it.each(['offset', 'page'] as const)('asks once more after the only page by %s', (paging) => {
+    expect(readAll(paging, capped(40, 1_000))).toMatchObject({ calls: 2, isFinished: true });
+    expect(readAll(paging, capped(0, 1_000))).toMatchObject({ calls: 1, isFinished: true });
+  });
+
+  it('goes on where a page of another length follows the first', () => {
+    const lengths = [30, 45, 45, 20];
+    const server: Server = ({ from }) => {
+      const at = lengths.findIndex((_, index) => from < lengths.slice(0, index + 1).reduce((a, b) => a + b));
+      const end = lengths.slice(0, at + 1).reduce((sum, length) => sum + length, 0);
+      return { items: at === -1 ? [] : upTo(end - from, from) };
+    };
+    expect(readAll('offset', server).seen).toEqual(upTo(140));
+  });
+});
+
+describe('the planner, with a server that leaves items out of single pages', () => {
+  const leavesOut =
+    (hidden: (item: number) => boolean, count = 3_000): Server =>
+    ({ from, page, limit }) => ({
+      items: upTo(count)
+        .slice(from + page * limit, from + (page + 1) * limit)
+        .filter((item) => !hidden(item)),
+      total: count,
+    });
+
+  it('asks for what a page left out once more, and keeps its page size', () => {
+    const { calls, seen } = readAll(
+      'offset',
+      leavesOut((item) => item >= 100 && item < 199),
+    );
+    expect(calls).toBe(31);
+    expect(seen).toHaveLength(2_901);
+  });
+
+  it('keeps its page size also when that page is the first', () => {
+    const { calls, seen } = readAll(
+      'offset',
+      leavesOut((item) => item < 99),
+    );
+    expect(calls).toBeLessThan(40);
+    expect(seen).toHaveLength(2_901);
+    const byPage = readAll(
+      'page',
+      leavesOut((item) => item < 99),
+    );
+    expect(byPage.calls).toBe(30);
+    expect(byPage.seen).toHaveLength(2_901);
+  });
+
+  it('asks for whole page numbers only, and each page once', () => {
+    const { done, calls } = readAll(
+      'page',
+      leavesOut((item) => item === 150 || item === 151, 300),
+    );
+    expect(calls).toBe(3);
+    expect(done.map(({ request }) => request.key)).toEqual(['page:0*100', 'page:1*100', 'page:2*100']);
+  });
+
+  it('asks for no page beyond the end when the first of two is not full', () => {
+    const server: Server = ({ page }) => ({ items: [upTo(98), upTo(100, 100)][page] ?? [], total: 200 });
+    expect(readAll('page', server).calls).toBe(2);
+  });
+});
+
+describe('the planner, with a server that does not heed which page it is asked for', () => {
+  const repeating: Server = () => ({ items: upTo(100) });
+
+  it.each(['offset', 'page'] as const)('ends after two pages by %s and says so', (paging) => {
+    const { calls, problems, isFinished } = readAll(paging, repeating);
+    expect({ calls, problems, isFinished }).toEqual({ calls: 2, problems: ['repeated'], isFinished: true });
+  });
+
+  it('says so again when it goes on, and asks for nothing', () => {
+    const { done } = readAll('offset', repeating);
+    const progress = [{ type: 'things', status: 'incomplete', itemsSeen: 100, done, failed: [] }] as const;
+    const again = read(new Planner([things('offset')], progress, 100), repeating);
+    expect(again).toMatchObject({ calls: 0, problems: ['repeated'] });
+  });
+
+  it('gives up that child only', () => {
+    const planner = withChildren('offset', ['a', 'b']);
+    const { problems, seen } = read(planner, ({ of, from, limit }) => ({
+      items: of === 'a' ? upTo(100) : upTo(250, 1_000).slice(from, from + limit),
+    }));
+    expect(problems).toEqual(['repeated']);
+    expect(seen).toEqual([...upTo(100), ...upTo(250, 1_000)]);
+  });
+});
+
+const parentPage: SettledPage = {
+  request: { type: 'parents', key: 'whole', kind: 'whole' },
+  itemCount: 5,
+  rejectedCount: 0,
+  total: null,
+  next: null,
+  children: [],
+};
+
+function withChildren(paging: Paging, of: readonly string[], done: readonly SettledPage[] = [], size = 100) {
+  const children = of.map((childKey) => ({ type: 'members', childKey, parentKey: null }));
+  const progress = (type: string, pages: readonly SettledPage[]) =>
+    ({ type, status: 'running', itemsSeen: 0, done: pages, failed: [] }) as const;
+  const before = [progress('parents', [{ ...parentPage, children }]), progress('members', done)];
+  return new Planner([parents, members(paging)], before, size);
+}
+
+describe('the planner, with lists of children', () => {
+  const keys = ['1', '2', '3', '4', '5'];
+  const lists =
+    (count: number, cap: number): Server =>
+    ({ from, page, limit, of }) => {
+      const size = Math.min(limit, cap);
+      return { items: upTo(count, Number(of) * 1_000).slice(...placed(from, page, limit, size)) };
+    };
+  /** Whether by offset or by number. */
+  const placed = (from: number, page: number, limit: number, size: number): [number, number] =>
+    size < limit && from === page * limit ? [page * size, (page + 1) * size] : [from, from + size];
+
+  it.each(['offset', 'page'] as const)(
+    'reads them whole by %s from a server with a limit of its own',
+    (paging) => {
+      const { seen } = read(withChildren(paging, keys), lists(70, 30));
+      expect(seen).toEqual(keys.flatMap((key) => upTo(70, Number(key) * 1_000)));
+    },
+  );
+
+  it('needs no second call for lists that are shorter than one that came', () => {
+    const server: Server = ({ of, from }) => ({ items: from > 0 ? [] : upTo(6 - Number(of), Number(of)) });
+    // Only the longest may have been cut short.
+    expect(read(withChildren('offset', keys), server).calls).toBe(keys.length + 1);
+  });
+
+  it.each([1, 4, 9])(
+    'goes on with each list where it stopped, whatever the batch size is now (%s)',
+    (stop) => {
+      const before = read(withChildren('page', keys, [], 50), lists(120, 1_000), stop);
+      const after = read(withChildren('page', keys, before.done, 20), lists(120, 1_000));
+      const limits = keys.map((key) => {
+        const pages = [...before.done, ...after.done].map(({ request }) => request.key);
+        return new Set(
+          pages.filter((page) => page.startsWith(`child:${key}/`)).map((page) => page.split('*')[1]),
+        ).size;
+      });
+      expect(limits).toEqual(keys.map(() => 1));
+      const all = [...before.seen, ...after.seen].sort((one, other) => one - other);
+      expect(all).toEqual(keys.flatMap((key) => upTo(120, Number(key) * 1_000)));
+    },
+  );
+
+  it('ends a list whose cursors lead in a ring', () => {
+    const planner = withChildren('cursor', ['a']);
+    for (const next of ['x', 'y', 'x']) {
+      const request = planner.next();
+      if (!request) throw new TypeError('nothing is asked for');
+      planner.committed({ ...parentPage, request, next });
+    }
+    expect(planner.next()).toBeNull();
+    expect(planner.takeFinished().flatMap(({ problems }) => problems)).toMatchObject([{ cause: 'repeated' }]);
+  });
+});

@@ -1,0 +1,30 @@
+// A source whose failures tell no secret: their messages are stored in the vault, shown and sent.
+import { FetchFailure } from '../errors.ts';
+import type { Source } from '../ports.ts';
+
+/** Redacted before it is cut: half a secret would not be recognised. */
+const longestMessage = 500;
+
+/** `redact` takes out every secret that is known by then, tokens of logins included. */
+export function redactedSource(source: Source, redact: (text: string) => string): Source {
+  return {
+    name: source.name,
+    limiterKey: source.limiterKey,
+    ...(source.secrets ? { secrets: source.secrets } : {}),
+    get types() {
+      return source.types;
+    },
+    connect: (signal) => source.connect(signal),
+    close: () => source.close(),
+    async fetch(request, signal, onSent) {
+      try {
+        return await source.fetch(request, signal, onSent);
+      } catch (error) {
+        if (!(error instanceof FetchFailure)) throw error;
+        const message = redact(error.message);
+        const told = message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
+        throw new FetchFailure(error.failure, told, error);
+      }
+    },
+  };
+}

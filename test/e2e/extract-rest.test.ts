@@ -1,0 +1,100 @@
+// The worked example of a REST source, through the real command: complete, resumed, refused.
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { helpDeskCredentials, startHelpDesk } from '../../examples/rest-source/server.ts';
+import { runHeadworks } from '../support/headworks-process.ts';
+import { temporaryFolder } from '../support/services.ts';
+
+const yaml = fileURLToPath(new URL('../../examples/rest-source/helpdesk.yaml', import.meta.url));
+const command = ['extract', 'rest', '--source', yaml, '--batch-size', '10', '--vault', 'desk.vault'];
+const quick = ['--rate-limit-per-minute', '1000000', '--rate-limit-per-second', '100000'];
+
+async function helpDesk() {
+  const desk = await startHelpDesk();
+  onTestFinished(() => desk.stop());
+  const { user, password } = helpDeskCredentials;
+  return { desk, env: { HELPDESK_URL: desk.url, HELPDESK_USER: user, HELPDESK_PASSWORD: password } };
+}
+
+/** Ids by type, in the order of the text. */
+function idsIn(file: string): Record<string, readonly string[]> {
+  const db = new DatabaseSync(file, { readOnly: true });
+  try {
+    const rows = db
+      .prepare(
+        `SELECT type.name AS type, item.id FROM content_items AS item
+         JOIN content_types AS type ON type.number = item.content_type ORDER BY item.id`,
+      )
+      .all();
+    const ids: Record<string, string[]> = {};
+    for (const { type, id } of rows) (ids[String(type)] ??= []).push(String(id));
+    return ids;
+  } finally {
+    db.close();
+  }
+}
+
+const sorted = (ids: Readonly<Record<string, readonly string[]>>) =>
+  Object.fromEntries(Object.entries(ids).map(([type, all]) => [type, all.toSorted()]));
+
+describe('headworks extract rest', () => {
+  it('brings everything that the file describes; the second time there is nothing to ask for', async () => {
+    const { desk, env } = await helpDesk();
+    const folder = await temporaryFolder();
+    const first = await runHeadworks([...command, ...quick], folder, env);
+    expect(first, first.stderr).toMatchObject({ code: 0 });
+    expect(first.stdout).toMatch(/agents +23 +23 +23 +completed/);
+    expect(first.stdout).toMatch(/tickets +53 +– +53 +completed/);
+    expect(first.stdout).toMatch(/^Complete: 80 items, 12 calls, /m);
+    expect(sorted(idsIn(join(folder, 'desk.vault')))).toEqual(sorted(desk.ids));
+    expect(desk.calls).toHaveLength(12);
+    const again = await runHeadworks([...command, ...quick], folder, env);
+    expect(again).toMatchObject({ code: 0 });
+    expect(again.stdout).toContain('Everything is there already: nothing was asked for.');
+    expect(desk.calls).toHaveLength(12);
+    const verified = await runHeadworks(['vault', 'verify', '--vault', 'desk.vault'], folder, env);
+    expect(verified).toMatchObject({ code: 0 });
+  });
+
+  it('goes on after its last call, and tells this run from all runs', async () => {
+    const { desk, env } = await helpDesk();
+    const folder = await temporaryFolder();
+    const some = await runHeadworks(
+      [...command, ...quick, '--max-calls', '1', '--workers', '1'],
+      folder,
+      env,
+    );
+    expect(some).toMatchObject({ code: 4 });
+    expect(some.stdout).toContain('Stopped after 1 call, as told: 10 items, 1 call, ');
+    const rest = await runHeadworks([...command, ...quick], folder, env);
+    expect(rest, rest.stderr).toMatchObject({ code: 0 });
+    expect(rest.stderr).toContain('agents: 23 in the vault, 13 read in this run, completed');
+    expect(rest.stdout).toMatch(/agents +23 +23 +13 +completed/);
+    expect(rest.stdout).toMatch(/^Complete: 70 items, 11 calls, /m);
+    expect(rest.stdout).toMatch(/^All runs of this session: 80 items, 12 calls, /m);
+    expect(sorted(idsIn(join(folder, 'desk.vault')))).toEqual(sorted(desk.ids));
+  });
+
+  it('says in one line what is wrong with the password or the file, and writes nothing', async () => {
+    const { env } = await helpDesk();
+    const folder = await temporaryFolder();
+    const refused = await runHeadworks(command, folder, { ...env, HELPDESK_PASSWORD: 'not-this-one' });
+    expect(refused).toMatchObject({ code: 3, stdout: '' });
+    expect(refused.stderr).toMatch(/^headworks: .*HELPDESK_USER and HELPDESK_PASSWORD.*\n$/);
+    expect(refused.stderr).not.toContain('not-this-one');
+    const unset = await runHeadworks(command, folder, { ...env, HELPDESK_URL: '' });
+    expect(unset).toMatchObject({ code: 2, stdout: '' });
+    expect(unset.stderr).toContain('HELPDESK_URL');
+    const text = await readFile(yaml, 'utf8');
+    await writeFile(join(folder, 'odd.yaml'), text.replace('pagination:', 'pages:'));
+    const odd = await runHeadworks(['extract', 'rest', '--source', 'odd.yaml'], folder, env);
+    expect(odd).toMatchObject({ code: 2, stdout: '' });
+    expect(odd.stderr).toMatch(/odd\.yaml.*pages/);
+    expect(existsSync(join(folder, 'desk.vault'))).toBe(false);
+    expect(existsSync(join(folder, '.headworks', 'vaults'))).toBe(false);
+  });
+});

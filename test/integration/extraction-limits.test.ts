@@ -1,0 +1,149 @@
+// One rate for all that ask a source with the same credentials: dry runs, vaults, processes, machines.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ExtractOptions } from '../../src/app/extract.ts';
+import { estimateExtraction, extract } from '../../src/app/extract.ts';
+import { resolveConfig } from '../../src/config/index.ts';
+import { systemClock } from '../../src/core/index.ts';
+import { connectRedis } from '../../src/platform/redis/index.ts';
+import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
+import { environmentFor, simulatedLooker, vaultRows } from '../support/extraction-runs.ts';
+import { startPrivateRedis } from '../support/private-servers.ts';
+import { redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
+
+const perMinute = 20;
+const users = {
+  types: 'users',
+  'batch-size': '10',
+  workers: '4',
+  'rate-limit-per-minute': String(perMinute),
+  'rate-limit-per-second': String(perMinute),
+};
+
+function extractionOf(
+  looker: LookerSimulator,
+  folder: string,
+  flags: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>> = {},
+) {
+  const config = resolveConfig({
+    flags: { vault: join(folder, 'test.vault'), ...flags },
+    env: { ...environmentFor(looker), ...env },
+    cwd: folder,
+  });
+  const events: string[] = [];
+  const stop = new AbortController();
+  const options: ExtractOptions = {
+    signal: stop.signal,
+    env: {},
+    onSecret: () => undefined,
+    onEvent: ({ name }) => events.push(name),
+  };
+  return {
+    events,
+    stop: () => stop.abort(new Error('seen enough')),
+    extract: () => extract(config, { kind: 'looker' }, options),
+    estimate: () => estimateExtraction(config, { kind: 'looker' }, options),
+  };
+}
+
+/** Runs them until (nearly) all calls of a minute are used up and no more come, for want of leave. */
+async function untilQuiet(
+  looker: LookerSimulator,
+  runs: readonly ReturnType<typeof extractionOf>[],
+): Promise<void> {
+  const running = runs.map((run) => run.extract());
+  const ended = Promise.allSettled(running);
+  for (let before = -1; before !== looker.stats().total || before < perMinute - 2;) {
+    before = looker.stats().total;
+    await systemClock.sleep(1_500);
+  }
+  for (const run of runs) run.stop();
+  await ended;
+}
+
+describe('the rate limit of a source', () => {
+  it('holds over a dry run and the extraction after it', async () => {
+    const looker = await simulatedLooker({ items: { users: 1_000 } });
+    const folder = await temporaryFolder();
+    const { types: _, ...all } = users;
+    const { probes } = await extractionOf(looker, folder, all).estimate();
+    expect(probes).toBeGreaterThan(5);
+    expect(looker.stats().total).toBe(probes + 1);
+    await untilQuiet(looker, [extractionOf(looker, folder, all)]);
+    // Logins take part too.
+    expect(looker.stats().total).toBeLessThanOrEqual(perMinute);
+  });
+
+  it('holds over two extractions at once, into two vaults', async () => {
+    const looker = await simulatedLooker({ items: { users: 1_000 } });
+    const folder = await temporaryFolder();
+    const into = (vault: string) => extractionOf(looker, folder, { ...users, vault: join(folder, vault) });
+    await untilQuiet(looker, [into('one.vault'), into('two.vault')]);
+    expect(looker.stats().total).toBeLessThanOrEqual(perMinute);
+    const kept = readFileSync(join(folder, '.headworks', 'limits.sqlite'));
+    for (const credential of [looker.clientId, looker.clientSecret])
+      expect(kept.includes(credential)).toBe(false);
+  });
+
+  it('is another for other credentials', async () => {
+    const looker = await simulatedLooker({ items: { users: 1_000 } });
+    const folder = await temporaryFolder();
+    const other = await simulatedLooker({ items: { users: 10 } });
+    await untilQuiet(looker, [extractionOf(looker, folder, users)]);
+    const elsewhere = extractionOf(other, folder, { ...users, vault: join(folder, 'other.vault') });
+    expect((await elsewhere.extract()).status).toBe('completed');
+  });
+
+  it('holds over several machines that share a Redis, which never sees the credentials', async () => {
+    const looker = await simulatedLooker({ items: { users: 1_000 } });
+    const prefix = `${uniqueName('limits')}:`;
+    const env = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: prefix };
+    const machines = [await temporaryFolder(), await temporaryFolder()];
+    await untilQuiet(
+      looker,
+      machines.map((folder) => extractionOf(looker, folder, users, env)),
+    );
+    expect(looker.stats().total).toBeLessThanOrEqual(perMinute);
+    const redis = await connectRedis({ url: redisUrl(), keyPrefix: prefix });
+    try {
+      const keys = (await redis.command('keys', [`${prefix}*`])) as string[];
+      const hash = createHash('sha256').update(looker.clientId).digest('hex').slice(0, 16);
+      const host = new URL(looker.url).host;
+      expect(keys.sort()).toEqual([
+        `${prefix}headworks:rate:${host}:${hash}:grants`,
+        `${prefix}headworks:rate:${host}:${hash}:state`,
+      ]);
+    } finally {
+      await redis.close();
+    }
+  });
+
+  it('goes on being kept, and the extraction goes on, when Redis dies in the middle and comes back', async () => {
+    const redis = await startPrivateRedis();
+    const looker = await simulatedLooker({ items: { users: 600 }, rateLimits: { perSecond: 22 } });
+    const folder = await temporaryFolder();
+    const flags = { ...users, 'rate-limit-per-minute': '10000' };
+    const env = { REDIS_URL: redis.url, HEADWORKS_REDIS_COMMAND_TIMEOUT_MS: '200' };
+    const run = extractionOf(looker, folder, flags, env);
+    const running = run.extract();
+    while (looker.stats().total < 15) await systemClock.sleep(10);
+    await redis.kill();
+    while (!run.events.includes('extraction:limits-unshared')) await systemClock.sleep(10);
+    await redis.restart();
+    const result = await running;
+    expect(result).toMatchObject({ status: 'completed', calls: 60, rateLimiter: { total_429_count: 0 } });
+    expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(22);
+    expect(vaultRows(folder)).toHaveLength(600);
+  });
+
+  it('is kept on this machine when Redis is away from the start', async () => {
+    const looker = await simulatedLooker({ items: { users: 1_000 } });
+    const run = extractionOf(looker, await temporaryFolder(), users, { REDIS_URL: 'redis://127.0.0.1:1' });
+    await untilQuiet(looker, [run]);
+    expect(looker.stats().total).toBeLessThanOrEqual(perMinute);
+    expect(run.events).toContain('extraction:limits-unshared');
+  });
+});

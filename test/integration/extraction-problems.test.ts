@@ -1,0 +1,91 @@
+// What is wrong with the settings of an extraction: all of it at once, a line each, and no secret in it.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CliWorld } from '../support/cli-world.ts';
+import { environmentFor, extractLooker, simulatedLooker } from '../support/extraction-runs.ts';
+import { temporaryFolder } from '../support/services.ts';
+
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}, yaml = '') {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, 'api.yaml'), yaml);
+  const world = new CliWorld({ env, cwd });
+  return { exitCode: await world.start('extract', ...args), err: world.err, out: world.out };
+}
+
+const looker = {
+  LOOKER_BASE_URL: 'http://127.0.0.1:1',
+  LOOKER_CLIENT_ID: 'id',
+  LOOKER_CLIENT_SECRET: 'secret-1',
+};
+
+describe('a source file', () => {
+  it('is told all its problems, one per line, whatever their names look like', async () => {
+    const yaml = [
+      'name: api',
+      'base_url: ftp://x',
+      'auth: { type: bearer, token: 7 }',
+      'headers: { Authorization: 5, Cookie: 6 }',
+      'resources: []',
+    ].join('\n');
+    const { exitCode, err } = await run(['rest', '--source', 'api.yaml'], {}, yaml);
+    expect(exitCode).toBe(2);
+    const lines = err.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^headworks: The source has \d+ problems:$/);
+    for (const place of ['base_url', 'auth.token', 'headers.Authorization', 'headers.Cookie', 'resources'])
+      expect(lines.some((line) => line.startsWith('  - ') && line.includes(` ${place}: `))).toBe(true);
+    expect(err).not.toContain('[redacted]');
+  });
+
+  it('whose aliases stand for far too much is a configuration problem', async () => {
+    const yaml = `a: &a [${'x,'.repeat(20)}]\nb: &b [${'*a,'.repeat(20)}]\nc: [${'*b,'.repeat(20)}]`;
+    const { exitCode, err } = await run(['rest', '--source', 'api.yaml'], {}, yaml);
+    expect(exitCode).toBe(2);
+    expect(err).toMatch(/line 1: its aliases .* write it out instead/);
+  });
+
+  it('is told together with folders that it cannot have', async () => {
+    const env = { HEADWORKS_EXTRACTION_FOLDERS: '12' };
+    const { exitCode, err } = await run(['rest', '--source', 'api.yaml'], env, 'name: 1');
+    expect(exitCode).toBe(2);
+    expect(err).toContain('a REST source has no folders');
+    expect(err).toContain('base_url: is missing');
+  });
+
+  it('is offered no folders', async () => {
+    expect((await run(['rest', '--help'])).out).not.toMatch(/--folder|--recursive/);
+    expect((await run(['looker', '--help'])).out).toMatch(/--folder <value\.\.\.>/);
+  });
+});
+
+describe('Looker', () => {
+  it('is told unknown types, missing credentials and a filter without effect at once', async () => {
+    const { exitCode, err } = await run(['looker', '--types', 'users,dragons', '--folder', '12']);
+    expect(exitCode).toBe(2);
+    for (const text of ['LOOKER_CLIENT_SECRET', '"dragons" must be of', '--types names only users, dragons'])
+      expect(err).toContain(text);
+  });
+
+  it('is told that folders are not for these types', async () => {
+    const { exitCode, err } = await run(['looker', '--types', 'users,groups', '--folder', '12'], looker);
+    expect(exitCode).toBe(2);
+    expect(err).toContain('is for dashboards and looks, and --types names only users, groups');
+  });
+
+  it('says what has no effect', async () => {
+    const simulator = await simulatedLooker({ items: { users: 1, dashboards: 1, folders: 2 } });
+    const { events } = await extractLooker(
+      simulator,
+      await temporaryFolder(),
+      { types: 'users,dashboards', folder: '1' },
+      { env: { ...environmentFor(simulator), LOOKERSDK_VERIFY_SSL: 'false' } },
+    );
+    const told = events.filter(({ name }) => name === 'extraction:setting-ignored');
+    expect(told.map(({ payload }) => payload['setting'])).toEqual(['--folder', 'LOOKERSDK_VERIFY_SSL']);
+  });
+
+  it('names the flag that there is', async () => {
+    const { err } = await run(['looker'], { ...looker, HEADWORKS_EXTRACTION_ADAPTIVE: 'perhaps' });
+    expect(err).toContain('extraction.adaptive (--no-adaptive, HEADWORKS_EXTRACTION_ADAPTIVE)');
+  });
+});

@@ -1,0 +1,242 @@
+// Extractions from servers that page badly, repeat secrets, or lie beside a vault that is held: to the end, over HTTP.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { estimateExtraction, extract } from '../../src/app/extract.ts';
+import { resolveConfig } from '../../src/config/index.ts';
+import type { InMemoryAnswer, InMemoryRequest } from '../../src/platform/http-client/index.ts';
+import { extractLooker, simulatedLooker, unthrottled, vaultRows } from '../support/extraction-runs.ts';
+import { serveHandler } from '../support/misbehaving-api.ts';
+import { temporaryFolder } from '../support/services.ts';
+
+const json = (value: unknown, headers: Record<string, string> = {}, status = 200): InMemoryAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(value),
+});
+const items = (count: number, first = 0) =>
+  Array.from({ length: count }, (_, at) => ({ id: first + at + 1 }));
+
+interface Asked {
+  readonly handler: (request: InMemoryRequest) => InMemoryAnswer;
+  /** With ${URL} for the address of the server. */
+  readonly yaml: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly flags?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** What is left behind: the folder, and everything that was said. */
+async function extractRest({ handler, yaml, env = {}, flags = {}, signal }: Asked) {
+  const server = await serveHandler((request) => Promise.resolve(handler(request)));
+  onTestFinished(() => server.stop());
+  const folder = await temporaryFolder();
+  const said: string[] = [];
+  const config = resolveConfig({
+    flags: { ...unthrottled, 'batch-size': '100', retries: '0', ...flags },
+    env: {},
+    cwd: folder,
+  });
+  const options = {
+    signal: signal ?? new AbortController().signal,
+    env: { URL: server.baseUrl, ...env },
+    onSecret: () => undefined,
+    onEvent: (event: object) => said.push(JSON.stringify(event)),
+  };
+  const choice = { kind: 'rest', file: 'api.yaml', text: yaml } as const;
+  const run = async () => {
+    const result = await extract(config, choice, options);
+    said.push(JSON.stringify(result));
+    return result;
+  };
+  return { run, estimate: () => estimateExtraction(config, choice, options), folder, said };
+}
+
+const yamlFor = (pagination: string) =>
+  `name: api\nbase_url: \${URL}\nresources:\n  - { name: items, path: /items, id: id, pagination: { ${pagination} } }`;
+
+describe('a server with a limit of its own that tells no total', () => {
+  it.each([
+    ['type: offset', 'offset', 'limit'],
+    ['type: page', 'page', 'per_page'],
+  ])('is read to its end (%s)', async (pagination, place, size) => {
+    const handler = ({ url }: InMemoryRequest) => {
+      const limit = Math.min(30, Number(url.searchParams.get(size)));
+      const at = Number(url.searchParams.get(place));
+      const start = place === 'page' ? (at - 1) * limit : at;
+      return json(items(200).slice(start, start + limit));
+    };
+    const { run } = await extractRest({ handler, yaml: yamlFor(pagination) });
+    const result = await run();
+    expect(result).toMatchObject({ status: 'completed', calls: 7, types: [{ held: 200 }] });
+  });
+});
+
+describe('a server that gives the same page whatever it is asked for', () => {
+  it('ends as incomplete, with the cause', async () => {
+    const { run, folder, said } = await extractRest({
+      handler: () => json(items(100)),
+      yaml: yamlFor('type: offset'),
+      flags: { vault: 'x.vault' },
+    });
+    expect(await run()).toMatchObject({ status: 'incomplete', calls: 2, types: [{ held: 100 }] });
+    const db = new DatabaseSync(join(folder, 'x.vault'), { readOnly: true });
+    const letters = db.prepare('SELECT cause, message FROM dead_letters').all();
+    db.close();
+    expect(letters).toMatchObject([{ cause: 'repeated', message: expect.stringContaining('--fresh') }]);
+    expect(said.join()).not.toContain('completed');
+  });
+});
+
+describe('a secret', () => {
+  const secret = 'hunter2-hunter2/x';
+  const encoded = encodeURIComponent(secret);
+  const everywhere = async (folder: string): Promise<string> => {
+    const names = await readdir(folder, { recursive: true, withFileTypes: true });
+    const files = names.filter((entry) => entry.isFile());
+    const contents = await Promise.all(
+      files.map((file) => readFile(join(file.parentPath, file.name), 'latin1')),
+    );
+    return [...files.map(({ name }) => name), ...contents].join('\n');
+  };
+  const expectNone = async (folder: string, said: readonly string[]) => {
+    const text = (await everywhere(folder)) + said.join('\n');
+    expect(text).toContain('extraction_sessions');
+    for (const form of [secret, encoded, 'hunter2']) expect(text.includes(form)).toBe(false);
+  };
+
+  it('that a failure repeats is in no vault, event or result', async () => {
+    const handler = ({ method, headers, url }: InMemoryRequest) =>
+      method === 'HEAD'
+        ? json([])
+        : json(
+            { message: `${'x'.repeat(190)} ${url.searchParams.get('key')} ${headers['authorization']}` },
+            {},
+            500,
+          );
+    const yaml = `name: api\nbase_url: \${URL}\nauth: { type: bearer, token: "\${KEY}" }\nresources:\n  - { name: items, path: /items, id: id, query: { key: "\${KEY}" } }`;
+    const { run, folder, said } = await extractRest({ handler, yaml, env: { KEY: secret } });
+    expect(await run()).toMatchObject({ status: 'incomplete' });
+    expect(said.join()).toContain('[redacted]');
+    await expectNone(folder, said);
+  });
+
+  it.each([
+    ['a Link header', 'type: link'],
+    ['the body', 'type: cursor, cursor_path: next'],
+  ])(
+    'that comes back in the address of the next page (%s) is kept by its name, and sent as it is',
+    async (_, pagination) => {
+      const handler = ({ method, url }: InMemoryRequest) => {
+        if (method === 'HEAD') return json([]);
+        if (url.searchParams.get('key') !== secret) return json({ message: 'who are you?' }, {}, 400);
+        const page = Number(url.searchParams.get('page') ?? 1);
+        const next = page < 4 ? `/items?page=${page + 1}&key=${encoded}` : null;
+        const link = next === null ? {} : { link: `<${next}>; rel="next"` };
+        return json({ data: items(25, page * 25), next }, link);
+      };
+      const yaml = `name: api\nbase_url: \${URL}\nresources:\n  - { name: items, path: /items, items: data, id: id, query: { key: "\${KEY}" }, pagination: { ${pagination} } }`;
+      const { run, folder, said } = await extractRest({ handler, yaml, env: { KEY: secret } });
+      expect(await run()).toMatchObject({ status: 'completed', types: [{ held: 100 }] });
+      await expectNone(folder, said);
+    },
+  );
+
+  it('in the path of the address is in no name', async () => {
+    const handler = ({ url }: InMemoryRequest) =>
+      url.pathname === '/bothunter2-x/items' ? json(items(3)) : json({ message: url.pathname }, {}, 404);
+    const yaml = `name: api\nbase_url: \${URL}/bot\${KEY}\nresources:\n  - { name: items, path: /items, id: id }\n  - { name: nothing, path: /nothing, id: id }`;
+    const { run, folder, said } = await extractRest({ handler, yaml, env: { KEY: 'hunter2-x' } });
+    expect(await run()).toMatchObject({ types: [{ held: 3 }, { status: 'incomplete' }] });
+    await expectNone(folder, said);
+  });
+});
+
+describe('a dry run', () => {
+  it('makes no vault, and counts only what is not there', async () => {
+    const handler = ({ url }: InMemoryRequest) => {
+      const [at, limit] = [Number(url.searchParams.get('offset')), Number(url.searchParams.get('limit'))];
+      return json(items(1_000).slice(at, at + limit), { 'x-total-count': '1000' });
+    };
+    const yaml = yamlFor('type: offset').replace(' }', ' }, total: { header: X-Total-Count }');
+    const { run, estimate, folder } = await extractRest({
+      handler,
+      yaml,
+      flags: { vault: 'x.vault', 'max-calls': '4' },
+    });
+    expect(await estimate()).toMatchObject({ calls: 10, callsThisRun: 4 });
+    expect(await readdir(folder)).not.toContain('x.vault');
+    await run();
+    expect(await estimate()).toMatchObject({ calls: 6, probes: 0 });
+  });
+});
+
+describe('a vault', () => {
+  it.each([
+    [
+      'in /proc',
+      '/proc/none/x.vault',
+      /^The folder of the vault \/proc\/none cannot be made there\. Name another file/,
+    ],
+    [
+      'below a file',
+      '/etc/hostname/x.vault',
+      /^The folder of the vault \/etc\/hostname .*Name another file with --vault/,
+    ],
+  ])('%s is refused in one line', async (_, vault, message) => {
+    const { run } = await extractRest({
+      handler: () => json([]),
+      yaml: yamlFor('type: offset'),
+      flags: { vault },
+    });
+    await expect(run()).rejects.toThrow(message);
+  });
+
+  it('that another program writes to is waited for, and a stop is heard meanwhile', async () => {
+    const looker = await simulatedLooker({ items: { users: 40 }, latencyMs: 10 });
+    const folder = await temporaryFolder();
+    await extractLooker(looker, folder, { types: 'users', 'max-calls': '1' });
+    const holder = new DatabaseSync(join(folder, 'test.vault'));
+    onTestFinished(() => holder.close());
+    holder.exec('BEGIN IMMEDIATE');
+    const stop = new AbortController();
+    const stopped = extractLooker(looker, folder, { types: 'users' }, { signal: stop.signal });
+    stopped.catch(() => undefined);
+    await sleep(700);
+    stop.abort(new Error('stopped by us'));
+    const before = performance.now();
+    await expect(stopped).rejects.toThrow('stopped by us');
+    expect(performance.now() - before).toBeLessThan(2_000);
+    const patient = extractLooker(looker, folder, { types: 'users' });
+    await sleep(700);
+    holder.exec('ROLLBACK');
+    expect((await patient).result.status).toBe('completed');
+    expect(vaultRows(folder)).toHaveLength(40);
+  });
+
+  it('that is taken in the middle does not hold up a stop', async () => {
+    const looker = await simulatedLooker({ items: { users: 400 }, latencyMs: 20 });
+    const folder = await temporaryFolder();
+    await extractLooker(looker, folder, { types: 'users', 'max-calls': '1' });
+    const holder = new DatabaseSync(join(folder, 'test.vault'), { timeout: 5_000 });
+    onTestFinished(() => holder.close());
+    const stop = new AbortController();
+    let pages = 0;
+    const onEvent = ({ name }: { name: string }) => {
+      if (name === 'extraction:page-committed' && ++pages === 3) holder.exec('BEGIN IMMEDIATE');
+    };
+    const running = extractLooker(looker, folder, { types: 'users' }, { signal: stop.signal, onEvent });
+    running.catch(() => undefined);
+    while (pages < 3) await sleep(20);
+    await sleep(500);
+    stop.abort(new Error('stopped by us'));
+    const before = performance.now();
+    expect((await running).result).toMatchObject({ endedBy: 'interrupted' });
+    expect(performance.now() - before).toBeLessThan(4_000);
+    holder.exec('ROLLBACK');
+    expect((await extractLooker(looker, folder, { types: 'users' })).result.status).toBe('completed');
+    expect(vaultRows(folder)).toHaveLength(400);
+  });
+});

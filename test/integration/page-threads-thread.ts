@@ -1,0 +1,19 @@
+// A worker thread that dies of a page that says so, and answers every other.
+import { parentPort } from 'node:worker_threads';
+import type { FromThread, ToThread } from '../../src/extraction/pipeline/thread-protocol.ts';
+
+const answer = (message: FromThread) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(message);
+};
+
+parentPort?.on('message', (message: ToThread) => {
+  if (message.kind === 'close') {
+    parentPort?.close();
+    return;
+  }
+  const text = Buffer.from(message.bytes).toString();
+  if (text === 'die') throw new Error('It died of its page.');
+  answer({ kind: 'refused', cause: 'malformed', message: text });
+});
+answer({ kind: 'ready' });

@@ -1,0 +1,46 @@
+// The examples of registered sources are sources that a server takes.
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { sourceProblems } from '../../src/app/source-problems.ts';
+import { readSourcesFile } from '../../src/app/sources-file.ts';
+import { resolveConfig } from '../../src/config/index.ts';
+import type { SourceInput } from '../../src/extraction/index.ts';
+import { sourceInput } from '../../src/extraction/index.ts';
+import { draftOf } from '../../src/extraction/runs/source-schema.ts';
+
+const example = (name: string): string =>
+  fileURLToPath(new URL(`../../examples/registered-sources/${name}`, import.meta.url));
+
+const problemsOf = (input: SourceInput): readonly string[] =>
+  sourceProblems(draftOf(input), resolveConfig({ flags: {}, env: {}, cwd: '/' }), {});
+
+it('takes the one that "sources add" registers', async () => {
+  const input = sourceInput.parse(parse(await readFile(example('acme.yaml'), 'utf8')));
+  expect(problemsOf(input)).toEqual([]);
+  expect(draftOf(input)).toMatchObject({
+    settings: {
+      clientIdVariable: 'ACME_LOOKER_CLIENT_ID',
+      clientSecretVariable: 'ACME_LOOKER_CLIENT_SECRET',
+    },
+    options: { maxCalls: 5000 },
+    vault: 'acme.vault',
+  });
+});
+
+it('takes the file of sources, and the definition in it', async () => {
+  const inputs = await readSourcesFile(example('sources.yaml'));
+  expect(inputs.map(({ name, kind }) => [name, kind])).toEqual([
+    ['acme', 'looker'],
+    ['helpdesk', 'rest'],
+  ]);
+  expect(inputs.flatMap(problemsOf)).toEqual([]);
+});
+
+it('shows the same in the documentation', async () => {
+  const page = await readFile(new URL('../../docs/extraction.md', import.meta.url), 'utf8');
+  const blocks = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => parse(text) as unknown);
+  const shown = blocks.filter((block) => sourceInput.safeParse(block).success);
+  expect(shown).toHaveLength(1);
+});

@@ -1,0 +1,25 @@
+// A made-up source whose every fetch is one call, held to a limiter as the real ones hold themselves.
+import type { Source } from '../../src/extraction/index.ts';
+import { FetchFailure } from '../../src/extraction/index.ts';
+import type { AdaptiveRateLimiter } from '../../src/resilience/index.ts';
+
+export function limitedSource(source: Source, limiter: AdaptiveRateLimiter): Source {
+  return {
+    ...source,
+    async fetch(request, signal, onSent) {
+      const permit = await limiter.acquire(signal);
+      onSent?.();
+      try {
+        const page = await source.fetch(request, signal);
+        permit.succeeded();
+        return page;
+      } catch (error) {
+        const failure = error instanceof FetchFailure ? error.failure : undefined;
+        if (failure?.kind === 'rate-limit') permit.rateLimited({ retryAfterMs: failure.hint?.retryAfterMs });
+        throw error;
+      } finally {
+        permit.failed();
+      }
+    },
+  };
+}
