@@ -85,7 +85,7 @@ async function toldTwiceFigures(): Promise<readonly Figure[]> {
 }
 
 async function speedFigures(): Promise<readonly Figure[]> {
-  const { bare, pipeline } = await writingAgainstPipeline(30_000);
+  const { bare, pipeline } = await writingAgainstPipeline(60_000);
   const overHttp = await withLooker(
     ['--items', 'dashboards=10000', '--item-bytes', '10240'],
     async (looker) => {

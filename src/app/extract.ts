@@ -22,6 +22,7 @@ import {
   PageThreads,
   runExtraction,
   selectTypes,
+  tellWhyAnew,
   whenVaultIsFree,
 } from '../extraction/index.ts';
 import { redactedSource } from '../extraction/sources/redacted-source.ts';
@@ -129,9 +130,12 @@ export async function estimateExtraction(
   options: ExtractOptions,
 ): Promise<Estimate> {
   const { fresh, retryFailed, maxCalls } = config.extraction;
-  return withSource(config, choice, options, ({ source, types }) => {
+  return withSource(config, choice, options, ({ source, types, events }) => {
     const spec = { source: source.name, types, workerCount: null, config: {}, fresh, retryFailed };
-    const progress = readResumable(vaultFor(config, source), spec);
+    const vault = vaultFor(config, source);
+    const { progress, redefined, wasOlder } = readResumable(vault, spec);
+    if (wasOlder) events.emit('extraction:vault-updated', { vault });
+    tellWhyAnew(events, vault, spec, { isResumed: progress.length > 0, lost: [], redefined });
     const ask = (request: PageRequest) => source.fetch(request, options.signal);
     return estimate(types, parallelOf(config), ask, { progress, maxCalls });
   });

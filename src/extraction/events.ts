@@ -122,6 +122,14 @@ export const extractionEvents = {
     level: 'warn',
     message: 'rows were removed from the vault: everything is read again',
   }),
+  'extraction:types-redefined': event<{ vault: string; types: readonly string[] }>({
+    level: 'warn',
+    message: 'the definition of types has changed since the last extraction: everything is read anew',
+  }),
+  'extraction:vault-updated': event<{ vault: string }>({
+    level: 'info',
+    message: 'the vault of an older version was brought up to date',
+  }),
   'extraction:versions-pruned': event<{ vault: string; versions: number; bytes: number }>({
     level: 'info',
     message: 'old versions were deleted from a vault',

@@ -15,6 +15,7 @@ export { estimate } from './pipeline/estimate.ts';
 export type { Estimate, TypeEstimate } from './pipeline/estimate.ts';
 export { PageThreads } from './pipeline/page-threads.ts';
 export type { PageProcessor } from './pipeline/page-threads.ts';
+export { tellWhyAnew } from './pipeline/tell-why-anew.ts';
 export { runExtraction } from './pipeline/run-extraction.ts';
 export type {
   ExtractionParts,

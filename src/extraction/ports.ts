@@ -251,6 +251,8 @@ export interface OpenSession {
   readonly isComplete: boolean;
   /** Types of which somebody had removed rows: the session is a new one, and reads everything again. */
   readonly lost: readonly string[];
+  /** Types that the session to go on with has in another form: the session is a new one, and reads everything. */
+  readonly redefined: readonly string[];
   readonly progress: readonly TypeProgress[];
   /** As the runs before left them. */
   readonly totals: SessionTotals;

@@ -81,7 +81,8 @@ describe('a server that gives the same page whatever it is asked for', () => {
       yaml: yamlFor('type: offset'),
       flags: { vault: 'x.vault' },
     });
-    expect(await run()).toMatchObject({ status: 'incomplete', calls: 2, types: [{ held: 100 }] });
+    const broken = { status: 'incomplete', canRetry: false, hasBrokenLists: true };
+    expect(await run()).toMatchObject({ ...broken, calls: 2, types: [{ held: 100 }] });
     const db = new DatabaseSync(join(folder, 'x.vault'), { readOnly: true });
     const letters = db.prepare('SELECT cause, message FROM dead_letters').all();
     db.close();
@@ -89,6 +90,59 @@ describe('a server that gives the same page whatever it is asked for', () => {
     expect(said.join()).not.toContain('completed');
   });
 });
+
+describe('a server that ends lists of children before the total that it tells', () => {
+  const yaml = [
+    'name: api',
+    'base_url: ${URL}',
+    'resources:',
+    '  - { name: parents, path: /parents, id: id }',
+    '  - name: kids',
+    '    parent: parents',
+    '    path: /kids/{parent.id}',
+    "    id: ['{parent}', id]",
+    '    pagination: { type: offset }',
+    '    total: { header: X-Total }',
+  ].join('\n');
+
+  it.each([
+    ['with an empty page', 'short', (): readonly object[] => []],
+    ['with the same page', 'repeated', (): readonly object[] => items(100)],
+  ])('%s is incomplete, and nothing is marked deleted', async (_, cause, rest) => {
+    let isBroken = false;
+    const handler = ({ url }: InMemoryRequest) => {
+      if (url.pathname === '/parents') return json([{ id: 'A' }, { id: 'B' }]);
+      const at = Number(url.searchParams.get('offset') ?? 0);
+      return json(isBroken && at > 0 ? rest() : items(160).slice(at, at + 100), { 'x-total': '160' });
+    };
+    const { run, folder } = await extractRest({ handler, yaml, flags: { vault: 'x.vault', fresh: 'true' } });
+    const kids = { type: 'kids', held: 320 };
+    expect(await run()).toMatchObject({ status: 'completed', types: [{}, kids] });
+    isBroken = true;
+    const broken = { status: 'incomplete', canRetry: false, hasBrokenLists: true };
+    expect(await run()).toMatchObject({ ...broken, types: [{}, kids] });
+    expect(openLetters(folder)).toEqual([cause, cause]);
+    isBroken = false;
+    expect(await run()).toMatchObject({ status: 'completed', types: [{}, kids] });
+    expect(openLetters(folder)).toEqual([]);
+  });
+
+  it('does not say that asking again would help, also when the session goes on', async () => {
+    const handler = ({ url }: InMemoryRequest) =>
+      url.pathname === '/parents' ? json([{ id: 'A' }]) : json(items(100), { 'x-total': '160' });
+    const { run } = await extractRest({ handler, yaml });
+    await run();
+    expect(await run()).toMatchObject({ isResumed: true, calls: 0, canRetry: false, hasBrokenLists: true });
+  });
+});
+
+/** The causes of what is not resolved. */
+function openLetters(folder: string): readonly unknown[] {
+  const db = new DatabaseSync(join(folder, 'x.vault'), { readOnly: true });
+  const letters = db.prepare('SELECT cause FROM dead_letters WHERE resolved_at IS NULL').all();
+  db.close();
+  return letters.map(({ cause }) => cause);
+}
 
 describe('a secret', () => {
   const secret = 'hunter2-hunter2/x';

@@ -7,21 +7,11 @@ import { systemClock, systemIds } from '../../src/core/index.ts';
 import { openVault, openVaultReader } from '../../src/extraction/vault/index.ts';
 import { temporaryFolder } from '../support/services.ts';
 import { extract, simplePage, specOf, vaultWorld } from '../support/vault-world.ts';
+import { withoutRights } from '../support/without-rights.ts';
 
 const open = (path: string) => openVault(path, { source: 'any', clock: systemClock, ids: systemIds });
 const refusal = (code: string, message: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(message) });
-
-/** Root may write anywhere; nobody may not. */
-function withoutRights(work: () => void): void {
-  const isRoot = process.geteuid?.() === 0;
-  if (isRoot) process.seteuid?.('nobody');
-  try {
-    work();
-  } finally {
-    if (isRoot) process.seteuid?.(0);
-  }
-}
 
 describe('a file that is no vault', () => {
   it.each([

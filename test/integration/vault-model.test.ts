@@ -106,14 +106,17 @@ function runVault(world: VaultWorld, all: readonly Step[], writers: number): voi
     const pages = parsed(step).map((page, index) => ({ page, isFailed: step.failed.includes(index) }));
     const order = isCalm ? pages : shuffled(pages, step.order);
     let team = Array.from({ length: writers }, () => world.newWriter());
+    let calls = 0;
     order.forEach(({ page, isFailed }, index) => {
       if (!isCalm && index === step.crashAt) {
         world.reopen();
         session = world.vault.sessions.open(specOf());
         expect(session.isResumed).toBe(true);
+        calls = 0;
         team = Array.from({ length: writers }, () => world.newWriter());
       }
       if (isFailed) return world.vault.sessions.fail(session.id, page.request, 'http-500', 'It is broken.');
+      calls++;
       const write = () => team[index % writers]?.write(session.id, page, noHeader);
       const first = write();
       if (isCalm || index !== step.replay) return;
@@ -121,7 +124,8 @@ function runVault(world: VaultWorld, all: readonly Step[], writers: number): voi
       expect(write()).toEqual({ ...first, written: repeated });
     });
     const status = world.vault.sessions.finishType(session.id, 'dashboards', null);
-    world.vault.sessions.finish(session.id, status === 'completed' ? 'completed' : 'incomplete', noTotals);
+    const run = { ...noTotals, calls };
+    world.vault.sessions.finish(session.id, status === 'completed' ? 'completed' : 'incomplete', run);
     world.reopen();
   }
 }

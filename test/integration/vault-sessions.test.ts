@@ -49,8 +49,9 @@ describe('a session', () => {
       isResumed: true,
       isComplete: false,
       lost: [],
+      redefined: [],
       progress: [{ type: 'dashboards', status: 'running', itemsSeen: 2, done: [settled], failed: [] }],
-      totals: { items: 2, calls: 0, errors: 0, activeMs: 0, throughputItemsPerSecond: null },
+      totals: { items: 2, calls: 1, errors: 0, activeMs: 0, throughputItemsPerSecond: null },
     });
     expect(world.rows('SELECT status, worker_count, config FROM extraction_sessions')).toEqual([
       { status: 'running', worker_count: null, config: '{"batchSize":10}' },
@@ -150,14 +151,37 @@ describe('a session', () => {
     world.reopen();
     await world.clock.advance(86_400_000);
     const again = world.vault.sessions.open(specOf());
-    expect(again.totals).toMatchObject({ items: 2, activeMs: 4_000, throughputItemsPerSecond: 0.5 });
+    expect(again.totals).toMatchObject({
+      items: 2,
+      calls: 1,
+      activeMs: 4_000,
+      throughputItemsPerSecond: 0.5,
+    });
     await world.clock.advance(2_000);
     world.writer.write(id, simplePage(2, 4), noHeader);
     world.vault.sessions.finishType(id, 'dashboards', null);
-    const totals = world.vault.sessions.finish(id, 'completed', { ...noTotals, activeMs: 2_000 });
-    expect(totals).toMatchObject({ items: 6, activeMs: 6_000, throughputItemsPerSecond: 1 });
+    const totals = world.vault.sessions.finish(id, 'completed', { ...noTotals, calls: 3, activeMs: 2_000 });
+    // Of the one that was killed only the page that it committed is known; of the other all three.
+    expect(totals).toMatchObject({ items: 6, calls: 4, activeMs: 6_000, throughputItemsPerSecond: 1 });
     world.reopen();
     expect(world.vault.sessions.open(specOf())).toMatchObject({ isComplete: true, totals });
+  });
+
+  it.each([
+    [undefined, 0],
+    ['folders 12', 1],
+  ])('that read a type (%s of it) leaves open %i letters of the sessions before', async (scope, open) => {
+    const world = await vaultWorld();
+    const { sessions } = world.vault;
+    const first = sessions.open(specOf());
+    sessions.fail(first.id, offsetRequest(2, 2), 'http-500', 'The source answered 500 six times.');
+    sessions.finishType(first.id, 'dashboards', 4);
+    sessions.finish(first.id, 'incomplete', noTotals);
+    const types = [typeNamed('dashboards', scope === undefined ? {} : { scope })];
+    const { id } = sessions.open(specOf({ types, fresh: true }));
+    world.writer.write(id, simplePage(0, 4), noHeader);
+    expect(sessions.finishType(id, 'dashboards', 4)).toBe('completed');
+    expect(world.rows('SELECT 1 FROM dead_letters WHERE resolved_at IS NULL')).toHaveLength(open);
   });
 
   it('knows what the vault holds of a type, whichever session brought it', async () => {

@@ -67,7 +67,15 @@ export class MemorySessions implements VaultSessions {
     }));
     const isComplete = progress.every(({ status }) => status === 'completed');
     const isResumed = this.done.length > 0;
-    return { id: 'session', isResumed, isComplete, lost: [], progress, totals: this.#totals() };
+    return {
+      id: 'session',
+      isResumed,
+      isComplete,
+      lost: [],
+      redefined: [],
+      progress,
+      totals: this.#totals(),
+    };
   }
   fail(_session: string, request: PageRequest, cause: string, message: string): void {
     this.failed.push({ request, cause, message });

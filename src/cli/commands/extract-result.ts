@@ -62,16 +62,20 @@ export function showResult(session: CliSession, result: Extracted): void {
 }
 
 function endText(result: Extracted): string {
-  const { status, endedBy, calls, isResumed, canRetry } = result;
+  const { status, endedBy, calls, isResumed } = result;
   const facts = `${runText(result)}. ${result.vault}${isResumed ? `\n${sessionText(result)}` : ''}`;
   if (endedBy === 'interrupted') return `Stopped: ${facts}\nThe same command goes on from here.`;
   if (endedBy === 'max-calls')
     return `Stopped after ${counted(calls, 'call')}, as told: ${facts}\nThe same command goes on.`;
   if (status === 'completed') return `Complete: ${facts}`;
-  const remedy = canRetry
-    ? 'Ask for it again with --retry-failed'
+  return `Incomplete, something is missing: ${facts}\n${remedyText(result)}; headworks vault verify says what.`;
+}
+
+function remedyText({ canRetry, hasBrokenLists }: Extracted): string {
+  if (canRetry) return 'Ask for it again with --retry-failed';
+  return hasBrokenLists
+    ? 'A list could not be read to its end: correct its pagination if it is wrong, and read it anew with --fresh'
     : 'All pages came, but the source counts more: read it anew with --fresh';
-  return `Incomplete, something is missing: ${facts}\n${remedy}; headworks vault verify says what.`;
 }
 
 function runText({ calls, refusals, metrics, itemsPerSecond }: Extracted): string {

@@ -9,6 +9,7 @@ import { snakeCased } from '../snake-case.ts';
 import { printable } from '../table.ts';
 import { barLayout, wrapParts, type BarLayout } from './bar-layout.ts';
 import { TypePaces } from './type-pace.ts';
+import { updatedText } from './vault-session.ts';
 
 /** Of a terminal that does not say. */
 const usualColumns = 80;
@@ -19,9 +20,10 @@ export interface Screen {
   readonly end: () => void;
 }
 
-export function startScreen(session: CliSession): Screen {
+/** Without `hasProgress` there will be no bars, and lines above them would never be drawn. */
+export function startScreen(session: CliSession, hasProgress = true): Screen {
   if (session.out.isJson) return jsonScreen(session);
-  return session.out.canDraw ? new BarScreen(session) : lineScreen(session);
+  return session.out.canDraw && hasProgress ? new BarScreen(session) : lineScreen(session);
 }
 
 function jsonScreen({ out, redactor }: CliSession): Screen {
@@ -74,6 +76,10 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
       return `${payload['setting'] as string} has no effect: ${payload['reason'] as string}`;
     case 'extraction:rows-lost':
       return `Rows were removed from ${vault} (${(payload['types'] as string[]).join(', ')}): everything is read again`;
+    case 'extraction:types-redefined':
+      return `The definition of ${(payload['types'] as string[]).join(', ')} has changed since the last extraction: everything is read anew`;
+    case 'extraction:vault-updated':
+      return updatedText(vault ?? '');
     case 'extraction:versions-pruned':
       return `${payload['versions'] as number} old versions were pruned`;
     case 'extraction:prune-failed':
@@ -117,7 +123,11 @@ class BarScreen implements Screen {
 
   readonly show = ({ name, payload }: EmittedEvent): void => {
     if (name === 'extraction:progress') this.#draw(payload as unknown as ProgressFigures);
-    if (/:(page-failed|worker-died|rows-lost|setting-ignored|limits-\w+)$/.test(name))
+    if (
+      /:(page-failed|worker-died|rows-lost|types-redefined|vault-updated|setting-ignored|limits-\w+)$/.test(
+        name,
+      )
+    )
       this.#bars.log(`${printable(this.#session.redactor.text(lineOf(name, payload) ?? ''))}\n`);
   };
 

@@ -23,6 +23,7 @@ const result: Extracted = {
   wasComplete: false,
   endedBy: 'done',
   canRetry: false,
+  hasBrokenLists: false,
   types: [{ type: 'users', items: 31, itemsThisRun: 11, held: 33, total: 31, status: 'completed' }],
   calls: 4,
   refusals: 2,
@@ -112,7 +113,11 @@ describe('the end of an extraction', () => {
     [{ status: 'interrupted', endedBy: 'max-calls' }, 'Stopped after 4 calls, as told'],
     [{ status: 'interrupted', endedBy: 'max-calls', calls: 1 }, 'Stopped after 1 call, as told'],
     [{ status: 'incomplete', canRetry: true }, 'Ask for it again with --retry-failed'],
-    [{ status: 'incomplete' }, 'read it anew with --fresh'],
+    [{ status: 'incomplete' }, 'the source counts more: read it anew with --fresh'],
+    [
+      { status: 'incomplete', hasBrokenLists: true },
+      'correct its pagination if it is wrong, and read it anew',
+    ],
     [{ status: 'interrupted', endedBy: 'max-calls', types: [running] }, '11        paused'],
   ])('says so: %j', (more, text) => {
     const world = new CliWorld();
@@ -234,6 +239,18 @@ describe('an extraction while it runs', () => {
     expect(world.err).toBe(
       'users p was given up (timeout): late [2J\n' +
         'users: 31 in the vault, 0 read in this run, incomplete\n',
+    );
+  });
+
+  it('says why it begins anew, and what a dry run did on a terminal too', () => {
+    const world = new CliWorld({ isTty: true });
+    const screen = startScreen(sessionIn(world), false);
+    screen.show(told('extraction:vault-updated', { vault: 'x.vault' }));
+    screen.show(told('extraction:types-redefined', { types: ['looks', 'explores'] }));
+    screen.end();
+    expect(world.err).toBe(
+      'x.vault was of an older version and was brought up to date. Older versions of Headworks can no longer read it.\n' +
+        'The definition of looks, explores has changed since the last extraction: everything is read anew\n',
     );
   });
 

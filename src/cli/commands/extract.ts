@@ -55,7 +55,7 @@ async function runExtract(session: CliSession, choice: SourceChoice): Promise<Ex
   const config = session.config();
   const { estimateExtraction } = await import('../../app/extract.ts');
   const { extractAndReport } = await import('../../app/report-cli-run.ts');
-  const screen = startScreen(session);
+  const screen = startScreen(session, !config.extraction.dryRun);
   const options = {
     signal: io.signal,
     env: io.env,

@@ -23,8 +23,15 @@ export async function readVault<T>(
 ): Promise<T> {
   const dataFolder = session.config().data.folder;
   const tools = await import('../../app/vault.ts');
-  return tools.withVault({ file: vault, cwd: session.io.cwd, dataFolder }, (reader) => work(reader, tools));
+  return tools.withVault({ file: vault, cwd: session.io.cwd, dataFolder }, (reader) => {
+    if (reader.wasOlder) session.out.note(updatedText(reader.path));
+    return work(reader, tools);
+  });
 }
+
+/** What a command that only reads did to the vault all the same. */
+export const updatedText = (path: string): string =>
+  `${path} was of an older version and was brought up to date. Older versions of Headworks can no longer read it.`;
 
 /** The file that is meant, for a command that does not only read it. */
 export async function chosenVault(

@@ -51,6 +51,18 @@ function show({ out }: CliSession, report: VerifyReport, letters: readonly DeadL
       `${report.isComplete ? 'nothing is missing' : 'something is missing'}.`,
   );
   if (!report.isSound) out.note('Restore the vault from a copy, or extract it anew into another file.');
-  else if (!report.isComplete)
-    out.note('Run "headworks extract" again with --retry-failed, or with --fresh.');
+  else if (!report.isComplete) out.note(remedy(letters));
+}
+
+/** Lists that ended too early or led nowhere: asking again does not help. */
+const brokenLists = new Set(['repeated', 'short']);
+
+function remedy(letters: readonly DeadLetter[]): string {
+  // That a parent is incomplete is mended with the parent.
+  const causes = letters.map(({ cause }) => cause).filter((cause) => cause !== 'parent-incomplete');
+  if (causes.length === 0)
+    return 'Run "headworks extract" again; if something is still missing then, with --fresh.';
+  return causes.every((cause) => brokenLists.has(cause))
+    ? 'Correct the pagination of the source if it is wrong, and run "headworks extract" again with --fresh.'
+    : 'Run "headworks extract" again with --retry-failed, or with --fresh.';
 }

@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
+import { makeOlderVault } from '../../../test/support/older-vault.ts';
 import { temporaryFolder } from '../../../test/support/services.ts';
 import {
   extract,
@@ -61,6 +62,15 @@ describe('headworks vault', () => {
     });
   });
 
+  it('says that it brought a vault of an older version up to date', async () => {
+    const path = join(folder, 'vaults', 'old.vault');
+    makeOlderVault(path);
+    const first = await run('list');
+    expect(first).toMatchObject({ exitCode: 0, out: expect.stringMatching(/dashboards +2 /) });
+    expect(first.err).toContain(`${path} was of an older version and was brought up to date.`);
+    expect((await run('list')).err).toBe(`From ${source}.\n`);
+  });
+
   it('shows an item, its versions, and what it was', async () => {
     await makeVault();
     const shown = await run('show', 'dashboards', '0');
@@ -108,6 +118,7 @@ describe('headworks vault', () => {
     expect(report.out).toContain(
       'dead letter  dashboards offset 0 limit 3: http-500: It is broken: token=[redacted]\n',
     );
+    expect(report.err).toContain('again with --retry-failed, or with --fresh.');
     const json = await run('verify', '--json');
     expect(json.exitCode).toBe(4);
     expect(JSON.parse(json.out)).toMatchObject({
@@ -116,6 +127,28 @@ describe('headworks vault', () => {
       problem_count: 1,
       dead_letters: [{ page_key: 'offset 0 limit 3' }],
     });
+  });
+
+  it('advises no retry where no page was given up', async () => {
+    const world = await vaultWorld(join(folder, 'vaults', 'acme.vault'));
+    extract(world, [simplePage(0, 2)], 3);
+    world.vault.close();
+    const { out, err } = await run('verify');
+    expect(out).toContain('the source counts 3 items, 2 came');
+    expect(err).toBe('Run "headworks extract" again; if something is still missing then, with --fresh.\n');
+  });
+
+  it.each(['repeated', 'short'])('advises no retry where only lists are broken (%s)', async (cause) => {
+    await makeVault();
+    const { vault } = await vaultWorld(join(folder, 'vaults', 'acme.vault'));
+    const { id } = vault.sessions.open(specOf({ fresh: true }));
+    vault.sessions.fail(id, offsetRequest(0, 3), cause, 'It led nowhere.');
+    vault.sessions.fail(id, offsetRequest(3, 3), 'parent-incomplete', 'Its parent neither.');
+    vault.sessions.finishType(id, 'dashboards', null);
+    vault.close();
+    const { err } = await run('verify');
+    expect(err).toContain('Correct the pagination of the source if it is wrong');
+    expect(err).not.toContain('--retry-failed');
   });
 
   it('compares the last two sessions, or any', async () => {

@@ -18,6 +18,7 @@ import { judge, pageRefused } from './page-failure.ts';
 import type { PageProcessor, Processed } from './page-threads.ts';
 import { ThreadDied } from './page-threads.ts';
 import type { FinishedType, Planner } from './planner.ts';
+import type { PlanProblem } from './plans/type-plan.ts';
 
 export interface PageRunParts extends FetchParts {
   readonly sessions: VaultSessions;
@@ -54,6 +55,8 @@ const mostDeaths = 2;
 
 export class PageRun {
   readonly statuses = new Map<string, TypeStatus>();
+  /** Of the types that have finished. */
+  readonly problems: PlanProblem[] = [];
   readonly #parts: PageRunParts;
   readonly #queue: BoundedQueue<Queued>;
   /** To be asked for again, before anything new. */
@@ -287,6 +290,7 @@ export class PageRun {
     for (const { request, cause, message } of problems) sessions.fail(sessionId, request, cause, message);
     const status = sessions.finishType(sessionId, type, total);
     this.statuses.set(type, status);
+    this.problems.push(...problems);
     const counts = { items: sessions.held(type), itemsThisRun: metrics.itemsOf(type), total };
     events.emit('extraction:type-finished', { session: sessionId, type, status, ...counts });
     return status;

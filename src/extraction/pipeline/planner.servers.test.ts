@@ -169,6 +169,70 @@ describe('the planner, with a server that does not heed which page it is asked f
   });
 });
 
+describe('the planner, with lists of children whose total is told', () => {
+  const told =
+    (items: Server): Server =>
+    (place) => ({ ...items(place), total: 200 });
+
+  it.each<[string, Paging, Server]>([
+    ['an empty page by offset', 'offset', ({ from }) => ({ items: from === 0 ? upTo(100) : [] })],
+    ['an empty page by number', 'page', ({ page }) => ({ items: page === 0 ? upTo(100) : [] })],
+    ['an empty first page', 'offset', () => ({ items: [] })],
+    [
+      'a short page',
+      'offset',
+      ({ from }) => ({ items: from < 160 ? upTo(160).slice(from, from + 100) : [] }),
+    ],
+  ])('does not take %s before the total for the end', (_, paging, server) => {
+    const { problems, isFinished, done } = read(withChildren(paging, ['a']), told(server));
+    expect({ problems, isFinished }).toEqual({ problems: ['short'], isFinished: true });
+    const again = read(withChildren(paging, ['a'], done), told(server));
+    expect(again).toMatchObject({ calls: 0, problems: ['short'] });
+  });
+
+  it.each(['offset', 'page'] as const)('does not take the same page by %s for the rest', (paging) => {
+    const { calls, problems } = read(
+      withChildren(paging, ['a']),
+      told(() => ({ items: upTo(100) })),
+    );
+    expect({ calls, problems }).toEqual({ calls: 2, problems: ['repeated'] });
+  });
+
+  it('keeps the largest total of a list that shrinks while it is read', () => {
+    const { problems } = read(withChildren('offset', ['a']), ({ from, limit }) => {
+      const count = from === 0 ? 200 : 190;
+      return { items: upTo(count).slice(from, from + limit), total: count };
+    });
+    expect(problems).toEqual(['short']);
+  });
+
+  it.each(['cursor', 'link', 'whole'] as const)(
+    'compares it where pages are named, or the only one (%s)',
+    (paging) => {
+      const problemsAfter = (counts: readonly number[]) => {
+        const planner = withChildren(paging, ['a']);
+        for (const [index, itemCount] of counts.entries()) {
+          const request = planner.next();
+          if (!request) throw new TypeError('nothing is asked for');
+          const next = index < counts.length - 1 ? `page ${index}` : null;
+          planner.committed({ ...parentPage, request, next, itemCount, total: 150 });
+        }
+        return planner.takeFinished().flatMap(({ problems }) => problems.map(({ cause }) => cause));
+      };
+      expect(problemsAfter(paging === 'whole' ? [100] : [100, 40])).toEqual(['short']);
+      expect(problemsAfter(paging === 'whole' ? [150] : [100, 50])).toEqual([]);
+    },
+  );
+
+  it('is content with lists that are whole, also from a server with a limit of its own', () => {
+    const { problems, calls } = read(withChildren('offset', ['a', 'b']), ({ from }) => ({
+      items: upTo(70).slice(from, from + 30),
+      total: 70,
+    }));
+    expect({ problems, calls }).toEqual({ problems: [], calls: 6 });
+  });
+});
+
 const parentPage: SettledPage = {
   request: { type: 'parents', key: 'whole', kind: 'whole' },
   itemCount: 5,

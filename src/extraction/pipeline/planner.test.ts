@@ -212,7 +212,7 @@ describe('the planner, when pages do not come', () => {
     planner.committed(told(planner.next(), 10, { next: 'b' }));
     planner.committed(told(planner.next(), 10, { next: 'a' }));
     expect(planner.next()).toBeNull();
-    expect(planner.takeFinished()[0]?.problems).toMatchObject([{ cause: 'malformed' }]);
+    expect(planner.takeFinished()[0]?.problems).toMatchObject([{ cause: 'repeated' }]);
   });
 
   it('follows links past pages that are shorter than asked for, and needs no probe where links end', () => {

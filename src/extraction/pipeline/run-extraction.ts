@@ -23,6 +23,8 @@ import { PageRun } from './page-run.ts';
 import { Pacer } from './pacer.ts';
 import type { OnDeath, PageProcessor } from './page-threads.ts';
 import { Planner } from './planner.ts';
+import type { PlanProblem } from './plans/type-plan.ts';
+import { tellWhyAnew } from './tell-why-anew.ts';
 
 export interface ExtractionSpec {
   readonly types: readonly SourceType[];
@@ -65,6 +67,8 @@ export interface ExtractionResult {
   readonly endedBy: RunEnd;
   /** Pages of the session were given up or items not taken in: `retryFailed` asks for those again. */
   readonly canRetry: boolean;
+  /** Lists ended too early or led nowhere: only a new session, mostly with other pagination, reads them. */
+  readonly hasBrokenLists: boolean;
   readonly types: readonly TypeResult[];
   readonly calls: number;
   /** Calls that were answered 429. */
@@ -97,8 +101,8 @@ export async function runExtraction(
   const names = types.map(({ name }) => name);
   const metrics = new WorkerMetrics(names, clock);
   if (session.isComplete) return alreadyComplete(session, parts, metrics);
-  const { id, isResumed, lost } = session;
-  if (lost.length > 0) events.emit('extraction:rows-lost', { vault: spec.vault, types: lost });
+  const { id, isResumed } = session;
+  tellWhyAnew(events, spec.vault, spec, session);
   events.emit('extraction:started', {
     session: id,
     source: source.name,
@@ -167,7 +171,8 @@ export async function runExtraction(
     isResumed,
     wasComplete: false,
     endedBy,
-    canRetry: run.hasLeftSome || session.progress.some(hasLeftSome),
+    canRetry: run.hasLeftSome || session.progress.some((progress) => hasLeftSome(progress, run.problems)),
+    hasBrokenLists: run.problems.some(({ cause }) => cause !== 'parent-incomplete'),
     types: withHeld(byType, sessions),
     calls,
     refusals,
@@ -178,8 +183,14 @@ export async function runExtraction(
   };
 }
 
-const hasLeftSome = ({ failed, done }: TypeProgress): boolean =>
-  failed.length > 0 || done.some(({ rejectedCount }) => rejectedCount > 0);
+/** Problems are kept like failed pages, but asking again does not solve them. */
+function hasLeftSome({ type, failed, done }: TypeProgress, problems: readonly PlanProblem[]): boolean {
+  const unasked = new Set(problems.map(({ request }) => `${request.type} ${request.key}`));
+  return (
+    failed.some(({ key }) => !unasked.has(`${type} ${key}`)) ||
+    done.some(({ rejectedCount }) => rejectedCount > 0)
+  );
+}
 
 const withHeld = (types: readonly TypeFigures[], sessions: VaultSessions): readonly TypeResult[] =>
   types.map((figures) => ({ ...figures, held: sessions.held(figures.type) }));
@@ -219,6 +230,7 @@ function alreadyComplete(
     wasComplete: true,
     endedBy: 'done',
     canRetry: false,
+    hasBrokenLists: false,
     types: withHeld(
       session.progress.map(({ type, status, itemsSeen }) => ({
         type,

@@ -46,7 +46,8 @@ export function requireCurrent(db: DatabaseSync, path: string, migrations: reado
     );
 }
 
-function isCurrent(db: DatabaseSync, path: string, migrations: readonly SqliteMigration[]): boolean {
+/** Whether all migrations ran. Fails with SQLITE_UNUSABLE as `migrate` does. */
+export function isCurrent(db: DatabaseSync, path: string, migrations: readonly SqliteMigration[]): boolean {
   const version = userVersion(db);
   if (version > migrations.length) throw newer(path, version, migrations.length);
   const hasTable = db.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table);

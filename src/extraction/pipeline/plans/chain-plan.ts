@@ -37,8 +37,10 @@ export class ChainPlan implements TypePlan {
       this.#ahead = null;
       this.#problem = {
         request: this.#request(next, request.index + 1),
-        cause: 'malformed',
-        message: 'The page before names a next page that was read already; going on would never end.',
+        cause: 'repeated',
+        message:
+          'The page before names a next page that was read already; going on would never end. Correct the pagination ' +
+          'of the source, and begin anew with --fresh.',
       };
     } else {
       this.#seen.add(next);

@@ -4,7 +4,7 @@ import { ChildLists } from './child-lists.ts';
 import type { Feed } from './feed.ts';
 import { requestHead } from './feed.ts';
 import type { PlanProblem, Replayed, TypePlan } from './type-plan.ts';
-import { FailureRow, repeatedPage } from './type-plan.ts';
+import { FailureRow } from './type-plan.ts';
 
 type ChildRequest = Extract<PageRequest, { kind: 'child' }>;
 
@@ -97,15 +97,16 @@ export class ChildPlan implements TypePlan {
   /** Asks for the next page of a child's list, if there is one. */
   #goOn(page: SettledPage): void {
     const { request } = page;
-    if (request.kind !== 'child' || request.position === undefined) return;
+    if (request.kind !== 'child' || this.#isOneEach) return;
     const largestBefore = this.#lists.largest;
-    const after = this.#lists.after(page, request.position, request);
+    const position = request.position ?? { index: 0, cursor: null, limit: this.#feed.limit };
+    const after = this.#lists.after(page, position, request);
     // The server gives more than it seemed: lists that were shorter than that ended there.
     if (this.#lists.largest > largestBefore)
       for (const [waiting, count] of this.#doubtful) if (count < this.#lists.largest) this.#forget(waiting);
     if (!after) return;
     const next = this.#request(request.childKey, request.parentKey, after.position);
-    if (after.isRepeated) this.problems.push(repeatedPage(next));
+    if (after.problem) this.problems.push({ request: next, ...after.problem });
     else if (this.#await(next) && after.doubt !== null) this.#doubtful.set(pageOf(next), after.doubt);
   }
 

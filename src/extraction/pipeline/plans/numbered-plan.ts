@@ -129,7 +129,7 @@ export abstract class NumberedPlan implements TypePlan {
     const last = this.#last;
     this.#last = arrival;
     if (count > 0 && last && last.start < start && haveSameEnds(last.page, page)) {
-      this.problems.push(repeatedPage(this.requestAt({ start: start + length, length })));
+      this.problems.push({ request: this.requestAt({ start: start + length, length }), ...repeatedPage });
       return;
     }
     const isLast = this.#hasLinks ? page.next === null : count === 0 || count < Math.min(limit, this.largest);

@@ -8,16 +8,22 @@ export interface PlanProblem {
   readonly message: string;
 }
 
-/** `next` is what would have been asked for after a page that was the same as the one before it. */
-export function repeatedPage(next: PageRequest): PlanProblem {
-  return {
-    request: next,
-    cause: 'repeated',
-    message:
-      'The page before holds the same items as the one before that: the source does not heed which page it is asked ' +
-      'for, and going on would never end. Correct its pagination, and begin anew with --fresh.',
-  };
-}
+/** What is wrong with a list; its request is the page that would have been asked for next. */
+export type ListProblem = Omit<PlanProblem, 'request'>;
+
+export const repeatedPage: ListProblem = {
+  cause: 'repeated',
+  message:
+    'The page before holds the same items as the one before that: the source does not heed which page it is asked ' +
+    'for, and going on would bring nothing new. Correct its pagination, and begin anew with --fresh.',
+};
+
+export const shortList = (total: number, came: number): ListProblem => ({
+  cause: 'short',
+  message:
+    `The source counts ${total} items in this list, but it ended after ${came}. Begin anew with --fresh; if that does ` +
+    'not help, correct its pagination or its total.',
+});
 
 /** A page of an earlier run of the session. */
 export type Replayed = { readonly done: SettledPage } | { readonly failed: PageRequest };

@@ -22,8 +22,9 @@ export function finishType(db: DatabaseSync, finish: Finish): TypeStatus {
     `UPDATE checkpoints SET status = ?, started_at = coalesce(started_at, ?), completed_at = ?, expected_total = ?,
        items_seen = ?, duplicates = ?, reason = ? WHERE session = ? AND content_type = ?`,
   ).run(status, at, at, expectedTotal, counts.seen, counts.came - counts.seen, reason, session, type);
-  if (status === 'completed') resolveLetters(db, finish);
-  if (status === 'completed' && before['scope'] === null) markDeleted(db, finish);
+  const isWhole = before['scope'] === null;
+  if (status === 'completed') resolveLetters(db, finish, isWhole);
+  if (status === 'completed' && isWhole) markDeleted(db, finish);
   return status;
 }
 
@@ -67,11 +68,15 @@ function checkpoint(db: DatabaseSync, { session, type }: Finish): Record<string,
   return row;
 }
 
-/** Letters that no page answers: that a parent was incomplete, or a chain led back to where it was. */
-function resolveLetters(db: DatabaseSync, { session, type, at }: Finish): void {
+/**
+ * Letters that no page answers: that a parent was incomplete, or a chain led back to where it was. A type that was read
+ * as a whole also lacks nothing of what earlier sessions missed.
+ */
+function resolveLetters(db: DatabaseSync, { session, type, at }: Finish, isWhole: boolean): void {
   db.prepare(
-    `UPDATE dead_letters SET resolved_at = ? WHERE session = ? AND content_type = ? AND resolved_at IS NULL`,
-  ).run(at, session, type);
+    `UPDATE dead_letters SET resolved_at = ?
+     WHERE content_type = ? AND session BETWEEN ? AND ? AND resolved_at IS NULL`,
+  ).run(at, type, isWhole ? 0 : session, session);
 }
 
 /** A version without data says when the item was first missed. */

@@ -1,21 +1,32 @@
-// What a run would find in a vault, without writing to it.
+// What a run would find in a vault, without extracting into it.
 import { existsSync } from 'node:fs';
 import type { SessionSpec, TypeProgress } from '../../ports.ts';
+import { bringUpToDate } from './bring-up-to-date.ts';
 import { readProgress } from './progress.ts';
 import { findResumable } from './resumable.ts';
 import { onFile, openVaultFileReadOnly } from './vault-file.ts';
 import { requireSource } from './vault-source.ts';
 
-/** Of the session that it would go on with; empty where it would begin. Fails as `openVault` does, but for a missing file. */
-export function readResumable(path: string, spec: SessionSpec): readonly TypeProgress[] {
-  if (spec.fresh === true || !existsSync(path)) return [];
+export interface FoundInVault {
+  /** Of the session that it would go on with; empty where it would begin. */
+  readonly progress: readonly TypeProgress[];
+  /** As `OpenSession.redefined`. */
+  readonly redefined: readonly string[];
+  /** The vault was brought up to date. */
+  readonly wasOlder: boolean;
+}
+
+/** Fails as `openVaultReader` and `openVault` do, but for a missing file. */
+export function readResumable(path: string, spec: SessionSpec): FoundInVault {
+  if (spec.fresh === true || !existsSync(path)) return { progress: [], redefined: [], wasOlder: false };
+  const wasOlder = bringUpToDate(path);
   const db = openVaultFileReadOnly(path);
   try {
     return onFile(path, () => {
       requireSource(db, path, spec.source);
-      const there = findResumable(db, spec);
-      const progress = there ? readProgress(db, there.number, spec.types) : [];
-      return spec.retryFailed ? progress.map(withoutFailures) : progress;
+      const { resumable, redefined } = findResumable(db, spec);
+      const progress = resumable ? readProgress(db, resumable.number, spec.types) : [];
+      return { progress: spec.retryFailed ? progress.map(withoutFailures) : progress, redefined, wasOlder };
     });
   } finally {
     db.close();

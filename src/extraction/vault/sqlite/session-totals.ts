@@ -8,18 +8,22 @@ const computed = `
   throughput_items_per_second =
     (SELECT nullif(sum(items_seen), 0) FROM checkpoints WHERE session = number) * 1000.0 / nullif(active_ms, 0)`;
 
-/** A run that has ended. Within a transaction of the caller's, as everything here. */
-export function addRun(db: DatabaseSync, session: number, { calls, errors, activeMs }: RunTotals): void {
+/**
+ * A run that has ended. `callsBefore` are those of the runs before it: meanwhile its pages were counted as calls, for
+ * the case that it is killed. Within a transaction of the caller's, as everything here.
+ */
+export function addRun(db: DatabaseSync, session: number, run: RunTotals, callsBefore: number): void {
+  const { calls, errors, activeMs } = run;
   db.prepare(
-    `UPDATE extraction_sessions SET total_calls = total_calls + ?, errors = errors + ?, active_ms = active_ms + ?,
+    `UPDATE extraction_sessions SET total_calls = ?, errors = errors + ?, active_ms = active_ms + ?,
        active_since = NULL WHERE number = ?`,
-  ).run(calls, errors, Math.round(activeMs), session);
+  ).run(callsBefore + calls, errors, Math.round(activeMs), session);
   db.prepare(`UPDATE extraction_sessions SET ${computed} WHERE number = ?`).run(session);
 }
 
 /**
- * Runs that ended without a word: they worked at least until the last item that they wrote. We hold the vault's lock,
- * so that none of them still does.
+ * Runs that ended without a word: they worked at least until the last item that they wrote. Their calls are counted as
+ * those of the pages that they committed. We hold the vault's lock, so that none of them still works.
  */
 export function settleKilledRuns(db: DatabaseSync): void {
   const killed = db.prepare('SELECT number FROM extraction_sessions WHERE active_since IS NOT NULL').all();

@@ -93,7 +93,7 @@ class SqlitePageWriter implements PageWriter {
       written[isDuplicate ? 'repeated' : fate] += 1;
       if (isNew) newItems += 1;
     });
-    const { resolve, insertLetter, insertPage, advance, count } = this.#statements;
+    const { resolve, insertLetter, insertPage, advance, count, countCall } = this.#statements;
     resolve.run(at, session, type, request.key);
     rejected.forEach(({ cause, message, raw }, index) =>
       insertLetter.run(session, type, request.key, index + 1, cause, message, raw, at),
@@ -111,6 +111,7 @@ class SqlitePageWriter implements PageWriter {
     insertPage.run(session, type, request.key, JSON.stringify(request), JSON.stringify(outcome));
     advance.run(at, items.length - written.repeated, written.repeated, session, type);
     if (newItems > 0) count.run(newItems, type);
+    countCall.run(session);
     return { ...outcome, written };
   }
 
@@ -150,6 +151,8 @@ function prepare(db: DatabaseSync) {
        VALUES (?, ?, ?, 'done', ?, ?)`,
     ),
     count: db.prepare('UPDATE content_types SET items = items + ? WHERE number = ?'),
+    // A run that is killed cannot tell how many it made: one for each page is certain.
+    countCall: db.prepare('UPDATE extraction_sessions SET total_calls = total_calls + 1 WHERE number = ?'),
     advance: db.prepare(
       `UPDATE checkpoints SET started_at = coalesce(started_at, ?),
               status = CASE status WHEN 'pending' THEN 'running' ELSE status END,

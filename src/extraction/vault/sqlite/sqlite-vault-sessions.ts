@@ -30,12 +30,16 @@ interface Dependencies {
   readonly ids: IdSource;
 }
 
+type Opened = Omit<OpenSession, 'lost' | 'redefined'>;
+
 export class SqliteVaultSessions implements VaultSessions {
   readonly #path: string;
   readonly #db: DatabaseSync;
   readonly #turn: SharedArrayBuffer;
   readonly #clock: Clock;
   readonly #ids: IdSource;
+  /** By session, as it was opened. */
+  readonly #callsBefore = new Map<string, number>();
 
   constructor({ path, db, turn, clock, ids }: Dependencies) {
     this.#path = path;
@@ -49,12 +53,14 @@ export class SqliteVaultSessions implements VaultSessions {
     return this.#transaction(() => {
       claimFor(this.#db, this.#path, spec.source);
       settleKilledRuns(this.#db);
-      const resumable = this.#resumable(spec);
+      const { resumable, redefined } = findResumable(this.#db, spec);
       const lost = typesWithLostRows(this.#db, spec.types, resumable?.number);
       dropRemnants(this.#db, lost);
       const there = lost.length === 0 ? resumable : undefined;
       this.#endCrashedSessions(there?.number);
-      return { ...(there ? this.#resume(there, spec) : this.#begin(spec)), lost };
+      const session = there ? this.#resume(there, spec) : this.#begin(spec);
+      this.#callsBefore.set(session.id, session.totals.calls);
+      return { ...session, lost, redefined };
     });
   }
 
@@ -96,7 +102,7 @@ export class SqliteVaultSessions implements VaultSessions {
       this.#db
         .prepare('UPDATE extraction_sessions SET status = ?, finished_at = ? WHERE number = ?')
         .run(status, this.#clock.now(), session);
-      addRun(this.#db, session, run);
+      addRun(this.#db, session, run, this.#callsBefore.get(sessionId) ?? 0);
       return readTotals(this.#db, session);
     });
   }
@@ -111,14 +117,7 @@ export class SqliteVaultSessions implements VaultSessions {
     });
   }
 
-  #resumable(spec: SessionSpec): Resumable | undefined {
-    const there = spec.fresh === true ? undefined : findResumable(this.#db, spec);
-    if (spec.fresh !== 'when-over' || !there) return there;
-    const { isOver, isComplete } = there;
-    return isComplete || (isOver && !spec.retryFailed) ? undefined : there;
-  }
-
-  #begin(spec: SessionSpec): Omit<OpenSession, 'lost'> {
+  #begin(spec: SessionSpec): Opened {
     const id = this.#ids.uuid();
     const { source, types, workerCount, config } = spec;
     const { lastInsertRowid: session } = this.#db
@@ -141,7 +140,7 @@ export class SqliteVaultSessions implements VaultSessions {
     };
   }
 
-  #resume(there: Resumable, spec: SessionSpec): Omit<OpenSession, 'lost'> {
+  #resume(there: Resumable, spec: SessionSpec): Opened {
     const { number, id } = there;
     if (spec.retryFailed) forgetFailedPages(this.#db, number);
     const progress = readProgress(this.#db, number, spec.types);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { OpenSqliteOptions, SqliteMigration } from '../../../platform/sqlite/index.ts';
-import { openSqlite, SqliteError, sqliteError } from '../../../platform/sqlite/index.ts';
+import { isCurrent, openSqlite, SqliteError, sqliteError } from '../../../platform/sqlite/index.ts';
 
 /** 'HWVT', as the first migration writes it into the file's header. */
 const applicationId = 1_213_683_284;
@@ -48,7 +48,18 @@ function createFile(path: string): void {
   }
 }
 
-/** For reading only; at any time, also while an extraction writes. The file must be there. */
+/** False for the vault of an older program. Fails with SQLITE_UNUSABLE when there is no vault, or a newer one. */
+export function isVaultCurrent(path: string): boolean {
+  requireVault(path);
+  const db = readOnly(path);
+  try {
+    return onFile(path, () => isCurrent(db, path, migrations));
+  } finally {
+    db.close();
+  }
+}
+
+/** For reading only; at any time, also while an extraction writes. The file must be there, and current (`bringUpToDate`). */
 export function openVaultFileReadOnly(path: string): DatabaseSync {
   requireVault(path);
   return readOnly(path, { migrations });
@@ -59,6 +70,7 @@ export function requireVault(path: string): void {
   refuseOtherFiles(path);
   if (!existsSync(path))
     throw unusable(path, 'there is no such file. Name a vault that an extraction wrote.');
+  if (statSync(path).size === 0) throw unusable(path, 'it is empty. Name a vault that an extraction wrote.');
 }
 
 /**
@@ -70,10 +82,15 @@ function readOnly(path: string, options: OpenSqliteOptions = {}): DatabaseSync {
     return openSqlite(path, { ...options, readOnly: true });
   } catch (error) {
     const hasUnmergedWrites = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-    const code = ((error as Error).cause as { errcode?: number } | undefined)?.errcode ?? 0;
-    if (hasUnmergedWrites || !cannotWriteCodes.has(code & 0xff)) throw error;
+    if (hasUnmergedWrites || !isForWantOfWriting(error)) throw error;
     return openSqlite(`${pathToFileURL(path).href}?immutable=1`, { ...options, readOnly: true });
   }
+}
+
+/** The file, or its folder, may not be written to. */
+export function isForWantOfWriting(error: unknown): boolean {
+  const code = ((error as Error).cause as { errcode?: number } | undefined)?.errcode ?? 0;
+  return cannotWriteCodes.has(code & 0xff);
 }
 
 /** Runs `work` on the file; what SQLite says of the file becomes one line with what to do. */

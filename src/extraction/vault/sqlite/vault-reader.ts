@@ -3,6 +3,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { ExtractionError } from '../../errors.ts';
 import type { DeadLetter, ItemRecord, SessionRecord, TypeRecord, VersionRecord } from '../records.ts';
 import { toDeadLetter, toItem, toSession, toType, toVersion, type Row } from './rows.ts';
+import { bringUpToDate } from './bring-up-to-date.ts';
 import { onFile, openVaultFileReadOnly } from './vault-file.ts';
 import { sourceOf } from './vault-source.ts';
 
@@ -14,9 +15,13 @@ export interface ItemQuery {
   readonly withDeleted?: boolean;
 }
 
-/** Fails with a SqliteError when the file is not there or is no vault. */
+/**
+ * Brings the vault of an older program up to date. Fails with a SqliteError when the file is not there or is no vault,
+ * and with EXTRACTION_BUSY when it is older and somebody writes to it.
+ */
 export function openVaultReader(path: string): VaultReader {
-  return new VaultReader(path, openVaultFileReadOnly(path));
+  const wasOlder = bringUpToDate(path);
+  return new VaultReader(path, openVaultFileReadOnly(path), wasOlder);
 }
 
 const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, created_at, updated_at, synced_at,
@@ -26,10 +31,13 @@ export class VaultReader {
   readonly path: string;
   /** For verification and comparison, which live beside this file. */
   readonly db: DatabaseSync;
+  /** Older programs can read it no more. */
+  readonly wasOlder: boolean;
 
-  constructor(path: string, db: DatabaseSync) {
+  constructor(path: string, db: DatabaseSync, wasOlder: boolean) {
     this.path = path;
     this.db = db;
+    this.wasOlder = wasOlder;
   }
 
   /** Null when nothing was extracted yet. */
