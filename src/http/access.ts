@@ -59,12 +59,14 @@ async function callerOf(
   const caller = await whoHas(credential, access);
   if (!caller)
     throw new CoreError('UNAUTHENTICATED', `Nobody here knows these credentials. ${howTo[needed]}`);
-  if (caller.kind !== needed)
+  if (caller.kind !== needed && !(needed === 'gateway' && caller.kind === 'admin'))
     throw new CoreError('FORBIDDEN', `These credentials are known but do not reach this. ${howTo[needed]}`);
   return caller;
 }
 
 async function whoHas(credential: string, access: Access): Promise<Caller | null> {
+  const keyId = access.gatewayKeyOf(credential);
+  if (keyId !== null) return { kind: 'gateway', keyId };
   if (access.isAdminToken(credential)) return { kind: 'admin' };
   const organization = await access.organizationOf?.(credential);
   return organization ? { kind: 'organization', organizationId: organization.organizationId } : null;
@@ -86,4 +88,6 @@ const howTo: Readonly<Record<Exclude<RouteAccess, 'public'>, string>> = {
     'Send the admin token as bearer token in the Authorization header; ' +
     'it was printed at the first start, or set as HEADWORKS_ADMIN_TOKEN.',
   organization: 'Send a key of the organization as bearer token in the Authorization header.',
+  gateway:
+    'Send a gateway key as bearer token in the Authorization header; "headworks keys create --name NAME" makes one.',
 };

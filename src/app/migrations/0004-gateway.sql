@@ -1,0 +1,69 @@
+-- Models, their cooldowns, what was asked of them, gateway keys and usage. Keys of providers are never here.
+-- Written by src/gateway/postgres/; attempts and usage go by retention (attemptsDays, usageDays).
+-- No SQL newer than Postgres 15. Never edit this file once it is released: add another.
+
+create table gateway_models (
+  id bigint generated always as identity primary key,
+  name text not null unique,
+  provider text not null,
+  base_url text not null,
+  upstream_model text not null,
+  env_var text,                        -- the name of the variable; its value stays in the environment
+  headers jsonb not null default '{}',
+  is_local boolean not null,
+  capabilities jsonb not null,
+  quotas jsonb not null default '{}',
+  is_active boolean not null default true,
+  origin text not null check (origin in ('built-in', 'config', 'added')),
+  created_at timestamptz not null,
+  cooldowns_cleared_at timestamptz     -- by hand; cooldowns set no later are void, also those that arrive afterwards
+);
+
+create table gateway_cooldowns (
+  model_id bigint not null references gateway_models on delete cascade,
+  key_id text not null,                -- a short hash of the provider's key, or * for all
+  until timestamptz not null,
+  cause text not null,
+  source text not null,
+  reason text,
+  set_at timestamptz not null,
+  primary key (model_id, key_id)
+);
+
+create table gateway_attempts (
+  id bigint generated always as identity primary key,
+  request_id text not null,
+  model_id bigint not null references gateway_models on delete cascade,
+  at timestamptz not null,
+  outcome text not null,               -- success, or the class of failure
+  status smallint,
+  duration_ms double precision not null,
+  prompt_tokens integer not null default 0,
+  completion_tokens integer not null default 0,
+  caller text not null
+);
+
+-- Tallies read a model's attempts by time; a request counts once, by its last attempt there.
+create index gateway_attempts_model on gateway_attempts (model_id, at);
+create index gateway_attempts_at on gateway_attempts (at);
+
+create table gateway_keys (
+  id uuid primary key,
+  name text not null,
+  prefix text not null,
+  hash text not null unique,           -- SHA-256; the key itself is shown once and kept nowhere
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  daily_token_cap bigint
+);
+
+create table gateway_usage (
+  day date not null,                   -- UTC
+  caller text not null,
+  model_id bigint not null references gateway_models on delete cascade,
+  requests bigint not null,
+  prompt_tokens bigint not null,
+  completion_tokens bigint not null,
+  primary key (day, caller, model_id)
+);
