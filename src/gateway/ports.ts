@@ -164,7 +164,7 @@ export interface AttemptStore {
   append(attempts: readonly Attempt[]): Promise<void>;
   /**
    * Of attempts that began in [since, before), by model. Only outcomes that speak of reliability are looked at:
-   * success, and classes that count against; the last of those in a request and model is the request's.
+   * success, which ends a request, and classes that count against, of which a request's last one on a model counts.
    */
   tallies(range: { readonly since?: Date; readonly before?: Date }): Promise<readonly ModelTally[]>;
   /** Newest first. */

@@ -10,7 +10,7 @@ import type {
   Redactor,
 } from '../core/index.ts';
 import type { RunDesk, SourceDesk } from '../extraction/index.ts';
-import type { Ask, GatewayRequest, KeyDesk, ModelDesk, Operation, Spoken } from '../gateway/index.ts';
+import type { OpenGateway } from '../gateway/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
@@ -106,19 +106,7 @@ export interface ExtractionDesk {
   readonly runs: Pick<RunDesk, 'start' | 'stop' | 'list' | 'get' | 'report' | 'nextRunAt'>;
 }
 
-export interface GatewayDesk {
-  readonly defaults: {
-    readonly maxBodyBytes: number;
-    readonly deadlineMs: number;
-    readonly waitMs: number;
-  };
-  /** Fails with INPUT_INVALID, naming the field. */
-  read(operation: Operation, body: Uint8Array): Ask;
-  /** Fails with a GatewayError, CANCELLED or DEADLINE_EXCEEDED. */
-  speak(request: GatewayRequest): Promise<Spoken>;
-  readonly models: ModelDesk;
-  readonly keys: KeyDesk;
-}
+export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'speak' | 'models' | 'keys'>;
 
 export interface ConfigValue {
   /** `server.port`. */

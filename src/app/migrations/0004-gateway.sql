@@ -36,6 +36,7 @@ create table gateway_attempts (
   model_id bigint not null references gateway_models on delete cascade,
   at timestamptz not null,
   outcome text not null,               -- success, or the class of failure
+  counts boolean not null,             -- speaks of reliability, and no later attempt of its request there took its place
   status smallint,
   duration_ms double precision not null,
   prompt_tokens integer not null default 0,
@@ -43,9 +44,10 @@ create table gateway_attempts (
   caller text not null
 );
 
--- Tallies read a model's attempts by time; a request counts once, by its last attempt there.
-create index gateway_attempts_model on gateway_attempts (model_id, at);
 create index gateway_attempts_at on gateway_attempts (at);
+create index gateway_attempts_model on gateway_attempts (model_id, at);
+-- A request counts once per model: its next attempt finds the failure that it takes the place of. Success is the end.
+create index gateway_attempts_failed on gateway_attempts (request_id, model_id) where counts and outcome <> 'success';
 
 create table gateway_keys (
   id uuid primary key,
@@ -66,4 +68,10 @@ create table gateway_usage (
   prompt_tokens bigint not null,
   completion_tokens bigint not null,
   primary key (day, caller, model_id)
+);
+
+-- One row: when models were last probed, by whichever process.
+create table gateway_probe_rounds (
+  is_only boolean primary key default true check (is_only),
+  started_at timestamptz not null
 );

@@ -5,7 +5,7 @@ import { GatewayError } from '../../gateway/index.ts';
 import type { Spoken } from '../../gateway/index.ts';
 import { triedModelAnswer } from '../openai/openai-error.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { errorAnswer, errorAnswers } from '../schemas/error.ts';
+import { errorAnswers } from '../schemas/error.ts';
 import { promptAnswer, promptBody, promptExhausted } from '../schemas/prompts.ts';
 import { callerName } from './openai.ts';
 import type { TypedServer } from './typed-server.ts';
@@ -22,8 +22,8 @@ export function promptRoutes(server: TypedServer, { gateway }: HttpDependencies)
         body: promptBody,
         response: {
           200: promptAnswer,
-          429: promptExhausted.or(errorAnswer),
-          503: promptExhausted.or(errorAnswer),
+          429: promptExhausted,
+          503: promptExhausted,
           ...errorAnswers,
         },
       },

@@ -13,15 +13,15 @@ export const gatewayKey = z
     revoked_at: instant.nullable(),
     daily_token_cap: z.number().int().nullable(),
   })
-  .meta({ id: 'GatewayKey' });
+  .meta({ id: 'GatewayKey', description: 'A gateway key, without the key itself.' });
 
-export const gatewayKeys = z.object({
-  keys: z.array(gatewayKey.extend({ tokens_today: z.number().int() })),
-});
+export const gatewayKeys = z
+  .object({ keys: z.array(gatewayKey.extend({ tokens_today: z.number().int() })) })
+  .meta({ id: 'GatewayKeys', description: 'All gateway keys, revoked and expired ones too.' });
 
 export const newGatewayKey = gatewayKey
   .extend({ key: z.string().describe('Shown here and never again.') })
-  .meta({ id: 'NewGatewayKey' });
+  .meta({ id: 'NewGatewayKey', description: 'The new key.' });
 
 export const gatewayKeyBody = z
   .strictObject({
@@ -29,7 +29,7 @@ export const gatewayKeyBody = z
     expires_at: instant.optional(),
     daily_token_cap: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
   })
-  .meta({ id: 'GatewayKeyInput' });
+  .meta({ id: 'GatewayKeyRequest' });
 
 export const usageQuery = z.object({
   from_day: z.iso.date().optional().describe('UTC; default: today.'),
@@ -49,7 +49,7 @@ export const usageAnswer = z
       }),
     ),
   })
-  .meta({ id: 'Usage' });
+  .meta({ id: 'Usage', description: 'Lines of usage.' });
 
 export function viewOfGatewayKey(key: GatewayKey): z.infer<typeof gatewayKey> {
   return {

@@ -58,9 +58,11 @@ export const modelAnswer = z
     effective_reliability_score: z.number(),
     decision_reason: z.string(),
   })
-  .meta({ id: 'Model' });
+  .meta({ id: 'Model', description: 'A model and how it is doing.' });
 
-export const modelsAnswer = z.array(modelAnswer);
+export const modelsAnswer = z
+  .array(modelAnswer)
+  .meta({ id: 'Models', description: 'Models, the best first.' });
 
 const flag = (standard: boolean) =>
   z
@@ -91,7 +93,7 @@ export const modelBody = z
     capabilities: capabilities.partial().optional(),
     quotas: quotas.optional(),
   })
-  .meta({ id: 'ModelInput' });
+  .meta({ id: 'ModelRequest' });
 
 export const availabilityQuery = z.object({
   retry_after_seconds: z.coerce
@@ -139,7 +141,7 @@ export const explanationAnswer = z
       }),
     ),
   })
-  .meta({ id: 'ModelExplanation' });
+  .meta({ id: 'ModelExplanation', description: 'How the score came about.' });
 
 export const probeBody = z
   .strictObject({ ids: z.array(z.number().int().min(1)).min(1).max(1_000).optional() })
@@ -156,7 +158,7 @@ export const probeAnswer = z
       }),
     ),
   })
-  .meta({ id: 'Probes' });
+  .meta({ id: 'Probes', description: 'What became of each probe.' });
 
 export function viewOfModel(model: ModelView): z.infer<typeof modelAnswer> {
   return {

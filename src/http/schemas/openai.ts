@@ -39,11 +39,11 @@ export const embeddingsAnswer = z
 
 export const openAiModel = z
   .object({ id: z.string(), object: z.literal('model'), created: z.number(), owned_by: z.string() })
-  .meta({ id: 'OpenAiModel' });
+  .meta({ id: 'OpenAiModel', description: 'A model that can be asked.' });
 
 export const openAiModels = z
   .object({ object: z.literal('list'), data: z.array(openAiModel) })
-  .meta({ id: 'OpenAiModels' });
+  .meta({ id: 'OpenAiModels', description: 'Models that can be asked.' });
 
 export const steeringHeaders = z.object({
   'x-headworks-fallback': z.string().optional().describe('`none`: ask only the models that are named.'),

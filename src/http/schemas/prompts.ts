@@ -10,7 +10,7 @@ export const promptBody = z
     response_format: z.looseObject({ type: z.string() }).optional().describe("As in OpenAI's chat request."),
     tags: z.array(z.string().min(1).max(100)).max(20).optional().describe('Accepted and ignored.'),
   })
-  .meta({ id: 'PromptInput' });
+  .meta({ id: 'PromptRequest' });
 
 export const promptAnswer = z
   .object({
@@ -23,7 +23,7 @@ export const promptAnswer = z
     attempts: z.number().int(),
     fallback_used: z.boolean(),
   })
-  .meta({ id: 'PromptAnswer' });
+  .meta({ id: 'PromptAnswer', description: 'What the model said, and which one.' });
 
 export const promptExhausted = z
   .object({

@@ -45,57 +45,86 @@ export function createUndiciTransport(options: UndiciTransportOptions): HttpTran
     },
   });
 
+  const targets = new Targets();
+
   return {
     async request(request) {
-      const timeouts = {
+      const timeouts: Timeouts = {
         connectTimeoutMs: Math.min(request.connectTimeoutMs ?? connectTimeoutMs, connectTimeoutMs),
         headersTimeoutMs: request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
         bodyTimeoutMs: request.bodyTimeoutMs ?? options.bodyTimeoutMs ?? 120_000,
       };
-      return send(agent, { ...request, ...timeouts }, clock);
+      return send(agent, targets.of(request.url), request, timeouts, clock);
     },
     close: () => agent.destroy(),
   };
 }
 
-type TimedRequest = HttpRequest &
-  Required<Pick<HttpRequest, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>>;
+type Timeouts = Required<Pick<HttpRequest, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>>;
 
-async function send(agent: Agent, request: TimedRequest, clock: Clock): Promise<HttpAnswer> {
-  const url = new URL(request.url);
-  const label = requestLabel(request.method, url);
+interface Target {
+  readonly origin: string;
+  readonly pathname: string;
+  readonly search: string;
+}
+
+/** Addresses that were taken apart. Those with a query are all different, and may hold secrets: they are not kept. */
+class Targets {
+  readonly #known = new Map<string, Target>();
+
+  of(address: string): Target {
+    const known = this.#known.get(address);
+    if (known) return known;
+    const { origin, pathname, search } = new URL(address);
+    const target = { origin, pathname, search };
+    if (search === '' && this.#known.size < mostTargets) this.#known.set(address, target);
+    return target;
+  }
+}
+
+const mostTargets = 256;
+
+async function send(
+  agent: Agent,
+  target: Target,
+  request: HttpRequest,
+  timeouts: Timeouts,
+  clock: Clock,
+): Promise<HttpAnswer> {
+  const label = requestLabel(request.method, target);
   let forgetSignal: () => void = () => undefined;
   const exchange = new UndiciExchange(label, () => forgetSignal());
   forgetSignal = onAbort(request.signal, (reason) =>
     exchange.abandon(new HttpFailure('aborted', `${label} was stopped by its caller.`, reason)),
   );
-  if (!request.signal?.aborted) dispatch(agent, url, request, exchange);
+  if (!request.signal?.aborted) dispatch(agent, target, request, exchange);
   const tooLate = (what: string) => () => {
     const failure = new HttpFailure('timeout', `${label}: ${what}`);
     exchange.abandon(failure);
     return failure;
   };
+  const { connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs } = timeouts;
   await within(
     clock,
-    request.connectTimeoutMs,
+    connectTimeoutMs,
     exchange.connected,
-    tooLate(`no connection within ${request.connectTimeoutMs} ms.`),
+    tooLate(`no connection within ${connectTimeoutMs} ms.`),
   );
-  const head = await within(
+  const { status, headers } = await within(
     clock,
-    request.headersTimeoutMs,
+    headersTimeoutMs,
     exchange.head,
-    tooLate(`connected, but no answer within ${request.headersTimeoutMs} ms.`),
+    tooLate(`connected, but no answer within ${headersTimeoutMs} ms.`),
   );
-  return createHttpAnswer({ ...head, source: exchange, clock, bodyTimeoutMs: request.bodyTimeoutMs, label });
+  return createHttpAnswer({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
 }
 
-function dispatch(agent: Agent, url: URL, request: HttpRequest, exchange: UndiciExchange): void {
+function dispatch(agent: Agent, target: Target, request: HttpRequest, exchange: UndiciExchange): void {
   try {
     agent.dispatch(
       {
-        origin: url.origin,
-        path: url.pathname + url.search,
+        origin: target.origin,
+        path: target.pathname + target.search,
         method: request.method,
         headers: { ...request.headers },
         body: request.body ?? null,
