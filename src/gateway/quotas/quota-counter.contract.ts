@@ -115,6 +115,7 @@ export function describeQuotaCounterContract(
       const { clock, counter } = start();
       const first = await counter.count('name', tokens, [500]);
       await clock.advance(61_000);
+      await counter.count('name', tokens, [0]);
       await counter.correct('name', tokens, [900], first.stamp);
       const second = await counter.count('name', tokens, [100]);
       await counter.correct('name', tokens, [-5_000], second.stamp);

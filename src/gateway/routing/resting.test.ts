@@ -73,6 +73,20 @@ describe('resting in the gateway', () => {
     expect(world.resting.isResting(1)).toBe(false);
   });
 
+  it('begins anew after an answer, also one that came in a later round', async () => {
+    const script = (call: number) => (call % 4 === 3 ? 'answer' : 'server-error');
+    const world = new RoutingWorld([{ name: 'a', script }], { maxRetries: 0 });
+    await world.failure();
+    await world.failure();
+    await world.speak('auto', { maxRetries: 1 });
+    await world.failure();
+    await world.failure();
+    expect(world.asked).toHaveLength(6);
+    expect(world.resting.isResting(1)).toBe(false);
+    await world.failure();
+    expect(world.resting.isResting(1)).toBe(true);
+  });
+
   it('asks a resting model when it is the only one', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     for (let request = 0; request < 3; request++) world.resting.failed(1);

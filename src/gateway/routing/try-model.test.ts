@@ -28,6 +28,19 @@ describe('keys of a model', () => {
     },
   );
 
+  it('are one try together, and each of them is asked once in it', async () => {
+    const script = (_: number, key: string) => (key === 'key-1' ? 'rate-limit' : 'server-error');
+    const world = new RoutingWorld([{ name: 'a', keys: 2, script }], { maxRetries: 1 });
+    expect(await world.failure()).toMatchObject({ tried: [{ outcome: 'server-error', tries: 2 }] });
+    expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-2', 'key-2']);
+  });
+
+  it('of a local model that all refuse are each asked once', async () => {
+    const world = new RoutingWorld([{ name: 'a', keys: 3, isLocal: true, script: 'rate-limit' }]);
+    await world.failure();
+    expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-2', 'key-3']);
+  });
+
   it('do not give way after a failure that is not the key’s', async () => {
     const world = new RoutingWorld([
       { name: 'a', keys: 2, script: 'server-error', score: 0.9 },

@@ -64,6 +64,11 @@ describe('when nobody answers', () => {
     expect(here.calls).toEqual([]);
   });
 
+  it('promises no time when a model that failed could be asked at once', async () => {
+    const error = (await world('rate-limit', 'server-error').failure()) as GatewayError;
+    expect(error.retryAfterMs).toBeUndefined();
+  });
+
   it('does not call a model limited that a person or a refused key keeps away', async () => {
     const here = world('answer', 'answer');
     here.cool('p/m0', 20_000, 'by-hand');

@@ -56,17 +56,6 @@ describe('BatchingAttemptRecorder', () => {
     expect(written()).toEqual(['ab', 'cd']);
   });
 
-  it('comes back at once when it hears that the store is there', async () => {
-    const { clock, record, written, behaviour, recorder } = setUp();
-    behaviour.fail = away;
-    record('a');
-    await clock.advance(60_000);
-    behaviour.fail = () => undefined;
-    recorder.retryNow();
-    await clock.advance(0);
-    expect(written()).toEqual(['a']);
-  });
-
   it('forgets the oldest when too many wait, and says how many', async () => {
     const { clock, record, recorder, behaviour, named } = setUp({ maxWaiting: 40 });
     behaviour.fail = away;

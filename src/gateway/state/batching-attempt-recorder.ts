@@ -70,10 +70,6 @@ export class BatchingAttemptRecorder implements AttemptRecorder {
     return this.#loop.flush();
   }
 
-  retryNow(): void {
-    this.#loop.retryNow();
-  }
-
   /** Writes everything, then runs `read` while nothing is being written: exactly `waiting` is what it cannot see. */
   whileStill<T>(read: () => Promise<T>): Promise<T> {
     return this.#loop.whileStill(read);

@@ -1,6 +1,9 @@
 // Keys: shown once, known by their hash, refused when expired or revoked.
 import { describe, expect, it } from 'vitest';
+import { seededIds, seededRandom } from '../../core/index.ts';
+import type { GatewayKeyStore } from '../ports.ts';
 import { moment } from './examples.contract.ts';
+import { GatewayKeys } from './gateway-keys.ts';
 import { stateWorld } from './state-world.contract.ts';
 
 const plain = { name: 'ci', expiresAt: null, dailyTokenCap: null };
@@ -58,6 +61,28 @@ describe('GatewayKeys', () => {
     expect(one.keys.whyRefused(key)).toBe('revoked');
     expect(one.keys.list()).toMatchObject([{ revokedAt: new Date(moment(0)) }]);
     await expect(one.keys.revoke('nonsense')).rejects.toMatchObject({ code: 'GATEWAY_KEY_UNKNOWN' });
+  });
+
+  it('is not undone by a read that began before the key was revoked', async () => {
+    const { parts, memory, clock } = stateWorld();
+    const store: GatewayKeyStore = {
+      add: (key) => memory.keys.add(key),
+      list: async () => {
+        const found = await memory.keys.list();
+        await clock.sleep(10);
+        return found;
+      },
+      revoke: (id, at) => memory.keys.revoke(id, at),
+    };
+    const ids = seededIds(seededRandom(1), () => clock.now());
+    const keys = new GatewayKeys({ ...parts, store, ids });
+    const { key, record } = await keys.create(plain);
+    const read = keys.refresh();
+    await clock.advance(5);
+    await keys.revoke(record.id);
+    await clock.advance(10);
+    await read;
+    expect(keys.whyRefused(key)).toBe('revoked');
   });
 
   it('verifies from memory while the store is away, and makes no key then', async () => {

@@ -96,8 +96,7 @@ export class GatewayState {
   #hear(topic: GatewayTopic | 'everything'): void {
     if (topic !== 'everything') return void this[topic].refresh();
     this.cooldowns.retryNow();
-    this.attempts.retryNow();
-    this.usage.retryNow();
+    // Reading scores and usage writes first what waits of them.
     void this.refresh();
   }
 

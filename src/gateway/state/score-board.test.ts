@@ -1,13 +1,30 @@
 // Scores from memory equal what the store would say, at every moment.
 import { array, assert, asyncProperty, constantFrom, oneof, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../ports.ts';
+import type { Clock } from '../../core/index.ts';
+import type { Attempt, AttemptStore } from '../ports.ts';
 import { exampleAttempt, moment } from './examples.contract.ts';
 import { MemoryAttemptStore } from './memory-stores.ts';
 import { stateWorld } from './state-world.contract.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
+
+/** Writes and reads that take a few milliseconds, so that attempts come meanwhile. */
+const slow = (store: AttemptStore, clock: Clock): AttemptStore => ({
+  append: async (attempts) => {
+    await clock.sleep(1);
+    await store.append(attempts);
+    await clock.sleep(1);
+  },
+  tallies: async (range) => {
+    const tallies = await store.tallies(range);
+    await clock.sleep(3);
+    return tallies;
+  },
+  list: (filter) => store.list(filter),
+  purge: (before, limit) => store.purge(before, limit),
+});
 
 describe('ScoreBoard', () => {
   it('gives the prior to a model that nobody asked', async () => {
@@ -97,9 +114,15 @@ describe('ScoreBoard', () => {
     );
     await assert(
       asyncProperty(array(step, { maxLength: 30 }), async (steps) => {
-        const { open, clock, goAway, comeBack } = stateWorld();
-        const { scores, attempts } = await open();
+        const { open, clock, goAway, comeBack, stores } = stateWorld();
+        const { scores, attempts } = await open({
+          stores: { ...stores, attempts: slow(stores.attempts, clock) },
+        });
         const truth = new MemoryAttemptStore();
+        const check = async () => {
+          for (const { modelId, ...tally } of await truth.tallies({}))
+            expect(scores.of(modelId).longTerm).toEqual(tally);
+        };
         for (const each of steps) {
           await clock.advance(1);
           if (each.kind === 'attempt') {
@@ -107,16 +130,18 @@ describe('ScoreBoard', () => {
             const made = exampleAttempt({ modelId, requestId, outcome, at: clock.now() });
             attempts.record(made);
             await truth.append([made]);
-          } else if (each.kind === 'write') await attempts.flush();
-          else if (each.kind === 'read') await scores.refresh();
+          } else if (each.kind === 'write') void attempts.flush();
+          else if (each.kind === 'read') void scores.refresh();
           else {
             goAway();
-            await scores.refresh();
+            void scores.refresh();
+            await clock.advance(1);
             comeBack();
           }
-          for (const { modelId, ...tally } of await truth.tallies({}))
-            expect(scores.of(modelId).longTerm).toEqual(tally);
+          await check();
         }
+        await clock.advance(1_000);
+        await check();
       }),
       { numRuns: 150 },
     );

@@ -1,5 +1,6 @@
 // Tokens of today, of all processes, without counting anything twice.
 import { describe, expect, it } from 'vitest';
+import type { UsageStore } from '../ports.ts';
 import { exampleAttempt, moment } from './examples.contract.ts';
 import { stateWorld } from './state-world.contract.ts';
 import { callerOfKey } from './usage-meter.ts';
@@ -24,6 +25,25 @@ describe('UsageMeter', () => {
     await usage.refresh();
     expect(usage.usedToday(caller)).toBe(15);
     expect(usage.usedToday('nobody')).toBe(0);
+  });
+
+  it('does not count twice what is read while it is being written', async () => {
+    const { open, clock, stores, memory } = stateWorld();
+    const slow: UsageStore = {
+      add: async (lines) => {
+        await memory.usage.add(lines);
+        await clock.sleep(50);
+      },
+      list: (filter) => memory.usage.list(filter),
+      purge: (beforeDay, limit) => memory.usage.purge(beforeDay, limit),
+    };
+    const { usage, attempts } = await open({ stores: { ...stores, usage: slow } });
+    attempts.record(use(10));
+    await clock.advance(510);
+    const read = usage.refresh();
+    await clock.advance(100);
+    await read;
+    expect(usage.usedToday(caller)).toBe(10);
   });
 
   it('tells a key over its cap from one that has something left', async () => {

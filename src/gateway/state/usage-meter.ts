@@ -72,10 +72,6 @@ export class UsageMeter {
     return this.#reload.refresh();
   }
 
-  retryNow(): void {
-    this.#loop.retryNow();
-  }
-
   async close(): Promise<void> {
     await this.#reload.close();
     await this.#loop.close();

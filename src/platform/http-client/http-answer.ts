@@ -87,17 +87,18 @@ async function* pieces(parts: AnswerParts, silenceMs: number): AsyncGenerator<Ui
 async function readAll(parts: AnswerParts, silenceMs: number, maxBytes: number): Promise<Uint8Array> {
   const read: Uint8Array[] = [];
   let size = 0;
-  for (;;) {
-    const piece = await nextPiece(parts, silenceMs);
-    if (piece === null) return Buffer.concat(read, size);
-    size += piece.byteLength;
-    if (size > maxBytes) {
-      const message = `${parts.label}: the answer is larger than ${maxBytes} bytes.`;
-      const failure = new HttpFailure('too-large', message);
-      parts.source.abandon(failure);
-      throw failure;
+  try {
+    for (;;) {
+      const piece = await nextPiece(parts, silenceMs);
+      if (piece === null) return Buffer.concat(read, size);
+      size += piece.byteLength;
+      if (size > maxBytes)
+        throw new HttpFailure('too-large', `${parts.label}: the answer is larger than ${maxBytes} bytes.`);
+      read.push(piece);
     }
-    read.push(piece);
+  } catch (error) {
+    parts.source.abandon(new HttpFailure('aborted', `${parts.label}: the reader left early.`));
+    throw error;
   }
 }
 
