@@ -85,8 +85,10 @@ export class EventBus<Specs extends EventSpecs> implements Emitter<Specs> {
 }
 
 /** The payload without its content fields: what may leave the process or be logged above debug. */
-export function withoutContent(emitted: EmittedEvent): Record<string, unknown> {
-  const hidden = new Set(emitted.spec.content ?? []);
+export function withoutContent(emitted: EmittedEvent): Readonly<Record<string, unknown>> {
+  const { content } = emitted.spec;
+  if (content === undefined || content.length === 0) return emitted.payload;
+  const hidden = new Set<string>(content);
   return Object.fromEntries(Object.entries(emitted.payload).filter(([field]) => !hidden.has(field)));
 }
 

@@ -1,5 +1,5 @@
 // Who may call what. Every route must say so, and is checked before its body is read.
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CoreError, kindOf } from '../core/index.ts';
 import type { Emitter } from '../core/index.ts';
@@ -7,7 +7,7 @@ import type { HttpEvents } from './events.ts';
 import type { Access } from './ports.ts';
 import type { Caller, RouteAccess } from './server-types.ts';
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
 /** A check that takes the same time for every wrong token, whatever its length. */
 export function createTokenCheck(token: string): (candidate: string) => boolean {
