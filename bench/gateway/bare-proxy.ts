@@ -1,5 +1,6 @@
 // The least a proxy in Node can do: read the request, ask upstream over an undici Pool, hand the answer back.
 // node bare-proxy.ts PORT UPSTREAM
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
 
@@ -10,21 +11,21 @@ createServer((request, response) => {
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', () => {
-    pool
-      .request({
-        method: 'POST',
-        path: request.url ?? '/',
-        headers: { 'content-type': 'application/json' },
-        body: Buffer.concat(parts),
-      })
-      .then(async ({ statusCode, headers, body }) => {
-        const bytes = Buffer.from(await body.arrayBuffer());
-        response.writeHead(statusCode, {
-          'content-type': String(headers['content-type']),
-          'content-length': bytes.length,
-        });
-        response.end(bytes);
-      })
-      .catch(() => response.destroy());
+    forward(request.url ?? '/', Buffer.concat(parts), response).catch(() => response.destroy());
   });
 }).listen(Number(port), '127.0.0.1');
+
+async function forward(path: string, asked: Buffer, response: ServerResponse): Promise<void> {
+  const { statusCode, headers, body } = await pool.request({
+    method: 'POST',
+    path,
+    headers: { 'content-type': 'application/json' },
+    body: asked,
+  });
+  const bytes = Buffer.from(await body.arrayBuffer());
+  response.writeHead(statusCode, {
+    'content-type': String(headers['content-type']),
+    'content-length': bytes.length,
+  });
+  response.end(bytes);
+}

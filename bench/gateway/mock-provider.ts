@@ -26,7 +26,10 @@ const refusal = Buffer.from(
 const calls = { all: 0, limited: 0 };
 
 createServer((request, response) => {
-  if (request.url === '/__stats') return void response.end(JSON.stringify(calls));
+  if (request.url === '/__stats') {
+    response.end(JSON.stringify(calls));
+    return;
+  }
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
   request.on('end', () => {

@@ -20,6 +20,7 @@ import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import { startGateway } from './gateway.ts';
+import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
 import { houseRules, purgeRepair, retentionHandler, retentionJob } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
@@ -66,6 +67,7 @@ export async function startBackground(
   closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));
 
   const gateway = await startGateway({ config, stores, telemetry, role, env }, closing);
+  closing.defer(events.listen(refusedKeyRecorder(recorder, gateway.models)));
   const rules = [
     ...houseRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
@@ -73,6 +75,7 @@ export async function startBackground(
   ];
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
+  repairs.register(refusedKeyRepair(gateway.models));
   const runner = new RepairRunner({
     ...parts,
     store: ledgerStore,

@@ -73,7 +73,6 @@ export async function openGateway(parts: OpenGatewayParts): Promise<OpenGateway>
     quotas,
     provider: createProviderClient({ ...parts, maxAnswerBytes: options.maxAnswerBytes }),
     attempts: state.attempts,
-    recordUsage: () => undefined,
     policy: routingPolicy(options),
   });
   const learnSecrets = () => {

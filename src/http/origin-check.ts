@@ -11,6 +11,12 @@ export interface OriginRules {
   readonly allowedOrigins: readonly string[];
 }
 
+/** What pages of configured origins may read of an answer besides its content. */
+const readableHeaders =
+  'x-request-id, retry-after, x-should-retry, ' +
+  'x-headworks-model, x-headworks-provider, x-headworks-attempts, x-headworks-fallback';
+const usualHeaders = 'authorization, content-type, last-event-id, x-request-id';
+
 /**
  * Host: a loopback name, any IP address (a rebound name is never one), the address we listen on, or one configured.
  * Origin, when a browser sends one: our own or one configured, for every method. Configured origins get CORS answers.
@@ -33,14 +39,15 @@ export function installOriginCheck(
     if (origin === undefined || !origins.has(origin.toLowerCase())) return undefined;
     reply.headers({
       'access-control-allow-origin': origin,
-      'access-control-expose-headers': 'x-request-id, retry-after',
+      'access-control-expose-headers': readableHeaders,
       vary: 'origin',
     });
     if (request.method !== 'OPTIONS') return undefined;
     return reply
       .headers({
         'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-        'access-control-allow-headers': 'authorization, content-type, last-event-id, x-request-id',
+        // Clients of /v1 bring headers of their own (x-stainless-…): a page that may call may say what it likes.
+        'access-control-allow-headers': request.headers['access-control-request-headers'] ?? usualHeaders,
         'access-control-max-age': '600',
       })
       .code(204)

@@ -1,6 +1,10 @@
 // One call to one provider, on virtual time: what is sent, what comes back, and everything that can go wrong between.
-import { describe, expect, it } from 'vitest';
-import { Redactor, VirtualClock } from '../../src/core/index.ts';
+import { getEventListeners, once } from 'node:events';
+import type { Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Redactor, systemClock, VirtualClock } from '../../src/core/index.ts';
 import { createProviderClient, readAsk } from '../../src/gateway/calling/index.ts';
 import type { AttemptLimits, Model, ProviderStream } from '../../src/gateway/ports.ts';
 import { parseModelDefinition } from '../../src/gateway/providers/index.ts';
@@ -9,7 +13,7 @@ import type {
   InMemoryHandler,
   InMemoryRequest,
 } from '../../src/platform/http-client/index.ts';
-import { createInMemoryTransport } from '../../src/platform/http-client/index.ts';
+import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
 
 const limits: AttemptLimits = { connectMs: 1_000, firstTokenMs: 20_000, silenceMs: 5_000 };
 const secret = 'sk-very-secret-key-1';
@@ -198,6 +202,13 @@ describe('a call', () => {
     });
   });
 
+  it('learns the same from the standard header', async () => {
+    const made = world(() => json(good, 200, { ratelimit: '"burst";r=0;t=10, "day";r=7;t=3600' }));
+    expect(await made.run()).toMatchObject({
+      emptyUntil: { at: made.clock.now() + 10_000, source: 'ratelimit' },
+    });
+  });
+
   it.each<[string, InMemoryAnswer, object]>([
     [
       '429',
@@ -349,12 +360,12 @@ describe('a streamed call, before its first content', () => {
     ['a cut', [role, new Error('cut')], { failureClass: 'network' }],
     [
       'comments without end',
-      Array.from({ length: 300 }, () => `: ${'x'.repeat(1_000)}\n\n`),
+      [...Array.from({ length: 300 }, () => `: ${'x'.repeat(1_000)}\n\n`), 3_600_000],
       { failureClass: 'bad-answer' },
     ],
     [
       'one event without end',
-      Array.from({ length: 300 }, () => 'x'.repeat(1_000)),
+      [...Array.from({ length: 300 }, () => 'x'.repeat(1_000)), 3_600_000],
       { failureClass: 'bad-answer' },
     ],
   ])('fails by %s', async (_what, script, expected) => {
@@ -362,6 +373,7 @@ describe('a streamed call, before its first content', () => {
     expect(await made.run(true)).toMatchObject({ outcome: 'failure', ...expected });
     expect(made.clock.pending).toBe(0);
     expect(made.clock.monotonic()).toBe(0);
+    if (script.includes(3_600_000)) expect(made.requests[0]?.signal.aborted).toBe(true);
   });
 
   it('must come in time, whatever else comes', async () => {
@@ -499,5 +511,57 @@ describe('a streamed call, after its first content', () => {
     expect(await outcome.ended).toMatchObject({ failureClass: 'cancelled' });
     await expect(pieces.next()).rejects.toMatchObject({ code: 'GATEWAY_STREAM_BROKEN' });
     expect(made.clock.pending).toBe(0);
+  });
+
+  it('lets go of the caller’s signal when it is over', async () => {
+    const made = streamWorld([a, event({}, 'stop'), done]);
+    const { signal } = new AbortController();
+    const outcome = await made.clock.run(made.chat(true, { signal }));
+    if (!isStream(outcome)) throw new Error('no stream');
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await readRest({ clock: made.clock, outcome });
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+});
+
+describe('a call over a real socket', () => {
+  let server: Server;
+  let closed: Promise<void>;
+  const transport = createUndiciTransport({});
+  beforeAll(async () => {
+    const left = Promise.withResolvers<void>();
+    closed = left.promise;
+    server = createServer((_, response) => {
+      response.on('close', () => left.resolve());
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(': I am here, and say nothing\n\n');
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(async () => {
+    await transport.close();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('that says nothing in time is a timeout, and is dropped', async () => {
+    const { port } = server.address() as AddressInfo;
+    const client = createProviderClient({
+      transport,
+      clock: systemClock,
+      redactor: new Redactor(),
+      maxAnswerBytes: 10_000,
+    });
+    const outcome = await client.call({
+      model,
+      baseUrl: `http://127.0.0.1:${port}/v1`,
+      key: { id: 'k', secret },
+      ask: readAsk('chat', Buffer.from('{"messages":[{}],"stream":true}')),
+      limits: { connectMs: 5_000, firstTokenMs: 300, silenceMs: 10_000 },
+      signal: new AbortController().signal,
+    });
+    expect(outcome).toMatchObject({ outcome: 'failure', failureClass: 'timeout', status: null });
+    await closed;
   });
 });

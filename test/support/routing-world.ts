@@ -18,7 +18,7 @@ import type {
   Tokens,
 } from '../../src/gateway/ports.ts';
 import { everyKey } from '../../src/gateway/ports.ts';
-import type { RoutingPolicy, UsedTokens } from '../../src/gateway/routing/index.ts';
+import type { RoutingPolicy } from '../../src/gateway/routing/index.ts';
 import { createGateway, Resting } from '../../src/gateway/routing/index.ts';
 
 /** Records its sleeps. */
@@ -168,7 +168,6 @@ export class RoutingWorld {
   readonly models: readonly Model[];
   readonly calls: MadeCall[] = [];
   readonly attempts: Attempt[] = [];
-  readonly usage: UsedTokens[] = [];
   readonly events: { readonly name: string; readonly payload: unknown }[] = [];
   readonly cooldowns = new MapCooldowns(this.clock);
   readonly resting = new Resting(this.clock);
@@ -201,7 +200,6 @@ export class RoutingWorld {
       quotas,
       provider: { call: (request) => this.#call(request) },
       attempts: { record: (attempt) => void this.attempts.push(attempt) },
-      recordUsage: (used) => void this.usage.push(used),
       events: { emit: (name, payload) => void this.events.push({ name, payload }) },
       policy: { ...policy, ...differing },
     });

@@ -54,10 +54,7 @@ export function scanMembers(body: Uint8Array, name: string, deepest: number): Sc
           valueFrom = -1;
         }
         if (body[at] !== 0x2c) depth -= 1;
-        else if (depth === 1) {
-          isKeyNext = isObject;
-          isNamed = false;
-        }
+        else if (depth === 1) isKeyNext = isObject;
         break;
       default:
     }

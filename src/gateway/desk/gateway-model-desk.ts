@@ -158,7 +158,10 @@ export class GatewayModelDesk implements ModelDesk {
       score: scores.of(model.id),
       keyIds,
       isConfigured: this.#isConfigured(model),
-      cooldowns: state.cooldowns.ofModel(model.id),
+      // Those of keys that are no longer set say nothing of the model any more.
+      cooldowns: state.cooldowns
+        .ofModel(model.id)
+        .filter(({ keyId }) => keyId === everyKey || keyIds.includes(keyId)),
       availableAt: availableAt(state.cooldowns, model.id, keyIds),
       includeRecent,
     });

@@ -25,7 +25,8 @@ export function startHealthWorker(parts: HealthWorkerParts): () => Promise<void>
   const stopping = new AbortController();
   const look = async (): Promise<void> => {
     try {
-      if (await rounds.claim(clock.now(), intervalMs)) await parts.probeAll(stopping.signal);
+      const isOurs = await rounds.claim(clock.now(), intervalMs);
+      if (isOurs && !stopping.signal.aborted) await parts.probeAll(stopping.signal);
     } catch (error) {
       if (!stopping.signal.aborted) parts.onFailure(kindOf(error));
     }

@@ -1,6 +1,6 @@
 // Asks models something cheap, to learn whether they are up. Probes keep cooldowns and quotas like everybody.
 import type { IdSource } from '../../core/index.ts';
-import { CoreError } from '../../core/index.ts';
+import { HeadworksError } from '../../core/index.ts';
 import { readAsk } from '../calling/index.ts';
 import type { ProbeResult } from '../desk-ports.ts';
 import { GatewayError } from '../errors.ts';
@@ -18,7 +18,7 @@ export interface ProberParts {
 /** Probes at the same time: enough that one that hangs does not hold up the rest. */
 const atOnce = 8;
 
-/** In the order given. Models that may not be asked now are `skipped`. */
+/** In the order given. Models that may not be asked now are `skipped`. Fails with CANCELLED, once none is under way. */
 export async function probeModels(
   parts: ProberParts,
   models: readonly Model[],
@@ -29,7 +29,9 @@ export async function probeModels(
   const lane = async (): Promise<void> => {
     for (const [index, model] of waiting) results[index] = await probe(parts, model, signal);
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  const lanes = await Promise.allSettled(Array.from({ length: atOnce }, lane));
+  const failed = lanes.find((each) => each.status === 'rejected');
+  if (failed) throw failed.reason;
   return results;
 }
 
@@ -58,8 +60,9 @@ async function probe(parts: ProberParts, model: Model, signal: AbortSignal): Pro
   } catch (error) {
     const tried = error instanceof GatewayError ? error.tried[0] : undefined;
     if (!tried) {
-      if (error instanceof CoreError && error.code === 'CANCELLED') throw error;
-      return { model: model.name, outcome: 'bad-answer', reason: String(error), durationMs: null };
+      if (!(error instanceof HeadworksError) || error.code === 'CANCELLED') throw error;
+      // Nobody was asked: it was disabled a moment ago, or time was up before its turn.
+      return skipped(error.message);
     }
     const { outcome, status, availableAt } = tried;
     if (outcome === 'unasked') return skipped('there was no time left to ask it');

@@ -61,7 +61,7 @@ export class PostgresAttemptStore implements AttemptStore {
   async purge(before: Date, limit: number): Promise<number> {
     const { affected } = await this.#database.query(sql`
       delete from gateway_attempts where id in (
-        select id from gateway_attempts where at < ${before} order by at limit ${limit})`);
+        select id from gateway_attempts where at < ${before} order by id limit ${limit})`);
     return affected;
   }
 }

@@ -111,14 +111,19 @@ export function describeQuotaCounterContract(
       expect((await takeAll(counter, tokens, 100)).taken).toBe(7);
     });
 
-    it('leaves alone what has left the window, and never counts less than nothing', async () => {
+    it('leaves alone what has left the window', async () => {
       const { clock, counter } = start();
       const first = await counter.count('name', tokens, [500]);
       await clock.advance(61_000);
-      await counter.count('name', tokens, [0]);
+      await counter.count('name', tokens, [100]);
       await counter.correct('name', tokens, [900], first.stamp);
-      const second = await counter.count('name', tokens, [100]);
-      await counter.correct('name', tokens, [-5_000], second.stamp);
+      expect((await takeAll(counter, tokens, 100)).taken).toBe(9);
+    });
+
+    it('never counts less than nothing', async () => {
+      const { counter } = start();
+      const { stamp } = await counter.count('name', tokens, [100]);
+      await counter.correct('name', tokens, [-5_000], stamp);
       expect((await takeAll(counter, tokens, 100)).taken).toBe(10);
     });
 

@@ -50,7 +50,7 @@ export class CountingQuotaKeeper implements QuotaKeeper {
     estimatedTokens: number,
   ): Promise<{ readonly grant: QuotaGrant } | { readonly availableAt: number }> {
     const windows = this.#windowsOf(model);
-    return windows.length === 0 ? unlimited : this.#take(model, keyId, windows, estimatedTokens);
+    return windows.length === 0 ? unlimited : this.#take(model, keyId, windows, Math.ceil(estimatedTokens));
   }
 
   /**
@@ -77,27 +77,25 @@ export class CountingQuotaKeeper implements QuotaKeeper {
     const name = nameOf(model, keyId);
     const costs = costsOf(windows, 1, estimatedTokens);
     const here = this.#local.count(name, windows, costs);
-    const there = here.waitMs === 0 ? await this.#countShared(name, windows, costs) : undefined;
-    const waitMs = here.waitMs || (there?.waitMs ?? 0);
-    const add = (counter: QuotaCounter | undefined, counted: Counted | undefined, amounts: number[]) =>
-      counter && counted ? counter.correct(name, windows, amounts, counted.stamp) : undefined;
-    if (waitMs > 0) {
-      if (here.waitMs === 0)
-        void add(
-          this.#local,
-          here,
-          costs.map((cost) => -cost),
-        );
-      return { availableAt: this.#clock.now() + waitMs };
+    if (here.waitMs > 0) return { availableAt: this.#clock.now() + here.waitMs };
+    const correctHere = (requests: number, tokens: number) =>
+      this.#local.correct(name, windows, costsOf(windows, requests, tokens), here.stamp);
+    const there = await this.#countShared(name, windows, costs);
+    if (there && there.waitMs > 0) {
+      correctHere(-1, -estimatedTokens);
+      return { availableAt: this.#clock.now() + there.waitMs };
     }
-    return {
-      grant: grantOf((requests, tokens) => {
-        const amounts = costsOf(windows, requests, tokens);
-        void add(this.#local, here, amounts);
-        // Not told: the estimate stays, to the safe side or by a little to the other.
-        add(this.#shared, there, amounts)?.catch(() => undefined);
-      }, estimatedTokens),
+    const correct = (requests: number, tokens: number) => {
+      correctHere(requests, tokens);
+      if (there) this.#correctShared(name, windows, costsOf(windows, requests, tokens), there.stamp);
     };
+    return { grant: grantOf(correct, estimatedTokens) };
+  }
+
+  /** If it cannot be told, the estimate stays. */
+  #correctShared(name: string, windows: readonly CountedWindow[], amounts: readonly number[], stamp: number) {
+    const shared = this.#shared;
+    if (shared) Promise.try(() => shared.correct(name, windows, amounts, stamp)).catch(() => undefined);
   }
 
   /** Undefined when it cannot be asked. */
@@ -133,8 +131,7 @@ export class CountingQuotaKeeper implements QuotaKeeper {
 const nameOf = ({ name }: Model, keyId: string): string => `${name}:${keyId}`;
 
 function costsOf(windows: readonly CountedWindow[], requests: number, tokens: number): number[] {
-  const whole = Math.ceil(tokens);
-  return windows.map(({ unit }) => (unit === 'requests' ? requests : whole));
+  return windows.map(({ unit }) => (unit === 'requests' ? requests : tokens));
 }
 
 /** Settled or given back once; what comes after is ignored. */
@@ -144,9 +141,8 @@ function grantOf(correct: (requests: number, tokens: number) => void, estimatedT
     if (isOpen && (requests !== 0 || tokens !== 0)) correct(requests, tokens);
     isOpen = false;
   };
-  const estimate = Math.ceil(estimatedTokens);
   return {
-    settle: (tokens) => once(0, Math.ceil(tokens) - estimate),
-    giveBack: () => once(-1, -estimate),
+    settle: (tokens) => once(0, Math.ceil(tokens) - estimatedTokens),
+    giveBack: () => once(-1, -estimatedTokens),
   };
 }

@@ -14,14 +14,16 @@ export interface GivenLimits extends AttemptLimits {
 /** While others wait for their turn nobody gets more than half of what is left: a model that hangs cannot eat it all. */
 export function attemptLimits(run: Run, policy: RoutingPolicy, othersWait: () => boolean): GivenLimits {
   const leftMs = run.remainingMs();
-  const configuredMs = run.request.ask.isStream ? policy.firstTokenMs : policy.answerMs;
+  const { isStream } = run.request.ask;
+  const configuredMs = isStream ? policy.firstTokenMs : policy.answerMs;
   const isTight = leftMs / 2 < configuredMs;
   const shareMs = isTight && othersWait() ? leftMs / 2 : leftMs;
   const firstTokenMs = Math.min(configuredMs, shareMs);
   return {
     connectMs: Math.min(policy.connectMs, shareMs),
     firstTokenMs,
-    silenceMs: Math.min(policy.silenceMs, leftMs),
+    // A stream that has begun outlives the deadline, with its full patience.
+    silenceMs: isStream ? policy.silenceMs : Math.min(policy.silenceMs, leftMs),
     isCutShort: firstTokenMs < configuredMs / 2,
   };
 }

@@ -25,14 +25,11 @@ export interface Call {
   readonly startedAt: number;
 }
 
-type Consequential = Pick<
-  GatewayParts,
-  'clock' | 'cooldowns' | 'attempts' | 'recordUsage' | 'events' | 'policy'
->;
+type Consequential = Pick<GatewayParts, 'clock' | 'cooldowns' | 'attempts' | 'events' | 'policy'>;
 
 /** Writes the row of a call that is over; `tokens` where the provider worked. */
 export function recordCall(
-  { clock, attempts, recordUsage, events }: Consequential,
+  { clock, attempts, events }: Consequential,
   { request, model, grant, at, startedAt }: Call,
   outcome: Attempt['outcome'],
   status: number | null,
@@ -56,7 +53,6 @@ export function recordCall(
   events.emit('gateway:attempt-finished', { requestId, model: model.name, outcome, status, durationMs });
   if (!tokens) return;
   grant.settle(promptTokens + completionTokens);
-  recordUsage({ caller, modelId: model.id, at, promptTokens, completionTokens });
   events.emit('gateway:tokens-used', { model: model.name, kind: 'prompt', tokens: promptTokens });
   events.emit('gateway:tokens-used', { model: model.name, kind: 'completion', tokens: completionTokens });
 }

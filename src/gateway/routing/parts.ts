@@ -13,18 +13,6 @@ import type {
 } from '../ports.ts';
 import type { Resting } from './resting.ts';
 
-/** Tokens of one answer, for the counts per caller and model. Never waits, never throws. */
-export interface UsedTokens {
-  readonly caller: string;
-  readonly modelId: number;
-  /** Epoch milliseconds. */
-  readonly at: number;
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-}
-
-export type RecordUsage = (used: UsedTokens) => void;
-
 /** All in milliseconds but the two that say otherwise. */
 export interface RoutingPolicy {
   /** Extra tries per model and request. */
@@ -50,7 +38,6 @@ export interface GatewayParts {
   readonly quotas: QuotaKeeper;
   readonly provider: ProviderClient;
   readonly attempts: AttemptRecorder;
-  readonly recordUsage: RecordUsage;
   readonly events: Emitter<GatewayEvents>;
   readonly policy: RoutingPolicy;
 }

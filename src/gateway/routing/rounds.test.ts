@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Deed } from '../../../test/support/routing-world.ts';
-import { RoutingWorld } from '../../../test/support/routing-world.ts';
+import { askFor, RoutingWorld } from '../../../test/support/routing-world.ts';
 import type { GatewayError } from '../errors.ts';
 import type { FailureClass } from '../failure-classes.ts';
 import { failureRules } from '../failure-classes.ts';
@@ -178,6 +178,22 @@ describe('the deadline', () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     await world.speak('a', { deadlineMs: 3_000 });
     expect(world.limits).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, silenceMs: 3_000 }]);
+  });
+
+  it('bounds a stream until it has begun, not its silences after that', async () => {
+    const world = new RoutingWorld([{ name: 'a' }]);
+    await world.speak('a', { deadlineMs: 3_000, ask: askFor('a', { isStream: true }) });
+    expect(world.limits).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, silenceMs: 20_000 }]);
+  });
+
+  it('leaves every attempt its configured time while there is enough', async () => {
+    const world = new RoutingWorld([{ name: 'a' }, { name: 'b' }]);
+    await world.speak();
+    await world.speak('auto', { ask: askFor('auto', { isStream: true }) });
+    expect(world.limits).toEqual([
+      { connectMs: 5_000, firstTokenMs: 60_000, silenceMs: 20_000 },
+      { connectMs: 5_000, firstTokenMs: 20_000, silenceMs: 20_000 },
+    ]);
   });
 
   it('is shared out among models that all are slow', async () => {

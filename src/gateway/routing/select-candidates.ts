@@ -1,5 +1,6 @@
 // Which models may answer a request, in the order in which they are asked.
 import type { Ask, Cooldowns, KeyRing, Model, ProviderKey, Scores } from '../ports.ts';
+import { modelIdentity } from '../providers/index.ts';
 import type { Need } from './needs.ts';
 import { canAll, needsOf } from './needs.ts';
 import { noCandidate, unknownModel } from './no-candidate.ts';
@@ -45,7 +46,7 @@ export function selectCandidates(ask: Ask, mayFallBack: boolean, landscape: Land
 /** A name of ours means that model; a provider's name for it means everybody who has it. */
 function modelsNamed(name: string, models: readonly Model[]): readonly Model[] {
   const exact = models.find((model) => model.name === name);
-  const found = exact ? [exact] : models.filter((model) => model.upstreamModel === name);
+  const found = exact ? [exact] : models.filter((model) => identityOf(model) === modelIdentity(name));
   if (found.length === 0) throw unknownModel(name, models);
   return found;
 }
@@ -77,16 +78,18 @@ function sameModel(
   needs: readonly Need[],
   landscape: Landscape,
 ): readonly Candidate[] {
-  const upstreams = named.map((models) => models[0]?.upstreamModel);
-  const isWanted = (model: Model) => upstreams.includes(model.upstreamModel);
+  const upstreams = named.map(([first]) => first && identityOf(first));
+  const isWanted = (model: Model) => upstreams.includes(identityOf(model));
   const scope =
     named.length === 0 ? landscape.models : mayFallBack ? landscape.models.filter(isWanted) : named.flat();
   const usable = usableOf(scope, needs, landscape);
-  const groups = Map.groupBy(usable, ({ model }) => model.upstreamModel);
+  const groups = Map.groupBy(usable, ({ model }) => identityOf(model));
   const upstream = upstreams.find((name) => name !== undefined && groups.has(name)) ?? mostOffered(groups);
   const ordered = inOrder(groups.get(upstream) ?? [], named, landscape);
   return named.length === 0 && !mayFallBack ? ordered.slice(0, 1) : ordered;
 }
+
+const identityOf = ({ upstreamModel }: Model): string => modelIdentity(upstreamModel);
 
 function mostOffered(groups: ReadonlyMap<string, readonly Candidate[]>): string {
   const sizes = [...groups].map(([upstream, members]) => ({ upstream, size: members.length }));

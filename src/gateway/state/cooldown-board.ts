@@ -70,7 +70,6 @@ export class CooldownBoard implements Cooldowns {
     const at = Math.max(clock.now(), ...this.#map.ofModel(modelId).map(({ setAt }) => setAt));
     this.#map.clear(modelId, at);
     this.#tell(modelId, null, 'by-hand', 'admin');
-    for (const key of this.#pending.keys()) if (key.startsWith(`${modelId} `)) this.#drop(key);
     const durable = this.#write(`clear ${modelId}`, async () =>
       this.#map.clear(modelId, await store.clear(modelId, at)),
     );
@@ -131,12 +130,6 @@ export class CooldownBoard implements Cooldowns {
     if (replaced) durable.promise.then(replaced.durable.resolve, replaced.durable.reject);
     this.#loop.wake();
     return durable.promise;
-  }
-
-  /** A clear has made the write needless. */
-  #drop(key: string): void {
-    this.#pending.get(key)?.durable.resolve();
-    this.#pending.delete(key);
   }
 
   async #writeFirst(): Promise<void> {

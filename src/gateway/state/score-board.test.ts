@@ -92,6 +92,19 @@ describe('ScoreBoard', () => {
     expect(recentAttempts.map(({ requestId }) => requestId)).toEqual(['c', 'b']);
   });
 
+  it('counts a request once that failed before the tallies were read and succeeded meanwhile', async () => {
+    const { open, clock, stores } = stateWorld();
+    const slowStores = { ...stores, attempts: slow(stores.attempts, clock) };
+    const { scores, attempts } = await clock.run(open({ stores: slowStores }));
+    attempts.record(exampleAttempt({ outcome: 'timeout' }));
+    await clock.run(attempts.flush());
+    const read = scores.refresh();
+    await clock.advance(1);
+    attempts.record(exampleAttempt());
+    await clock.run(read);
+    expect(scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 1 });
+  });
+
   it('never counts a request twice, whenever it is written or read again', async () => {
     const attempt = record({
       kind: constantFrom('attempt' as const),
@@ -115,9 +128,11 @@ describe('ScoreBoard', () => {
     await assert(
       asyncProperty(array(step, { maxLength: 30 }), async (steps) => {
         const { open, clock, goAway, comeBack, stores } = stateWorld();
-        const { scores, attempts } = await open({
-          stores: { ...stores, attempts: slow(stores.attempts, clock) },
-        });
+        const { scores, attempts } = await clock.run(
+          open({
+            stores: { ...stores, attempts: slow(stores.attempts, clock) },
+          }),
+        );
         const truth = new MemoryAttemptStore();
         const check = async () => {
           for (const { modelId, ...tally } of await truth.tallies({}))

@@ -1,4 +1,5 @@
 // Models: what there is, how each is doing, and what an operator does with them.
+import { callerSignal } from '../openai/caller-signal.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
 import {
@@ -183,8 +184,8 @@ export function modelRoutes(server: TypedServer, { gateway }: HttpDependencies):
         response: { 200: probeAnswer, ...errorAnswers },
       },
     },
-    async ({ body }) => {
-      const results = await models.probe(body?.ids ?? null);
+    async ({ body }, reply) => {
+      const results = await models.probe(body?.ids ?? null, callerSignal(reply.raw));
       return {
         probes: results.map(({ model, outcome, reason, durationMs }) => ({
           model,

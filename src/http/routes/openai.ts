@@ -1,8 +1,13 @@
 // OpenAI's API: what unmodified clients call. Bodies come as bytes and go on as bytes.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { CoreError } from '../../core/index.ts';
+import { GatewayError } from '../../gateway/index.ts';
 import type { Operation } from '../../gateway/index.ts';
+import { HttpError } from '../errors.ts';
+import { installNotFound } from '../not-found.ts';
+import { attemptsId } from '../openai/attempts-id.ts';
+import { callerSignal } from '../openai/caller-signal.ts';
 import { openAiErrorOf } from '../openai/openai-error.ts';
 import { readSteering } from '../openai/request-headers.ts';
 import { sendSpoken } from '../openai/send-spoken.ts';
@@ -27,19 +32,20 @@ const reading = { access: 'gateway' } as const;
 
 export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies): void {
   const { gateway } = dependencies;
-  // A room of its own: here errors have another shape, and bodies stay bytes.
-  void root.register(async (room) => {
+  // A room of its own: here errors have another shape, of unknown paths too, and bodies stay bytes.
+  const inRoom = async (room: FastifyInstance): Promise<void> => {
     const server = room.withTypeProvider<ZodTypeProvider>();
     server.setErrorHandler((error, request, reply) => answerError(error, request, reply, dependencies));
+    installNotFound(room);
     server.removeAllContentTypeParsers();
     server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),
     );
     const speak = (operation: Operation) => (request: FastifyRequest, reply: FastifyReply) =>
-      answer(operation, gateway, request, reply);
+      answer(operation, dependencies, request, reply);
 
     server.post(
-      '/v1/chat/completions',
+      '/chat/completions',
       {
         config: speaking,
         bodyLimit: gateway.defaults.maxBodyBytes,
@@ -59,7 +65,7 @@ export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies):
     );
 
     server.post(
-      '/v1/embeddings',
+      '/embeddings',
       {
         config: speaking,
         bodyLimit: gateway.defaults.maxBodyBytes,
@@ -78,7 +84,7 @@ export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies):
     );
 
     server.get(
-      '/v1/models',
+      '/models',
       {
         config: reading,
         schema: {
@@ -92,7 +98,7 @@ export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies):
     );
 
     server.get(
-      '/v1/models/*',
+      '/models/*',
       {
         config: reading,
         schema: {
@@ -105,12 +111,15 @@ export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies):
       async (request) => {
         const name = (request.params as { readonly '*': string })['*'];
         const model = askable(gateway).find(({ id }) => id === name);
-        if (!model)
-          throw new CoreError('NOT_FOUND', `There is no model "${name}". GET /v1/models lists all.`);
-        return model;
+        if (model) return model;
+        throw new GatewayError(
+          'GATEWAY_MODEL_UNKNOWN',
+          `There is no model "${name}" that can be asked. GET /v1/models lists all.`,
+        );
       },
     );
-  });
+  };
+  void root.register(inRoom, { prefix: '/v1' });
 }
 
 const whichModel =
@@ -121,30 +130,30 @@ const whoSpoke =
 
 async function answer(
   operation: Operation,
-  gateway: GatewayDesk,
+  { gateway, ids, log }: HttpDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const ask = gateway.read(operation, bytesOf(request.body));
+  const ask = gateway.read(operation, bytesOf(request));
   const steering = readSteering(request.headers, gateway.defaults);
-  const leaving = new AbortController();
-  const { raw } = reply;
-  raw.once('close', () => {
-    if (!raw.writableFinished)
-      leaving.abort(new CoreError('CANCELLED', 'The caller went away before the answer.'));
-  });
   const spoken = await gateway.speak({
-    requestId: request.id,
+    requestId: attemptsId(request, ids),
     ask,
     caller: callerName(request.caller),
     ...steering,
-    signal: leaving.signal,
+    signal: callerSignal(reply.raw),
   });
-  await sendSpoken(reply, spoken);
+  await sendSpoken(reply, spoken, log);
 }
 
-function bytesOf(body: unknown): Uint8Array {
-  if (body instanceof Uint8Array) return body;
+function bytesOf({ body, headers }: FastifyRequest): Uint8Array {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new HttpError(
+      'HTTP_CONTENT_TYPE_UNSUPPORTED',
+      'The request body is compressed, which is not read here. Send it as plain JSON, without content-encoding.',
+    );
+  if (body instanceof Uint8Array && body.byteLength > 0) return body;
   throw new CoreError(
     'INPUT_INVALID',
     'The request has no body. Send JSON with content-type: application/json.',

@@ -1,8 +1,9 @@
 // One prompt through the gateway, in the shapes of the founding document.
 import type { z } from 'zod';
-import { CoreError } from '../../core/index.ts';
 import { GatewayError } from '../../gateway/index.ts';
 import type { Spoken } from '../../gateway/index.ts';
+import { attemptsId } from '../openai/attempts-id.ts';
+import { callerSignal } from '../openai/caller-signal.ts';
 import { triedModelAnswer } from '../openai/openai-error.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
@@ -10,7 +11,7 @@ import { promptAnswer, promptBody, promptExhausted } from '../schemas/prompts.ts
 import { callerName } from './openai.ts';
 import type { TypedServer } from './typed-server.ts';
 
-export function promptRoutes(server: TypedServer, { gateway }: HttpDependencies): void {
+export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependencies): void {
   server.post(
     '/api/v1/prompts/process',
     {
@@ -29,20 +30,15 @@ export function promptRoutes(server: TypedServer, { gateway }: HttpDependencies)
       },
     },
     async (request, reply) => {
-      const leaving = new AbortController();
-      reply.raw.once('close', () => {
-        if (!reply.raw.writableFinished)
-          leaving.abort(new CoreError('CANCELLED', 'The caller went away before the answer.'));
-      });
       try {
         const spoken = await gateway.speak({
-          requestId: request.id,
+          requestId: attemptsId(request, ids),
           ask: gateway.read('chat', chatRequest(request.body)),
           caller: callerName(request.caller),
           mayFallBack: true,
           deadlineMs: gateway.defaults.deadlineMs,
           waitMs: gateway.defaults.waitMs,
-          signal: leaving.signal,
+          signal: callerSignal(reply.raw),
         });
         return answerOf(request.body.prompt, spoken);
       } catch (error) {
@@ -81,7 +77,7 @@ function answerOf(prompt: string, spoken: Spoken): z.infer<typeof promptAnswer> 
   const content = completion.choices?.[0]?.message?.content;
   return {
     prompt,
-    response: typeof content === 'string' ? content : '',
+    response: textOf(content),
     selected_model: spoken.model.name,
     provider: spoken.model.provider,
     response_time_seconds: spoken.durationMs / 1_000,
@@ -89,6 +85,14 @@ function answerOf(prompt: string, spoken: Spoken): z.infer<typeof promptAnswer> 
     attempts: spoken.attempts,
     fallback_used: spoken.isFallback,
   };
+}
+
+/** Most say a text; some say it in parts, between thoughts that are none of the answer. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  const parts = content as readonly ({ readonly text?: unknown } | null)[];
+  return parts.map((part) => (typeof part?.text === 'string' ? part.text : '')).join('');
 }
 
 function exhaustedAnswer(

@@ -52,10 +52,23 @@ async function speak(
   for (const { text, afterMs } of pieces) {
     if (afterMs > 0) await clock.sleep(afterMs, signal);
     signal.throwIfAborted();
-    response.write(text);
+    if (!response.write(text)) await roomIn(response);
   }
   if (end === 'end') response.end();
   else if (end === 'cut')
     await new Promise<void>((resolve) => response.write('', () => resolve(void response.destroy())));
   else await clock.sleep(forEver, signal);
+}
+
+/** Resolves when the caller has read enough, or has left. */
+function roomIn(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });
 }

@@ -1,5 +1,6 @@
 // Answers calls to simulated providers: finds the model, lets its faults happen, else speaks.
 import type { Clock } from '../../core/index.ts';
+import { mixed, textHash } from '../chance.ts';
 import { completionOf, eventsOf, usageOf } from './chat-answer.ts';
 import type { ChatAnswerParts } from './chat-answer.ts';
 import { embeddingsOf, inputsOf } from './embeddings-answer.ts';
@@ -52,7 +53,8 @@ export class ModelsApi {
       for (const model of provider.models)
         this.#behaviours.set(
           this.#nameOf(provider.name, model.name),
-          new ModelBehaviour(model, scenario.seed),
+          // Two providers of one model do not fail in step.
+          new ModelBehaviour(model, mixed(scenario.seed, textHash(provider.name))),
         );
   }
 

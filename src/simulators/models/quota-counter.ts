@@ -45,6 +45,7 @@ export class QuotaCounter {
     if (this.#rules.length === 0) return;
     const charges = this.#charges.get(key) ?? [];
     this.#charges.set(key, charges);
+    while (charges[0] && charges[0].at <= now - dayMs) charges.shift();
     charges.push({ at: now, tokens });
   }
 
@@ -70,7 +71,8 @@ export class QuotaCounter {
     const cost = (charge: Charge) => (unit === 'requests' ? 1 : charge.tokens);
     let left = limit - counted.reduce((sum, charge) => sum + cost(charge), 0);
     const total = left;
-    let resetSeconds = 0;
+    // A limit of nothing never frees anything.
+    let resetSeconds = left > 0 ? 0 : spanMs / 1_000;
     for (const charge of counted) {
       if (left > 0) break;
       left += cost(charge);

@@ -59,16 +59,20 @@ const provider = z
     name: z.string().regex(/^[\w.-]+$/, 'letters, digits and . _ - only'),
     keys: z.array(z.string().min(1)).default([]),
     latency_ms: milliseconds.default(0),
-    models: z.array(model).min(1),
+    models: z
+      .array(model)
+      .min(1)
+      .refine((models) => isEachOnce(models), 'two models have the same name'),
   })
   .transform(({ latency_ms, ...rest }) => ({ ...rest, latencyMs: latency_ms }));
 
 const scenario = z
   .strictObject({ seed: z.int().min(0).max(4_294_967_295).default(1), providers: z.array(provider).min(1) })
-  .refine(
-    ({ providers }) => new Set(providers.map((each) => each.name)).size === providers.length,
-    'two providers have the same name',
-  );
+  .refine(({ providers }) => isEachOnce(providers), 'two providers have the same name');
+
+function isEachOnce(named: readonly { readonly name: string }[]): boolean {
+  return new Set(named.map((each) => each.name)).size === named.length;
+}
 
 /** Fails with INPUT_INVALID that names every problem. */
 export function readScenario(value: unknown): Scenario {

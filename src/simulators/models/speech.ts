@@ -41,12 +41,12 @@ export function speechOf(request: ChatRequest, model: string, answer: string | u
 
 function plainText(messages: readonly ChatMessage[], model: string): string {
   const last = messages.at(-1)?.content;
-  const parts = Array.isArray(last) ? (last as readonly { type?: unknown; text?: unknown }[]) : [];
-  const images = parts.filter(({ type }) => type === 'image_url').length;
+  const parts = Array.isArray(last) ? (last as readonly ({ type?: unknown; text?: unknown } | null)[]) : [];
+  const images = parts.filter((part) => part?.type === 'image_url').length;
   const asked =
     typeof last === 'string'
       ? last
-      : parts.map(({ text }) => (typeof text === 'string' ? text : '')).join(' ');
+      : parts.map((part) => (typeof part?.text === 'string' ? part.text : '')).join(' ');
   const seen = images === 0 ? '' : ` I see ${images} ${images === 1 ? 'image' : 'images'}.`;
   return `This is ${model}. You said: ${asked.trim().slice(-500)}${seen}`;
 }
