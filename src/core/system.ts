@@ -19,6 +19,11 @@ export const systemClock: Clock = {
     } while (left > 0);
   },
   after(ms, run) {
+    if (ms <= longestTimerMs) {
+      const only = setTimeout(run, Math.max(ms, 0));
+      only.unref();
+      return () => clearTimeout(only);
+    }
     let timer = arm(ms);
     function arm(left: number): NodeJS.Timeout {
       const step = Math.min(Math.max(left, 0), longestTimerMs);

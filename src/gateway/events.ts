@@ -1,6 +1,11 @@
 // What the gateway tells the rest of the house. Of a provider's answer: status, class and timing, nothing else.
 import { event } from '../core/index.ts';
 
+const tokensUsed = {
+  name: 'headworks_gateway_tokens_total',
+  help: 'Tokens read and written by models.',
+} as const;
+
 export const gatewayEvents = {
   'gateway:rate-limit-detected': event<{
     model: string;
@@ -29,14 +34,20 @@ export const gatewayEvents = {
     outcome: string;
     status: number | null;
     durationMs: number;
+    promptTokens: number;
+    completionTokens: number;
   }>({
     level: 'debug',
     message: 'asked a model',
-    counter: {
-      name: 'headworks_gateway_attempts_total',
-      help: 'Calls to models, by outcome.',
-      labels: ['model', 'outcome'],
-    },
+    counter: [
+      {
+        name: 'headworks_gateway_attempts_total',
+        help: 'Calls to models, by outcome.',
+        labels: ['model', 'outcome'],
+      },
+      { ...tokensUsed, labels: ['model'], fixedLabels: { kind: 'prompt' }, by: 'promptTokens' },
+      { ...tokensUsed, labels: ['model'], fixedLabels: { kind: 'completion' }, by: 'completionTokens' },
+    ],
     histogram: {
       name: 'headworks_gateway_attempt_seconds',
       help: 'Duration of calls to models.',
@@ -51,16 +62,6 @@ export const gatewayEvents = {
       name: 'headworks_gateway_exhausted_total',
       help: 'Requests that no model could answer.',
       labels: ['code'],
-    },
-  }),
-  'gateway:tokens-used': event<{ model: string; kind: 'prompt' | 'completion'; tokens: number }>({
-    level: 'debug',
-    message: 'used tokens',
-    counter: {
-      name: 'headworks_gateway_tokens_total',
-      help: 'Tokens read and written by models.',
-      labels: ['model', 'kind'],
-      by: 'tokens',
     },
   }),
   'gateway:store-failed': event<{ what: string; cause: string; waiting: number }>({

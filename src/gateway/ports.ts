@@ -146,6 +146,8 @@ export interface Attempt {
   readonly completionTokens: number;
   /** `admin`, `key:ID`, `probe`, `by-hand`, or a name that the calling domain gives. */
   readonly caller: string;
+  /** Its request asked this model before: it may take the place of an attempt that failed. Default: nobody knows. */
+  readonly isRepeated?: boolean;
 }
 
 /** Outcomes of one model, each request counted once. */

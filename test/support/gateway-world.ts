@@ -1,5 +1,6 @@
 // A gateway on memory, behind a real HTTP server, in front of simulated providers: everything but the state store is real.
 import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { EventBus, Redactor, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import type { EmittedEvent } from '../../src/core/index.ts';
@@ -21,10 +22,12 @@ export interface GatewayWorldOptions {
   readonly stores?: GatewayStores;
   /** Models are added with these on top, by `provider/model`. */
   readonly models?: Readonly<Record<string, Partial<ModelInput>>>;
+  readonly allowedOrigins?: readonly string[];
 }
 
 export interface GatewayWorld {
   readonly url: string;
+  readonly server: FastifyInstance;
   readonly simulator: ModelsSimulator;
   readonly gateway: OpenGateway;
   readonly events: readonly EmittedEvent[];
@@ -83,6 +86,7 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
       gateway,
       redactor,
       clock: systemClock,
+      allowedOrigins: world.allowedOrigins ?? [],
       access: { isAdminToken: createTokenCheck(adminToken), gatewayKeyOf: (key) => gateway.keyOf(key) },
     }).dependencies,
   );
@@ -101,6 +105,7 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
     });
   return {
     url,
+    server,
     simulator,
     gateway,
     events,

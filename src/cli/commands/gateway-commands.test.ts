@@ -119,7 +119,8 @@ describe('headworks models', () => {
       '--env-var',
       'MINE_API_KEY',
       '--without',
-      'vision,tools',
+      'json,tools',
+      '--vision',
       '--requests-per-minute',
       '30',
     );
@@ -130,7 +131,7 @@ describe('headworks models', () => {
         name: 'mine',
         base_url: 'http://127.0.0.1:1/v1',
         env_var: 'MINE_API_KEY',
-        capabilities: { vision: false, tools: false },
+        capabilities: { vision: true, json: false, tools: false },
         quotas: { requests_per_minute: 30 },
       },
     });

@@ -1,6 +1,6 @@
 // headworks models: which AI models there are, how they are doing, and what to do with them.
 import type { Command } from 'commander';
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { ModelAnswer } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -75,7 +75,8 @@ interface AddOptions {
   readonly model?: string;
   readonly provider?: string;
   readonly kind: 'chat' | 'embeddings';
-  readonly without?: string;
+  readonly without?: readonly string[];
+  readonly vision?: boolean;
   readonly contextTokens?: number;
   readonly requestsPerMinute?: number;
   readonly requestsPerDay?: number;
@@ -94,7 +95,8 @@ function registerAdd(group: Command, host: CommandHost): void {
     .option('--model <name>', 'what the server calls it (default: the name)')
     .option('--provider <name>', 'who runs it (default: the host)')
     .addOption(new Option('--kind <kind>', 'what it does').choices(['chat', 'embeddings']).default('chat'))
-    .option('--without <abilities>', 'what it cannot: streaming,tools,json,vision')
+    .option('--vision', 'it can look at images')
+    .option('--without <abilities>', 'what it cannot: streaming,tools,json', readAbilities)
     .option('--context-tokens <count>', 'how much it reads and writes together', count)
     .option('--requests-per-minute <count>', 'what one key may, kept by us', count)
     .option('--requests-per-day <count>', 'what one key may, kept by us', count)
@@ -118,10 +120,19 @@ function registerAdd(group: Command, host: CommandHost): void {
   });
 }
 
+const abilities = ['streaming', 'tools', 'json'];
+
+function readAbilities(text: string): readonly string[] {
+  const given = text.split(',').map((part) => part.trim());
+  if (given.some((ability) => !abilities.includes(ability)))
+    throw new InvalidArgumentError(`It must be some of ${abilities.join(', ')}, separated by commas.`);
+  return given;
+}
+
 function bodyOf(options: AddOptions): Record<string, unknown> {
-  const cannot = (options.without ?? '').split(',').filter((ability) => ability !== '');
   const capabilities = {
-    ...Object.fromEntries(cannot.map((ability) => [ability.trim(), false])),
+    ...Object.fromEntries((options.without ?? []).map((ability) => [ability, false])),
+    ...(options.vision === true ? { vision: true } : {}),
     ...(options.kind === 'embeddings' ? { embeddings: true } : {}),
     ...(options.contextTokens === undefined ? {} : { context_tokens: options.contextTokens }),
   };

@@ -67,7 +67,7 @@ async function speak(
   if (out.isJson) out.json({ response: answer, model, attempts, fallback_used: isFallback });
   else {
     out.line();
-    out.note(`— ${model}${isFallback ? `, after ${attempts} attempts` : ''}`);
+    out.note(`— ${model}${attempts > 1 ? `, after ${attempts} attempts` : ''}`);
   }
   return exitCodes.ok;
 }

@@ -4,7 +4,7 @@ import type { Ask } from '../ports.ts';
 /** A new body; the caller's is left as it is. */
 export function spliceModel(ask: Pick<Ask, 'body' | 'modelSpans'>, upstreamModel: string): Uint8Array {
   const { body, modelSpans } = ask;
-  const name = Buffer.from(JSON.stringify(upstreamModel));
+  const name = quoted(upstreamModel);
   if (modelSpans.length === 0) return inserted(body, name);
   const parts: Uint8Array[] = [];
   let from = 0;
@@ -14,6 +14,18 @@ export function spliceModel(ask: Pick<Ask, 'body' | 'modelSpans'>, upstreamModel
   }
   parts.push(body.subarray(from));
   return Buffer.concat(parts);
+}
+
+/** There are only so many models. */
+const known = new Map<string, Uint8Array>();
+const mostKnown = 1_000;
+
+function quoted(model: string): Uint8Array {
+  const found = known.get(model);
+  if (found) return found;
+  const name = Buffer.from(JSON.stringify(model));
+  if (known.size < mostKnown) known.set(model, name);
+  return name;
 }
 
 /** As its first member. The object is never empty: it has messages or input. */

@@ -1,7 +1,7 @@
 // Attempts in Postgres.
 import type { Queryable } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { joinSql, json, sql } from '../../platform/postgres/sql.ts';
+import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import type { Attempt, AttemptStore, ModelTally } from '../ports.ts';
 import { countsOf } from '../state/counting-attempts.ts';
 
@@ -15,26 +15,20 @@ export class PostgresAttemptStore implements AttemptStore {
   async append(attempts: readonly Attempt[]): Promise<void> {
     if (attempts.length === 0) return;
     const counts = countsOf(attempts);
-    const rows = attempts.map((attempt, index) => ({
-      ...attempt,
-      at: new Date(attempt.at),
-      counts: counts[index],
-    }));
+    const of = <Field extends keyof Attempt>(field: Field) => attempts.map((attempt) => attempt[field]);
     await this.#database.query(sql`
-      with batch as materialized (
-        select * from rows from (jsonb_to_recordset(${json(rows)}::jsonb) as (
-          "requestId" text, "modelId" bigint, at timestamptz, outcome text, counts boolean, status smallint,
-          "durationMs" double precision, "promptTokens" integer, "completionTokens" integer, caller text))
-        with ordinality),
-      superseded as (
-        update gateway_attempts earlier set counts = false from batch
-        where earlier.counts and earlier.outcome <> 'success' and earlier.request_id = "requestId"
-          and earlier.model_id = "modelId" and batch.counts)
+      ${superseding(attempts.filter(({ isRepeated }, index) => isRepeated !== false && counts[index]))}
       insert into gateway_attempts (request_id, model_id, at, outcome, counts, status, duration_ms, prompt_tokens,
         completion_tokens, caller)
-      select "requestId", "modelId", at, outcome, counts, status, "durationMs", "promptTokens", "completionTokens",
-        caller
-      from batch order by ordinality`);
+      select request_id, model_id, to_timestamp(ms / 1000), outcome, counts, status, duration_ms, prompt_tokens,
+        completion_tokens, caller
+      from unnest(${of('requestId')}::text[], ${of('modelId')}::bigint[], ${of('at')}::double precision[],
+        ${of('outcome')}::text[], ${counts}::boolean[], ${of('status')}::smallint[],
+        ${of('durationMs')}::double precision[], ${of('promptTokens')}::integer[],
+        ${of('completionTokens')}::integer[], ${of('caller')}::text[])
+        with ordinality as batch (request_id, model_id, ms, outcome, counts, status, duration_ms, prompt_tokens,
+          completion_tokens, caller, place)
+      order by place`);
   }
 
   async tallies({ since, before }: { since?: Date; before?: Date }): Promise<readonly ModelTally[]> {
@@ -64,4 +58,16 @@ export class PostgresAttemptStore implements AttemptStore {
         select id from gateway_attempts where at < ${before} order by id limit ${limit})`);
     return affected;
   }
+}
+
+/** Earlier failures of the same requests count no more. On a good day nobody asks twice: then there is nothing to find. */
+function superseding(repeated: readonly Attempt[]): Sql {
+  if (repeated.length === 0) return sql``;
+  return sql`
+    with superseded as (
+      update gateway_attempts earlier set counts = false
+      from unnest(${repeated.map(({ requestId }) => requestId)}::text[],
+        ${repeated.map(({ modelId }) => modelId)}::bigint[]) as batch (request_id, model_id)
+      where earlier.counts and earlier.outcome <> 'success' and earlier.request_id = batch.request_id
+        and earlier.model_id = batch.model_id)`;
 }

@@ -23,6 +23,8 @@ export interface Call {
   readonly at: number;
   /** Monotonic. */
   readonly startedAt: number;
+  /** The request asked this model before. */
+  readonly isRepeated: boolean;
 }
 
 type Consequential = Pick<GatewayParts, 'clock' | 'cooldowns' | 'attempts' | 'events' | 'policy'>;
@@ -30,7 +32,7 @@ type Consequential = Pick<GatewayParts, 'clock' | 'cooldowns' | 'attempts' | 'ev
 /** Writes the row of a call that is over; `tokens` where the provider worked. */
 export function recordCall(
   { clock, attempts, events }: Consequential,
-  { request, model, grant, at, startedAt }: Call,
+  { request, model, grant, at, startedAt, isRepeated }: Call,
   outcome: Attempt['outcome'],
   status: number | null,
   tokens?: Tokens,
@@ -49,12 +51,18 @@ export function recordCall(
     promptTokens,
     completionTokens,
     caller,
+    isRepeated,
   });
-  events.emit('gateway:attempt-finished', { requestId, model: model.name, outcome, status, durationMs });
-  if (!tokens) return;
-  grant.settle(promptTokens + completionTokens);
-  events.emit('gateway:tokens-used', { model: model.name, kind: 'prompt', tokens: promptTokens });
-  events.emit('gateway:tokens-used', { model: model.name, kind: 'completion', tokens: completionTokens });
+  events.emit('gateway:attempt-finished', {
+    requestId,
+    model: model.name,
+    outcome,
+    status,
+    durationMs,
+    promptTokens,
+    completionTokens,
+  });
+  if (tokens) grant.settle(promptTokens + completionTokens);
 }
 
 /** After these the provider has not begun to work: the call costs a request of the quota, and no tokens. */

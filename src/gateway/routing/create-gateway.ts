@@ -14,10 +14,9 @@ export function createGateway(parts: GatewayParts): Gateway {
 }
 
 async function speak(engine: Engine, request: GatewayRequest): Promise<Spoken> {
-  const candidates = selectCandidates(request.ask, request.mayFallBack, {
-    ...engine,
-    models: engine.models(),
-  });
+  const { keys, cooldowns, scores, resting } = engine;
+  const landscape = { models: engine.models(), keys, cooldowns, scores, resting };
+  const candidates = selectCandidates(request.ask, request.mayFallBack, landscape);
   const run = new Run(request, candidates, engine.clock);
   let spoken: Spoken | undefined;
   try {

@@ -28,8 +28,9 @@ export async function goRound(engine: Engine, run: Run, maxRetries: number): Pro
 }
 
 async function askEverybodyDue(engine: Engine, run: Run, maxRetries: number): Promise<Spoken | undefined> {
-  for (const [index, standing] of run.standings.entries()) {
-    if (!isDue(standing, maxRetries)) continue;
+  for (let index = 0; index < run.standings.length; index++) {
+    const standing = run.standings[index];
+    if (!standing || !isDue(standing, maxRetries)) continue;
     if (run.isOver) return undefined;
     const othersWait = () => isAnybodyFree(engine, run.standings.slice(index + 1), maxRetries);
     const spoken = await askOne(engine, run, standing, maxRetries, othersWait);

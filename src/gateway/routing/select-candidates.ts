@@ -29,7 +29,9 @@ const anyModel = 'auto';
  * the first of them alone. Never empty: fails with GATEWAY_MODEL_UNKNOWN, GATEWAY_NOT_CONFIGURED or GATEWAY_UNABLE.
  */
 export function selectCandidates(ask: Ask, mayFallBack: boolean, landscape: Landscape): readonly Candidate[] {
-  const names = ask.model.split(',').map((name) => name.trim());
+  const names = ask.model.includes(',')
+    ? ask.model.split(',').map((name) => name.trim())
+    : [ask.model.trim()];
   const wanted = names.filter((name) => name !== '' && name !== anyModel);
   const named = wanted.map((name) => modelsNamed(name, landscape.models));
   const takesAny = wanted.length === 0 || names.includes(anyModel);
@@ -43,9 +45,18 @@ export function selectCandidates(ask: Ask, mayFallBack: boolean, landscape: Land
   return wanted.length === 0 && !mayFallBack ? ordered.slice(0, 1) : ordered;
 }
 
+/** The list stays the same until a model changes. */
+const indexes = new WeakMap<readonly Model[], ReadonlyMap<string, Model>>();
+
+function byName(models: readonly Model[]): ReadonlyMap<string, Model> {
+  let index = indexes.get(models);
+  if (!index) indexes.set(models, (index = new Map(models.map((model) => [model.name, model]))));
+  return index;
+}
+
 /** A name of ours means that model; a provider's name for it means everybody who has it. */
 function modelsNamed(name: string, models: readonly Model[]): readonly Model[] {
-  const exact = models.find((model) => model.name === name);
+  const exact = byName(models).get(name);
   const found = exact ? [exact] : models.filter((model) => identityOf(model) === modelIdentity(name));
   if (found.length === 0) throw unknownModel(name, models);
   return found;

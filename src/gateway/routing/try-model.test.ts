@@ -157,6 +157,7 @@ describe('what is written down', () => {
         promptTokens: 0,
         completionTokens: 0,
         caller: 'key:1',
+        isRepeated: false,
       },
       {
         requestId: 'request-1',
@@ -168,6 +169,7 @@ describe('what is written down', () => {
         promptTokens: 10,
         completionTokens: 5,
         caller: 'key:1',
+        isRepeated: false,
       },
     ]);
     const finished = world.events.filter(({ name }) => name === 'gateway:attempt-finished');

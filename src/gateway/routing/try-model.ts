@@ -42,11 +42,18 @@ export async function tryModel(
       taken.grant.giveBack();
       return undefined;
     }
+    const { clock } = engine;
+    const call: Call = {
+      request: run.request,
+      model,
+      key,
+      grant: taken.grant,
+      at: clock.now(),
+      startedAt: clock.monotonic(),
+      isRepeated: standing.tries > 0,
+    };
     if (!isAsked) standing.tries++;
     isAsked = true;
-    const { clock } = engine;
-    const { request } = run;
-    const call = { request, model, key, grant: taken.grant, at: clock.now(), startedAt: clock.monotonic() };
     const result = await callProvider(engine, run, standing, call, othersWait);
     if (result.outcome !== 'failure') return speak(engine, run, standing, call, result);
     standing.failure = result;

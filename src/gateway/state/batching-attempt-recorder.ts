@@ -43,6 +43,8 @@ export class BatchingAttemptRecorder implements AttemptRecorder {
       what: 'attempts',
       delayMs: this.#limits.flushIntervalMs,
       waiting: () => this.#waiting.length + this.#inFlight.length,
+      // While it looks for the culprit in a batch it does not rest.
+      enough: () => (this.#batch < this.#limits.batch ? 1 : this.#batch),
       write: () => this.#write(),
     });
   }

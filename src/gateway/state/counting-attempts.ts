@@ -11,6 +11,7 @@ export const requestKey = ({ modelId, requestId }: Attempt): string => `${modelI
 
 /** For each attempt, in the order they were made, whether it counts. */
 export function countsOf(attempts: readonly Attempt[]): readonly boolean[] {
+  if (attempts.every(({ outcome }) => outcome === 'success')) return attempts.map(() => true);
   const goesOn = new Set<string>();
   return attempts
     .toReversed()

@@ -17,6 +17,7 @@ export function storableAttempt(attempt: Attempt): Attempt {
     promptTokens: count(attempt.promptTokens),
     completionTokens: count(attempt.completionTokens),
     caller: withoutNul(attempt.caller),
+    isRepeated: attempt.isRepeated ?? true,
   };
 }
 

@@ -14,24 +14,31 @@ export const dayOf = (atMs: number): string => new Date(atMs).toISOString().slic
 /** What a gateway key's requests are counted under. */
 export const callerOfKey = (id: string): string => `key:${id}`;
 
+type UnwrittenUsage = { -readonly [Field in keyof Usage]: Usage[Field] };
+
 export class UsageMeter {
   readonly #parts: StateParts & { readonly store: UsageStore };
   readonly #loop: WriteLoop;
   readonly #reload: Reload;
-  /** Lines that the store does not have yet. */
-  readonly #unwritten = new Map<string, Usage>();
+  /** Lines that the store does not have yet, by day, model and caller. */
+  readonly #unwritten = new Map<string, UnwrittenUsage>();
   /** Tokens of `today`, by caller: those in the store, and those that are not. */
   #stored = new Map<string, number>();
   #own = new Map<string, number>();
   #today: number;
+  /** As text; a day is written once, not once a request. */
+  #todayText: string;
 
   constructor(parts: StateParts & { readonly store: UsageStore }) {
     this.#parts = parts;
     this.#today = dayNumber(parts.clock.now());
+    this.#todayText = dayOf(parts.clock.now());
     this.#loop = new WriteLoop(parts, {
       what: 'usage',
       delayMs: flushIntervalMs,
       waiting: () => this.#unwritten.size,
+      // Lines grow rather than become more.
+      enough: () => Number.POSITIVE_INFINITY,
       write: () => this.#write(),
     });
     this.#reload = new Reload(parts, { what: 'read usage', load: () => this.#load() });
@@ -42,8 +49,10 @@ export class UsageMeter {
     const tokens = promptTokens + completionTokens;
     if (outcome !== 'success' && tokens === 0) return;
     this.#turnDay();
-    if (dayNumber(at) === this.#today) add(this.#own, caller, tokens);
-    this.#remember({ day: dayOf(at), caller, modelId, requests: 1, promptTokens, completionTokens });
+    const isToday = dayNumber(at) === this.#today;
+    if (isToday) add(this.#own, caller, tokens);
+    const day = isToday ? this.#todayText : dayOf(at);
+    this.#remember({ day, caller, modelId, requests: 1, promptTokens, completionTokens });
     this.#loop.wake();
   }
 
@@ -80,7 +89,13 @@ export class UsageMeter {
   #remember(line: Usage): void {
     const key = `${line.day} ${line.modelId} ${line.caller}`;
     const known = this.#unwritten.get(key);
-    this.#unwritten.set(key, known ? addLines(known, line) : line);
+    if (!known) {
+      this.#unwritten.set(key, { ...line });
+      return;
+    }
+    known.requests += line.requests;
+    known.promptTokens += line.promptTokens;
+    known.completionTokens += line.completionTokens;
   }
 
   async #write(): Promise<void> {
@@ -93,7 +108,7 @@ export class UsageMeter {
       throw error;
     }
     for (const { day, caller, promptTokens, completionTokens } of lines) {
-      if (day !== dayOf(this.#today * dayMs)) continue;
+      if (day !== this.#todayText) continue;
       add(this.#own, caller, -(promptTokens + completionTokens));
       add(this.#stored, caller, promptTokens + completionTokens);
     }
@@ -115,6 +130,7 @@ export class UsageMeter {
     const today = dayNumber(this.#parts.clock.now());
     if (today === this.#today) return;
     this.#today = today;
+    this.#todayText = dayOf(today * dayMs);
     this.#stored = new Map();
     this.#own = new Map();
   }
@@ -124,13 +140,4 @@ const dayNumber = (atMs: number): number => Math.floor(atMs / dayMs);
 
 function add(totals: Map<string, number>, caller: string, tokens: number): void {
   totals.set(caller, (totals.get(caller) ?? 0) + tokens);
-}
-
-function addLines(a: Usage, b: Usage): Usage {
-  return {
-    ...a,
-    requests: a.requests + b.requests,
-    promptTokens: a.promptTokens + b.promptTokens,
-    completionTokens: a.completionTokens + b.completionTokens,
-  };
 }

@@ -4,7 +4,7 @@ import type { ModelExplanation, ModelView } from '../../gateway/index.ts';
 import { snakeCase } from '../snake-case.ts';
 import { instant, isoOrNull } from './fields.ts';
 
-const capabilities = z.object({
+const capabilities = z.strictObject({
   streaming: z.boolean(),
   tools: z.boolean(),
   json: z.boolean(),
@@ -14,7 +14,7 @@ const capabilities = z.object({
 });
 
 const quota = z.number().int().min(1).optional();
-const quotas = z.object({
+const quotas = z.strictObject({
   requests_per_minute: quota,
   requests_per_day: quota,
   tokens_per_minute: quota,

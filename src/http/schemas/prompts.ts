@@ -18,7 +18,9 @@ export const promptAnswer = z
     response: z.string(),
     selected_model: z.string(),
     provider: z.string(),
-    response_time_seconds: z.number().describe('Of the whole request, all attempts together.'),
+    response_time_seconds: z
+      .number()
+      .describe('Of the call that was answered; those that failed before it are not in it.'),
     success: z.literal(true),
     attempts: z.number().int(),
     fallback_used: z.boolean(),

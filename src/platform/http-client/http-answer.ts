@@ -6,6 +6,8 @@ import { HttpFailure } from '../../core/index.ts';
 export interface BodySource {
   /** The next piece, or `null` at the end; rejects with an HttpFailure. */
   pull(): Promise<Uint8Array | null>;
+  /** All that is left, if the end has arrived already, as it has for most small answers: nothing to wait for. */
+  whole?(): readonly Uint8Array[] | undefined;
   /** Lets go of the connection. Whoever still pulls gets this failure. */
   abandon(failure: HttpFailure): void;
 }
@@ -87,13 +89,14 @@ async function* pieces(parts: AnswerParts, silenceMs: number): AsyncGenerator<Ui
 async function readAll(parts: AnswerParts, silenceMs: number, maxBytes: number): Promise<Uint8Array> {
   const read: Uint8Array[] = [];
   let size = 0;
+  const whole = parts.source.whole?.();
+  if (whole !== undefined) return joined(parts, whole, maxBytes);
   try {
     for (;;) {
       const piece = await nextPiece(parts, silenceMs);
       if (piece === null) return Buffer.concat(read, size);
       size += piece.byteLength;
-      if (size > maxBytes)
-        throw new HttpFailure('too-large', `${parts.label}: the answer is larger than ${maxBytes} bytes.`);
+      if (size > maxBytes) throw tooLarge(parts, maxBytes);
       read.push(piece);
     }
   } catch (error) {
@@ -101,6 +104,16 @@ async function readAll(parts: AnswerParts, silenceMs: number, maxBytes: number):
     throw error;
   }
 }
+
+function joined(parts: AnswerParts, pieces: readonly Uint8Array[], maxBytes: number): Uint8Array {
+  const [first] = pieces;
+  const all = pieces.length === 1 && first ? first : Buffer.concat(pieces);
+  if (all.byteLength > maxBytes) throw tooLarge(parts, maxBytes);
+  return all;
+}
+
+const tooLarge = ({ label }: AnswerParts, maxBytes: number): HttpFailure =>
+  new HttpFailure('too-large', `${label}: the answer is larger than ${maxBytes} bytes.`);
 
 /** Waits for `work` no longer than `ms`; then rejects with what `late` returns. The work itself is not stopped. */
 export function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {

@@ -2,7 +2,8 @@
 import { Agent } from 'undici';
 import type { Clock, HttpAnswer, HttpRequest, HttpTransport } from '../../core/index.ts';
 import { HttpFailure, onAbort, systemClock } from '../../core/index.ts';
-import { createHttpAnswer, within } from './http-answer.ts';
+import { createHttpAnswer } from './http-answer.ts';
+import { Patience } from './patience.ts';
 import { requestLabel } from './request-label.ts';
 import { UndiciExchange } from './undici-exchange.ts';
 
@@ -48,13 +49,13 @@ export function createUndiciTransport(options: UndiciTransportOptions): HttpTran
   const targets = new Targets();
 
   return {
-    async request(request) {
+    request(request) {
       const timeouts: Timeouts = {
         connectTimeoutMs: Math.min(request.connectTimeoutMs ?? connectTimeoutMs, connectTimeoutMs),
         headersTimeoutMs: request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
         bodyTimeoutMs: request.bodyTimeoutMs ?? options.bodyTimeoutMs ?? 120_000,
       };
-      return send(agent, targets.of(request.url), request, timeouts, clock);
+      return send({ agent, targets, clock }, request, timeouts);
     },
     close: () => agent.destroy(),
   };
@@ -84,39 +85,46 @@ class Targets {
 
 const mostTargets = 256;
 
+interface TransportParts {
+  readonly agent: Agent;
+  readonly targets: Targets;
+  readonly clock: Clock;
+}
+
 async function send(
-  agent: Agent,
-  target: Target,
+  { agent, targets, clock }: TransportParts,
   request: HttpRequest,
   timeouts: Timeouts,
-  clock: Clock,
 ): Promise<HttpAnswer> {
+  const target = targets.of(request.url);
+  const { connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs } = timeouts;
   const label = requestLabel(request.method, target);
+  let isConnected = false;
   let forgetSignal: () => void = () => undefined;
-  const exchange = new UndiciExchange(label, () => forgetSignal());
+  const exchange = new UndiciExchange(label, {
+    onConnected: () => {
+      isConnected = true;
+      patience.allow(headersTimeoutMs);
+    },
+    onOver: () => forgetSignal(),
+  });
+  const patience = new Patience(clock, () => {
+    const what = isConnected
+      ? `connected, but no answer within ${headersTimeoutMs} ms.`
+      : `no connection within ${connectTimeoutMs} ms.`;
+    exchange.abandon(new HttpFailure('timeout', `${label}: ${what}`));
+  });
   forgetSignal = onAbort(request.signal, (reason) =>
     exchange.abandon(new HttpFailure('aborted', `${label} was stopped by its caller.`, reason)),
   );
-  if (!request.signal?.aborted) dispatch(agent, target, request, exchange);
-  const tooLate = (what: string) => () => {
-    const failure = new HttpFailure('timeout', `${label}: ${what}`);
-    exchange.abandon(failure);
-    return failure;
-  };
-  const { connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs } = timeouts;
-  await within(
-    clock,
-    connectTimeoutMs,
-    exchange.connected,
-    tooLate(`no connection within ${connectTimeoutMs} ms.`),
-  );
-  const { status, headers } = await within(
-    clock,
-    headersTimeoutMs,
-    exchange.head,
-    tooLate(`connected, but no answer within ${headersTimeoutMs} ms.`),
-  );
-  return createHttpAnswer({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
+  patience.allow(connectTimeoutMs);
+  try {
+    if (!request.signal?.aborted) dispatch(agent, target, request, exchange);
+    const { status, headers } = await exchange.head;
+    return createHttpAnswer({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
+  } finally {
+    patience.end();
+  }
 }
 
 function dispatch(agent: Agent, target: Target, request: HttpRequest, exchange: UndiciExchange): void {

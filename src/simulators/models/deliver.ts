@@ -51,8 +51,8 @@ async function speak(
   });
   for (const { text, afterMs } of pieces) {
     if (afterMs > 0) await clock.sleep(afterMs, signal);
-    signal.throwIfAborted();
     if (!response.write(text)) await roomIn(response);
+    signal.throwIfAborted();
   }
   if (end === 'end') response.end();
   else if (end === 'cut')
