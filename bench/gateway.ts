@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { Pool } from 'undici';
 import { readScenario, startModelsSimulator } from '../src/simulators/models/index.ts';
 import type { Figure } from './figure.ts';
+import { latencies } from './gateway/latency.ts';
+import type { Latency } from './gateway/latency.ts';
 import { load } from './gateway/load.ts';
-import type { Load } from './gateway/load.ts';
 import type { Running } from './gateway/processes.ts';
 import { bareProxy, headworks, installPeers, mockProvider, portkey } from './gateway/processes.ts';
 
@@ -36,6 +37,7 @@ export async function gatewayFigures(): Promise<readonly Figure[]> {
   const fast = await started(mockProvider());
   const slow = await started(mockProvider(50));
   const bare = await started(bareProxy(fast.url));
+  const bareBeforeSlow = await started(bareProxy(slow.url));
   const ours = await started(headworks(folder, token));
   const peer = await started(portkey());
   for (const [name, base] of [
@@ -45,7 +47,7 @@ export async function gatewayFigures(): Promise<readonly Figure[]> {
     await addModel(ours, { name, base_url: `${base}/v1`, model: 'mock' });
   return [
     ...(await throughput({ fast, bare, ours, peer })),
-    ...(await latency(slow, ours)),
+    ...(await latency(slow, bareBeforeSlow, ours)),
     await cooldown(ours, fast),
     ...(await streams(ours)),
   ];
@@ -116,20 +118,28 @@ async function throughput(
   ];
 }
 
-async function latency(slow: Running, ours: Running): Promise<Figure[]> {
-  const measure = (url: string, headers: Record<string, string>, model: string): Promise<Load> =>
-    load(url + path, { headers, body: bodyFor(model), connections: 8, seconds: 5 });
+/** Held against what the bare proxy adds, which on a busy machine is not little either. */
+async function latency(slow: Running, bare: Running, ours: Running): Promise<Figure[]> {
   const headers = { ...asAdmin, 'x-headworks-fallback': 'none' };
-  await measure(ours.url, headers, 'slow');
-  const direct = await measure(slow.url, {}, 'mock');
-  const through = await measure(ours.url, headers, 'slow');
-  const added = (name: 'p50Ms' | 'p99Ms', label: string, goalMs: number): Figure => ({
-    name: `added latency, upstream at 50 ms, 8 connections, ${label}`,
-    value: through[name] - direct[name],
-    unit: 'ms',
-    goal: `under ${goalMs} ms`,
-    isMet: through[name] - direct[name] < goalMs,
-  });
+  const measured = await latencies(
+    {
+      direct: { url: slow.url, headers: {}, body: bodyFor('mock') },
+      bare: { url: bare.url, headers: {}, body: bodyFor('mock') },
+      ours: { url: ours.url, headers, body: bodyFor('slow') },
+    },
+    { path, connections: 8, turns: 8 },
+  );
+  const added = (name: keyof Latency, label: string, goalMs: number): Figure => {
+    const value = measured.ours[name] - measured.direct[name];
+    return {
+      name: `added latency, upstream at 50 ms, 8 connections, ${label}`,
+      value,
+      unit: 'ms',
+      against: { name: 'a bare Node proxy', value: measured.bare[name] - measured.direct[name] },
+      goal: `under ${goalMs} ms`,
+      isMet: value < goalMs,
+    };
+  };
   return [added('p50Ms', 'p50', 1), added('p99Ms', 'p99', 5)];
 }
 

@@ -2,20 +2,11 @@
 
 export interface Load {
   readonly perSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
   readonly failed: number;
 }
 
-interface Histogram {
-  readonly average: number;
-  readonly p50: number;
-  readonly p99: number;
-}
-
 type Autocannon = (options: object) => Promise<{
-  readonly requests: Histogram;
-  readonly latency: Histogram;
+  readonly requests: { readonly average: number };
   readonly non2xx: number;
   readonly errors: number;
 }>;
@@ -48,8 +39,6 @@ export async function load(
   });
   return {
     perSecond: result.requests.average,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
     failed: result.non2xx + result.errors,
   };
 }

@@ -24,6 +24,19 @@ export function describeAttemptStoreContract(
       expect(await store.list({ limit: 1, modelId: two })).toEqual([second]);
     });
 
+    it('tells requests that ask a model again from those that ask it first, in one batch', async () => {
+      const { store, modelIds } = await make();
+      const [modelId] = modelIds;
+      await store.append([
+        exampleAttempt({ modelId, requestId: 'again', outcome: 'timeout', isRepeated: false }),
+      ]);
+      await store.append([
+        exampleAttempt({ modelId, requestId: 'first', isRepeated: false }),
+        exampleAttempt({ modelId, requestId: 'again', isRepeated: true }),
+      ]);
+      expect(await store.tallies({})).toMatchObject([{ modelId, requests: 2, successes: 2 }]);
+    });
+
     it('counts a request once per model, by its last outcome there', async () => {
       const { store, modelIds } = await make();
       const [one, two] = modelIds;

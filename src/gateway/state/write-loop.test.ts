@@ -59,4 +59,19 @@ describe('WriteLoop', () => {
     await clock.advance(60);
     expect(written).toEqual(['a', 'b']);
   });
+
+  it('gathers again when little waits, and writes all of it when somebody needs that', async () => {
+    const { clock, parts, waiting, written, source } = setUp();
+    const loop = new WriteLoop(parts, { ...source, enough: () => 2 });
+    waiting.push('a', 'b', 'c', 'd');
+    loop.wake();
+    // Ten to gather, five a write: the first three in one go, the last one waits for company.
+    await clock.advance(26);
+    expect(written).toEqual(['a', 'b', 'c']);
+    await clock.advance(15);
+    expect(written).toEqual(['a', 'b', 'c', 'd']);
+    waiting.push('e', 'f', 'g');
+    expect(await clock.run(loop.flush())).toBe(true);
+    expect(written).toHaveLength(7);
+  });
 });

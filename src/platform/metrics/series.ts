@@ -4,8 +4,8 @@ import type { LabelGuard, Labels } from './label-guard.ts';
 
 /** A counter or histogram: takes a number for these label values, and writes all it has. */
 export interface CountedMetric {
-  observe(amount: number, labelValues: readonly string[]): void;
-  lines(): readonly string[];
+  readonly observe: (amount: number, labelValues: readonly string[]) => void;
+  readonly lines: () => readonly string[];
 }
 
 export interface CounterSeries {
