@@ -13,6 +13,7 @@ const suites: Readonly<
 > = {
   kernel: async () => (await import('./kernel.ts')).kernelFigures,
   extraction: async () => (await import('./extraction.ts')).extractionFigures,
+  gateway: async () => (await import('./gateway.ts')).gatewayFigures,
 };
 
 const isJson = process.argv.includes('--json');

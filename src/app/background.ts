@@ -18,6 +18,9 @@ import { PostgresAuditTrail } from './audit/index.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
+import type { OpenGateway } from '../gateway/index.ts';
+import { startGateway } from './gateway.ts';
+import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
 import { houseRules, purgeRepair, retentionHandler, retentionJob } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
@@ -31,6 +34,7 @@ export interface Background {
   readonly repairs: RepairRegistry;
   readonly runner: RepairRunner;
   readonly extraction: ExtractionRuns;
+  readonly gateway: OpenGateway;
 }
 
 /**
@@ -39,11 +43,12 @@ export interface Background {
  */
 export async function startBackground(
   config: Config,
-  { database }: Stores,
+  stores: Stores,
   telemetry: Telemetry,
   { role, env }: { readonly role: ServerRole; readonly env: Environment },
   closing: AsyncDisposableStack,
 ): Promise<Background> {
+  const { database } = stores;
   const { redactor, events, metrics } = telemetry;
   const withSchedules = role !== 'command';
   const parts = { clock: systemClock, random: systemRandom, redactor, events };
@@ -61,12 +66,16 @@ export async function startBackground(
   });
   closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));
 
+  const gateway = await startGateway({ config, stores, telemetry, role, env }, closing);
+  closing.defer(events.listen(refusedKeyRecorder(recorder, gateway.models)));
   const rules = [
     ...houseRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
+    ...gateway.retention,
   ];
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
+  repairs.register(refusedKeyRepair(gateway.models));
   const runner = new RepairRunner({
     ...parts,
     store: ledgerStore,
@@ -88,7 +97,7 @@ export async function startBackground(
     collect: async () =>
       (await jobs.counts()).map(({ name, state, count }) => ({ labels: { name, state }, value: count })),
   });
-  return { jobs, audit, ledgerStore, recorder, repairs, runner, extraction };
+  return { jobs, audit, ledgerStore, recorder, repairs, runner, extraction, gateway };
 }
 
 async function schedule(config: Config, jobs: JobQueue): Promise<void> {

@@ -4,7 +4,7 @@ import { abortable, CoreError, HeadworksError, HttpFailure, messageOf, systemClo
 import type { Config } from '../config/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import { readAdminToken } from './admin-token.ts';
-import type { CallOptions, HeadworksClient, StreamedEvent } from './headworks-client.ts';
+import type { CallOptions, HeadworksClient, StreamedAnswer, StreamedEvent } from './headworks-client.ts';
 import type { ServerFile } from './server-file.ts';
 import { readServerFile } from './server-file.ts';
 import { ServerSession } from './server-session.ts';
@@ -86,6 +86,15 @@ class FollowingClient implements HeadworksClient {
         const isSafeToRepeat = method === 'GET' || isRefused(error);
         if (!isSafeToRepeat || attempt === 3) throw gone(connection.session.url, method, error);
       }
+    }
+  }
+
+  async stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer> {
+    const connection = await this.connection();
+    try {
+      return await connection.session.stream(path, body, signal);
+    } catch (error) {
+      throw isGone(error) && !signal.aborted ? gone(connection.session.url, 'POST', error) : error;
     }
   }
 

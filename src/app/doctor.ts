@@ -45,6 +45,7 @@ export async function examine(patient: Patient): Promise<DoctorReport> {
     ['vector search', () => capability(patient.stores.database.capabilities.vector)],
     ['trigram search', () => capability(patient.stores.database.capabilities.trigram)],
     ['clock', () => clock(patient.stores)],
+    ['models', () => models(patient.background)],
     ['jobs', () => jobs(patient.background)],
     ['ledger', () => ledger(patient.background)],
     ['settings', () => settings(patient.config)],
@@ -120,6 +121,29 @@ async function clock({ database }: Stores): Promise<DoctorCheckResult> {
   const skewMs = Math.abs((rows[0]?.now.getTime() ?? 0) - (before + systemClock.now()) / 2);
   const detail = `${Math.round(skewMs)} ms apart from the state store's.`;
   return skewMs <= largestClockSkewMs ? ok(detail) : warning(detail, 'Synchronise the clocks (NTP).');
+}
+
+/** Models are optional: without one, what needs them falls back or says so. */
+async function models({ gateway }: Background): Promise<DoctorCheckResult> {
+  const able = await gateway.models.list({
+    activeOnly: true,
+    availableOnly: false,
+    configuredOnly: true,
+    includeRecent: false,
+    windowDays: 7,
+  });
+  if (able.length === 0)
+    return notConfigured(
+      'No AI model has a key.',
+      'Set a variable that "headworks models list --all" names, for example GROQ_API_KEY, where the server runs.',
+    );
+  const free = able.filter(({ availableAt }) => availableAt === null);
+  const names = able.map(({ name }) => name).join(', ');
+  if (free.length > 0) return ok(`${free.length} of ${able.length} models can be asked now: ${names}.`);
+  return warning(
+    `All ${able.length} models are cooling down: ${names}.`,
+    'See why with "headworks models"; "headworks models warm MODEL" takes a cooldown back.',
+  );
 }
 
 async function jobs({ jobs: queue }: Background): Promise<DoctorCheckResult> {

@@ -12,6 +12,12 @@ export interface StreamedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+export interface StreamedAnswer {
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data: AsyncIterable<string>;
+}
+
 export interface HeadworksClient {
   /** Where the server listens, for people to open. */
   readonly url: string;
@@ -23,6 +29,8 @@ export interface HeadworksClient {
     path: string,
     options?: CallOptions,
   ): Promise<T>;
+  /** Posts, and reads the answer as it comes: its headers, and the data of its server-sent events. */
+  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer>;
   /** The live stream (`/api/v1/events`), reconnecting by itself, until the signal aborts. */
   events(signal: AbortSignal): AsyncIterable<StreamedEvent>;
   /** Detaches. If this process is the server, it stays until nobody else is attached, then stops. */

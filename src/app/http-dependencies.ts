@@ -31,7 +31,11 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     metrics,
     version,
     instanceId: parts.instance,
-    access: { isAdminToken: parts.isAdminToken },
+    access: {
+      isAdminToken: parts.isAdminToken,
+      gatewayKeyOf: (credential) => background.gateway.keyOf(credential),
+      gatewayKeyRefusal: (credential) => background.gateway.keyRefusal(credential),
+    },
     metricsAccess:
       server.metricsAccess === 'auto' ? (isLoopback(server.host) ? 'public' : 'admin') : server.metricsAccess,
     readiness: parts.readiness,
@@ -44,6 +48,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     jobs: background.jobs,
     ledger: ledgerDesk(background, telemetry),
     extraction: background.extraction,
+    gateway: background.gateway,
     presence: parts.presence,
     boundHost: server.host,
     allowedHosts: server.allowedHosts,

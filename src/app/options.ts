@@ -242,6 +242,18 @@ export const retentionOptions = defineOptions({
       default: 30,
       ...keptDays,
     }),
+    attemptsDays: numberOption({
+      describe: 'Calls to AI models, from which scores are made.',
+      env: 'HEADWORKS_RETENTION_ATTEMPTS_DAYS',
+      default: 90,
+      ...keptDays,
+    }),
+    usageDays: numberOption({
+      describe: 'Days of token usage.',
+      env: 'HEADWORKS_RETENTION_USAGE_DAYS',
+      default: 400,
+      ...keptDays,
+    }),
     extractionRunsDays: numberOption({
       describe: 'Extraction runs that have ended; vaults are always kept.',
       env: 'HEADWORKS_RETENTION_EXTRACTION_RUNS_DAYS',

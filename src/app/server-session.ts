@@ -1,7 +1,7 @@
 // One conversation with one Headworks server over HTTP: calls, the live stream, and being attached.
 import type { HttpAnswer, HttpRequest, HttpTransport } from '../core/index.ts';
 import { CoreError, HeadworksError } from '../core/index.ts';
-import type { CallOptions, StreamedEvent } from './headworks-client.ts';
+import type { CallOptions, StreamedAnswer, StreamedEvent } from './headworks-client.ts';
 
 /** No answer of our own API comes near this; it bounds what a foreign server on the port could make us read. */
 const largestAnswerBytes = 64 * 1024 * 1024;
@@ -10,6 +10,8 @@ const connectTimeoutMs = 3_000;
 const promptMs = 5_000;
 /** The server sends a heartbeat far more often than this on streams. */
 const streamSilenceMs = 60_000;
+/** The most that x-headworks-timeout and the server's own setting allow, and a little. */
+const longestThoughtMs = 3_700_000;
 
 type CallMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -73,7 +75,7 @@ export class ServerSession {
   /** Counts as attached from when this resolves until the returned function is called or the server goes away. */
   async attach(onGone: () => void): Promise<() => void> {
     const hangUp = new AbortController();
-    const answer = await this.#stream('/api/v1/attach', {}, hangUp.signal);
+    const answer = await this.#open('/api/v1/attach', { signal: hangUp.signal });
     void drain(answer).then(onGone, onGone);
     return () => hangUp.abort();
   }
@@ -81,22 +83,38 @@ export class ServerSession {
   /** The live stream of one connection; ends or fails with it. */
   async *events(after: string | undefined, signal: AbortSignal): AsyncGenerator<StreamedEvent> {
     const resume: Record<string, string> = after === undefined ? {} : { 'last-event-id': after };
-    const answer = await this.#stream('/api/v1/events', resume, signal);
+    const answer = await this.#open('/api/v1/events', { headers: resume, signal });
     for await (const block of blocks(answer.body)) {
       const event = parseEvent(block);
       if (event) yield event;
     }
   }
 
-  async #stream(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<HttpAnswer> {
+  /** How long the answer takes to begin is the server's to limit. */
+  async stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer> {
+    const answer = await this.#open(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      headersTimeoutMs: longestThoughtMs,
+      bodyTimeoutMs: longestThoughtMs,
+      signal,
+    });
+    return { headers: answer.headers, data: dataOf(answer.body) };
+  }
+
+  async #open(
+    path: string,
+    request: Partial<HttpRequest> & { readonly signal: AbortSignal },
+  ): Promise<HttpAnswer> {
     const answer = await this.#transport.request({
       method: 'GET',
-      url: this.url + path,
-      headers: { ...this.#headers(), accept: 'text/event-stream', ...headers },
-      signal,
       connectTimeoutMs,
       headersTimeoutMs: promptMs,
       bodyTimeoutMs: streamSilenceMs,
+      ...request,
+      url: this.url + path,
+      headers: { ...this.#headers(), accept: 'text/event-stream', ...request.headers },
     });
     if (answer.status >= 400)
       throw errorFrom(answer, Buffer.from(await answer.bytes(largestAnswerBytes)).toString(), this.url);
@@ -132,6 +150,8 @@ function parseJson(text: string, url: string): unknown {
 interface ErrorBody {
   readonly error?: {
     readonly code?: string;
+    /** On /v1, where `code` is OpenAI's word. */
+    readonly headworks_code?: string;
     readonly message?: string;
     readonly retry_after_seconds?: number;
     readonly details?: Record<string, unknown>;
@@ -141,12 +161,13 @@ interface ErrorBody {
 /** Builds the error again that the server described. */
 function errorFrom(answer: HttpAnswer, text: string, url: string): Error {
   const error = (parseJson(text, url) as ErrorBody | null)?.error;
-  if (typeof error?.code !== 'string' || typeof error.message !== 'string')
+  const code = error?.headworks_code ?? error?.code;
+  if (typeof code !== 'string' || typeof error?.message !== 'string')
     return new CoreError(
       'SERVER_UNREACHABLE',
       `What answers at ${url} (status ${answer.status}) is not Headworks.`,
     );
-  return new HeadworksError(error.code, error.message, {
+  return new HeadworksError(code, error.message, {
     isRetryable: answer.status === 429 || answer.status === 503,
     ...(error.retry_after_seconds === undefined ? {} : { retryAfterMs: error.retry_after_seconds * 1000 }),
     details: error.details ?? {},
@@ -166,6 +187,13 @@ async function* blocks(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> 
     const parts = rest.split('\n\n');
     rest = parts.pop() ?? '';
     yield* parts;
+  }
+}
+
+async function* dataOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const block of blocks(body)) {
+    const lines = block.split('\n').filter((line) => line.startsWith('data:'));
+    if (lines.length > 0) yield lines.map((line) => line.slice(5).trimStart()).join('\n');
   }
 }
 

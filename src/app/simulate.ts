@@ -1,5 +1,9 @@
 // Simulated upstreams for the command line. Loaded when called: most commands never need them.
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import { CoreError, messageOf } from '../core/index.ts';
 import type { LookerSimulator, LookerSimulatorOptions } from '../simulators/looker/ports.ts';
+import type { ModelsSimulator } from '../simulators/models/ports.ts';
 
 export { faultNames, retryAfterStyles, simulatedTypes } from '../simulators/looker/ports.ts';
 export type {
@@ -15,4 +19,40 @@ export type {
 export async function simulateLooker(options: LookerSimulatorOptions): Promise<LookerSimulator> {
   const { startLookerSimulator } = await import('../simulators/looker/index.ts');
   return startLookerSimulator(options);
+}
+
+export type { ModelsSimulator, ModelsSimulatorStats } from '../simulators/models/ports.ts';
+
+export interface SimulatedModels {
+  readonly simulator: ModelsSimulator;
+  readonly providers: readonly {
+    readonly name: string;
+    readonly keys: readonly string[];
+    readonly models: readonly string[];
+  }[];
+}
+
+/** Simulated AI providers that behave as the YAML or JSON file says. Fails with INPUT_INVALID, naming every problem. */
+export async function simulateModels(options: {
+  readonly port: number;
+  readonly scenarioFile: string;
+}): Promise<SimulatedModels> {
+  const { readScenario, startModelsSimulator } = await import('../simulators/models/index.ts');
+  const scenario = readScenario(await contentOf(options.scenarioFile));
+  const simulator = await startModelsSimulator({ scenario, port: options.port });
+  const providers = scenario.providers.map(({ name, keys, models }) => ({
+    name,
+    keys,
+    models: models.map((model) => model.name),
+  }));
+  return { simulator, providers };
+}
+
+async function contentOf(file: string): Promise<unknown> {
+  try {
+    return parse(await readFile(file, 'utf8')) as unknown;
+  } catch (error) {
+    const why = messageOf(error).split('\n')[0] ?? '';
+    throw new CoreError('INPUT_INVALID', `The scenario ${file} cannot be read: ${why}.`, { cause: error });
+  }
 }

@@ -5,6 +5,8 @@ import type { Config } from '../config/index.ts';
 import { secretsOf } from '../config/index.ts';
 import type { RunEvents } from '../extraction/index.ts';
 import { runEvents } from '../extraction/index.ts';
+import type { GatewayEvents } from '../gateway/index.ts';
+import { gatewayEvents } from '../gateway/index.ts';
 import type { HttpEvents } from '../http/index.ts';
 import { httpEvents } from '../http/index.ts';
 import type { LedgerEvents } from '../ledger/index.ts';
@@ -21,10 +23,17 @@ import type { RetentionEvents } from './retention/index.ts';
 import { retentionEvents } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 
-type HouseEvents = AppEvents & HttpEvents & JobEventSpecs & LedgerEvents & RetentionEvents & RunEvents;
+type HouseEvents = AppEvents &
+  GatewayEvents &
+  HttpEvents &
+  JobEventSpecs &
+  LedgerEvents &
+  RetentionEvents &
+  RunEvents;
 
 const eventSpecs: HouseEvents = {
   ...appEvents,
+  ...gatewayEvents,
   ...httpEvents,
   ...jobEventSpecs,
   ...ledgerEvents,

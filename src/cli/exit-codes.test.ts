@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { CoreError, coreErrorCodes, HeadworksError } from '../core/index.ts';
 import { extractionErrorCodes } from '../extraction/errors.ts';
+import { gatewayErrorCodes } from '../gateway/errors.ts';
 import { ledgerErrorCodes } from '../ledger/errors.ts';
 import { exitCodeByErrorCode, exitCodeMeanings, exitCodeOf, exitCodes } from './exit-codes.ts';
 
 describe('exit codes', () => {
   it('exist for every error code there is, and for no other', () => {
-    const known = [coreErrorCodes, ledgerErrorCodes, extractionErrorCodes].flatMap((codes) =>
-      Object.keys(codes),
+    const known = [coreErrorCodes, ledgerErrorCodes, extractionErrorCodes, gatewayErrorCodes].flatMap(
+      (codes) => Object.keys(codes),
     );
     expect(Object.keys(exitCodeByErrorCode).sort()).toEqual(known.sort());
   });

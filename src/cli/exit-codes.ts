@@ -2,6 +2,7 @@
 import type { CoreErrorCode } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
 import type { ExtractionErrorCode } from '../extraction/errors.ts';
+import type { GatewayErrorCode } from '../gateway/errors.ts';
 import type { LedgerErrorCode } from '../ledger/errors.ts';
 
 export const exitCodes = {
@@ -25,11 +26,11 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   interrupted: 'interrupted (Ctrl-C)',
 };
 
-const { error, usage, connection, interrupted } = exitCodes;
+const { error, usage, connection, incomplete, interrupted } = exitCodes;
 
 /** Every code has its place: a new one does not compile until it is here. */
 export const exitCodeByErrorCode: Readonly<
-  Record<CoreErrorCode | LedgerErrorCode | ExtractionErrorCode, ExitCode>
+  Record<CoreErrorCode | LedgerErrorCode | ExtractionErrorCode | GatewayErrorCode, ExitCode>
 > = {
   INPUT_INVALID: usage,
   UNAUTHENTICATED: connection,
@@ -69,6 +70,16 @@ export const exitCodeByErrorCode: Readonly<
   EXTRACTION_VAULT_FOREIGN: usage,
   EXTRACTION_BUSY: error,
   EXTRACTION_ITEM_UNKNOWN: error,
+  GATEWAY_MODEL_UNKNOWN: usage,
+  GATEWAY_MODEL_EXISTS: error,
+  GATEWAY_NOT_CONFIGURED: usage,
+  GATEWAY_UNABLE: usage,
+  GATEWAY_ALL_LIMITED: error,
+  GATEWAY_EXHAUSTED: error,
+  GATEWAY_REFUSED: error,
+  GATEWAY_STREAM_BROKEN: incomplete,
+  GATEWAY_KEY_UNKNOWN: error,
+  GATEWAY_TOKEN_CAP: error,
 };
 
 /** The exit code for anything that was thrown. A server newer than this command may know codes that we do not. */

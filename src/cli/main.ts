@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // Starts the command line in this process: its streams, its signals, its application.
+import { text } from 'node:stream/consumers';
 import { version } from '../app/version.ts';
 import { processEnvironment } from '../config/index.ts';
 import { systemClock } from '../core/index.ts';
@@ -23,6 +24,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   isTty: { stdout: process.stdout.isTTY, stderr: process.stderr.isTTY },
   columns: process.stdout.isTTY ? process.stdout.columns : null,
   ...processEnvironment(),
+  readStdin: () => text(process.stdin),
   signal: interruptSignal(),
   outputClosed: outputClosedSignal(),
   clock: systemClock,

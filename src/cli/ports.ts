@@ -48,6 +48,8 @@ export interface CliIo {
   readonly columns: number | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Everything that comes on standard input, as text. */
+  readStdin(): Promise<string>;
   /** Aborts with an Interrupt when somebody wants the command to end. */
   readonly signal: AbortSignal;
   /** Aborts when nobody reads stdout any more (`| head`). */

@@ -5,7 +5,10 @@ import { registerDemo } from './commands/demo.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerExtract } from './commands/extract.ts';
 import { registerJobs } from './commands/jobs.ts';
+import { registerKeys } from './commands/keys.ts';
 import { registerLedger } from './commands/ledger.ts';
+import { registerModels } from './commands/models.ts';
+import { registerPrompt } from './commands/prompt.ts';
 import { registerRepair } from './commands/repair.ts';
 import { registerServe } from './commands/serve.ts';
 import { registerSources } from './commands/sources.ts';
@@ -56,6 +59,9 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     registerExtract,
     registerSources,
     registerVault,
+    registerPrompt,
+    registerModels,
+    registerKeys,
     registerSimulate,
   ])
     register(program, host);

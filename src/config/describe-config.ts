@@ -53,9 +53,15 @@ export function defaultText(spec: OptionSpec<unknown>): string {
   return spec.defaultText ?? valueText(spec.default);
 }
 
+/** Of a list of things, their names tell enough. */
+function itemText(item: unknown): string {
+  const name: unknown = typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined;
+  return typeof name === 'string' ? name : valueText(item);
+}
+
 /** A value in one line, as one would write it on a command line. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return 'not set';
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(itemText).join(', ');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -10,6 +10,7 @@ import {
   stateOptions,
 } from '../app/options.ts';
 import { extractionOptions, lookerOptions } from '../extraction/options.ts';
+import { gatewayOptions } from '../gateway/options.ts';
 import { ledgerOptions } from '../ledger/options.ts';
 
 /** Keyed by section name, in the order of help and docs. */
@@ -23,6 +24,7 @@ export const optionSections = {
   ledger: ledgerOptions,
   extraction: extractionOptions,
   looker: lookerOptions,
+  gateway: gatewayOptions,
   retention: retentionOptions,
   logging: loggingOptions,
 } as const;

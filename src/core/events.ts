@@ -2,6 +2,16 @@
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
+/** Grows by the field `by`, else by one. */
+export interface EventCounter<Payload extends object> {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly (keyof Payload & string)[];
+  /** Labels that have the same value for each event. */
+  readonly fixedLabels?: Readonly<Record<string, string>>;
+  readonly by?: keyof Payload & string;
+}
+
 /** What consumers need to know of one kind of event. `Payload` holds ids, classes and numbers. */
 export interface EventSpec<Payload extends object> {
   readonly level: LogLevel;
@@ -9,13 +19,8 @@ export interface EventSpec<Payload extends object> {
   readonly message: string;
   /** Fields that hold content: logged at debug level only, never streamed. */
   readonly content?: readonly (keyof Payload & string)[];
-  /** A counter that grows with each event (by `by`, else by one). */
-  readonly counter?: {
-    readonly name: string;
-    readonly help: string;
-    readonly labels?: readonly (keyof Payload & string)[];
-    readonly by?: keyof Payload & string;
-  };
+  /** A counter that grows with each event, or several. */
+  readonly counter?: EventCounter<Payload> | readonly EventCounter<Payload>[];
   /** A histogram of one numeric field; durations are fields in milliseconds, observed in seconds. */
   readonly histogram?: {
     readonly name: string;
@@ -85,8 +90,10 @@ export class EventBus<Specs extends EventSpecs> implements Emitter<Specs> {
 }
 
 /** The payload without its content fields: what may leave the process or be logged above debug. */
-export function withoutContent(emitted: EmittedEvent): Record<string, unknown> {
-  const hidden = new Set(emitted.spec.content ?? []);
+export function withoutContent(emitted: EmittedEvent): Readonly<Record<string, unknown>> {
+  const { content } = emitted.spec;
+  if (content === undefined || content.length === 0) return emitted.payload;
+  const hidden = new Set<string>(content);
   return Object.fromEntries(Object.entries(emitted.payload).filter(([field]) => !hidden.has(field)));
 }
 

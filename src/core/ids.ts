@@ -11,7 +11,7 @@ export interface IdSource {
 /** Lays out a UUID version 7 from a time and ten random bytes. */
 export function uuidV7(nowMs: number, random: Uint8Array): string {
   const hexTime = Math.trunc(nowMs).toString(16).padStart(12, '0');
-  const hex = Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const hex = Buffer.from(random.buffer, random.byteOffset, random.byteLength).toString('hex');
   const variant = ((random[2] ?? 0) & 0x3f) | 0x80;
   return (
     `${hexTime.slice(0, 8)}-${hexTime.slice(8)}-7${hex.slice(1, 4)}-` +

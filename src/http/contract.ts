@@ -12,7 +12,10 @@ import type {
 import type { configAnswer, doctorAnswer, healthAnswer, readinessAnswer } from './schemas/health.ts';
 import type { jobAnswer, jobCountsAnswer, jobsAnswer } from './schemas/jobs.ts';
 import type { ledgerEntry, ledgerKinds, ledgerPage, repairAnswer } from './schemas/ledger.ts';
+import type { gatewayKey, gatewayKeys, newGatewayKey, usageAnswer } from './schemas/gateway-keys.ts';
+import type { explanationAnswer, modelAnswer, probeAnswer } from './schemas/models.ts';
 import type { handoverAnswer } from './schemas/presence.ts';
+import type { promptAnswer } from './schemas/prompts.ts';
 import type { streamedEvent } from './schemas/streams.ts';
 
 export type { ErrorAnswer } from './schemas/error.ts';
@@ -33,6 +36,14 @@ export type ExtractionRunAnswer = z.infer<typeof extractionRun>;
 export type ExtractionRunsAnswer = z.infer<typeof extractionRuns>;
 export type ExtractionRunStarted = z.infer<typeof runStarted>;
 export type ExtractionRunReport = z.infer<typeof runReport>;
+export type GatewayKeyAnswer = z.infer<typeof gatewayKey>;
+export type GatewayKeysAnswer = z.infer<typeof gatewayKeys>;
+export type NewGatewayKeyAnswer = z.infer<typeof newGatewayKey>;
+export type ModelAnswer = z.infer<typeof modelAnswer>;
+export type ModelExplanationAnswer = z.infer<typeof explanationAnswer>;
+export type ProbeAnswer = z.infer<typeof probeAnswer>;
+export type PromptAnswer = z.infer<typeof promptAnswer>;
+export type UsageAnswer = z.infer<typeof usageAnswer>;
 export type AuditPage = z.infer<typeof auditPage>;
 export type HandoverAnswer = z.infer<typeof handoverAnswer>;
 /** The `data` of every event on the live stream. */

@@ -1,10 +1,12 @@
-// Which HTTP status each error code means. The types demand an entry for every code of core, ledger, extraction and http.
+// Which HTTP status each error code means. The types demand an entry for every code of core and every domain.
 import type { CoreErrorCode } from '../core/index.ts';
 import type { ExtractionErrorCode } from '../extraction/index.ts';
+import type { GatewayErrorCode } from '../gateway/index.ts';
 import type { LedgerErrorCode } from '../ledger/index.ts';
 import type { HttpErrorCode } from './errors.ts';
 
-export type KnownErrorCode = CoreErrorCode | LedgerErrorCode | ExtractionErrorCode | HttpErrorCode;
+export type KnownErrorCode =
+  CoreErrorCode | LedgerErrorCode | ExtractionErrorCode | GatewayErrorCode | HttpErrorCode;
 
 export interface ErrorAnswerRule {
   readonly status: number;
@@ -56,6 +58,18 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   EXTRACTION_VAULT_FOREIGN: { status: 409 },
   EXTRACTION_BUSY: { status: 409 },
   EXTRACTION_ITEM_UNKNOWN: { status: 404 },
+
+  GATEWAY_MODEL_UNKNOWN: { status: 404 },
+  GATEWAY_MODEL_EXISTS: { status: 409 },
+  GATEWAY_NOT_CONFIGURED: { status: 503 },
+  GATEWAY_UNABLE: { status: 400 },
+  GATEWAY_ALL_LIMITED: { status: 429 },
+  GATEWAY_EXHAUSTED: { status: 503 },
+  // The error knows better: it carries the status that the models gave.
+  GATEWAY_REFUSED: { status: 400 },
+  GATEWAY_STREAM_BROKEN: { status: 502 },
+  GATEWAY_KEY_UNKNOWN: { status: 404 },
+  GATEWAY_TOKEN_CAP: { status: 429 },
 
   HTTP_HOST_NOT_ALLOWED: { status: 421 },
   HTTP_ORIGIN_NOT_ALLOWED: { status: 403 },

@@ -16,12 +16,14 @@ export class EventFeed {
 
   /** Sending to a reader may itself cause an event (the reader is too slow): that one waits for its turn. */
   take(emitted: EmittedEvent): void {
-    this.#waiting.push(this.history.add(emitted));
+    const event = this.history.add(emitted);
+    if (this.#readers.size === 0) return;
+    this.#waiting.push(event);
     if (this.#isDelivering) return;
     this.#isDelivering = true;
     try {
-      for (let event = this.#waiting.shift(); event; event = this.#waiting.shift())
-        for (const read of this.#readers) read(event);
+      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift())
+        for (const read of this.#readers) read(next);
     } finally {
       this.#isDelivering = false;
     }

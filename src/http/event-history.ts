@@ -30,9 +30,15 @@ export class EventHistory {
     this.#capacity = capacity;
   }
 
+  readonly #write = (emitted: EmittedEvent, number: number): string => {
+    const payload = plainValue(withoutContent(emitted), { text: (raw) => this.#redactor.text(raw) });
+    const data = { name: emitted.name, at: new Date(emitted.at).toISOString(), payload: snakeCase(payload) };
+    return eventText(emitted.name, data, `${this.#instanceId}-${number}`);
+  };
+
   add(emitted: EmittedEvent): NumberedEvent {
     this.#count += 1;
-    const event = this.#numbered(this.#count, emitted);
+    const event = new KeptEvent(this.#count, emitted, this.#write);
     this.#kept.push(event);
     // Cut in blocks: dropping the first of an array costs as much as the array is long.
     if (this.#kept.length >= 2 * this.#capacity) this.#kept = this.#kept.slice(-this.#capacity);
@@ -48,24 +54,26 @@ export class EventHistory {
     const oldest = this.#count - kept.length + 1;
     return { isComplete: number + 1 >= oldest, events: kept.filter((event) => event.number > number) };
   }
+}
 
-  #numbered(number: number, emitted: EmittedEvent): NumberedEvent {
-    let text: string | undefined;
-    const write = () => {
-      const payload = plainValue(withoutContent(emitted), { text: (raw) => this.#redactor.text(raw) });
-      const data = {
-        name: emitted.name,
-        at: new Date(emitted.at).toISOString(),
-        payload: snakeCase(payload),
-      };
-      return eventText(emitted.name, data, `${this.#instanceId}-${number}`);
-    };
-    return {
-      number,
-      name: emitted.name,
-      get text() {
-        return (text ??= write());
-      },
-    };
+/** Nearly all events are read by nobody: one is written only when somebody does. */
+class KeptEvent implements NumberedEvent {
+  readonly number: number;
+  readonly #emitted: EmittedEvent;
+  readonly #write: (event: EmittedEvent, number: number) => string;
+  #text: string | undefined;
+
+  constructor(number: number, emitted: EmittedEvent, write: (event: EmittedEvent, number: number) => string) {
+    this.number = number;
+    this.#emitted = emitted;
+    this.#write = write;
+  }
+
+  get name(): string {
+    return this.#emitted.name;
+  }
+
+  get text(): string {
+    return (this.#text ??= this.#write(this.#emitted, this.number));
   }
 }

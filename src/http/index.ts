@@ -22,6 +22,7 @@ export type {
   DoctorCheck,
   DoctorReport,
   ExtractionDesk,
+  GatewayDesk,
   HttpDependencies,
   LedgerDesk,
   Presence,

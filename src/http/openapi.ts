@@ -42,6 +42,11 @@ export async function installOpenApi(server: FastifyInstance, version: string): 
       components: {
         securitySchemes: {
           admin: { type: 'http', scheme: 'bearer', description: 'The admin token of this server.' },
+          gateway: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'A gateway key ("headworks keys create"), or the admin token.',
+          },
           organization: { type: 'http', scheme: 'bearer', description: 'A key of an organization.' },
         },
       },

@@ -10,6 +10,7 @@ import type {
   Redactor,
 } from '../core/index.ts';
 import type { RunDesk, SourceDesk } from '../extraction/index.ts';
+import type { OpenGateway } from '../gateway/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
@@ -54,6 +55,10 @@ export interface DoctorReport {
 export interface Access {
   /** Must take the same time for every wrong token: see createTokenCheck. */
   isAdminToken(token: string): boolean;
+  /** The id of the gateway key this is; null for any other text, and for keys that have expired or were revoked. */
+  gatewayKeyOf(credential: string): string | null;
+  /** Of a gateway key that is known but refused: why, for the one who holds it. */
+  gatewayKeyRefusal(credential: string): 'expired' | 'revoked' | null;
   /** Whose key this is; absent as long as there are no organizations. */
   organizationOf?(key: string): Promise<{ readonly organizationId: string } | null>;
 }
@@ -103,6 +108,8 @@ export interface ExtractionDesk {
   readonly runs: Pick<RunDesk, 'start' | 'stop' | 'list' | 'get' | 'report' | 'nextRunAt'>;
 }
 
+export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'speak' | 'models' | 'keys'>;
+
 export interface ConfigValue {
   /** `server.port`. */
   readonly name: string;
@@ -142,6 +149,7 @@ export interface HttpDependencies {
   readonly jobs: Pick<JobQueue, 'get' | 'list' | 'counts' | 'retry' | 'cancel'>;
   readonly ledger: LedgerDesk;
   readonly extraction: ExtractionDesk;
+  readonly gateway: GatewayDesk;
   readonly presence: Presence;
   /** The name or address that `listen` is given. */
   readonly boundHost: string;

@@ -2,8 +2,11 @@
 import type { OpenStreams } from './open-streams.ts';
 import type { Traffic } from './traffic.ts';
 
-/** `public`: anybody. `admin`: who has the admin token. `organization`: who has a key of an organization. */
-export type RouteAccess = 'public' | 'admin' | 'organization';
+/**
+ * `public`: anybody. `admin`: who has the admin token. `organization`: who has a key of an organization.
+ * `gateway`: who has a gateway key or the admin token.
+ */
+export type RouteAccess = 'public' | 'admin' | 'organization' | 'gateway';
 
 export interface KnownRoute {
   readonly method: string;
@@ -13,7 +16,9 @@ export interface KnownRoute {
 }
 
 export type Caller =
-  { readonly kind: 'admin' } | { readonly kind: 'organization'; readonly organizationId: string };
+  | { readonly kind: 'admin' }
+  | { readonly kind: 'organization'; readonly organizationId: string }
+  | { readonly kind: 'gateway'; readonly keyId: string };
 
 declare module 'fastify' {
   interface FastifyContextConfig {

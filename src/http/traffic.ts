@@ -1,5 +1,5 @@
 // Which requests are under way, and whether new ones are still taken.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Emitter } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
 import type { HttpEvents } from './events.ts';
@@ -26,16 +26,17 @@ export class Traffic {
     this.#isDraining = true;
   }
 
-  /** Counts one request until the returned function is called. */
-  enter(): () => void {
+  /** Counts one request until it leaves. */
+  enter(): void {
     this.#underWay += 1;
-    return () => {
-      this.#underWay -= 1;
-      if (this.#underWay > 0) return;
-      const waiting = this.#idle;
-      this.#idle = [];
-      for (const resolve of waiting) resolve();
-    };
+  }
+
+  leave(): void {
+    this.#underWay -= 1;
+    if (this.#underWay > 0) return;
+    const waiting = this.#idle;
+    this.#idle = [];
+    for (const resolve of waiting) resolve();
   }
 
   /** Resolves when no request is under way, but no later than after `ms`. */
@@ -55,12 +56,13 @@ export class Traffic {
 export function installTraffic(server: FastifyInstance, clock: Clock, events: Emitter<HttpEvents>): void {
   const traffic = new Traffic(clock);
   server.decorate('traffic', traffic);
-  server.addHook('onRequest', async (request, reply) => {
+  // With a callback, as the other hooks of every request: a promise each would cost a tenth of a request's time.
+  server.addHook('onRequest', (request, reply, done) => {
     const startedAt = clock.monotonic();
-    const leave = traffic.enter();
-    // 'close' comes always, also when the caller has left; fastify's own onResponse does not.
-    reply.raw.once('close', () => {
-      leave();
+    traffic.enter();
+    // 'close' comes always, once, also when the caller has left; fastify's own onResponse does not.
+    reply.raw.on('close', () => {
+      traffic.leave();
       events.emit('http:request-finished', {
         requestId: request.id,
         method: request.method,
@@ -69,11 +71,14 @@ export function installTraffic(server: FastifyInstance, clock: Clock, events: Em
         durationMs: clock.monotonic() - startedAt,
       });
     });
-    if (!traffic.isDraining) return;
-    reply.header('connection', 'close');
-    if (request.routeOptions.config.answersWhileDraining) return;
-    throw new CoreError('SHUTTING_DOWN', 'This server is stopping. Ask another one, or again in a moment.', {
-      isRetryable: true,
-    });
+    done(traffic.isDraining ? refusal(request, reply) : undefined);
+  });
+}
+
+function refusal(request: FastifyRequest, reply: FastifyReply): CoreError | undefined {
+  reply.header('connection', 'close');
+  if (request.routeOptions.config.answersWhileDraining) return undefined;
+  return new CoreError('SHUTTING_DOWN', 'This server is stopping. Ask another one, or again in a moment.', {
+    isRetryable: true,
   });
 }

@@ -63,6 +63,11 @@ describe('an HTTP failure', () => {
     [500, { error: { type: 'rate_limit_exceeded' } }],
     [500, [{ error: { status: 'RESOURCE_EXHAUSTED' } }]],
     [403, { message: 'You have exceeded a secondary rate limit.' }],
+    [500, { error: { type: 'rate_limit_error', message: 'slow down' } }],
+    [503, { error: { code: 'TooManyRequests' } }],
+    [500, { error: { code: 'RATE_LIMIT_EXCEEDED' } }],
+    [500, { error: { message: 'Rate limit reached for model-1.5 in organization x' } }],
+    [500, { error: { message: 'This model is rate-limited upstream.' } }],
   ])('%i that says so is a rate limit: %j', (status, body) => {
     expect(kind(status, body)).toBe('rate-limit');
   });
@@ -72,6 +77,9 @@ describe('an HTTP failure', () => {
     [500, { error: { request_id: 429 } }],
     [500, 'error 4290 in request 429-77'],
     [500, { error: { message: 'the rate limiter crashed' } }],
+    [500, { error: { message: 'See our rate limits page.' } }],
+    [500, { error: { message: 'The time limit was exceeded. See our rate limits page.' } }],
+    [500, { error: { type: 'limit_error' } }],
     [500, { error: { message: 'see https://docs.example/rate-limits' } }],
     [500, { error: { message: 'accurate limits unknown' } }],
   ])('%i that merely contains the words or number is none: %j', (status, body) => {

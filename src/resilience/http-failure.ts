@@ -54,7 +54,7 @@ export function classifyHttpFailure(failure: RefusedAnswer | HttpFailure, now: n
   const isRateLimited = refusesForALimit(failure);
   const hint = readRetryHint({ headers, body, isRateLimited }, now);
   if (!isRateLimited) return classOf(kindOfStatus(status), status, hint);
-  const isOutOfQuota = hasNoQuota(headers) || (hint === undefined && hasField(body, 'insufficient_quota'));
+  const isOutOfQuota = hasNoQuota(headers) || (hint === undefined && hasField(body, 'insufficientquota'));
   return classOf(isOutOfQuota ? 'payment' : 'rate-limit', status, hint);
 }
 
@@ -88,20 +88,41 @@ function kindOfStatus(status: number): FailureKind {
 function refusesForALimit({ status, body }: RefusedAnswer): boolean {
   if (status === 429) return true;
   if (status !== 403 && status < 500) return false;
-  return (
-    [429, '429', 'rate_limit_exceeded', 'too_many_requests', 'RESOURCE_EXHAUSTED'].some((code) =>
-      hasField(body, code),
-    ) || messagesIn(body).some(saysRateLimit)
-  );
+  return rateLimitCodes.some((code) => hasField(body, code)) || messagesIn(body).some(saysRateLimit);
 }
 
+/** As `plainCode` writes them. */
+const rateLimitCodes = [
+  '429',
+  'ratelimit',
+  'ratelimited',
+  'ratelimiterror',
+  'ratelimitexceeded',
+  'ratelimitexceedederror',
+  'ratelimitreached',
+  'toomanyrequests',
+  'toomanyrequestserror',
+  'resourceexhausted',
+];
+
+/** Up to 80 characters of the same sentence; the dot in "model-1.5" does not end one. */
+const between = String.raw`(?:[^.!?]|[.!?](?=\S)){0,80}`;
+const limit = String.raw`rate[ _-]?limit`;
+const rateLimitProse = new RegExp(
+  String.raw`\b${limit}(?:ed|[ _-]?(?:exceeded|reached|error))\b|\btoo many requests\b` +
+    String.raw`|\b${limit}(?:s|ing)?\b${between}\b(?:exceed(?:ed|s)?|reached|hit)\b` +
+    String.raw`|\b(?:exceed(?:ed|s|ing)?|reach(?:ed|es)?|hit|over|due to)\b${between}\b${limit}(?:s|ing)?\b`,
+  'i',
+);
+
+/** That there are limits says nothing ("See our rate limits page."); that one is exceeded does. */
 function saysRateLimit(message: string): boolean {
   const withoutLinks = message.replace(/\bhttps?:\/\/\S+/gi, '');
-  return /\brate[ _-]?limit(s|ed|ing)?\b|\btoo many requests\b/i.test(withoutLinks);
+  return rateLimitProse.test(withoutLinks);
 }
 
-/** Is `value` the error's code or status field, at the top, in `error` or in one of `errors`? */
-function hasField(body: string, value: string | number): boolean {
+/** Is `code` the error's code or status field, at the top, in `error` or in one of `errors`? As `plainCode` writes it. */
+function hasField(body: string, code: string): boolean {
   const json = jsonBody(body);
   const errors: unknown = json?.['errors'];
   const places: readonly unknown[] = [json, json?.['error'], ...(Array.isArray(errors) ? errors : [])];
@@ -109,8 +130,14 @@ function hasField(body: string, value: string | number): boolean {
     (place) =>
       typeof place === 'object' &&
       place !== null &&
-      ['code', 'status', 'statusCode', 'status_code', 'type'].some(
-        (field) => (place as Readonly<Record<string, unknown>>)[field] === value,
+      ['code', 'status', 'statusCode', 'status_code', 'type', 'reason'].some(
+        (field) => plainCode((place as Readonly<Record<string, unknown>>)[field]) === code,
       ),
   );
+}
+
+/** `RATE_LIMIT_EXCEEDED`, `rate-limit-exceeded` and `RateLimitExceeded` are one. */
+function plainCode(code: unknown): string | undefined {
+  if (typeof code === 'number') return String(code);
+  return typeof code === 'string' ? code.toLowerCase().replaceAll(/[ _-]/g, '') : undefined;
 }

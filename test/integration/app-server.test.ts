@@ -54,7 +54,8 @@ describe('a running server', () => {
     const { checks } = (await callAsAdmin(server, 'GET', '/api/v1/doctor')).body as {
       checks: { name: string; state: string; detail: string }[];
     };
-    expect(checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+    // Models have no keys here: that is a state, not a fault.
+    expect(checks.filter(({ state }) => state !== 'ok' && state !== 'not-configured')).toEqual([]);
     const settings = JSON.stringify((await callAsAdmin(server, 'GET', '/api/v1/config')).body);
     expect(settings).toContain('HEADWORKS_DATABASE_SCHEMA');
     expect(settings).not.toContain(new URL(databaseUrl()).password);

@@ -7,6 +7,7 @@ import { answerTo } from '../../src/http/error-answer.ts';
 import { buildServer, errorMapping, httpErrorCodes } from '../../src/http/index.ts';
 import { errorAnswer } from '../../src/http/schemas/error.ts';
 import { extractionErrorCodes } from '../../src/extraction/errors.ts';
+import { gatewayErrorCodes } from '../../src/gateway/errors.ts';
 import { ledgerErrorCodes } from '../../src/ledger/index.ts';
 import { asAdmin, testHouse } from '../support/http-dependencies.ts';
 import { secrets } from '../support/secrets.ts';
@@ -40,6 +41,7 @@ describe('error answers', () => {
       ...coreErrorCodes,
       ...ledgerErrorCodes,
       ...extractionErrorCodes,
+      ...gatewayErrorCodes,
       ...httpErrorCodes,
     }).sort();
     expect(Object.keys(errorMapping).sort()).toEqual(codes);

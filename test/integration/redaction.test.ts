@@ -122,7 +122,8 @@ describe('no secret comes out of', () => {
     await forSecrets(40, async (secret) => {
       const text = hiddenIn(secret).join(' ');
       for (const [name, spec] of Object.entries(allEvents)) {
-        const labels = [...(spec.counter?.labels ?? []), ...(spec.histogram?.labels ?? [])];
+        const counters = spec.counter === undefined ? [] : [spec.counter].flat();
+        const labels = [...counters.flatMap((each) => each.labels ?? []), ...(spec.histogram?.labels ?? [])];
         const payload = Object.fromEntries(
           [...labels, 'id', 'subject', 'cause'].map((field) => [field, text]),
         );

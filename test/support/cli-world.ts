@@ -17,6 +17,11 @@ export interface CliWorldOptions {
   /** What the server answers; what it throws is thrown by the client. */
   readonly answer?: (call: FakeCall) => unknown;
   readonly events?: readonly StreamedEvent[];
+  /** What a streamed answer brings. */
+  readonly streamed?: {
+    readonly headers: Readonly<Record<string, string>>;
+    readonly data: readonly string[];
+  };
   readonly isOwnServer?: boolean;
   readonly connectFails?: Error;
   readonly startServer?: AppPort['startServer'];
@@ -24,6 +29,7 @@ export interface CliWorldOptions {
   readonly columns?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  readonly stdin?: string;
 }
 
 export class CliWorld {
@@ -68,6 +74,7 @@ export class CliWorld {
       columns,
       env,
       cwd,
+      readStdin: async () => this.#options.stdin ?? '',
       signal: this.#interrupt.signal,
       outputClosed: this.#outputClosed.signal,
       clock: this.clock,
@@ -94,6 +101,17 @@ export class CliWorld {
         const call = { method, path, ...options };
         this.calls.push(call);
         return (await answer?.(call)) as T;
+      },
+      stream: async (path, body) => {
+        const call = { method: 'POST', path, body };
+        this.calls.push(call);
+        await answer?.(call);
+        const { headers, data } = this.#options.streamed ?? { headers: {}, data: [] };
+        // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
+        const each = async function* () {
+          yield* data;
+        };
+        return { headers, data: each() };
       },
       // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
       async *events(signal) {

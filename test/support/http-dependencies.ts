@@ -1,6 +1,7 @@
 // Everything the HTTP server needs, in memory, and what a test wants to see of it afterwards.
 import type { EmittedEvent, IdSource, JobView, LogFields } from '../../src/core/index.ts';
 import {
+  CoreError,
   EventBus,
   Redactor,
   VirtualClock,
@@ -16,12 +17,15 @@ import {
   SourceDesk,
   runEvents,
 } from '../../src/extraction/index.ts';
-import type { AuditRecord, ExtractionDesk, HttpDependencies } from '../../src/http/index.ts';
+import { GatewayError } from '../../src/gateway/index.ts';
+import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
 import { createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
 export const organizationKey = 'test-organization-key-0123456789';
+/** In memory nothing is stored: this key is known without being made. */
+export const gatewayKey = 'hwk_test-gateway-key-0123456789';
 export const asAdmin = { authorization: `Bearer ${adminToken}` } as const;
 
 /** An event with a content field, for the live stream. */
@@ -78,6 +82,8 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     instanceId: 'instance-a',
     access: {
       isAdminToken: createTokenCheck(adminToken),
+      gatewayKeyOf: (credential) => (credential === gatewayKey ? 'key-1' : null),
+      gatewayKeyRefusal: () => null,
       organizationOf: async (key) => (key === organizationKey ? { organizationId: 'organization-1' } : null),
     },
     metricsAccess: 'admin',
@@ -103,6 +109,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
       resolve: (id, how) => closeEntry({ store: ledgerStore, clock, redactor, events: bus }, id, how),
     },
     extraction: extractionDesk(clock, ids),
+    gateway: silentGateway,
     presence: {
       attach() {
         attached.count += 1;
@@ -145,6 +152,37 @@ export function jobView(change: Partial<JobView> & Pick<JobView, 'id'>): JobView
     result: null,
     ...change,
   };
+}
+
+/** Knows no model and has no key; tests of the gateway bring a real one. */
+const silentGateway: GatewayDesk = {
+  defaults: { maxBodyBytes: 1_000_000, deadlineMs: 1_000, waitMs: 0 },
+  read: () => {
+    throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
+  },
+  speak: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+  models: {
+    names: () => new Map(),
+    askable: () => [],
+    list: async () => [],
+    get: unknownModel,
+    add: unknownModel,
+    setActive: unknownModel,
+    setAvailability: unknownModel,
+    increment: unknownModel,
+    explain: unknownModel,
+    probe: async () => [],
+  },
+  keys: {
+    create: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway makes no keys.')),
+    list: async () => [],
+    revoke: (id) => Promise.reject(new GatewayError('GATEWAY_KEY_UNKNOWN', `There is no key ${id}.`)),
+    usage: async () => [],
+  },
+};
+
+function unknownModel(): Promise<never> {
+  return Promise.reject(new GatewayError('GATEWAY_MODEL_UNKNOWN', 'This gateway knows no model.'));
 }
 
 /** Sources and runs in memory; a run waits for a job that nobody does. */

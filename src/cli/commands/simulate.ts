@@ -1,17 +1,16 @@
-// headworks simulate looker: a Looker that does not exist, to try things on.
+// headworks simulate: servers that do not exist, to try things on. Here a Looker; AI providers in simulate-models.ts.
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { LookerSimulator, LookerSimulatorOptions } from '../../app/simulate.ts';
 import { retryAfterStyles, simulatedTypes, simulateLooker } from '../../app/simulate.ts';
-import { onAbort } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { counted } from '../counted.ts';
 import { act, examples } from '../command-host.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { wholeNumber } from '../number-argument.ts';
-import { Interrupt } from '../ports.ts';
 import type { CliSession } from '../session.ts';
+import { interrupted } from '../interrupted.ts';
+import { registerSimulateModels } from './simulate-models.ts';
 import {
   readFailures,
   readFaults,
@@ -45,7 +44,11 @@ const largestNumber = 1_000_000_000;
 
 export function registerSimulate(program: Command, host: CommandHost): void {
   const group = program.command('simulate').description('servers that behave like others, to try things on');
-  examples(group, ['headworks simulate looker --items dashboards=500,users=60']);
+  examples(group, [
+    'headworks simulate looker --items dashboards=500,users=60',
+    'headworks simulate models --scenario providers.yaml',
+  ]);
+  registerSimulateModels(group, host);
   const command = group
     .command('looker')
     .description('a Looker with content, limits and faults of your choice; runs until Ctrl-C')
@@ -98,12 +101,11 @@ async function runLooker(session: CliSession, options: SimulateOptions): Promise
   const { io, out } = session;
   const simulator = await simulateLooker(settingsOf(options, session));
   welcome(session, simulator);
-  await new Promise<void>((resolve) => onAbort(io.signal, () => resolve()));
+  const exitCode = await interrupted(io);
   await simulator.stop();
   if (out.isJson) out.jsonLine({ state: 'stopped', stats: simulator.stats() });
   else out.note(`Stopped after ${counted(simulator.stats().total, 'call')}.`);
-  const reason: unknown = io.signal.reason;
-  return reason instanceof Interrupt && reason.by === 'SIGINT' ? exitCodes.interrupted : exitCodes.ok;
+  return exitCode;
 }
 
 function settingsOf(options: SimulateOptions, { io }: CliSession): LookerSimulatorOptions {

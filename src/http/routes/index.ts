@@ -7,10 +7,14 @@ import { auditRoutes } from './audit.ts';
 import { eventRoutes } from './events.ts';
 import { extractionRoutes } from './extraction.ts';
 import { healthRoutes } from './health.ts';
+import { gatewayKeyRoutes } from './gateway-keys.ts';
 import { jobRoutes } from './jobs.ts';
 import { ledgerRoutes } from './ledger.ts';
+import { modelRoutes } from './models.ts';
+import { openAiRoutes } from './openai.ts';
 import { operationRoutes } from './operations.ts';
 import { presenceRoutes } from './presence.ts';
+import { promptRoutes } from './prompts.ts';
 
 export function registerRoutes(
   server: FastifyInstance,
@@ -24,6 +28,10 @@ export function registerRoutes(
   ledgerRoutes(typed, dependencies);
   jobRoutes(typed, dependencies);
   extractionRoutes(typed, dependencies);
+  modelRoutes(typed, dependencies);
+  promptRoutes(typed, dependencies);
+  gatewayKeyRoutes(typed, dependencies);
+  openAiRoutes(typed, dependencies);
   auditRoutes(typed, dependencies);
   presenceRoutes(typed, dependencies);
 }

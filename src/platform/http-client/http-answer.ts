@@ -6,6 +6,8 @@ import { HttpFailure } from '../../core/index.ts';
 export interface BodySource {
   /** The next piece, or `null` at the end; rejects with an HttpFailure. */
   pull(): Promise<Uint8Array | null>;
+  /** All that is left, if the end has arrived already, as it has for most small answers: nothing to wait for. */
+  whole?(): readonly Uint8Array[] | undefined;
   /** Lets go of the connection. Whoever still pulls gets this failure. */
   abandon(failure: HttpFailure): void;
 }
@@ -27,39 +29,51 @@ const worthWaitingMs = 500;
 /** Builds the answer of the core port over a source of bytes. */
 export function createHttpAnswer(parts: AnswerParts): HttpAnswer {
   let isTaken = false;
-  const take = (silenceMs: number): AsyncGenerator<Uint8Array, void, void> => {
+  const take = (): void => {
     if (isTaken) throw new TypeError(`The body of the answer to ${parts.label} was read or dropped already.`);
     isTaken = true;
-    return pieces(parts, silenceMs);
   };
   return {
     status: parts.status,
     headers: parts.headers,
-    body: { [Symbol.asyncIterator]: () => take(parts.bodyTimeoutMs) },
-    bytes: (maxBytes) => readAll(take(parts.bodyTimeoutMs), maxBytes, parts.label),
+    body: {
+      [Symbol.asyncIterator]() {
+        take();
+        return pieces(parts, parts.bodyTimeoutMs);
+      },
+    },
+    bytes(maxBytes) {
+      take();
+      return readAll(parts, parts.bodyTimeoutMs, maxBytes);
+    },
     async discard() {
       if (isTaken) return;
-      const rest = take(worthWaitingMs);
+      take();
       if (Number(parts.headers['content-length'] ?? Number.NaN) <= worthReadingBytes)
-        await readAll(rest, worthReadingBytes, parts.label).catch(() => undefined);
+        await readAll(parts, worthWaitingMs, worthReadingBytes).catch(() => undefined);
       else
         parts.source.abandon(new HttpFailure('aborted', `The answer to ${parts.label} was dropped unread.`));
     },
   };
 }
 
+/** The next piece; a silence of `silenceMs` ends the answer. */
+function nextPiece({ clock, source, label }: AnswerParts, silenceMs: number): Promise<Uint8Array | null> {
+  return within(clock, silenceMs, source.pull(), () => {
+    const failure = new HttpFailure(
+      'timeout',
+      `${label}: the answer fell silent for ${silenceMs} ms in the middle.`,
+    );
+    source.abandon(failure);
+    return failure;
+  });
+}
+
 async function* pieces(parts: AnswerParts, silenceMs: number): AsyncGenerator<Uint8Array, void, void> {
   let isAtEnd = false;
   try {
     for (;;) {
-      const piece = await within(parts.clock, silenceMs, parts.source.pull(), () => {
-        const failure = new HttpFailure(
-          'timeout',
-          `${parts.label}: the answer fell silent for ${silenceMs} ms in the middle.`,
-        );
-        parts.source.abandon(failure);
-        return failure;
-      });
+      const piece = await nextPiece(parts, silenceMs);
       if (piece === null) {
         isAtEnd = true;
         return;
@@ -71,26 +85,49 @@ async function* pieces(parts: AnswerParts, silenceMs: number): AsyncGenerator<Ui
   }
 }
 
-async function readAll(
-  body: AsyncGenerator<Uint8Array, void, void>,
-  maxBytes: number,
-  label: string,
-): Promise<Uint8Array> {
+/** Pulls by itself rather than through `pieces`: a generator costs as much as the rest of a small answer. */
+async function readAll(parts: AnswerParts, silenceMs: number, maxBytes: number): Promise<Uint8Array> {
   const read: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of body) {
-    size += piece.byteLength;
-    if (size > maxBytes)
-      throw new HttpFailure('too-large', `${label}: the answer is larger than ${maxBytes} bytes.`);
-    read.push(piece);
+  const whole = parts.source.whole?.();
+  if (whole !== undefined) return joined(parts, whole, maxBytes);
+  try {
+    for (;;) {
+      const piece = await nextPiece(parts, silenceMs);
+      if (piece === null) return Buffer.concat(read, size);
+      size += piece.byteLength;
+      if (size > maxBytes) throw tooLarge(parts, maxBytes);
+      read.push(piece);
+    }
+  } catch (error) {
+    parts.source.abandon(new HttpFailure('aborted', `${parts.label}: the reader left early.`));
+    throw error;
   }
-  return Buffer.concat(read, size);
 }
+
+function joined(parts: AnswerParts, pieces: readonly Uint8Array[], maxBytes: number): Uint8Array {
+  const [first] = pieces;
+  const all = pieces.length === 1 && first ? first : Buffer.concat(pieces);
+  if (all.byteLength > maxBytes) throw tooLarge(parts, maxBytes);
+  return all;
+}
+
+const tooLarge = ({ label }: AnswerParts, maxBytes: number): HttpFailure =>
+  new HttpFailure('too-large', `${label}: the answer is larger than ${maxBytes} bytes.`);
 
 /** Waits for `work` no longer than `ms`; then rejects with what `late` returns. The work itself is not stopped. */
 export function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => reject(late()));
-    work.finally(cancel).then(resolve, reject);
+    work.then(
+      (value) => {
+        cancel();
+        return resolve(value);
+      },
+      (error: Error) => {
+        cancel();
+        return reject(error);
+      },
+    );
   });
 }

@@ -17,15 +17,19 @@ interface Pull {
   reject(failure: HttpFailure): void;
 }
 
+export interface ExchangeWatcher {
+  onConnected(): void;
+  /** Once, when the connection is free again or gone. */
+  onOver(): void;
+}
+
 /**
- * waiting for a connection → `connected` → `head` → pieces → end. `abandon` ends it from any state: at once for the
+ * waiting for a connection → connected → `head` → pieces → end. `abandon` ends it from any state: at once for the
  * caller, and for the socket as soon as undici has one.
  */
 export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
   readonly #label: string;
-  readonly #onSent: () => void;
-  readonly #onOver: () => void;
-  readonly #connected = Promise.withResolvers<void>();
+  readonly #watcher: ExchangeWatcher;
   readonly #head = Promise.withResolvers<AnswerHead>();
   #controller: Dispatcher.DispatchController | undefined;
   #pieces: Uint8Array[] = [];
@@ -34,20 +38,12 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
   #failure: HttpFailure | undefined;
   #pull: Pull | undefined;
 
-  /** `onSent` is called when it is written to a connection; `onOver` once, when that is free again or gone. */
-  constructor(label: string, { onSent, onOver }: { onSent: () => void; onOver: () => void }) {
+  constructor(label: string, watcher: ExchangeWatcher) {
     this.#label = label;
-    this.#onSent = onSent;
-    this.#onOver = onOver;
-    // Either may fail while nobody waits for it (any more).
-    this.#connected.promise.catch(() => undefined);
-    this.#head.promise.catch(() => undefined);
+    this.#watcher = watcher;
   }
 
-  get connected(): Promise<void> {
-    return this.#connected.promise;
-  }
-
+  /** Rejects with an HttpFailure. */
   get head(): Promise<AnswerHead> {
     return this.#head.promise;
   }
@@ -64,6 +60,13 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
     return new Promise((resolve, reject) => (this.#pull = { resolve, reject }));
   }
 
+  whole(): readonly Uint8Array[] | undefined {
+    if (!this.#isAtEnd) return undefined;
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    return pieces;
+  }
+
   abandon(failure: HttpFailure): void {
     if (this.#failure || this.#isAtEnd) return;
     this.#fail(failure);
@@ -73,9 +76,8 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     // It was given up while it still waited for a connection: nothing is sent.
-    if (this.#failure) return controller.abort(this.#failure);
-    this.#onSent();
-    this.#connected.resolve();
+    if (this.#failure) controller.abort(this.#failure);
+    else this.#watcher.onConnected();
   }
 
   onResponseStart(
@@ -101,7 +103,7 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
     if (this.#failure || this.#isAtEnd) return;
     this.#isAtEnd = true;
     this.#takePull()?.resolve(null);
-    this.#onOver();
+    this.#watcher.onOver();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
@@ -111,10 +113,9 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
   #fail(failure: HttpFailure): void {
     this.#failure = failure;
     this.#pieces = [];
-    this.#connected.reject(failure);
     this.#head.reject(failure);
     this.#takePull()?.reject(failure);
-    this.#onOver();
+    this.#watcher.onOver();
   }
 
   #takePull(): Pull | undefined {
@@ -124,8 +125,12 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
   }
 }
 
+/** undici gives names in lower case, and a list for what came twice, which is rare. */
 function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value ?? ''].flat().join(', ')]),
-  );
+  const plain: Record<string, string> = {};
+  for (const name of Object.keys(headers)) {
+    const value = headers[name] ?? '';
+    plain[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return plain;
 }

@@ -2,7 +2,8 @@
 import { Agent } from 'undici';
 import type { Clock, HttpAnswer, HttpRequest, HttpTransport } from '../../core/index.ts';
 import { HttpFailure, onAbort, systemClock } from '../../core/index.ts';
-import { createHttpAnswer, within } from './http-answer.ts';
+import { createHttpAnswer } from './http-answer.ts';
+import { Patience } from './patience.ts';
 import { requestLabel } from './request-label.ts';
 import { UndiciExchange } from './undici-exchange.ts';
 
@@ -45,60 +46,94 @@ export function createUndiciTransport(options: UndiciTransportOptions): HttpTran
     },
   });
 
+  const targets = new Targets();
+
   return {
-    async request(request) {
-      const timeouts = {
+    request(request) {
+      const timeouts: Timeouts = {
         connectTimeoutMs: Math.min(request.connectTimeoutMs ?? connectTimeoutMs, connectTimeoutMs),
         headersTimeoutMs: request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
         bodyTimeoutMs: request.bodyTimeoutMs ?? options.bodyTimeoutMs ?? 120_000,
       };
-      return send(agent, { ...request, ...timeouts }, clock);
+      return send({ agent, targets, clock }, request, timeouts);
     },
     close: () => agent.destroy(),
   };
 }
 
-type TimedRequest = HttpRequest &
-  Required<Pick<HttpRequest, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>>;
+type Timeouts = Required<Pick<HttpRequest, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>>;
 
-async function send(agent: Agent, request: TimedRequest, clock: Clock): Promise<HttpAnswer> {
-  const url = new URL(request.url);
-  const label = requestLabel(request.method, url);
+interface Target {
+  readonly origin: string;
+  readonly pathname: string;
+  readonly search: string;
+}
+
+/** Addresses that were taken apart. Those with a query are all different, and may hold secrets: they are not kept. */
+class Targets {
+  readonly #known = new Map<string, Target>();
+
+  of(address: string): Target {
+    const known = this.#known.get(address);
+    if (known) return known;
+    const { origin, pathname, search } = new URL(address);
+    const target = { origin, pathname, search };
+    if (search === '' && this.#known.size < mostTargets) this.#known.set(address, target);
+    return target;
+  }
+}
+
+const mostTargets = 256;
+
+interface TransportParts {
+  readonly agent: Agent;
+  readonly targets: Targets;
+  readonly clock: Clock;
+}
+
+async function send(
+  { agent, targets, clock }: TransportParts,
+  request: HttpRequest,
+  timeouts: Timeouts,
+): Promise<HttpAnswer> {
+  const target = targets.of(request.url);
+  const { connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs } = timeouts;
+  const label = requestLabel(request.method, target);
+  let isConnected = false;
   let forgetSignal: () => void = () => undefined;
   const exchange = new UndiciExchange(label, {
-    onSent: () => request.onSent?.(),
+    onConnected: () => {
+      isConnected = true;
+      request.onSent?.();
+      patience.allow(headersTimeoutMs);
+    },
     onOver: () => forgetSignal(),
+  });
+  const patience = new Patience(clock, () => {
+    const what = isConnected
+      ? `connected, but no answer within ${headersTimeoutMs} ms.`
+      : `no connection within ${connectTimeoutMs} ms.`;
+    exchange.abandon(new HttpFailure('timeout', `${label}: ${what}`));
   });
   forgetSignal = onAbort(request.signal, (reason) =>
     exchange.abandon(new HttpFailure('aborted', `${label} was stopped by its caller.`, reason)),
   );
-  if (!request.signal?.aborted) dispatch(agent, url, request, exchange);
-  const tooLate = (what: string) => () => {
-    const failure = new HttpFailure('timeout', `${label}: ${what}`);
-    exchange.abandon(failure);
-    return failure;
-  };
-  await within(
-    clock,
-    request.connectTimeoutMs,
-    exchange.connected,
-    tooLate(`no connection within ${request.connectTimeoutMs} ms.`),
-  );
-  const head = await within(
-    clock,
-    request.headersTimeoutMs,
-    exchange.head,
-    tooLate(`connected, but no answer within ${request.headersTimeoutMs} ms.`),
-  );
-  return createHttpAnswer({ ...head, source: exchange, clock, bodyTimeoutMs: request.bodyTimeoutMs, label });
+  patience.allow(connectTimeoutMs);
+  try {
+    if (!request.signal?.aborted) dispatch(agent, target, request, exchange);
+    const { status, headers } = await exchange.head;
+    return createHttpAnswer({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
+  } finally {
+    patience.end();
+  }
 }
 
-function dispatch(agent: Agent, url: URL, request: HttpRequest, exchange: UndiciExchange): void {
+function dispatch(agent: Agent, target: Target, request: HttpRequest, exchange: UndiciExchange): void {
   try {
     agent.dispatch(
       {
-        origin: url.origin,
-        path: url.pathname + url.search,
+        origin: target.origin,
+        path: target.pathname + target.search,
         method: request.method,
         headers: { ...request.headers },
         body: request.body ?? null,

@@ -1,8 +1,13 @@
-// Metrics through prom-client, in a registry of our own.
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+// Metrics: counters and histograms of our own, gauges and those of the process through prom-client.
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Redactor } from '../../core/index.ts';
 import type { Labels } from './label-guard.ts';
 import { LabelGuard } from './label-guard.ts';
+import type { CountedMetric } from './series.ts';
+import { createCounter, createHistogram, newCounterSeries, newHistogramSeries } from './series.ts';
+
+/** In seconds; what Prometheus' own clients take. */
+const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface GaugeSample {
   readonly labels: Readonly<Record<string, string>>;
@@ -53,12 +58,19 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return new PrometheusMetrics(options);
 }
 
+interface Counted {
+  readonly labels: string;
+  readonly observe: Observe;
+  /** All that a scrape is told of it. */
+  readonly text: () => string;
+}
+
 class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
   readonly #redactor: Redactor;
   readonly #maxSeries: number;
   readonly #gaugeTimeoutMs: number;
-  readonly #known = new Map<string, { readonly labels: string; readonly observe: Observe }>();
+  readonly #counted = new Map<string, Counted>();
   readonly #gaugeFailures: Counter<'gauge'>;
 
   constructor({ redactor, processMetrics = true, maxSeries = 500, gaugeTimeoutMs = 2_000 }: MetricsOptions) {
@@ -78,59 +90,61 @@ class PrometheusMetrics implements Metrics {
     return this.#registry.contentType;
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  async text(): Promise<string> {
+    const counted = [...this.#counted.values()].map(({ text }) => text());
+    return [...counted, await this.#registry.metrics()].join('\n');
   }
 
   gauge(spec: GaugeSpec): void {
-    const guard = this.#guard(spec);
+    const guard = this.#guard(spec, (labels) => ({ ...labels }));
     const ask = () => this.#ask(spec);
     const gauge = new Gauge({
-      ...this.#configuration(spec),
+      name: spec.name,
+      help: spec.help,
+      labelNames: [...spec.labels],
+      registers: [this.#registry],
       async collect() {
         const samples = await ask();
         this.reset();
         // A gauge without labels is 0 after a reset; one that was not answered has no value at all.
         if (samples.length === 0 && spec.labels.length === 0) this.remove();
         for (const { labels, value } of samples)
-          this.inc(guard.labels(spec.labels.map((label) => labels[label] ?? '')), value);
+          this.inc(guard.of(spec.labels.map((label) => labels[label] ?? '')), value);
       },
     });
     gauge.reset();
   }
 
   counter(spec: MetricSpec): Observe {
-    return this.#once(spec, () => {
-      const counter = new Counter(this.#configuration(spec));
-      return (amount, labels) => counter.inc(labels, amount);
+    return this.#once(spec, 'counter', () => {
+      const guard = this.#guard(spec, newCounterSeries);
+      if (spec.labels.length === 0) guard.of([]);
+      return createCounter(spec.name, guard);
     });
   }
 
   histogram(spec: MetricSpec & { readonly buckets?: readonly number[] | undefined }): Observe {
-    return this.#once(spec, () => {
-      const buckets = spec.buckets ? { buckets: [...spec.buckets] } : {};
-      const histogram = new Histogram({ ...this.#configuration(spec), ...buckets });
-      return (amount, labels) => histogram.observe(labels, amount);
+    return this.#once(spec, 'histogram', () => {
+      const buckets = spec.buckets ?? defaultBuckets;
+      const guard = this.#guard(spec, (labels) => newHistogramSeries(labels, buckets));
+      if (spec.labels.length === 0) guard.of([]);
+      return createHistogram(spec.name, guard, buckets);
     });
   }
 
-  #configuration({ name, help, labels }: MetricSpec) {
-    return { name, help, labelNames: [...labels], registers: [this.#registry] };
+  #guard<Series>({ labels }: MetricSpec, make: (labels: Labels) => Series): LabelGuard<Series> {
+    return new LabelGuard(labels, this.#maxSeries, (text) => this.#redactor.text(text), make);
   }
 
-  #guard({ labels }: MetricSpec): LabelGuard {
-    return new LabelGuard(labels, this.#maxSeries, (text) => this.#redactor.text(text));
-  }
-
-  #once(spec: MetricSpec, make: () => (amount: number, labels: Labels) => void): Observe {
-    const labels = spec.labels.join();
-    const known = this.#known.get(spec.name);
+  #once(spec: MetricSpec, type: 'counter' | 'histogram', make: () => CountedMetric): Observe {
+    const { name, help } = spec;
+    const labels = `${type} ${spec.labels.join()}`;
+    const known = this.#counted.get(name);
     if (known?.labels === labels) return known.observe;
-    if (known) throw new TypeError(`The metric ${spec.name} exists with other labels.`);
-    const add = make();
-    const guard = this.#guard(spec);
-    const observe: Observe = (amount, values) => add(amount, guard.labels(values));
-    this.#known.set(spec.name, { labels, observe });
+    if (known) throw new TypeError(`The metric ${name} exists with other labels.`);
+    const { observe, lines } = make();
+    const text = () => [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines(), ''].join('\n');
+    this.#counted.set(name, { labels, observe, text });
     return observe;
   }
 

@@ -1,5 +1,5 @@
 // Turns events into metrics: the counters and histograms that their specs declare.
-import type { EmittedEvent, EventListener, EventSpecs } from '../../core/index.ts';
+import type { EmittedEvent, EventCounter, EventListener, EventSpecs } from '../../core/index.ts';
 import type { Metrics } from './create-metrics.ts';
 
 interface EventSource {
@@ -14,22 +14,24 @@ export function countEvents(events: EventSource, metrics: Metrics): () => void {
   const counts = new Map<string, readonly Count[]>();
   for (const [name, { counter, histogram }] of Object.entries(events.specs)) {
     const own: Count[] = [];
-    if (counter) own.push(counterOf(counter, metrics));
+    for (const each of counter === undefined ? [] : [counter].flat()) own.push(counterOf(each, metrics));
     if (histogram) own.push(histogramOf(histogram, metrics));
     counts.set(name, own);
   }
   return events.listen(({ name, payload }) => {
-    for (const count of counts.get(name) ?? []) count(payload);
+    const own = counts.get(name);
+    if (own) for (const count of own) count(payload);
   });
 }
 
-function counterOf(spec: NonNullable<EventSpecs[string]['counter']>, metrics: Metrics): Count {
-  const { name, help, labels = [], by } = spec;
-  const observe = metrics.counter({ name, help, labels });
+function counterOf(spec: EventCounter<Record<string, unknown>>, metrics: Metrics): Count {
+  const { name, help, labels = [], fixedLabels = {}, by } = spec;
+  const fixed = Object.values(fixedLabels);
+  const observe = metrics.counter({ name, help, labels: [...labels, ...Object.keys(fixedLabels)] });
   return (payload) => {
     const amount = by === undefined ? 1 : Number(payload[by]);
     // A counter must not fall, and one bad number would spoil it for good.
-    if (Number.isFinite(amount) && amount >= 0) observe(amount, valuesOf(payload, labels));
+    if (Number.isFinite(amount) && amount >= 0) observe(amount, valuesOf(payload, labels, fixed));
   };
 }
 
@@ -43,9 +45,16 @@ function histogramOf(spec: NonNullable<EventSpecs[string]['histogram']>, metrics
   };
 }
 
-function valuesOf(payload: EmittedEvent['payload'], labels: readonly string[]): readonly string[] {
-  return labels.map((label) => {
+function valuesOf(
+  payload: EmittedEvent['payload'],
+  labels: readonly string[],
+  fixed: readonly string[] = [],
+): readonly string[] {
+  const values: string[] = [];
+  for (const label of labels) {
     const value = payload[label];
-    return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  });
+    values.push(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+  }
+  values.push(...fixed);
+  return values;
 }

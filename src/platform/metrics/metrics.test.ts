@@ -30,6 +30,26 @@ const specs = {
     message: 'plain',
     counter: { name: 'headworks_demo_plain_total', help: 'Plain.' },
   }),
+  'demo:both': event<{ model: string; read: number; written: number }>({
+    level: 'info',
+    message: 'two counts of one event',
+    counter: [
+      {
+        name: 'headworks_demo_tokens_total',
+        help: 'T.',
+        labels: ['model'],
+        fixedLabels: { kind: 'in' },
+        by: 'read',
+      },
+      {
+        name: 'headworks_demo_tokens_total',
+        help: 'T.',
+        labels: ['model'],
+        fixedLabels: { kind: 'out' },
+        by: 'written',
+      },
+    ],
+  }),
   'demo:silent': event<object>({ level: 'info', message: 'no metric' }),
 };
 
@@ -51,6 +71,19 @@ describe('countEvents', () => {
         'headworks_demo_seconds_bucket{le="1",kind="a"} 2',
         'headworks_demo_seconds_sum{kind="a"} 1',
         'headworks_demo_plain_total 1',
+      ]),
+    );
+  });
+
+  it('counts one event in several counters, and quotes what labels hold', async () => {
+    const { metrics, lines } = setUp();
+    const bus = new EventBus(specs, () => 0);
+    countEvents(bus, metrics);
+    bus.emit('demo:both', { model: 'a "b"\\\n', read: 3, written: 5 });
+    expect(await lines()).toEqual(
+      expect.arrayContaining([
+        String.raw`headworks_demo_tokens_total{model="a \"b\"\\\n",kind="in"} 3`,
+        String.raw`headworks_demo_tokens_total{model="a \"b\"\\\n",kind="out"} 5`,
       ]),
     );
   });

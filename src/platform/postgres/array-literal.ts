@@ -1,11 +1,16 @@
 // Postgres arrays as text, both ways: {1,NULL,"a \"quoted\" one"}.
 
+const special = /["\\]/;
+
 /** Writes nested lists; `write` gives each element's text, `null` stays NULL. */
 export function writeArray(items: readonly unknown[], write: (item: unknown) => string | null): string {
   const parts = items.map((item) => {
+    // Thousands of them come in one statement, and nothing in them needs quotes.
+    if (typeof item === 'number' || typeof item === 'boolean') return String(item);
     if (Array.isArray(item)) return writeArray(item, write);
     const text = write(item);
-    return text === null ? 'NULL' : `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+    if (text === null) return 'NULL';
+    return `"${special.test(text) ? text.replaceAll(/["\\]/g, String.raw`\$&`) : text}"`;
   });
   return `{${parts.join(',')}}`;
 }

@@ -60,13 +60,24 @@ export function isoDate(text: string): number | undefined {
   return Number.isFinite(at) && !text.includes('T24:') ? at : undefined;
 }
 
+/** Clocks differ, and answers travel: a time this little ago means now. */
+const clockSkewMs = 60_000;
+/** Now, but not at once: whoever was just refused would be again. */
+const soonMs = 1_000;
+
+/** From `now` to a point in time, both in epoch milliseconds. One long past says nothing. */
+function untilMs(at: number, now: number): number | undefined {
+  const ms = at - now;
+  return ms <= 0 && ms >= -clockSkewMs ? soonMs : plausibleMs(ms);
+}
+
 /** `Retry-After`: seconds, whole or not, or a date measured against the server's own clock when it tells it. */
 export function retryAfterMs(value: string, now: number, serverDate?: string): number | undefined {
   const seconds = decimal(value);
   if (seconds !== undefined) return plausibleMs(seconds * 1_000);
   const at = httpDate(value) ?? isoDate(value);
   if (at === undefined) return plausibleMs(compactDurationMs(value));
-  return plausibleMs(at - (httpDate(serverDate ?? '') ?? now));
+  return untilMs(at, httpDate(serverDate ?? '') ?? now);
 }
 
 /**
@@ -77,10 +88,10 @@ export function resetMs(value: string, now: number): number | undefined {
   const number = decimal(value);
   if (number === undefined) {
     const at = isoDate(value);
-    return plausibleMs(at === undefined ? compactDurationMs(value) : at - now);
+    return at === undefined ? plausibleMs(compactDurationMs(value)) : untilMs(at, now);
   }
-  if (number >= 1e12 && number < 1e13) return plausibleMs(number - now);
-  if (number >= 1e9 && number < 1e10) return plausibleMs(number * 1_000 - now);
+  if (number >= 1e12 && number < 1e13) return untilMs(number, now);
+  if (number >= 1e9 && number < 1e10) return untilMs(number * 1_000, now);
   return plausibleMs(number * 1_000);
 }
 

@@ -1,6 +1,6 @@
 // Counts calls: what arrived, how fast at most, what was answered.
 import type { LookerSimulatorStats } from './ports.ts';
-import { SlidingWindow } from './sliding-window.ts';
+import { SlidingWindow } from '../sliding-window.ts';
 
 export class CallStats {
   readonly #calls = new Map<string, number>();

@@ -1,5 +1,5 @@
 // Decides what goes wrong with a call: by the seed, the address, and how often it was asked for, whoever came first.
-import { Chance, textHash } from './chance.ts';
+import { Chance, textHash } from '../chance.ts';
 import type { ListingQuery } from './listing-query.ts';
 import type { FaultName, PermanentFailure, SimulatorBehaviour, SimulatedType } from './ports.ts';
 import { faultNames } from './ports.ts';

@@ -1,5 +1,5 @@
 // Writes items as JSON bytes: always the same for the same seed, cheap enough to need no store.
-import { Chance } from './chance.ts';
+import { Chance } from '../chance.ts';
 import { itemMakers } from './items/index.ts';
 import type { ItemContext, Json, World } from './items/item-context.ts';
 import { tile } from './items/queries.ts';

@@ -1,5 +1,5 @@
 // All content of a simulated Looker: finds, orders and cuts it into pages of bytes.
-import { Chance } from './chance.ts';
+import { Chance } from '../chance.ts';
 import { ItemEncoder } from './item-encoder.ts';
 import { itemMakers } from './items/index.ts';
 import type { Json, World } from './items/item-context.ts';

@@ -1,5 +1,5 @@
 // Names of a company that does not exist: people, teams, subjects. Some are not ASCII, as in life.
-import type { Chance } from './chance.ts';
+import type { Chance } from '../chance.ts';
 
 type Names = readonly [string, ...string[]];
 

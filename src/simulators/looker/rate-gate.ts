@@ -1,6 +1,6 @@
 // Rate limits as a server enforces them: on arrival, in sliding windows, over what it let in.
 import type { SimulatorBehaviour } from './ports.ts';
-import { SlidingWindow } from './sliding-window.ts';
+import { SlidingWindow } from '../sliding-window.ts';
 
 export class RateGate {
   readonly #second = new SlidingWindow(1_000);

@@ -1,15 +1,15 @@
 // Starts a simulated Looker: an HTTP server on the loopback interface that behaves as it is told.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { CoreError, messageOf, systemClock } from '../../core/index.ts';
+import { systemClock } from '../../core/index.ts';
+import { listenOnLoopback } from '../listen-on-loopback.ts';
 import { control } from './control.ts';
 import { deliver } from './deliver.ts';
 import { LookerApi } from './looker-api.ts';
 import { LookerContent } from './looker-content.ts';
 import type { LookerSimulator, LookerSimulatorOptions, SimulatedType, SimulatorBehaviour } from './ports.ts';
 import { simulatedTypes } from './ports.ts';
-import { readBody } from './read-body.ts';
+import { readBody } from '../read-body.ts';
 import { checkBehaviour, checkChange } from './settings-schema.ts';
 import { Tokens } from './tokens.ts';
 
@@ -67,14 +67,9 @@ export async function startLookerSimulator(options: LookerSimulatorOptions = {})
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy());
   });
-  // A connection that closes just as it is used again would be a fault that nobody ordered.
-  server.keepAliveTimeout = 0;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(unavailable(error, options.port ?? 0)));
-    server.listen(options.port ?? 0, host, resolve);
-  });
+  const url = await listenOnLoopback(server, options.port ?? 0);
   return {
-    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    url,
     clientId,
     clientSecret,
     ...hands,
@@ -100,12 +95,4 @@ function behaviourOf(options: LookerSimulatorOptions): Partial<SimulatorBehaviou
   return Object.fromEntries(
     names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
   );
-}
-
-function unavailable(error: NodeJS.ErrnoException, port: number): CoreError {
-  const why =
-    error.code === 'EADDRINUSE'
-      ? `Port ${port} on ${host} is in use by another program. Choose another with --port (0 takes any free one).`
-      : `Cannot listen on ${host}:${port}: ${messageOf(error)}.`;
-  return new CoreError('PORT_UNAVAILABLE', why, { cause: error });
 }

@@ -49,7 +49,12 @@ export class ServerStore implements Store {
       idleTimeoutMillis: 60_000,
       verify: (client, done) => client.query(sessionSetup(parts), (error) => done(error)),
     });
-    this.#pool.on('connect', (client) => this.#clients.add(client));
+    this.#pool.on('connect', (client) => {
+      this.#clients.add(client);
+      // Between the pool's listener and the session's there is a moment with none, and an error event that nobody
+      // hears ends the process. Whoever uses the connection next learns of it by its first query.
+      client.on('error', () => undefined);
+    });
     this.#pool.on('remove', (client) => this.#clients.delete(client));
     this.#pool.on('error', (error) => this.#health.reportFailure(error));
   }

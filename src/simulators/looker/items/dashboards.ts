@@ -1,5 +1,5 @@
 // Dashboards: users' own, and those that live in LookML.
-import { mixed } from '../chance.ts';
+import { mixed } from '../../chance.ts';
 import {
   modelNames,
   personAt,

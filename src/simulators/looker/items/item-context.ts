@@ -1,5 +1,5 @@
 // What an item is made from: its place in the type, how often it changed, and the world around it.
-import type { Chance } from '../chance.ts';
+import type { Chance } from '../../chance.ts';
 import type { SimulatedType } from '../ports.ts';
 
 export type Json = Record<string, unknown>;

@@ -1,5 +1,5 @@
 // Queries, and the tiles of dashboards that show them.
-import type { Chance } from '../chance.ts';
+import type { Chance } from '../../chance.ts';
 import { fieldNames, modelNames, regions, subjects, viewNames } from '../names.ts';
 import type { Json } from './item-context.ts';
 import { can } from './item-context.ts';

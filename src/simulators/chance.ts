@@ -1,6 +1,6 @@
 // Chance that depends on what it is for, not on when it is asked: the same seed and subject give the same choices.
-import type { Random } from '../../core/index.ts';
-import { seededRandom } from '../../core/index.ts';
+import type { Random } from '../core/index.ts';
+import { seededRandom } from '../core/index.ts';
 
 /** Mixes numbers into 32 bits (each step is that of MurmurHash3). */
 export function mixed(...numbers: readonly number[]): number {

@@ -1,9 +1,9 @@
 // The body of a request, up to a size.
 import type { IncomingMessage } from 'node:http';
 
-const largest = 1_000_000;
+const usualLargest = 1_000_000;
 
-export async function readBody(request: IncomingMessage): Promise<string> {
+export async function readBody(request: IncomingMessage, largest = usualLargest): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {

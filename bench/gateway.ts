@@ -1,0 +1,244 @@
+// Figures of the gateway: throughput and added latency against a bare proxy and a peer, cooldown, streams, aborts.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Pool } from 'undici';
+import { readScenario, startModelsSimulator } from '../src/simulators/models/index.ts';
+import type { Figure } from './figure.ts';
+import { latencies } from './gateway/latency.ts';
+import type { Latency } from './gateway/latency.ts';
+import { load } from './gateway/load.ts';
+import type { Running } from './gateway/processes.ts';
+import { bareProxy, headworks, installPeers, mockProvider, portkey } from './gateway/processes.ts';
+
+const token = 'bench-admin-token-0123456789';
+const path = '/v1/chat/completions';
+const asAdmin = { authorization: `Bearer ${token}` };
+const bodyFor = (model: string, more: object = {}): string =>
+  JSON.stringify({
+    model,
+    messages: [
+      { role: 'system', content: 'You are a helpful assistant.' },
+      { role: 'user', content: 'Tell me something about foxes. '.repeat(10) },
+    ],
+    ...more,
+  });
+
+export async function gatewayFigures(): Promise<readonly Figure[]> {
+  await installPeers();
+  const folder = await mkdtemp(join(tmpdir(), 'headworks-bench-'));
+  await using closing = new AsyncDisposableStack();
+  closing.defer(() => rm(folder, { recursive: true, force: true }));
+  const started = async (running: Promise<Running>): Promise<Running> => {
+    const server = await running;
+    closing.defer(() => server.stop());
+    return server;
+  };
+  const fast = await started(mockProvider());
+  const slow = await started(mockProvider(50));
+  const bare = await started(bareProxy(fast.url));
+  const bareBeforeSlow = await started(bareProxy(slow.url));
+  const ours = await started(headworks(folder, token));
+  const peer = await started(portkey());
+  for (const [name, base] of [
+    ['fast', fast.url],
+    ['slow', slow.url],
+  ] as const)
+    await addModel(ours, { name, base_url: `${base}/v1`, model: 'mock' });
+  return [
+    ...(await throughput({ fast, bare, ours, peer })),
+    ...(await latency(slow, bareBeforeSlow, ours)),
+    await cooldown(ours, fast),
+    ...(await streams(ours)),
+  ];
+}
+
+async function addModel(ours: Running, model: object): Promise<void> {
+  const answer = await fetch(`${ours.url}/api/v1/models`, {
+    method: 'POST',
+    headers: { ...asAdmin, 'content-type': 'application/json' },
+    body: JSON.stringify({ env_var: 'BENCH_API_KEY', ...model }),
+  });
+  if (answer.status !== 201) throw new Error(`The model was not added: ${await answer.text()}`);
+}
+
+/** Best of three, each warm; they take turns, so that a busy moment of the machine hits all alike. */
+async function throughput(
+  servers: Readonly<Record<'fast' | 'bare' | 'ours' | 'peer', Running>>,
+): Promise<Figure[]> {
+  const { fast, bare, ours, peer } = servers;
+  const targets = {
+    direct: { url: fast.url + path, headers: {}, body: bodyFor('mock') },
+    bare: { url: bare.url + path, headers: {}, body: bodyFor('mock') },
+    ours: {
+      url: ours.url + path,
+      headers: { ...asAdmin, 'x-headworks-fallback': 'none' },
+      body: bodyFor('fast'),
+    },
+    peer: {
+      url: peer.url + path,
+      headers: {
+        authorization: 'Bearer sk-bench',
+        'x-portkey-provider': 'openai',
+        'x-portkey-custom-host': `${fast.url}/v1`,
+      },
+      body: bodyFor('mock'),
+    },
+  };
+  const best = { direct: 0, bare: 0, ours: 0, peer: 0 };
+  const names = Object.keys(targets) as (keyof typeof targets)[];
+  for (let round = 0; round < 4; round++)
+    for (const name of names) {
+      const result = await load(targets[name].url, {
+        ...targets[name],
+        connections: 32,
+        seconds: round === 0 ? 2 : 4,
+      });
+      if (result.failed > 0) throw new Error(`${name}: ${result.failed} requests failed.`);
+      if (round > 0) best[name] = Math.max(best[name], result.perSecond);
+    }
+  return [
+    { name: 'direct to the mock, 32 connections', value: best.direct, unit: 'req/s' },
+    {
+      name: 'gateway, 32 connections',
+      value: best.ours,
+      unit: 'req/s',
+      against: { name: 'a bare Node proxy', value: best.bare },
+      goal: 'at least 0.7 of the bare proxy',
+      isMet: best.ours / best.bare >= 0.7,
+    },
+    {
+      name: 'gateway, 32 connections',
+      value: best.ours,
+      unit: 'req/s',
+      against: { name: 'Portkey 1.15.2', value: best.peer },
+      goal: 'at least 5 of Portkey',
+      isMet: best.ours / best.peer >= 5,
+    },
+  ];
+}
+
+/** Held against what the bare proxy adds, which on a busy machine is not little either. */
+async function latency(slow: Running, bare: Running, ours: Running): Promise<Figure[]> {
+  const headers = { ...asAdmin, 'x-headworks-fallback': 'none' };
+  const measured = await latencies(
+    {
+      direct: { url: slow.url, headers: {}, body: bodyFor('mock') },
+      bare: { url: bare.url, headers: {}, body: bodyFor('mock') },
+      ours: { url: ours.url, headers, body: bodyFor('slow') },
+    },
+    { path, connections: 8, turns: 8 },
+  );
+  const added = (name: keyof Latency, label: string, goalMs: number): Figure => {
+    const value = measured.ours[name] - measured.direct[name];
+    return {
+      name: `added latency, upstream at 50 ms, 8 connections, ${label}`,
+      value,
+      unit: 'ms',
+      against: { name: 'a bare Node proxy', value: measured.bare[name] - measured.direct[name] },
+      goal: `under ${goalMs} ms`,
+      isMet: value < goalMs,
+    };
+  };
+  return [added('p50Ms', 'p50', 1), added('p99Ms', 'p99', 5)];
+}
+
+/** The best of three is limited: it should hear of the first request only. */
+async function cooldown(ours: Running, fast: Running): Promise<Figure> {
+  await addModel(ours, { name: 'refuses', base_url: `${fast.url}/v1`, model: 'limited' });
+  for (let request = 0; request < 50; request++) {
+    const answer = await fetch(ours.url + path, {
+      method: 'POST',
+      headers: { ...asAdmin, 'content-type': 'application/json' },
+      body: bodyFor('refuses,fast,slow'),
+    });
+    if (!answer.ok) throw new Error(`A request failed: ${await answer.text()}`);
+    await answer.arrayBuffer();
+  }
+  const { limited } = (await (await fetch(`${fast.url}/__stats`)).json()) as { readonly limited: number };
+  return {
+    name: 'calls to a model that answers 429 with Retry-After: 60, in 50 requests',
+    value: limited,
+    unit: 'calls',
+    goal: '1',
+    isMet: limited === 1,
+  };
+}
+
+const streamCount = 1_000;
+
+async function streams(ours: Running): Promise<Figure[]> {
+  const scenario = readScenario({
+    providers: [{ name: 'sim', models: [{ name: 'talker', token_ms: 100 }] }],
+  });
+  const simulator = await startModelsSimulator({ scenario });
+  const pool = new Pool(ours.url, { connections: streamCount, pipelining: 1 });
+  const said = (number: number) => `I am caller ${number} and nobody else at all`;
+  const ask = async (number: number): Promise<boolean> => {
+    const { body } = await pool.request({
+      method: 'POST',
+      path,
+      headers: { ...asAdmin, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'talker',
+        stream: true,
+        messages: [{ role: 'user', content: said(number) }],
+      }),
+    });
+    const text = await body.text();
+    const words = [...text.matchAll(/"content":"([^"]*)"/g)].map(([, word]) => word).join('');
+    return words.endsWith(`You said: ${said(number)}`) && text.includes('[DONE]');
+  };
+  try {
+    await addModel(ours, { name: 'talker', base_url: simulator.baseUrl('sim') });
+    let mostOpen = 0;
+    const watching = setInterval(() => (mostOpen = Math.max(mostOpen, simulator.open())), 20);
+    const whole = await Promise.all(Array.from({ length: streamCount }, (_, number) => ask(number)));
+    clearInterval(watching);
+    const right = whole.filter(Boolean).length;
+    return [
+      {
+        name: 'streams held at once, each with its own answer',
+        value: Math.min(right, mostOpen),
+        unit: 'streams',
+        goal: `${streamCount}`,
+        isMet: right === streamCount && mostOpen === streamCount,
+      },
+      await abortFigure(ours, simulator),
+    ];
+  } finally {
+    await pool.destroy();
+    await simulator.stop();
+  }
+}
+
+/** From the client's hanging up to the provider's noticing, the slowest of twenty. */
+async function abortFigure(ours: Running, simulator: { open(): number }): Promise<Figure> {
+  let slowestMs = 0;
+  for (let round = 0; round < 20; round++) {
+    const leaving = new AbortController();
+    const answer = await fetch(ours.url + path, {
+      method: 'POST',
+      headers: { ...asAdmin, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'talker',
+        stream: true,
+        messages: [{ role: 'user', content: 'x '.repeat(200) }],
+      }),
+      signal: leaving.signal,
+    });
+    const reading = answer.text().catch(() => '');
+    const leftAt = performance.now();
+    leaving.abort();
+    while (simulator.open() > 0) await new Promise((resolve) => setImmediate(resolve));
+    slowestMs = Math.max(slowestMs, performance.now() - leftAt);
+    await reading;
+  }
+  return {
+    name: 'client hangs up until the provider is let go, slowest of 20',
+    value: slowestMs,
+    unit: 'ms',
+    goal: 'under 100 ms',
+    isMet: slowestMs < 100,
+  };
+}

@@ -1,0 +1,44 @@
+// Load on one URL: so many connections, each sending its next request when the last is answered.
+
+export interface Load {
+  readonly perSecond: number;
+  readonly failed: number;
+}
+
+type Autocannon = (options: object) => Promise<{
+  readonly requests: { readonly average: number };
+  readonly non2xx: number;
+  readonly errors: number;
+}>;
+
+/** Only here at run time: the peers have no types, and no place among our own dependencies. */
+const loader = new URL('../node_modules/autocannon/autocannon.js', import.meta.url).href;
+
+export async function load(
+  url: string,
+  {
+    headers,
+    body,
+    connections,
+    seconds,
+  }: {
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+    readonly connections: number;
+    readonly seconds: number;
+  },
+): Promise<Load> {
+  const { default: autocannon } = (await import(loader)) as { readonly default: Autocannon };
+  const result = await autocannon({
+    url,
+    connections,
+    duration: seconds,
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  });
+  return {
+    perSecond: result.requests.average,
+    failed: result.non2xx + result.errors,
+  };
+}

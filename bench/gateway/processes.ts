@@ -1,0 +1,117 @@
+// The servers of the gateway's benchmark, each in a process of its own on a free loopback port.
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+export interface Running {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Resolves when something answers on the port. */
+export async function run(
+  command: readonly string[],
+  port: number,
+  env: Readonly<Record<string, string>> = {},
+  cwd?: string,
+): Promise<Running> {
+  const [program = 'node', ...args] = command;
+  const child = spawn(program, args, {
+    stdio: 'ignore',
+    env: { ...process.env, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const givenUpAt = performance.now() + 30_000;
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended with ${child.exitCode}.`);
+    if (await answers(url)) return { url, stop: () => stop(child) };
+    if (performance.now() > givenUpAt) {
+      await stop(child);
+      throw new Error(`${command.join(' ')} did not answer within 30 s.`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await (await fetch(url)).arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  const cancel = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  await gone;
+  clearTimeout(cancel);
+}
+
+export const mockProvider = async (delayMs = 0): Promise<Running> => {
+  const port = await freePort();
+  return run([process.execPath, here('./mock-provider.ts'), String(port), String(delayMs)], port);
+};
+
+export const bareProxy = async (upstream: string): Promise<Running> => {
+  const port = await freePort();
+  return run([process.execPath, here('./bare-proxy.ts'), String(port), upstream], port);
+};
+
+/** A Headworks on its embedded store, as somebody would run it. */
+export const headworks = async (folder: string, token: string): Promise<Running> => {
+  const port = await freePort();
+  return run(
+    [process.execPath, here('../../src/cli/main.ts'), 'serve', '--port', String(port)],
+    port,
+    {
+      HEADWORKS_ADMIN_TOKEN: token,
+      HEADWORKS_LOG_LEVEL: 'warn',
+      DATABASE_URL: '',
+      REDIS_URL: '',
+      BENCH_API_KEY: 'sk-bench',
+    },
+    folder,
+  );
+};
+
+const portkeyFile = here('../node_modules/@portkey-ai/gateway/build/start-server.js');
+
+/** Installs the peers if they are not there. */
+export async function installPeers(): Promise<void> {
+  if (existsSync(portkeyFile)) return;
+  console.error('Installing what is measured against, into bench/node_modules …');
+  const npm = spawn('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: here('..'),
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const [code] = (await once(npm, 'exit')) as [number];
+  if (code !== 0) throw new Error('The peers could not be installed: npm ci in bench/ failed.');
+}
+
+export const portkey = async (): Promise<Running> => {
+  const port = await freePort();
+  return run([process.execPath, portkeyFile, `--port=${port}`, '--headless'], port, {
+    NODE_ENV: 'production',
+  });
+};

@@ -1,0 +1,58 @@
+// Plugs the gateway into the house: its stores, the network, the environment, and work beside requests.
+import type { Config } from '../config/index.ts';
+import { systemClock, systemIds, systemRandom } from '../core/index.ts';
+import type { OpenGateway } from '../gateway/index.ts';
+import { gatewayRetentionRules, openGateway } from '../gateway/index.ts';
+import { postgresGatewayStores } from '../gateway/postgres/index.ts';
+import { PostgresProbeRounds } from '../gateway/postgres/postgres-probe-rounds.ts';
+import { RedisQuotaCounter } from '../gateway/quotas/redis/redis-quota-counter.ts';
+import { createUndiciTransport } from '../platform/http-client/index.ts';
+import type { Environment } from './extraction-environment.ts';
+import type { RetentionRule } from './retention/index.ts';
+import type { ServerRole } from './server-role.ts';
+import type { Stores } from './stores.ts';
+import type { Telemetry } from './telemetry.ts';
+
+export interface GatewayHouseParts {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly telemetry: Telemetry;
+  readonly role: ServerRole;
+  /** Where the keys of providers are. */
+  readonly env: Environment;
+}
+
+/** A thousand streams may wait for one provider; undici's connections carry one each. */
+const connectionsPerProvider = 4_096;
+/** Long enough that a busy gateway does not connect anew for every burst. */
+const keepAliveMs = 30_000;
+
+/** A command that is a server for a moment probes nothing by itself. */
+export async function startGateway(
+  { config, stores, telemetry, role, env }: GatewayHouseParts,
+  closing: AsyncDisposableStack,
+): Promise<OpenGateway & { readonly retention: readonly RetentionRule[] }> {
+  const transport = createUndiciTransport({ connectionsPerOrigin: connectionsPerProvider, keepAliveMs });
+  closing.defer(() => transport.close());
+  const gatewayStores = postgresGatewayStores(stores.database, systemClock);
+  const gateway = await openGateway({
+    clock: systemClock,
+    random: systemRandom,
+    ids: systemIds,
+    events: telemetry.events,
+    redactor: telemetry.redactor,
+    transport,
+    stores: gatewayStores,
+    options: config.gateway,
+    env,
+    sharedQuotas: stores.redis ? new RedisQuotaCounter(stores.redis) : undefined,
+  });
+  closing.defer(() => gateway.close());
+  if (role !== 'command')
+    closing.defer(
+      gateway.startHealthWorker(new PostgresProbeRounds(stores.database), (cause) =>
+        telemetry.log.warn('Models could not be probed.', { cause }),
+      ),
+    );
+  return { ...gateway, retention: gatewayRetentionRules(gatewayStores, config.retention) };
+}

@@ -1,0 +1,245 @@
+// headworks models, keys and prompt, against a server that answers what the test says.
+import { describe, expect, it } from 'vitest';
+import type { CliWorldOptions } from '../../../test/support/cli-world.ts';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+import { HeadworksError } from '../../core/index.ts';
+
+const model = {
+  id: 7,
+  name: 'groq/llama',
+  provider: 'groq',
+  api_endpoint: 'https://api.groq.com/openai/v1/chat/completions',
+  upstream_model: 'llama',
+  env_var: 'GROQ_API_KEY',
+  is_local: false,
+  origin: 'built-in',
+  capabilities: {
+    streaming: true,
+    tools: true,
+    json: true,
+    vision: false,
+    embeddings: false,
+    context_tokens: 8_192,
+  },
+  quotas: { requests_per_minute: 30 },
+  is_active: true,
+  is_configured: true,
+  key_count: 2,
+  available_at: '2026-03-01T13:00:00.000Z',
+  cooldowns: [
+    {
+      key_id: 'abc',
+      until: '2026-03-01T13:00:00.000Z',
+      cause: 'rate-limit',
+      source: 'retry-after',
+      reason: null,
+    },
+  ],
+  success_count: 9,
+  failure_count: 1,
+  request_count: 10,
+  success_rate: 0.9,
+  average_response_time: 1.25,
+  reliability_score: 0.89,
+  recent_success_rate: null,
+  recent_request_count: null,
+  recent_reliability_score: null,
+  effective_reliability_score: 0.89,
+  decision_reason: 'Long-term.',
+};
+const key = {
+  id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+  name: 'laptop',
+  prefix: 'hwk_abc123',
+  created_at: '2026-03-01T11:00:00.000Z',
+  expires_at: '2026-03-02T12:00:00.000Z',
+  revoked_at: null,
+  daily_token_cap: 1_000,
+  tokens_today: 250,
+};
+
+function world(options: CliWorldOptions = {}): CliWorld {
+  return new CliWorld({
+    answer: ({ method, path }) => {
+      if (path.endsWith('/explain'))
+        return {
+          model,
+          steps: ['9 of 10 succeeded.'],
+          place: 2,
+          place_reason: 'behind x.',
+          recent_attempts: [],
+        };
+      if (path.endsWith('/probe'))
+        return { probes: [{ model: model.name, outcome: 'timeout', reason: null, duration_ms: null }] };
+      if (path === '/api/v1/keys') return method === 'GET' ? { keys: [key] } : { ...key, key: 'hwk_the-key' };
+      if (path.startsWith('/api/v1/keys/')) return { ...key, revoked_at: '2026-03-01T12:00:00.000Z' };
+      if (path === '/api/v1/usage') return { usage: [] };
+      return method === 'GET' ? [model] : { ...model, available_at: null };
+    },
+    ...options,
+  });
+}
+
+describe('headworks models', () => {
+  it('lists those that have a key, with state and score, and all when asked', async () => {
+    const at = world();
+    expect(await at.run('models')).toBe(0);
+    expect(at.out).toMatch(
+      /7\s+groq\/llama\s+0\.890\s+90%\s+1\.25\s+10\s+cooling \(rate-limit\), back in 1 h/,
+    );
+    expect(at.calls[0]).toMatchObject({ query: { configured_only: true, active_only: true } });
+    await at.run('models', 'list', '--all');
+    expect(at.calls[1]).toMatchObject({ query: { configured_only: false, active_only: false } });
+  });
+
+  it('says what to do when there is none', async () => {
+    const at = world({ answer: () => [] });
+    expect(await at.run('models')).toBe(0);
+    expect(at.out).toContain('GROQ_API_KEY');
+  });
+
+  it('shows one by name or id, and names those that come near', async () => {
+    const at = world();
+    expect(await at.run('models', 'show', '7')).toBe(0);
+    expect(at.out).toContain('GROQ_API_KEY (2 set)');
+    expect(at.out).toContain('told by retry-after');
+    expect(await at.run('models', 'show', 'llama')).toBe(1);
+    expect(at.err).toContain('Did you mean groq/llama?');
+  });
+
+  it('adds, enables, disables, cools and warms', async () => {
+    const at = world();
+    await at.run(
+      'models',
+      'add',
+      '--name',
+      'mine',
+      '--base-url',
+      'http://127.0.0.1:1/v1',
+      '--env-var',
+      'MINE_API_KEY',
+      '--without',
+      'json,tools',
+      '--vision',
+      '--requests-per-minute',
+      '30',
+    );
+    expect(at.calls[0]).toMatchObject({
+      method: 'POST',
+      path: '/api/v1/models',
+      body: {
+        name: 'mine',
+        base_url: 'http://127.0.0.1:1/v1',
+        env_var: 'MINE_API_KEY',
+        capabilities: { vision: true, json: false, tools: false },
+        quotas: { requests_per_minute: 30 },
+      },
+    });
+    for (const [command, path, sent] of [
+      ['enable', 'active', { body: { is_active: true } }],
+      ['disable', 'active', { body: { is_active: false } }],
+      ['cool', 'availability', { query: { retry_after_seconds: 3_600 } }],
+      ['warm', 'availability', { query: { retry_after_seconds: 0 } }],
+    ] as const) {
+      expect(await at.run('models', command, 'groq/llama')).toBe(0);
+      expect(at.calls.at(-1)).toMatchObject({ method: 'PATCH', path: `/api/v1/models/7/${path}`, ...sent });
+    }
+  });
+
+  it('explains, and probes with exit 4 when one does not answer', async () => {
+    const at = world();
+    expect(await at.run('models', 'explain', 'groq/llama')).toBe(0);
+    expect(at.out).toContain('Asked as number 2: behind x.');
+    expect(await at.run('models', 'probe')).toBe(4);
+    expect(at.out).toContain('timeout');
+  });
+});
+
+describe('headworks keys', () => {
+  it('makes a key and shows it once, alone on standard output', async () => {
+    const at = world();
+    expect(
+      await at.run('keys', 'create', '--name', 'ci', '--expires-days', '30', '--daily-tokens', '5000'),
+    ).toBe(0);
+    expect(at.out).toBe('hwk_the-key\n');
+    expect(at.calls[0]).toMatchObject({
+      body: { name: 'ci', expires_at: '2026-03-31T12:00:00.000Z', daily_token_cap: 5_000 },
+    });
+  });
+
+  it('lists, revokes by name, and says when nothing was used', async () => {
+    const at = world();
+    await at.run('keys');
+    expect(at.out).toMatch(/laptop\s+hwk_abc123…\s+works, ends in 1 d\s+1 h ago\s+250 of 1000/);
+    expect(await at.run('keys', 'revoke', 'laptop')).toBe(0);
+    expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE', path: `/api/v1/keys/${key.id}` });
+    expect(await at.run('keys', 'revoke', 'nobody')).toBe(1);
+    await at.run('keys', 'usage', '--days', '2');
+    expect(at.calls.at(-1)).toMatchObject({ query: { from_day: '2026-02-28' } });
+    expect(at.out).toContain('Nothing was asked in that time.');
+  });
+});
+
+describe('headworks prompt', () => {
+  const piece = (content: string) => JSON.stringify({ choices: [{ delta: { content } }] });
+  const streamed = {
+    headers: {
+      'x-headworks-model': 'groq/llama',
+      'x-headworks-attempts': '3',
+      'x-headworks-fallback': 'true',
+    },
+    data: [piece('Rhine, '), piece('Nile.'), '[DONE]'],
+  };
+
+  it('speaks as the answer comes, and says who spoke', async () => {
+    const at = world({ streamed });
+    expect(await at.run('prompt', 'Two rivers.', '--system', 'be brief')).toBe(0);
+    expect(at.out).toBe('Rhine, Nile.\n');
+    expect(at.err).toContain('— groq/llama, after 3 attempts');
+    expect(at.calls[0]).toMatchObject({
+      path: '/v1/chat/completions',
+      body: {
+        model: 'auto',
+        stream: true,
+        messages: [{ role: 'system' }, { role: 'user', content: 'Two rivers.' }],
+      },
+    });
+  });
+
+  it('lets no control characters through to a terminal, and everything to a pipe', async () => {
+    const escapes = 'a\u001b]0;title\u0007b\r\n\tc\u009b31m';
+    const data = [piece(escapes), '[DONE]'];
+    const terminal = world({ streamed: { ...streamed, data }, isTty: true });
+    await terminal.run('prompt', 'x');
+    expect(terminal.out).toBe('a]0;titleb\n\tc31m\n');
+    const pipe = world({ streamed: { ...streamed, data } });
+    await pipe.run('prompt', 'x');
+    expect(pipe.out).toBe(`${escapes}\n`);
+  });
+
+  it('reads standard input, and answers in JSON', async () => {
+    const at = world({ streamed, stdin: 'from a pipe' });
+    expect(await at.run('prompt', '-', '--json')).toBe(0);
+    expect(at.calls[0]).toMatchObject({ body: { messages: [{ content: 'from a pipe' }] } });
+    expect(JSON.parse(at.out)).toEqual({
+      response: 'Rhine, Nile.',
+      model: 'groq/llama',
+      attempts: 3,
+      fallback_used: true,
+    });
+    expect(await world({ stdin: ' ' }).run('prompt', '-')).toBe(2);
+  });
+
+  it('ends with 4 when the answer breaks off, and 2 when no model has a key', async () => {
+    const error = { headworks_code: 'GATEWAY_STREAM_BROKEN', message: 'It broke off.' };
+    const broken = world({ streamed: { ...streamed, data: [piece('Rhi'), JSON.stringify({ error })] } });
+    expect(await broken.run('prompt', 'x')).toBe(4);
+    expect(broken.err).toContain('It broke off.');
+    const bare = world({
+      answer: () => {
+        throw new HeadworksError('GATEWAY_NOT_CONFIGURED', 'Set GROQ_API_KEY.');
+      },
+    });
+    expect(await bare.run('prompt', 'x')).toBe(2);
+  });
+});

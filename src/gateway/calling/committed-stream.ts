@@ -1,0 +1,138 @@
+// The rest of a streamed answer after its first content: passed on as it comes, watched for silence and cuts.
+import type { Clock, LinkedSignal } from '../../core/index.ts';
+import { HttpFailure, onAbort } from '../../core/index.ts';
+import { classifyAnswer, classifyFailure } from '../classification/index.ts';
+import { GatewayError } from '../errors.ts';
+import type { FailureClass } from '../failure-classes.ts';
+import type { ProviderStream, Tokens } from '../ports.ts';
+import { SilenceWatch } from './silence-watch.ts';
+import type { StreamReader } from './stream-reader.ts';
+
+export interface CommittedStreamParts {
+  readonly pieces: AsyncIterator<Uint8Array>;
+  readonly reader: StreamReader;
+  /** Aborts the call; linked to the caller's signal. */
+  readonly link: LinkedSignal;
+  readonly clock: Clock;
+  readonly silenceMs: number;
+  readonly tokens: () => Tokens;
+  /** As messages name it. */
+  readonly model: string;
+}
+
+/** After [DONE] the connection gets this long to end properly, so that it can be used again. */
+const graceMs = 500;
+
+type Ended = Awaited<ProviderStream['ended']>;
+
+/** Iterated once, one `next` at a time. */
+export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
+  readonly #parts: CommittedStreamParts;
+  readonly #ended = Promise.withResolvers<Ended>();
+  readonly #watch: SilenceWatch;
+  #forgetAbort: () => void = () => undefined;
+  /** How it ended: null is well, undefined not yet. */
+  #outcome: FailureClass | null | undefined;
+  #isSilent = false;
+
+  constructor(parts: CommittedStreamParts) {
+    this.#parts = parts;
+    this.#watch = new SilenceWatch(parts.clock, parts.silenceMs, () => {
+      this.#isSilent = true;
+      parts.link.abort(new HttpFailure('timeout', `${parts.model} fell silent for ${parts.silenceMs} ms.`));
+    });
+    // The caller may leave while nobody reads.
+    this.#forgetAbort = onAbort(parts.link.signal, () =>
+      this.#settle(this.#isSilent ? 'timeout' : 'cancelled'),
+    );
+  }
+
+  get ended(): Promise<Ended> {
+    return this.#ended.promise;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    const { reader, pieces } = this.#parts;
+    while (this.#outcome === undefined) {
+      if (reader.failure) return this.#breakOff(this.#spokenFailure());
+      if (reader.isDone) return this.#finish();
+      let next: IteratorResult<Uint8Array>;
+      try {
+        this.#watch.listen();
+        next = await pieces.next();
+        this.#watch.heard();
+      } catch (error) {
+        return this.#interrupted(error);
+      }
+      const bytes = next.done ? reader.end() : reader.push(next.value);
+      if (bytes) return { done: false, value: bytes };
+      if (next.done && !reader.failure) return reader.isComplete ? this.#finish() : this.#breakOff('network');
+    }
+    return this.#outcome === null ? over : this.#breakOff(this.#outcome);
+  }
+
+  /** The reader leaves early: the provider is told at once. */
+  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.#parts.link.abort(new HttpFailure('aborted', 'The reader of the stream left.'));
+    this.#settle('cancelled');
+    return over;
+  }
+
+  #finish(): IteratorResult<Uint8Array, undefined> {
+    const { pieces, link, clock } = this.#parts;
+    this.#settle(null);
+    const cancel = clock.after(graceMs, () => link.abort(new HttpFailure('aborted', 'The stream was over.')));
+    drain(pieces).then(cancel, cancel);
+    return over;
+  }
+
+  #interrupted(error: unknown): IteratorResult<Uint8Array, undefined> {
+    // What it had to say was said.
+    if (this.#parts.reader.isComplete) {
+      this.#settle(null);
+      return over;
+    }
+    if (this.#isSilent) return this.#breakOff('timeout', error);
+    const failureClass = error instanceof HttpFailure ? classifyFailure(error).failureClass : 'network';
+    return this.#breakOff(failureClass, error);
+  }
+
+  #spokenFailure(): FailureClass {
+    const { reader, clock } = this.#parts;
+    const failure = reader.failure;
+    if (failure === undefined) return 'bad-answer';
+    if ('failureClass' in failure) return failure.failureClass;
+    return classifyAnswer({ status: 200, headers: {}, body: failure.errorBody }, clock.now()).failureClass;
+  }
+
+  #breakOff(failureClass: FailureClass, cause?: unknown): never {
+    const { link, model } = this.#parts;
+    this.#settle(failureClass);
+    link.abort(new HttpFailure('aborted', 'The stream broke off.'));
+    throw new GatewayError(
+      'GATEWAY_STREAM_BROKEN',
+      `The answer of ${model} broke off after it had begun (${failureClass}). What came is not the whole; ask again.`,
+      { isRetryable: failureClass !== 'cancelled', details: { model, failureClass }, cause },
+    );
+  }
+
+  #settle(failureClass: FailureClass | null): void {
+    if (this.#outcome !== undefined) return;
+    const { reader, tokens, link } = this.#parts;
+    this.#outcome = reader.isComplete && !reader.failure ? null : failureClass;
+    this.#watch.stop();
+    this.#forgetAbort();
+    link.dispose();
+    this.#ended.resolve({ failureClass: this.#outcome, tokens: tokens() });
+  }
+}
+
+const over: IteratorResult<Uint8Array, undefined> = { done: true, value: undefined };
+
+async function drain(pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  for (let next = await pieces.next(); !next.done;) next = await pieces.next();
+}

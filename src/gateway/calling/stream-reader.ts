@@ -1,0 +1,133 @@
+// Reads a streamed chat answer: when it is committed, whether it is whole, what it cost. No I/O.
+//
+// waiting → committed (first content) → complete
+//    ╰──────────────╰→ failed (error event, refusal, nothing at all)
+import type { FailureClass } from '../failure-classes.ts';
+import type { SpokenUsage } from '../classification/index.ts';
+import { asObject, isError, readChoices, readUsage } from '../classification/index.ts';
+import type { SseEvent } from './sse-splitter.ts';
+import { SseSplitter } from './sse-splitter.ts';
+
+export type StreamFailure =
+  | { readonly failureClass: FailureClass }
+  /** An error event: its JSON, to be classified. */
+  | { readonly errorBody: string };
+
+/** What one event may grow to, with a picture in it. One that never ends would fill the memory. */
+const longestEvent = 4 * 1024 * 1024;
+
+export class StreamReader {
+  readonly #splitter = new SseSplitter();
+  #isCommitted = false;
+  #isDone = false;
+  #finish: string | null = null;
+  #failure: StreamFailure | undefined;
+  #usage: SpokenUsage | undefined;
+  #characters = 0;
+
+  /** Has content come? Then nobody else can take over. */
+  get isCommitted(): boolean {
+    return this.#isCommitted;
+  }
+
+  /** `[DONE]` has come: nothing more is expected. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** Did the model say that it is through? A stream that ends before that was cut. */
+  get isComplete(): boolean {
+    return this.#isDone || this.#finish !== null;
+  }
+
+  /** Once there is one, no more bytes are handed out. */
+  get failure(): StreamFailure | undefined {
+    return this.#failure;
+  }
+
+  get usage(): SpokenUsage | undefined {
+    return this.#usage;
+  }
+
+  get characters(): number {
+    return this.#characters;
+  }
+
+  get pendingBytes(): number {
+    return this.#splitter.pendingBytes;
+  }
+
+  /** Whole events as the bytes they came in; what is not whole yet waits, so that nobody gets half an event. */
+  push(piece: Uint8Array): Uint8Array | undefined {
+    if (this.#failure || this.#isDone) return undefined;
+    const startsWithEvent = this.#splitter.pendingBytes === 0;
+    const events = this.#splitter.push(piece);
+    const good = this.#take(events);
+    if (this.#splitter.pendingBytes > longestEvent) this.#failure ??= { failureClass: 'bad-answer' };
+    // Mostly a piece is whole events and nothing else: it goes on as it is, uncopied.
+    return startsWithEvent && good > 0 ? piece.subarray(0, good) : joined(events, good);
+  }
+
+  /** The rest, when the stream has ended. */
+  end(): Uint8Array | undefined {
+    const last = this.#failure || this.#isDone ? undefined : this.#splitter.end();
+    return last && joined([last], this.#take([last]));
+  }
+
+  /** How many bytes of these events may be handed out. */
+  #take(events: readonly SseEvent[]): number {
+    let bytes = 0;
+    for (const event of events) {
+      this.#read(event);
+      if (this.#failure) break;
+      bytes += event.bytes.length;
+      if (this.#isDone) break;
+    }
+    return bytes;
+  }
+
+  #read({ name, data }: SseEvent): void {
+    if (data === undefined || data === '') return;
+    if (data.trim() === '[DONE]') {
+      this.#isDone = true;
+      return;
+    }
+    const json = parsed(data);
+    const chunk = asObject(Array.isArray(json) ? json[0] : json);
+    if (name === 'error' || (chunk && isError(chunk))) {
+      this.#failure = { errorBody: data };
+      return;
+    }
+    if (!chunk) this.#failure = { failureClass: 'bad-answer' };
+    else this.#readChunk(chunk);
+  }
+
+  #readChunk(chunk: Readonly<Record<string, unknown>>): void {
+    this.#usage = readUsage(chunk) ?? this.#usage;
+    const choices = readChoices(chunk['choices']);
+    if (!choices) return;
+    this.#characters += choices.characters;
+    this.#finish = choices.finish ?? this.#finish;
+    if (choices.hasContent) this.#isCommitted = true;
+    if (choices.error || choices.finish === 'error')
+      this.#failure = { errorBody: JSON.stringify({ error: choices.error ?? {} }) };
+    else if (!this.#isCommitted && choices.finish === 'content_filter')
+      this.#failure = { failureClass: 'content-refused' };
+    // Cut off before it said anything: that is the answer, max_tokens was too small.
+    else if (choices.finish === 'length') this.#isCommitted = true;
+  }
+}
+
+function joined(events: readonly SseEvent[], bytes: number): Uint8Array | undefined {
+  if (bytes === 0) return undefined;
+  const pieces = events.map((event) => event.bytes);
+  return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces).subarray(0, bytes);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

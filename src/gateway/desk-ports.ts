@@ -1,0 +1,119 @@
+// What people and the HTTP API do with models and keys, and what they see of them.
+import type {
+  Attempt,
+  Capabilities,
+  GatewayKey,
+  Model,
+  ModelCooldown,
+  Quotas,
+  Score,
+  Usage,
+} from './ports.ts';
+
+/** A model as the founding document shows it, and what else one wants to know. Rates and scores are 0 to 1. */
+export interface ModelView {
+  readonly id: number;
+  readonly name: string;
+  readonly provider: string;
+  readonly apiEndpoint: string;
+  readonly upstreamModel: string;
+  readonly envVar: string | null;
+  readonly isLocal: boolean;
+  readonly origin: Model['origin'];
+  readonly capabilities: Capabilities;
+  readonly quotas: Quotas;
+  readonly isActive: boolean;
+  /** Its key is set (or it needs none). */
+  readonly isConfigured: boolean;
+  readonly keyCount: number;
+  /** When the soonest of its keys may be used again; null: now. */
+  readonly availableAt: Date | null;
+  readonly cooldowns: readonly ModelCooldown[];
+  readonly successCount: number;
+  readonly failureCount: number;
+  readonly requestCount: number;
+  readonly successRate: number;
+  /** Seconds, of successful attempts. */
+  readonly averageResponseTime: number;
+  readonly reliabilityScore: number;
+  /** The recent ones are null unless asked for. */
+  readonly recentSuccessRate: number | null;
+  readonly recentRequestCount: number | null;
+  readonly recentReliabilityScore: number | null;
+  readonly effectiveReliabilityScore: number;
+  readonly decisionReason: string;
+}
+
+export interface ModelFilter {
+  readonly activeOnly: boolean;
+  readonly availableOnly: boolean;
+  readonly configuredOnly: boolean;
+  readonly includeRecent: boolean;
+  readonly windowDays: number;
+}
+
+export interface ModelExplanation {
+  readonly model: ModelView;
+  readonly score: Score;
+  /** The formulas with this model's numbers in them, a sentence each. */
+  readonly steps: readonly string[];
+  /** Its place among the models that would be asked now, first is 1; null: it would not be asked, `placeReason` says why. */
+  readonly place: number | null;
+  readonly placeReason: string;
+  /** Epoch milliseconds until which it is asked last, after failing several times in a row; null: not resting. */
+  readonly restingUntil: number | null;
+  readonly recentAttempts: readonly Attempt[];
+}
+
+export interface ProbeResult {
+  readonly model: string;
+  /** `skipped`: cooling, out of quota, disabled or without key; `reason` says which. */
+  readonly outcome: Attempt['outcome'] | 'skipped';
+  readonly reason: string | null;
+  readonly durationMs: number | null;
+}
+
+/** What a person or the config file gives to add a model; the rest has defaults. */
+export interface ModelInput {
+  readonly name: string;
+  readonly baseUrl: string;
+  /** Default: the name. */
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly envVar?: string | null | undefined;
+  readonly capabilities?: Partial<Capabilities> | undefined;
+  readonly quotas?: Quotas | undefined;
+}
+
+/** By id: GATEWAY_MODEL_UNKNOWN when there is none. */
+export interface ModelDesk {
+  /** Names of all models by id, from memory. */
+  names(): ReadonlyMap<number, string>;
+  /** Active models that have a key, from memory. */
+  askable(): readonly Model[];
+  list(filter: ModelFilter): Promise<readonly ModelView[]>;
+  get(id: number): Promise<ModelView>;
+  /** Fails with INPUT_INVALID or GATEWAY_MODEL_EXISTS. */
+  add(input: ModelInput): Promise<ModelView>;
+  setActive(id: number, isActive: boolean): Promise<ModelView>;
+  /** Leaves all its keys alone for so long, by hand; 0 clears every cooldown of the model. */
+  setAvailability(id: number, retryAfterSeconds: number, reason: string | null): Promise<ModelView>;
+  /** Appends an attempt by hand. */
+  increment(id: number, outcome: 'success' | 'server-error', responseTimeSeconds: number): Promise<ModelView>;
+  explain(id: number): Promise<ModelExplanation>;
+  /** Asks them something cheap now; all that are configured when none is named. */
+  probe(ids: readonly number[] | null, signal?: AbortSignal): Promise<readonly ProbeResult[]>;
+}
+
+export interface KeyDesk {
+  /** The key itself comes back once, here. */
+  create(input: {
+    readonly name: string;
+    readonly expiresAt: Date | null;
+    readonly dailyTokenCap: number | null;
+  }): Promise<{ readonly key: string; readonly record: GatewayKey }>;
+  list(): Promise<readonly (GatewayKey & { readonly tokensToday: number })[]>;
+  /** Fails with GATEWAY_KEY_UNKNOWN. */
+  revoke(id: string): Promise<GatewayKey>;
+  usage(filter: { readonly fromDay: string; readonly caller?: string }): Promise<readonly Usage[]>;
+}

@@ -1,0 +1,97 @@
+// Where a model stands in the order, and the sentence that says why.
+import { describe, expect, it } from 'vitest';
+import type { ScriptedModel } from '../../../test/support/routing-world.ts';
+import { MapCooldowns, modelOf } from '../../../test/support/routing-world.ts';
+import { VirtualClock } from '../../core/index.ts';
+import type { ModelView } from '../desk-ports.ts';
+import type { Score } from '../ports.ts';
+import type { Landscape } from '../routing/index.ts';
+import { Resting } from '../routing/index.ts';
+import { placeOf } from './place.ts';
+
+function world(scripted: readonly ScriptedModel[]) {
+  const clock = new VirtualClock();
+  const cooldowns = new MapCooldowns(clock);
+  const resting = new Resting(clock);
+  const landscape: Landscape = {
+    models: scripted.map((model, index) => modelOf(model, index + 1)),
+    keys: { keysOf: () => [{ id: 'key-0', secret: 'x' }], baseUrlOf: ({ baseUrl }) => baseUrl },
+    cooldowns,
+    scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
+    resting,
+  };
+  const place = (name: string, change: Partial<ModelView> = {}) => {
+    const model = landscape.models.find((each) => each.name === name);
+    if (!model) throw new Error(`No model ${name}.`);
+    const view = { ...model, isConfigured: true, availableAt: null, cooldowns: [], ...change };
+    return placeOf(model, view as unknown as ModelView, landscape);
+  };
+  const cool = (modelId: number) =>
+    cooldowns.extend({
+      modelId,
+      keyId: 'key-0',
+      until: clock.now() + 1_000,
+      cause: 'rate-limit',
+      source: 'test',
+      reason: null,
+      setAt: clock.now(),
+    });
+  return { place, cool, rest: (id: number) => [1, 2, 3].forEach(() => resting.failed(id)) };
+}
+
+const three: readonly ScriptedModel[] = [
+  { name: 'a', score: 0.9 },
+  { name: 'b', score: 0.7 },
+  { name: 'c', score: 0.8 },
+];
+
+describe('the place of a model', () => {
+  it('is by its score, and names who comes before it', () => {
+    const { place } = world(three);
+    expect(place('a')).toEqual({
+      place: 1,
+      placeReason: 'no model that could be asked has a higher score than its 0.9000.',
+    });
+    expect(place('b')).toEqual({
+      place: 3,
+      placeReason: 'its score is 0.7000; before it comes c with 0.8000.',
+    });
+  });
+
+  it('is behind all others while it rests, and first before better ones that do', () => {
+    const { place, rest, cool } = world(three);
+    rest(1);
+    expect(place('a')).toMatchObject({ place: 3, placeReason: expect.stringContaining('failed one after') });
+    expect(place('c')).toMatchObject({ place: 1, placeReason: expect.stringContaining('a higher one cool') });
+    cool(3);
+    expect(place('b').place).toBe(1);
+  });
+
+  it('of a model for embeddings is among those that have the very same model, whatever others are called', () => {
+    const embeddings = { embeddings: true };
+    const { place } = world([
+      { name: 'embed', upstream: 'talk', score: 1 },
+      { name: 'a/embed', upstream: 'embed', score: 0.2, capabilities: embeddings },
+      { name: 'b/embed', upstream: 'embed', score: 0.4, capabilities: embeddings },
+      { name: 'c/other', upstream: 'other', score: 0.9, capabilities: embeddings },
+    ]);
+    expect(['a/embed', 'b/embed', 'c/other', 'embed'].map((name) => place(name).place)).toEqual([2, 1, 1, 1]);
+  });
+});
+
+describe('a model that would not be asked', () => {
+  it.each<[string, Partial<ModelView>, string]>([
+    ['disabled', { isActive: false }, 'it is disabled.'],
+    ['without a key', { isConfigured: false }, 'it has no key: KEY_1 must be set.'],
+    [
+      'cooling down',
+      {
+        availableAt: new Date('2026-03-01T12:00:00Z'),
+        cooldowns: [{ cause: 'rate-limit' }, { cause: 'quota' }, { cause: 'quota' }] as never,
+      },
+      'it cools down until 2026-03-01T12:00:00.000Z (rate-limit, quota).',
+    ],
+  ])('because it is %s has no place, and says so', (_why, change, placeReason) => {
+    expect(world(three).place('a', change)).toEqual({ place: null, placeReason });
+  });
+});

@@ -1,0 +1,77 @@
+// The ways a call to a model can fail, and what each one means for everything that follows.
+
+/**
+ * - `rate-limit`: 429, or an answer that says as much.
+ * - `server-error`, `timeout`, `network`: the provider's fault or the way's.
+ * - `authentication`: this key is refused (401, 403). `payment`: it has no money or no quota (402).
+ * - `validation`: the provider refuses this request (400, 422).
+ * - `context-too-long`: the request is larger than this model reads.
+ * - `content-refused`: the provider will not answer this content.
+ * - `not-found`: the provider does not know the model.
+ * - `bad-answer`: empty, or not what was asked for.
+ * - `cancelled`: our caller went away.
+ */
+export type FailureClass =
+  | 'rate-limit'
+  | 'server-error'
+  | 'timeout'
+  | 'network'
+  | 'authentication'
+  | 'payment'
+  | 'validation'
+  | 'context-too-long'
+  | 'content-refused'
+  | 'not-found'
+  | 'bad-answer'
+  | 'cancelled';
+
+export interface FailureRule {
+  /** Is the same model asked again in a later round of the same request? */
+  readonly isRetried: boolean;
+  /** Is the next model asked? */
+  readonly fallsBack: boolean;
+  /** Does it lower the model's reliability? */
+  readonly countsAgainst: boolean;
+  /** Is it the request that is at fault? When every model says so, the caller gets that answer. */
+  readonly isCallersFault: boolean;
+  /**
+   * How long the key (or, for `not-found`, the model) is left alone when the answer holds no hint. `default` is
+   * RATE_LIMIT_DEFAULT_COOLDOWN; 0 is not at all. A hint wins wherever `obeysHint`.
+   */
+  readonly cooldown: 'default' | number;
+  readonly obeysHint: boolean;
+  /** Whom the cooldown is for. */
+  readonly cools: 'key' | 'model';
+}
+
+const hourSeconds = 3_600;
+
+/** `satisfies` keeps the table whole: a new class without a row does not compile. */
+export const failureRules = {
+  'rate-limit': rule({ fallsBack: true, cooldown: 'default', obeysHint: true }),
+  'server-error': rule({ isRetried: true, fallsBack: true, countsAgainst: true, obeysHint: true }),
+  timeout: rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
+  network: rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
+  authentication: rule({ fallsBack: true, countsAgainst: true, cooldown: hourSeconds }),
+  // The money is ours: its want says nothing of the model.
+  payment: rule({ fallsBack: true, cooldown: hourSeconds, obeysHint: true }),
+  validation: rule({ fallsBack: true, isCallersFault: true }),
+  'context-too-long': rule({ fallsBack: true, isCallersFault: true }),
+  'content-refused': rule({ fallsBack: true, isCallersFault: true }),
+  'not-found': rule({ fallsBack: true, countsAgainst: true, cooldown: hourSeconds, cools: 'model' }),
+  'bad-answer': rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
+  cancelled: rule({}),
+} as const satisfies Readonly<Record<FailureClass, FailureRule>>;
+
+function rule(differing: Partial<FailureRule>): FailureRule {
+  return {
+    isRetried: false,
+    fallsBack: false,
+    countsAgainst: false,
+    isCallersFault: false,
+    cooldown: 0,
+    obeysHint: false,
+    cools: 'key',
+    ...differing,
+  };
+}

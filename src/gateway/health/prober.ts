@@ -1,0 +1,87 @@
+// Asks models something cheap, to learn whether they are up. Probes keep cooldowns and quotas like everybody.
+import type { IdSource } from '../../core/index.ts';
+import { HeadworksError } from '../../core/index.ts';
+import { readAsk } from '../calling/index.ts';
+import type { ProbeResult } from '../desk-ports.ts';
+import { GatewayError } from '../errors.ts';
+import type { Gateway, KeyRing, Model } from '../ports.ts';
+import { variablesOf } from '../providers/index.ts';
+
+export interface ProberParts {
+  readonly gateway: Gateway;
+  readonly keys: KeyRing;
+  readonly ids: IdSource;
+  /** The longest one probe may take. */
+  readonly deadlineMs: number;
+}
+
+/** Probes at the same time: enough that one that hangs does not hold up the rest. */
+const atOnce = 8;
+
+/** In the order given. Models that may not be asked now are `skipped`. Fails with CANCELLED, once none is under way. */
+export async function probeModels(
+  parts: ProberParts,
+  models: readonly Model[],
+  signal: AbortSignal,
+): Promise<readonly ProbeResult[]> {
+  const results: ProbeResult[] = [];
+  const waiting = models.entries();
+  const lane = async (): Promise<void> => {
+    for (const [index, model] of waiting) results[index] = await probe(parts, model, signal);
+  };
+  const lanes = await Promise.allSettled(Array.from({ length: atOnce }, lane));
+  const failed = lanes.find((each) => each.status === 'rejected');
+  if (failed) throw failed.reason;
+  return results;
+}
+
+async function probe(parts: ProberParts, model: Model, signal: AbortSignal): Promise<ProbeResult> {
+  const skipped = (reason: string): ProbeResult => ({
+    model: model.name,
+    outcome: 'skipped',
+    reason,
+    durationMs: null,
+  });
+  if (!model.isActive) return skipped('disabled');
+  if (parts.keys.keysOf(model).length === 0 || parts.keys.baseUrlOf(model) === undefined)
+    return skipped(`needs ${variablesOf(model).join(' and ')}`);
+  try {
+    const { durationMs } = await parts.gateway.speak({
+      requestId: parts.ids.uuid(),
+      ask: question(model),
+      caller: 'probe',
+      mayFallBack: false,
+      maxRetries: 0,
+      deadlineMs: parts.deadlineMs,
+      waitMs: 0,
+      signal,
+    });
+    return { model: model.name, outcome: 'success', reason: null, durationMs };
+  } catch (error) {
+    const tried = error instanceof GatewayError ? error.tried[0] : undefined;
+    if (!tried) {
+      if (!(error instanceof HeadworksError) || error.code === 'CANCELLED') throw error;
+      // Nobody was asked: it was disabled a moment ago, or time was up before its turn.
+      return skipped(error.message);
+    }
+    const { outcome, status, availableAt } = tried;
+    if (outcome === 'unasked') return skipped('there was no time left to ask it');
+    if (outcome === 'cooling')
+      return skipped(`cooling until ${availableAt === null ? 'soon' : new Date(availableAt).toISOString()}`);
+    return {
+      model: model.name,
+      outcome,
+      reason: status === null ? null : `answered ${status}`,
+      durationMs: null,
+    };
+  }
+}
+
+/** A word in, a word out. */
+function question(model: Model) {
+  const isEmbedding = model.capabilities.embeddings;
+  const body = isEmbedding
+    ? { model: model.name, input: 'ping' }
+    : { model: model.name, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 };
+  return readAsk(isEmbedding ? 'embeddings' : 'chat', Buffer.from(JSON.stringify(body)));
+}

@@ -1,0 +1,125 @@
+// Puts the gateway together over its stores: state, keys of providers, quotas, the engine, and desks for people.
+import type { Clock, Emitter, HttpTransport, IdSource, Random, Redactor } from '../core/index.ts';
+import { createProviderClient, readAsk } from './calling/index.ts';
+import type { KeyDesk, ModelDesk } from './desk-ports.ts';
+import { createKeyDesk, refuseOverCap } from './desk/gateway-key-desk.ts';
+import { GatewayModelDesk } from './desk/gateway-model-desk.ts';
+import type { GatewayEvents } from './events.ts';
+import type { ProbeRounds } from './health/health-worker.ts';
+import { startHealthWorker } from './health/health-worker.ts';
+import { probeModels } from './health/prober.ts';
+import type { GatewayOptions } from './options.ts';
+import type { Ask, Gateway, Model, Operation } from './ports.ts';
+import { catalogue, createKeyRing } from './providers/index.ts';
+import type { QuotaCounter } from './quotas/index.ts';
+import { CountingQuotaKeeper, pastCallsOf } from './quotas/index.ts';
+import { createGateway, Resting, routingPolicy } from './routing/index.ts';
+import type { GatewayStores } from './state/index.ts';
+import { GatewayState } from './state/index.ts';
+
+export interface OpenGatewayParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ids: IdSource;
+  readonly events: Emitter<GatewayEvents>;
+  /** Learns the keys of providers. */
+  readonly redactor: Redactor;
+  readonly transport: HttpTransport;
+  readonly stores: GatewayStores;
+  readonly options: GatewayOptions;
+  /** Where the keys of providers are. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Counts quotas for all processes. Default: each counts its own. */
+  readonly sharedQuotas?: QuotaCounter | undefined;
+}
+
+export interface OpenGateway extends Gateway {
+  readonly defaults: {
+    readonly maxBodyBytes: number;
+    readonly deadlineMs: number;
+    readonly waitMs: number;
+  };
+  /** Fails with INPUT_INVALID, naming the field. */
+  read(operation: Operation, body: Uint8Array): Ask;
+  readonly models: ModelDesk;
+  readonly keys: KeyDesk;
+  /** The id of the gateway key that this is, while it may be used. */
+  keyOf(credential: string): string | null;
+  /** Of a gateway key that is known but refused: why. */
+  keyRefusal(credential: string): 'expired' | 'revoked' | null;
+  /** Probes every so often until the returned function is called. */
+  startHealthWorker(rounds: ProbeRounds, onFailure: (cause: string) => void): () => Promise<void>;
+  /** Writes what waits. Nothing may be asked afterwards. */
+  close(): Promise<void>;
+}
+
+/** Ready when it resolves. Fails with STATE_UNAVAILABLE. */
+export async function openGateway(parts: OpenGatewayParts): Promise<OpenGateway> {
+  const { clock, ids, events, redactor, options, stores } = parts;
+  const keys = createKeyRing(parts.env);
+  const state = await GatewayState.open({
+    ...parts,
+    builtIn: catalogue,
+    configured: options.models,
+    windowDays: options.scoreWindowDays,
+  });
+  const quotas = new CountingQuotaKeeper({ clock, events, shared: parts.sharedQuotas });
+  const resting = new Resting(clock);
+  const gateway = createGateway({
+    ...parts,
+    models: () => state.models.list(),
+    keys,
+    cooldowns: state.cooldowns,
+    scores: state.scores,
+    resting,
+    quotas,
+    provider: createProviderClient({ ...parts, maxAnswerBytes: options.maxAnswerBytes }),
+    attempts: state.attempts,
+    policy: routingPolicy(options),
+  });
+  const learnSecrets = () => {
+    for (const secret of keys.secretsOf(state.models.list())) redactor.add(secret);
+  };
+  learnSecrets();
+  try {
+    await quotas.seed(state.models.list(), keys, pastCallsOf(stores.attempts));
+  } catch (error) {
+    await state.close();
+    throw error;
+  }
+  const deadlineMs = options.answerTimeoutSeconds * 1_000;
+  const probe = (models: readonly Model[], signal: AbortSignal) =>
+    probeModels({ gateway, keys, ids, deadlineMs }, models, signal);
+  const models = new GatewayModelDesk({ clock, ids, state, keys, resting, probe, onAdded: learnSecrets });
+  return {
+    defaults: {
+      maxBodyBytes: options.maxBodyBytes,
+      deadlineMs: options.requestTimeoutSeconds * 1_000,
+      waitMs: options.waitForModelSeconds * 1_000,
+    },
+    read: readAsk,
+    async speak(request) {
+      refuseOverCap(state.keys, state.usage, request.caller, clock.now());
+      return gateway.speak(request);
+    },
+    models,
+    keys: createKeyDesk(state.keys, state.usage),
+    keyOf: (credential) => state.keys.verify(credential)?.id ?? null,
+    keyRefusal: (credential) => {
+      const why = state.keys.whyRefused(credential);
+      return why === 'expired' || why === 'revoked' ? why : null;
+    },
+    startHealthWorker: (rounds, onFailure) => {
+      const intervalMs = options.healthCheckIntervalSeconds * 1_000;
+      if (intervalMs === 0) return () => Promise.resolve();
+      return startHealthWorker({
+        clock,
+        rounds,
+        intervalMs,
+        probeAll: (signal) => models.probe(null, signal),
+        onFailure,
+      });
+    },
+    close: () => state.close(),
+  };
+}

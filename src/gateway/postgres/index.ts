@@ -1,0 +1,21 @@
+// The gateway's stores in Postgres, embedded or on a server.
+import type { Clock } from '../../core/index.ts';
+import type { Database } from '../../platform/postgres/ports.ts';
+import type { GatewayStores } from '../state/gateway-stores.ts';
+import { PostgresAttemptStore } from './postgres-attempt-store.ts';
+import { PostgresChangeFeed } from './postgres-change-feed.ts';
+import { PostgresCooldownStore } from './postgres-cooldown-store.ts';
+import { PostgresGatewayKeyStore } from './postgres-gateway-key-store.ts';
+import { PostgresModelStore } from './postgres-model-store.ts';
+import { PostgresUsageStore } from './postgres-usage-store.ts';
+
+export function postgresGatewayStores(database: Database, clock: Clock): GatewayStores {
+  return {
+    models: new PostgresModelStore(database, clock),
+    cooldowns: new PostgresCooldownStore(database),
+    attempts: new PostgresAttemptStore(database),
+    keys: new PostgresGatewayKeyStore(database),
+    usage: new PostgresUsageStore(database),
+    changes: new PostgresChangeFeed(database),
+  };
+}

@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest';
+import { modelOf } from '../../../test/support/routing-world.ts';
+import { CoreError, VirtualClock } from '../../core/index.ts';
+import type { Attempt, Model, Quotas } from '../ports.ts';
+import { MemoryQuotaCounter } from './memory-quota-counter.ts';
+import { pastCallsOf } from './past-calls.ts';
+import type { QuotaCounter } from './ports.ts';
+import { CountingQuotaKeeper } from './quota-keeper.ts';
+
+const model = (quotas: Quotas, id = 1): Model => modelOf({ name: `p/m${id}`, quotas }, id);
+
+function keeperOf(shared?: QuotaCounter, clock = new VirtualClock()) {
+  const events: unknown[] = [];
+  const keeper = new CountingQuotaKeeper({
+    clock,
+    shared,
+    events: { emit: (name, payload) => void events.push({ name, payload }) },
+  });
+  const takeAll = async (of: Model, tokens = 1, keyId = 'key'): Promise<number> => {
+    for (let taken = 0; ; taken++) if ('availableAt' in (await keeper.take(of, keyId, tokens))) return taken;
+  };
+  return { clock, keeper, events, takeAll };
+}
+
+describe('keeping quotas', () => {
+  it('grants everything where no quota is known', async () => {
+    const { keeper } = keeperOf();
+    for (let call = 0; call < 1_000; call++)
+      expect(await keeper.take(model({}), 'key', 1_000_000)).toHaveProperty('grant');
+  });
+
+  it('grants what the quota allows, per model and key, and tells when there is more', async () => {
+    const { clock, keeper, takeAll } = keeperOf();
+    const limited = model({ requestsPerMinute: 3 });
+    expect(await takeAll(limited)).toBe(3);
+    expect(await takeAll(limited, 1, 'other')).toBe(3);
+    expect(await takeAll(model({ requestsPerMinute: 2 }, 2))).toBe(2);
+    const refused = await keeper.take(limited, 'key', 1);
+    const availableAt = 'availableAt' in refused ? refused.availableAt : 0;
+    await clock.advance(availableAt - clock.now());
+    expect(await takeAll(limited)).toBe(3);
+  });
+
+  it('holds the estimate until it is settled', async () => {
+    const { keeper, takeAll } = keeperOf();
+    const limited = model({ tokensPerMinute: 1_000 });
+    const taken = await keeper.take(limited, 'key', 900);
+    expect(await takeAll(limited, 200)).toBe(0);
+    if (!('grant' in taken)) throw new Error('It was refused.');
+    taken.grant.settle(400.5);
+    taken.grant.settle(0);
+    taken.grant.giveBack();
+    expect(await takeAll(limited, 199)).toBe(3);
+  });
+
+  it('takes back a grant that was not used', async () => {
+    const { keeper, takeAll } = keeperOf();
+    const limited = model({ requestsPerDay: 1, tokensPerMinute: 100 });
+    const taken = await keeper.take(limited, 'key', 100);
+    if (!('grant' in taken)) throw new Error('It was refused.');
+    taken.grant.giveBack();
+    expect(await takeAll(limited, 100)).toBe(1);
+  });
+});
+
+describe('after a restart', () => {
+  const hour = 3_600_000;
+  const attempts = (...ages: readonly number[]) => ({
+    list: async ({ modelId }: { readonly modelId?: number }) =>
+      ages.map(
+        (age) =>
+          ({
+            modelId,
+            at: 1_700_000_000_000 - age,
+            promptTokens: 60,
+            completionTokens: 40,
+            caller: age === 5 ? 'by-hand' : 'admin',
+          }) as Attempt,
+      ),
+  });
+  const keys = (count: number) => ({
+    keysOf: () => Array.from({ length: count }, (_, index) => ({ id: `key-${index}`, secret: 'x' })),
+    baseUrlOf: () => 'x',
+  });
+
+  it('counts what was called in the last 24 hours', async () => {
+    const { clock, keeper, takeAll } = keeperOf();
+    const limited = model({ requestsPerDay: 5 });
+    await keeper.seed([limited], keys(1), pastCallsOf(attempts(hour, 20 * hour, 25 * hour, 5)));
+    expect(await takeAll(limited, 1, 'key-0')).toBe(3);
+    await clock.advance(4.1 * hour);
+    expect(await takeAll(limited, 1, 'key-0')).toBe(1);
+  });
+
+  it('counts tokens, too', async () => {
+    const { keeper, takeAll } = keeperOf();
+    const limited = model({ tokensPerDay: 1_000 });
+    await keeper.seed([limited], keys(1), pastCallsOf(attempts(hour, 2 * hour, 3 * hour)));
+    expect(await takeAll(limited, 100, 'key-0')).toBe(7);
+  });
+
+  it('deals past calls out to the keys in turn', async () => {
+    const { keeper, takeAll } = keeperOf();
+    const limited = model({ requestsPerDay: 5 });
+    await keeper.seed([limited], keys(2), pastCallsOf(attempts(hour, 2 * hour, 3 * hour)));
+    expect(await takeAll(limited, 1, 'key-0')).toBe(3);
+    expect(await takeAll(limited, 1, 'key-1')).toBe(4);
+  });
+
+  it('counts them once, and not what this process called itself', async () => {
+    const { clock, keeper, takeAll } = keeperOf();
+    const limited = model({ requestsPerDay: 5 });
+    await clock.advance(1_000);
+    const past = pastCallsOf(attempts(hour, -500));
+    await keeper.seed([limited], keys(1), past);
+    await keeper.seed([limited], keys(1), past);
+    expect(await takeAll(limited, 1, 'key-0')).toBe(4);
+  });
+
+  it('can be told later when the store was away', async () => {
+    const { keeper, takeAll } = keeperOf();
+    const limited = model({ requestsPerDay: 5 });
+    const away = { since: () => Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away')) };
+    await expect(keeper.seed([limited], keys(1), away)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    await keeper.seed([limited], keys(1), pastCallsOf(attempts(hour)));
+    expect(await takeAll(limited, 1, 'key-0')).toBe(4);
+  });
+});
+
+describe('a shared counter', () => {
+  const limited = model({ requestsPerMinute: 4 });
+  const away = (): Promise<never> => Promise.reject(new CoreError('REDIS_UNAVAILABLE', 'away'));
+
+  it('is shared: two processes together stay within the quota', async () => {
+    const clock = new VirtualClock();
+    const shared = new MemoryQuotaCounter(clock);
+    const one = keeperOf(shared, clock);
+    const two = keeperOf(shared, clock);
+    await one.keeper.take(limited, 'key', 1);
+    await two.keeper.take(limited, 'key', 1);
+    expect((await one.takeAll(limited)) + (await two.takeAll(limited))).toBe(2);
+  });
+
+  it('refusing gives the own count back', async () => {
+    const clock = new VirtualClock();
+    const shared = new MemoryQuotaCounter(clock);
+    const one = keeperOf(shared, clock);
+    const two = keeperOf(shared, clock);
+    await two.takeAll(limited);
+    await clock.advance(30_000);
+    for (let call = 0; call < 4; call++) expect(await one.takeAll(limited)).toBe(0);
+    await clock.advance(31_000);
+    expect(await one.takeAll(limited)).toBe(4);
+  });
+
+  it('hears what calls really cost', async () => {
+    const clock = new VirtualClock();
+    const shared = new MemoryQuotaCounter(clock);
+    const tokens = model({ tokensPerMinute: 100 });
+    const taken = await keeperOf(shared, clock).keeper.take(tokens, 'key', 100);
+    if ('grant' in taken) taken.grant.settle(20);
+    expect(await keeperOf(shared, clock).takeAll(tokens, 10)).toBe(8);
+  });
+
+  it('that is away leaves each process to its own count, and is not asked again at once', async () => {
+    let asked = 0;
+    const shared: QuotaCounter = { count: () => (asked++, away()), correct: away };
+    const { clock, takeAll, events } = keeperOf(shared);
+    expect(await takeAll(limited)).toBe(4);
+    expect(asked).toBe(1);
+    expect(events).toEqual([
+      {
+        name: 'gateway:store-failed',
+        payload: { what: 'shared quotas', cause: 'REDIS_UNAVAILABLE', waiting: 0 },
+      },
+    ]);
+    await clock.advance(61_000);
+    expect(await takeAll(limited)).toBe(4);
+    expect(asked).toBe(2);
+  });
+
+  it('that throws at once is away as well', async () => {
+    const shared: QuotaCounter = {
+      count: () => {
+        throw new CoreError('REDIS_UNAVAILABLE', 'away');
+      },
+      correct: away,
+    };
+    expect(await keeperOf(shared).takeAll(limited)).toBe(4);
+  });
+
+  it('that is back does not make a process forget what it took meanwhile', async () => {
+    const clock = new VirtualClock();
+    const back = new MemoryQuotaCounter(clock);
+    let isAway = true;
+    const shared: QuotaCounter = {
+      count: (...given) => (isAway ? away() : back.count(...given)),
+      correct: (...given) => (isAway ? away() : back.correct(...given)),
+    };
+    const { takeAll } = keeperOf(shared, clock);
+    expect(await takeAll(limited)).toBe(4);
+    isAway = false;
+    await clock.advance(6_000);
+    expect(await takeAll(limited)).toBe(0);
+  });
+
+  it('that does not answer is not waited for', async () => {
+    const shared: QuotaCounter = { count: () => new Promise(() => undefined), correct: away };
+    const { clock, keeper } = keeperOf(shared);
+    expect(await clock.run(keeper.take(limited, 'key', 1))).toHaveProperty('grant');
+    expect(clock.monotonic()).toBe(250);
+    expect(await keeper.take(limited, 'key', 1)).toHaveProperty('grant');
+  });
+
+  it('that cannot be told a correction harms nobody', async () => {
+    const clock = new VirtualClock();
+    const memory = new MemoryQuotaCounter(clock);
+    const shared: QuotaCounter = { count: (...given) => memory.count(...given), correct: away };
+    const taken = await keeperOf(shared, clock).keeper.take(limited, 'key', 1);
+    if ('grant' in taken) taken.grant.giveBack();
+    await clock.advance(0);
+  });
+});

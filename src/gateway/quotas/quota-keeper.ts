@@ -1,0 +1,148 @@
+// Keeps the quotas that providers give, so that they do not have to refuse.
+//
+// Every take is counted here first, then in the shared counter if there is one. Here at the limit means at the limit
+// everywhere, so nobody else need be asked. While the shared counter is away each process goes by its own count: a
+// process alone never exceeds a quota, n of them exceed it at most n times, and what a process took meanwhile still
+// binds it when the counter is back.
+import type { Clock, Emitter } from '../../core/index.ts';
+import { kindOf } from '../../core/index.ts';
+import type { GatewayEvents } from '../events.ts';
+import type { KeyRing, Model, QuotaGrant, QuotaKeeper } from '../ports.ts';
+import { MemoryQuotaCounter } from './memory-quota-counter.ts';
+import type { Counted, CountedWindow, PastCalls, QuotaCounter } from './ports.ts';
+import { dayMs, quotaWindows } from './quota-windows.ts';
+
+export interface QuotaKeeperParts {
+  readonly clock: Clock;
+  readonly events: Emitter<GatewayEvents>;
+  /** What other processes count in, too. Default: none. */
+  readonly shared?: QuotaCounter | undefined;
+}
+
+/** A shared counter that takes longer is not waited for, and not asked again for a while. */
+const patienceMs = 250;
+const pauseMs = 5_000;
+
+const unlimited = Promise.resolve({ grant: { settle: () => undefined, giveBack: () => undefined } });
+
+export class CountingQuotaKeeper implements QuotaKeeper {
+  readonly #clock: Clock;
+  readonly #events: Emitter<GatewayEvents>;
+  readonly #local: MemoryQuotaCounter;
+  readonly #shared: QuotaCounter | undefined;
+  readonly #windows = new WeakMap<Model['quotas'], readonly CountedWindow[]>();
+  readonly #startedAt: number;
+  readonly #seeded = new Set<number>();
+  /** Monotonic. */
+  #sharedPausedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor({ clock, events, shared }: QuotaKeeperParts) {
+    this.#clock = clock;
+    this.#events = events;
+    this.#local = new MemoryQuotaCounter(clock);
+    this.#shared = shared;
+    this.#startedAt = clock.now();
+  }
+
+  take(
+    model: Model,
+    keyId: string,
+    estimatedTokens: number,
+  ): Promise<{ readonly grant: QuotaGrant } | { readonly availableAt: number }> {
+    const windows = this.#windowsOf(model);
+    return windows.length === 0 ? unlimited : this.#take(model, keyId, windows, Math.ceil(estimatedTokens));
+  }
+
+  /**
+   * Counts what was called before this process started, of models not counted yet. The log does not know by which key:
+   * keys take turns, so the calls are dealt out in turn. Fails with STATE_UNAVAILABLE; then call it again.
+   */
+  async seed(models: readonly Model[], keys: KeyRing, past: PastCalls): Promise<void> {
+    for (const model of models) {
+      const windows = this.#windowsOf(model);
+      const ring = keys.keysOf(model);
+      if (windows.length === 0 || ring.length === 0 || this.#seeded.has(model.id)) continue;
+      const calls = await past.since(model.id, this.#startedAt - dayMs);
+      this.#seeded.add(model.id);
+      const before = calls.filter(({ at }) => at < this.#startedAt).sort((a, b) => a.at - b.at);
+      for (const [index, { at, tokens }] of before.entries()) {
+        const keyId = ring[index % ring.length]?.id ?? '';
+        const stamp = this.#clock.monotonic() - (this.#clock.now() - at);
+        this.#local.correct(nameOf(model, keyId), windows, costsOf(windows, 1, tokens), stamp);
+      }
+    }
+  }
+
+  async #take(model: Model, keyId: string, windows: readonly CountedWindow[], estimatedTokens: number) {
+    const name = nameOf(model, keyId);
+    const costs = costsOf(windows, 1, estimatedTokens);
+    const here = this.#local.count(name, windows, costs);
+    if (here.waitMs > 0) return { availableAt: this.#clock.now() + here.waitMs };
+    const correctHere = (requests: number, tokens: number) =>
+      this.#local.correct(name, windows, costsOf(windows, requests, tokens), here.stamp);
+    const there = await this.#countShared(name, windows, costs);
+    if (there && there.waitMs > 0) {
+      correctHere(-1, -estimatedTokens);
+      return { availableAt: this.#clock.now() + there.waitMs };
+    }
+    const correct = (requests: number, tokens: number) => {
+      correctHere(requests, tokens);
+      if (there) this.#correctShared(name, windows, costsOf(windows, requests, tokens), there.stamp);
+    };
+    return { grant: grantOf(correct, estimatedTokens) };
+  }
+
+  /** If it cannot be told, the estimate stays. */
+  #correctShared(name: string, windows: readonly CountedWindow[], amounts: readonly number[], stamp: number) {
+    const shared = this.#shared;
+    if (shared) Promise.try(() => shared.correct(name, windows, amounts, stamp)).catch(() => undefined);
+  }
+
+  /** Undefined when it cannot be asked. */
+  async #countShared(
+    name: string,
+    windows: readonly CountedWindow[],
+    costs: readonly number[],
+  ): Promise<Counted | undefined> {
+    const shared = this.#shared;
+    if (!shared || this.#clock.monotonic() < this.#sharedPausedUntil) return undefined;
+    let stopTimer: () => void = () => undefined;
+    const tooLong = new Promise<'timeout'>((resolve) => {
+      stopTimer = this.#clock.after(patienceMs, () => resolve('timeout'));
+    });
+    const counting = Promise.try(() => shared.count(name, windows, costs));
+    const counted = await Promise.race([counting.catch((error: unknown) => kindOf(error)), tooLong]);
+    stopTimer();
+    if (typeof counted !== 'string') return counted;
+    this.#sharedPausedUntil = this.#clock.monotonic() + pauseMs;
+    this.#events.emit('gateway:store-failed', { what: 'shared quotas', cause: counted, waiting: 0 });
+    return undefined;
+  }
+
+  #windowsOf({ quotas }: Model): readonly CountedWindow[] {
+    const known = this.#windows.get(quotas);
+    if (known) return known;
+    const windows = quotaWindows(quotas);
+    this.#windows.set(quotas, windows);
+    return windows;
+  }
+}
+
+const nameOf = ({ name }: Model, keyId: string): string => `${name}:${keyId}`;
+
+function costsOf(windows: readonly CountedWindow[], requests: number, tokens: number): number[] {
+  return windows.map(({ unit }) => (unit === 'requests' ? requests : tokens));
+}
+
+/** Settled or given back once; what comes after is ignored. */
+function grantOf(correct: (requests: number, tokens: number) => void, estimatedTokens: number): QuotaGrant {
+  let isOpen = true;
+  const once = (requests: number, tokens: number) => {
+    if (isOpen && (requests !== 0 || tokens !== 0)) correct(requests, tokens);
+    isOpen = false;
+  };
+  return {
+    settle: (tokens) => once(0, Math.ceil(tokens) - estimatedTokens),
+    giveBack: () => once(-1, -estimatedTokens),
+  };
+}

@@ -1,0 +1,32 @@
+// The engine behind the Gateway port: choose, ask in rounds, or say why nobody answered.
+import type { Gateway, GatewayRequest, Spoken } from '../ports.ts';
+import { KeyRotation } from './key-rotation.ts';
+import type { GatewayParts } from './parts.ts';
+import { goRound } from './rounds.ts';
+import { Run } from './run.ts';
+import { selectCandidates } from './select-candidates.ts';
+import type { Engine } from './try-model.ts';
+import { verdict } from './verdict.ts';
+
+export function createGateway(parts: GatewayParts): Gateway {
+  const engine: Engine = { ...parts, rotation: new KeyRotation() };
+  return { speak: (request) => speak(engine, request) };
+}
+
+async function speak(engine: Engine, request: GatewayRequest): Promise<Spoken> {
+  const { keys, cooldowns, scores, resting } = engine;
+  const landscape = { models: engine.models(), keys, cooldowns, scores, resting };
+  const candidates = selectCandidates(request.ask, request.mayFallBack, landscape);
+  const run = new Run(request, candidates, engine.clock);
+  let spoken: Spoken | undefined;
+  try {
+    spoken = await goRound(engine, run, request.maxRetries ?? engine.policy.maxRetries);
+    if (spoken) return spoken;
+    throw verdict(engine, run);
+  } finally {
+    // A request counts once per model, by its last outcome there; the model that spoke has its say at the end.
+    for (const { state, candidate } of run.standings)
+      if (state === 'failing' && candidate.model !== spoken?.model) engine.resting.failed(candidate.model.id);
+    if (!spoken) run.dispose();
+  }
+}

@@ -1,0 +1,90 @@
+// The order of attempts.
+//
+//   ┌► round: every candidate that is due has one try, in order; the first answer ends the request
+//   │    nobody answered: sleep until the sooner of
+//   │    ├─ some failed with what may pass, and have tries left: RETRY_DELAY, or when the first of them may be used
+//   │    │  again if that is later ────────────────────────────────────────────────────────────────────────────────┐
+//   │    ├─ some cool down, and the caller will wait that long: when the soonest may be used ──────────────────────┤
+//   │    └─ neither, or the sleep would reach the deadline → verdict                                               │
+//   └──────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
+//
+// A model has at most 1 + MAX_RETRIES tries a request, or two if it is waited for. `model-first` makes all of them,
+// RETRY_DELAY apart, before it goes on to the next model; the rest is the same.
+import type { Spoken } from '../ports.ts';
+import type { Run } from './run.ts';
+import type { Standing } from './standing.ts';
+import { availabilityOf, hasTriesLeft, isDue } from './standing.ts';
+import type { Engine } from './try-model.ts';
+import { tryModel } from './try-model.ts';
+
+/** What was said; undefined when nobody could or time is up. Throws CANCELLED. */
+export async function goRound(engine: Engine, run: Run, maxRetries: number): Promise<Spoken | undefined> {
+  for (;;) {
+    const spoken = await askEverybodyDue(engine, run, maxRetries);
+    if (spoken) return spoken;
+    if (!(await run.sleep(pauseBeforeNextRound(engine, run, maxRetries)))) return undefined;
+  }
+}
+
+async function askEverybodyDue(engine: Engine, run: Run, maxRetries: number): Promise<Spoken | undefined> {
+  for (let index = 0; index < run.standings.length; index++) {
+    const standing = run.standings[index];
+    if (!standing || !isDue(standing, maxRetries, engine.clock.now())) continue;
+    if (run.isOver) return undefined;
+    const othersWait = () => isAnybodyFree(engine, run.standings.slice(index + 1), maxRetries);
+    const spoken = await askOne(engine, run, standing, maxRetries, othersWait);
+    if (spoken) return spoken;
+  }
+  return undefined;
+}
+
+async function askOne(
+  engine: Engine,
+  run: Run,
+  standing: Standing,
+  maxRetries: number,
+  othersWait: () => boolean,
+): Promise<Spoken | undefined> {
+  for (;;) {
+    run.throwIfCancelled();
+    const triesBefore = standing.tries;
+    const spoken = await tryModel(engine, run, standing, othersWait);
+    if (spoken) return spoken;
+    run.throwIfCancelled();
+    const isWorthAnother = standing.state === 'failing' && hasTriesLeft(standing, maxRetries);
+    if (engine.policy.retryOrder === 'rounds' || !isWorthAnother || standing.tries === triesBefore)
+      return undefined;
+    if (!(await run.sleep(engine.policy.retryDelayMs))) return undefined;
+  }
+}
+
+function isAnybodyFree({ cooldowns, clock }: Engine, standings: readonly Standing[], maxRetries: number) {
+  const now = clock.now();
+  return standings.some(
+    (standing) => isDue(standing, maxRetries, now) && availabilityOf(standing, cooldowns, now).at === null,
+  );
+}
+
+/** Milliseconds; infinite when another round makes no sense. */
+function pauseBeforeNextRound(engine: Engine, run: Run, maxRetries: number): number {
+  const { clock, cooldowns, policy } = engine;
+  const now = clock.now();
+  let retryAt = Number.POSITIVE_INFINITY;
+  let freeAt = Number.POSITIVE_INFINITY;
+  for (const standing of run.standings) {
+    if (standing.state === 'out' || !hasTriesLeft(standing, maxRetries)) continue;
+    const { at } = availabilityOf(standing, cooldowns, now);
+    if (standing.state === 'failing') {
+      standing.retryAt ??= now + policy.retryDelayMs;
+      retryAt = Math.min(retryAt, Math.max(standing.retryAt, at ?? 0));
+    } else if (at !== null) freeAt = Math.min(freeAt, at);
+    // Its time came while others were asked. Whoever was asked already is given a moment.
+    else if (isDue(standing, maxRetries, now))
+      freeAt = Math.min(freeAt, standing.state === 'limited' ? now + policy.retryDelayMs : now);
+  }
+  const retryMs = Math.max(0, retryAt - now);
+  const waitMs = Math.max(1, freeAt - now);
+  if (waitMs >= retryMs || waitMs > run.waitLeftMs) return retryMs;
+  run.waitLeftMs -= waitMs;
+  return waitMs;
+}

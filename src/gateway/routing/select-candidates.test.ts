@@ -1,0 +1,284 @@
+import { describe, expect, it } from 'vitest';
+import type { ScriptedModel } from '../../../test/support/routing-world.ts';
+import { askFor, MapCooldowns, modelOf } from '../../../test/support/routing-world.ts';
+import { VirtualClock } from '../../core/index.ts';
+import type { Ask, Score } from '../ports.ts';
+import { GatewayError } from '../errors.ts';
+import { Resting } from './resting.ts';
+import type { Landscape } from './select-candidates.ts';
+import { selectCandidates } from './select-candidates.ts';
+
+function landscapeOf(scripted: readonly ScriptedModel[]) {
+  const clock = new VirtualClock();
+  const cooldowns = new MapCooldowns(clock);
+  const resting = new Resting(clock);
+  const landscape: Landscape = {
+    models: scripted.map((model, index) => modelOf(model, index + 1)),
+    keys: {
+      keysOf: ({ name }) => {
+        const count = scripted.find((model) => model.name === name)?.keys ?? 1;
+        return Array.from({ length: count }, (_, index) => ({ id: `key-${index}`, secret: 'x' }));
+      },
+      baseUrlOf: ({ baseUrl }) => (baseUrl.includes('{') ? undefined : baseUrl),
+    },
+    cooldowns,
+    scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
+    resting,
+  };
+  const cool = (modelId: number) =>
+    cooldowns.extend({
+      modelId,
+      keyId: 'key-0',
+      until: clock.now() + 1_000,
+      cause: 'rate-limit',
+      source: 'test',
+      reason: null,
+      setAt: clock.now(),
+    });
+  const rest = (modelId: number) => [1, 2, 3].forEach(() => resting.failed(modelId));
+  const names = (ask: Ask, mayFallBack = true) =>
+    selectCandidates(ask, mayFallBack, landscape).map(({ model }) => model.name);
+  const error = (ask: Ask, mayFallBack = true): GatewayError => {
+    try {
+      names(ask, mayFallBack);
+    } catch (thrown) {
+      if (thrown instanceof GatewayError) return thrown;
+      throw thrown;
+    }
+    throw new Error('It found candidates.');
+  };
+  return { names, error, cool, rest };
+}
+
+const three: readonly ScriptedModel[] = [
+  { name: 'a/x', upstream: 'x', score: 0.3 },
+  { name: 'b/x', upstream: 'x', score: 0.9 },
+  { name: 'c/y', upstream: 'y', score: 0.6 },
+];
+
+describe('the order of candidates', () => {
+  it('is by effective score, then by name', () => {
+    const { names } = landscapeOf([...three, { name: 'b/a', score: 0.6 }]);
+    expect(names(askFor('auto'))).toEqual(['b/x', 'b/a', 'c/y', 'a/x']);
+  });
+
+  it('puts resting models behind, and cooling ones last', () => {
+    const world = landscapeOf(three);
+    world.rest(2);
+    world.cool(3);
+    expect(world.names(askFor('auto'))).toEqual(['a/x', 'b/x', 'c/y']);
+  });
+
+  it.each([
+    ['c/y', true, ['c/y', 'b/x', 'a/x']],
+    ['c/y', false, ['c/y']],
+    ['a/x,c/y', true, ['a/x', 'c/y', 'b/x']],
+    [' a/x , c/y ', false, ['a/x', 'c/y']],
+    ['x', true, ['b/x', 'a/x', 'c/y']],
+    ['x', false, ['b/x', 'a/x']],
+    ['c/y,x', false, ['c/y', 'b/x', 'a/x']],
+    ['a/x,auto', false, ['a/x', 'b/x', 'c/y']],
+    ['auto', false, ['b/x']],
+    ['', true, ['b/x', 'c/y', 'a/x']],
+    ['c/y,c/y', false, ['c/y']],
+    ['a/x,x,a/x', false, ['a/x', 'b/x']],
+    ['c/y,,a/x,', false, ['c/y', 'a/x']],
+  ])('for "%s" with fallback %s is %j', (model, mayFallBack, expected) => {
+    expect(landscapeOf(three).names(askFor(model), mayFallBack)).toEqual(expected);
+  });
+
+  it.each([
+    ',',
+    ' , ,',
+    Array.from({ length: 33 }, (_, index) => `n${index}`).join(','),
+    ','.repeat(5_000_000),
+  ])(
+    'is refused for commas without names, and for more than 32 names, before any is looked up (case %#)',
+    (model) => {
+      const invalid = { code: 'INPUT_INVALID', details: { field: 'model' } };
+      expect(() => landscapeOf(three).names(askFor(model))).toThrow(expect.objectContaining(invalid));
+    },
+  );
+
+  it('takes 32 names', () => {
+    const many = Array.from({ length: 32 }, (_, index) => ({ name: `m${String(index).padStart(2, '0')}` }));
+    const wanted = many.map(({ name }) => name).toReversed();
+    expect(landscapeOf([...three, ...many]).names(askFor(wanted.join(',')))).toEqual([
+      ...wanted,
+      'b/x',
+      'c/y',
+      'a/x',
+    ]);
+  });
+
+  it('keeps a named model first even while it cools', () => {
+    const world = landscapeOf(three);
+    world.cool(1);
+    expect(world.names(askFor('a/x'))).toEqual(['a/x', 'b/x', 'c/y']);
+  });
+
+  it('takes the best that is free for auto without fallback', () => {
+    const world = landscapeOf(three);
+    world.cool(2);
+    expect(world.names(askFor('auto'), false)).toEqual(['c/y']);
+  });
+});
+
+describe('who is left out', () => {
+  it('leaves out what is disabled, has no key, or no address', () => {
+    const { names } = landscapeOf([
+      ...three,
+      { name: 'off', isActive: false },
+      { name: 'keyless', keys: 0 },
+      { name: 'homeless', baseUrl: 'https://x.example/{ACCOUNT_ID}/v1' },
+    ]);
+    expect(names(askFor('auto'))).toEqual(['b/x', 'c/y', 'a/x']);
+  });
+
+  it.each([
+    ['streaming', { isStream: true }],
+    ['tools', { needs: { tools: true, json: false, vision: false } }],
+    ['json', { needs: { tools: false, json: true, vision: false } }],
+    ['vision', { needs: { tools: false, json: false, vision: true } }],
+  ])('leaves out what cannot do %s', (capability, ask) => {
+    const { names } = landscapeOf([...three, { name: 'poor', capabilities: { [capability]: false } }]);
+    expect(names(askFor('auto', ask))).not.toContain('poor');
+    expect(names(askFor('auto'))).toContain('poor');
+  });
+
+  it('leaves out models that cannot read so much, but asks the largest when none can', () => {
+    const { names } = landscapeOf([
+      { name: 'small', capabilities: { contextTokens: 1_000 } },
+      { name: 'large', capabilities: { contextTokens: 8_000 } },
+    ]);
+    expect(names(askFor('auto', { estimatedTokens: 1_000 }))).toEqual(['large', 'small']);
+    expect(names(askFor('auto', { estimatedTokens: 1_001 }))).toEqual(['large']);
+    expect(names(askFor('auto', { estimatedTokens: 9_000 }))).toEqual(['large']);
+    expect(names(askFor('small', { estimatedTokens: 9_000 }), false)).toEqual(['small']);
+  });
+});
+
+describe('embeddings', () => {
+  const embeddings = { embeddings: true };
+  const ask = (model: string) => askFor(model, { operation: 'embeddings' });
+  const vectors: readonly ScriptedModel[] = [
+    { name: 'chat', score: 1 },
+    { name: 'a/e', upstream: 'e', capabilities: embeddings, score: 0.2 },
+    { name: 'b/e', upstream: 'e', capabilities: embeddings, score: 0.4 },
+    { name: 'c/f', upstream: 'f', capabilities: embeddings, score: 0.9 },
+  ];
+
+  it.each([
+    ['a/e', true, ['a/e', 'b/e']],
+    ['a/e', false, ['a/e']],
+    ['e', true, ['b/e', 'a/e']],
+    ['c/f', true, ['c/f']],
+    ['b/e,a/e', true, ['b/e', 'a/e']],
+    ['a/e,e', false, ['a/e', 'b/e']],
+    ['a/e,auto', true, ['a/e', 'b/e']],
+    ['auto', true, ['b/e', 'a/e']],
+    ['auto', false, ['b/e']],
+  ])('for "%s" with fallback %s stay with one model: %j', (model, mayFallBack, expected) => {
+    expect(landscapeOf(vectors).names(ask(model), mayFallBack)).toEqual(expected);
+  });
+
+  it.each(['c/f,a/e', 'a/e,c/f,auto', 'e,f'])(
+    'by the names of different models, "%s", are refused',
+    (model) => {
+      const { names } = landscapeOf(vectors);
+      for (const mayFallBack of [true, false])
+        expect(() => names(ask(model), mayFallBack)).toThrow(
+          expect.objectContaining({ code: 'INPUT_INVALID', details: { field: 'model' } }),
+        );
+    },
+  );
+
+  it('by auto mean the same model whatever scores, rests and cooldowns say', () => {
+    const world = landscapeOf(vectors);
+    for (const id of [2, 3]) {
+      world.rest(id);
+      world.cool(id);
+    }
+    expect(world.names(ask('auto'))).toEqual(['b/e', 'a/e']);
+  });
+
+  it('go to another provider of the same model when the named one has no key', () => {
+    const keyless = vectors.map((model) => (model.name === 'a/e' ? { ...model, keys: 0 } : model));
+    expect(landscapeOf(keyless).names(ask('a/e'))).toEqual(['b/e']);
+  });
+
+  it('never go to another model when nobody has a key for this one', () => {
+    const keyless = vectors.map((model) => (model.upstream === 'e' ? { ...model, keys: 0 } : model));
+    expect(landscapeOf(keyless).error(ask('a/e'))).toMatchObject({
+      code: 'GATEWAY_NOT_CONFIGURED',
+      details: { envVars: ['KEY_2', 'KEY_3'] },
+    });
+  });
+});
+
+describe('when there is no candidate', () => {
+  it('says that a name is unknown, and which ones are near', () => {
+    const { error } = landscapeOf([
+      { name: 'groq/llama-3.3-70b-versatile', upstream: 'llama-3.3-70b-versatile' },
+    ]);
+    const unknown = error(askFor('llama-3.3-70b'));
+    expect(unknown.code).toBe('GATEWAY_MODEL_UNKNOWN');
+    expect(unknown.message).toContain(
+      'Did you mean llama-3.3-70b-versatile or groq/llama-3.3-70b-versatile?',
+    );
+    expect(error(askFor('zzz')).message).not.toContain('Did you mean');
+    expect(error(askFor('zzz'.repeat(10_000))).message.length).toBeLessThan(400);
+  });
+
+  it('says so of one unknown name among known ones, too', () => {
+    expect(landscapeOf(three).error(askFor('a/x,nobody')).code).toBe('GATEWAY_MODEL_UNKNOWN');
+  });
+
+  it('lists the variables that would help when nothing has a key', () => {
+    const { error } = landscapeOf([
+      { name: 'a', keys: 0, envVar: 'GROQ_API_KEY' },
+      { name: 'b', baseUrl: 'https://x/{CLOUDFLARE_ACCOUNT_ID}/v1' },
+      { name: 'blind', keys: 0, envVar: 'BLIND_API_KEY', capabilities: { vision: false } },
+    ]);
+    const vision = { needs: { tools: false, json: false, vision: true } };
+    const missing = error(askFor('auto', vision));
+    expect(missing.code).toBe('GATEWAY_NOT_CONFIGURED');
+    expect(missing.message).toContain('one of CLOUDFLARE_ACCOUNT_ID or GROQ_API_KEY');
+    expect(missing.details).toEqual({ envVars: ['CLOUDFLARE_ACCOUNT_ID', 'GROQ_API_KEY'] });
+  });
+
+  it('says that a named model is disabled', () => {
+    const { error } = landscapeOf([...three, { name: 'off', isActive: false }]);
+    expect(error(askFor('off'), false)).toMatchObject({
+      code: 'GATEWAY_NOT_CONFIGURED',
+      details: { disabled: ['off'] },
+    });
+  });
+
+  it('says that no model is known when there is none', () => {
+    expect(landscapeOf([]).error(askFor('auto')).message).toContain('headworks models add');
+  });
+
+  it('names what the configured ones lack, and who would have it', () => {
+    const { error } = landscapeOf([
+      { name: 'poor', capabilities: { vision: false } },
+      { name: 'rich', keys: 0, envVar: 'RICH_API_KEY' },
+    ]);
+    const unable = error(askFor('auto', { needs: { tools: true, json: false, vision: true } }));
+    expect(unable).toMatchObject({
+      code: 'GATEWAY_UNABLE',
+      details: { missing: ['vision'], envVars: ['RICH_API_KEY'] },
+    });
+    expect(unable.message).toContain('can do images.');
+    expect(unable.message).toContain('RICH_API_KEY');
+  });
+
+  it('says "together" when each thing alone could be had', () => {
+    const { error } = landscapeOf([
+      { name: 'a', capabilities: { vision: false } },
+      { name: 'b', capabilities: { tools: false } },
+    ]);
+    const unable = error(askFor('auto', { needs: { tools: true, json: false, vision: true } }));
+    expect(unable.message).toContain('chat, tools and images together');
+  });
+});

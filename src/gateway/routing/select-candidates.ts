@@ -1,0 +1,190 @@
+// Which models may answer a request, in the order in which they are asked.
+import { CoreError } from '../../core/index.ts';
+import type { Ask, Cooldowns, KeyRing, Model, ProviderKey, Scores } from '../ports.ts';
+import { modelIdentity } from '../providers/index.ts';
+import type { Need } from './needs.ts';
+import { canAll, needsOf } from './needs.ts';
+import { noCandidate, unknownModel } from './no-candidate.ts';
+import type { Resting } from './resting.ts';
+
+export interface Candidate {
+  readonly model: Model;
+  readonly keys: readonly ProviderKey[];
+  readonly baseUrl: string;
+  /** The name that the caller wrote first means it, or the caller wrote none. */
+  readonly isFirstChoice: boolean;
+}
+
+/** The models that each name means, in the order of the names. */
+type Named = readonly (readonly Model[])[];
+
+/** What is known of models at this moment. */
+export interface Landscape {
+  readonly models: readonly Model[];
+  readonly keys: KeyRing;
+  readonly cooldowns: Pick<Cooldowns, 'of'>;
+  readonly scores: Scores;
+  readonly resting: Pick<Resting, 'isResting'>;
+}
+
+const anyModel = 'auto';
+/** Each name is looked up among all models. */
+const mostNames = 32;
+
+/**
+ * Named models first, in the order given; then, if `mayFallBack`, the others. Among equals: those that are free before
+ * those that cool, those that rest behind the rest, then by effective score, then by name. `auto` without fallback is
+ * the first of them alone. Never empty: fails with INPUT_INVALID, GATEWAY_MODEL_UNKNOWN, GATEWAY_NOT_CONFIGURED or
+ * GATEWAY_UNABLE.
+ */
+export function selectCandidates(ask: Ask, mayFallBack: boolean, landscape: Landscape): readonly Candidate[] {
+  const names = namesIn(ask.model);
+  const wanted = names.filter((name) => name !== anyModel);
+  const named = wanted.map((name) => modelsNamed(name, landscape.models));
+  const takesAny = wanted.length < names.length;
+  const needs = needsOf(ask);
+
+  if (ask.operation === 'embeddings') return sameModel(named, mayFallBack, needs, landscape);
+
+  const scope = mayFallBack || takesAny ? landscape.models : distinct(named);
+  const usable = fitting(usableOf(scope, named, needs, landscape), ask.estimatedTokens);
+  const ordered = inOrder(usable, named, landscape);
+  return wanted.length === 0 && !mayFallBack ? ordered.slice(0, 1) : ordered;
+}
+
+/** A model may be meant by two names. */
+const distinct = (named: Named): readonly Model[] => [...new Set(named.flat())];
+
+/** Each once, in the order given. */
+function namesIn(written: string): readonly string[] {
+  if (!written.includes(',')) return [written.trim() || anyModel];
+  const names = written.split(',', mostNames + 1);
+  if (names.length > mostNames) throw invalid(`has more than ${mostNames} names; "${anyModel}" takes all`);
+  const given = new Set(names.map((name) => name.trim()));
+  given.delete('');
+  if (given.size === 0) throw invalid(`has commas and no name; "${anyModel}" takes the best`);
+  return [...given];
+}
+
+function invalid(problem: string): CoreError {
+  return new CoreError('INPUT_INVALID', `The field "model" of the request ${problem}.`, {
+    details: { field: 'model' },
+  });
+}
+
+/** The list stays the same until a model changes. */
+const indexes = new WeakMap<readonly Model[], ReadonlyMap<string, Model>>();
+
+function byName(models: readonly Model[]): ReadonlyMap<string, Model> {
+  let index = indexes.get(models);
+  if (!index) indexes.set(models, (index = new Map(models.map((model) => [model.name, model]))));
+  return index;
+}
+
+/** A name of ours means that model; a provider's name for it means everybody who has it. */
+function modelsNamed(name: string, models: readonly Model[]): readonly Model[] {
+  const exact = byName(models).get(name);
+  const found = exact ? [exact] : models.filter((model) => identityOf(model) === modelIdentity(name));
+  if (found.length === 0) throw unknownModel(name, models);
+  return found;
+}
+
+function usableOf(
+  scope: readonly Model[],
+  named: Named,
+  needs: readonly Need[],
+  { keys }: Landscape,
+): readonly Candidate[] {
+  const [first] = named;
+  const usable: Candidate[] = [];
+  for (const model of scope) {
+    if (!model.isActive || !canAll(model.capabilities, needs)) continue;
+    const ring = keys.keysOf(model);
+    const baseUrl = ring.length > 0 ? keys.baseUrlOf(model) : undefined;
+    if (baseUrl === undefined) continue;
+    usable.push({ model, keys: ring, baseUrl, isFirstChoice: first?.includes(model) ?? true });
+  }
+  if (usable.length === 0) throw noCandidate(scope, needs, keys);
+  return usable;
+}
+
+/**
+ * Vectors of different models must never mix, in one request or between two: so only the very same model, and which
+ * one that is depends on the names and the configuration alone, not on scores and cooldowns, which change by the hour.
+ * Names of different models are refused: whichever is up would answer. `auto` is the model that most providers offer
+ * (the most to fall back on), then the first by name.
+ */
+function sameModel(
+  named: Named,
+  mayFallBack: boolean,
+  needs: readonly Need[],
+  landscape: Landscape,
+): readonly Candidate[] {
+  const identities = new Set(named.flat().map(identityOf));
+  if (identities.size > 1)
+    throw invalid(
+      'names different models, whose vectors cannot be compared; name one, or the same one elsewhere',
+    );
+  const isWanted = (model: Model) => identities.has(identityOf(model));
+  const scope =
+    named.length === 0 ? landscape.models : mayFallBack ? landscape.models.filter(isWanted) : distinct(named);
+  const usable = usableOf(scope, named, needs, landscape);
+  const groups = Map.groupBy(usable, ({ model }) => identityOf(model));
+  const ordered = inOrder(groups.get(mostOffered(groups)) ?? [], named, landscape);
+  return named.length === 0 && !mayFallBack ? ordered.slice(0, 1) : ordered;
+}
+
+const identityOf = ({ upstreamModel }: Model): string => modelIdentity(upstreamModel);
+
+function mostOffered(groups: ReadonlyMap<string, readonly Candidate[]>): string {
+  const sizes = [...groups].map(([upstream, members]) => ({ upstream, size: members.length }));
+  sizes.sort((a, b) => b.size - a.size || (a.upstream < b.upstream ? -1 : 1));
+  return sizes[0]?.upstream ?? '';
+}
+
+/** Leaves out those that cannot read so much. The estimate is rough: when none could, the largest are asked. */
+function fitting(candidates: readonly Candidate[], tokens: number): readonly Candidate[] {
+  const sizeOf = ({ model }: Candidate) => model.capabilities.contextTokens ?? Number.POSITIVE_INFINITY;
+  const large = candidates.filter((candidate) => sizeOf(candidate) >= tokens);
+  if (large.length > 0) return large;
+  const largest = Math.max(...candidates.map(sizeOf));
+  return candidates.filter((candidate) => sizeOf(candidate) === largest);
+}
+
+function inOrder(candidates: readonly Candidate[], named: Named, landscape: Landscape): readonly Candidate[] {
+  if (candidates.length < 2) return candidates;
+  const turns = turnsOf(named);
+  const ranked = candidates.map((candidate) => rankOf(candidate, turns, landscape));
+  ranked.sort(
+    (a, b) =>
+      a.turn - b.turn ||
+      a.isCooling - b.isCooling ||
+      a.isResting - b.isResting ||
+      b.score - a.score ||
+      (a.candidate.model.name < b.candidate.model.name ? -1 : 1),
+  );
+  return ranked.map(({ candidate }) => candidate);
+}
+
+/** Of the models that are named: by the first name that means them. */
+function turnsOf(named: Named): ReadonlyMap<Model, number> {
+  const turns = new Map<Model, number>();
+  for (const [turn, models] of named.entries())
+    for (const model of models) if (!turns.has(model)) turns.set(model, turn);
+  return turns;
+}
+
+function rankOf(
+  candidate: Candidate,
+  turns: ReadonlyMap<Model, number>,
+  { cooldowns, scores, resting }: Landscape,
+) {
+  const { model, keys } = candidate;
+  return {
+    candidate,
+    turn: turns.get(model) ?? mostNames,
+    isCooling: Number(keys.every((key) => cooldowns.of(model.id, key.id) !== undefined)),
+    isResting: Number(resting.isResting(model.id)),
+    score: scores.of(model.id).effectiveScore,
+  };
+}

@@ -1,0 +1,139 @@
+// Nobody answered: what the caller is told.
+import type { CoreError } from '../../core/index.ts';
+import type { GatewayErrorCode, TriedModel } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
+import type { FailureClass } from '../failure-classes.ts';
+import { failureRules } from '../failure-classes.ts';
+import type { GatewayParts } from './parts.ts';
+import type { Run } from './run.ts';
+import { deadlineExceeded } from './run.ts';
+import type { Availability, Standing } from './standing.ts';
+import { availabilityOf } from './standing.ts';
+
+/** A message names at most so many models; `tried` has all. */
+const mostNamed = 5;
+
+interface Judged {
+  readonly standing: Standing;
+  readonly availability: Availability;
+  readonly tried: TriedModel;
+}
+
+/**
+ * GATEWAY_REFUSED when it is the request that is at fault; GATEWAY_ALL_LIMITED when every candidate is at a limit;
+ * else GATEWAY_EXHAUSTED. DEADLINE_EXCEEDED only when time was up before anybody's turn.
+ */
+export function verdict(
+  { clock, cooldowns, events, policy }: Pick<GatewayParts, 'clock' | 'cooldowns' | 'events' | 'policy'>,
+  run: Run,
+): GatewayError | CoreError {
+  const now = clock.now();
+  const judged = run.standings.map((standing) => judge(standing, availabilityOf(standing, cooldowns, now)));
+  if (judged.every(({ tried }) => tried.outcome === 'unasked'))
+    return deadlineExceeded(run.request.deadlineMs);
+
+  const error =
+    refused(judged) ??
+    (judged.every(isAtLimit) ? allLimited(judged, now, policy.retryDelayMs) : exhausted(judged, now, run));
+  events.emit('gateway:exhausted', {
+    requestId: run.request.requestId,
+    code: error.code,
+    tried: judged.length,
+  });
+  return error;
+}
+
+function judge(standing: Standing, availability: Availability): Judged {
+  const { model } = standing.candidate;
+  const tried: TriedModel = {
+    model: model.name,
+    provider: model.provider,
+    outcome: standing.failure?.failureClass ?? (standing.state === 'unasked' ? 'unasked' : 'cooling'),
+    tries: standing.tries,
+    status: standing.failure?.status ?? null,
+    availableAt: availability.at,
+  };
+  return { standing, availability, tried };
+}
+
+function isAtLimit({ tried, availability }: Judged): boolean {
+  return tried.outcome === 'rate-limit' || (tried.outcome === 'cooling' && availability.isLimited);
+}
+
+/** These speak of our key or our catalogue, not of the request. */
+const besideThePoint: ReadonlySet<TriedModel['outcome']> = new Set<FailureClass>([
+  'authentication',
+  'payment',
+  'not-found',
+]);
+
+/** Every model that looked at the request says that it is at fault: the first one's word counts. */
+function refused(judged: readonly Judged[]): GatewayError | undefined {
+  const failures = judged.map(({ standing }) => standing.failure).filter((failure) => failure !== undefined);
+  const words = failures.filter(({ failureClass }) => !besideThePoint.has(failureClass));
+  const [first] = words;
+  if (!first || !words.every(({ failureClass }) => failureRules[failureClass].isCallersFault))
+    return undefined;
+  const who = judged.find(({ standing }) => standing.failure === first)?.tried.model ?? 'The model';
+  const reason = first.message === null ? `(${first.failureClass})` : `"${first.message}"`;
+  const isClientStatus = first.status !== null && first.status >= 400 && first.status < 500;
+  return gatewayError(
+    'GATEWAY_REFUSED',
+    `${who} refuses the request: ${reason}. Change it and ask again.`,
+    judged,
+    {
+      status: isClientStatus && first.status !== null ? first.status : 400,
+      details: { failureClass: first.failureClass },
+    },
+  );
+}
+
+function allLimited(judged: readonly Judged[], now: number, otherwiseMs: number): GatewayError {
+  const soonest = soonestOf(judged);
+  const retryAfterMs = soonest ? Math.max(0, soonest.at - now) : otherwiseMs;
+  const who = soonest ? `The soonest, ${soonest.model}, is free` : 'Come back';
+  return gatewayError(
+    'GATEWAY_ALL_LIMITED',
+    `Every model that could answer is at a limit: ${named(judged)}. ${who} in ${Math.ceil(retryAfterMs / 1_000)} s.`,
+    judged,
+    { isRetryable: true, retryAfterMs },
+  );
+}
+
+function exhausted(judged: readonly Judged[], now: number, run: Run): GatewayError {
+  const isNobodyFree = judged.every(({ availability }) => availability.at !== null);
+  const soonest = isNobodyFree ? soonestOf(judged) : undefined;
+  const time = run.isOver ? ` The ${run.request.deadlineMs / 1_000} s of this request ran out.` : '';
+  return gatewayError(
+    'GATEWAY_EXHAUSTED',
+    `No model could answer: ${named(judged)}.${time} Try again later, or add another model.`,
+    judged,
+    { isRetryable: true, ...(soonest && { retryAfterMs: Math.max(0, soonest.at - now) }) },
+  );
+}
+
+function soonestOf(judged: readonly Judged[]): { readonly model: string; readonly at: number } | undefined {
+  let soonest: { readonly model: string; readonly at: number } | undefined;
+  for (const { tried } of judged)
+    if (tried.availableAt !== null && (!soonest || tried.availableAt < soonest.at))
+      soonest = { model: tried.model, at: tried.availableAt };
+  return soonest;
+}
+
+function named(judged: readonly Judged[]): string {
+  const words = judged.slice(0, mostNamed).map(({ tried: { model, outcome, tries, status } }) => {
+    const times = tries > 1 ? `, ${tries} times` : '';
+    return `${model} (${outcome}${status === null ? '' : ` ${status}`}${times})`;
+  });
+  if (judged.length > mostNamed) words.push(`${judged.length - mostNamed} more`);
+  return words.join(', ');
+}
+
+function gatewayError(
+  code: GatewayErrorCode,
+  message: string,
+  judged: readonly Judged[],
+  options: ConstructorParameters<typeof GatewayError>[2],
+): GatewayError {
+  return new GatewayError(code, message, { ...options, tried: judged.map(({ tried }) => tried) });
+}

@@ -1,0 +1,97 @@
+// Keys: shown once, known by their hash, refused when expired or revoked.
+import { describe, expect, it } from 'vitest';
+import { seededIds, seededRandom } from '../../core/index.ts';
+import type { GatewayKeyStore } from '../ports.ts';
+import { moment } from './examples.contract.ts';
+import { GatewayKeys } from './gateway-keys.ts';
+import { stateWorld } from './state-world.contract.ts';
+
+const plain = { name: 'ci', expiresAt: null, dailyTokenCap: null };
+
+describe('GatewayKeys', () => {
+  it('makes a key that is shown once and kept as a hash', async () => {
+    const { open, memory } = stateWorld();
+    const { keys } = await open();
+    const { key, record } = await keys.create({ ...plain, dailyTokenCap: 5 });
+    expect(key).toMatch(/^hwk_[\w-]{43}$/);
+    expect(record).toMatchObject({ name: 'ci', prefix: key.slice(0, 10), dailyTokenCap: 5, revokedAt: null });
+    expect(keys.verify(key)).toEqual(record);
+    expect(keys.list()).toEqual([record]);
+    expect(JSON.stringify([await memory.keys.list(), record])).not.toContain(key.slice(10));
+  });
+
+  it('refuses what it does not know, and says why only to the one who holds the key', async () => {
+    const { keys } = await stateWorld().open();
+    const { key } = await keys.create(plain);
+    for (const wrong of [
+      '',
+      'hwk_',
+      key.slice(0, -1),
+      `${key}x`,
+      key.replace('hwk_', 'hwx_'),
+      `hwk_${'a'.repeat(43)}`,
+    ]) {
+      expect(keys.verify(wrong)).toBeUndefined();
+      expect(keys.whyRefused(wrong)).toBe('unknown');
+    }
+    expect(keys.whyRefused(key)).toBeUndefined();
+  });
+
+  it('refuses a key from the moment it expires', async () => {
+    const { open, clock } = stateWorld();
+    const { keys } = await open();
+    const { key } = await keys.create({ ...plain, expiresAt: new Date(moment(1_000)) });
+    await clock.advance(999);
+    expect(keys.verify(key)).toBeDefined();
+    await clock.advance(1);
+    expect(keys.verify(key)).toBeUndefined();
+    expect(keys.whyRefused(key)).toBe('expired');
+  });
+
+  it('knows in every process what one created and revoked', async () => {
+    const world = stateWorld();
+    const [one, two] = [await world.open(), await world.open()];
+    const { key, record } = await one.keys.create(plain);
+    await world.clock.advance(0);
+    expect(two.keys.verify(key)).toEqual(record);
+    await two.keys.revoke(record.id);
+    expect(two.keys.verify(key)).toBeUndefined();
+    await world.clock.advance(0);
+    expect(one.keys.verify(key)).toBeUndefined();
+    expect(one.keys.whyRefused(key)).toBe('revoked');
+    expect(one.keys.list()).toMatchObject([{ revokedAt: new Date(moment(0)) }]);
+    await expect(one.keys.revoke('nonsense')).rejects.toMatchObject({ code: 'GATEWAY_KEY_UNKNOWN' });
+  });
+
+  it('is not undone by a read that began before the key was revoked', async () => {
+    const { parts, memory, clock } = stateWorld();
+    const store: GatewayKeyStore = {
+      add: (key) => memory.keys.add(key),
+      list: async () => {
+        const found = await memory.keys.list();
+        await clock.sleep(10);
+        return found;
+      },
+      revoke: (id, at) => memory.keys.revoke(id, at),
+    };
+    const ids = seededIds(seededRandom(1), () => clock.now());
+    const keys = new GatewayKeys({ ...parts, store, ids });
+    const { key, record } = await keys.create(plain);
+    const read = keys.refresh();
+    await clock.advance(5);
+    await keys.revoke(record.id);
+    await clock.advance(10);
+    await read;
+    expect(keys.whyRefused(key)).toBe('revoked');
+  });
+
+  it('verifies from memory while the store is away, and makes no key then', async () => {
+    const { open, goAway } = stateWorld();
+    const { keys } = await open();
+    const { key } = await keys.create(plain);
+    goAway();
+    expect(keys.verify(key)).toBeDefined();
+    await expect(keys.create(plain)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    expect(keys.list()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,117 @@
+// All boards together: in step with others, through outages, to the end.
+import { describe, expect, it } from 'vitest';
+import { exampleAttempt, exampleCooldown, exampleModel, moment } from './examples.contract.ts';
+import { gatewayRetentionRules } from './retention-rules.ts';
+import { stateWorld } from './state-world.contract.ts';
+
+const builtIn = [exampleModel('a/one')];
+
+describe('GatewayState', () => {
+  it('passes cooldowns and clears on to other processes', async () => {
+    const world = stateWorld();
+    const [one, two] = [await world.open({ builtIn }), await world.open({ builtIn })];
+    one.cooldowns.extend(exampleCooldown());
+    await world.clock.advance(0);
+    expect(two.cooldowns.of(1, 'k1')).toBeDefined();
+    await two.cooldowns.clear(1);
+    await world.clock.advance(0);
+    expect(one.cooldowns.of(1, 'k1')).toBeUndefined();
+  });
+
+  it('finds out by itself what it was not told', async () => {
+    const world = stateWorld();
+    const state = await world.open({
+      builtIn,
+      stores: { ...world.stores, changes: { isShared: true, watch: async () => async () => undefined } },
+    });
+    const other = await world.open({ builtIn });
+    await other.cooldowns.extendDurably(exampleCooldown());
+    const { key } = await other.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
+    await world.clock.advance(15_000);
+    expect(state.cooldowns.of(1, 'k1')).toBeDefined();
+    expect(state.keys.verify(key)).toBeDefined();
+  });
+
+  it('asks a store of its own nothing while nothing happens', async () => {
+    const world = stateWorld();
+    const changes = { isShared: false, watch: async () => async () => undefined };
+    const state = await world.open({ builtIn, stores: { ...world.stores, changes } });
+    world.calls.length = 0;
+    await world.clock.advance(20 * 60_000);
+    expect(world.calls).toEqual([]);
+    state.attempts.record(exampleAttempt());
+    await world.clock.advance(60_000);
+    expect(world.calls.toSorted()).toEqual(['attempts.append', 'attempts.tallies', 'usage.add']);
+  });
+
+  it('goes on from memory when the store is away and catches up when it is back', async () => {
+    const world = stateWorld();
+    const state = await world.open({ builtIn });
+    const { key } = await state.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
+    world.goAway();
+    state.cooldowns.extend(exampleCooldown({ until: moment(3_600_000) }));
+    for (let index = 0; index < 5; index += 1)
+      state.attempts.record(exampleAttempt({ requestId: `${index}` }));
+    await world.clock.advance(120_000);
+    expect(state.models.byName('a/one')).toBeDefined();
+    expect(state.keys.verify(key)).toBeDefined();
+    expect(state.cooldowns.of(1, 'k1')).toBeDefined();
+    expect(state.scores.of(1).recent.requests).toBe(5);
+    const failed = new Set(world.named('gateway:store-failed').map(({ what }) => what));
+    expect(failed).toEqual(
+      new Set([
+        'attempts',
+        'usage',
+        'cooldowns',
+        'read models',
+        'read cooldowns',
+        'read keys',
+        'read usage',
+        'read scores',
+      ]),
+    );
+    world.comeBack();
+    await world.clock.advance(0);
+    const restarted = await world.open({ builtIn });
+    expect(restarted.cooldowns.of(1, 'k1')).toBeDefined();
+    expect(restarted.scores.of(1).recent.requests).toBe(5);
+    expect(restarted.usage.usedToday('admin')).toBe(75);
+  });
+
+  it('does not start without its store, and leaves nothing behind', async () => {
+    const { open, goAway, clock } = stateWorld();
+    goAway();
+    await expect(open({ builtIn })).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('writes everything when it closes and stops all its timers', async () => {
+    const { open, clock, memory } = stateWorld();
+    const state = await open({ builtIn });
+    state.attempts.record(exampleAttempt());
+    state.cooldowns.extend(exampleCooldown());
+    await state.close();
+    expect(await memory.attempts.list({ limit: 5 })).toHaveLength(1);
+    expect(await memory.usage.list({ fromDay: '2026-01-01' })).toHaveLength(1);
+    expect((await memory.cooldowns.active(moment(0))).cooldowns).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe('gatewayRetentionRules', () => {
+  it('lets attempts and usage of old days go', async () => {
+    const { memory } = stateWorld();
+    await memory.attempts.append([exampleAttempt()]);
+    await memory.usage.add([
+      { day: '2026-03-01', caller: 'a', modelId: 1, requests: 1, promptTokens: 1, completionTokens: 1 },
+    ]);
+    const rules = gatewayRetentionRules(memory, { attemptsDays: 90, usageDays: 400 });
+    expect(rules.map(({ kind, keepDays }) => [kind, keepDays])).toEqual([
+      ['gateway-attempts', 90],
+      ['gateway-usage', 400],
+    ]);
+    const purge = (before: Date) => Promise.all(rules.map((rule) => rule.purge(before, 10)));
+    expect(await purge(new Date(moment(0)))).toEqual([0, 0]);
+    expect(await purge(new Date(moment(24 * 3_600_000)))).toEqual([1, 1]);
+  });
+});

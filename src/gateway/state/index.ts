@@ -1,0 +1,20 @@
+// What the gateway remembers: models, cooldowns, attempts and scores, keys and usage.
+export { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
+export type { AttemptRecorderLimits } from './batching-attempt-recorder.ts';
+export type { ChangeFeed, GatewayTopic } from './change-feed.ts';
+export { CooldownBoard } from './cooldown-board.ts';
+export { GatewayKeys } from './gateway-keys.ts';
+export type { NewGatewayKey } from './gateway-keys.ts';
+export { GatewayState } from './gateway-state.ts';
+export type { GatewayStateOptions } from './gateway-state.ts';
+export type { GatewayStores } from './gateway-stores.ts';
+export { memoryGatewayStores } from './memory-stores.ts';
+export { ModelRegistry } from './model-registry.ts';
+export { availableAt, modelView } from './model-view.ts';
+export type { ModelViewInput } from './model-view.ts';
+export { gatewayRetentionRules } from './retention-rules.ts';
+export { explainScore, priorScore, scoreOf } from './score.ts';
+export { ScoreBoard } from './score-board.ts';
+export type { ScoreExplanation } from './score-board.ts';
+export type { StateParts } from './store-backoff.ts';
+export { callerOfKey, dayOf, UsageMeter } from './usage-meter.ts';

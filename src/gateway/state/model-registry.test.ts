@@ -1,0 +1,56 @@
+// Models in memory: one snapshot until something changes.
+import { describe, expect, it } from 'vitest';
+import { exampleModel } from './examples.contract.ts';
+import { stateWorld } from './state-world.contract.ts';
+
+describe('ModelRegistry', () => {
+  it('holds what the product and the config file define, the file winning', async () => {
+    const { open } = stateWorld();
+    const mine = exampleModel('a/one', { baseUrl: 'https://mine.example/v1' });
+    const { models } = await open({
+      builtIn: [exampleModel('a/one'), exampleModel('a/two')],
+      configured: [mine],
+    });
+    expect(models.byName('a/one')).toMatchObject({ ...mine, origin: 'config' });
+    expect(models.byName('a/two')).toMatchObject({ origin: 'built-in' });
+    expect(models.list().map(({ id }) => models.byId(id)?.id)).toEqual(models.list().map(({ id }) => id));
+    expect(models.byName('a/three')).toBeUndefined();
+  });
+
+  it('forgets what nobody defines any more, and remembers its id when it comes back', async () => {
+    const { open } = stateWorld();
+    const one = exampleModel('a/one');
+    const first = await open({ configured: [one] });
+    const id = first.models.byName('a/one')?.id;
+    expect((await open()).models.list()).toEqual([]);
+    expect((await open({ builtIn: [one] })).models.byName('a/one')).toMatchObject({ id, origin: 'built-in' });
+  });
+
+  it('gives the same array and objects until something changes', async () => {
+    const world = stateWorld();
+    const options = { builtIn: [exampleModel('a/one'), exampleModel('a/two')] };
+    const [one, two] = [await world.open(options), await world.open(options)];
+    const before = one.models.list();
+    await one.refresh();
+    expect(one.models.list()).toBe(before);
+    const id = before[0]?.id ?? 0;
+    expect(await two.models.setActive(id, false)).toMatchObject({ isActive: false });
+    await world.clock.advance(0);
+    expect(one.models.list()).not.toBe(before);
+    expect(one.models.byId(id)?.isActive).toBe(false);
+    expect(one.models.list()[1]).toBe(before[1]);
+  });
+
+  it('adds a model for everybody, once', async () => {
+    const world = stateWorld();
+    const [one, two] = [await world.open(), await world.open()];
+    const added = await one.models.add(exampleModel('a/new'));
+    expect(one.models.byName('a/new')).toEqual(added);
+    await world.clock.advance(0);
+    expect(two.models.byName('a/new')).toEqual(added);
+    await expect(two.models.add(exampleModel('a/new'))).rejects.toMatchObject({
+      code: 'GATEWAY_MODEL_EXISTS',
+    });
+    await expect(one.models.setActive(99, true)).rejects.toMatchObject({ code: 'GATEWAY_MODEL_UNKNOWN' });
+  });
+});

@@ -1,0 +1,103 @@
+// Models from memory, kept in step with the store.
+import { isDeepStrictEqual } from 'node:util';
+import { GatewayError } from '../errors.ts';
+import type { Model, ModelDefinition, ModelStore } from '../ports.ts';
+import { Reload } from './reload.ts';
+import type { StateParts } from './store-backoff.ts';
+
+export interface ModelRegistryParts extends StateParts {
+  readonly store: ModelStore;
+  /** What comes with the product. */
+  readonly builtIn: readonly ModelDefinition[];
+  /** What the config file says; wins over what comes with the product. */
+  readonly configured: readonly ModelDefinition[];
+}
+
+export class ModelRegistry {
+  readonly #parts: ModelRegistryParts;
+  readonly #reload: Reload;
+  readonly #defined: ReadonlySet<string>;
+  #models: readonly Model[] = [];
+  #byId: ReadonlyMap<number, Model> = new Map();
+  #byName: ReadonlyMap<string, Model> = new Map();
+
+  constructor(parts: ModelRegistryParts) {
+    this.#parts = parts;
+    this.#defined = new Set([...parts.builtIn, ...parts.configured].map(({ name }) => name));
+    this.#reload = new Reload(parts, { what: 'read models', load: () => this.#load() });
+  }
+
+  /** By id. The same array until something changes, and the same object until that model changes. */
+  list(): readonly Model[] {
+    return this.#models;
+  }
+
+  byId(id: number): Model | undefined {
+    return this.#byId.get(id);
+  }
+
+  byName(name: string): Model | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** Fails with GATEWAY_MODEL_EXISTS or STATE_UNAVAILABLE. */
+  async add(definition: ModelDefinition): Promise<Model> {
+    const added = await this.#parts.store.add(definition);
+    this.#show([...this.#models, added]);
+    await this.#reload.refresh();
+    return added;
+  }
+
+  /** Fails with GATEWAY_MODEL_UNKNOWN or STATE_UNAVAILABLE. */
+  async setActive(id: number, isActive: boolean): Promise<Model> {
+    const changed = this.#byId.has(id) ? await this.#parts.store.setActive(id, isActive) : undefined;
+    if (!changed)
+      throw new GatewayError(
+        'GATEWAY_MODEL_UNKNOWN',
+        `There is no model with the id ${id}. "headworks models list" shows all.`,
+      );
+    this.#show(this.#models.map((model) => (model.id === id ? changed : model)));
+    await this.#reload.refresh();
+    return changed;
+  }
+
+  /** Brings the store in step with the definitions, then loads. Fails with STATE_UNAVAILABLE. */
+  async start(): Promise<void> {
+    const { store, builtIn, configured } = this.#parts;
+    const ofConfig = new Set(configured.map(({ name }) => name));
+    await store.sync(
+      builtIn.filter(({ name }) => !ofConfig.has(name)),
+      'built-in',
+    );
+    await store.sync(configured, 'config');
+    await this.#reload.start();
+  }
+
+  refresh(): Promise<boolean> {
+    return this.#reload.refresh();
+  }
+
+  close(): Promise<void> {
+    return this.#reload.close();
+  }
+
+  async #load(): Promise<void> {
+    const stored = await this.#parts.store.list();
+    // What neither the product nor the config file defines any more stays in the store for its history only.
+    this.#show(stored.filter(({ origin, name }) => origin === 'added' || this.#defined.has(name)));
+  }
+
+  #show(models: readonly Model[]): void {
+    const next = models
+      .map((model) => {
+        const known = this.#byId.get(model.id);
+        return known && isDeepStrictEqual(known, model) ? known : model;
+      })
+      .sort((a, b) => a.id - b.id);
+    if (next.length === this.#models.length && next.every((model, index) => model === this.#models[index]))
+      return;
+    this.#models = next;
+    this.#byId = new Map(next.map((model) => [model.id, model]));
+    this.#byName = new Map(next.map((model) => [model.name, model]));
+  }
+}

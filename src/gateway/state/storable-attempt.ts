@@ -1,0 +1,24 @@
+// An attempt as any store takes it. Numbers come from providers' answers and may be anything.
+import type { Attempt } from '../ports.ts';
+
+const largestInteger = 2_147_483_647;
+
+const count = (value: number): number => (value >= 0 ? Math.min(Math.trunc(value), largestInteger) : 0);
+
+/** The same attempt, with tokens and duration in range and no text that a store refuses. */
+export function storableAttempt(attempt: Attempt): Attempt {
+  return {
+    requestId: withoutNul(attempt.requestId),
+    modelId: attempt.modelId,
+    at: Math.trunc(attempt.at),
+    outcome: attempt.outcome,
+    status: attempt.status,
+    durationMs: attempt.durationMs >= 0 && attempt.durationMs < Infinity ? attempt.durationMs : 0,
+    promptTokens: count(attempt.promptTokens),
+    completionTokens: count(attempt.completionTokens),
+    caller: withoutNul(attempt.caller),
+    isRepeated: attempt.isRepeated ?? true,
+  };
+}
+
+const withoutNul = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '') : text);

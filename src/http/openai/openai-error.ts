@@ -1,0 +1,107 @@
+// Error answers in OpenAI's shape, which is what clients of /v1 understand; our own details stand beside it.
+import type { CoreErrorCode } from '../../core/index.ts';
+import { HeadworksError } from '../../core/index.ts';
+import { GatewayError } from '../../gateway/index.ts';
+import type { GatewayErrorCode, TriedModel } from '../../gateway/index.ts';
+import { answerTo } from '../error-answer.ts';
+
+export interface OpenAiError {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string;
+  /** Our own, stable, as everywhere else in the API. */
+  readonly headworks_code: string;
+  readonly request_id: string;
+  readonly retry_after_seconds?: number;
+  readonly models?: readonly TriedModelAnswer[];
+}
+
+export interface TriedModelAnswer {
+  readonly model: string;
+  readonly provider: string;
+  readonly outcome: string;
+  readonly tries: number;
+  readonly status: number | null;
+  readonly available_at: string | null;
+}
+
+export interface OpenAiErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: { readonly error: OpenAiError };
+  readonly isUnexpected: boolean;
+}
+
+/** Where OpenAI has a word for it, clients look for that word. */
+const codesOfOpenAi: Partial<Record<GatewayErrorCode | CoreErrorCode, string>> = {
+  GATEWAY_MODEL_UNKNOWN: 'model_not_found',
+  GATEWAY_ALL_LIMITED: 'rate_limit_exceeded',
+  GATEWAY_TOKEN_CAP: 'insufficient_quota',
+  UNAUTHENTICATED: 'invalid_api_key',
+};
+
+/** Never throws, whatever it is given. */
+export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorAnswer {
+  const answered = answerTo(thrown, requestId);
+  const { code, message, retry_after_seconds } = answered.body.error;
+  const gatewayError = thrown instanceof GatewayError ? thrown : undefined;
+  const status = gatewayError?.status ?? answered.status;
+  return {
+    status,
+    isUnexpected: answered.isUnexpected,
+    headers: {
+      ...(answered.retryAfterHeader === undefined ? {} : { 'retry-after': answered.retryAfterHeader }),
+      // The clients would ask again at once; every model has been asked as often as it may.
+      ...(gatewayError && status !== 400 ? { 'x-should-retry': 'false' } : {}),
+    },
+    body: {
+      error: {
+        message,
+        type: typeOf(status),
+        param: parameterOf(thrown),
+        code: codesOfOpenAi[code as GatewayErrorCode] ?? refusalCode(gatewayError) ?? code.toLowerCase(),
+        headworks_code: code,
+        request_id: requestId,
+        ...(retry_after_seconds === undefined ? {} : { retry_after_seconds }),
+        ...(gatewayError && gatewayError.tried.length > 0
+          ? { models: gatewayError.tried.map(triedModelAnswer) }
+          : {}),
+      },
+    },
+  };
+}
+
+export function triedModelAnswer(tried: TriedModel): TriedModelAnswer {
+  const { model, provider, outcome, tries, status, availableAt } = tried;
+  return {
+    model,
+    provider,
+    outcome,
+    tries,
+    status,
+    available_at: availableAt === null ? null : new Date(availableAt).toISOString(),
+  };
+}
+
+/** What the models said of a request that is itself at fault. */
+function refusalCode(error: GatewayError | undefined): string | undefined {
+  if (error?.code !== 'GATEWAY_REFUSED') return undefined;
+  const outcomes = new Set(error.tried.map(({ outcome }) => outcome));
+  if (outcomes.has('context-too-long')) return 'context_length_exceeded';
+  return outcomes.has('content-refused') ? 'content_filter' : 'invalid_request';
+}
+
+function typeOf(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 403) return 'permission_error';
+  if (status === 429) return 'rate_limit_error';
+  return status >= 500 ? 'server_error' : 'invalid_request_error';
+}
+
+function parameterOf(thrown: unknown): string | null {
+  if (!(thrown instanceof HeadworksError)) return null;
+  if (thrown.code === 'GATEWAY_MODEL_UNKNOWN') return 'model';
+  const { field } = thrown.details;
+  return typeof field === 'string' ? field : null;
+}

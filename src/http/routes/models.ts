@@ -1,0 +1,217 @@
+// Models: what there is, how each is doing, and what an operator does with them.
+import { callerSignal } from '../openai/caller-signal.ts';
+import type { HttpDependencies } from '../ports.ts';
+import { errorAnswers } from '../schemas/error.ts';
+import {
+  activeBody,
+  availabilityQuery,
+  explanationAnswer,
+  incrementQuery,
+  modelAnswer,
+  modelBody,
+  modelParams,
+  modelsAnswer,
+  modelsQuery,
+  probeAnswer,
+  probeBody,
+  viewOfExplanation,
+  viewOfModel,
+} from '../schemas/models.ts';
+import { callerName } from './openai.ts';
+import type { TypedServer } from './typed-server.ts';
+
+const tags = ['models'];
+const config = { access: 'admin' } as const;
+const readable = { access: 'gateway' } as const;
+
+export function modelRoutes(server: TypedServer, { gateway }: HttpDependencies): void {
+  const { models } = gateway;
+
+  server.get(
+    '/api/v1/models',
+    {
+      config: readable,
+      schema: {
+        operationId: 'models.list',
+        tags,
+        summary: 'Models, the best first',
+        querystring: modelsQuery,
+        response: { 200: modelsAnswer, ...errorAnswers },
+      },
+    },
+    async ({ query }) => {
+      const found = await models.list({
+        activeOnly: query.active_only,
+        availableOnly: query.available_only,
+        configuredOnly: query.configured_only,
+        includeRecent: query.include_recent,
+        windowDays: query.window_days,
+      });
+      return found.map(viewOfModel);
+    },
+  );
+
+  server.post(
+    '/api/v1/models',
+    {
+      config,
+      schema: {
+        operationId: 'models.add',
+        tags,
+        summary: 'Adds a model of any OpenAI-compatible server',
+        body: modelBody,
+        response: { 201: modelAnswer, ...errorAnswers },
+      },
+    },
+    async ({ body }, reply) => {
+      const { context_tokens, ...able } = body.capabilities ?? {};
+      const added = await models.add({
+        name: body.name,
+        baseUrl: body.base_url,
+        model: body.model,
+        provider: body.provider,
+        envVar: body.env_var,
+        ...(body.capabilities === undefined
+          ? {}
+          : { capabilities: defined({ ...able, contextTokens: context_tokens }) }),
+        ...(body.quotas === undefined
+          ? {}
+          : {
+              quotas: defined({
+                requestsPerMinute: body.quotas.requests_per_minute,
+                requestsPerDay: body.quotas.requests_per_day,
+                tokensPerMinute: body.quotas.tokens_per_minute,
+                tokensPerDay: body.quotas.tokens_per_day,
+              }),
+            }),
+      });
+      return reply.code(201).send(viewOfModel(added));
+    },
+  );
+
+  server.get(
+    '/api/v1/models/:id',
+    {
+      config: readable,
+      schema: {
+        operationId: 'models.get',
+        tags,
+        summary: 'One model',
+        params: modelParams,
+        response: { 200: modelAnswer, ...errorAnswers },
+      },
+    },
+    async ({ params }) => viewOfModel(await models.get(params.id)),
+  );
+
+  server.patch(
+    '/api/v1/models/:id/availability',
+    {
+      config,
+      schema: {
+        operationId: 'models.set-availability',
+        tags,
+        summary: 'Leaves a model alone for a while, or (0) takes every cooldown back',
+        params: modelParams,
+        querystring: availabilityQuery,
+        response: { 200: modelAnswer, ...errorAnswers },
+      },
+    },
+    async ({ params, query }) =>
+      viewOfModel(await models.setAvailability(params.id, query.retry_after_seconds, query.reason ?? null)),
+  );
+
+  server.patch(
+    '/api/v1/models/:id/active',
+    {
+      config,
+      schema: {
+        operationId: 'models.set-active',
+        tags,
+        summary: 'Enables or disables a model',
+        params: modelParams,
+        body: activeBody,
+        response: { 200: modelAnswer, ...errorAnswers },
+      },
+    },
+    async ({ params, body }) => viewOfModel(await models.setActive(params.id, body.is_active)),
+  );
+
+  for (const [name, outcome] of [
+    ['increment-success', 'success'],
+    ['increment-failure', 'server-error'],
+  ] as const)
+    server.post(
+      `/api/v1/models/:id/${name}`,
+      {
+        config,
+        schema: {
+          operationId: `models.${name}`,
+          tags,
+          summary: `Appends ${outcome === 'success' ? 'a successful' : 'a failed'} attempt by hand`,
+          params: modelParams,
+          querystring: incrementQuery,
+          response: { 200: modelAnswer, ...errorAnswers },
+        },
+      },
+      async ({ params, query }) =>
+        viewOfModel(await models.increment(params.id, outcome, query.response_time)),
+    );
+
+  server.get(
+    '/api/v1/models/:id/explain',
+    {
+      config: readable,
+      schema: {
+        operationId: 'models.explain',
+        tags,
+        summary: 'How a score came about, and the place it gives',
+        description: 'With a gateway key, `recent_attempts` are those of this key alone.',
+        params: modelParams,
+        response: { 200: explanationAnswer, ...errorAnswers },
+      },
+    },
+    async ({ params, caller }) => {
+      const explanation = await models.explain(params.id);
+      if (caller?.kind === 'admin') return viewOfExplanation(explanation);
+      // Who else asks, and how much, is nobody's business but the operator's.
+      const own = callerName(caller);
+      return viewOfExplanation({
+        ...explanation,
+        recentAttempts: explanation.recentAttempts.filter((attempt) => attempt.caller === own),
+      });
+    },
+  );
+
+  server.post(
+    '/api/v1/models/probe',
+    {
+      config: { ...config, isStream: true },
+      schema: {
+        operationId: 'models.probe',
+        tags,
+        summary: 'Asks models something cheap now',
+        body: probeBody,
+        response: { 200: probeAnswer, ...errorAnswers },
+      },
+    },
+    async ({ body }, reply) => {
+      const results = await models.probe(body?.ids ?? null, callerSignal(reply.raw));
+      return {
+        probes: results.map(({ model, outcome, reason, durationMs }) => ({
+          model,
+          outcome,
+          reason,
+          duration_ms: durationMs,
+        })),
+      };
+    },
+  );
+}
+
+/** Without the fields that are undefined: absent and undefined differ where a default fills in. */
+function defined<T extends object>(value: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as {
+    [Name in keyof T]?: Exclude<T[Name], undefined>;
+  };
+}

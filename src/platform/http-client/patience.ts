@@ -1,0 +1,43 @@
+// One timer for the several waits of one call, which come one after the other.
+import type { Clock } from '../../core/index.ts';
+
+/**
+ * A timer that was armed for a wait stays armed for the next one, and is set anew only when it fires too early or
+ * would fire too late: nearly every call ends first, having set one timer instead of one a wait.
+ */
+export class Patience {
+  readonly #clock: Clock;
+  readonly #onLate: () => void;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #firesAt = Number.POSITIVE_INFINITY;
+  #cancel: () => void = () => undefined;
+
+  /** `onLate` is called when a wait took longer than it was allowed to. */
+  constructor(clock: Clock, onLate: () => void) {
+    this.#clock = clock;
+    this.#onLate = onLate;
+  }
+
+  /** A wait begins, and the one before is over. */
+  allow(ms: number): void {
+    this.#dueAt = this.#clock.monotonic() + ms;
+    if (this.#firesAt > this.#dueAt) this.#arm(ms);
+  }
+
+  /** Nothing is waited for any more. */
+  end(): void {
+    this.#cancel();
+    this.#dueAt = this.#firesAt = Number.POSITIVE_INFINITY;
+  }
+
+  #arm(ms: number): void {
+    this.#cancel();
+    this.#firesAt = this.#clock.monotonic() + ms;
+    this.#cancel = this.#clock.after(ms, () => {
+      this.#firesAt = Number.POSITIVE_INFINITY;
+      const leftMs = this.#dueAt - this.#clock.monotonic();
+      if (leftMs > 0) this.#arm(leftMs);
+      else this.#onLate();
+    });
+  }
+}

@@ -1,0 +1,100 @@
+// What simulated providers answer, without a network: who is found, who is let in, what is said.
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../core/index.ts';
+import { ModelsApi } from './models-api.ts';
+import { readScenario } from './scenario.ts';
+
+const messages = [{ role: 'user', content: 'hello' }];
+
+function api(providers: readonly object[], seed = 1) {
+  const made = new ModelsApi(readScenario({ seed, providers }), new VirtualClock());
+  const ask = (
+    model: unknown,
+    {
+      provider = null,
+      key = null,
+      more = {},
+    }: { provider?: string | null; key?: string | null; more?: object } = {},
+  ) => made.handle({ provider, operation: 'chat/completions', key, body: { model, messages, ...more } });
+  return { made, ask };
+}
+
+describe('a simulated provider', () => {
+  it('knows only its own models and keys', () => {
+    const { ask } = api([
+      { name: 'alpha', models: [{ name: 'a' }], keys: ['k'] },
+      { name: 'beta', models: [{ name: 'b' }] },
+    ]);
+    expect(ask('a', { provider: 'beta' }).status).toBe(404);
+    expect(ask('a', { provider: 'alpha' }).status).toBe(401);
+    expect(ask('a', { provider: 'alpha', key: 'other' }).status).toBe(401);
+    expect(ask('a', { provider: 'alpha', key: 'k' }).status).toBe(200);
+    expect(ask('b').status).toBe(200);
+    expect(ask(undefined).status).toBe(404);
+  });
+
+  it('does not fail in step with another that has the same model', () => {
+    const models = [{ name: 'm', faults: [{ fault: 500, probability: 0.5 }] }];
+    const { made, ask } = api([
+      { name: 'alpha', models },
+      { name: 'beta', models },
+    ]);
+    const run = (provider: string) => Array.from({ length: 40 }, () => ask('m', { provider }).status);
+    expect(run('alpha')).not.toEqual(run('beta'));
+    expect(Object.keys(made.stats().models)).toEqual(['alpha/m', 'beta/m']);
+  });
+
+  it('survives any request', () => {
+    const { made, ask } = api([{ name: 'alpha', models: [{ name: 'a' }] }]);
+    for (const body of [null, 5, 'text', [], { model: {} }])
+      expect(made.handle({ provider: null, operation: 'chat/completions', key: null, body }).status).toBe(
+        404,
+      );
+    for (const odd of [[null], [{ content: [null, 7] }], [{ content: { a: 1 } }], ['text']])
+      expect(ask('a', { more: { messages: odd, tools: [null] } }).status).toBe(200);
+    for (const none of [undefined, [], 'hello'])
+      expect(ask('a', { more: { messages: none } }).status).toBe(400);
+  });
+
+  it('takes only dimensions that a model could have', () => {
+    const { made } = api([{ name: 'alpha', models: [{ name: 'e', kind: 'embeddings', dimensions: 8 }] }]);
+    const embed = (dimensions?: unknown) =>
+      made.handle({
+        provider: null,
+        operation: 'embeddings',
+        key: null,
+        body: { model: 'e', input: 'hello', dimensions },
+      }).status;
+    for (const good of [undefined, null, 1, 64, 4_096]) expect(embed(good)).toBe(200);
+    for (const bad of [0, -1, 1.5, 4_097, 1e12, '8', [8]]) expect(embed(bad)).toBe(400);
+  });
+
+  it('waits its latency and its time to think', () => {
+    const models = [{ name: 'a', answer: 'one two three', first_token_ms: 100, token_ms: 10 }];
+    const { ask } = api([{ name: 'alpha', latency_ms: 5, models }]);
+    expect(ask('a').delayMs).toBe(5 + 100 + 3 * 10);
+    const streamed = ask('a', { more: { stream: true } });
+    expect(streamed.delayMs).toBe(5);
+    expect(streamed.pieces.map(({ afterMs }) => afterMs)).toEqual([0, 100, 10, 10, 10, 10]);
+  });
+});
+
+describe('a scenario', () => {
+  it.each([
+    [{ providers: [{ name: 'a', models: [{ name: 'x' }, { name: 'x' }] }] }, /two models have the same name/],
+    [
+      {
+        providers: [
+          { name: 'a', models: [{ name: 'x' }] },
+          { name: 'a', models: [{ name: 'y' }] },
+        ],
+      },
+      /two providers have the same name/,
+    ],
+    [{ providers: [] }, /providers/],
+    [{ providers: [{ name: 'a', models: [{ name: 'x', script: ['dance'] }] }] }, /script/],
+    [undefined, /cannot be used/],
+  ])('is refused with the reason: %j', (scenario, why) => {
+    expect(() => readScenario(scenario)).toThrow(why);
+  });
+});

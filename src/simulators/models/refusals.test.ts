@@ -1,0 +1,42 @@
+// Refusals in the styles of the providers, read back by our own reader of hints.
+import { describe, expect, it } from 'vitest';
+import { readRetryHint } from '../../resilience/index.ts';
+import { hintStyles } from './ports.ts';
+import { goDuration, refusalOf } from './refusals.ts';
+
+const now = Date.parse('2026-03-01T12:00:00Z');
+
+describe('a refusal', () => {
+  const telling = hintStyles.filter((style) => style !== 'none' && style !== 'cloudflare-day');
+
+  it.each(telling)('in the style %s says how long', (style) => {
+    for (const seconds of [1, 45, 90.5, 4_000]) {
+      const { headers, body } = refusalOf(style, seconds, now);
+      const hint = readRetryHint({ headers, body: JSON.stringify(body) }, now);
+      // Some say whole seconds only.
+      expect(Math.abs((hint?.retryAfterMs ?? 0) / 1_000 - seconds)).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it('for the day ends with the day', () => {
+    const { headers, body } = refusalOf('cloudflare-day', 60, now);
+    expect(readRetryHint({ headers, body: JSON.stringify(body) }, now)?.retryAfterMs).toBe(12 * 3_600_000);
+  });
+
+  it('without a hint has none', () => {
+    const { headers, body } = refusalOf('none', 60, now);
+    expect(readRetryHint({ headers, body: JSON.stringify(body) }, now)).toBeUndefined();
+  });
+});
+
+it.each([
+  [0, '0s'],
+  [0.006, '0.006s'],
+  [59.5, '59.5s'],
+  [60, '1m0s'],
+  [992.64, '16m32.64s'],
+  [3_600, '1h0m0s'],
+  [90_061.001, '25h1m1.001s'],
+])('writes %d seconds as Go does: %s', (seconds, text) => {
+  expect(goDuration(seconds)).toBe(text);
+});

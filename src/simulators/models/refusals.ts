@@ -1,0 +1,118 @@
+// Refusals in the words and headers of the providers that are known for them.
+import type { HintStyle } from './ports.ts';
+
+export interface Refusal {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+const said = (message: string, more: Readonly<Record<string, unknown>> = {}) => ({
+  error: { message, type: 'rate_limit_error', param: null, code: 'rate_limit_exceeded', ...more },
+});
+const tooMany = said('Rate limit reached for requests.');
+const header = (name: string, value: string): Refusal => ({ headers: { [name]: value }, body: tooMany });
+
+/** `16m32.64s`, as Go writes durations. */
+export function goDuration(seconds: number): string {
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor((seconds % 3_600) / 60);
+  const rest = Number((seconds % 60).toFixed(3));
+  return `${hours > 0 ? `${hours}h` : ''}${minutes > 0 || hours > 0 ? `${minutes}m` : ''}${rest}s`;
+}
+
+const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => Refusal>> = {
+  none: () => ({ headers: {}, body: tooMany }),
+  'retry-after': (seconds) => header('retry-after', String(Math.ceil(seconds))),
+  'retry-after-decimal': (seconds) => header('retry-after', seconds.toFixed(2)),
+  'retry-after-date': (seconds, now) => header('retry-after', new Date(now + seconds * 1_000).toUTCString()),
+  'retry-after-ms': (seconds) => header('retry-after-ms', String(Math.ceil(seconds * 1_000))),
+  'x-ms-retry-after-ms': (seconds) => header('x-ms-retry-after-ms', String(Math.ceil(seconds * 1_000))),
+  'openai-reset': (seconds) => ({
+    headers: {
+      'x-ratelimit-remaining-requests': '0',
+      'x-ratelimit-reset-requests': goDuration(seconds),
+      'x-ratelimit-remaining-tokens': '14000',
+      'x-ratelimit-reset-tokens': '6ms',
+    },
+    body: tooMany,
+  }),
+  'groq-reset': (seconds) => ({
+    headers: { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': goDuration(seconds) },
+    body: tooMany,
+  }),
+  'groq-prose': (seconds) => ({
+    headers: {},
+    body: said(`Rate limit reached for model on tokens per day. Please try again in ${goDuration(seconds)}.`),
+  }),
+  'cerebras-reset': (seconds) => ({
+    headers: {
+      'x-ratelimit-remaining-requests-day': '0',
+      'x-ratelimit-reset-requests-day': seconds.toFixed(2),
+      'x-ratelimit-remaining-tokens-minute': '60000',
+      'x-ratelimit-reset-tokens-minute': '11.38',
+    },
+    body: tooMany,
+  }),
+  'sambanova-reset': (seconds) => ({
+    headers: {
+      'x-ratelimit-remaining-requests-day': '0',
+      'x-ratelimit-reset-requests-day': goDuration(seconds),
+    },
+    body: tooMany,
+  }),
+  'mistral-reset': (seconds) => ({
+    headers: { 'ratelimitbysize-remaining': '0', 'ratelimitbysize-reset': String(Math.ceil(seconds)) },
+    body: { message: 'Requests rate limit exceeded' },
+  }),
+  'openrouter-body': (seconds, now) => ({
+    headers: {},
+    body: {
+      error: {
+        code: 429,
+        message: 'Rate limit exceeded: free-models-per-min.',
+        metadata: {
+          headers: {
+            'X-RateLimit-Limit': '16',
+            'X-RateLimit-Remaining': '0',
+            'X-RateLimit-Reset': String(now + Math.ceil(seconds * 1_000)),
+          },
+        },
+      },
+    },
+  }),
+  'gemini-body': (seconds) => ({ headers: {}, body: gemini(seconds) }),
+  'gemini-array': (seconds) => ({ headers: {}, body: [gemini(seconds)] }),
+  'github-prose': (seconds) => ({
+    headers: {},
+    body: {
+      error: {
+        code: 'RateLimitReached',
+        message: `Rate limit of 150 per 86400s exceeded for UserByModelByDay. Please wait ${Math.ceil(seconds)} seconds before retrying.`,
+      },
+    },
+  }),
+  'cloudflare-day': () => ({
+    headers: {},
+    body: {
+      success: false,
+      result: null,
+      errors: [{ code: 4006, message: 'you have used up your daily free allocation of 10,000 neurons' }],
+    },
+  }),
+};
+
+function gemini(seconds: number): unknown {
+  return {
+    error: {
+      code: 429,
+      message: 'You exceeded your current quota.',
+      status: 'RESOURCE_EXHAUSTED',
+      details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${seconds}s` }],
+    },
+  };
+}
+
+/** What a refusal for a limit says. `now` is the wall clock in epoch milliseconds. */
+export function refusalOf(style: HintStyle, seconds: number, now: number): Refusal {
+  return styles[style](seconds, now);
+}

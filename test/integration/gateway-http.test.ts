@@ -1,0 +1,507 @@
+// The gateway over HTTP: order of attempts, cooldowns, what callers are told, what operators can do.
+import { describe, expect, it } from 'vitest';
+import { gatewayWorld } from '../support/gateway-world.ts';
+import type { GatewayWorld } from '../support/gateway-world.ts';
+
+interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly code: string;
+    readonly headworks_code: string;
+    readonly param: string | null;
+    readonly models?: readonly {
+      readonly model: string;
+      readonly outcome: string;
+      readonly available_at: string | null;
+    }[];
+  };
+}
+interface ModelBody {
+  readonly id: number;
+  readonly name: string;
+  readonly available_at: string | null;
+  readonly request_count: number;
+  readonly success_count: number;
+  readonly reliability_score: number;
+  readonly effective_reliability_score: number;
+  readonly decision_reason: string;
+  readonly average_response_time: number;
+  readonly recent_request_count: number | null;
+  readonly cooldowns: readonly {
+    readonly cause: string;
+    readonly source: string;
+    readonly reason: string | null;
+  }[];
+}
+
+const three = ['alpha', 'beta', 'gamma'].map((name) => ({ name, models: [{ name: `${name}-1` }] }));
+const idOf = async (at: GatewayWorld, name: string): Promise<number> => {
+  const models = (await (await at.call('GET', '/api/v1/models')).json()) as readonly ModelBody[];
+  return models.find((model) => model.name === name)?.id ?? 0;
+};
+const model = async (at: GatewayWorld, name: string): Promise<ModelBody> =>
+  (await (await at.call('GET', `/api/v1/models/${await idOf(at, name)}`)).json()) as ModelBody;
+
+describe('a model that is limited', () => {
+  it('is called once, not once per request, and does not lose reliability', async () => {
+    const at = await gatewayWorld({
+      providers: [
+        {
+          name: 'alpha',
+          models: [{ name: 'a', faults: [{ fault: 429, hint: 'retry-after', seconds: 60, probability: 1 }] }],
+        },
+        { name: 'beta', models: [{ name: 'b' }] },
+        { name: 'gamma', models: [{ name: 'c' }] },
+      ],
+    });
+    for (let request = 0; request < 5; request++)
+      expect((await at.chat({ model: 'alpha/a' })).headers.get('x-headworks-model')).toBe('beta/b');
+    expect(at.calls('a')).toBe(1);
+    const limited = await model(at, 'alpha/a');
+    expect(limited.request_count).toBe(0);
+    expect(limited.reliability_score).toBe(0.5);
+    expect(Math.abs(Date.parse(limited.available_at ?? '') - Date.now() - 60_000)).toBeLessThan(10_000);
+    expect(limited.cooldowns[0]).toMatchObject({ cause: 'rate-limit', source: 'retry-after' });
+    const told = at.events.map(({ name, spec }) => [name, spec.message]);
+    expect(told).toContainEqual(['gateway:rate-limit-detected', 'rate_limit_detected']);
+    expect(told).toContainEqual(['gateway:availability-updated', 'availability_updated']);
+  });
+
+  it('is warmed by hand, cooled by hand with a reason, and never cooled for less', async () => {
+    const at = await gatewayWorld({ providers: three });
+    const id = await idOf(at, 'alpha/alpha-1');
+    const cool = async (query: string) =>
+      (await (await at.call('PATCH', `/api/v1/models/${id}/availability?${query}`)).json()) as ModelBody;
+    const long = await cool('retry_after_seconds=600&reason=billing');
+    expect(long.cooldowns[0]).toMatchObject({ cause: 'by-hand', source: 'admin', reason: 'billing' });
+    expect((await cool('retry_after_seconds=5')).available_at).toBe(long.available_at);
+    const available = (await (
+      await at.call('GET', '/api/v1/models?available_only=true')
+    ).json()) as ModelBody[];
+    expect(available.map(({ id: each }) => each)).not.toContain(id);
+    for (const query of [
+      '',
+      'retry_after_seconds=',
+      'retry_after_seconds=%20',
+      'retry_after_seconds=2678401',
+    ]) {
+      const refused = await at.call('PATCH', `/api/v1/models/${id}/availability?${query}`);
+      expect([query, refused.status]).toEqual([query, 400]);
+      expect(await refused.text()).toContain('from 0 to 2678400');
+    }
+    expect((await model(at, 'alpha/alpha-1')).available_at).toBe(long.available_at);
+    expect((await cool('retry_after_seconds=0')).available_at).toBeNull();
+  });
+});
+
+describe('a model without money', () => {
+  it('cools, and does not lose reliability', async () => {
+    const at = await gatewayWorld({
+      providers: [
+        { name: 'alpha', models: [{ name: 'a', faults: [{ fault: 402, probability: 1 }] }] },
+        { name: 'beta', models: [{ name: 'b' }] },
+      ],
+    });
+    expect((await at.chat({ model: 'alpha/a' })).headers.get('x-headworks-model')).toBe('beta/b');
+    expect(await model(at, 'alpha/a')).toMatchObject({
+      cooldowns: [{ cause: 'payment' }],
+      request_count: 0,
+      reliability_score: 0.5,
+    });
+  });
+});
+
+describe('when nobody can answer', () => {
+  const limited = { fault: 429, hint: 'retry-after', seconds: 90, probability: 1 };
+
+  it('answers 429 with the soonest when all are limited', async () => {
+    const at = await gatewayWorld({
+      providers: [
+        { name: 'alpha', models: [{ name: 'a', faults: [limited] }] },
+        { name: 'beta', models: [{ name: 'b', faults: [{ ...limited, seconds: 40 }] }] },
+      ],
+    });
+    const answer = await at.chat();
+    expect(answer.status).toBe(429);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(35);
+    expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(40);
+    const { error } = (await answer.json()) as ErrorBody;
+    expect(error).toMatchObject({
+      type: 'rate_limit_error',
+      code: 'rate_limit_exceeded',
+      headworks_code: 'GATEWAY_ALL_LIMITED',
+    });
+    expect(error.models?.map(({ model: name, outcome }) => [name, outcome])).toEqual([
+      ['alpha/a', 'rate-limit'],
+      ['beta/b', 'rate-limit'],
+    ]);
+    const prompted = await at.call('POST', '/api/v1/prompts/process', { prompt: 'hello' });
+    expect(prompted.status).toBe(429);
+    expect(await prompted.json()).toMatchObject({
+      error: 'all_rate_limited',
+      attempts: 0,
+      providers_tried: 0,
+      providers_available: 2,
+    });
+    expect([at.calls('a'), at.calls('b')]).toEqual([1, 1]);
+  });
+
+  it('answers 503 after exactly 1 + MAX_RETRIES tries of each, and says what each did', async () => {
+    const at = await gatewayWorld({
+      providers: [
+        { name: 'alpha', models: [{ name: 'a', faults: [{ fault: 500, probability: 1 }] }] },
+        { name: 'beta', models: [{ name: 'b', faults: [{ fault: 'reset', probability: 1 }] }] },
+        { name: 'gamma', models: [{ name: 'c', faults: [{ fault: 401, probability: 1 }] }] },
+      ],
+    });
+    const answer = await at.chat({ stream: true });
+    expect(answer.status).toBe(503);
+    const { error } = (await answer.json()) as ErrorBody;
+    expect(error.models?.map(({ model: name, outcome }) => [name, outcome]).sort()).toEqual([
+      ['alpha/a', 'server-error'],
+      ['beta/b', 'network'],
+      ['gamma/c', 'authentication'],
+    ]);
+    expect([at.calls('a'), at.calls('b'), at.calls('c')]).toEqual([3, 3, 1]);
+    expect(answer.headers.get('x-should-retry')).toBe('false');
+  });
+
+  it('names the variables that would help when no model has a key', async () => {
+    const at = await gatewayWorld({
+      providers: three,
+      env: { ALPHA_API_KEY: '', BETA_API_KEY: '', GAMMA_API_KEY: '' },
+    });
+    const answer = await at.chat();
+    expect(answer.status).toBe(503);
+    expect(((await answer.json()) as ErrorBody).error.message).toMatch(/GROQ_API_KEY/);
+  });
+
+  it('waits for the soonest when asked to', async () => {
+    const at = await gatewayWorld({
+      providers: [
+        { name: 'alpha', models: [{ name: 'a', script: [{ fault: 429, hint: 'retry-after', seconds: 1 }] }] },
+      ],
+    });
+    const answer = await at.chat({}, { 'x-headworks-wait': '10' });
+    expect(answer.status).toBe(200);
+    expect(at.calls('a')).toBe(2);
+  });
+});
+
+describe('streams', () => {
+  it('go to another model as long as nothing was said', async () => {
+    const at = await gatewayWorld({
+      providers: [
+        {
+          name: 'alpha',
+          models: [{ name: 'a', script: ['cut-early', 'error-event', 'empty', 'malformed', 'hang'] }],
+        },
+        { name: 'beta', models: [{ name: 'b', answer: 'all is well' }] },
+      ],
+      options: { firstTokenTimeoutSeconds: 0.3 },
+    });
+    for (let request = 0; request < 5; request++) {
+      const answer = await at.chat({ model: 'alpha/a', stream: true });
+      expect(answer.headers.get('x-headworks-model')).toBe('beta/b');
+      expect(await answer.text()).toContain('[DONE]');
+    }
+    expect(at.calls('a')).toBe(5);
+  });
+
+  it('end with an error event when they break off after that, and count as a failure', async () => {
+    const at = await gatewayWorld({
+      providers: [
+        { name: 'alpha', models: [{ name: 'a', answer: 'one two three four five six', script: ['cut'] }] },
+        { name: 'beta', models: [{ name: 'b' }] },
+      ],
+    });
+    const answer = await at.chat({ model: 'alpha/a', stream: true });
+    expect(answer.status).toBe(200);
+    const text = await answer.text();
+    expect(text).toContain('one');
+    const last = text.trim().split('\n\n').at(-1)?.replace('data: ', '') ?? '';
+    expect((JSON.parse(last) as ErrorBody).error.headworks_code).toBe('GATEWAY_STREAM_BROKEN');
+    expect(text).not.toContain('[DONE]');
+    await expect.poll(async () => (await model(at, 'alpha/a')).request_count).toBe(1);
+    expect((await model(at, 'alpha/a')).success_count).toBe(0);
+  });
+
+  it('hold a thousand at once, none mixed up', { timeout: 60_000 }, async () => {
+    const at = await gatewayWorld({
+      providers: [{ name: 'alpha', models: [{ name: 'a', token_ms: 30 }] }],
+      options: { firstTokenTimeoutSeconds: 30, silenceTimeoutSeconds: 30, requestTimeoutSeconds: 60 },
+    });
+    const ask = async (number: number) => {
+      const answer = await at.chat({
+        stream: true,
+        messages: [{ role: 'user', content: `I am number ${number} indeed` }],
+      });
+      const text = await answer.text();
+      return [...text.matchAll(/"content":"([^"]*)"/g)].map(([, piece]) => piece).join('');
+    };
+    const answers = await Promise.all(Array.from({ length: 1_000 }, (_, number) => ask(number)));
+    expect(answers).toEqual(
+      Array.from({ length: 1_000 }, (_, number) => `This is a. You said: I am number ${number} indeed`),
+    );
+  });
+});
+
+describe('what is asked', () => {
+  it('travels untouched but for the name of the model', async () => {
+    const at = await gatewayWorld({ providers: [{ name: 'alpha', models: [{ name: 'a' }] }] });
+    const strange =
+      '{ "x" : 1e2, "model":"auto" ,"messages":[{"role":"user","content":"h\\u00e9llo 😀"}],"seed":12345678901234567890}';
+    const answer = await at.call('POST', '/v1/chat/completions', strange);
+    expect(answer.status).toBe(200);
+    expect(
+      ((await answer.json()) as { choices: { message: { content: string } }[] }).choices[0]?.message.content,
+    ).toContain('héllo 😀');
+  });
+
+  it.each([
+    ['no JSON', '{"model"', 400],
+    ['not an object', '[1]', 400],
+    ['no messages', '{"model":"auto"}', 400],
+    ['a model that is no text', '{"model":7,"messages":[{"role":"user","content":"x"}]}', 400],
+    ['nesting without end', `{"messages":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, 400],
+    ['an unknown model', '{"model":"nope","messages":[{"role":"user","content":"x"}]}', 404],
+  ])('is refused when it is %s', async (_what, body, status) => {
+    const at = await gatewayWorld({ providers: three });
+    const answer = await at.call('POST', '/v1/chat/completions', body);
+    expect(answer.status).toBe(status);
+    const { error } = (await answer.json()) as ErrorBody;
+    expect(error.type).toBe('invalid_request_error');
+    expect(error.message.length).toBeGreaterThan(10);
+    expect(three.reduce((sum, { name }) => sum + at.calls(`${name}-1`), 0)).toBe(0);
+  });
+
+  it('is refused when it is too large or not JSON by its type, in the same shape', async () => {
+    const at = await gatewayWorld({ providers: three, options: { maxBodyBytes: 2_048 } });
+    const large = await at.chat({ messages: [{ role: 'user', content: 'x'.repeat(3_000) }] });
+    expect(large.status).toBe(413);
+    expect(((await large.json()) as ErrorBody).error.headworks_code).toBe('HTTP_BODY_TOO_LARGE');
+    const typed = await at.call('POST', '/v1/chat/completions', 'model: auto', {
+      'content-type': 'text/yaml',
+    });
+    expect(typed.status).toBe(415);
+    const header = await at.chat({}, { 'x-headworks-timeout': 'soon' });
+    expect(header.status).toBe(400);
+    expect(((await header.json()) as ErrorBody).error.param).toBe('x-headworks-timeout');
+  });
+
+  it('goes to the named models first, to them alone if told so, and to several by commas', async () => {
+    const at = await gatewayWorld({ providers: three });
+    const spoke = async (name: string, headers: Record<string, string> = {}) =>
+      (await at.chat({ model: name }, headers)).headers.get('x-headworks-model');
+    expect(await spoke('gamma/gamma-1')).toBe('gamma/gamma-1');
+    expect(await spoke('gamma-1')).toBe('gamma/gamma-1');
+    at.simulator.script('gamma-1', [{ fault: '500' }]);
+    expect(await spoke('gamma/gamma-1,beta/beta-1')).toBe('beta/beta-1');
+    at.simulator.script('gamma-1', [{ fault: '500', times: 10 }]);
+    const alone = await at.chat({ model: 'gamma/gamma-1' }, { 'x-headworks-fallback': 'none' });
+    expect(alone.status).toBe(503);
+  });
+});
+
+describe('embeddings', () => {
+  it('fall back only to providers of the very same model', async () => {
+    const embed = (name: string) => ({ name, kind: 'embeddings', dimensions: 8 });
+    const at = await gatewayWorld({
+      providers: [
+        { name: 'alpha', models: [{ ...embed('shared'), faults: [{ fault: 500, probability: 1 }] }] },
+        { name: 'beta', models: [embed('shared')] },
+        { name: 'gamma', models: [embed('other')] },
+      ],
+      options: { maxRetries: 0 },
+    });
+    const ask = (name: string) => at.call('POST', '/v1/embeddings', { model: name, input: 'one' });
+    expect((await ask('alpha/shared')).headers.get('x-headworks-model')).toBe('beta/shared');
+    at.simulator.script('beta/shared', [{ fault: '500', times: 5 }]);
+    expect((await ask('shared')).status).toBe(503);
+    expect(at.calls('other')).toBe(0);
+    expect((await at.chat({ model: 'shared' })).status).toBe(400);
+  });
+});
+
+describe('scores', () => {
+  it('charge each model its own time and its own failures, and explain themselves', async () => {
+    const at = await gatewayWorld({
+      providers: [
+        {
+          name: 'alpha',
+          models: [{ name: 'a', faults: [{ fault: 500, probability: 1 }], first_token_ms: 300 }],
+        },
+        { name: 'beta', models: [{ name: 'b' }] },
+      ],
+    });
+    at.simulator.script('a', [{ fault: 'slow', ms: 10 }]);
+    for (let request = 0; request < 4; request++) await at.chat({ model: 'alpha/a' });
+    const [alpha, beta] = [await model(at, 'alpha/a'), await model(at, 'beta/b')];
+    expect([alpha.request_count, alpha.success_count]).toEqual([4, 1]);
+    expect([beta.request_count, beta.success_count]).toEqual([3, 3]);
+    expect(beta.average_response_time).toBeLessThan(0.25);
+    expect(beta.effective_reliability_score).toBeGreaterThan(alpha.effective_reliability_score);
+    const explained = (await (await at.call('GET', `/api/v1/models/${alpha.id}/explain`)).json()) as {
+      steps: string[];
+      place: number;
+      recent_attempts: { outcome: string }[];
+    };
+    expect(explained.steps.join(' ')).toContain('1 of 4 requests succeeded');
+    expect(explained.place).toBe(2);
+    expect(explained.recent_attempts.map(({ outcome }) => outcome)).toEqual([
+      'server-error',
+      'server-error',
+      'server-error',
+      'success',
+    ]);
+  });
+
+  it('show a key only its own calls behind them', async () => {
+    const at = await gatewayWorld({ providers: [{ name: 'alpha', models: [{ name: 'a' }] }] });
+    const made = async (name: string) =>
+      at.gateway.keys.create({ name, expiresAt: null, dailyTokenCap: null });
+    const [one, other] = [await made('one'), await made('other')];
+    for (const { key } of [one, other, other]) await at.chat({}, { authorization: `Bearer ${key}` });
+    const path = `/api/v1/models/${await idOf(at, 'alpha/a')}/explain`;
+    const callers = async (headers: Record<string, string> = {}) => {
+      const explained = (await (await at.call('GET', path, undefined, headers)).json()) as {
+        recent_attempts: { caller: string }[];
+      };
+      return explained.recent_attempts.map(({ caller }) => caller);
+    };
+    expect(await callers({ authorization: `Bearer ${one.key}` })).toEqual([`key:${one.record.id}`]);
+    expect(await callers()).toHaveLength(3);
+  });
+
+  it('take attempts by hand, and leave the recent ones out unless asked', async () => {
+    const at = await gatewayWorld({ providers: three });
+    const id = await idOf(at, 'alpha/alpha-1');
+    await at.call('POST', `/api/v1/models/${id}/increment-success?response_time=2`);
+    await at.call('POST', `/api/v1/models/${id}/increment-failure?response_time=1`);
+    const list = async (query: string) =>
+      ((await (await at.call('GET', `/api/v1/models?${query}`)).json()) as ModelBody[]).find(
+        (each) => each.id === id,
+      );
+    expect(await list('')).toMatchObject({
+      request_count: 2,
+      success_count: 1,
+      recent_request_count: null,
+      reliability_score: 0.62,
+    });
+    expect(await list('include_recent=true&window_days=3')).toMatchObject({ recent_request_count: 2 });
+    expect((await at.call('POST', '/api/v1/models/999/increment-success')).status).toBe(404);
+    expect((await at.call('GET', '/api/v1/models?window_days=0')).status).toBe(400);
+    const count = async (query: string) =>
+      ((await (await at.call('GET', `/api/v1/models?${query}`)).json()) as ModelBody[]).length;
+    await at.call('PATCH', `/api/v1/models/${id}/active`, { is_active: false });
+    expect([await count('active_only=True'), await count('active_only=False')]).toEqual([
+      await count('active_only=true'),
+      (await count('active_only=true')) + 1,
+    ]);
+  });
+});
+
+describe('models and keys', () => {
+  it('are added, refused twice, disabled and enabled', async () => {
+    const at = await gatewayWorld({ providers: three });
+    const add = (body: object) => at.call('POST', '/api/v1/models', body);
+    const own = { name: 'own', base_url: 'https://llm.example.com/v1', env_var: 'OWN_API_KEY' };
+    expect((await add(own)).status).toBe(201);
+    expect((await add(own)).status).toBe(409);
+    for (const wrong of [
+      { ...own, name: 'x', env_var: 'HEADWORKS_ADMIN_TOKEN' },
+      { ...own, name: 'x', env_var: 'DATABASE_URL' },
+      { ...own, name: 'x', base_url: 'file:///etc/passwd' },
+      { ...own, name: 'x', base_url: 'https://user:pass@host/v1' },
+      { ...own, name: 'a,b' },
+      { ...own, name: 'x', colour: 'red' },
+    ])
+      expect({ wrong, status: (await add(wrong)).status }).toEqual({ wrong, status: 400 });
+    const id = await idOf(at, 'alpha/alpha-1');
+    await at.call('PATCH', `/api/v1/models/${id}/active`, { is_active: false });
+    const named = await at.chat({ model: 'alpha/alpha-1' });
+    expect(named.headers.get('x-headworks-model')).not.toBe('alpha/alpha-1');
+    await at.call('PATCH', `/api/v1/models/${id}/active`, { is_active: true });
+    expect((await at.chat({ model: 'alpha/alpha-1' })).headers.get('x-headworks-model')).toBe(
+      'alpha/alpha-1',
+    );
+  });
+
+  it('are made once, work until revoked or expired, and count their tokens against a cap', async () => {
+    const at = await gatewayWorld({ providers: three });
+    const create = async (body: object) =>
+      (await (await at.call('POST', '/api/v1/keys', body)).json()) as { id: string; key: string };
+    const { id, key } = await create({ name: 'laptop' });
+    const as = (credential: string) => at.chat({}, { authorization: `Bearer ${credential}` });
+    expect((await as(key)).status).toBe(200);
+    expect(JSON.stringify(await (await at.call('GET', '/api/v1/keys')).json())).not.toContain(key);
+    const usage = (await (await at.call('GET', `/api/v1/usage?caller=key:${id}`)).json()) as {
+      usage: { requests: number; prompt_tokens: number }[];
+    };
+    expect(usage.usage).toMatchObject([{ requests: 1 }]);
+    expect(usage.usage[0]?.prompt_tokens).toBeGreaterThan(0);
+    await at.call('DELETE', `/api/v1/keys/${id}`);
+    const revoked = await as(key);
+    expect(revoked.status).toBe(401);
+    expect(((await revoked.json()) as ErrorBody).error.message).toMatch(/^This gateway key was revoked\./);
+    expect(
+      (await at.call('POST', '/api/v1/keys', { name: 'x', expires_at: '2020-01-01T00:00:00.000Z' })).status,
+    ).toBe(400);
+
+    const capped = await create({ name: 'capped', daily_token_cap: 5 });
+    expect((await as(capped.key)).status).toBe(200);
+    const over = await as(capped.key);
+    expect(over.status).toBe(429);
+    expect(((await over.json()) as ErrorBody).error).toMatchObject({
+      code: 'insufficient_quota',
+      headworks_code: 'GATEWAY_TOKEN_CAP',
+    });
+    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('are probed within what they may, and told apart', async () => {
+    const at = await gatewayWorld({ providers: three });
+    at.simulator.script('beta-1', [{ fault: '401' }]);
+    const cooled = await idOf(at, 'gamma/gamma-1');
+    await at.call('PATCH', `/api/v1/models/${cooled}/availability?retry_after_seconds=60`);
+    const { probes } = (await (await at.call('POST', '/api/v1/models/probe', {})).json()) as {
+      probes: { model: string; outcome: string }[];
+    };
+    expect(Object.fromEntries(probes.map(({ model: name, outcome }) => [name, outcome]))).toEqual({
+      'alpha/alpha-1': 'success',
+      'beta/beta-1': 'authentication',
+      'gamma/gamma-1': 'skipped',
+    });
+    expect([at.calls('alpha-1'), at.calls('beta-1'), at.calls('gamma-1')]).toEqual([1, 1, 0]);
+  });
+});
+
+describe('a prompt', () => {
+  it('is answered in the shape of the founding document', async () => {
+    const at = await gatewayWorld({ providers: three });
+    at.simulator.script('alpha-1', [{ fault: '500' }]);
+    const answer = await at.call('POST', '/api/v1/prompts/process', {
+      prompt: 'hello',
+      model_name: 'alpha/alpha-1',
+      system_prompt: 'be kind',
+      tags: ['x'],
+    });
+    expect(await answer.json()).toMatchObject({
+      prompt: 'hello',
+      response: 'This is beta-1. You said: hello',
+      selected_model: 'beta/beta-1',
+      provider: 'beta',
+      success: true,
+      attempts: 2,
+      fallback_used: true,
+    });
+    expect((await at.call('POST', '/api/v1/prompts/process', { prompt: 'x'.repeat(10_001) })).status).toBe(
+      400,
+    );
+    expect((await at.call('POST', '/api/v1/prompts/process', { prompt: '' })).status).toBe(400);
+    const nulls = { model_name: null, system_prompt: null, response_format: null, tags: null };
+    const plain = await at.call('POST', '/api/v1/prompts/process', { prompt: 'hello', ...nulls });
+    expect([plain.status, await plain.json()]).toMatchObject([200, { success: true }]);
+  });
+});

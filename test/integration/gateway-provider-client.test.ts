@@ -1,0 +1,600 @@
+// One call to one provider, on virtual time: what is sent, what comes back, and everything that can go wrong between.
+import { getEventListeners, once } from 'node:events';
+import type { Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Redactor, systemClock, VirtualClock } from '../../src/core/index.ts';
+import { createProviderClient, readAsk } from '../../src/gateway/calling/index.ts';
+import type { AttemptLimits, Model, ProviderStream } from '../../src/gateway/ports.ts';
+import { parseModelDefinition } from '../../src/gateway/providers/index.ts';
+import type {
+  InMemoryAnswer,
+  InMemoryHandler,
+  InMemoryRequest,
+} from '../../src/platform/http-client/index.ts';
+import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
+
+const limits: AttemptLimits = { connectMs: 1_000, firstTokenMs: 20_000, silenceMs: 5_000 };
+const secret = 'sk-very-secret-key-1';
+const model: Model = {
+  ...parseModelDefinition({
+    name: 'acme/llama',
+    provider: 'acme',
+    baseUrl: 'https://acme.test/v1',
+    envVar: 'ACME_API_KEY',
+    headers: { 'X-Team': 'core' },
+  }),
+  id: 1,
+  isActive: true,
+  origin: 'added',
+  createdAt: new Date(0),
+};
+
+function world(
+  handler: InMemoryHandler,
+  more: { maxAnswerBytes?: number; limits?: Partial<AttemptLimits>; connect?: () => Promise<void> } = {},
+) {
+  const clock = new VirtualClock();
+  const redactor = new Redactor();
+  redactor.add(secret);
+  const requests: InMemoryRequest[] = [];
+  const transport = createInMemoryTransport({
+    clock,
+    handler: (request) => {
+      requests.push(request);
+      return handler(request);
+    },
+    ...(more.connect ? { connect: more.connect } : {}),
+  });
+  const client = createProviderClient({
+    transport,
+    clock,
+    redactor,
+    maxAnswerBytes: more.maxAnswerBytes ?? 10_000,
+  });
+  const call = (
+    body: object,
+    options: { signal?: AbortSignal; operation?: 'chat' | 'embeddings'; secret?: string | null } = {},
+  ) =>
+    client.call({
+      model,
+      baseUrl: 'https://acme.test/v1',
+      key: { id: 'k', secret: options.secret === undefined ? secret : options.secret },
+      ask: readAsk(options.operation ?? 'chat', Buffer.from(JSON.stringify(body))),
+      limits: { ...limits, ...more.limits },
+      signal: options.signal ?? new AbortController().signal,
+    });
+  const chat = (stream = false, options: Parameters<typeof call>[1] = {}) =>
+    call({ model: 'x', messages: [{ role: 'user', content: 'hello' }], stream }, options);
+  return { clock, requests, call, chat, run: (stream = false) => clock.run(chat(stream)) };
+}
+
+const json = (body: unknown, status = 200, headers: Record<string, string> = {}): InMemoryAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(body),
+});
+const good = {
+  choices: [{ message: { content: 'hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 1 },
+};
+const event = (delta: object, finish: string | null = null) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const done = 'data: [DONE]\n\n';
+
+/** Pieces of a stream; a number is a pause, an Error cuts it. */
+type Script = readonly (string | number | Error)[];
+function stream(
+  clock: () => VirtualClock,
+  script: Script,
+  headers: Record<string, string> = {},
+): InMemoryHandler {
+  return ({ signal }) => ({
+    status: 200,
+    headers: { 'content-type': 'text/event-stream', ...headers },
+    body: (async function* () {
+      for (const step of script) {
+        if (step instanceof Error) throw step;
+        if (typeof step === 'number') await clock().sleep(step, signal);
+        else yield Buffer.from(step);
+      }
+    })(),
+  });
+}
+function streamWorld(
+  script: Script,
+  more: Parameters<typeof world>[1] & { headers?: Record<string, string> } = {},
+) {
+  const made: ReturnType<typeof world> = world(
+    (request) => stream(() => made.clock, script, more.headers)(request),
+    more,
+  );
+  return made;
+}
+const isStream = (outcome: { outcome: string }): outcome is ProviderStream => outcome.outcome === 'stream';
+async function committed(script: Script, more: Parameters<typeof streamWorld>[1] = {}) {
+  const made = streamWorld(script, more);
+  const outcome = await made.run(true);
+  if (!isStream(outcome)) throw new Error(`no stream but ${JSON.stringify(outcome)}`);
+  return { ...made, outcome };
+}
+async function readRest({
+  clock,
+  outcome,
+}: {
+  clock: VirtualClock;
+  outcome: ProviderStream;
+}): Promise<string> {
+  let text = Buffer.concat(outcome.head).toString();
+  const reading = (async () => {
+    for await (const piece of outcome.rest) text += Buffer.from(piece).toString();
+  })();
+  await clock.run(reading);
+  return text;
+}
+
+describe('a call', () => {
+  it('carries key, headers and the caller’s bytes but for the model', async () => {
+    const made = world(() => json(good));
+    await made.run();
+    const [request] = made.requests;
+    expect(request?.url.href).toBe('https://acme.test/v1/chat/completions');
+    expect(request?.headers).toMatchObject({
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'x-team': 'core',
+    });
+    expect(Buffer.from(request?.body ?? '').toString()).toBe(
+      '{"model":"llama","messages":[{"role":"user","content":"hello"}],"stream":false}',
+    );
+  });
+
+  it('sends no credentials where there are none', async () => {
+    const made = world(() => json(good));
+    await made.clock.run(made.chat(false, { secret: null }));
+    expect(made.requests[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('hands out a good answer untouched, with nothing of its headers but the type', async () => {
+    const outcome = await world(() => json(good, 200, { 'set-cookie': 'x=1' })).run();
+    expect(outcome).toEqual({
+      outcome: 'answer',
+      status: 200,
+      contentType: 'application/json',
+      body: Buffer.from(JSON.stringify(good)),
+      tokens: { prompt: 3, completion: 1, isEstimated: false },
+      emptyUntil: undefined,
+    });
+  });
+
+  it('estimates tokens that nobody counted', async () => {
+    const outcome = await world(() => json({ choices: [{ message: { content: 'x'.repeat(40) } }] })).run();
+    expect(outcome).toMatchObject({ tokens: { completion: 10, isEstimated: true } });
+  });
+
+  it('asks for embeddings at their own address, and counts them', async () => {
+    const made = world(() =>
+      json({ data: [{ embedding: [1] }, { embedding: [2] }], usage: { prompt_tokens: 9 } }),
+    );
+    const embed = (input: string[]) => made.clock.run(made.call({ input }, { operation: 'embeddings' }));
+    expect(await embed(['a', 'b'])).toMatchObject({
+      outcome: 'answer',
+      tokens: { prompt: 9, completion: 0 },
+    });
+    expect(await embed(['a'])).toMatchObject({ outcome: 'failure', failureClass: 'bad-answer' });
+    const longer = made.call({ input: ['a', 'b'], dimensions: 2 }, { operation: 'embeddings' });
+    expect(await made.clock.run(longer)).toMatchObject({ outcome: 'failure', failureClass: 'bad-answer' });
+    expect(made.requests[0]?.url.pathname).toBe('/v1/embeddings');
+  });
+
+  it('learns from a good answer that the key has nothing left', async () => {
+    const made = world(() =>
+      json(good, 200, {
+        'x-ratelimit-remaining-requests': '0',
+        'x-ratelimit-reset-requests': '2m0s',
+        'x-ratelimit-remaining-tokens': '100',
+        'x-ratelimit-reset-tokens': '1h0m0s',
+      }),
+    );
+    const outcome = await made.run();
+    expect(outcome).toMatchObject({
+      emptyUntil: { at: made.clock.now() + 120_000, source: 'x-ratelimit-reset-requests' },
+    });
+  });
+
+  it('learns the same from the standard header', async () => {
+    const made = world(() => json(good, 200, { ratelimit: '"burst";r=0;t=10, "day";r=7;t=3600' }));
+    expect(await made.run()).toMatchObject({
+      emptyUntil: { at: made.clock.now() + 10_000, source: 'ratelimit' },
+    });
+  });
+
+  it.each<[string, InMemoryAnswer, object]>([
+    [
+      '429',
+      json({}, 429, { 'retry-after': '60' }),
+      {
+        failureClass: 'rate-limit',
+        status: 429,
+        hint: { retryAfterMs: 60_000, source: 'retry-after' },
+        message: null,
+      },
+    ],
+    [
+      '401',
+      json({ error: { message: `bad key ${secret}` } }, 401),
+      { failureClass: 'authentication', message: null },
+    ],
+    ['an empty answer', { status: 200, body: '' }, { failureClass: 'bad-answer', status: 200 }],
+    ['half an answer', { status: 200, body: '{"choices":[{"mes' }, { failureClass: 'bad-answer' }],
+    ['no content', { status: 204 }, { failureClass: 'bad-answer' }],
+    [
+      'an error in a 200',
+      json({ error: { code: 503, message: 'no' } }),
+      { failureClass: 'server-error', status: 503 },
+    ],
+    [
+      'a redirect',
+      { status: 307, headers: { location: 'https://evil.test' } },
+      { failureClass: 'bad-answer' },
+    ],
+    [
+      'too large an answer',
+      json({ choices: [], pad: 'x'.repeat(20_000) }),
+      { failureClass: 'bad-answer', status: null },
+    ],
+    [
+      'too large a refusal',
+      json({ pad: 'x'.repeat(200_000) }, 503),
+      { failureClass: 'server-error', status: 503 },
+    ],
+  ])('fails, and never throws: %s', async (_what, answer, expected) => {
+    expect(await world(() => answer).run()).toMatchObject({ outcome: 'failure', ...expected });
+    expect(await world(() => answer).run(true)).toMatchObject({ outcome: 'failure', ...expected });
+  });
+
+  it('passes on the sentence of a refusal that is the caller’s fault, without secrets and not too long', async () => {
+    const message = `temperature is bad \n for ${secret} ${'!'.repeat(1_000)}`;
+    const outcome = await world(() => json({ error: { message } }, 400)).run();
+    expect(outcome).toMatchObject({ failureClass: 'validation', status: 400 });
+    const told = 'message' in outcome ? (outcome.message ?? '') : '';
+    expect(told).toMatch(/^temperature is bad for \S+ !+…$/);
+    expect(told).not.toContain('very-secret');
+    expect(told.length).toBeLessThanOrEqual(301);
+  });
+
+  it('is bounded as a whole: blank lines after the headers buy no time', async () => {
+    const blank = Array.from({ length: 1_000 }, () => ['\n', 4_000]).flat();
+    const drips = streamWorld([...blank, JSON.stringify(good)], {
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(await drips.run()).toMatchObject({ outcome: 'failure', failureClass: 'timeout' });
+    expect(drips.clock.monotonic()).toBe(20_000);
+    expect(drips.requests[0]?.signal.aborted).toBe(true);
+    expect(drips.clock.pending).toBe(0);
+  });
+
+  it('is bounded: connection, first byte, silence', async () => {
+    const stuck = world(() => json(good), { connect: () => new Promise(() => undefined) });
+    expect(await stuck.run()).toMatchObject({ failureClass: 'timeout', status: null });
+    expect(stuck.clock.monotonic()).toBe(1_000);
+    const hangs: ReturnType<typeof world> = world(async ({ signal }) => {
+      await hangs.clock.sleep(3_600_000, signal);
+      return json(good);
+    });
+    expect(await hangs.run()).toMatchObject({ failureClass: 'timeout' });
+    expect(hangs.clock.monotonic()).toBe(20_000);
+    const silent = streamWorld(['{"choices":', 3_600_000]);
+    expect(await silent.run()).toMatchObject({ failureClass: 'timeout' });
+    expect(silent.clock.monotonic()).toBe(5_000);
+  });
+
+  it('calls a cut connection a network failure', async () => {
+    const refused = world(() => Promise.reject(new Error('reset')));
+    expect(await refused.run()).toMatchObject({ failureClass: 'network', status: null });
+    expect(await streamWorld(['{"cho', new Error('cut')]).run()).toMatchObject({ failureClass: 'network' });
+  });
+
+  it.each([false, true])(
+    'stops the provider at once when the caller leaves (stream: %s)',
+    async (isStreamed) => {
+      const made: ReturnType<typeof world> = world(async ({ signal }) => {
+        await made.clock.sleep(10_000, signal);
+        return json(good);
+      });
+      const leaving = new AbortController();
+      const calling = made.chat(isStreamed, { signal: leaving.signal });
+      await made.clock.advance(1_000);
+      expect(made.requests[0]?.signal.aborted).toBe(false);
+      leaving.abort();
+      expect(made.requests[0]?.signal.aborted).toBe(true);
+      expect(await calling).toMatchObject({ outcome: 'failure', failureClass: 'cancelled' });
+      expect(made.clock.pending).toBe(0);
+      expect(await made.chat(isStreamed, { signal: leaving.signal })).toMatchObject({
+        failureClass: 'cancelled',
+      });
+      expect(made.requests).toHaveLength(1);
+    },
+  );
+});
+
+describe('a streamed call, before its first content', () => {
+  const role = event({ role: 'assistant', content: '' });
+
+  it('holds back comments and roles, and hands out every byte', async () => {
+    const script = [
+      ': processing\n\n',
+      1_000,
+      role,
+      event({ content: 'a' }),
+      event({ content: 'b' }),
+      event({}, 'stop'),
+      done,
+    ];
+    const made = await committed(script);
+    expect(made.requests[0]?.headers['accept']).toContain('text/event-stream');
+    expect(Buffer.concat(made.outcome.head).toString()).toBe(
+      `: processing\n\n${role}${event({ content: 'a' })}`,
+    );
+    expect(made.outcome).toMatchObject({ status: 200, contentType: 'text/event-stream' });
+    expect(await readRest(made)).toBe(script.filter((step) => typeof step === 'string').join(''));
+    expect(await made.outcome.ended).toMatchObject({
+      failureClass: null,
+      tokens: { completion: 1, isEstimated: true },
+    });
+    await made.clock.advance(1_000);
+    expect(made.clock.pending).toBe(0);
+  });
+
+  it.each<[string, Script, object]>([
+    [
+      'an error event',
+      [role, 'data: {"error":{"code":429,"message":"slow down, try again in 9s"}}\n\n'],
+      { failureClass: 'rate-limit', status: 429, hint: { retryAfterMs: 9_000 } },
+    ],
+    [
+      'an error event with a name',
+      [role, 'event: error\ndata: {"message":"overloaded"}\n\n', 3_600_000],
+      { failureClass: 'server-error' },
+    ],
+    [
+      'a JSON error',
+      ['{"error":{"code":"context_length_exceeded","message":"too long"}}'],
+      { failureClass: 'context-too-long', status: 400, message: 'too long' },
+    ],
+    ['the end', [role], { failureClass: 'bad-answer' }],
+    ['nothing at all', [], { failureClass: 'bad-answer' }],
+    ['[DONE]', [role, done, 3_600_000], { failureClass: 'bad-answer' }],
+    ['the end without a word', [role, event({}, 'stop'), done], { failureClass: 'bad-answer' }],
+    ['the filter', [role, event({}, 'content_filter'), done], { failureClass: 'content-refused' }],
+    ['half an event', [role, 'data: {"choices":[{"delta":{"content":"a"'], { failureClass: 'bad-answer' }],
+    ['a cut', [role, new Error('cut')], { failureClass: 'network' }],
+    [
+      'comments without end',
+      [...Array.from({ length: 300 }, () => `: ${'x'.repeat(1_000)}\n\n`), 3_600_000],
+      { failureClass: 'bad-answer' },
+    ],
+    [
+      'one event without end',
+      [...Array.from({ length: 300 }, () => 'x'.repeat(1_000)), 3_600_000],
+      { failureClass: 'bad-answer' },
+    ],
+  ])('fails by %s', async (_what, script, expected) => {
+    const made = streamWorld(script);
+    expect(await made.run(true)).toMatchObject({ outcome: 'failure', ...expected });
+    expect(made.clock.pending).toBe(0);
+    expect(made.clock.monotonic()).toBe(0);
+    if (script.includes(3_600_000)) expect(made.requests[0]?.signal.aborted).toBe(true);
+  });
+
+  it('must come in time, whatever else comes', async () => {
+    const made = streamWorld(Array.from({ length: 100 }, () => [': still here\n\n', 1_000]).flat());
+    expect(await made.run(true)).toMatchObject({ outcome: 'failure', failureClass: 'timeout' });
+    expect(made.clock.monotonic()).toBe(20_000);
+    expect(made.requests[0]?.signal.aborted).toBe(true);
+  });
+
+  it('may take longer than a silence later on', async () => {
+    const made = await committed([role, 15_000, event({ content: 'a' }), event({}, 'stop'), done]);
+    expect(await readRest(made)).toContain('"a"');
+  });
+
+  it('takes a plain answer to a streamed request, and hands it out as the stream that was asked for', async () => {
+    for (const made of [world(() => json(good)), streamWorld([JSON.stringify(good)])]) {
+      const outcome = await made.run(true);
+      expect(outcome).toMatchObject({
+        outcome: 'answer',
+        contentType: 'text/event-stream; charset=utf-8',
+        tokens: { prompt: 3, completion: 1 },
+      });
+      const [first = '', last] = 'body' in outcome ? Buffer.from(outcome.body).toString().split('\n\n') : [];
+      expect(JSON.parse(first.replace('data: ', ''))).toMatchObject({
+        choices: [{ delta: { content: 'hello' }, finish_reason: 'stop' }],
+      });
+      expect(last).toBe('data: [DONE]');
+    }
+  });
+
+  it('learns from the headers of a stream', async () => {
+    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' };
+    const made = await committed([event({ content: 'a' }), event({}, 'stop')], { headers });
+    expect(made.outcome.emptyUntil).toMatchObject({ source: 'x-ratelimit-reset' });
+  });
+});
+
+describe('a streamed call, after its first content', () => {
+  const a = event({ content: 'aaaa' });
+  const usage = 'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n';
+
+  it('tells what it cost', async () => {
+    const made = await committed([a, event({}, 'stop'), usage, done]);
+    await readRest(made);
+    expect(await made.outcome.ended).toEqual({
+      failureClass: null,
+      tokens: { prompt: 5, completion: 6, isEstimated: false },
+    });
+  });
+
+  it.each<[string, Script]>([
+    ['with [DONE] alone', [a, done]],
+    ['without [DONE]', [a, event({}, 'stop')]],
+    ['without a blank line', [a, event({}, 'stop'), 'data: [DONE]']],
+    ['by a cut after the last word', [a, event({}, 'stop'), new Error('cut')]],
+    ['by a connection that stays open', [a, event({}, 'stop'), done, 3_600_000]],
+    ['by silence after the last word', [a, event({}, 'stop'), 3_600_000]],
+    ['in one piece', [a + event({}, 'stop') + done]],
+  ])('ends well %s', async (_what, script) => {
+    const made = await committed(script);
+    const sent = script.filter((step) => typeof step === 'string').join('');
+    expect(await readRest(made)).toBe(sent);
+    expect(await made.outcome.ended).toMatchObject({ failureClass: null });
+    await made.clock.advance(1_000);
+    expect(made.clock.pending).toBe(0);
+  });
+
+  it.each<[string, Script, string]>([
+    ['the end', [a, event({ content: 'b' })], 'network'],
+    ['a cut', [a, new Error('cut')], 'network'],
+    ['a cut in the middle of an event', [a, 'data: {"choi', new Error('cut')], 'network'],
+    ['silence', [a, 3_600_000], 'timeout'],
+    [
+      'an error event',
+      [a, 'data: {"error":{"code":429,"message":"no"}}\n\n', event({ content: 'b' })],
+      'rate-limit',
+    ],
+    [
+      'an error event in the same piece',
+      [`${a}data: {"error":{"message":"secret text"}}\n\n`],
+      'server-error',
+    ],
+    ['garbage', [a, 'data: {"choices\n\n'], 'bad-answer'],
+  ])('breaks off by %s, after whole events only', async (_what, script, failureClass) => {
+    const made = await committed(script);
+    let text = Buffer.concat(made.outcome.head).toString();
+    const reading = (async () => {
+      for await (const piece of made.outcome.rest) text += Buffer.from(piece).toString();
+    })();
+    await expect(made.clock.run(reading)).rejects.toMatchObject({
+      code: 'GATEWAY_STREAM_BROKEN',
+      details: { failureClass },
+    });
+    expect(await made.outcome.ended).toMatchObject({ failureClass, tokens: { isEstimated: true } });
+    expect(text).toMatch(/^(data: \{"choices".*\n\n)+$/);
+    expect(made.clock.pending).toBe(0);
+  });
+
+  it('does not take a slow reader for a silent model', async () => {
+    const made = await committed([
+      a,
+      event({ content: 'b' }),
+      event({ content: 'c' }),
+      event({}, 'stop'),
+      done,
+    ]);
+    const pieces = made.outcome.rest[Symbol.asyncIterator]();
+    await made.clock.run(pieces.next());
+    await made.clock.advance(60_000);
+    expect(await made.clock.run(pieces.next())).toMatchObject({ done: false });
+  });
+
+  it('waits for a model that is slow but not silent', async () => {
+    const script = [
+      a,
+      ...Array.from({ length: 20 }, () => [4_000, event({ content: 'b' })]).flat(),
+      event({}, 'stop'),
+      done,
+    ];
+    expect(await readRest(await committed(script))).toContain('"b"');
+  });
+
+  it('stops the provider when the reader leaves', async () => {
+    const made = await committed([a, event({ content: 'b' }), 1_000, event({ content: 'c' })]);
+    for await (const _ of made.outcome.rest) break;
+    expect(made.requests[0]?.signal.aborted).toBe(true);
+    expect(await made.outcome.ended).toMatchObject({ failureClass: 'cancelled' });
+    expect(made.clock.pending).toBe(0);
+  });
+
+  it.each([true, false])('ends when the caller’s signal aborts (while reading: %s)', async (isReading) => {
+    const made = streamWorld([a, 3_600_000, event({}, 'stop'), done]);
+    const leaving = new AbortController();
+    const outcome = await made.clock.run(made.chat(true, { signal: leaving.signal }));
+    if (!isStream(outcome)) throw new Error('no stream');
+    const pieces = outcome.rest[Symbol.asyncIterator]();
+    const pending = isReading ? pieces.next() : undefined;
+    const failing = pending && expect(pending).rejects.toMatchObject({ code: 'GATEWAY_STREAM_BROKEN' });
+    await made.clock.advance(100);
+    leaving.abort(new Error('left'));
+    expect(made.requests[0]?.signal.aborted).toBe(true);
+    await failing;
+    expect(await outcome.ended).toMatchObject({ failureClass: 'cancelled' });
+    await expect(pieces.next()).rejects.toMatchObject({ code: 'GATEWAY_STREAM_BROKEN' });
+    expect(made.clock.pending).toBe(0);
+  });
+
+  it('lets go of the caller’s signal when it is over', async () => {
+    const made = streamWorld([a, event({}, 'stop'), done]);
+    const { signal } = new AbortController();
+    const outcome = await made.clock.run(made.chat(true, { signal }));
+    if (!isStream(outcome)) throw new Error('no stream');
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await readRest({ clock: made.clock, outcome });
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+});
+
+describe('a call over a real socket', () => {
+  let server: Server;
+  let left: PromiseWithResolvers<void>;
+  const transport = createUndiciTransport({});
+  beforeAll(async () => {
+    server = createServer(({ url }, response) => {
+      const dripping = setInterval(() => response.write('\n'), 20);
+      const { resolve } = left;
+      response.on('close', () => {
+        clearInterval(dripping);
+        resolve();
+      });
+      response.writeHead(Number(url?.split('/')[1]), { 'content-type': 'text/event-stream' });
+      response.write(': I am here, and say nothing\n\n');
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterAll(async () => {
+    await transport.close();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it.each([
+    { stream: true, status: 200, failed: { failureClass: 'timeout', status: null } },
+    { stream: false, status: 200, failed: { failureClass: 'timeout', status: null } },
+    { stream: true, status: 429, failed: { failureClass: 'rate-limit', status: 429 } },
+    { stream: false, status: 429, failed: { failureClass: 'rate-limit', status: 429 } },
+  ])(
+    'that says nothing in time is dropped; only a refusal counts (stream $stream, status $status)',
+    async (given) => {
+      left = Promise.withResolvers<void>();
+      const { port } = server.address() as AddressInfo;
+      const client = createProviderClient({
+        transport,
+        clock: systemClock,
+        redactor: new Redactor(),
+        maxAnswerBytes: 10_000_000,
+      });
+      const outcome = await client.call({
+        model,
+        baseUrl: `http://127.0.0.1:${port}/${given.status}`,
+        key: { id: 'k', secret },
+        ask: readAsk('chat', Buffer.from(JSON.stringify({ messages: [{}], stream: given.stream }))),
+        limits: { connectMs: 5_000, firstTokenMs: 300, silenceMs: 10_000 },
+        signal: new AbortController().signal,
+      });
+      expect(outcome).toMatchObject({ outcome: 'failure', ...given.failed });
+      await left.promise;
+    },
+  );
+});

@@ -1,0 +1,121 @@
+// Quotas counted in a real Redis: as in memory, shared between processes, and bounded when it is away.
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentEmitter } from '../../src/core/events.ts';
+import { systemClock } from '../../src/core/system.ts';
+import { VirtualClock } from '../../src/core/virtual-clock.ts';
+import { CountingQuotaKeeper } from '../../src/gateway/quotas/index.ts';
+import { MemoryQuotaCounter } from '../../src/gateway/quotas/memory-quota-counter.ts';
+import { describeQuotaCounterContract } from '../../src/gateway/quotas/quota-counter.contract.ts';
+import { quotaWindows } from '../../src/gateway/quotas/quota-windows.ts';
+import { RedisQuotaCounter } from '../../src/gateway/quotas/redis/redis-quota-counter.ts';
+import type { RedisConnection } from '../../src/platform/redis/index.ts';
+import { connectRedis } from '../../src/platform/redis/index.ts';
+import { modelOf } from '../support/routing-world.ts';
+import { redisUrl, uniqueName } from '../support/services.ts';
+
+const prefix = uniqueName('quotas');
+let redis: RedisConnection;
+beforeAll(async () => {
+  redis = await connectRedis({ url: redisUrl(), keyPrefix: `${prefix}:` });
+});
+afterAll(() => redis.close());
+
+/** Each counter under names of its own. */
+function counterOn(clock: VirtualClock) {
+  const own = uniqueName('counter');
+  const counter = new RedisQuotaCounter(redis, () => clock.now());
+  return {
+    count: (name: string, ...rest: [Windows, readonly number[]]) => counter.count(`${own}:${name}`, ...rest),
+    correct: (name: string, ...rest: [Windows, readonly number[], number]) =>
+      counter.correct(`${own}:${name}`, ...rest),
+  };
+}
+type Windows = ReturnType<typeof quotaWindows>;
+
+describeQuotaCounterContract('Redis', counterOn);
+
+describe('a quota counter in Redis', () => {
+  it('decides as the one in memory does, step by step', async () => {
+    const step = fc.record({
+      waitMs: fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 90_000_000 })),
+      tokens: fc.integer({ min: 0, max: 150 }),
+      correction: fc.option(fc.integer({ min: -200, max: 200 })),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          requestsPerMinute: fc.integer({ min: 1, max: 5 }),
+          tokensPerMinute: fc.integer({ min: 50, max: 300 }),
+          tokensPerDay: fc.integer({ min: 100, max: 900 }),
+        }),
+        fc.array(step, { minLength: 1, maxLength: 40 }),
+        async (quotas, steps) => {
+          const clock = new VirtualClock(0);
+          const memory = new MemoryQuotaCounter(clock);
+          const shared = counterOn(clock);
+          const windows = quotaWindows(quotas);
+          for (const { waitMs, tokens, correction } of steps) {
+            await clock.advance(waitMs);
+            const here = memory.count('name', windows, [1, tokens, tokens]);
+            const there = await shared.count('name', windows, [1, tokens, tokens]);
+            expect(there.waitMs).toBe(here.waitMs);
+            if (correction === null) continue;
+            memory.correct('name', windows, [0, correction, correction], here.stamp);
+            await shared.correct('name', windows, [0, correction, correction], there.stamp);
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('goes by the server’s clock, and leaves nothing behind for ever', async () => {
+    const name = uniqueName('real');
+    const counter = new RedisQuotaCounter(redis);
+    const windows = quotaWindows({ requestsPerMinute: 2 });
+    const taken = await Promise.all(Array.from({ length: 5 }, () => counter.count(name, windows, [1])));
+    expect(taken.filter(({ waitMs }) => waitMs === 0)).toHaveLength(2);
+    expect(taken.at(-1)?.waitMs).toBeGreaterThan(55_000);
+    const ttl = Number(await redis.command('pttl', [redis.key(`headworks:quota:${name}`)]));
+    expect(ttl).toBeGreaterThan(55_000);
+    expect(ttl).toBeLessThan(65_000);
+  });
+
+  it('goes on when the server’s clock is set back', async () => {
+    let now = 10_000_000;
+    const name = uniqueName('back');
+    const counter = new RedisQuotaCounter(redis, () => now);
+    const windows = quotaWindows({ requestsPerMinute: 1 });
+    await counter.count(name, windows, [1]);
+    now -= 5_000_000;
+    const { waitMs } = await counter.count(name, windows, [1]);
+    expect(waitMs).toBeLessThanOrEqual(60_600);
+    now += waitMs;
+    expect((await counter.count(name, windows, [1])).waitMs).toBe(0);
+  });
+
+  it('is shared by keepers, whose burst together stays within the quota', async () => {
+    const shared = new RedisQuotaCounter(redis);
+    const model = modelOf(
+      { name: uniqueName('model'), quotas: { requestsPerMinute: 20, tokensPerDay: 10_000 } },
+      1,
+    );
+    const burst = () => {
+      const keeper = new CountingQuotaKeeper({ clock: systemClock, events: silentEmitter, shared });
+      return Array.from({ length: 20 }, () => keeper.take(model, 'key', 10));
+    };
+    const taken = await Promise.all([burst(), burst(), burst()].flat());
+    expect(taken.filter((outcome) => 'grant' in outcome)).toHaveLength(20);
+  });
+
+  it('that is gone leaves the keeper to its own count', async () => {
+    const gone = await connectRedis({ url: redisUrl(), keyPrefix: `${prefix}:` });
+    await gone.close();
+    const shared = new RedisQuotaCounter(gone);
+    const keeper = new CountingQuotaKeeper({ clock: systemClock, events: silentEmitter, shared });
+    const model = modelOf({ name: uniqueName('model'), quotas: { requestsPerMinute: 3 } }, 1);
+    const taken = await Promise.all(Array.from({ length: 9 }, () => keeper.take(model, 'key', 10)));
+    expect(taken.filter((outcome) => 'grant' in outcome)).toHaveLength(3);
+  });
+});

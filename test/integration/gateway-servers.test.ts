@@ -1,0 +1,193 @@
+// The gateway in whole servers on a real Postgres: several of them, restarts, and a store that goes away.
+import { expect, it, onTestFinished } from 'vitest';
+import { startServer } from '../../src/app/start-server.ts';
+import type { RunningServer } from '../../src/app/index.ts';
+import type { Config } from '../../src/config/index.ts';
+import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
+import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
+import { startPrivatePostgres } from '../support/private-servers.ts';
+import { uniqueName } from '../support/services.ts';
+import { callAsAdmin, testConfig } from '../support/test-server.ts';
+
+const keys = { ALPHA_API_KEY: 'sk-alpha-secret-1', BETA_API_KEY: 'sk-beta-secret-2' };
+
+async function simulated(models: Readonly<Record<string, object>> = {}): Promise<ModelsSimulator> {
+  const simulator = await startModelsSimulator({
+    scenario: readScenario({
+      providers: ['alpha', 'beta'].map((name) => ({ name, models: [{ name, ...models[name] }] })),
+    }),
+  });
+  onTestFinished(() => simulator.stop());
+  return simulator;
+}
+
+async function start(config: Config): Promise<RunningServer> {
+  const server = await startServer(config, { role: 'serve', env: keys });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function addModels(server: RunningServer, simulator: ModelsSimulator): Promise<void> {
+  for (const name of ['alpha', 'beta']) {
+    const body = { name, base_url: simulator.baseUrl(name), env_var: `${name.toUpperCase()}_API_KEY` };
+    expect((await callAsAdmin(server, 'POST', '/api/v1/models', body)).status).toBe(201);
+  }
+}
+
+const chat = (server: RunningServer, model = 'auto') =>
+  callAsAdmin(server, 'POST', '/v1/chat/completions', {
+    model,
+    messages: [{ role: 'user', content: 'hello' }],
+  });
+
+interface Seen {
+  readonly id: number;
+  readonly name: string;
+  readonly available_at: string | null;
+  readonly request_count: number;
+}
+
+async function seen(server: RunningServer, name: string): Promise<Seen | undefined> {
+  const { body } = await callAsAdmin(server, 'GET', '/api/v1/models');
+  return (body as readonly Seen[]).find((model) => model.name === name);
+}
+
+const shared = (more: Readonly<Record<string, string>> = {}) =>
+  ({ HEADWORKS_DATABASE_SCHEMA: uniqueName('gateway'), ...more }) as const;
+
+it('shares cooldowns, models and keys between servers within a second, and keeps them over a restart', async () => {
+  const limited = { script: [{ fault: 429, hint: 'groq-prose', seconds: 300 }] };
+  const simulator = await simulated({ alpha: limited });
+  const env = shared();
+  const one = await start(await testConfig(env));
+  const two = await start(await testConfig(env));
+  await addModels(one, simulator);
+  await expect.poll(async () => (await seen(two, 'alpha'))?.name, { timeout: 1_000 }).toBe('alpha');
+
+  expect((await chat(one, 'alpha')).headers.get('x-headworks-model')).toBe('beta');
+  await expect.poll(async () => (await seen(two, 'alpha'))?.available_at, { timeout: 1_000 }).not.toBeNull();
+  expect((await chat(two, 'alpha')).headers.get('x-headworks-model')).toBe('beta');
+  expect(simulator.stats().models['alpha']?.calls).toBe(1);
+
+  const made = await callAsAdmin(one, 'POST', '/api/v1/keys', { name: 'shared' });
+  const { id, key } = made.body as { id: string; key: string };
+  const asKey = async () =>
+    (await fetch(`${two.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
+  await expect.poll(asKey, { timeout: 1_000 }).toBe(200);
+  await callAsAdmin(one, 'DELETE', `/api/v1/keys/${id}`);
+  await expect.poll(asKey, { timeout: 1_000 }).toBe(401);
+
+  await one.stop();
+  await two.stop();
+  const three = await start(await testConfig(env));
+  const alpha = await seen(three, 'alpha');
+  expect(alpha?.available_at).not.toBeNull();
+  expect((await seen(three, 'beta'))?.request_count).toBe(2);
+  const warmed = await callAsAdmin(
+    three,
+    'PATCH',
+    `/api/v1/models/${alpha?.id}/availability?retry_after_seconds=0`,
+  );
+  expect((warmed.body as Seen).available_at).toBeNull();
+  expect((await chat(three, 'alpha')).headers.get('x-headworks-model')).toBe('alpha');
+}, 60_000);
+
+it('answers from memory while Postgres is away, and writes down later what it learned', async () => {
+  const postgres = await startPrivatePostgres();
+  const simulator = await simulated();
+  const server = await start(await testConfig({ DATABASE_URL: postgres.url }));
+  await addModels(server, simulator);
+  const made = await callAsAdmin(server, 'POST', '/api/v1/keys', { name: 'outage' });
+  const { key } = made.body as { key: string };
+  await postgres.kill();
+  simulator.script('alpha', [{ fault: '429', hint: 'retry-after', seconds: 600 }]);
+  const asKey = () =>
+    fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'alpha', messages: [{ role: 'user', content: 'hello' }] }),
+    });
+  for (let request = 0; request < 5; request++)
+    expect((await asKey()).headers.get('x-headworks-model')).toBe('beta');
+  expect(simulator.stats().models['alpha']?.calls).toBe(1);
+
+  await postgres.restart();
+  await expect
+    .poll(
+      async () => {
+        const answer = await callAsAdmin(server, 'GET', '/api/v1/usage');
+        return answer.status === 200 ? (answer.body as { usage: { requests: number }[] }).usage : [];
+      },
+      { timeout: 30_000 },
+    )
+    .toMatchObject([{ model: 'beta', requests: 5 }]);
+  await server.stop();
+  const again = await start(await testConfig({ DATABASE_URL: postgres.url }));
+  expect((await seen(again, 'alpha'))?.available_at).not.toBeNull();
+}, 90_000);
+
+it('probes on its own, one server of several, and leaves those alone that cool', async () => {
+  const simulator = await simulated();
+  const env = shared({ HEALTH_CHECK_INTERVAL: '2' });
+  const one = await start(await testConfig(env));
+  await start(await testConfig(env));
+  await addModels(one, simulator);
+  const { id } = (await seen(one, 'beta')) ?? { id: 0 };
+  await callAsAdmin(one, 'PATCH', `/api/v1/models/${id}/availability?retry_after_seconds=600`);
+  const calls = () => simulator.stats().models['alpha']?.calls ?? 0;
+  const startedAt = performance.now();
+  await expect.poll(calls, { timeout: 20_000 }).toBeGreaterThan(1);
+  const rounds = (performance.now() - startedAt) / 2_000;
+  expect(calls()).toBeLessThanOrEqual(Math.ceil(rounds) + 1);
+  expect(simulator.stats().models['beta']?.calls).toBe(0);
+}, 60_000);
+
+it('takes models from the config file, and never shows a key', async () => {
+  const simulator = await simulated({ alpha: { script: [401] } });
+  const config = await testConfig(shared());
+  const server = await start({
+    ...config,
+    gateway: {
+      ...config.gateway,
+      models: [
+        {
+          name: 'mine',
+          provider: 'alpha',
+          baseUrl: simulator.baseUrl('alpha'),
+          upstreamModel: 'alpha',
+          envVar: 'ALPHA_API_KEY',
+          headers: {},
+          isLocal: false,
+          capabilities: {
+            streaming: true,
+            tools: true,
+            json: true,
+            vision: false,
+            embeddings: false,
+            contextTokens: null,
+          },
+          quotas: {},
+        },
+      ],
+    },
+  });
+  const refused = await chat(server, 'mine');
+  expect(refused.status).toBe(503);
+  const places = [
+    '/api/v1/models',
+    '/api/v1/config',
+    '/api/v1/doctor',
+    '/metrics',
+    '/api/v1/audit',
+    '/api/v1/keys',
+  ];
+  for (const path of places) {
+    const answer = await fetch(server.url + path, {
+      headers: { authorization: `Bearer ${server.adminToken}` },
+    });
+    expect({ path, text: await answer.text() }).not.toMatchObject({
+      text: expect.stringContaining('sk-alpha-secret') as string,
+    });
+  }
+  expect((await seen(server, 'mine'))?.available_at).not.toBeNull();
+}, 60_000);

@@ -1,0 +1,170 @@
+// What the gateway remembers, in several processes on one Postgres: in step, through outages and crashes.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
+import { gatewayEvents } from '../../src/gateway/events.ts';
+import { postgresGatewayStores } from '../../src/gateway/postgres/index.ts';
+import { exampleAttempt, exampleCooldown, exampleModel } from '../../src/gateway/state/examples.contract.ts';
+import { GatewayState } from '../../src/gateway/state/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import type { MigratedDatabase } from '../support/migrated-databases.ts';
+import { migratedDatabase } from '../support/migrated-databases.ts';
+import { startPrivatePostgres } from '../support/private-servers.ts';
+import { databaseUrl, uniqueName } from '../support/services.ts';
+
+const openDatabase = (url: string, schema: string) =>
+  openServerDatabase({ url, schema, clock: systemClock, poolSize: 3 });
+
+/** A process of its own, as far as the store can tell. */
+async function openState(url: string, schema: string) {
+  const database = await openDatabase(url, schema);
+  const events = new EventBus(gatewayEvents, () => systemClock.now());
+  const failures: string[] = [];
+  events.listen(({ name, payload }) => {
+    if (name === 'gateway:store-failed') failures.push(String(payload['what']));
+  });
+  const state = await GatewayState.open({
+    stores: postgresGatewayStores(database, systemClock),
+    clock: systemClock,
+    random: systemRandom,
+    ids: systemIds,
+    events,
+    builtIn: [exampleModel('a/one')],
+    configured: [],
+    windowDays: 7,
+  });
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= state.close().then(() => database.close()));
+  onTestFinished(close);
+  return { state, failures, close, modelId: state.models.byName('a/one')?.id ?? 0 };
+}
+
+/** It takes milliseconds; the safety poll would take fifteen seconds, so within three only a notification does it. */
+const soon = { timeout: 3_000, interval: 10 };
+const later = { timeout: 20_000, interval: 20 };
+
+const cooldownOf = (modelId: number, forMs = 3_600_000) =>
+  exampleCooldown({ modelId, setAt: systemClock.now(), until: systemClock.now() + forMs });
+const attemptOf = (modelId: number, requestId: string) =>
+  exampleAttempt({ modelId, requestId, at: systemClock.now() });
+
+describe('two processes on one server', () => {
+  let opened: MigratedDatabase;
+  let open: () => ReturnType<typeof openState>;
+  beforeAll(async () => {
+    const schema = uniqueName('headworks');
+    opened = await migratedDatabase(await openDatabase(databaseUrl(), schema));
+    open = () => openState(databaseUrl(), schema);
+  });
+  afterAll(() => opened.dispose());
+
+  it('share cooldowns and clears within a second', async () => {
+    const [one, two] = [await open(), await open()];
+    const { modelId } = one;
+    one.state.cooldowns.extend(cooldownOf(modelId));
+    await expect
+      .poll(() => two.state.cooldowns.of(modelId, 'k1'), soon)
+      .toMatchObject({ cause: 'rate-limit' });
+    await two.state.cooldowns.clear(modelId);
+    await expect.poll(() => one.state.cooldowns.of(modelId, 'k1'), soon).toBeUndefined();
+  });
+
+  it('share models and revoked keys within a second', async () => {
+    const [one, two] = [await open(), await open()];
+    const { key, record } = await one.state.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
+    await expect.poll(() => two.state.keys.verify(key), soon).toEqual(record);
+    await two.state.keys.revoke(record.id);
+    await expect.poll(() => one.state.keys.whyRefused(key), soon).toBe('revoked');
+    await one.state.models.setActive(one.modelId, false);
+    await expect.poll(() => two.state.models.byId(one.modelId)?.isActive, soon).toBe(false);
+    await two.state.models.setActive(one.modelId, true);
+    await expect.poll(() => one.state.models.byId(one.modelId)?.isActive, soon).toBe(true);
+  });
+
+  it('remember across a restart, and a shorter hint never shortens', async () => {
+    const first = await open();
+    const { modelId } = first;
+    const long = cooldownOf(modelId);
+    await first.state.cooldowns.extendDurably(long);
+    for (const requestId of ['a', 'b', 'c']) first.state.attempts.record(attemptOf(modelId, requestId));
+    await first.close();
+    const second = await open();
+    expect(second.state.cooldowns.of(modelId, 'k1')).toEqual(long);
+    await second.state.cooldowns.extendDurably(cooldownOf(modelId, 1_000));
+    expect(second.state.scores.of(modelId).recent).toMatchObject({ requests: 3, successes: 3 });
+    expect(second.state.usage.usedToday('admin')).toBe(45);
+    await second.close();
+    const third = await open();
+    expect(third.state.cooldowns.of(modelId, 'k1')).toEqual(long);
+    await third.state.cooldowns.clear(modelId);
+  });
+
+  it('agree on scores after both have written and read', async () => {
+    const [one, two] = [await open(), await open()];
+    const before = one.state.scores.of(one.modelId).longTerm.requests;
+    one.state.attempts.record(attemptOf(one.modelId, 'of one'));
+    two.state.attempts.record(attemptOf(one.modelId, 'of two'));
+    await two.state.scores.refresh();
+    await one.state.scores.refresh();
+    await two.state.scores.refresh();
+    for (const { state } of [one, two])
+      expect(state.scores.of(one.modelId).longTerm.requests).toBe(before + 2);
+  });
+
+  it('lose no more than about a second of attempts when one is killed', async () => {
+    const script = fileURLToPath(new URL('gateway-stores-recorder.ts', import.meta.url));
+    const child = spawn(process.execPath, [script, databaseUrl(), opened.database.schema], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const recorded: { readonly id: string; readonly at: number }[] = [];
+    for await (const line of createInterface(child.stdout)) {
+      const [number, at] = line.split(' ');
+      recorded.push({ id: `r${number}`, at: Number(at) });
+      const [first] = recorded;
+      if (first && Number(at) - first.at > 3_000 && !child.killed) child.kill('SIGKILL');
+    }
+    const stores = postgresGatewayStores(opened.database, systemClock);
+    const kept = new Set((await stores.attempts.list({ limit: 100_000 })).map(({ requestId }) => requestId));
+    const killedAt = recorded.at(-1)?.at ?? 0;
+    // Half a second to gather and what a loaded machine takes to write.
+    const old = recorded.filter(({ at }) => at < killedAt - 2_000);
+    expect(old.length).toBeGreaterThan(20);
+    expect(old.filter(({ id }) => !kept.has(id)).length).toBe(0);
+  }, 60_000);
+});
+
+it('goes on without its server, and catches up when it is back', async () => {
+  const server = await startPrivatePostgres();
+  const schema = 'headworks';
+  const migrated = await migratedDatabase(await openDatabase(server.url, schema));
+  await migrated.database.close();
+  const [one, two] = [await openState(server.url, schema), await openState(server.url, schema)];
+  const { modelId } = one;
+  const { key } = await one.state.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
+
+  await server.kill();
+  one.state.cooldowns.extend(cooldownOf(modelId));
+  for (let index = 0; index < 50; index += 1) one.state.attempts.record(attemptOf(modelId, `${index}`));
+  await expect.poll(() => one.failures, later).toContain('attempts');
+  expect(one.failures).toContain('cooldowns');
+  expect(one.state.cooldowns.of(modelId, 'k1')).toBeDefined();
+  expect(one.state.scores.of(modelId).recent.requests).toBe(50);
+  expect(one.state.keys.verify(key)).toBeDefined();
+  const byHand = { ...cooldownOf(modelId), keyId: 'k2', cause: 'by-hand' as const };
+  await expect(two.state.cooldowns.extendDurably(byHand)).rejects.toMatchObject({
+    code: 'STATE_UNAVAILABLE',
+  });
+
+  await server.restart();
+  for (const { state } of [one, two])
+    await expect.poll(() => state.cooldowns.ofModel(modelId).length, later).toBe(2);
+  const requestsSeenByOther = async () => {
+    await two.state.refresh();
+    return two.state.scores.of(modelId).recent.requests;
+  };
+  await expect.poll(requestsSeenByOther, later).toBe(50);
+  expect(two.state.usage.usedToday('admin')).toBe(750);
+}, 60_000);

@@ -1,0 +1,28 @@
+// A process that records attempts until it is killed, one every few milliseconds, and says on its output which.
+// node gateway-stores-recorder.ts <database url> <schema>
+import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
+import { gatewayEvents } from '../../src/gateway/events.ts';
+import { postgresGatewayStores } from '../../src/gateway/postgres/index.ts';
+import { exampleAttempt, exampleModel } from '../../src/gateway/state/examples.contract.ts';
+import { GatewayState } from '../../src/gateway/state/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+
+const [url = '', schema = ''] = process.argv.slice(2);
+const database = await openServerDatabase({ url, schema, clock: systemClock, poolSize: 2 });
+const state = await GatewayState.open({
+  stores: postgresGatewayStores(database, systemClock),
+  clock: systemClock,
+  random: systemRandom,
+  ids: systemIds,
+  events: new EventBus(gatewayEvents, () => systemClock.now()),
+  builtIn: [exampleModel('a/one')],
+  configured: [],
+  windowDays: 7,
+});
+const modelId = state.models.list()[0]?.id ?? 0;
+for (let number = 0; ; number += 1) {
+  const at = systemClock.now();
+  state.attempts.record(exampleAttempt({ modelId, requestId: `r${number}`, at }));
+  process.stdout.write(`${number} ${at}\n`);
+  await systemClock.sleep(5);
+}

@@ -1,0 +1,387 @@
+// A gateway on virtual time with scripted models: who was called when, who slept, what was written down.
+import { CoreError, onAbort, VirtualClock } from '../../src/core/index.ts';
+import type { FailureClass } from '../../src/gateway/failure-classes.ts';
+import type {
+  Ask,
+  Attempt,
+  Cooldowns,
+  Gateway,
+  GatewayRequest,
+  Model,
+  ModelCooldown,
+  ProviderAnswer,
+  ProviderClient,
+  ProviderFailure,
+  ProviderStream,
+  QuotaKeeper,
+  Spoken,
+  Tokens,
+} from '../../src/gateway/ports.ts';
+import { everyKey } from '../../src/gateway/ports.ts';
+import type { RoutingPolicy } from '../../src/gateway/routing/index.ts';
+import { createGateway, Resting } from '../../src/gateway/routing/index.ts';
+
+/** Records its sleeps. */
+export class SleepyClock extends VirtualClock {
+  readonly sleeps: number[] = [];
+
+  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.sleeps.push(ms);
+    return super.sleep(ms, signal);
+  }
+}
+
+/**
+ * What a scripted model does with one call. `hang` says nothing until a limit or the caller ends it; `drip` is
+ * bounded by nothing but its signal.
+ */
+export type Deed =
+  | 'answer'
+  | 'hang'
+  | 'drip'
+  | FailureClass
+  | {
+      readonly deed: 'answer' | FailureClass;
+      readonly afterMs?: number;
+      readonly hintMs?: number;
+      readonly status?: number;
+      readonly message?: string;
+      readonly emptyForMs?: number;
+    }
+  | {
+      readonly deed: 'stream';
+      readonly afterMs?: number;
+      readonly endsAfterMs: number;
+      readonly broken?: FailureClass;
+    };
+
+/** By call number of that model, from 0, and by key; an array's last deed is repeated. */
+export type Script = Deed | readonly Deed[] | ((call: number, keyId: string) => Deed);
+
+export interface ScriptedModel {
+  readonly name: string;
+  readonly script?: Script;
+  readonly score?: number;
+  readonly upstream?: string;
+  readonly keys?: number;
+  readonly isLocal?: boolean;
+  readonly isActive?: boolean;
+  readonly envVar?: string;
+  readonly baseUrl?: string;
+  readonly capabilities?: Partial<Model['capabilities']>;
+  readonly quotas?: Model['quotas'];
+}
+
+export interface MadeCall {
+  readonly model: string;
+  readonly key: string;
+  readonly atMs: number;
+}
+
+export const tokens: Tokens = { prompt: 10, completion: 5, isEstimated: false };
+
+const unlimited: QuotaKeeper = {
+  take: async () => ({ grant: { settle: () => undefined, giveBack: () => undefined } }),
+};
+
+const policy: RoutingPolicy = {
+  maxRetries: 10,
+  retryDelayMs: 10_000,
+  retryOrder: 'rounds',
+  defaultCooldownMs: 3_600_000,
+  connectMs: 5_000,
+  firstTokenMs: 20_000,
+  answerMs: 60_000,
+  silenceMs: 20_000,
+};
+
+export function modelOf(scripted: ScriptedModel, id: number): Model {
+  const { name, upstream = name, isLocal = false, isActive = true, capabilities, quotas = {} } = scripted;
+  return {
+    id,
+    name,
+    provider: name.split('/')[0] ?? name,
+    baseUrl: scripted.baseUrl ?? `https://${id}.example/v1`,
+    upstreamModel: upstream,
+    envVar: scripted.envVar ?? `KEY_${id}`,
+    headers: {},
+    isLocal,
+    isActive,
+    capabilities: {
+      streaming: true,
+      tools: true,
+      json: true,
+      vision: true,
+      embeddings: false,
+      contextTokens: null,
+      ...capabilities,
+    },
+    quotas,
+    origin: 'added',
+    createdAt: new Date(0),
+  };
+}
+
+export function askFor(model: string, differing: Partial<Ask> = {}): Ask {
+  return {
+    operation: 'chat',
+    body: new Uint8Array(),
+    modelSpans: [],
+    model,
+    isStream: false,
+    needs: { tools: false, json: false, vision: false },
+    estimatedTokens: 100,
+    estimatedPromptTokens: 60,
+    vectors: 0,
+    dimensions: null,
+    ...differing,
+  };
+}
+
+/** Monotone, as the real ones are. */
+export class MapCooldowns implements Pick<Cooldowns, 'of' | 'extend'> {
+  readonly #clock: VirtualClock;
+  readonly #kept = new Map<string, ModelCooldown>();
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  of(modelId: number, keyId: string): ModelCooldown | undefined {
+    const both = [this.#kept.get(`${modelId} ${keyId}`), this.#kept.get(`${modelId} ${everyKey}`)];
+    const active = both.filter((cooldown) => cooldown !== undefined && cooldown.until > this.#clock.now());
+    return active.sort((a, b) => (b?.until ?? 0) - (a?.until ?? 0))[0];
+  }
+
+  extend(cooldown: ModelCooldown): void {
+    const name = `${cooldown.modelId} ${cooldown.keyId}`;
+    const kept = this.#kept.get(name);
+    if (!kept || kept.until < cooldown.until) this.#kept.set(name, cooldown);
+  }
+
+  all(): readonly ModelCooldown[] {
+    return [...this.#kept.values()];
+  }
+}
+
+export class RoutingWorld {
+  readonly clock = new SleepyClock();
+  readonly models: readonly Model[];
+  readonly calls: MadeCall[] = [];
+  readonly attempts: Attempt[] = [];
+  readonly events: { readonly name: string; readonly payload: unknown }[] = [];
+  readonly cooldowns = new MapCooldowns(this.clock);
+  readonly resting = new Resting(this.clock);
+  readonly limits: { readonly connectMs: number; readonly firstTokenMs: number }[] = [];
+  readonly gateway: Gateway;
+  readonly #scripted: readonly ScriptedModel[];
+  readonly #startedAt = this.clock.monotonic();
+  #requests = 0;
+
+  constructor(
+    scripted: readonly ScriptedModel[],
+    differing: Partial<RoutingPolicy> = {},
+    quotas: QuotaKeeper = unlimited,
+  ) {
+    this.#scripted = scripted;
+    this.models = scripted.map((model, index) => modelOf(model, index + 1));
+    this.gateway = createGateway({
+      clock: this.clock,
+      models: () => this.models,
+      keys: {
+        keysOf: ({ name }) => {
+          const count = this.#scriptedOf(name).keys ?? 1;
+          return Array.from({ length: count }, (_, index) => ({ id: `key-${index + 1}`, secret: 'x' }));
+        },
+        baseUrlOf: ({ baseUrl }) => (baseUrl.includes('{') ? undefined : baseUrl),
+      },
+      cooldowns: this.cooldowns,
+      scores: { of: (id) => this.#scoreOf(id) },
+      resting: this.resting,
+      quotas,
+      provider: { call: (request) => this.#call(request) },
+      attempts: { record: (attempt) => void this.attempts.push(attempt) },
+      events: { emit: (name, payload) => void this.events.push({ name, payload }) },
+      policy: { ...policy, ...differing },
+    });
+  }
+
+  /** Asks, and runs virtual time until there is an end. */
+  speak(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<Spoken> {
+    return this.clock.run(this.begin(model, differing));
+  }
+
+  /** Asks without moving time. */
+  begin(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<Spoken> {
+    const speaking = this.gateway.speak({
+      requestId: `request-${++this.#requests}`,
+      ask: askFor(model),
+      caller: 'key:1',
+      mayFallBack: true,
+      deadlineMs: 120_000,
+      waitMs: 0,
+      signal: new AbortController().signal,
+      ...differing,
+    });
+    speaking.catch(() => undefined);
+    return speaking;
+  }
+
+  /** What it failed with; fails itself when it did not. */
+  async failure(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<Error> {
+    const spoken = await this.speak(model, differing).catch((error: Error) => error);
+    if (spoken instanceof Error) return spoken;
+    throw new Error(`${spoken.model.name} answered.`);
+  }
+
+  callsOf(name: string): number {
+    return this.calls.filter(({ model }) => model === name).length;
+  }
+
+  /** The names in the order of the calls. */
+  get asked(): readonly string[] {
+    return this.calls.map(({ model }) => model);
+  }
+
+  idOf(name: string): number {
+    return this.models.find((model) => model.name === name)?.id ?? 0;
+  }
+
+  cool(name: string, forMs: number, cause: ModelCooldown['cause'] = 'rate-limit', keyId = 'key-1'): void {
+    const now = this.clock.now();
+    const modelId = this.idOf(name);
+    this.cooldowns.extend({
+      modelId,
+      keyId,
+      until: now + forMs,
+      cause,
+      source: 'test',
+      reason: null,
+      setAt: now,
+    });
+  }
+
+  #scriptedOf(name: string): ScriptedModel {
+    const scripted = this.#scripted.find((model) => model.name === name);
+    if (!scripted) throw new Error(`There is no ${name}.`);
+    return scripted;
+  }
+
+  #scoreOf(id: number) {
+    const tally = { requests: 0, successes: 0, averageSeconds: 0 };
+    const score = this.#scripted[id - 1]?.score ?? 0.5;
+    return {
+      longTerm: tally,
+      recent: tally,
+      windowDays: 7,
+      reliabilityScore: score,
+      recentReliabilityScore: null,
+      effectiveScore: score,
+      decisionReason: '',
+    };
+  }
+
+  #call: ProviderClient['call'] = async ({ model, key, limits, signal }) => {
+    const number = this.callsOf(model.name);
+    this.calls.push({ model: model.name, key: key.id, atMs: this.clock.monotonic() - this.#startedAt });
+    this.limits.push(limits);
+    const script = this.#scriptedOf(model.name).script ?? 'answer';
+    const deed = deedOf(script, number, key.id);
+    if (deed === 'hang') return this.#hang(limits.firstTokenMs, signal);
+    if (deed === 'drip') return this.#hang(Number.MAX_SAFE_INTEGER, signal);
+    const told = typeof deed === 'string' ? { deed } : deed;
+    if ('afterMs' in told && told.afterMs !== undefined) {
+      const tooLong = told.afterMs > limits.firstTokenMs;
+      const end = await this.#wait(tooLong ? limits.firstTokenMs : told.afterMs, signal);
+      if (end === 'aborted') return failureOf('cancelled');
+      if (tooLong) return failureOf('timeout');
+    }
+    if (told.deed === 'stream') return this.#stream(told, signal);
+    if (told.deed !== 'answer')
+      return failureOf(told.deed, 'hintMs' in told ? told : { ...told, hintMs: undefined });
+    const emptyForMs = 'emptyForMs' in told ? told.emptyForMs : undefined;
+    return answerOf(emptyForMs === undefined ? undefined : this.clock.now() + emptyForMs);
+  };
+
+  async #hang(limitMs: number, signal: AbortSignal): Promise<ProviderFailure> {
+    return failureOf((await this.#wait(limitMs, signal)) === 'aborted' ? 'cancelled' : 'timeout');
+  }
+
+  /** Not through `sleep`: those are the engine's. */
+  #wait(ms: number, signal: AbortSignal): Promise<'over' | 'aborted'> {
+    return new Promise((resolve) => {
+      const stop = this.clock.after(ms, () => resolve('over'));
+      onAbort(signal, () => {
+        stop();
+        resolve('aborted');
+      });
+    });
+  }
+
+  #stream(
+    { endsAfterMs, broken }: { readonly endsAfterMs: number; readonly broken?: FailureClass },
+    signal: AbortSignal,
+  ): ProviderStream {
+    const ended = this.#wait(endsAfterMs, signal).then((end) => ({
+      failureClass: end === 'aborted' ? ('cancelled' as const) : (broken ?? null),
+      tokens,
+    }));
+    return {
+      outcome: 'stream',
+      status: 200,
+      contentType: 'text/event-stream',
+      head: [],
+      rest: (async function* () {
+        const { failureClass } = await ended;
+        if (failureClass) throw new CoreError('INTERNAL', 'broken');
+        yield new Uint8Array();
+      })(),
+      ended,
+      emptyUntil: undefined,
+    };
+  }
+}
+
+function deedOf(script: Script, call: number, keyId: string): Deed {
+  if (typeof script === 'function') return script(call, keyId);
+  if (!isList(script)) return script;
+  return script[Math.min(call, script.length - 1)] ?? 'answer';
+}
+
+const isList = (script: Deed | readonly Deed[]): script is readonly Deed[] => Array.isArray(script);
+
+const statuses: Partial<Record<FailureClass, number>> = {
+  'rate-limit': 429,
+  'server-error': 503,
+  authentication: 401,
+  payment: 402,
+  validation: 400,
+  'context-too-long': 400,
+  'content-refused': 400,
+  'not-found': 404,
+  'bad-answer': 200,
+};
+
+function failureOf(
+  failureClass: FailureClass,
+  { hintMs, status, message }: { hintMs?: number | undefined; status?: number; message?: string } = {},
+): ProviderFailure {
+  return {
+    outcome: 'failure',
+    failureClass,
+    status: status ?? statuses[failureClass] ?? null,
+    hint: hintMs === undefined ? undefined : { retryAfterMs: hintMs, source: 'retry-after' },
+    message: message ?? null,
+  };
+}
+
+function answerOf(emptyAt: number | undefined): ProviderAnswer {
+  return {
+    outcome: 'answer',
+    status: 200,
+    contentType: 'application/json',
+    body: new Uint8Array(),
+    tokens,
+    emptyUntil: emptyAt === undefined ? undefined : { at: emptyAt, source: 'x-ratelimit-reset' },
+  };
+}
