@@ -5,9 +5,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     pool: 'forks',
-    // V8 loses count of its code pages when threads with WebAssembly come and go, and aborts ("jit_page.has_value()",
-    // nodejs/node#64500): once in some ten runs here. Without protection keys it does not count them.
-    execArgv: ['--no-memory-protection-keys'],
+    // Many threads with WebAssembly come and go here: see src/platform/thread-module.ts.
+    execArgv: ['--wasm-wrapper-tiering-budget=2147483647'],
     // Two on two cores; more than six would only wait for the same two servers.
     maxWorkers: Math.max(2, Math.min(availableParallelism(), 6)),
     testTimeout: 20_000,

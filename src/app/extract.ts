@@ -30,7 +30,7 @@ import type { Vault } from '../extraction/vault/index.ts';
 import { openVault, readResumable } from '../extraction/vault/index.ts';
 import { makeFolder } from '../platform/data-folder/make-folder.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
-import { siblingModule } from '../platform/module-url.ts';
+import { threadModule } from '../platform/thread-module.ts';
 import type { AdaptiveRateLimiter } from '../resilience/index.ts';
 import { openExtractionLimiter } from './extraction-limiter.ts';
 import type { SourceChoice } from './extraction-source.ts';
@@ -66,7 +66,7 @@ export async function extract(
     const vault = await openFor(config, source, closing, options.signal);
     const { extraction } = config;
     const { workers } = extraction;
-    const entry = siblingModule('../extraction/pipeline/page-thread', import.meta.url);
+    const entry = threadModule('../extraction/pipeline/page-thread', import.meta.url);
     const result = await runExtraction(
       {
         types,

@@ -237,3 +237,27 @@ it('counts a command that is silent for a minute as interrupted, until it is hea
     'extraction:run-finished',
   ]);
 });
+
+it('starts a run right after the one before, whose job settles a moment later, but does not wait for ever', async () => {
+  const { clock, sources, desk, jobs } = await world(() => () => Promise.resolve(result('completed')));
+  const source = exampleSource();
+  await sources.add(source);
+  /** Holds the source's place in the queue, as the job of a run that has ended does until it is settled. */
+  const hold = async () =>
+    (await jobs.enqueue(
+      extractionRunJob,
+      { sourceId: source.id, runId: source.id, fresh: false, retryFailed: false },
+      { key: source.id, startAfterMs: hour },
+    )) ?? '';
+  const held = await hold();
+  const started = desk.start(source.id);
+  await clock.advance(1_000);
+  await jobs.cancel(held);
+  await clock.advance(1_000);
+  expect(await started).toMatchObject({ state: 'waiting' });
+  await clock.advance(1_000);
+  await hold();
+  const refused = expect(desk.start(source.id)).rejects.toMatchObject({ code: 'CONFLICT' });
+  await clock.advance(10_000);
+  await refused;
+});

@@ -92,7 +92,7 @@ describe('a registered source', () => {
     expect((await listOf(server)).map((row) => row.id)).toEqual([again, run]);
   });
 
-  it('is extracted on the embedded store too', async () => {
+  it('is extracted on the embedded store too', { timeout: 60_000 }, async () => {
     const simulator = await simulatedLooker({ items: { users: 12 } });
     const server = await startTestServer(
       await testConfig({ ...environmentFor(simulator), DATABASE_URL: '' }),

@@ -47,6 +47,10 @@ const noWish: RunWish = { fresh: false, retryFailed: false };
 /** Without a sign of life for so long, a run counts as interrupted. */
 export const silenceMs = 60_000;
 
+/** A run is told to have ended a moment before its job is: whoever starts the next one in between need not know. */
+const settlingMs = 5_000;
+const settlingStepMs = 50;
+
 export class RunDesk {
   readonly #parts: RunDeskParts;
 
@@ -61,14 +65,17 @@ export class RunDesk {
   ): Promise<ExtractionRun & { readonly jobId: string }> {
     const source = await this.#parts.sources.get(sourceId);
     if (!source) throw new CoreError('NOT_FOUND', `There is no extraction source ${sourceId}.`);
-    const run = await this.#parts.inTransaction((transaction) =>
-      this.#add(source, 'http', transaction, { ...noWish, ...wish }),
-    );
-    if (run) return run;
-    throw new CoreError(
-      'CONFLICT',
-      `The source ${source.name} has a run that waits or goes on. Wait for its end, or stop it.`,
-    );
+    const add = (transaction: unknown) => this.#add(source, 'http', transaction, { ...noWish, ...wish });
+    for (let waitedMs = 0; ; waitedMs += settlingStepMs) {
+      const run = await this.#parts.inTransaction(add);
+      if (run) return run;
+      if (waitedMs >= settlingMs || (await this.#hasOpenRun(source)))
+        throw new CoreError(
+          'CONFLICT',
+          `The source ${source.name} has a run that waits or goes on. Wait for its end, or stop it.`,
+        );
+      await this.#parts.clock.sleep(settlingStepMs);
+    }
   }
 
   /** Starts what is due, each occurrence once, whoever else looks at the same time. What was missed is made up for once. */
@@ -160,6 +167,11 @@ export class RunDesk {
     const run = { ...newRun(id, source, origin, this.#now()), jobId };
     await runs.put(run, transaction);
     return run;
+  }
+
+  async #hasOpenRun({ name }: ExtractionSource): Promise<boolean> {
+    const open = await this.list({ source: name, states: ['waiting', 'running'], limit: 10 });
+    return open.some(({ jobId }) => jobId !== null);
   }
 
   /** Runs whose process or job is gone: nobody else would ever end them. */

@@ -1,7 +1,7 @@
 // One PGlite worker seen from the main thread: commands and their answers, until it closes, dies or is killed.
 import { Worker } from 'node:worker_threads';
 import { CoreError } from '../../../core/errors.ts';
-import { siblingModule } from '../../module-url.ts';
+import { threadModule } from '../../thread-module.ts';
 import { SqlError } from '../sql-error.ts';
 import type { Command, CommandResult } from '../store.ts';
 import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts';
@@ -26,7 +26,7 @@ export class PgliteHost {
   constructor(settings: WorkerSettings, onNotification: (channel: string, payload: string) => void) {
     this.#onNotification = onNotification;
     this.#ready.promise.catch(() => undefined);
-    this.#worker = new Worker(siblingModule('./pglite-worker', import.meta.url), { workerData: settings });
+    this.#worker = new Worker(threadModule('./pglite-worker', import.meta.url), { workerData: settings });
     this.#worker.on('message', (message: FromWorker) => this.#receive(message));
     this.#worker.on('error', (error) => this.#lose(workerDied(error)));
     this.#worker.on('exit', () => {
