@@ -2,6 +2,8 @@
 import { choiceOption, defineOptions, numberOption } from '../core/index.ts';
 import type { OptionValues } from '../core/index.ts';
 
+const noLock = 'it is accepted and changes nothing: a decision takes no lock. Unset it.';
+
 /** The largest limit anybody can set: what Postgres's integer holds. */
 export const largestLimit = 2_147_483_647;
 
@@ -43,6 +45,7 @@ export const admissionOptions = defineOptions({
       default: 2,
       min: 0,
       max: 86_400,
+      notice: noLock,
     }),
     lockBlockingTimeoutSeconds: numberOption({
       describe: 'Accepted and not needed: a decision takes no lock.',
@@ -50,6 +53,7 @@ export const admissionOptions = defineOptions({
       default: 5,
       min: 0,
       max: 86_400,
+      notice: noLock,
     }),
     leaseSeconds: numberOption({
       describe: 'A slot that nobody renews is free after this; it is renewed three times as often.',

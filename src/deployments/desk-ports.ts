@@ -60,11 +60,16 @@ export interface DeploymentDesk {
   signingSecret(deployment: Deployment): string | null;
 }
 
-export interface DoorRequest {
+/** Where a request knocks, and who does. */
+export interface DoorAddress {
+  /** The organization's id or name. */
   readonly organization: string;
   readonly deployment: string;
   /** Whose key was shown. */
   readonly callerOrganizationId: string;
+}
+
+export interface DoorRequest extends DoorAddress {
   readonly idempotencyKey: string | null;
   /** What the request asks for; undefined: as the deployment says. */
   readonly waitMs: number | undefined;
@@ -80,7 +85,22 @@ export interface Entry {
   leave(): Promise<void>;
 }
 
+/** What a request may bring, and how fast it must come. */
+export interface UploadLimits {
+  readonly maxFiles: number;
+  readonly maxFileBytes: number;
+  readonly maxBodyBytes: number;
+  readonly timeoutMs: number;
+  /** Over five seconds; 0 lets it take its time. */
+  readonly minBytesPerSecond: number;
+}
+
 export interface Door {
+  readonly uploads: UploadLimits;
+  /** The most that a request may wait for a slot. */
+  readonly longestWaitMs: number;
+  /** From memory. Fails with NOT_FOUND, in the same words whatever is missing or foreign. */
+  deploymentAt(address: DoorAddress): Deployment;
   /**
    * Organization, deployment and key first (NOT_FOUND tells no foreigner what exists), then the slot. A request whose
    * idempotency key is known needs no slot.

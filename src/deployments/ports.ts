@@ -101,12 +101,16 @@ export interface OrganizationKeyStore {
   revoke(id: string, at: Date): Promise<OrganizationKey | null>;
 }
 
+export type DeploymentChange = Partial<
+  Pick<Deployment, 'name' | 'options' | 'webhookUrl' | 'waitSeconds' | 'isActive'>
+>;
+
 export interface DeploymentStore {
   /** Fails with CONFLICT when the organization has one of this name, NOT_FOUND without the organization. */
   add(deployment: Deployment): Promise<void>;
   list(): Promise<readonly Deployment[]>;
-  /** Everything but id, organization and time of creation. Fails with CONFLICT; false when there is none. */
-  update(deployment: Deployment): Promise<boolean>;
+  /** Changes what is given and nothing else. Fails with CONFLICT when the name is taken; null when there is none. */
+  change(id: string, change: DeploymentChange, at: Date): Promise<Deployment | null>;
   /** With its ended executions. Fails with CONFLICT while one is under way. */
   remove(id: string): Promise<boolean>;
 }
@@ -142,8 +146,16 @@ export interface ExecutionStore {
   input(executionId: string): Promise<ExecutionInput | null>;
   /** queued or executing → executing. False when it has ended. */
   begin(executionId: string, at: Date): Promise<boolean>;
-  /** Ends it, once: null when it had ended before (or is no more). Tells everybody who listens. */
-  end(executionId: string, outcome: ExecutionOutcome, at: Date): Promise<Execution | null>;
+  /**
+   * Ends it, once: null when it had ended before (or is no more). Tells everybody who listens. What `alongside` adds
+   * to the transaction happens if, and only if, the execution ended here.
+   */
+  end(
+    executionId: string,
+    outcome: ExecutionOutcome,
+    at: Date,
+    alongside?: (execution: Execution, transaction: unknown) => Promise<unknown>,
+  ): Promise<Execution | null>;
   unfinished(): Promise<readonly (Slot & { readonly acceptedAt: Date; readonly jobId: string })[]>;
   /** Those of these ids that have ended. */
   ended(executionIds: readonly string[]): Promise<readonly string[]>;
@@ -223,9 +235,9 @@ export type ReadDocument =
   | { readonly kind: 'image'; readonly dataUrl: string };
 
 export interface DocumentReader {
-  /** The media types it reads. */
+  /** The media types it reads; other text/* types are read as plain text. */
   readonly mediaTypes: readonly string[];
-  /** Why the declared type cannot be true, judged by its first bytes; null when it can. */
+  /** Why the declared type cannot be true, or cannot be read, judged by its first bytes; null when it can. */
   contradiction(file: UploadedFile): string | null;
   /** Off the main thread, under a time limit. Fails with DEPLOYMENT_DOCUMENT_UNREADABLE. */
   read(file: UploadedFile, signal: AbortSignal): Promise<ReadDocument>;

@@ -6,10 +6,10 @@
 create table organizations (
   id text primary key,                 -- org_ and 16 letters and digits, made by us
   name text not null,
+  name_key text not null unique,       -- the name without what does not tell names apart; made by us, as lower() differs
+                                       -- from database to database
   created_at timestamptz not null
 );
-
-create unique index organizations_name on organizations (lower(name));
 
 create table organization_keys (
   id uuid primary key,
@@ -35,14 +35,16 @@ create table deployments (
   organization_id text not null references organizations on delete cascade,
   name text not null,
   workflow text not null,
-  options jsonb not null,
+  options json not null,               -- json, as for executions: keeps the order of a schema's fields
   webhook_url text,
   wait_seconds double precision not null default 0,
   is_active boolean not null default true,
   created_at timestamptz not null,
-  modified_at timestamptz not null,
-  unique (organization_id, name)
+  modified_at timestamptz not null
 );
+
+-- Names are ASCII; lower() depends on the database's language without the collation.
+create unique index deployments_name on deployments (organization_id, lower(name collate "C"));
 
 create table executions (
   id uuid primary key,                 -- version 7: sorts by time of acceptance
@@ -52,13 +54,13 @@ create table executions (
   idempotency_key text,
   request_hash text not null,
   job_id uuid not null,
-  parameters jsonb not null,
+  parameters json not null,            -- json, not jsonb: keeps order, and characters that jsonb refuses
   accepted_at timestamptz not null,
   started_at timestamptz,
   ended_at timestamptz,
-  result jsonb,
-  failure jsonb,
-  warnings jsonb not null default '[]',
+  result json,
+  failure json,
+  warnings json not null default '[]',
   check ((ended_at is null) = (status in ('queued', 'executing')))
 );
 
@@ -66,6 +68,7 @@ create unique index executions_idempotency on executions (deployment_id, idempot
   where idempotency_key is not null;
 create index executions_unfinished on executions (id) where ended_at is null;
 create index executions_organization on executions (organization_id, id);
+create index executions_deployment on executions (deployment_id, id);
 create index executions_ended on executions (ended_at) where ended_at is not null;
 
 create table execution_files (
