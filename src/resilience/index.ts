@@ -9,6 +9,8 @@ export { cooldownRemainingMs, extendCooldown } from './cooldown.ts';
 export type { Cooldown } from './cooldown.ts';
 export { deadlineOf, linkDeadlines, withDeadline } from './deadline.ts';
 export type { Deadline, SignalDeadline } from './deadline.ts';
+export { filePauseMs, isFileBusy, onceFileIsFree } from './file-patience.ts';
+export type { FileWait } from './file-patience.ts';
 export { classifyHttpFailure } from './http-failure.ts';
 export type { FailureKind, HttpFailureClass, RefusedAnswer } from './http-failure.ts';
 export { AdaptiveRateLimiter } from './rate-limiter/adaptive-rate-limiter.ts';
@@ -19,11 +21,13 @@ export type { FallbackRateWindowOptions } from './rate-limiter/fallback-rate-win
 export { limiterKey, RateLimiterRegistry } from './rate-limiter/limiter-registry.ts';
 export { MemoryRateWindow } from './rate-limiter/memory-rate-window.ts';
 export type { MemoryRateWindowOptions } from './rate-limiter/memory-rate-window.ts';
+export { PatientRateWindow } from './rate-limiter/patient-rate-window.ts';
 export type {
   Demand,
   GrantJournal,
   JournaledGrants,
   JournaledState,
+  LocalRateWindow,
   RateLimits,
   RateWindow,
   Taken,
