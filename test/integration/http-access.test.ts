@@ -40,6 +40,7 @@ describe('every route', async () => {
     expect(guarded.map(({ method, url }) => `${method} ${url}`).sort()).toEqual([
       'DELETE /api/v1/extraction/sources/:id',
       'DELETE /api/v1/keys/:id',
+      'DELETE /api/v1/models/:id',
       'GET /api/v1/attach',
       'GET /api/v1/audit',
       'GET /api/v1/config',
@@ -104,6 +105,7 @@ describe('every route', async () => {
       'POST /api/v1/prompts/process',
       'POST /v1/chat/completions',
       'POST /v1/embeddings',
+      'PUT /api/v1/models/:id',
     ]);
   });
 
