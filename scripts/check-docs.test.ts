@@ -26,6 +26,8 @@ describe('docs', () => {
     '`npm run check`, `npm run headworks -- jobs list -s failed`, `headworks`',
     '```sh\n$ headworks jobs retry some-id --json | jq . # then look\nnpx headworks serve --port=1 && npm run check\n```',
     '`headworks serve …`, `headworks-0.1.0.tgz`, `headworks <command> --help`',
+    '`scripts/check-docs.test.ts`: "holds CI to the command", `scripts/check-*.test.ts`, `x.test.ts` beside `x.ts`',
+    '`S/` is `scripts/`. `S/check-docs.test.ts`: "docs", `S/check-docs.test.ts`: "finds what is not there: %s"',
   ])('accepts what is there: %s', (text) => {
     expect(problemsOf(text)).toEqual([]);
   });
@@ -41,6 +43,10 @@ describe('docs', () => {
     ['```\nheadworks jobs gone\n```', 'there is no command "headworks jobs gone"'],
     ['`headworks jobs list --gone=3`', '"headworks jobs list" takes no --gone'],
     ['run `npm run check && headworks serve --gone`', '"headworks serve" takes no --gone'],
+    ['`scripts/gone.test.ts`', 'there is no test scripts/gone.test.ts'],
+    ['`S/check-docs.test.ts`', 'there is no test S/check-docs.test.ts'],
+    ['`scripts/gone*.test.ts`', 'there is no test scripts/gone*.test.ts'],
+    ['`scripts/check-docs.test.ts`: "it.for([" or `x`', 'scripts/check-docs.test.ts has no test "it.for(["'],
   ] as const)('finds what is not there: %s', ([text, problem]) => {
     expect(problemsOf(text)).toEqual([`README.md: ${problem}`]);
   });

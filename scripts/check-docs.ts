@@ -1,6 +1,7 @@
-// Part of `npm run check`: every link, command, flag, variable, code, script and export that the docs name exists.
+// Part of `npm run check`: every link, command, flag, variable, code, script, export and test that the docs name exists.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { citedTestProblems } from './cited-tests.ts';
 import { readDocFacts, upperSnake, type CommandFacts, type DocFacts } from './doc-facts.ts';
 
 const pages = ['*.md', 'docs/**/*.md', 'src/**/*.md', 'bench/**/*.md', 'examples/**/*.md', 'test/**/*.md'];
@@ -10,6 +11,7 @@ export function findDocProblems(path: string, text: string, facts: DocFacts): re
   const problems = [
     ...deadLinks(path, text),
     ...unknownNames(text, facts),
+    ...citedTestProblems(path, text),
     ...commandLines(text).flatMap((line) => unknownCommands(line, facts)),
   ];
   return [...new Set(problems)].map((problem) => `${path}: ${problem}`);

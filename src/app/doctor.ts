@@ -138,10 +138,13 @@ async function models({ gateway }: Background): Promise<DoctorCheckResult> {
       'Set a variable that "headworks models list --all" names, for example GROQ_API_KEY, where the server runs.',
     );
   const free = able.filter(({ availableAt }) => availableAt === null);
-  const names = able.map(({ name }) => name).join(', ');
+  // Whose keys they are: a variable may have been set for something else (GITHUB_TOKEN).
+  const names = able
+    .map(({ name, keySource }) => (keySource === null ? name : `${name} (${keySource})`))
+    .join(', ');
   if (free.length > 0) return ok(`${free.length} of ${able.length} models can be asked now: ${names}.`);
   return warning(
-    `All ${able.length} models are cooling down: ${names}.`,
+    `All ${able.length} models are cooling down or out of quota: ${names}.`,
     'See why with "headworks models"; "headworks models warm MODEL" takes a cooldown back.',
   );
 }

@@ -35,6 +35,7 @@ import type { AdaptiveRateLimiter } from '../resilience/index.ts';
 import { openExtractionLimiter } from './extraction-limiter.ts';
 import type { SourceChoice } from './extraction-source.ts';
 import { makeSource } from './extraction-source.ts';
+import { ExtractionWaits } from './extraction-waits.ts';
 import { vaultsFolder } from './vault.ts';
 
 export type { SourceChoice } from './extraction-source.ts';
@@ -62,8 +63,10 @@ export async function extract(
   choice: SourceChoice,
   options: ExtractOptions,
 ): Promise<Extracted> {
-  return withSource(config, choice, options, async ({ source, types, limiter, events, closing }) => {
+  return withSource(config, choice, options, async ({ source, types, limiter, events, waits, closing }) => {
     const vault = await openFor(config, source, closing, options.signal);
+    if (vault.wasOlder) events.emit('extraction:vault-updated', { vault: vault.path });
+    waits.end();
     const { extraction } = config;
     const { workers } = extraction;
     const entry = threadModule('../extraction/pipeline/page-thread', import.meta.url);
@@ -123,7 +126,7 @@ async function pruneOld(
   }
 }
 
-/** What `extract` would cost, with what the vault has. Makes no vault; its few calls keep the rate limit too. */
+/** What `extract` would cost, with what the vault has. Makes and changes no vault; its few calls keep the rate limit too. */
 export async function estimateExtraction(
   config: Config,
   choice: SourceChoice,
@@ -133,8 +136,7 @@ export async function estimateExtraction(
   return withSource(config, choice, options, ({ source, types, events }) => {
     const spec = { source: source.name, types, workerCount: null, config: {}, fresh, retryFailed };
     const vault = vaultFor(config, source);
-    const { progress, redefined, wasOlder } = readResumable(vault, spec);
-    if (wasOlder) events.emit('extraction:vault-updated', { vault });
+    const { progress, redefined } = readResumable(vault, spec);
     tellWhyAnew(events, vault, spec, { isResumed: progress.length > 0, lost: [], redefined });
     const ask = (request: PageRequest) => source.fetch(request, options.signal);
     return estimate(types, parallelOf(config), ask, { progress, maxCalls });
@@ -147,6 +149,7 @@ interface Connected {
   /** The one that the source asks for leave. */
   readonly limiter: AdaptiveRateLimiter;
   readonly events: EventBus<typeof extractionEvents>;
+  readonly waits: ExtractionWaits;
   readonly closing: AsyncDisposableStack;
 }
 
@@ -164,7 +167,11 @@ async function withSource<T>(
   events.listen(onEvent);
   // The limiter is the source's, and the source asks it: one of the two must come first.
   const { promise: limited, resolve: provide } = Promise.withResolvers<AdaptiveRateLimiter>();
-  const leave = async (until: AbortSignal) => (await limited).acquire(until, { tellsSending: true });
+  const waits = new ExtractionWaits(events, systemClock);
+  const leave = async (until: AbortSignal) => {
+    const limiter = await limited;
+    return waits.forLeave(limiter, () => limiter.acquire(until, { tellsSending: true }));
+  };
   const redactor = new Redactor();
   const keep = (secret: string) => {
     redactor.add(secret);
@@ -181,11 +188,13 @@ async function withSource<T>(
   const limiter = await openExtractionLimiter(config, {
     key: source.limiterKey,
     closing,
+    signal,
+    onHeld: (why) => waits.tell('limits-held', why),
     onChange: (cause) => tellSharing(events, cause),
   });
   provide(limiter);
-  await source.connect(signal);
-  return await work({ source, types: selectTypes(source.types, named), limiter, events, closing });
+  await source.connect(signal, (why, waitMs) => waits.tell('source-busy', why, waitMs));
+  return await work({ source, types: selectTypes(source.types, named), limiter, events, waits, closing });
 }
 
 function tellSharing(events: EventBus<typeof extractionEvents>, cause: unknown): void {

@@ -7,36 +7,69 @@ import type { Config } from '../config/index.ts';
 import { systemClock } from '../core/index.ts';
 import { makeFolder } from '../platform/data-folder/make-folder.ts';
 import { openSqlite } from '../platform/sqlite/index.ts';
-import type { RateLimits, RateWindow } from '../resilience/index.ts';
-import { AdaptiveRateLimiter, FallbackRateWindow, MemoryRateWindow } from '../resilience/index.ts';
+import type { MemoryRateWindowOptions, RateLimits, RateWindow } from '../resilience/index.ts';
+import {
+  AdaptiveRateLimiter,
+  FallbackRateWindow,
+  MemoryRateWindow,
+  onceFileIsFree,
+  PatientRateWindow,
+} from '../resilience/index.ts';
 import { SqliteGrantJournal } from '../resilience/rate-limiter/sqlite/sqlite-grant-journal.ts';
 
 /** Whoever holds the file longer than this is not deciding but hanging. */
 const patienceMs = 10_000;
+/** As long as one try may block the thread. */
+const busyTimeoutMs = 50;
 
 export interface ExtractionLimiterOptions {
   /** See `limiterKey`: no credential in clear. */
   readonly key: string;
   readonly closing: AsyncDisposableStack;
+  readonly signal: AbortSignal;
+  /** Told when another process holds the file for longer than a moment. */
+  readonly onHeld: (why: string) => void;
   /** Told when Redis goes away, with the cause, and when it is back (undefined). */
   readonly onChange: (cause: unknown) => void;
 }
 
-/** Fails with DATA_FOLDER_UNUSABLE, a SqliteError, or REDIS_UNUSABLE; a Redis that is only away is no failure. */
+/**
+ * Fails with DATA_FOLDER_UNUSABLE, a SqliteError, REDIS_UNUSABLE, or the signal's reason while it waits for the file; a
+ * Redis that is only away is no failure.
+ */
 export async function openExtractionLimiter(
   config: Config,
-  { key, closing, onChange }: ExtractionLimiterOptions,
+  { key, closing, signal, onHeld, onChange }: ExtractionLimiterOptions,
 ): Promise<AdaptiveRateLimiter> {
   const { rateLimitPerMinute, rateLimitPerSecond, adaptive } = config.extraction;
   const limits = { perMinute: rateLimitPerMinute, perSecond: rateLimitPerSecond };
   await makeFolder(config.data.folder);
-  const db = openSqlite(join(config.data.folder, 'limits.sqlite'), { busyTimeoutMs: patienceMs });
-  closing.defer(() => db.close());
-  const journal = new SqliteGrantJournal(db, key);
-  const local = new MemoryRateWindow({ limits, adaptive, clock: systemClock, journal });
+  const file = join(config.data.folder, 'limits.sqlite');
+  const onWait = () => onHeld(`another process holds ${file}, which keeps the rate limits`);
+  const wait = { clock: systemClock, signal, patienceMs, onWait };
+  const open = () => openWindow(file, key, { limits, adaptive, clock: systemClock });
+  const { window: kept, close } = await onceFileIsFree(open, wait);
+  closing.defer(close);
+  const local = new PatientRateWindow(kept, wait);
   const shared = await openShared(config, key, limits, closing);
   const window = shared ? new FallbackRateWindow({ shared, local, clock: systemClock, onChange }) : local;
   return new AdaptiveRateLimiter(window, systemClock);
+}
+
+function openWindow(
+  file: string,
+  key: string,
+  options: MemoryRateWindowOptions,
+): { readonly window: MemoryRateWindow; readonly close: () => void } {
+  const db = openSqlite(file, { busyTimeoutMs });
+  try {
+    const journal = new SqliteGrantJournal(db, key);
+    const window = new MemoryRateWindow({ ...options, journal });
+    return { window, close: () => db.close() };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 async function openShared(

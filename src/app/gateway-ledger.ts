@@ -14,7 +14,7 @@ const isRefusal = (outcome: unknown): outcome is Refusal =>
 /** Gives every refused key to the ledger, one row per model. Listen with it to everything that happens. */
 export function refusedKeyRecorder(
   ledger: LedgerRecorder,
-  models: Pick<ModelDesk, 'askable'>,
+  models: Pick<ModelDesk, 'askable' | 'keySourceOf'>,
 ): (event: EmittedEvent) => void {
   return ({ name, payload }) => {
     if (name !== 'gateway:attempt-finished' || !isRefusal(payload['outcome'])) return;
@@ -22,10 +22,14 @@ export function refusedKeyRecorder(
   };
 }
 
-function degradationOf(name: string, cause: Refusal, models: Pick<ModelDesk, 'askable'>): Degradation {
+function degradationOf(
+  name: string,
+  cause: Refusal,
+  models: Pick<ModelDesk, 'askable' | 'keySourceOf'>,
+): Degradation {
   const model = models.askable().find((each) => each.name === name);
   const provider = model?.provider ?? 'its provider';
-  const variable = model?.envVar ?? null;
+  const variable = model ? models.keySourceOf(model) : null;
   const key = variable === null ? 'a call without a key' : `a key in ${variable}`;
   const means =
     cause === 'authentication'
@@ -33,7 +37,7 @@ function degradationOf(name: string, cause: Refusal, models: Pick<ModelDesk, 'as
       : 'it has no money or no quota left';
   const remedy =
     variable === null
-      ? `Add the model again under another name, with --env-var and the variable that holds its key.`
+      ? `Repeat its "headworks models add" with --replace and --env-var, the variable that holds its key.`
       : cause === 'authentication'
         ? `Put a good key there and start the server again.`
         : `Top up the account, or put another key there and start the server again.`;
@@ -49,19 +53,18 @@ function degradationOf(name: string, cause: Refusal, models: Pick<ModelDesk, 'as
 }
 
 /** Repaired once the provider takes every key of the model again; gone with the model, its key, or its being active. */
-export function refusedKeyRepair(models: Pick<ModelDesk, 'names' | 'get' | 'probe'>): RegisteredRepair {
+export function refusedKeyRepair(models: Pick<ModelDesk, 'askable' | 'get' | 'probe'>): RegisteredRepair {
   return {
     kind: keyRefusedKind,
     describe: 'Asks the model something cheap, once with each of its keys.',
     repair: async ({ subject }, signal) => {
-      const id = [...models.names()].find(([, name]) => name === subject)?.[0];
-      if (id === undefined) return { outcome: 'gone' };
-      const model = await models.get(id);
-      if (!model.isActive || !model.isConfigured) return { outcome: 'gone' };
+      const found = models.askable().find(({ name }) => name === subject);
+      if (!found) return { outcome: 'gone' };
+      const model = await models.get(found.id);
       return (
         stillRefused(model) ??
         (await failedProbe(model, models, signal)) ??
-        stillRefused(await models.get(id)) ?? { outcome: 'repaired' }
+        stillRefused(await models.get(found.id)) ?? { outcome: 'repaired' }
       );
     },
   };

@@ -29,7 +29,17 @@ export interface ProgressFigures {
   readonly queuedBytes: number;
 }
 
+/** What an extraction waits for: leave of the rate limiter, a source that is busy, or the file that limits are kept in. */
+export type WaitReason = 'rate-limit' | 'source-busy' | 'limits-held';
+
 export const extractionEvents = {
+  'extraction:waiting': event<{
+    reason: WaitReason;
+    /** For people. */
+    why: string;
+    /** Null where nobody knows. */
+    waitMs: number | null;
+  }>({ level: 'info', message: 'an extraction waits before it can begin' }),
   'extraction:started': event<{
     session: string;
     source: string;

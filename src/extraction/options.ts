@@ -43,7 +43,7 @@ export const extractionOptions = defineOptions({
     queueSize: orNone(
       numberOption({
         describe:
-          'Pages that wait for a worker thread at most (never more than 64 MB); at least workers × 10.',
+          'Pages that wait for a worker thread at most (never more than 8 MB); at least workers × 10.',
         env: 'HEADWORKS_EXTRACTION_QUEUE_SIZE',
         flag: 'queue-size',
         default: parallelBounds.queueSize.min,

@@ -127,6 +127,8 @@ export interface FetchedPage {
   readonly nextLink: string | null;
 }
 
+export type OnConnectWait = (why: string, waitMs: number) => void;
+
 /**
  * Where content comes from. It asks the rate limiter for leave before every call that it makes. One call of `fetch` is
  * one counted call of the API (a login that it needs, and asking again after it, are not).
@@ -140,8 +142,11 @@ export interface Source {
   readonly limiterKey: string;
   /** What its answers may repeat in the addresses of next pages: such an address is kept with their names (`Concealer`). */
   readonly secrets?: readonly NamedSecret[];
-  /** Logs in or makes sure that somebody answers; fails with an ExtractionError that says which of the two. */
-  connect(signal: AbortSignal): Promise<void>;
+  /**
+   * Logs in or makes sure that somebody answers; fails with an ExtractionError that says which of the two. `onWait` is
+   * told why and for how long before it waits for a server that is busy.
+   */
+  connect(signal: AbortSignal, onWait?: OnConnectWait): Promise<void>;
   /**
    * Fails with a FetchFailure, or with the limiter's error. Renews an expired token by itself and asks again, once.
    * `onSent` is called when a call leaves.

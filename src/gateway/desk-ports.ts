@@ -26,8 +26,13 @@ export interface ModelView {
   /** Its key is set (or it needs none). */
   readonly isConfigured: boolean;
   readonly keyCount: number;
+  /** The variable in which its keys were found; null when it has none or needs none. */
+  readonly keySource: string | null;
+  /** The variables to set before it can be asked, in words; null when it is configured. */
+  readonly needs: string | null;
   /** When the soonest of its keys may be used again; null: now. */
   readonly availableAt: Date | null;
+  /** Keys that are left alone now; a quota that is used up by our own count is among them, as cause `quota`. */
   readonly cooldowns: readonly ModelCooldown[];
   readonly successCount: number;
   readonly failureCount: number;
@@ -77,8 +82,9 @@ export interface ProbeResult {
 export interface ModelInput {
   readonly name: string;
   readonly baseUrl: string;
-  /** Default: the name. */
+  /** Default: the name; with `provider` and a name that begins with it and a slash: what stands behind. */
   readonly model?: string | undefined;
+  /** Default: what stands before the first slash of the name; in a name without one, the host of the address. */
   readonly provider?: string | undefined;
   readonly envVar?: string | null | undefined;
   readonly capabilities?: Partial<Capabilities> | undefined;
@@ -87,14 +93,23 @@ export interface ModelInput {
 
 /** By id: GATEWAY_MODEL_UNKNOWN when there is none. */
 export interface ModelDesk {
-  /** Names of all models by id, from memory. */
-  names(): ReadonlyMap<number, string>;
+  /** Names by id of all models there ever were, those that were removed included. Fails with STATE_UNAVAILABLE. */
+  names(): Promise<ReadonlyMap<number, string>>;
   /** Active models that have a key, from memory. */
   askable(): readonly Model[];
+  /** The variable in which its keys were found; null when it has none or needs none. */
+  keySourceOf(model: Model): string | null;
   list(filter: ModelFilter): Promise<readonly ModelView[]>;
   get(id: number): Promise<ModelView>;
   /** Fails with INPUT_INVALID or GATEWAY_MODEL_EXISTS. */
   add(input: ModelInput): Promise<ModelView>;
+  /**
+   * Gives a model that was added another definition under the same name; id, scores and usage stay. Cooldowns go if
+   * it leads elsewhere now. Fails with INPUT_INVALID, or CONFLICT for models that were not added.
+   */
+  replace(id: number, input: ModelInput): Promise<ModelView>;
+  /** Takes out a model that was added, and gives back what it was; usage stays. Fails with CONFLICT like `replace`. */
+  remove(id: number): Promise<ModelView>;
   setActive(id: number, isActive: boolean): Promise<ModelView>;
   /** Leaves all its keys alone for so long, by hand; 0 clears every cooldown of the model. */
   setAvailability(id: number, retryAfterSeconds: number, reason: string | null): Promise<ModelView>;

@@ -7,7 +7,7 @@ export type { ProbeRounds } from './health/health-worker.ts';
 export { openGateway } from './open-gateway.ts';
 export type { OpenGateway, OpenGatewayParts } from './open-gateway.ts';
 export * from './ports.ts';
-export { catalogue } from './providers/index.ts';
+export { catalogue, modelProblems } from './providers/index.ts';
 export { spokenText } from './spoken-text.ts';
 export { gatewayRetentionRules, memoryGatewayStores } from './state/index.ts';
 export type { GatewayStores } from './state/index.ts';

@@ -90,7 +90,16 @@ export async function openGateway(parts: OpenGatewayParts): Promise<OpenGateway>
   const deadlineMs = options.answerTimeoutSeconds * 1_000;
   const probe = (models: readonly Model[], signal: AbortSignal) =>
     probeModels({ gateway, keys, ids, deadlineMs }, models, signal);
-  const models = new GatewayModelDesk({ clock, ids, state, keys, resting, probe, onAdded: learnSecrets });
+  const models = new GatewayModelDesk({
+    clock,
+    ids,
+    state,
+    keys,
+    resting,
+    quotas,
+    probe,
+    onAdded: learnSecrets,
+  });
   return {
     defaults: {
       maxBodyBytes: options.maxBodyBytes,

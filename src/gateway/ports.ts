@@ -60,6 +60,12 @@ export interface ModelStore {
   add(definition: ModelDefinition): Promise<Model>;
   /** Undefined when there is none. */
   setActive(id: number, isActive: boolean): Promise<Model | undefined>;
+  /** Another definition under the same name for a model that somebody added; id, is_active and history stay. */
+  replace(id: number, definition: ModelDefinition): Promise<Model | undefined>;
+  /** Takes out a model that somebody added and frees its name; its history stays. False when there is none. */
+  remove(id: number): Promise<boolean>;
+  /** Names by id of all there ever were, for what was written down of them. */
+  names(): Promise<ReadonlyMap<number, string>>;
 }
 
 /* ---- keys of providers ---- */
@@ -76,6 +82,10 @@ export interface KeyRing {
   keysOf(model: ModelDefinition): readonly ProviderKey[];
   /** The base URL with its `{ENV_NAME}` filled in; undefined when one is missing (then not configured). */
   baseUrlOf(model: ModelDefinition): string | undefined;
+  /** The variable in which its keys were found; null when it has none or needs none. */
+  keySourceOf(model: ModelDefinition): string | null;
+  /** Ways to make it usable, each the variables that are all still to be set for it; empty when it is configured. */
+  missingFor(model: ModelDefinition): readonly (readonly string[])[];
 }
 
 /* ---- cooldowns ---- */
@@ -123,9 +133,9 @@ export interface Cooldowns {
   of(modelId: number, keyId: string): ModelCooldown | undefined;
   /** Never shortens. Takes effect here at once, is written at once. Emits `gateway:availability-updated`. */
   extend(cooldown: ModelCooldown): void;
-  /** Like `extend`, but resolves when it is durable. */
+  /** Like `extend`, but resolves when it is durable. Fails with STATE_UNAVAILABLE, soon, also for a store that hangs. */
   extendDurably(cooldown: ModelCooldown): Promise<void>;
-  /** All of the model's, by hand. Resolves when it is durable. */
+  /** All of the model's, by hand. Resolves and fails like `extendDurably`. */
   clear(modelId: number): Promise<void>;
 }
 
@@ -258,6 +268,8 @@ export interface QuotaKeeper {
     keyId: string,
     estimatedTokens: number,
   ): Promise<{ readonly grant: QuotaGrant } | { readonly availableAt: number }>;
+  /** Until when (epoch milliseconds) not even the smallest call can be had; null: one can. Takes nothing. */
+  usedUpUntil(model: Model, keyId: string): Promise<number | null>;
 }
 
 /* ---- one call to one provider ---- */

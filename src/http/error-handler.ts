@@ -5,11 +5,17 @@ import type { IdSource, Log, Redactor } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
 import { answerTo } from './error-answer.ts';
 import { HttpError } from './errors.ts';
+import { openAiErrorOf } from './openai/openai-error.ts';
+
+/** Below it errors have OpenAI's shape, also those of a URL that leads to no route there. */
+const isOpenAiPath = (url: string): boolean => /^\/v1(?:[/?]|$)/.test(url);
 
 /** For fastify's setErrorHandler and frameworkErrors. */
 export function createErrorHandler(redactor: Redactor, log: Log) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const { status, body, retryAfterHeader, isUnexpected } = answerTo(error, request.id);
+    const { status, body, headers, isUnexpected } = isOpenAiPath(request.url)
+      ? openAiErrorOf(error, request.id)
+      : ourErrorOf(error, request.id);
     if (isUnexpected)
       log.error('a request failed in a way that nobody foresaw', {
         requestId: request.id,
@@ -17,14 +23,19 @@ export function createErrorHandler(redactor: Redactor, log: Log) {
         route: request.routeOptions.url ?? 'unmatched',
         error,
       });
-    if (retryAfterHeader !== undefined) reply.header('retry-after', retryAfterHeader);
     void reply
       .code(status)
+      .headers(headers)
       .header('x-request-id', request.id)
       .type('application/json; charset=utf-8')
       // As text: a route's answer schema must not get in the way of saying what went wrong.
       .send(JSON.stringify(redactor.value(body)));
   };
+}
+
+function ourErrorOf(error: unknown, requestId: string) {
+  const { retryAfterHeader, ...answer } = answerTo(error, requestId);
+  return { ...answer, headers: retryAfterHeader === undefined ? {} : { 'retry-after': retryAfterHeader } };
 }
 
 /** For what the parser refuses before there is a request: answers in JSON and hangs up. */

@@ -29,7 +29,7 @@ export const defaultHttpLimits: HttpLimits = {
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 72_000,
   handlerTimeoutMs: 60_000,
-  auditTimeoutMs: 5_000,
+  auditTimeoutMs: 2_000,
   heartbeatMs: 10_000,
   eventHistory: 1_000,
   streamBufferBytes: 1_048_576,

@@ -1,6 +1,7 @@
 // Our names are camelCase, our JSON is snake_case. For values we made; what users gave us keeps its names.
 
-const snakeName = (name: string): string =>
+/** Of a name in camelCase; others stay as they are. */
+export const snakeName = (name: string): string =>
   /^[a-z][a-zA-Z0-9]*$/.test(name)
     ? name.replace(/[A-Z]+/g, (capitals) => `_${capitals.toLowerCase()}`)
     : name;

@@ -12,6 +12,8 @@ export type { Cooldown } from './cooldown.ts';
 export { deadlineOf, linkDeadlines, withDeadline } from './deadline.ts';
 export type { Deadline, SignalDeadline } from './deadline.ts';
 export { every } from './every.ts';
+export { filePauseMs, isFileBusy, onceFileIsFree } from './file-patience.ts';
+export type { FileWait } from './file-patience.ts';
 export { classifyHttpFailure } from './http-failure.ts';
 export type { FailureKind, HttpFailureClass, RefusedAnswer } from './http-failure.ts';
 export { Mirror } from './mirror.ts';
@@ -24,11 +26,13 @@ export type { FallbackRateWindowOptions } from './rate-limiter/fallback-rate-win
 export { limiterKey, RateLimiterRegistry } from './rate-limiter/limiter-registry.ts';
 export { MemoryRateWindow } from './rate-limiter/memory-rate-window.ts';
 export type { MemoryRateWindowOptions } from './rate-limiter/memory-rate-window.ts';
+export { PatientRateWindow } from './rate-limiter/patient-rate-window.ts';
 export type {
   Demand,
   GrantJournal,
   JournaledGrants,
   JournaledState,
+  LocalRateWindow,
   RateLimits,
   RateWindow,
   Taken,

@@ -2,12 +2,16 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ExtractOptions } from '../../src/app/extract.ts';
 import { estimateExtraction, extract } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
+import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import { AdaptiveRateLimiter, MemoryRateWindow, PatientRateWindow } from '../../src/resilience/index.ts';
+import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite/sqlite-grant-journal.ts';
 import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
 import { environmentFor, simulatedLooker, vaultRows } from '../support/extraction-runs.ts';
 import { startPrivateRedis } from '../support/private-servers.ts';
@@ -95,6 +99,94 @@ describe('the rate limit of a source', () => {
     await untilQuiet(looker, [extractionOf(looker, folder, users)]);
     const elsewhere = extractionOf(other, folder, { ...users, vault: join(folder, 'other.vault') });
     expect((await elsewhere.extract()).status).toBe('completed');
+  });
+
+  it('may keep even a login waiting, and that is said', async () => {
+    const looker = await simulatedLooker({ items: { users: 30 } });
+    const folder = await temporaryFolder();
+    const two = { ...users, 'rate-limit-per-minute': '2', 'rate-limit-per-second': '2' };
+    await extractionOf(looker, folder, { ...two, 'max-calls': '1' }).extract();
+    const late = extractionOf(looker, folder, two);
+    const waiting = late.extract();
+    waiting.catch(() => undefined);
+    while (!late.events.includes('extraction:waiting')) await systemClock.sleep(50);
+    late.stop();
+    await expect(waiting).rejects.toThrow();
+    expect(late.events).toEqual(['extraction:waiting']);
+    expect(looker.stats().total).toBe(2);
+  });
+
+  it('is waited for while another program holds its file, and a stop is heard meanwhile', async () => {
+    const looker = await simulatedLooker({ items: { users: 60 } });
+    const folder = await temporaryFolder();
+    const quick = { ...users, 'rate-limit-per-minute': '10000', 'rate-limit-per-second': '1000' };
+    await extractionOf(looker, folder, { ...quick, 'max-calls': '1' }).extract();
+    const holder = new DatabaseSync(join(folder, '.headworks', 'limits.sqlite'));
+    onTestFinished(() => holder.close());
+    holder.exec('BEGIN IMMEDIATE');
+    let longestGapMs = 0;
+    let lastTick = performance.now();
+    const ticking = setInterval(() => {
+      longestGapMs = Math.max(longestGapMs, performance.now() - lastTick);
+      lastTick = performance.now();
+    }, 10);
+    onTestFinished(() => clearInterval(ticking));
+
+    const stopped = extractionOf(looker, folder, quick);
+    const stopping = stopped.extract();
+    stopping.catch(() => undefined);
+    while (!stopped.events.includes('extraction:waiting')) await systemClock.sleep(20);
+    const before = performance.now();
+    stopped.stop();
+    await expect(stopping).rejects.toThrow('seen enough');
+    expect(performance.now() - before).toBeLessThan(2_000);
+
+    const patient = extractionOf(looker, folder, quick);
+    const running = patient.extract();
+    while (!patient.events.includes('extraction:waiting')) await systemClock.sleep(20);
+    holder.exec('ROLLBACK');
+    expect(await running).toMatchObject({ status: 'completed', calls: 5 });
+    // Deaf for ten seconds before; now for one try at a time, on a machine that others use too.
+    expect(longestGapMs).toBeLessThan(1_500);
+  });
+
+  it('is waited for in the middle of an extraction too, within the limit', async () => {
+    const looker = await simulatedLooker({ items: { users: 300 } });
+    const folder = await temporaryFolder();
+    const quick = { ...users, 'rate-limit-per-minute': '10000', 'rate-limit-per-second': '20' };
+    const run = extractionOf(looker, folder, quick);
+    const running = run.extract();
+    while (looker.stats().total < 8) await systemClock.sleep(5);
+    const holder = new DatabaseSync(join(folder, '.headworks', 'limits.sqlite'), { timeout: 5_000 });
+    onTestFinished(() => holder.close());
+    holder.exec('BEGIN IMMEDIATE');
+    await systemClock.sleep(200);
+    const held = looker.stats().total;
+    await systemClock.sleep(1_000);
+    expect(looker.stats().total).toBe(held);
+    holder.exec('ROLLBACK');
+    expect(await running).toMatchObject({ status: 'completed', calls: 30 });
+    expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(20);
+  });
+
+  it('names the file that another program does not let go of', async () => {
+    const path = join(await temporaryFolder(), 'limits.sqlite');
+    const holder = new DatabaseSync(path);
+    onTestFinished(() => holder.close());
+    const db = openSqlite(path, { busyTimeoutMs: 20 });
+    onTestFinished(() => db.close());
+    const clock = systemClock;
+    const journal = new SqliteGrantJournal(db, 'key');
+    const window = new PatientRateWindow(new MemoryRateWindow({ limits: { perSecond: 5 }, clock, journal }), {
+      clock,
+      patienceMs: 300,
+    });
+    holder.exec('BEGIN IMMEDIATE');
+    await expect(new AdaptiveRateLimiter(window, clock).acquire()).rejects.toMatchObject({
+      code: 'SQLITE_BUSY',
+      message: `${path}: another process holds it. Try again when that is done.`,
+    });
+    expect(() => new SqliteGrantJournal(db, 'key')).toThrow(expect.objectContaining({ code: 'SQLITE_BUSY' }));
   });
 
   it('holds over several machines that share a Redis, which never sees the credentials', async () => {

@@ -27,6 +27,7 @@ function counterOn(clock: VirtualClock) {
   const counter = new RedisQuotaCounter(redis, () => clock.now());
   return {
     count: (name: string, ...rest: [Windows, readonly number[]]) => counter.count(`${own}:${name}`, ...rest),
+    wait: (name: string, ...rest: [Windows, readonly number[]]) => counter.wait(`${own}:${name}`, ...rest),
     correct: (name: string, ...rest: [Windows, readonly number[], number]) =>
       counter.correct(`${own}:${name}`, ...rest),
   };
@@ -57,6 +58,8 @@ describe('a quota counter in Redis', () => {
           const windows = quotaWindows(quotas);
           for (const { waitMs, tokens, correction } of steps) {
             await clock.advance(waitMs);
+            const look = await shared.wait('name', windows, [1, tokens, tokens]);
+            expect(look).toBe(memory.wait('name', windows, [1, tokens, tokens]));
             const here = memory.count('name', windows, [1, tokens, tokens]);
             const there = await shared.count('name', windows, [1, tokens, tokens]);
             expect(there.waitMs).toBe(here.waitMs);

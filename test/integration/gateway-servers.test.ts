@@ -87,7 +87,7 @@ it('shares cooldowns, models and keys between servers within a second, and keeps
   await two.stop();
   const three = await start(await testConfig(env));
   const alpha = await seen(three, 'alpha');
-  expect(alpha?.available_at).not.toBeNull();
+  expect(alpha?.available_at).toEqual(expect.any(String));
   expect((await seen(three, 'beta'))?.request_count).toBe(2);
   const warmed = await callAsAdmin(
     three,
@@ -101,7 +101,8 @@ it('shares cooldowns, models and keys between servers within a second, and keeps
 it('answers from memory while Postgres is away, and writes down later what it learned', async () => {
   const postgres = await startPrivatePostgres();
   const simulator = await simulated();
-  const server = await start(await testConfig({ DATABASE_URL: postgres.url }));
+  const env = shared({ DATABASE_URL: postgres.url });
+  const server = await start(await testConfig(env));
   await addModels(server, simulator);
   const made = await callAsAdmin(server, 'POST', '/api/v1/keys', { name: 'outage' });
   const { key } = made.body as { key: string };
@@ -128,9 +129,60 @@ it('answers from memory while Postgres is away, and writes down later what it le
     )
     .toMatchObject([{ model: 'beta', requests: 5 }]);
   await server.stop();
-  const again = await start(await testConfig({ DATABASE_URL: postgres.url }));
-  expect((await seen(again, 'alpha'))?.available_at).not.toBeNull();
+  const again = await start(await testConfig(env));
+  expect((await seen(again, 'alpha'))?.available_at).toEqual(expect.any(String));
 }, 90_000);
+
+it('obeys at once and answers soon when somebody cools a model and Postgres accepts but never answers', async () => {
+  const postgres = await startPrivatePostgres();
+  const simulator = await simulated();
+  const env = shared({ DATABASE_URL: postgres.url });
+  const server = await start(await testConfig(env));
+  await addModels(server, simulator);
+  const { id } = (await seen(server, 'alpha')) ?? { id: 0 };
+  const path = (seconds: number) => `/api/v1/models/${id}/availability?retry_after_seconds=${seconds}`;
+  expect((await callAsAdmin(server, 'PATCH', path(60))).status).toBe(200);
+  postgres.pause();
+  onTestFinished(() => postgres.resume());
+  for (const [seconds, isCooling] of [
+    [0, false],
+    [600, true],
+  ] as const) {
+    const startedAt = performance.now();
+    const answer = callAsAdmin(server, 'PATCH', path(seconds));
+    // Long before the store or the answer.
+    await expect
+      .poll(async () => ((await seen(server, 'alpha'))?.available_at ?? null) !== null, { interval: 20 })
+      .toBe(isCooling);
+    const { status, body } = await answer;
+    // The store has a second, the audit row two more; a statement would be given up after half a minute.
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(status).toBe(503);
+    expect((body as { error: object }).error).toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: expect.stringMatching(/^This process obeys it from now on, but/) as string,
+    });
+  }
+  expect((await chat(server, 'alpha')).headers.get('x-headworks-model')).toBe('beta');
+
+  postgres.resume();
+  const again = await start(await testConfig(env));
+  const until = (await seen(server, 'alpha'))?.available_at;
+  await expect.poll(async () => (await seen(again, 'alpha'))?.available_at, { timeout: 60_000 }).toBe(until);
+}, 120_000);
+
+it('tells the doctor in which variables the keys were found', async () => {
+  const config = await testConfig(shared());
+  const server = await startServer(config, { role: 'serve', env: { ...keys, GITHUB_TOKEN: 'ghp_of-ci' } });
+  onTestFinished(() => server.stop());
+  await addModels(server, await simulated());
+  const { body } = await callAsAdmin(server, 'GET', '/api/v1/doctor');
+  const { checks } = body as { checks: readonly { name: string; state: string; detail: string }[] };
+  const models = checks.find(({ name }) => name === 'models');
+  expect(models?.state).toBe('ok');
+  expect(models?.detail).toContain('github/openai/gpt-4o-mini (GITHUB_TOKEN)');
+  expect(models?.detail).toContain('alpha (ALPHA_API_KEY)');
+}, 60_000);
 
 it('probes on its own, one server of several, and leaves those alone that cool', async () => {
   const simulator = await simulated();
@@ -195,5 +247,5 @@ it('takes models from the config file, and never shows a key', async () => {
       text: expect.stringContaining('sk-alpha-secret') as string,
     });
   }
-  expect((await seen(server, 'mine'))?.available_at).not.toBeNull();
+  expect((await seen(server, 'mine'))?.available_at).toEqual(expect.any(String));
 }, 60_000);

@@ -45,6 +45,7 @@ describe('every route', async () => {
       'DELETE /api/v1/extraction/sources/:id',
       'DELETE /api/v1/keys/:id',
       'DELETE /api/v1/limits/:organization',
+      'DELETE /api/v1/models/:id',
       'DELETE /api/v1/organizations/:organization',
       'DELETE /api/v1/organizations/:organization/keys/:id',
       'DELETE /deployment/api/:org/:api',
@@ -144,6 +145,7 @@ describe('every route', async () => {
       'POST /v1/chat/completions',
       'POST /v1/embeddings',
       'PUT /api/v1/limits/:organization',
+      'PUT /api/v1/models/:id',
     ]);
   });
 

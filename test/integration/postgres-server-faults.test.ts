@@ -1,4 +1,5 @@
 // What the server adapter does when the server goes away, comes back, hangs, or stops a statement.
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/core/system.ts';
@@ -26,6 +27,48 @@ async function open(options: Partial<ServerDatabaseOptions> = {}): Promise<Datab
 }
 
 const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 15_000, interval: 50 });
+
+/** Passes everything on to the server, until it is told to cut a connection in the middle of what is asked there first. */
+async function relayTo(target: string): Promise<{ url: string; cutNext: (first: string) => Promise<void> }> {
+  const { hostname, port } = new URL(target);
+  let cut: { readonly first: string; readonly done: () => void } | undefined;
+  const sockets = new Set<Socket>();
+  const relay = createServer((near) => {
+    const far = connect(Number(port || 5432), hostname);
+    const end = () => [near, far].forEach((socket) => socket.destroy());
+    let hasAsked = false;
+    near.on('data', (bytes: Buffer) => {
+      // A simple query; whatever came before it was for logging in.
+      const isQuery = bytes[0] === 0x51;
+      if (isQuery && !hasAsked && cut && bytes.includes(cut.first)) {
+        const { done } = cut;
+        cut = undefined;
+        end();
+        done();
+        return;
+      }
+      hasAsked ||= isQuery;
+      far.write(bytes);
+    });
+    far.on('data', (bytes: Buffer) => void near.write(bytes));
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', end).on('close', end);
+    }
+  });
+  await new Promise<void>((resolve) => void relay.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    relay.close();
+  });
+  const url = new URL(target);
+  url.hostname = '127.0.0.1';
+  url.port = String((relay.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    cutNext: (first) => new Promise((done) => (cut = { first, done })),
+  };
+}
 
 async function isRunning(database: Database, marker: string): Promise<boolean> {
   const { rows } = await database.query(
@@ -115,6 +158,23 @@ describe('a connection that is lost', () => {
     const { rows } = await database.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
     await other.query(sql`select pg_terminate_backend(${rows[0]?.pid ?? 0})`);
     await until(async () => expect(await failure(database.ping())).toBe('it worked'));
+  });
+
+  it('ends nothing but its query when it breaks while it is being set up, and no process', async () => {
+    const { url, cutNext } = await relayTo(databaseUrl());
+    const database = await open({ url });
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => void uncaught.push(error);
+    process.on('uncaughtException', note);
+    onTestFinished(() => void process.off('uncaughtException', note));
+    const cut = cutNext('set search_path');
+    // The connection that is open is taken: the second query needs a new one of the pool.
+    const busy = failure(database.query(sql`select pg_sleep(0.5)`));
+    expect(await failure(database.query(sql`select 1`))).toMatchObject(away);
+    await cut;
+    expect(await busy).toBe('it worked');
+    await until(async () => expect(await failure(database.query(sql`select 1`))).toBe('it worked'));
+    expect(uncaught).toEqual([]);
   });
 
   it('loses no listener when it was the one for notifications', async () => {

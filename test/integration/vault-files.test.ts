@@ -59,6 +59,7 @@ describe('a vault', () => {
       CREATE INDEX live_items_by_name ON item_heads (content_type, name) WHERE deleted_at IS NULL;
       CREATE INDEX live_items_by_folder ON item_heads (content_type, folder) WHERE deleted_at IS NULL;
       ALTER TABLE content_types DROP COLUMN items;
+      ALTER TABLE content_types DROP COLUMN versions;
       ALTER TABLE item_heads DROP COLUMN raw_check;
       ALTER TABLE checkpoints DROP COLUMN pages;
       DELETE FROM schema_migrations WHERE version > 1;

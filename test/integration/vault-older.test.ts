@@ -6,11 +6,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { estimateExtraction } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import { messageOf, type EmittedEvent } from '../../src/core/index.ts';
+import { messageOf, systemClock, systemIds, type EmittedEvent } from '../../src/core/index.ts';
 import type { SourceType } from '../../src/extraction/ports.ts';
 import {
   diffSessions,
   exportVault,
+  openVault,
   openVaultReader,
   readResumable,
   verifyVault,
@@ -64,13 +65,30 @@ describe('a vault of an older version', () => {
     again.close();
   });
 
-  it('tells a dry run what it holds', async () => {
+  it('tells a dry run what it holds, and stays as it is', async () => {
     const path = await olderVault();
+    const before = await readFile(path);
     expect(readResumable(path, specOf())).toMatchObject({
       progress: [{ type: 'dashboards', itemsSeen: 2, done: [{ itemCount: 2 }] }],
       redefined: [],
-      wasOlder: true,
     });
+    expect(before.equals(await readFile(path))).toBe(true);
+  });
+
+  it('of another source is refused as it is', async () => {
+    const path = await olderVault();
+    const open = () => openVault(path, { source: 'another', clock: systemClock, ids: systemIds });
+    expect(failureOf(open)).toMatchObject({ code: 'EXTRACTION_VAULT_FOREIGN' });
+    expect(versionOf(path)).toBe(1);
+  });
+
+  it('without a single table, left by a program that was killed at once, is a new one', async () => {
+    const path = join(await temporaryFolder(), 'new.vault');
+    const db = new DatabaseSync(path);
+    db.exec('PRAGMA page_size = 8192; PRAGMA application_id = 1213683284');
+    db.close();
+    expect(readResumable(path, specOf())).toEqual({ progress: [], redefined: [] });
+    expect((await vaultWorld(path)).vault.wasOlder).toBe(false);
   });
 
   it('that an extraction writes to is left alone until that is done', async () => {
@@ -208,13 +226,16 @@ describe('an extraction that begins anew', () => {
     expect((await extractLooker(looker, folder, flags)).events).toContainEqual(ignored);
   });
 
-  it('says that a dry run brought the vault up to date', async () => {
+  it('says that it brought the vault up to date, which a dry run does not', async () => {
     const looker = await simulatedLooker({ items: { dashboards: 3 } });
     const vault = join(await temporaryFolder(), 'test.vault');
     makeOlderVault(vault, [typeNamed('dashboards')], `looker ${looker.url}`);
     const flags = { types: 'dashboards', vault };
     const updated = named('extraction:vault-updated', { vault });
-    expect(await dryRun(looker, flags)).toContainEqual(updated);
     expect(await dryRun(looker, flags)).not.toContainEqual(updated);
+    expect(versionOf(vault)).toBe(1);
+    const extractInto = async () => (await extractLooker(looker, dirname(vault), flags)).events;
+    expect(await extractInto()).toContainEqual(updated);
+    expect(await extractInto()).not.toContainEqual(updated);
   });
 });

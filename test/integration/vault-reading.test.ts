@@ -312,15 +312,18 @@ describe('verifying a vault', () => {
     expect(verifyVault(read(world)).problems).toHaveLength(1);
   });
 
-  it('finds a gap in a history, but no fault with one that was pruned', async () => {
+  it('finds that the beginning of a history was removed, and a gap in one', async () => {
     const world = await vaultWorld();
     for (const value of ['a', 'b', 'c', 'd'])
       extract(world, [pageOf(offsetRequest(0, 2), simplePage(0, 1, value).items)]);
-    change(world, 'DELETE FROM content_versions WHERE number = 1');
     expect(verifyVault(read(world)).problems).toEqual([]);
+    change(world, 'DELETE FROM content_versions WHERE number = 1');
+    const beginning = { type: 'dashboards', message: '4 versions of items should be in the file, 3 are.' };
+    expect(verifyVault(read(world))).toMatchObject({ isSound: false, problems: [beginning] });
     change(world, 'DELETE FROM content_versions WHERE number = 3');
     expect(verifyVault(read(world)).problems).toMatchObject([
       { message: expect.stringContaining('between') },
+      { message: '4 versions of items should be in the file, 2 are.' },
     ]);
   });
 

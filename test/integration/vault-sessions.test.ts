@@ -353,9 +353,9 @@ describe('a repeated extraction', () => {
     world.vault.sessions.open(specOf({ types: types.slice(0, 2) }));
     world.vault.sessions.open(specOf({ types }));
     expect(world.rows('SELECT * FROM content_types')).toEqual([
-      { number: 1n, name: 'dashboards', items: 0n },
-      { number: 101n, name: 'tickets', items: 0n },
-      { number: 102n, name: 'agents', items: 0n },
+      { number: 1n, name: 'dashboards', items: 0n, versions: 0n },
+      { number: 101n, name: 'tickets', items: 0n, versions: 0n },
+      { number: 102n, name: 'agents', items: 0n, versions: 0n },
     ]);
   });
 });

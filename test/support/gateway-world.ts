@@ -12,6 +12,7 @@ import { buildServer, createTokenCheck } from '../../src/http/index.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
+import type { TestHouse } from './http-dependencies.ts';
 import { adminToken, testHouse } from './http-dependencies.ts';
 
 export interface GatewayWorldOptions {
@@ -31,6 +32,7 @@ export interface GatewayWorld {
   readonly simulator: ModelsSimulator;
   readonly gateway: OpenGateway;
   readonly events: readonly EmittedEvent[];
+  readonly auditRows: TestHouse['auditRows'];
   /** Calls that reached a simulated model. */
   calls(model: string): number;
   /** A JSON call as admin. */
@@ -81,21 +83,20 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
   for (const input of modelInputs(world, simulator))
     if (!gateway.models.askable().some(({ name }) => name === input.name)) await gateway.models.add(input);
 
-  const server = await buildServer(
-    testHouse({
-      gateway,
-      redactor,
-      clock: systemClock,
-      allowedOrigins: world.allowedOrigins ?? [],
-      access: {
-        isAdminToken: createTokenCheck(adminToken),
-        organizationOf: () => null,
-        organizationKeyRefusal: () => null,
-        gatewayKeyOf: (key) => gateway.keyOf(key),
-        gatewayKeyRefusal: (key) => gateway.keyRefusal(key),
-      },
-    }).dependencies,
-  );
+  const { dependencies, auditRows } = testHouse({
+    gateway,
+    redactor,
+    clock: systemClock,
+    allowedOrigins: world.allowedOrigins ?? [],
+    access: {
+      isAdminToken: createTokenCheck(adminToken),
+      organizationOf: () => null,
+      organizationKeyRefusal: () => null,
+      gatewayKeyOf: (key) => gateway.keyOf(key),
+      gatewayKeyRefusal: (key) => gateway.keyRefusal(key),
+    },
+  });
+  const server = await buildServer(dependencies);
   await server.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => server.close());
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
@@ -115,6 +116,7 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
     simulator,
     gateway,
     events,
+    auditRows,
     calls: (model) => simulator.stats().models[model]?.calls ?? 0,
     call,
     chat: (body = {}, headers = {}) =>

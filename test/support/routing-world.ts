@@ -7,8 +7,10 @@ import type {
   Cooldowns,
   Gateway,
   GatewayRequest,
+  KeyRing,
   Model,
   ModelCooldown,
+  ModelDefinition,
   ProviderAnswer,
   ProviderClient,
   ProviderFailure,
@@ -80,9 +82,26 @@ export interface MadeCall {
 
 export const tokens: Tokens = { prompt: 10, completion: 5, isEstimated: false };
 
-const unlimited: QuotaKeeper = {
+const unlimited: Pick<QuotaKeeper, 'take'> = {
   take: async () => ({ grant: { settle: () => undefined, giveBack: () => undefined } }),
 };
+
+/** As many keys as said, named `key-N` from `first` on; a brace in an address is a variable that is not set. */
+export function scriptedKeys(countOf: (model: string) => number, first = 0): KeyRing {
+  const keysOf = ({ name }: ModelDefinition) =>
+    Array.from({ length: countOf(name) }, (_, index) => ({ id: `key-${index + first}`, secret: 'x' }));
+  const keySourceOf = (model: ModelDefinition) => (keysOf(model).length > 0 ? model.envVar : null);
+  return {
+    keysOf,
+    keySourceOf,
+    baseUrlOf: ({ baseUrl }) => (baseUrl.includes('{') ? undefined : baseUrl),
+    missingFor: (model) => {
+      const variables = [...model.baseUrl.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+      if (keySourceOf(model) === null && model.envVar !== null) variables.unshift(model.envVar);
+      return variables.length === 0 ? [] : [variables];
+    },
+  };
+}
 
 const policy: RoutingPolicy = {
   maxRetries: 10,
@@ -181,20 +200,14 @@ export class RoutingWorld {
   constructor(
     scripted: readonly ScriptedModel[],
     differing: Partial<RoutingPolicy> = {},
-    quotas: QuotaKeeper = unlimited,
+    quotas: Pick<QuotaKeeper, 'take'> = unlimited,
   ) {
     this.#scripted = scripted;
     this.models = scripted.map((model, index) => modelOf(model, index + 1));
     this.gateway = createGateway({
       clock: this.clock,
       models: () => this.models,
-      keys: {
-        keysOf: ({ name }) => {
-          const count = this.#scriptedOf(name).keys ?? 1;
-          return Array.from({ length: count }, (_, index) => ({ id: `key-${index + 1}`, secret: 'x' }));
-        },
-        baseUrlOf: ({ baseUrl }) => (baseUrl.includes('{') ? undefined : baseUrl),
-      },
+      keys: scriptedKeys((name) => this.#scriptedOf(name).keys ?? 1, 1),
       cooldowns: this.cooldowns,
       scores: { of: (id) => this.#scoreOf(id) },
       resting: this.resting,

@@ -4,6 +4,7 @@ import { MultiBar } from 'cli-progress';
 import type { EmittedEvent } from '../../core/index.ts';
 import type { ProgressFigures } from '../../extraction/events.ts';
 import { counted } from '../counted.ts';
+import { humanDuration } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
 import { snakeCased } from '../snake-case.ts';
 import { printable } from '../table.ts';
@@ -33,6 +34,10 @@ function jsonScreen({ out, redactor }: CliSession): Screen {
     end: () => undefined,
   };
 }
+
+/** Above bars, which show the rest. */
+const worthALine =
+  /:(page-failed|worker-died|rows-lost|types-redefined|vault-updated|setting-ignored|waiting|limits-\w+)$/;
 
 /** Every few seconds is enough for a log. */
 const progressEveryMs = 5_000;
@@ -66,6 +71,8 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
   const { type, page, cause, error, status, items, itemsThisRun, worker, workersAlive, source, vault } =
     payload as Record<string, string>;
   switch (name) {
+    case 'extraction:waiting':
+      return waitText(payload as { why: string; waitMs: number | null });
     case 'extraction:started':
       return `${payload['isResumed'] === true ? 'Going on' : 'Beginning'}: ${source} into ${vault}`;
     case 'extraction:page-failed':
@@ -93,6 +100,10 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
     default:
       return null;
   }
+}
+
+function waitText({ why, waitMs }: { readonly why: string; readonly waitMs: number | null }): string {
+  return `Waiting${waitMs === null ? '' : ` ${humanDuration(waitMs)}`}: ${why}`;
 }
 
 /** One bar per type, and below what concerns all. */
@@ -123,13 +134,15 @@ class BarScreen implements Screen {
 
   readonly show = ({ name, payload }: EmittedEvent): void => {
     if (name === 'extraction:progress') this.#draw(payload as unknown as ProgressFigures);
-    if (
-      /:(page-failed|worker-died|rows-lost|types-redefined|vault-updated|setting-ignored|limits-\w+)$/.test(
-        name,
-      )
-    )
-      this.#bars.log(`${printable(this.#session.redactor.text(lineOf(name, payload) ?? ''))}\n`);
+    if (worthALine.test(name))
+      this.#tell(printable(this.#session.redactor.text(lineOf(name, payload) ?? '')));
   };
+
+  /** Above the bars; they draw it only once there is one of them. */
+  #tell(line: string): void {
+    if (this.#layout === null) this.#session.out.note(line);
+    else this.#bars.log(`${line}\n`);
+  }
 
   /** A second stop would draw everything once more. */
   readonly end = (): void => {

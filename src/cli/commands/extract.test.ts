@@ -254,6 +254,21 @@ describe('an extraction while it runs', () => {
     );
   });
 
+  it.each([true, false])('says what it waits for before anything can be drawn (terminal: %s)', (isTty) => {
+    const world = new CliWorld({ isTty });
+    const screen = startScreen(sessionIn(world));
+    screen.show(told('extraction:waiting', { reason: 'source-busy', why: 'it is busy', waitMs: 8_000 }));
+    screen.show(told('extraction:waiting', { reason: 'rate-limit', why: 'it is used up', waitMs: null }));
+    screen.show(told('extraction:vault-updated', { vault: 'x.vault' }));
+    expect(world.err.split('\n')).toEqual([
+      'Waiting 8 s: it is busy',
+      'Waiting: it is used up',
+      expect.stringMatching(/^x\.vault was of an older version and was brought up to date/),
+      '',
+    ]);
+    screen.end();
+  });
+
   it('says nothing while nothing is under way', async () => {
     const world = new CliWorld();
     const screen = startScreen(sessionIn(world));

@@ -25,6 +25,8 @@ const model = {
   is_active: true,
   is_configured: true,
   key_count: 2,
+  key_source: 'GROQ_API_KEY',
+  needs: null,
   available_at: '2026-03-01T13:00:00.000Z',
   cooldowns: [
     {
@@ -85,11 +87,89 @@ describe('headworks models', () => {
     const at = world();
     expect(await at.run('models')).toBe(0);
     expect(at.out).toMatch(
-      /7\s+groq\/llama\s+0\.890\s+90%\s+1\.25\s+10\s+cooling \(rate-limit\), back in 1 h/,
+      /7\s+groq\/llama\s+0\.890\s+90%\s+1\.25\s+10\s+GROQ_API_KEY\s+cooling \(rate-limit\), back in 1 h/,
     );
     expect(at.calls[0]).toMatchObject({ query: { configured_only: true, active_only: true } });
     await at.run('models', 'list', '--all');
     expect(at.calls[1]).toMatchObject({ query: { configured_only: false, active_only: false } });
+  });
+
+  it.each<[string, object, string, string]>([
+    [
+      'a key of a variable that may be there for something else',
+      { name: 'github/x', env_var: 'GITHUB_TOKEN', key_source: 'GITHUB_TOKEN', available_at: null },
+      'GITHUB_TOKEN +available',
+      '2 in GITHUB_TOKEN',
+    ],
+    [
+      'what is missing, all of it',
+      {
+        env_var: 'CLOUDFLARE_API_TOKEN',
+        is_configured: false,
+        key_source: null,
+        needs: 'CLOUDFLARE_API_TOKEN together with CLOUDFLARE_ACCOUNT_ID',
+      },
+      '– +needs CLOUDFLARE_API_TOKEN together with CLOUDFLARE_ACCOUNT_ID',
+      'none; set CLOUDFLARE_API_TOKEN together with CLOUDFLARE_ACCOUNT_ID',
+    ],
+    [
+      'a model without key',
+      { env_var: null, key_source: null, available_at: null },
+      '– +available',
+      'none needed',
+    ],
+    [
+      'a quota that is used up',
+      { cooldowns: [{ ...model.cooldowns[0], cause: 'quota', source: 'quota' }] },
+      'quota used up, back in 1 h',
+      'quota, told by quota',
+    ],
+  ])('shows %s', async (_what, change, line, fact) => {
+    const at = world({ answer: () => [{ ...model, ...change }] });
+    await at.run('models', 'list', '--all');
+    expect(at.out).toMatch(new RegExp(line));
+    await at.run('models', 'show', '7');
+    expect(at.out).toContain(fact);
+  });
+
+  it('replaces what was added under the name, adds it when there is none, and removes', async () => {
+    const add = ['models', 'add', '--base-url', 'http://127.0.0.1:1/v1', '--name'];
+    const at = world();
+    expect(await at.run(...add, 'groq/llama', '--replace')).toBe(0);
+    expect(at.calls[0]).toMatchObject({ method: 'GET', query: { active_only: false } });
+    expect(at.calls[1]).toMatchObject({
+      method: 'PUT',
+      path: '/api/v1/models/7',
+      body: { name: 'groq/llama', base_url: 'http://127.0.0.1:1/v1' },
+    });
+    expect(at.out).toContain('Model groq/llama is replaced.');
+    await at.run(...add, 'mine', '--replace');
+    expect(at.calls.at(-1)).toMatchObject({ method: 'POST', path: '/api/v1/models', body: { name: 'mine' } });
+    expect(await at.run('models', 'remove', 'groq/llama')).toBe(0);
+    expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE', path: '/api/v1/models/7' });
+    expect(at.out).toContain('Model groq/llama is removed.');
+  });
+
+  it('says what is missing for a model that was added, and that a quota outlasts its cooldowns', async () => {
+    const needy = { ...model, name: 'mine', needs: 'MINE_API_KEY' };
+    const added = world({ answer: () => needy });
+    await added.run('models', 'add', '--name', 'mine', '--base-url', 'http://127.0.0.1:1/v1');
+    expect(added.out).toBe(
+      'Model mine is added. It is asked once MINE_API_KEY is set where the server runs.\n',
+    );
+    const warmed = world({ answer: ({ method }) => (method === 'GET' ? [model] : model) });
+    await warmed.run('models', 'warm', '7');
+    expect(warmed.out).toContain('its quota is used up until 2026-03-01T13:00:00.000Z');
+  });
+
+  it('says in its help what becomes of a model without --provider and --model', async () => {
+    const at = world();
+    await at.run('models', 'add', '--help');
+    const help = at.out.replace(/\s+/g, ' ');
+    expect(help).toContain('default: the whole --name; if --provider P is given and the name is P/X: X');
+    expect(help).toContain(
+      'default: what stands before the first / of the name; without one, the host of the URL',
+    );
   });
 
   it('says what to do when there is none', async () => {
@@ -101,7 +181,7 @@ describe('headworks models', () => {
   it('shows one by name or id, and names those that come near', async () => {
     const at = world();
     expect(await at.run('models', 'show', '7')).toBe(0);
-    expect(at.out).toContain('GROQ_API_KEY (2 set)');
+    expect(at.out).toContain('2 in GROQ_API_KEY');
     expect(at.out).toContain('told by retry-after');
     expect(await at.run('models', 'show', 'llama')).toBe(1);
     expect(at.err).toContain('Did you mean groq/llama?');

@@ -12,7 +12,7 @@ export function showModels({ out, io }: CliSession, models: readonly ModelAnswer
     return;
   }
   out.table(
-    ['ID', 'MODEL', 'SCORE', 'SUCCESS', 'SECONDS', 'REQUESTS', 'STATE'],
+    ['ID', 'MODEL', 'SCORE', 'SUCCESS', 'SECONDS', 'REQUESTS', 'KEY', 'STATE'],
     models.map((model) => [
       String(model.id),
       model.name,
@@ -20,6 +20,7 @@ export function showModels({ out, io }: CliSession, models: readonly ModelAnswer
       model.request_count === 0 ? '–' : `${Math.round(model.success_rate * 100)}%`,
       model.success_count === 0 ? '–' : model.average_response_time.toFixed(2),
       String(model.request_count),
+      model.key_source ?? '–',
       stateOf(model, io.clock.now()),
     ]),
   );
@@ -29,10 +30,17 @@ export function showModels({ out, io }: CliSession, models: readonly ModelAnswer
 /** In one phrase, whether it would be asked now. */
 export function stateOf(model: ModelAnswer, now: number): string {
   if (!model.is_active) return 'disabled';
-  if (!model.is_configured) return model.env_var === null ? 'not configured' : `needs ${model.env_var}`;
+  if (!model.is_configured) return `needs ${model.needs ?? 'its variable'}`;
   if (model.available_at === null) return 'available';
   const causes = [...new Set(model.cooldowns.map(({ cause }) => cause))].join(', ');
-  return `cooling (${causes}), back ${humanMoment(model.available_at, now)}`;
+  const back = humanMoment(model.available_at, now);
+  return causes === 'quota' ? `quota used up, back ${back}` : `cooling (${causes}), back ${back}`;
+}
+
+function keyOf({ env_var, key_source, key_count, is_configured, needs }: ModelAnswer): string {
+  if (key_source !== null) return `${key_count} in ${key_source}`;
+  if (is_configured || env_var === null) return 'none needed';
+  return `none; set ${needs ?? env_var}`;
 }
 
 export function showModel({ out, io }: CliSession, model: ModelAnswer): void {
@@ -46,7 +54,7 @@ export function showModel({ out, io }: CliSession, model: ModelAnswer): void {
     ['provider', model.provider],
     ['endpoint', model.api_endpoint],
     ['model there', model.upstream_model],
-    ['key', model.env_var === null ? 'none needed' : `${model.env_var} (${model.key_count} set)`],
+    ['key', keyOf(model)],
     ['state', stateOf(model, now)],
     ['can', abilities.map(([name]) => name).join(', ') || 'plain chat'],
     ['context', capabilities.context_tokens === null ? 'unknown' : `${capabilities.context_tokens} tokens`],

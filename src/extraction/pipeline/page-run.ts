@@ -4,16 +4,17 @@
 // leaves as committed or failed. What is left when a run is stopped is simply asked for by the next run.
 import type { Random } from '../../core/index.ts';
 import { onAbort } from '../../core/index.ts';
-import { BoundedQueue } from '../../resilience/index.ts';
+import { BoundedQueue, filePauseMs, isFileBusy } from '../../resilience/index.ts';
 import { FetchFailure } from '../errors.ts';
 import { queueBytes } from '../parallel-config.ts';
 import type { FetchedPage, PageOutcome, PageRequest, TypeStatus, VaultSessions } from '../ports.ts';
-import { isVaultBusy, vaultPatienceMs, vaultPauseMs } from '../vault-patience.ts';
+import { vaultPatienceMs } from '../vault-patience.ts';
 import { WorkItem } from '../work-item.ts';
 import type { WorkerMetrics } from '../worker-metrics.ts';
 import type { FetchParts } from './fetch-page.ts';
 import { fetchPage } from './fetch-page.ts';
 import type { RetryRules, Tries } from './page-failure.ts';
+import { PageBuffers } from './page-buffers.ts';
 import { judge, pageRefused } from './page-failure.ts';
 import type { PageProcessor, Processed } from './page-threads.ts';
 import { ThreadDied } from './page-threads.ts';
@@ -59,6 +60,7 @@ export class PageRun {
   readonly problems: PlanProblem[] = [];
   readonly #parts: PageRunParts;
   readonly #queue: BoundedQueue<Queued>;
+  readonly #buffers = new PageBuffers(queueBytes);
   /** To be asked for again, before anything new. */
   readonly #again: Task[] = [];
   readonly #stopping = new AbortController();
@@ -149,11 +151,10 @@ export class PageRun {
       then();
     } catch (error) {
       const since = (this.#busySince ??= clock.monotonic());
-      if (!isVaultBusy(error) || clock.monotonic() - since >= vaultPatienceMs)
-        return this.#over.reject(error);
+      if (!isFileBusy(error) || clock.monotonic() - since >= vaultPatienceMs) return this.#over.reject(error);
       const again = () => this.#write(write, then);
       // After a stop nothing is left to do: the next run asks for the page again, or finishes the type.
-      void clock.sleep(vaultPauseMs, signal).then(again, () => undefined);
+      void clock.sleep(filePauseMs, signal).then(again, () => undefined);
     }
   }
 
@@ -189,7 +190,8 @@ export class PageRun {
 
   async #enqueue(page: FetchedPage, task: Task): Promise<void> {
     if (page.bytes.byteLength === 0) throw pageRefused('The answer is empty.');
-    const fields = { contentType: task.request.type, page, batchNumber: this.#batches++ };
+    const held = { ...page, bytes: this.#buffers.hold(page.bytes) };
+    const fields = { contentType: task.request.type, page: held, batchNumber: this.#batches++ };
     const work = new WorkItem(fields, this.#parts.types);
     work.become('queued');
     this.#inPipe++;
@@ -240,6 +242,7 @@ export class PageRun {
   async #consume(): Promise<void> {
     for await (const queued of this.#queue) {
       const processed = await this.#process(queued);
+      this.#buffers.release(queued.work.page.bytes);
       this.#inPipe--;
       if (processed?.kind === 'committed') this.#committed(processed.outcome, queued.work);
       else if (processed?.kind === 'refused') {

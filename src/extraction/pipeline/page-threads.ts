@@ -31,7 +31,8 @@ export interface PageProcessor {
   ready(): Promise<void>;
   /**
    * Waits for a place and then for the answer. Rejects with ThreadDied, with the error of a vault that cannot be written
-   * to, or with INTERNAL when no thread is left. The caller keeps the bytes.
+   * to, or with INTERNAL when no thread is left. The bytes stay the caller's, and must not change until then; those of
+   * `PageBuffers` are read where they are, others are copied.
    */
   process(sessionId: string, page: FetchedPage): Promise<Processed>;
   /** Lets them finish what they do, and ends them. */
@@ -142,14 +143,12 @@ export class PageThreads implements PageProcessor {
     });
   }
 
-  /** The bytes go over as a copy: should the thread die, the page is still here and costs no second call. */
+  /** The bytes are not handed over: should the thread die, the page is still here and costs no second call. */
   #ask(thread: Thread, sessionId: string, page: FetchedPage): Promise<FromThread> {
-    const { request, total, nextLink } = page;
-    const bytes = new Uint8Array(page.bytes);
-    const work: PageWork = { kind: 'page', sessionId, request, bytes, total, nextLink };
+    const work: PageWork = { kind: 'page', sessionId, ...page };
     return new Promise<FromThread>((resolve, reject) => {
       thread.pages.push({ resolve, reject });
-      post(thread.worker, work, [bytes.buffer]);
+      post(thread.worker, work);
     });
   }
 
@@ -189,6 +188,7 @@ export class PageThreads implements PageProcessor {
   }
 }
 
-function post(worker: Worker, message: ToThread, transfer: ArrayBuffer[] = []): void {
-  worker.postMessage(message, transfer);
+function post(worker: Worker, message: ToThread): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  worker.postMessage(message);
 }

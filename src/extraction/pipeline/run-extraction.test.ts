@@ -222,7 +222,7 @@ describe('worker threads', () => {
 
   it('that are slow hold the fetchers back: what waits is bounded in bytes', async () => {
     const parallel = { workers: 2, queueSize: 200 };
-    const pageBytes = 16 * 1024 * 1024;
+    const pageBytes = 2 * 1024 * 1024;
     const world = new ExtractionWorld({ types: { things: 200 }, parallel, processingMs: 500, pageBytes });
     expect(await world.run()).toMatchObject({ status: 'completed' });
     expect(world.mostUnsettled).toBe(4 + 2 + 2);

@@ -1,7 +1,7 @@
 // The use case: brings a session of a vault to its end, or as far as it goes.
 import type { Clock, Emitter, Random } from '../../core/index.ts';
 import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../../resilience/index.ts';
-import { exponentialBackoff } from '../../resilience/index.ts';
+import { exponentialBackoff, isFileBusy } from '../../resilience/index.ts';
 import type { ExtractionEvents, ProgressFigures, TypeFigures } from '../events.ts';
 import type { ParallelConfig } from '../parallel-config.ts';
 import type {
@@ -15,7 +15,7 @@ import type {
   TypeStatus,
   VaultSessions,
 } from '../ports.ts';
-import { isVaultBusy, vaultPatienceMs, whenVaultIsFree } from '../vault-patience.ts';
+import { vaultPatienceMs, whenVaultIsFree } from '../vault-patience.ts';
 import type { WorkerMetricsSnapshot } from '../worker-metrics.ts';
 import { WorkerMetrics } from '../worker-metrics.ts';
 import type { RunEnd } from './page-run.ts';
@@ -211,7 +211,7 @@ async function end(
   const finish = () => sessions.finish(id, status, { calls, errors, activeMs: seconds * 1000 });
   const wait = { clock, patienceMs: isStopped ? lastWordMs : vaultPatienceMs };
   const totals = await whenVaultIsFree(finish, wait).catch((error: unknown) => {
-    if (isStopped && isVaultBusy(error)) return before;
+    if (isStopped && isFileBusy(error)) return before;
     throw error;
   });
   events.emit('extraction:finished', { session: id, status, items, calls, errors, seconds, itemsPerSecond });

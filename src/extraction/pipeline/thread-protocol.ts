@@ -1,4 +1,4 @@
-// What the main thread and the worker threads say to each other. Everything here is cloned or transferred.
+// What the main thread and the worker threads say to each other. Everything here is cloned, but for the bytes of pages.
 import type { NamedSecret } from '../concealer.ts';
 import type { PageReading } from '../parsing/page-reading.ts';
 import type { PageOutcome, PageRequest } from '../ports.ts';
@@ -17,7 +17,7 @@ export interface PageWork {
   readonly kind: 'page';
   readonly sessionId: string;
   readonly request: PageRequest;
-  /** Transferred: from then on it is the thread's. */
+  /** The main thread's: not to be changed, nor looked at after the answer. */
   readonly bytes: Uint8Array;
   readonly total: number | null;
   readonly nextLink: string | null;

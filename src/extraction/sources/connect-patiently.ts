@@ -1,7 +1,10 @@
 // Connecting to a source that may be busy: a few tries, but never a long wait to hear that a setting is wrong.
 import type { Clock } from '../../core/index.ts';
+import { messageOf } from '../../core/index.ts';
+import type { FailedTry } from '../../resilience/index.ts';
 import { exponentialBackoff, RetriesExhaustedError, retry } from '../../resilience/index.ts';
 import { ExtractionError, FetchFailure } from '../errors.ts';
+import type { OnConnectWait } from '../ports.ts';
 
 /** Only a server that answers is asked again. */
 const policy = {
@@ -20,9 +23,11 @@ export async function connectPatiently(
   work: (signal: AbortSignal) => Promise<void>,
   clock: Clock,
   signal: AbortSignal,
+  onWait?: OnConnectWait,
 ): Promise<void> {
+  const onRetry = ({ error, waitMs }: FailedTry) => onWait?.(messageOf(error), waitMs);
   try {
-    await retry(() => work(signal), policy, { clock, random: { next: () => 0 }, signal });
+    await retry(() => work(signal), policy, { clock, random: { next: () => 0 }, signal, onRetry });
   } catch (error) {
     signal.throwIfAborted();
     throw error instanceof RetriesExhaustedError ? error.lastError : error;

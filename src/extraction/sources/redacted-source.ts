@@ -14,7 +14,7 @@ export function redactedSource(source: Source, redact: (text: string) => string)
     get types() {
       return source.types;
     },
-    connect: (signal) => source.connect(signal),
+    connect: (signal, onWait) => source.connect(signal, (why, waitMs) => onWait?.(redact(why), waitMs)),
     close: () => source.close(),
     async fetch(request, signal, onSent) {
       try {

@@ -174,11 +174,13 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
 
     it('connects to a server that is busy at first', async () => {
       world.misbehaveAtLogin(503);
-      const connecting = world.source.connect(never);
+      const waits: unknown[] = [];
+      const connecting = world.source.connect(never, (why, waitMs) => waits.push([why, waitMs]));
       await vi.waitFor(() => expect(world.logins()).toBe(1));
       world.misbehaveAtLogin(null);
       await connecting;
       expect(world.logins()).toBe(2);
+      expect(waits).toEqual([[expect.stringContaining('503'), 1_000]]);
     });
 
     it('says that credentials are refused, and asks no further', async () => {

@@ -1,6 +1,7 @@
-// What people do with models: look, add, enable, cool, warm, probe, and ask why.
+// What people do with models: look, add, replace, remove, enable, cool, warm, probe, and ask why.
 import type { Clock, IdSource } from '../../core/index.ts';
-import { parseModelDefinition } from '../providers/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { parseModelDefinition, waysInWords } from '../providers/index.ts';
 import type {
   ModelDesk,
   ModelExplanation,
@@ -10,11 +11,13 @@ import type {
   ProbeResult,
 } from '../desk-ports.ts';
 import { GatewayError } from '../errors.ts';
-import type { KeyRing, Model, Scores } from '../ports.ts';
+import type { KeyRing, Model, ModelDefinition, QuotaKeeper, Scores } from '../ports.ts';
 import { everyKey } from '../ports.ts';
 import type { Resting } from '../routing/index.ts';
 import type { GatewayState } from '../state/index.ts';
 import { availableAt, modelView } from '../state/index.ts';
+import type { SeenCooldowns } from './held-keys.ts';
+import { heldKeys } from './held-keys.ts';
 import { placeOf } from './place.ts';
 
 export interface ModelDeskParts {
@@ -23,6 +26,7 @@ export interface ModelDeskParts {
   readonly state: GatewayState;
   readonly keys: KeyRing;
   readonly resting: Resting;
+  readonly quotas: Pick<QuotaKeeper, 'usedUpUntil'>;
   readonly probe: (models: readonly Model[], signal: AbortSignal) => Promise<readonly ProbeResult[]>;
   /** Its keys may be new to the redactor. */
   readonly onAdded: () => void;
@@ -35,20 +39,25 @@ export class GatewayModelDesk implements ModelDesk {
     this.#parts = parts;
   }
 
-  names(): ReadonlyMap<number, string> {
-    return new Map(this.#parts.state.models.list().map(({ id, name }) => [id, name]));
+  names(): Promise<ReadonlyMap<number, string>> {
+    return this.#parts.state.models.names();
   }
 
   askable(): readonly Model[] {
     return this.#parts.state.models.list().filter((model) => model.isActive && this.#isConfigured(model));
   }
 
+  keySourceOf(model: Model): string | null {
+    return this.#parts.keys.keySourceOf(model);
+  }
+
   async list(filter: ModelFilter): Promise<readonly ModelView[]> {
     const { state } = this.#parts;
     const scores = await state.scores.forWindow(filter.windowDays);
-    const views = state.models
-      .list()
-      .map((model) => this.#view(model, scores, filter.includeRecent))
+    const models = state.models.list();
+    const held = await this.#held(models);
+    const views = models
+      .map((model) => this.#viewWith(model, held, scores, filter.includeRecent))
       .filter(
         (view) =>
           (!filter.activeOnly || view.isActive) &&
@@ -68,6 +77,32 @@ export class GatewayModelDesk implements ModelDesk {
     const added = await this.#parts.state.models.add(parseModelDefinition(input));
     this.#parts.onAdded();
     return this.#view(added);
+  }
+
+  async replace(id: number, input: ModelInput): Promise<ModelView> {
+    const known = this.#added(id, 'replaced');
+    const definition = parseModelDefinition(input);
+    if (definition.name !== known.name)
+      throw new CoreError(
+        'INPUT_INVALID',
+        `The name of ${known.name} stays as it is. Add the model as ${definition.name}, then remove ${known.name}.`,
+        { details: { field: 'name' } },
+      );
+    const { state, resting } = this.#parts;
+    const changed = await state.models.replace(id, definition);
+    if (leadsElsewhere(known, changed)) {
+      resting.succeeded(id);
+      // In force here at once; what cannot be written now is written later.
+      state.cooldowns.clear(id).catch(() => undefined);
+    }
+    this.#parts.onAdded();
+    return this.#view(changed);
+  }
+
+  async remove(id: number): Promise<ModelView> {
+    const view = await this.#view(this.#added(id, 'removed'));
+    await this.#parts.state.models.remove(id);
+    return view;
   }
 
   async setActive(id: number, isActive: boolean): Promise<ModelView> {
@@ -119,15 +154,11 @@ export class GatewayModelDesk implements ModelDesk {
     const model = this.#existing(id);
     const { state, resting, keys } = this.#parts;
     const explained = await state.scores.explain(id);
-    const view = this.#view(model);
+    const models = state.models.list();
+    const held = await this.#held(models);
+    const view = this.#viewWith(model, held, state.scores, true);
     const restingUntil = resting.until(id);
-    const landscape = {
-      models: state.models.list(),
-      keys,
-      cooldowns: state.cooldowns,
-      scores: state.scores,
-      resting,
-    };
+    const landscape = { models, keys, cooldowns: held, scores: state.scores, resting };
     return { model: view, ...explained, ...placeOf(model, view, landscape), restingUntil };
   }
 
@@ -145,25 +176,54 @@ export class GatewayModelDesk implements ModelDesk {
     );
   }
 
-  #isConfigured(model: Model): boolean {
-    const { keys } = this.#parts;
-    return keys.keysOf(model).length > 0 && keys.baseUrlOf(model) !== undefined;
+  /** What comes with the product or stands in the settings would be back with the next start. */
+  #added(id: number, what: 'replaced' | 'removed'): Model {
+    const model = this.#existing(id);
+    if (model.origin === 'added') return model;
+    const why =
+      model.origin === 'built-in'
+        ? 'comes with the product'
+        : 'is defined in the settings (gateway.models); change it there and start again';
+    throw new CoreError(
+      'CONFLICT',
+      `Model ${model.name} cannot be ${what}: it ${why}. "headworks models disable ${model.name}" takes it out of use.`,
+    );
   }
 
-  #view(model: Model, scores: Scores = this.#parts.state.scores, includeRecent = true): ModelView {
+  #isConfigured(model: Model): boolean {
+    return this.#parts.keys.missingFor(model).length === 0;
+  }
+
+  #held(models: readonly Model[]): Promise<SeenCooldowns> {
+    const { state, ...parts } = this.#parts;
+    return heldKeys(models, { ...parts, cooldowns: state.cooldowns });
+  }
+
+  async #view(model: Model): Promise<ModelView> {
+    return this.#viewWith(model, await this.#held([model]), this.#parts.state.scores, true);
+  }
+
+  #viewWith(model: Model, held: SeenCooldowns, scores: Scores, includeRecent: boolean): ModelView {
     const { state, keys } = this.#parts;
     const keyIds = keys.keysOf(model).map(({ id }) => id);
+    const missing = keys.missingFor(model);
     return modelView({
       model: state.models.byId(model.id) ?? model,
       score: scores.of(model.id),
       keyIds,
-      isConfigured: this.#isConfigured(model),
+      isConfigured: missing.length === 0,
+      keySource: keys.keySourceOf(model),
+      needs: missing.length === 0 ? null : waysInWords(missing),
       // Those of keys that are no longer set say nothing of the model any more.
-      cooldowns: state.cooldowns
-        .ofModel(model.id)
-        .filter(({ keyId }) => keyId === everyKey || keyIds.includes(keyId)),
-      availableAt: availableAt(state.cooldowns, model.id, keyIds),
+      cooldowns: held.ofModel(model.id).filter(({ keyId }) => keyId === everyKey || keyIds.includes(keyId)),
+      availableAt: availableAt(held, model.id, keyIds),
       includeRecent,
     });
   }
 }
+
+/** What was learned of the old place or key says nothing of the new one. */
+const leadsElsewhere = (before: ModelDefinition, after: ModelDefinition): boolean =>
+  before.baseUrl !== after.baseUrl ||
+  before.upstreamModel !== after.upstreamModel ||
+  before.envVar !== after.envVar;

@@ -1,7 +1,7 @@
 // Where a model stands in the order, and the sentence that says why.
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/routing-world.ts';
-import { MapCooldowns, modelOf } from '../../../test/support/routing-world.ts';
+import { MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
 import { VirtualClock } from '../../core/index.ts';
 import type { ModelView } from '../desk-ports.ts';
 import type { Score } from '../ports.ts';
@@ -15,7 +15,7 @@ function world(scripted: readonly ScriptedModel[]) {
   const resting = new Resting(clock);
   const landscape: Landscape = {
     models: scripted.map((model, index) => modelOf(model, index + 1)),
-    keys: { keysOf: () => [{ id: 'key-0', secret: 'x' }], baseUrlOf: ({ baseUrl }) => baseUrl },
+    keys: scriptedKeys(() => 1),
     cooldowns,
     scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
     resting,
@@ -82,7 +82,7 @@ describe('the place of a model', () => {
 describe('a model that would not be asked', () => {
   it.each<[string, Partial<ModelView>, string]>([
     ['disabled', { isActive: false }, 'it is disabled.'],
-    ['without a key', { isConfigured: false }, 'it has no key: KEY_1 must be set.'],
+    ['without a key', { isConfigured: false, needs: 'KEY_1' }, 'it has no key: KEY_1 must be set.'],
     [
       'cooling down',
       {
@@ -90,6 +90,11 @@ describe('a model that would not be asked', () => {
         cooldowns: [{ cause: 'rate-limit' }, { cause: 'quota' }, { cause: 'quota' }] as never,
       },
       'it cools down until 2026-03-01T12:00:00.000Z (rate-limit, quota).',
+    ],
+    [
+      'out of quota',
+      { availableAt: new Date('2026-03-01T12:00:00Z'), cooldowns: [{ cause: 'quota' }] as never },
+      'its quota is used up until 2026-03-01T12:00:00.000Z.',
     ],
   ])('because it is %s has no place, and says so', (_why, change, placeReason) => {
     expect(world(three).place('a', change)).toEqual({ place: null, placeReason });

@@ -2,7 +2,7 @@
 import { readAsk } from '../calling/index.ts';
 import type { ModelExplanation, ModelView } from '../desk-ports.ts';
 import type { Model } from '../ports.ts';
-import { modelIdentity, variablesOf } from '../providers/index.ts';
+import { modelIdentity } from '../providers/index.ts';
 import type { Landscape } from '../routing/index.ts';
 import { selectCandidates } from '../routing/index.ts';
 
@@ -14,9 +14,8 @@ export function placeOf(
 ): Pick<ModelExplanation, 'place' | 'placeReason'> {
   const never = (placeReason: string) => ({ place: null, placeReason });
   if (!view.isActive) return never('it is disabled.');
-  if (!view.isConfigured) return never(`it has no key: ${variablesOf(model).join(' and ')} must be set.`);
-  if (view.availableAt !== null)
-    return never(`it cools down until ${view.availableAt.toISOString()} (${causesOf(view)}).`);
+  if (!view.isConfigured) return never(`it has no key: ${view.needs ?? 'its variable'} must be set.`);
+  if (view.availableAt !== null) return never(unavailable(view.availableAt.toISOString(), causesOf(view)));
   const order = orderFor(model, landscape);
   const index = order.findIndex(({ id }) => id === model.id);
   return { place: index + 1, placeReason: reasonOf(order, index, landscape) };
@@ -34,6 +33,9 @@ function orderFor(model: Model, landscape: Landscape): readonly Model[] {
     : landscape.models;
   return selectCandidates(ask, true, { ...landscape, models: rivals }).map((candidate) => candidate.model);
 }
+
+const unavailable = (until: string, causes: string): string =>
+  causes === 'quota' ? `its quota is used up until ${until}.` : `it cools down until ${until} (${causes}).`;
 
 const causesOf = ({ cooldowns }: ModelView): string =>
   [...new Set(cooldowns.map(({ cause }) => cause))].join(', ');

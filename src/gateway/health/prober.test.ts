@@ -1,6 +1,6 @@
 // What a probe asks, and what it makes of each way in which that can end.
 import { describe, expect, it } from 'vitest';
-import { modelOf } from '../../../test/support/routing-world.ts';
+import { modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
 import { CoreError, seededIds, seededRandom } from '../../core/index.ts';
 import type { TriedModel } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
@@ -18,30 +18,28 @@ function prober(speak: (request: GatewayRequest) => Promise<Spoken>, keyless: re
         return speak(request);
       },
     },
-    keys: {
-      keysOf: ({ name }: { readonly name: string }) =>
-        keyless.includes(name) ? [] : [{ id: 'k', secret: 's' }],
-      baseUrlOf: ({ baseUrl }: { readonly baseUrl: string }) => baseUrl,
-    },
+    keys: scriptedKeys((name) => (keyless.includes(name) ? 0 : 1)),
     ids: seededIds(seededRandom(1), () => 0),
     deadlineMs: 5_000,
   };
   return { asked, probe: (models: readonly Model[], signal = never) => probeModels(parts, models, signal) };
 }
 
-const success = async (): Promise<Spoken> => ({ durationMs: 12 }) as Spoken;
-const failing = (tried: Partial<TriedModel>) => async (): Promise<Spoken> => {
-  const full = {
-    model: 'a',
-    provider: 'p',
-    outcome: 'timeout',
-    tries: 1,
-    status: null,
-    availableAt: null,
-    ...tried,
+const success = async (_request?: GatewayRequest): Promise<Spoken> => ({ durationMs: 12 }) as Spoken;
+const failing =
+  (tried: Partial<TriedModel>) =>
+  async (_request?: GatewayRequest): Promise<Spoken> => {
+    const full = {
+      model: 'a',
+      provider: 'p',
+      outcome: 'timeout',
+      tries: 1,
+      status: null,
+      availableAt: null,
+      ...tried,
+    };
+    throw new GatewayError('GATEWAY_EXHAUSTED', 'x', { tried: [full as TriedModel] });
   };
-  throw new GatewayError('GATEWAY_EXHAUSTED', 'x', { tried: [full as TriedModel] });
-};
 const a = modelOf({ name: 'a' }, 1);
 
 describe('a probe', () => {
@@ -66,6 +64,22 @@ describe('a probe', () => {
     ]);
     expect(asked[0]?.ask.estimatedTokens).toBeLessThan(40);
     expect(new Set(asked.map(({ requestId }) => requestId)).size).toBe(2);
+  });
+
+  it('gives room for a short answer, and asks without a limit whoever refuses that', async () => {
+    const limits = () =>
+      asked.map(({ ask }) => (JSON.parse(Buffer.from(ask.body).toString()) as Body).max_tokens);
+    type Body = { readonly max_tokens?: number };
+    const refuses = failing({ outcome: 'validation', status: 400 });
+    let answers = [refuses, success];
+    const { asked, probe } = prober((request) => (answers.shift() ?? success)(request));
+    expect(await probe([a])).toMatchObject([{ outcome: 'success' }]);
+    expect(limits()).toEqual([16, undefined]);
+    answers = [refuses, refuses];
+    expect(await probe([a])).toMatchObject([{ outcome: 'validation', reason: 'answered 400' }]);
+    answers = [failing({ outcome: 'server-error', status: 500 })];
+    expect(await probe([a])).toMatchObject([{ outcome: 'server-error' }]);
+    expect(limits()).toEqual([16, undefined, 16, undefined, 16]);
   });
 
   it('passes by what is disabled or has no key', async () => {

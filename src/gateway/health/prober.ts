@@ -5,7 +5,7 @@ import { readAsk } from '../calling/index.ts';
 import type { ProbeResult } from '../desk-ports.ts';
 import { GatewayError } from '../errors.ts';
 import type { Gateway, KeyRing, Model } from '../ports.ts';
-import { variablesOf } from '../providers/index.ts';
+import { waysInWords } from '../providers/index.ts';
 
 export interface ProberParts {
   readonly gateway: Gateway;
@@ -14,6 +14,9 @@ export interface ProberParts {
   /** The longest one probe may take. */
   readonly deadlineMs: number;
 }
+
+/** Enough for a short answer. With less, some refuse to begin: OpenAI wants at least 16. */
+const answerTokens = 16;
 
 /** Probes at the same time: enough that one that hangs does not hold up the rest. */
 const atOnce = 8;
@@ -36,6 +39,19 @@ export async function probeModels(
 }
 
 async function probe(parts: ProberParts, model: Model, signal: AbortSignal): Promise<ProbeResult> {
+  const result = await ask(parts, model, { max_tokens: answerTokens }, signal);
+  // It may know that limit by another name, or none at all (OpenAI's models that think): then it is asked without.
+  return result.outcome === 'validation' && !model.capabilities.embeddings
+    ? ask(parts, model, {}, signal)
+    : result;
+}
+
+async function ask(
+  parts: ProberParts,
+  model: Model,
+  limit: object,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
   const skipped = (reason: string): ProbeResult => ({
     model: model.name,
     outcome: 'skipped',
@@ -43,12 +59,12 @@ async function probe(parts: ProberParts, model: Model, signal: AbortSignal): Pro
     durationMs: null,
   });
   if (!model.isActive) return skipped('disabled');
-  if (parts.keys.keysOf(model).length === 0 || parts.keys.baseUrlOf(model) === undefined)
-    return skipped(`needs ${variablesOf(model).join(' and ')}`);
+  const missing = parts.keys.missingFor(model);
+  if (missing.length > 0) return skipped(`needs ${waysInWords(missing)}`);
   try {
     const { durationMs } = await parts.gateway.speak({
       requestId: parts.ids.uuid(),
-      ask: question(model),
+      ask: question(model, limit),
       caller: 'probe',
       mayFallBack: false,
       maxRetries: 0,
@@ -77,11 +93,11 @@ async function probe(parts: ProberParts, model: Model, signal: AbortSignal): Pro
   }
 }
 
-/** A word in, a word out. */
-function question(model: Model) {
+/** A word in, a few out. One that thinks until its limit and says nothing has answered all the same. */
+function question(model: Model, limit: object) {
   const isEmbedding = model.capabilities.embeddings;
   const body = isEmbedding
     ? { model: model.name, input: 'ping' }
-    : { model: model.name, messages: [{ role: 'user', content: 'ping' }], max_tokens: 1 };
+    : { model: model.name, messages: [{ role: 'user', content: 'ping' }], ...limit };
   return readAsk(isEmbedding ? 'embeddings' : 'chat', Buffer.from(JSON.stringify(body)));
 }

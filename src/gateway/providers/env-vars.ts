@@ -3,7 +3,19 @@
 import { providers } from './provider-data.ts';
 
 /** Not all are called like keys: GITHUB_TOKEN. */
-const ofCatalogue: ReadonlySet<string> = new Set(providers.map(({ envVar }) => envVar));
+const ofCatalogue: ReadonlySet<string> = new Set(
+  providers.flatMap(({ envVar, ownEnvVar }) => [envVar, ownEnvVar ?? envVar]),
+);
+
+const ownNames: ReadonlyMap<string, string> = new Map(
+  providers.flatMap(({ envVar, ownEnvVar }) => (ownEnvVar === undefined ? [] : [[envVar, ownEnvVar]])),
+);
+
+/** Where to look for the keys of a model that names this variable; the first that holds one is taken. */
+export function placesOf(envVar: string): readonly string[] {
+  const own = ownNames.get(envVar);
+  return own === undefined ? [envVar] : [own, envVar];
+}
 
 /** Never, although they end like keys: ours, the stores', and those that open more than a model. */
 const forbidden =

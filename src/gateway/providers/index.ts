@@ -3,5 +3,5 @@ export { isLocalAddress } from './base-url.ts';
 export { catalogue, modelIdentity } from './catalogue.ts';
 export { envVarProblem } from './env-vars.ts';
 export type { ProviderKeyRing } from './key-ring.ts';
-export { createKeyRing, noKey, variablesOf } from './key-ring.ts';
-export { checkModelDefinition, parseModelDefinition } from './parse-model-definition.ts';
+export { createKeyRing, noKey, waysInWords } from './key-ring.ts';
+export { checkModelDefinition, modelProblems, parseModelDefinition } from './parse-model-definition.ts';

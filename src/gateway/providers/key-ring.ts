@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { KeyRing, ModelDefinition, ProviderKey } from '../ports.ts';
 import { fillBaseUrl, urlVariables } from './base-url.ts';
+import { placesOf } from './env-vars.ts';
 
 /** For models that need no key. */
 export const noKey: ProviderKey = { id: 'none', secret: null };
@@ -14,28 +15,46 @@ export interface ProviderKeyRing extends KeyRing {
 /** Reads `env` as it is now: a change later on is not seen. */
 export function createKeyRing(env: Readonly<Record<string, string | undefined>>): ProviderKeyRing {
   const snapshot = { ...env };
-  const keys = new Map<string, readonly ProviderKey[]>();
+  const rings = new Map<string, FoundKeys>();
   const urls = new Map<string, string | undefined>();
 
-  const inVariable = (name: string): readonly ProviderKey[] => {
-    const known = keys.get(name) ?? parseKeys(snapshot[name] ?? '');
-    keys.set(name, known);
-    return known;
+  /** Read once: every request asks for the keys of every model. */
+  const foundFor = (envVar: string): FoundKeys => {
+    let found = rings.get(envVar);
+    if (!found) rings.set(envVar, (found = findKeys(envVar, snapshot)));
+    return found;
   };
+  const isSet = (name: string): boolean => Boolean(snapshot[name]?.trim());
   /** A local model whose address was given needs no key; its own default address does not count as given. */
   const isPointedAt = (model: ModelDefinition): boolean =>
-    model.isLocal && urlVariables(model.baseUrl).some(({ name }) => Boolean(snapshot[name]?.trim()));
+    model.isLocal && urlVariables(model.baseUrl).some(({ name }) => isSet(name));
 
   const keysOf = (model: ModelDefinition): readonly ProviderKey[] => {
     if (model.envVar === null) return alone;
-    const found = inVariable(model.envVar);
-    return found.length === 0 && isPointedAt(model) ? alone : found;
+    const { keys } = foundFor(model.envVar);
+    return keys.length === 0 && isPointedAt(model) ? alone : keys;
+  };
+  const baseUrlOf = ({ baseUrl }: ModelDefinition): string | undefined => {
+    if (!urls.has(baseUrl)) urls.set(baseUrl, fillBaseUrl(baseUrl, snapshot));
+    return urls.get(baseUrl);
+  };
+  /** Variables of its address that are not set, or, when all are and it still is no address, those. */
+  const missingInUrl = (model: ModelDefinition): readonly string[] => {
+    if (baseUrlOf(model) !== undefined) return [];
+    const inUrl = urlVariables(model.baseUrl);
+    const unset = inUrl.filter(({ name, fallback }) => fallback === undefined && !isSet(name));
+    return (unset.length > 0 ? unset : inUrl).map(({ name }) => name);
   };
   return {
     keysOf,
-    baseUrlOf(model) {
-      if (!urls.has(model.baseUrl)) urls.set(model.baseUrl, fillBaseUrl(model.baseUrl, snapshot));
-      return urls.get(model.baseUrl);
+    keySourceOf: ({ envVar }) => (envVar === null ? null : foundFor(envVar).source),
+    baseUrlOf,
+    missingFor(model) {
+      const inUrl = missingInUrl(model);
+      if (keysOf(model).length > 0) return inUrl.length > 0 ? [inUrl] : [];
+      const addresses = model.isLocal ? urlVariables(model.baseUrl).map(({ name }) => name) : [];
+      const places = model.envVar === null ? [] : placesOf(model.envVar);
+      return [...addresses, ...places].map((name) => [...new Set([name, ...inUrl])]);
     },
     secretsOf: (models) => [
       ...new Set(models.flatMap((model) => keysOf(model).flatMap(({ secret }) => secret ?? []))),
@@ -44,6 +63,19 @@ export function createKeyRing(env: Readonly<Record<string, string | undefined>>)
 }
 
 const alone: readonly ProviderKey[] = [noKey];
+
+interface FoundKeys {
+  readonly source: string | null;
+  readonly keys: readonly ProviderKey[];
+}
+
+function findKeys(envVar: string, env: Readonly<Record<string, string | undefined>>): FoundKeys {
+  for (const source of placesOf(envVar)) {
+    const keys = parseKeys(env[source] ?? '');
+    if (keys.length > 0) return { source, keys };
+  }
+  return { source: null, keys: [] };
+}
 
 /** A key with control characters in it would break the header it travels in: it is none. */
 function parseKeys(text: string): readonly ProviderKey[] {
@@ -58,9 +90,7 @@ function keyId(secret: string): string {
   return createHash('sha256').update(secret).digest('hex').slice(0, 12);
 }
 
-/** The variables that have to be set before this model can be asked. */
-export function variablesOf(model: ModelDefinition): readonly string[] {
-  const inUrl = urlVariables(model.baseUrl);
-  const needed = inUrl.filter(({ fallback }) => fallback === undefined).map(({ name }) => name);
-  return [...(model.envVar === null ? [] : [model.envVar]), ...needed];
+/** What `missingFor` says, for people: `A together with B, or C`. */
+export function waysInWords(ways: readonly (readonly string[])[]): string {
+  return ways.map((variables) => variables.join(' together with ')).join(' or ');
 }

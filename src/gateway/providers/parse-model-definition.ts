@@ -71,15 +71,30 @@ const schema = strict({
 
 type Given = z.infer<typeof schema>;
 
+/** One thing that is wrong: where, as names from the outside in, and what, to follow that name. */
+export interface ModelProblem {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+/** Everything that is wrong, all at once; empty for a model that may be added. */
+export function modelProblems(input: unknown): readonly ModelProblem[] {
+  const parsed = schema.safeParse(input);
+  const ofShape = parsed.success ? [] : parsed.error.issues.map((issue) => problemOf(issue, input));
+  const isFound = ({ path }: ModelProblem) => ofShape.some((other) => other.path[0] === path[0]);
+  return [...ofShape, ...addressProblems(input).filter((problem) => !isFound(problem))];
+}
+
 /** What is wrong, one sentence without a stop each: `baseUrl must start with …`. */
 export function checkModelDefinition(
   input: unknown,
 ): { readonly value: ModelDefinition } | { readonly problems: readonly string[] } {
-  const parsed = schema.safeParse(input);
-  if (!parsed.success) return { problems: parsed.error.issues.map((issue) => issueText(issue, input)) };
-  const given = { ...parsed.data, baseUrl: parsed.data.baseUrl.trim().replace(/\/+$/, '') };
-  const problems = addressProblems(given);
-  return problems.length > 0 ? { problems } : { value: definitionOf(given) };
+  const problems = modelProblems(input).map(
+    ({ path, message }) => `${path.length === 0 ? 'a model' : path.join('.')} ${message}`,
+  );
+  if (problems.length > 0) return { problems };
+  const given = schema.parse(input);
+  return { value: definitionOf({ ...given, baseUrl: plainAddress(given.baseUrl) }) };
 }
 
 /** Fails with INPUT_INVALID that names every wrong field. */
@@ -91,6 +106,8 @@ export function parseModelDefinition(input: unknown): ModelDefinition {
     details: { problems },
   });
 }
+
+const plainAddress = (address: string): string => address.trim().replace(/\/+$/, '');
 
 function definitionOf(given: Given): ModelDefinition {
   const provider = given.provider ?? providerOf(given);
@@ -133,18 +150,28 @@ function upstreamOf({ name: full, provider }: Given): string {
   return provider !== undefined && full.startsWith(`${provider}/`) ? full.slice(provider.length + 1) : full;
 }
 
-function addressProblems({ baseUrl, envVar }: Given): readonly string[] {
+/** Of the address and the variable, where they are texts, whatever else is wrong. */
+function addressProblems(input: unknown): readonly ModelProblem[] {
+  const given =
+    typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {};
+  const { baseUrl, envVar } = given;
+  const ofVariable = typeof envVar === 'string' ? envVarProblem(envVar) : undefined;
+  return [
+    ...(typeof baseUrl === 'string' ? problemsOfAddress(plainAddress(baseUrl)) : []),
+    ...(ofVariable === undefined ? [] : [{ path: ['envVar'], message: ofVariable }]),
+  ];
+}
+
+function problemsOfAddress(baseUrl: string): readonly ModelProblem[] {
+  const path = ['baseUrl'];
   const variables = urlVariables(baseUrl);
   const filled = fillBaseUrl(baseUrl, Object.fromEntries(variables.map((variable) => [variable.name, 'x'])));
-  const problem = filled === undefined ? (baseUrlProblem(baseUrl) ?? 'must be a web address') : undefined;
-  const envProblem = typeof envVar === 'string' ? envVarProblem(envVar) : undefined;
   return [
-    ...(problem === undefined ? [] : [`baseUrl ${problem}`]),
-    ...variables.flatMap((variable) => {
-      const refused = urlVariableProblem(variable.name);
-      return refused === undefined ? [] : [`baseUrl: {${variable.name}} ${refused}`];
+    ...(filled === undefined ? [{ path, message: baseUrlProblem(baseUrl) ?? 'must be a web address' }] : []),
+    ...variables.flatMap(({ name: variable }) => {
+      const refused = urlVariableProblem(variable);
+      return refused === undefined ? [] : [{ path, message: `holds {${variable}}, which ${refused}` }];
     }),
-    ...(envProblem === undefined ? [] : [`envVar ${envProblem}`]),
   ];
 }
 
@@ -158,14 +185,13 @@ function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   });
 }
 
-function issueText(issue: z.core.$ZodIssue, input: unknown): string {
-  const place = issue.path.join('.');
-  const isThere = issue.path.reduce<unknown>(
+function problemOf(issue: z.core.$ZodIssue, input: unknown): ModelProblem {
+  const path = issue.path.map(String);
+  const found = issue.path.reduce<unknown>(
     (inner, key) => (inner as Readonly<Record<PropertyKey, unknown>> | null | undefined)?.[key],
     input,
   );
-  if (place === '') return `a model ${issue.message}`;
-  return isThere === undefined ? `${place} is missing` : `${place} ${issue.message}`;
+  return { path, message: path.length > 0 && found === undefined ? 'is missing' : issue.message };
 }
 
 function withoutUndefined(given: NonNullable<Given['quotas']>): Quotas {

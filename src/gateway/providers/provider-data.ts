@@ -6,6 +6,8 @@ export interface ProviderData {
   readonly provider: string;
   readonly baseUrl: string;
   readonly envVar: string;
+  /** Looked into before `envVar`, where that is often set for something else. */
+  readonly ownEnvVar?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly isLocal?: true;
   readonly models: readonly CataloguedModel[];
@@ -81,7 +83,9 @@ export const providers: readonly ProviderData[] = [
   {
     provider: 'github',
     baseUrl: 'https://models.github.ai/inference',
+    // As GitHub's own examples and document 003's origin have it. CI and the gh tool set it, too.
     envVar: 'GITHUB_TOKEN',
+    ownEnvVar: 'GITHUB_MODELS_TOKEN',
     // What an account may send depends on its plan: no context length here.
     models: [
       { model: 'openai/gpt-4o-mini', can: ['tools', 'json', 'vision'] },

@@ -5,7 +5,7 @@ import type { ModelDefinition } from '../ports.ts';
 import { baseUrlProblem, isLocalAddress, urlVariables } from './base-url.ts';
 import { catalogue, modelIdentity } from './catalogue.ts';
 import { envVarProblem } from './env-vars.ts';
-import { createKeyRing, variablesOf } from './key-ring.ts';
+import { createKeyRing, waysInWords } from './key-ring.ts';
 import { checkModelDefinition, parseModelDefinition } from './parse-model-definition.ts';
 
 const named = (name: string): ModelDefinition => {
@@ -103,7 +103,6 @@ describe('the key ring', () => {
     expect(ring('../../x?y#z')).toBe(
       'https://api.cloudflare.com/client/v4/accounts/..%2F..%2Fx%3Fy%23z/ai/v1',
     );
-    expect(variablesOf(model)).toEqual(['CLOUDFLARE_API_TOKEN', 'CLOUDFLARE_ACCOUNT_ID']);
   });
 
   it('takes Ollama for configured only when something of it is set', () => {
@@ -117,7 +116,34 @@ describe('the key ring', () => {
     expect(seen({ OLLAMA_BASE_URL: 'http://box:1/' })).toEqual([[null], 'http://box:1/v1']);
     expect(seen({ OLLAMA_BASE_URL: 'http://box:1/v1/' })[1]).toBe('http://box:1/v1');
     expect(seen({ OLLAMA_BASE_URL: 'http://user:word@box' })[1]).toBeUndefined();
-    expect(variablesOf(model)).toEqual(['OLLAMA_API_KEY']);
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['cloudflare/@cf/baai/bge-m3', {}, 'CLOUDFLARE_API_TOKEN together with CLOUDFLARE_ACCOUNT_ID'],
+    ['cloudflare/@cf/baai/bge-m3', { CLOUDFLARE_API_TOKEN: 'x' }, 'CLOUDFLARE_ACCOUNT_ID'],
+    ['cloudflare/@cf/baai/bge-m3', { CLOUDFLARE_ACCOUNT_ID: 'x' }, 'CLOUDFLARE_API_TOKEN'],
+    ['cloudflare/@cf/baai/bge-m3', { CLOUDFLARE_API_TOKEN: 'x', CLOUDFLARE_ACCOUNT_ID: 'y' }, ''],
+    ['ollama/llama3.2', {}, 'OLLAMA_BASE_URL or OLLAMA_API_KEY'],
+    ['ollama/llama3.2', { OLLAMA_BASE_URL: 'http://box:1' }, ''],
+    ['ollama/llama3.2', { OLLAMA_BASE_URL: 'http://user:word@box' }, 'OLLAMA_BASE_URL'],
+    ['github/openai/gpt-4o-mini', {}, 'GITHUB_MODELS_TOKEN or GITHUB_TOKEN'],
+    ['groq/llama-3.3-70b-versatile', { GROQ_API_KEY: 'x' }, ''],
+  ])('says what is still missing for %s with %j', (name, env, words) => {
+    expect(waysInWords(createKeyRing(env).missingFor(named(name)))).toBe(words);
+  });
+
+  it('takes a token that is meant for GitHub Models before one that may be there for anything, and tells which', () => {
+    const model = named('github/openai/gpt-4o-mini');
+    const seen = (env: Record<string, string>) => {
+      const ring = createKeyRing(env);
+      return [ring.keysOf(model).map(({ secret }) => secret), ring.keySourceOf(model)];
+    };
+    expect(seen({ GITHUB_TOKEN: 'any', GITHUB_MODELS_TOKEN: 'own' })).toEqual([
+      ['own'],
+      'GITHUB_MODELS_TOKEN',
+    ]);
+    expect(seen({ GITHUB_TOKEN: 'any', GITHUB_MODELS_TOKEN: ' ' })).toEqual([['any'], 'GITHUB_TOKEN']);
+    expect(seen({})).toEqual([[], null]);
   });
 
   it('tells every secret, for the redactor', () => {
@@ -127,12 +153,16 @@ describe('the key ring', () => {
 });
 
 describe('a variable', () => {
-  it.each(['GROQ_API_KEY', 'CLOUDFLARE_API_TOKEN', 'GITHUB_TOKEN', 'MY_LLM_API_KEY', 'CITY_AI_API_KEY'])(
-    '%s may hold keys',
-    (name) => {
-      expect(envVarProblem(name)).toBeUndefined();
-    },
-  );
+  it.each([
+    'GROQ_API_KEY',
+    'CLOUDFLARE_API_TOKEN',
+    'GITHUB_TOKEN',
+    'GITHUB_MODELS_TOKEN',
+    'MY_LLM_API_KEY',
+    'CITY_AI_API_KEY',
+  ])('%s may hold keys', (name) => {
+    expect(envVarProblem(name)).toBeUndefined();
+  });
   it.each([
     'HEADWORKS_ADMIN_TOKEN',
     'HEADWORKS_GATEWAY_API_KEY',
@@ -260,7 +290,7 @@ describe('a model of one’s own', () => {
     [
       'a variable of ours in the address',
       { ...least, baseUrl: 'https://evil.example/{DATABASE_URL}' },
-      /\{DATABASE_URL\} may not stand/,
+      /\{DATABASE_URL\}, which may not stand/,
     ],
     [
       'a key in the address',
@@ -301,8 +331,28 @@ describe('a model of one’s own', () => {
   });
 
   it('tells every problem at once', () => {
-    const checked = checkModelDefinition({ ...least, baseUrl: 'ftp://x', envVar: 'PATH' });
-    expect('problems' in checked && checked.problems.length).toBe(2);
+    const checked = checkModelDefinition({
+      name: 'a b',
+      baseUrl: 'ftp://x/{DATABASE_URL}',
+      envVar: 'PATH',
+      quotas: { requestsPerMinute: 0 },
+      colour: 'red',
+    });
+    expect('problems' in checked && checked.problems).toEqual([
+      expect.stringMatching(/^name must be letters/),
+      'quotas.requestsPerMinute must be at least 1',
+      expect.stringMatching(/^a model has no "colour"; there are name, baseUrl/),
+      expect.stringMatching(/^baseUrl must start with http/),
+      expect.stringMatching(/^baseUrl holds \{DATABASE_URL\}, which may not stand/),
+      expect.stringMatching(/^envVar must look like a provider key/),
+    ]);
+    expect(checkModelDefinition({ baseUrl: 7, envVar: 8 })).toEqual({
+      problems: [
+        'name is missing',
+        'baseUrl must be a web address',
+        'envVar must be the name of an environment variable',
+      ],
+    });
   });
 });
 

@@ -14,13 +14,19 @@ export class MemoryQuotaCounter implements QuotaCounter {
 
   count(name: string, windows: readonly CountedWindow[], costs: readonly number[]): Counted {
     const now = this.#clock.monotonic();
+    const waitMs = this.wait(name, windows, costs);
+    if (waitMs === 0) this.correct(name, windows, costs, now);
+    return { waitMs, stamp: now };
+  }
+
+  wait(name: string, windows: readonly CountedWindow[], costs: readonly number[]): number {
+    const now = this.#clock.monotonic();
     let waitMs = 0;
     for (const [index, window] of windows.entries()) {
       const counted = this.#costsOf(name, window);
       waitMs = Math.max(waitMs, counted.waitMs(costs[index] ?? 0, window.limit, now));
     }
-    if (waitMs === 0) this.correct(name, windows, costs, now);
-    return { waitMs, stamp: now };
+    return waitMs;
   }
 
   correct(name: string, windows: readonly CountedWindow[], amounts: readonly number[], stamp: number): void {

@@ -26,6 +26,8 @@ export interface QuotaCounter {
     windows: readonly CountedWindow[],
     costs: readonly number[],
   ): Counted | Promise<Counted>;
+  /** Milliseconds after which so much might be counted; 0: now. Counts nothing. */
+  wait(name: string, windows: readonly CountedWindow[], costs: readonly number[]): number | Promise<number>;
   /** Adds to what was counted at `stamp`; negative numbers give back. What has left a window is left alone. */
   correct(
     name: string,

@@ -38,6 +38,16 @@ export function describeQuotaCounterContract(
       expect((await takeAll(counter, perMinute, 1)).taken).toBe(5);
     });
 
+    it('tells how long to wait without counting anything', async () => {
+      const { clock, counter } = start();
+      for (let look = 0; look < 9; look++) expect(await counter.wait('name', perMinute, [1])).toBe(0);
+      const { taken, waitMs } = await takeAll(counter, perMinute, 1);
+      expect(taken).toBe(5);
+      expect(await counter.wait('name', perMinute, [1])).toBe(waitMs);
+      await clock.advance(waitMs);
+      expect(await counter.wait('name', perMinute, [1])).toBe(0);
+    });
+
     it('counts costs, and waits only until as much is free as is needed', async () => {
       const { clock, counter } = start();
       await counter.count('name', tokens, [600]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { modelOf } from '../../../test/support/routing-world.ts';
+import { modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
 import { CoreError, VirtualClock } from '../../core/index.ts';
 import type { Attempt, Model, Quotas } from '../ports.ts';
 import { MemoryQuotaCounter } from './memory-quota-counter.ts';
@@ -41,6 +41,21 @@ describe('keeping quotas', () => {
     expect(await takeAll(limited)).toBe(3);
   });
 
+  it('tells without taking whether even the smallest call must wait, and until when', async () => {
+    const { clock, keeper, takeAll } = keeperOf();
+    const limited = model({ requestsPerMinute: 2, tokensPerMinute: 1_000 });
+    expect(await keeper.usedUpUntil(model({}), 'key')).toBeNull();
+    for (let look = 0; look < 5; look++) expect(await keeper.usedUpUntil(limited, 'key')).toBeNull();
+    await keeper.take(limited, 'key', 999);
+    expect(await keeper.usedUpUntil(limited, 'key')).toBeNull();
+    expect(await takeAll(limited)).toBe(1);
+    const until = (await keeper.usedUpUntil(limited, 'key')) ?? 0;
+    expect(until - clock.now()).toBeGreaterThanOrEqual(60_000);
+    expect(await keeper.usedUpUntil(limited, 'other')).toBeNull();
+    await clock.advance(until - clock.now());
+    expect(await keeper.usedUpUntil(limited, 'key')).toBeNull();
+  });
+
   it('holds the estimate until it is settled', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ tokensPerMinute: 1_000 });
@@ -78,10 +93,7 @@ describe('after a restart', () => {
           }) as Attempt,
       ),
   });
-  const keys = (count: number) => ({
-    keysOf: () => Array.from({ length: count }, (_, index) => ({ id: `key-${index}`, secret: 'x' })),
-    baseUrlOf: () => 'x',
-  });
+  const keys = (count: number) => scriptedKeys(() => count);
 
   it('counts what was called in the last 24 hours', async () => {
     const { clock, keeper, takeAll } = keeperOf();
@@ -130,6 +142,7 @@ describe('after a restart', () => {
 describe('a shared counter', () => {
   const limited = model({ requestsPerMinute: 4 });
   const away = (): Promise<never> => Promise.reject(new CoreError('REDIS_UNAVAILABLE', 'away'));
+  const silence = (): Promise<never> => new Promise(() => undefined);
 
   it('is shared: two processes together stay within the quota', async () => {
     const clock = new VirtualClock();
@@ -139,6 +152,15 @@ describe('a shared counter', () => {
     await one.keeper.take(limited, 'key', 1);
     await two.keeper.take(limited, 'key', 1);
     expect((await one.takeAll(limited)) + (await two.takeAll(limited))).toBe(2);
+  });
+
+  it('tells also what others have used up', async () => {
+    const clock = new VirtualClock();
+    const shared = new MemoryQuotaCounter(clock);
+    const here = keeperOf(shared, clock).keeper;
+    expect(await here.usedUpUntil(limited, 'key')).toBeNull();
+    await keeperOf(shared, clock).takeAll(limited);
+    expect(await here.usedUpUntil(limited, 'key')).toBeGreaterThan(clock.now());
   });
 
   it('refusing gives the own count back', async () => {
@@ -164,7 +186,7 @@ describe('a shared counter', () => {
 
   it('that is away leaves each process to its own count, and is not asked again at once', async () => {
     let asked = 0;
-    const shared: QuotaCounter = { count: () => (asked++, away()), correct: away };
+    const shared: QuotaCounter = { count: () => (asked++, away()), wait: away, correct: away };
     const { clock, takeAll, events } = keeperOf(shared);
     expect(await takeAll(limited)).toBe(4);
     expect(asked).toBe(1);
@@ -184,6 +206,7 @@ describe('a shared counter', () => {
       count: () => {
         throw new CoreError('REDIS_UNAVAILABLE', 'away');
       },
+      wait: away,
       correct: away,
     };
     expect(await keeperOf(shared).takeAll(limited)).toBe(4);
@@ -195,6 +218,7 @@ describe('a shared counter', () => {
     let isAway = true;
     const shared: QuotaCounter = {
       count: (...given) => (isAway ? away() : back.count(...given)),
+      wait: away,
       correct: (...given) => (isAway ? away() : back.correct(...given)),
     };
     const { takeAll } = keeperOf(shared, clock);
@@ -205,17 +229,24 @@ describe('a shared counter', () => {
   });
 
   it('that does not answer is not waited for', async () => {
-    const shared: QuotaCounter = { count: () => new Promise(() => undefined), correct: away };
+    const shared: QuotaCounter = { count: silence, wait: silence, correct: away };
     const { clock, keeper } = keeperOf(shared);
-    expect(await clock.run(keeper.take(limited, 'key', 1))).toHaveProperty('grant');
+    expect(await clock.run(keeper.usedUpUntil(limited, 'key'))).toBeNull();
     expect(clock.monotonic()).toBe(250);
+    await clock.advance(5_000);
+    expect(await clock.run(keeper.take(limited, 'key', 1))).toHaveProperty('grant');
+    expect(clock.monotonic()).toBe(5_500);
     expect(await keeper.take(limited, 'key', 1)).toHaveProperty('grant');
   });
 
   it('that cannot be told a correction harms nobody', async () => {
     const clock = new VirtualClock();
     const memory = new MemoryQuotaCounter(clock);
-    const shared: QuotaCounter = { count: (...given) => memory.count(...given), correct: away };
+    const shared: QuotaCounter = {
+      count: (...given) => memory.count(...given),
+      wait: away,
+      correct: away,
+    };
     const taken = await keeperOf(shared, clock).keeper.take(limited, 'key', 1);
     if ('grant' in taken) taken.grant.giveBack();
     await clock.advance(0);

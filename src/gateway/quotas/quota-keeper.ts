@@ -9,7 +9,7 @@ import { kindOf } from '../../core/index.ts';
 import type { GatewayEvents } from '../events.ts';
 import type { KeyRing, Model, QuotaGrant, QuotaKeeper } from '../ports.ts';
 import { MemoryQuotaCounter } from './memory-quota-counter.ts';
-import type { Counted, CountedWindow, PastCalls, QuotaCounter } from './ports.ts';
+import type { CountedWindow, PastCalls, QuotaCounter } from './ports.ts';
 import { dayMs, quotaWindows } from './quota-windows.ts';
 
 export interface QuotaKeeperParts {
@@ -53,6 +53,17 @@ export class CountingQuotaKeeper implements QuotaKeeper {
     return windows.length === 0 ? unlimited : this.#take(model, keyId, windows, Math.ceil(estimatedTokens));
   }
 
+  async usedUpUntil(model: Model, keyId: string): Promise<number | null> {
+    const windows = this.#windowsOf(model);
+    if (windows.length === 0) return null;
+    const name = nameOf(model, keyId);
+    const smallest = costsOf(windows, 1, 1);
+    const here = this.#local.wait(name, windows, smallest);
+    const there = await this.#askShared((shared) => shared.wait(name, windows, smallest));
+    const waitMs = Math.max(here, there ?? 0);
+    return waitMs === 0 ? null : this.#clock.now() + waitMs;
+  }
+
   /**
    * Counts what was called before this process started, of models not counted yet. The log does not know by which key:
    * keys take turns, so the calls are dealt out in turn. Fails with STATE_UNAVAILABLE; then call it again.
@@ -80,7 +91,7 @@ export class CountingQuotaKeeper implements QuotaKeeper {
     if (here.waitMs > 0) return { availableAt: this.#clock.now() + here.waitMs };
     const correctHere = (requests: number, tokens: number) =>
       this.#local.correct(name, windows, costsOf(windows, requests, tokens), here.stamp);
-    const there = await this.#countShared(name, windows, costs);
+    const there = await this.#askShared((shared) => shared.count(name, windows, costs));
     if (there && there.waitMs > 0) {
       correctHere(-1, -estimatedTokens);
       return { availableAt: this.#clock.now() + there.waitMs };
@@ -99,23 +110,21 @@ export class CountingQuotaKeeper implements QuotaKeeper {
   }
 
   /** Undefined when it cannot be asked. */
-  async #countShared(
-    name: string,
-    windows: readonly CountedWindow[],
-    costs: readonly number[],
-  ): Promise<Counted | undefined> {
+  async #askShared<T extends object | number>(
+    ask: (shared: QuotaCounter) => T | Promise<T>,
+  ): Promise<T | undefined> {
     const shared = this.#shared;
     if (!shared || this.#clock.monotonic() < this.#sharedPausedUntil) return undefined;
     let stopTimer: () => void = () => undefined;
     const tooLong = new Promise<'timeout'>((resolve) => {
       stopTimer = this.#clock.after(patienceMs, () => resolve('timeout'));
     });
-    const counting = Promise.try(() => shared.count(name, windows, costs));
-    const counted = await Promise.race([counting.catch((error: unknown) => kindOf(error)), tooLong]);
+    const asking = Promise.try(() => ask(shared));
+    const answer = await Promise.race([asking.catch((error: unknown) => kindOf(error)), tooLong]);
     stopTimer();
-    if (typeof counted !== 'string') return counted;
+    if (typeof answer !== 'string') return answer;
     this.#sharedPausedUntil = this.#clock.monotonic() + pauseMs;
-    this.#events.emit('gateway:store-failed', { what: 'shared quotas', cause: counted, waiting: 0 });
+    this.#events.emit('gateway:store-failed', { what: 'shared quotas', cause: answer, waiting: 0 });
     return undefined;
   }
 

@@ -4,9 +4,10 @@ import type { KeyRing, Model } from '../ports.ts';
 import { nearNames } from './near-names.ts';
 import type { Need } from './needs.ts';
 import { can, canAll, needWords } from './needs.ts';
+import { waysInWords } from '../providers/index.ts';
 
 /** A message names at most so many; `details` has all. */
-const mostListed = 20;
+const mostListed = 30;
 const longestName = 100;
 
 export function unknownModel(name: string, models: readonly Model[]): GatewayError {
@@ -29,8 +30,8 @@ export function noCandidate(scope: readonly Model[], needs: readonly Need[], key
   if (active.length === 0 && scope.length > 0) return disabled(scope);
   const configured = active.filter((model) => isConfigured(model, keys));
   const able = active.filter((model) => canAll(model.capabilities, needs));
-  if (configured.length === 0) return notConfigured(variablesOf(able.length > 0 ? able : active, keys));
-  return unable(configured, needs, variablesOf(able, keys));
+  if (configured.length === 0) return notConfigured(waysTo(able.length > 0 ? able : active, keys));
+  return unable(configured, needs, waysTo(able, keys));
 }
 
 export function isConfigured(model: Model, keys: KeyRing): boolean {
@@ -46,21 +47,17 @@ function disabled(scope: readonly Model[]): GatewayError {
   );
 }
 
-function notConfigured(envVars: readonly string[]): GatewayError {
+function notConfigured(ways: Ways): GatewayError {
   const remedy =
-    envVars.length > 0
-      ? `Set ${envVars.length === 1 ? '' : 'one of '}${listed(envVars, 'or')} in the environment and start again.`
+    ways.words.length > 0
+      ? `Set ${ways.words.length === 1 ? '' : 'one of '}${listed(ways.words, 'or')} in the environment and start again.`
       : 'Add one with "headworks models add".';
   return new GatewayError('GATEWAY_NOT_CONFIGURED', `No model that could answer has a key. ${remedy}`, {
-    details: { envVars },
+    details: { envVars: ways.envVars },
   });
 }
 
-function unable(
-  configured: readonly Model[],
-  needs: readonly Need[],
-  envVars: readonly string[],
-): GatewayError {
+function unable(configured: readonly Model[], needs: readonly Need[], ways: Ways): GatewayError {
   const lacking = needs.filter((need) => !configured.some((model) => can(model.capabilities, need)));
   const missing = lacking.length > 0 ? lacking : needs;
   const words = listed(
@@ -68,23 +65,26 @@ function unable(
     'and',
   );
   const together = lacking.length > 0 || needs.length === 1 ? '' : ' together';
-  const remedy = envVars.length > 0 ? ` Models that can need ${listed(envVars, 'or')} to be set.` : '';
+  const remedy = ways.words.length > 0 ? ` Models that can need ${listed(ways.words, 'or')} to be set.` : '';
   return new GatewayError(
     'GATEWAY_UNABLE',
     `No configured model that may be asked can do ${words}${together}. Ask without, or name another model.${remedy}`,
-    { details: { missing, envVars } },
+    { details: { missing, envVars: ways.envVars } },
   );
 }
 
-/** Variables that are not set and would make one of these models usable. */
-function variablesOf(models: readonly Model[], keys: KeyRing): readonly string[] {
-  const names = new Set<string>();
-  for (const model of models) {
-    if (model.envVar !== null && keys.keysOf(model).length === 0) names.add(model.envVar);
-    if (keys.baseUrlOf(model) === undefined)
-      for (const [, name] of model.baseUrl.matchAll(/\{([A-Z0-9_]+)\}/g)) if (name) names.add(name);
-  }
-  return [...names].sort();
+/** What would make one of some models usable: in words, a way each, and the names of all variables. */
+interface Ways {
+  readonly words: readonly string[];
+  readonly envVars: readonly string[];
+}
+
+function waysTo(models: readonly Model[], keys: KeyRing): Ways {
+  const ways = models.flatMap((model) => keys.missingFor(model));
+  return {
+    words: [...new Set(ways.map((way) => waysInWords([way])))].sort(),
+    envVars: [...new Set(ways.flat())].sort(),
+  };
 }
 
 function listed(words: readonly string[], joint: 'and' | 'or'): string {

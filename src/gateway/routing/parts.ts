@@ -35,7 +35,7 @@ export interface GatewayParts {
   readonly cooldowns: Pick<Cooldowns, 'of' | 'extend'>;
   readonly scores: Scores;
   readonly resting: Resting;
-  readonly quotas: QuotaKeeper;
+  readonly quotas: Pick<QuotaKeeper, 'take'>;
   readonly provider: ProviderClient;
   readonly attempts: AttemptRecorder;
   readonly events: Emitter<GatewayEvents>;

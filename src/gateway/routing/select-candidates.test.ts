@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/routing-world.ts';
-import { askFor, MapCooldowns, modelOf } from '../../../test/support/routing-world.ts';
+import type { Model } from '../ports.ts';
+import { catalogue, createKeyRing } from '../providers/index.ts';
+import { noCandidate } from './no-candidate.ts';
+import { askFor, MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
 import { VirtualClock } from '../../core/index.ts';
 import type { Ask, Score } from '../ports.ts';
 import { GatewayError } from '../errors.ts';
@@ -14,13 +17,7 @@ function landscapeOf(scripted: readonly ScriptedModel[]) {
   const resting = new Resting(clock);
   const landscape: Landscape = {
     models: scripted.map((model, index) => modelOf(model, index + 1)),
-    keys: {
-      keysOf: ({ name }) => {
-        const count = scripted.find((model) => model.name === name)?.keys ?? 1;
-        return Array.from({ length: count }, (_, index) => ({ id: `key-${index}`, secret: 'x' }));
-      },
-      baseUrlOf: ({ baseUrl }) => (baseUrl.includes('{') ? undefined : baseUrl),
-    },
+    keys: scriptedKeys((name) => scripted.find((model) => model.name === name)?.keys ?? 1),
     cooldowns,
     scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
     resting,
@@ -245,6 +242,24 @@ describe('when there is no candidate', () => {
     expect(missing.code).toBe('GATEWAY_NOT_CONFIGURED');
     expect(missing.message).toContain('one of CLOUDFLARE_ACCOUNT_ID or GROQ_API_KEY');
     expect(missing.details).toEqual({ envVars: ['CLOUDFLARE_ACCOUNT_ID', 'GROQ_API_KEY'] });
+  });
+
+  it('says which variables only help together, and that of others one is enough', () => {
+    const models = catalogue
+      .filter(({ provider }) => ['groq', 'cloudflare', 'ollama'].includes(provider))
+      .map((definition, index): Model => {
+        return { ...definition, id: index + 1, isActive: true, origin: 'built-in', createdAt: new Date(0) };
+      });
+    const message = (env: Record<string, string>) =>
+      noCandidate(models, ['chat'], createKeyRing(env)).message;
+    expect(message({})).toContain(
+      'Set one of CLOUDFLARE_API_TOKEN together with CLOUDFLARE_ACCOUNT_ID, ' +
+        'GROQ_API_KEY, OLLAMA_API_KEY or OLLAMA_BASE_URL in the environment',
+    );
+    const cloudflare = models.filter(({ provider }) => provider === 'cloudflare');
+    expect(noCandidate(cloudflare, ['chat'], createKeyRing({ CLOUDFLARE_API_TOKEN: 'x' })).message).toContain(
+      'Set CLOUDFLARE_ACCOUNT_ID in the environment',
+    );
   });
 
   it('says that a named model is disabled', () => {

@@ -289,7 +289,7 @@ describe('a stream', () => {
 describe('own quotas', () => {
   function keeper(world: () => RoutingWorld, freeAfterMs: Readonly<Record<string, number>>) {
     const told: string[] = [];
-    const quotas: QuotaKeeper = {
+    const quotas: Pick<QuotaKeeper, 'take'> = {
       take: async (model, keyId, estimated) => {
         const availableAt = 1_700_000_000_000 + (freeAfterMs[`${model.name} ${keyId}`] ?? 0);
         if (availableAt > world().clock.now()) return { availableAt };

@@ -123,6 +123,45 @@ describe('CooldownBoard', () => {
     expect((await memory.cooldowns.active(moment(0))).cooldowns).toHaveLength(2);
   });
 
+  it('is set and cleared at once and says so within a second when the store accepts and never answers', async () => {
+    const { parts, memory, clock } = stateWorld();
+    let thaw: () => void = () => undefined;
+    let frozen: Promise<void> | undefined = new Promise((resolve) => (thaw = resolve));
+    const store: CooldownStore = {
+      extend: async (cooldown) => {
+        await frozen;
+        return memory.cooldowns.extend(cooldown);
+      },
+      clear: async (modelId, at) => {
+        await frozen;
+        return memory.cooldowns.clear(modelId, at);
+      },
+      active: (now) => memory.cooldowns.active(now),
+    };
+    const one = new CooldownBoard({ ...parts, store, models: { byId: () => undefined } });
+    const told = async (work: Promise<void>) => {
+      const startedAt = clock.monotonic();
+      await expect(clock.run(work)).rejects.toMatchObject({
+        code: 'STATE_UNAVAILABLE',
+        isRetryable: true,
+        message: expect.stringMatching(/^This process obeys it from now on.*DEADLINE_EXCEEDED/) as string,
+      });
+      return clock.monotonic() - startedAt;
+    };
+    const setting = told(one.extendDurably(exampleCooldown()));
+    expect(one.of(1, 'k1')).toBeDefined();
+    expect(await setting).toBe(1_000);
+    const clearing = told(one.clear(1));
+    expect(one.ofModel(1)).toEqual([]);
+    expect(await clearing).toBe(1_000);
+    expect(await told(one.extendDurably(exampleCooldown({ keyId: 'k2' })))).toBe(1_000);
+    frozen = undefined;
+    thaw();
+    await clock.advance(0);
+    expect((await memory.cooldowns.active(moment(0))).cooldowns).toMatchObject([{ keyId: 'k2' }]);
+    expect(clock.pending).toBe(0);
+  });
+
   it('clears while the store is away, and nothing that waited comes back', async () => {
     const { one, goAway, comeBack, memory, clock, board } = await setUp();
     await one.extendDurably(exampleCooldown({ keyId: 'stored' }));

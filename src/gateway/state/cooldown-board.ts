@@ -18,6 +18,9 @@ interface PendingWrite {
   readonly durable: PromiseWithResolvers<void>;
 }
 
+/** How long somebody who sets one by hand is kept waiting for the store: it may accept a write and never answer. */
+const patienceMs = 1_000;
+
 /** The last moment that every store can hold. */
 const endOfTime = Date.UTC(9999, 11, 31);
 
@@ -61,7 +64,7 @@ export class CooldownBoard implements Cooldowns {
   async extendDurably(cooldown: ModelCooldown): Promise<void> {
     const durable = this.#extend(cooldown);
     this.#loop.retryNow();
-    await durable;
+    await this.#soon(durable);
   }
 
   async clear(modelId: number): Promise<void> {
@@ -74,7 +77,7 @@ export class CooldownBoard implements Cooldowns {
       this.#map.clear(modelId, await store.clear(modelId, at)),
     );
     this.#loop.retryNow();
-    await durable;
+    await this.#soon(durable);
   }
 
   start(): Promise<void> {
@@ -132,6 +135,18 @@ export class CooldownBoard implements Cooldowns {
     if (replaced) durable.promise.then(replaced.durable.resolve, replaced.durable.reject);
     this.#loop.wake();
     return durable.promise;
+  }
+
+  /** What was not written in time is still written when the store takes it. */
+  async #soon(durable: Promise<void>): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const tooLong = new CoreError('DEADLINE_EXCEEDED', `The store did not answer within ${patienceMs} ms.`);
+    const cancel = this.#parts.clock.after(patienceMs, () => late.reject(notDurable(tooLong)));
+    try {
+      await Promise.race([durable, late.promise]);
+    } finally {
+      cancel();
+    }
   }
 
   async #writeFirst(): Promise<void> {

@@ -30,6 +30,7 @@ export class MemoryModelStore implements ModelStore {
   readonly #clock: Clock;
   readonly #tell: Tell;
   readonly #models = new Map<string, Model>();
+  readonly #names = new Map<number, string>();
 
   constructor(clock: Clock, tell: Tell = () => undefined) {
     this.#clock = clock;
@@ -62,17 +63,44 @@ export class MemoryModelStore implements ModelStore {
   }
 
   async setActive(id: number, isActive: boolean): Promise<Model | undefined> {
-    const known = this.#models.values().find((model) => model.id === id);
-    if (!known) return undefined;
-    const changed = { ...known, isActive };
-    this.#models.set(known.name, changed);
+    const known = this.#byId(id);
+    return known && this.#change({ ...known, isActive });
+  }
+
+  async replace(id: number, definition: ModelDefinition): Promise<Model | undefined> {
+    const known = this.#byId(id);
+    return known?.origin === 'added'
+      ? this.#change({ ...known, ...definition, name: known.name })
+      : undefined;
+  }
+
+  async remove(id: number): Promise<boolean> {
+    const known = this.#byId(id);
+    if (known?.origin !== 'added') return false;
+    this.#models.delete(known.name);
     this.#tell('models');
-    return changed;
+    return true;
+  }
+
+  async names(): Promise<ReadonlyMap<number, string>> {
+    return new Map(this.#names);
+  }
+
+  #byId(id: number): Model | undefined {
+    return this.#models.values().find((model) => model.id === id);
+  }
+
+  #change(model: Model): Model {
+    this.#models.set(model.name, model);
+    this.#tell('models');
+    return model;
   }
 
   #make(definition: ModelDefinition, origin: Model['origin']): Model {
     const createdAt = new Date(this.#clock.now());
-    return { ...definition, id: this.#models.size + 1, isActive: true, origin, createdAt };
+    const id = this.#names.size + 1;
+    this.#names.set(id, definition.name);
+    return { ...definition, id, isActive: true, origin, createdAt };
   }
 }
 

@@ -53,4 +53,24 @@ describe('ModelRegistry', () => {
     });
     await expect(one.models.setActive(99, true)).rejects.toMatchObject({ code: 'GATEWAY_MODEL_UNKNOWN' });
   });
+
+  it('replaces and removes what was added for everybody, and keeps what it was called', async () => {
+    const world = stateWorld();
+    const options = { builtIn: [exampleModel('a/built-in')] };
+    const [one, two] = [await world.open(options), await world.open(options)];
+    const { id } = await one.models.add(exampleModel('a/new'));
+    await one.models.replace(id, exampleModel('a/new', { baseUrl: 'https://moved.example/v1' }));
+    await world.clock.advance(0);
+    for (const state of [one, two]) expect(state.models.byId(id)?.baseUrl).toBe('https://moved.example/v1');
+    await one.models.remove(id);
+    expect(one.models.byId(id)).toBeUndefined();
+    await world.clock.advance(0);
+    expect(two.models.byName('a/new')).toBeUndefined();
+    expect((await two.models.names()).get(id)).toBe('a/new');
+    const builtIn = one.models.byName('a/built-in');
+    for (const gone of [id, builtIn?.id ?? 0])
+      for (const change of [one.models.remove(gone), one.models.replace(gone, exampleModel('a/new'))])
+        await expect(change).rejects.toMatchObject({ code: 'GATEWAY_MODEL_UNKNOWN' });
+    expect(one.models.list()).toEqual([builtIn]);
+  });
 });

@@ -51,15 +51,24 @@ export class ModelRegistry {
 
   /** Fails with GATEWAY_MODEL_UNKNOWN or STATE_UNAVAILABLE. */
   async setActive(id: number, isActive: boolean): Promise<Model> {
-    const changed = this.#byId.has(id) ? await this.#parts.store.setActive(id, isActive) : undefined;
-    if (!changed)
-      throw new GatewayError(
-        'GATEWAY_MODEL_UNKNOWN',
-        `There is no model with the id ${id}. "headworks models list" shows all.`,
-      );
-    this.#show(this.#models.map((model) => (model.id === id ? changed : model)));
+    return this.#changed(id, this.#byId.has(id) && (await this.#parts.store.setActive(id, isActive)));
+  }
+
+  /** Only of a model that somebody added. Fails with GATEWAY_MODEL_UNKNOWN or STATE_UNAVAILABLE. */
+  async replace(id: number, definition: ModelDefinition): Promise<Model> {
+    return this.#changed(id, await this.#parts.store.replace(id, definition));
+  }
+
+  /** Only of a model that somebody added. Fails with GATEWAY_MODEL_UNKNOWN or STATE_UNAVAILABLE. */
+  async remove(id: number): Promise<void> {
+    if (!(await this.#parts.store.remove(id))) throw unknown(id);
+    this.#show(this.#models.filter((model) => model.id !== id));
     await this.#reload.refresh();
-    return changed;
+  }
+
+  /** By id, of all there ever were. Fails with STATE_UNAVAILABLE. */
+  names(): Promise<ReadonlyMap<number, string>> {
+    return this.#parts.store.names();
   }
 
   /** Brings the store in step with the definitions, then loads. Fails with STATE_UNAVAILABLE. */
@@ -82,6 +91,13 @@ export class ModelRegistry {
     return this.#reload.close();
   }
 
+  async #changed(id: number, changed: Model | false | undefined): Promise<Model> {
+    if (!changed) throw unknown(id);
+    this.#show(this.#models.map((model) => (model.id === id ? changed : model)));
+    await this.#reload.refresh();
+    return changed;
+  }
+
   async #load(): Promise<void> {
     const stored = await this.#parts.store.list();
     // What neither the product nor the config file defines any more stays in the store for its history only.
@@ -102,3 +118,9 @@ export class ModelRegistry {
     this.#byName = new Map(next.map((model) => [model.name, model]));
   }
 }
+
+const unknown = (id: number): GatewayError =>
+  new GatewayError(
+    'GATEWAY_MODEL_UNKNOWN',
+    `There is no model with the id ${id}. "headworks models list" shows all.`,
+  );

@@ -67,6 +67,49 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
       expect((await store.list()).map((model) => model.name).sort()).toEqual(['a/1', 'a/2', 'a/3']);
     });
 
+    it('gives what a person added another definition, and nothing else one', async () => {
+      const store = await make();
+      const own = await store.add(exampleModel('a/own'));
+      await store.setActive(own.id, false);
+      await store.sync([exampleModel('a/built-in')], 'built-in');
+      const other = exampleModel('a/own', { baseUrl: 'https://new.example/v1', quotas: {}, envVar: null });
+      expect(await store.replace(own.id, other)).toEqual({ ...own, ...other, isActive: false });
+      const [, builtIn] = await store.list();
+      expect(
+        await store.replace(builtIn?.id ?? 0, exampleModel('a/built-in', { quotas: {} })),
+      ).toBeUndefined();
+      expect(await store.replace(own.id + 99, other)).toBeUndefined();
+      expect(await store.list()).toEqual([{ ...own, ...other, isActive: false }, builtIn]);
+    });
+
+    it('takes out what a person added, frees its name, and remembers what it was called', async () => {
+      const store = await make();
+      const own = await store.add(exampleModel('a/own'));
+      await store.sync([exampleModel('a/built-in')], 'built-in');
+      const [, builtIn] = await store.list();
+      expect(await store.remove(builtIn?.id ?? 0)).toBe(false);
+      expect(await store.remove(own.id)).toBe(true);
+      expect(await store.remove(own.id)).toBe(false);
+      expect(await store.setActive(own.id, false)).toBeUndefined();
+      expect(await store.replace(own.id, exampleModel('a/own'))).toBeUndefined();
+      expect(await store.list()).toEqual([builtIn]);
+      const again = await store.add(exampleModel('a/own', { provider: 'another' }));
+      expect(again.id).not.toBe(own.id);
+      expect(await store.names()).toEqual(
+        new Map([
+          [own.id, 'a/own'],
+          [builtIn?.id, 'a/built-in'],
+          [again.id, 'a/own'],
+        ]),
+      );
+      await store.remove(again.id);
+      await store.sync([exampleModel('a/own')], 'built-in');
+      expect((await store.list()).map(({ name, origin }) => [name, origin])).toEqual([
+        ['a/built-in', 'built-in'],
+        ['a/own', 'built-in'],
+      ]);
+    });
+
     it('switches on and off what is there', async () => {
       const store = await make();
       const { id } = await store.add(exampleModel('a/one'));

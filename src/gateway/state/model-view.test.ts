@@ -19,7 +19,16 @@ const score = scoreOf(
   { requests: 1, successes: 1, averageSeconds: 0.5 },
   7,
 );
-const base = { model, score, keyIds: ['k1'], isConfigured: true, cooldowns: [], availableAt: null };
+const base = {
+  model,
+  score,
+  keyIds: ['k1'],
+  isConfigured: true,
+  keySource: 'A_API_KEY',
+  needs: null,
+  cooldowns: [],
+  availableAt: null,
+};
 
 describe('modelView', () => {
   it('shows counts, rates and scores, rounded', () => {

@@ -11,6 +11,8 @@ export interface ModelViewInput {
   /** Ids of its keys; empty when it has none. */
   readonly keyIds: readonly string[];
   readonly isConfigured: boolean;
+  readonly keySource: string | null;
+  readonly needs: string | null;
   /** Those of the model that are not over. */
   readonly cooldowns: readonly ModelCooldown[];
   /** Until when none of its keys may be used, epoch milliseconds; null: it may be used now. See `availableAt`. */
@@ -50,6 +52,8 @@ export function modelView(input: ModelViewInput): ModelView {
     isActive: model.isActive,
     isConfigured: input.isConfigured,
     keyCount: input.keyIds.length,
+    keySource: input.keySource,
+    needs: input.needs,
     availableAt: input.availableAt === null ? null : new Date(input.availableAt),
     cooldowns: input.cooldowns,
     successCount: longTerm.successes,

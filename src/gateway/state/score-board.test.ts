@@ -3,8 +3,10 @@ import { array, assert, asyncProperty, constantFrom, oneof, record } from 'fast-
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../core/index.ts';
 import type { Attempt, AttemptStore } from '../ports.ts';
+import { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
 import { exampleAttempt, moment } from './examples.contract.ts';
 import { MemoryAttemptStore } from './memory-stores.ts';
+import { ScoreBoard } from './score-board.ts';
 import { stateWorld } from './state-world.contract.ts';
 
 const hourMs = 3_600_000;
@@ -103,6 +105,42 @@ describe('ScoreBoard', () => {
     attempts.record(exampleAttempt());
     await clock.run(read);
     expect(scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 1 });
+  });
+
+  it('gives a model that was bad its chance back: old failures leave the window while probes fill it', async () => {
+    const { parts, memory, clock } = stateWorld();
+    const recorder = new BatchingAttemptRecorder(parts, memory.attempts);
+    const scores = new ScoreBoard({ ...parts, store: memory.attempts, recorder, windowDays: 7 });
+    const [bad, fair] = [1, 2];
+    const at = () => clock.now();
+    const append = (modelId: number, count: number, change: Partial<Attempt>) =>
+      memory.attempts.append(
+        Array.from({ length: count }, (_, index) =>
+          exampleAttempt({ modelId, at: at(), requestId: `${modelId} ${at()} ${index}`, ...change }),
+        ),
+      );
+    await append(bad, 100, { outcome: 'timeout' });
+    await append(fair, 100, { durationMs: 5_000 });
+    const leads = async () => {
+      await scores.refresh();
+      return scores.of(bad).effectiveScore > scores.of(fair).effectiveScore;
+    };
+    // A probe an hour, as the health worker makes them; nobody else asks the one that is behind.
+    const hoursUntilItLeads = async () => {
+      for (let hour = 1; hour <= 10 * 24; hour += 1) {
+        await clock.advance(hourMs);
+        await append(bad, 1, { durationMs: 500, caller: 'probe' });
+        await append(fair, 1, { durationMs: 5_000 });
+        if (await leads()) return hour;
+      }
+      return Number.POSITIVE_INFINITY;
+    };
+    expect(await leads()).toBe(false);
+    const hours = await hoursUntilItLeads();
+    expect(hours).toBeGreaterThan(24);
+    expect(hours).toBeLessThanOrEqual(7 * 24 + 1);
+    expect(scores.of(bad).effectiveScore).toBeCloseTo(0.98);
+    expect(scores.of(bad).reliabilityScore).toBeLessThan(0.8);
   });
 
   it('never counts a request twice, whenever it is written or read again', async () => {

@@ -95,7 +95,7 @@ export function gatewayKeyRoutes(server: TypedServer, { gateway, clock }: HttpDe
         fromDay,
         ...(query.caller === undefined ? {} : { caller: query.caller }),
       });
-      const names = models.names();
+      const names = await models.names();
       return {
         usage: usage.map((line) => viewOfUsage(line, (modelId) => names.get(modelId) ?? String(modelId))),
       };

@@ -9,6 +9,7 @@ import {
   incrementQuery,
   modelAnswer,
   modelBody,
+  modelInput,
   modelParams,
   modelsAnswer,
   modelsQuery,
@@ -63,30 +64,7 @@ export function modelRoutes(server: TypedServer, { gateway }: HttpDependencies):
         response: { 201: modelAnswer, ...errorAnswers },
       },
     },
-    async ({ body }, reply) => {
-      const { context_tokens, ...able } = body.capabilities ?? {};
-      const added = await models.add({
-        name: body.name,
-        baseUrl: body.base_url,
-        model: body.model,
-        provider: body.provider,
-        envVar: body.env_var,
-        ...(body.capabilities === undefined
-          ? {}
-          : { capabilities: defined({ ...able, contextTokens: context_tokens }) }),
-        ...(body.quotas === undefined
-          ? {}
-          : {
-              quotas: defined({
-                requestsPerMinute: body.quotas.requests_per_minute,
-                requestsPerDay: body.quotas.requests_per_day,
-                tokensPerMinute: body.quotas.tokens_per_minute,
-                tokensPerDay: body.quotas.tokens_per_day,
-              }),
-            }),
-      });
-      return reply.code(201).send(viewOfModel(added));
-    },
+    async ({ body }, reply) => reply.code(201).send(viewOfModel(await models.add(modelInput(body)))),
   );
 
   server.get(
@@ -102,6 +80,43 @@ export function modelRoutes(server: TypedServer, { gateway }: HttpDependencies):
       },
     },
     async ({ params }) => viewOfModel(await models.get(params.id)),
+  );
+
+  server.put(
+    '/api/v1/models/:id',
+    {
+      config,
+      schema: {
+        operationId: 'models.replace',
+        tags,
+        summary: 'Gives a model that was added another definition',
+        description:
+          'The name stays. Scores and usage stay, too; cooldowns go when it leads elsewhere now. Models that come ' +
+          'with the product or stand in the settings cannot be replaced (409).',
+        params: modelParams,
+        body: modelBody,
+        response: { 200: modelAnswer, ...errorAnswers },
+      },
+    },
+    async ({ params, body }) => viewOfModel(await models.replace(params.id, modelInput(body))),
+  );
+
+  server.delete(
+    '/api/v1/models/:id',
+    {
+      config,
+      schema: {
+        operationId: 'models.remove',
+        tags,
+        summary: 'Removes a model that was added, and gives back what it was',
+        description:
+          'What was used of it stays in the usage. Models that come with the product or stand in the settings ' +
+          'cannot be removed (409); disable them.',
+        params: modelParams,
+        response: { 200: modelAnswer, ...errorAnswers },
+      },
+    },
+    async ({ params }) => viewOfModel(await models.remove(params.id)),
   );
 
   server.patch(
@@ -207,11 +222,4 @@ export function modelRoutes(server: TypedServer, { gateway }: HttpDependencies):
       };
     },
   );
-}
-
-/** Without the fields that are undefined: absent and undefined differ where a default fills in. */
-function defined<T extends object>(value: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as {
-    [Name in keyof T]?: Exclude<T[Name], undefined>;
-  };
 }

@@ -1,7 +1,8 @@
 // Models as the founding document shows them, and what is done with them.
 import { z } from 'zod';
-import type { ModelExplanation, ModelView } from '../../gateway/index.ts';
-import { snakeCase } from '../snake-case.ts';
+import type { ModelExplanation, ModelInput, ModelView } from '../../gateway/index.ts';
+import { modelProblems } from '../../gateway/index.ts';
+import { snakeCase, snakeName } from '../snake-case.ts';
 import { instant, isoOrNull } from './fields.ts';
 
 const capabilities = z.strictObject({
@@ -13,13 +14,14 @@ const capabilities = z.strictObject({
   context_tokens: z.number().int().min(1).nullable(),
 });
 
-const quota = z.number().int().min(1).optional();
-const quotas = z.strictObject({
-  requests_per_minute: quota,
-  requests_per_day: quota,
-  tokens_per_minute: quota,
-  tokens_per_day: quota,
-});
+const quotasOf = <Count extends z.ZodType>(count: Count) =>
+  z.strictObject({
+    requests_per_minute: count,
+    requests_per_day: count,
+    tokens_per_minute: count,
+    tokens_per_day: count,
+  });
+const quotas = quotasOf(z.number().int().min(1).optional());
 
 const cooldown = z.object({
   key_id: z.string().describe("A short hash of the provider's key, or * for all of the model's."),
@@ -44,8 +46,22 @@ export const modelAnswer = z
     is_active: z.boolean(),
     is_configured: z.boolean(),
     key_count: z.number().int(),
-    available_at: instant.nullable(),
-    cooldowns: z.array(cooldown),
+    key_source: z
+      .string()
+      .nullable()
+      .describe('The variable in which its keys were found; null when it has none or needs none.'),
+    needs: z
+      .string()
+      .nullable()
+      .describe('The variables to set before it can be asked, in words; null when it is configured.'),
+    available_at: instant
+      .nullable()
+      .describe('When it may be asked again: cooldowns are over and its quotas have room; null: now.'),
+    cooldowns: z
+      .array(cooldown)
+      .describe(
+        'Keys that are left alone now; one whose quota is used up is among them, with cause `quota`.',
+      ),
     success_count: z.number().int(),
     failure_count: z.number().int(),
     request_count: z.number().int(),
@@ -73,7 +89,7 @@ const flag = (standard: boolean) =>
 
 export const modelsQuery = z.object({
   active_only: flag(true),
-  available_only: flag(false).describe('Leave out models that are cooling down.'),
+  available_only: flag(false).describe('Leave out models that are cooling down or out of quota.'),
   configured_only: flag(false).describe('Leave out models without a key.'),
   include_recent: flag(false),
   window_days: z.coerce.number().int().min(1).max(365).default(7),
@@ -81,20 +97,71 @@ export const modelsQuery = z.object({
 
 export const modelParams = z.object({ id: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
 
-export const modelBody = z
-  .strictObject({
-    name: z.string(),
-    base_url: z.string().describe('Up to, and without, /chat/completions.'),
-    model: z.string().optional().describe('What the provider calls it. Default: the name.'),
-    provider: z.string().optional(),
-    env_var: z
-      .string()
-      .nullish()
-      .describe('The variable that holds its key; the key itself is never stored.'),
-    capabilities: capabilities.partial().optional(),
-    quotas: quotas.optional(),
-  })
+/** A whole number from 1 on. The gateway checks that: zod would say it and nothing else. */
+const givenCount = z.number().meta({ type: 'integer', minimum: 1 });
+
+const modelFields = z.strictObject({
+  name: z.string(),
+  base_url: z.string().describe('Up to, and without, /chat/completions.'),
+  model: z
+    .string()
+    .optional()
+    .describe(
+      'What the provider calls it. Default: the name as it stands; with `provider` and a name that begins with ' +
+        'it and a slash: what stands behind the slash.',
+    ),
+  provider: z
+    .string()
+    .optional()
+    .describe(
+      'Who runs it. Default: what stands before the first slash of the name; without one, the host of base_url.',
+    ),
+  env_var: z.string().nullish().describe('The variable that holds its key; the key itself is never stored.'),
+  capabilities: capabilities.extend({ context_tokens: givenCount.nullable() }).partial().optional(),
+  quotas: quotasOf(givenCount.optional()).optional(),
+});
+
+type ModelFields = z.infer<typeof modelFields>;
+
+/** What the gateway would refuse is found together with wrong shapes, so that all of it is told at once. */
+export const modelBody = modelFields
+  .superRefine(
+    (body, context) => {
+      const known = new Set(context.issues.map(({ path = [] }) => path.join('.')));
+      for (const { path, message } of modelProblems(modelInput(body))) {
+        const names = path.map(snakeName);
+        if (path.length > 0 && !known.has(names.join('.')))
+          context.addIssue({ code: 'custom', path: names, message });
+      }
+    },
+    { when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value) },
+  )
   .meta({ id: 'ModelRequest' });
+
+/** The body in the gateway's names. What is no object where one belongs is left as it is, to be refused. */
+export function modelInput(body: ModelFields): ModelInput {
+  return {
+    name: body.name,
+    baseUrl: body.base_url,
+    model: body.model,
+    provider: body.provider,
+    envVar: body.env_var,
+    ...(body.capabilities === undefined ? {} : { capabilities: camelCase(body.capabilities) }),
+    ...(body.quotas === undefined ? {} : { quotas: camelCase(body.quotas) }),
+  };
+}
+
+/** Of an object of plain values; absent and undefined differ where a default fills in. */
+function camelCase(value: object): object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const given = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(
+    given.map(([name, item]) => [
+      name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      item as unknown,
+    ]),
+  );
+}
 
 /** 31 days, in seconds. */
 const longestCooldown = 2_678_400;

@@ -6,20 +6,21 @@
 // While sharing both have to agree: the one at hand knows every grant of this machine, so that no change of state
 // makes more of them than permitted. Alone it cannot know what other machines are granted meanwhile.
 import type { Clock } from '../../core/clock.ts';
-import type { MemoryRateWindow } from './memory-rate-window.ts';
-import type { Demand, RateLimits, RateWindow, Taken } from './ports.ts';
+import type { Demand, LocalRateWindow, RateLimits, RateWindow, Taken } from './ports.ts';
 import { emptyDemand } from './ports.ts';
 
 export interface FallbackRateWindowOptions {
   readonly shared: RateWindow;
   /** Of the same limits. */
-  readonly local: MemoryRateWindow;
+  readonly local: LocalRateWindow;
   readonly clock: Clock;
   /** Told when sharing ends, with its cause, and when it is back (undefined). */
   readonly onChange: (cause: unknown) => void;
 }
 
 const lookAgainMs = 1_000;
+/** What was granted longer ago is no longer good: others may have been granted as much since. */
+const staleMs = 250;
 
 export class FallbackRateWindow implements RateWindow {
   readonly limits: RateLimits;
@@ -46,26 +47,30 @@ export class FallbackRateWindow implements RateWindow {
   }
 
   async #together(taken: Taken, demand: Demand): Promise<Taken> {
-    const { local, shared } = this.#options;
-    local.adopt(taken.state);
+    const { local, shared, clock } = this.#options;
+    const takenAt = clock.monotonic();
+    await local.adopt(taken.state);
     const { late, held } = halfOf(demand, 1);
-    const here = local.take({ ...emptyDemand, late, held, wanted: taken.granted });
-    const surplus = taken.granted - here.granted;
+    const here = await local.take({ ...emptyDemand, late, held, wanted: taken.granted });
+    // Somebody held the journal of the window at hand.
+    const isStale = clock.monotonic() - takenAt > staleMs;
+    const granted = isStale ? 0 : here.granted;
+    const surplus = taken.granted - granted;
     if (surplus > 0)
       await Promise.resolve(
         shared.take({ ...emptyDemand, returned: surplus, returnedStamp: taken.stamp }),
       ).catch((error: unknown) => this.#leave(error));
     return {
       ...taken,
-      granted: here.granted,
-      waitMs: Math.max(taken.waitMs, here.waitMs),
+      granted,
+      waitMs: isStale ? 1 : Math.max(taken.waitMs, here.waitMs),
       stamp: `${taken.stamp} ${here.stamp}`,
     };
   }
 
-  #alone(demand: Demand): Taken {
+  async #alone(demand: Demand): Promise<Taken> {
     this.#lookAgain();
-    const taken = this.#options.local.take(halfOf(demand, 1));
+    const taken = await this.#options.local.take(halfOf(demand, 1));
     return { ...taken, stamp: `${unknownStamp} ${taken.stamp}` };
   }
 

@@ -10,8 +10,8 @@ import type {
   Demand,
   GrantJournal,
   JournaledState,
+  LocalRateWindow,
   RateLimits,
-  RateWindow,
   Taken,
   WindowState,
 } from './ports.ts';
@@ -28,7 +28,7 @@ export interface MemoryRateWindowOptions {
 /** The wall clock may drift this far from the monotonic one before stored times are corrected. */
 const wallDriftMs = 20;
 
-export class MemoryRateWindow implements RateWindow {
+export class MemoryRateWindow implements LocalRateWindow {
   readonly limits: RateLimits;
   readonly isLocal = true;
   readonly #isAdaptive: boolean;
@@ -64,15 +64,18 @@ export class MemoryRateWindow implements RateWindow {
     return this.#journal ? this.#journal.exclusively(decided) : decided();
   }
 
-  /** Goes on from a backoff and a pause that were decided elsewhere. Only between two decisions. */
   adopt(state: WindowState): void {
     const { multiplier, epoch, total429 } = this.#backoff;
     const isKnown = state.multiplier === multiplier && state.epoch === epoch && state.total429 === total429;
     if (isKnown && state.pausedUntil === this.#state().pausedUntil) return;
-    const now = this.#clock.monotonic();
-    const savedAt = this.#wall(now);
-    this.#resume({ ...state, savedAt }, now);
-    this.#journal?.exclusively(() => this.#journal?.save({ ...this.#state(), savedAt }));
+    const adopted = () => {
+      const now = this.#clock.monotonic();
+      const savedAt = this.#wall(now);
+      this.#resume({ ...state, savedAt }, now);
+      this.#journal?.save({ ...this.#state(), savedAt });
+    };
+    if (this.#journal) this.#journal.exclusively(adopted);
+    else adopted();
   }
 
   #decide(demand: Demand): Taken {

@@ -74,8 +74,14 @@ export interface RateWindow {
   readonly limits: RateLimits;
   /** Is an exchange free of charge? Then successes are reported at once, else with the next demand. */
   readonly isLocal: boolean;
-  /** One atomic decision. When it fails nothing may go. A local window answers at once, without a promise. */
+  /** One atomic decision. When it fails nothing may go. A local window answers at once if it can, without a promise. */
   take(demand: Demand): Taken | Promise<Taken>;
+}
+
+/** A window of this machine, which can follow a shared one. */
+export interface LocalRateWindow extends RateWindow {
+  /** Goes on from a backoff and a pause that were decided elsewhere. Only between two decisions. */
+  adopt(state: WindowState): void | Promise<void>;
 }
 
 /** At least one of the two. */

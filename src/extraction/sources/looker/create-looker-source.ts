@@ -86,10 +86,10 @@ export function createLookerSource(options: LookerSourceOptions): Source {
     get types() {
       return types.map(sourceTypeOf);
     },
-    async connect(signal) {
-      await connectPatiently(async () => void (await authorizer.grant(signal)), clock, signal);
+    async connect(signal, onWait) {
+      await connectPatiently(async () => void (await authorizer.grant(signal)), clock, signal, onWait);
       if (folders && folders.ids.length > 0)
-        await connectPatiently(() => findFolders(folders, signal), clock, signal);
+        await connectPatiently(() => findFolders(folders, signal), clock, signal, onWait);
     },
     async fetch(request: PageRequest, signal: AbortSignal, onSent?: () => void): Promise<FetchedPage> {
       const { headers, bytes } = await get(lookerUrl(address, types, request), signal, onSent);

@@ -58,11 +58,12 @@ export function createRestSource(definition: RestSourceDefinition, options: Rest
     types,
     secrets: definition.secrets,
     limiterKey: limiterKey(new URL(definition.baseUrl).host, credentialOf(definition)),
-    async connect(signal) {
+    async connect(signal, onWait) {
       await connectPatiently(
         definition.auth.type === 'token' ? async () => void (await authorizer.grant(signal)) : probe,
         clock,
         signal,
+        onWait,
       );
     },
     async fetch(request: PageRequest, signal: AbortSignal, onSent?: () => void): Promise<FetchedPage> {

@@ -82,9 +82,12 @@ function resolveLetters(db: DatabaseSync, { session, type, at }: Finish, isWhole
 /** A version without data says when the item was first missed. */
 function markDeleted(db: DatabaseSync, { session, type, at }: Finish): void {
   const gone = 'content_type = ? AND session <> ? AND deleted_at IS NULL';
-  db.prepare(
-    `INSERT INTO content_versions (content_type, id, number, session, first_seen_at)
-     SELECT content_type, id, version + 1, ?, ? FROM item_heads WHERE ${gone}`,
-  ).run(session, at, type, session);
+  const { changes } = db
+    .prepare(
+      `INSERT INTO content_versions (content_type, id, number, session, first_seen_at)
+       SELECT content_type, id, version + 1, ?, ? FROM item_heads WHERE ${gone}`,
+    )
+    .run(session, at, type, session);
+  db.prepare('UPDATE content_types SET versions = versions + ? WHERE number = ?').run(changes, type);
   db.prepare(`UPDATE item_heads SET deleted_at = ? WHERE ${gone}`).run(at, type, session);
 }

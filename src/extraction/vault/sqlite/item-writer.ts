@@ -18,8 +18,13 @@ export interface Sighting {
 
 export type ItemFate = 'added' | 'changed' | 'unchanged';
 
-interface Written {
+interface Change {
   readonly fate: ItemFate;
+  /** How many rows of content_versions there are more than before. */
+  readonly versions: number;
+}
+
+interface Written extends Change {
   /** The session had seen it before. */
   readonly isDuplicate: boolean;
   readonly isNew: boolean;
@@ -33,6 +38,10 @@ interface Head {
   readonly isDeleted: boolean;
 }
 
+const added: Change = { fate: 'added', versions: 1 };
+const changed: Change = { fate: 'changed', versions: 1 };
+const unchanged: Change = { fate: 'unchanged', versions: 0 };
+
 export class ItemWriter {
   readonly #statements: ReturnType<typeof prepare>;
 
@@ -43,16 +52,16 @@ export class ItemWriter {
   /** Within a transaction of the caller's. `isNew`: the vault never had such an item. */
   write(item: ParsedItem, sighting: Sighting): Written {
     const head = this.#head(item.id, sighting.type);
-    if (!head) return { fate: this.#add(item, sighting, 1), isDuplicate: false, isNew: true };
+    if (!head) return { ...this.#add(item, sighting, 1), isDuplicate: false, isNew: true };
     const isDuplicate = head.session === sighting.session;
-    if (!isDuplicate) return { fate: this.#update(head, item, sighting), isDuplicate, isNew: false };
-    const fate = outranks(item, sighting, head) ? this.#replace(head, item, sighting) : 'unchanged';
-    return { fate, isDuplicate, isNew: false };
+    if (!isDuplicate) return { ...this.#update(head, item, sighting), isDuplicate, isNew: false };
+    const change = outranks(item, sighting, head) ? this.#replace(head, item, sighting) : unchanged;
+    return { ...change, isDuplicate, isNew: false };
   }
 
-  #add(item: ParsedItem, sighting: Sighting, version: number): ItemFate {
+  #add(item: ParsedItem, sighting: Sighting, version: number): Change {
     this.#putVersion(item, sighting, version);
-    return 'added';
+    return added;
   }
 
   #putVersion(item: ParsedItem, sighting: Sighting, version: number): void {
@@ -63,29 +72,35 @@ export class ItemWriter {
   }
 
   /** `head` is what earlier sessions left. */
-  #update(head: Head, item: ParsedItem, sighting: Sighting): ItemFate {
+  #update(head: Head, item: ParsedItem, sighting: Sighting): Change {
     const { type, session, position, at } = sighting;
     if (head.isDeleted) return this.#add(item, sighting, this.#newestVersion(item.id, type) + 1);
     if (head.rawHash === item.rawHash) {
       this.#statements.touch.run(session, position, at, type, item.id);
-      return 'unchanged';
+      return unchanged;
     }
     if (isSameJson(this.#data(item.id, type, head.version), item.raw)) {
       this.#statements.touchRaw.run(session, position, at, item.rawHash, type, item.id);
-      return 'unchanged';
+      return unchanged;
     }
     this.#putVersion(item, sighting, this.#newestVersion(item.id, type) + 1);
-    return 'changed';
+    return changed;
   }
 
   /** Takes back what this session wrote of the item, then writes it as if it came for the first time. */
-  #replace(head: Head, item: ParsedItem, sighting: Sighting): ItemFate {
+  #replace(head: Head, item: ParsedItem, sighting: Sighting): Change {
     const { type, session, position, at } = sighting;
     if (head.rawHash === item.rawHash) {
       this.#statements.touch.run(session, position, at, type, item.id);
-      return 'unchanged';
+      return unchanged;
     }
-    this.#statements.deleteVersion.run(type, item.id, session);
+    const takenBack = Number(this.#statements.deleteVersion.run(type, item.id, session).changes);
+    const { fate, versions } = this.#rewrite(item, sighting);
+    return { fate, versions: versions - takenBack };
+  }
+
+  #rewrite(item: ParsedItem, sighting: Sighting): Change {
+    const { type } = sighting;
     const before = this.#statements.newestVersion.get(type, item.id);
     if (!before) return this.#add(item, sighting, 1);
     const number = Number(before['number']);
@@ -93,10 +108,10 @@ export class ItemWriter {
     const data = this.#data(item.id, type, number);
     if (isSameJson(data, item.raw)) {
       this.#putHead({ ...item, raw: data }, sighting, number, before['hash'] as bigint);
-      return 'unchanged';
+      return unchanged;
     }
     this.#putVersion(item, sighting, number + 1);
-    return 'changed';
+    return changed;
   }
 
   #head(id: string, type: number): Head | undefined {

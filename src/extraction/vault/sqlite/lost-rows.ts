@@ -46,7 +46,9 @@ export function dropRemnants(db: DatabaseSync, types: readonly string[]): void {
            AND head.id = content_versions.id)`,
     ).run(name);
     db.prepare(
-      `UPDATE content_types SET items = (SELECT count(*) FROM item_heads WHERE content_type = number) WHERE name = ?`,
+      `UPDATE content_types SET items = (SELECT count(*) FROM item_heads WHERE content_type = content_types.number),
+         versions = (SELECT count(*) FROM content_versions WHERE content_type = content_types.number)
+       WHERE name = ?`,
     ).run(name);
   }
 }

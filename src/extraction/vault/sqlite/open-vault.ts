@@ -1,9 +1,10 @@
 // Opens a vault for an extraction: the main thread's side of it.
+import { statSync } from 'node:fs';
 import type { Clock, IdSource } from '../../../core/index.ts';
 import type { VaultSessions } from '../../ports.ts';
 import { pruneVersions, type PruneReport, type PruneRule } from './prune-vault.ts';
 import { SqliteVaultSessions } from './sqlite-vault-sessions.ts';
-import { openVaultFile, refuseOtherFiles, shortBusyMs } from './vault-file.ts';
+import { openVaultFile, openVaultFileAsItIs, refuseOtherFiles, shortBusyMs } from './vault-file.ts';
 import { lockVault } from './vault-lock.ts';
 import { requireSource } from './vault-source.ts';
 import { newTurn } from './write-turn.ts';
@@ -18,6 +19,8 @@ export interface OpenVaultOptions {
 /** A vault that this process writes to. Worker threads open the same path with `openPageWriter`. */
 export interface Vault {
   readonly path: string;
+  /** It was of an older version, and was brought up to date. */
+  readonly wasOlder: boolean;
   readonly sessions: VaultSessions;
   /** For `openPageWriter` in every thread: by it they take turns. */
   readonly turn: SharedArrayBuffer;
@@ -25,6 +28,19 @@ export interface Vault {
   prune(rule: PruneRule, signal: AbortSignal): Promise<PruneReport>;
   /** Lets go of the file. Safe to call twice; page writers must be closed before. */
   close(): void;
+}
+
+/** Fails with EXTRACTION_VAULT_FOREIGN: what is somebody else's is not brought up to date either. */
+function isOlderVault(path: string, source: string): boolean {
+  const isThere = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const asItIs = isThere ? openVaultFileAsItIs(path) : null;
+  if (!asItIs) return false;
+  try {
+    requireSource(asItIs.db, path, source);
+    return asItIs.isOlder;
+  } finally {
+    asItIs.db.close();
+  }
 }
 
 /**
@@ -35,16 +51,12 @@ export function openVault(path: string, options: OpenVaultOptions): Vault {
   refuseOtherFiles(path);
   const lock = lockVault(path);
   try {
+    const wasOlder = isOlderVault(path, options.source);
     const db = openVaultFile(path, shortBusyMs);
-    try {
-      requireSource(db, path, options.source);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
     const turn = newTurn();
     return {
       path,
+      wasOlder,
       turn,
       sessions: new SqliteVaultSessions({ path, db, turn, clock: options.clock, ids: options.ids }),
       prune: (rule, signal) => pruneVersions(path, db, rule, { clock: options.clock, signal }),

@@ -110,9 +110,11 @@ function pruneBatch(
 ): { readonly versions: number; readonly bytes: number; readonly last: Place | null } {
   const rows = db.prepare(doomed).all(from.type, from.id, before, Math.max(keep, 1), batchSize);
   const remove = db.prepare('DELETE FROM content_versions WHERE rowid = ?');
+  const discount = db.prepare('UPDATE content_types SET versions = versions - 1 WHERE number = ?');
   let bytes = 0;
-  for (const { row, size } of rows) {
+  for (const { row, size, type } of rows) {
     remove.run(Number(row));
+    discount.run(Number(type));
     bytes += Number(size ?? 0);
   }
   const last = rows.length < batchSize ? undefined : rows.at(-1);

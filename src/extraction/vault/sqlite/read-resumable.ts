@@ -1,10 +1,9 @@
-// What a run would find in a vault, without extracting into it.
+// What a run would find in a vault, without extracting into it, nor bringing an older one up to date.
 import { existsSync } from 'node:fs';
 import type { SessionSpec, TypeProgress } from '../../ports.ts';
-import { bringUpToDate } from './bring-up-to-date.ts';
 import { readProgress } from './progress.ts';
 import { findResumable } from './resumable.ts';
-import { onFile, openVaultFileReadOnly } from './vault-file.ts';
+import { onFile, openVaultFileAsItIs } from './vault-file.ts';
 import { requireSource } from './vault-source.ts';
 
 export interface FoundInVault {
@@ -12,21 +11,22 @@ export interface FoundInVault {
   readonly progress: readonly TypeProgress[];
   /** As `OpenSession.redefined`. */
   readonly redefined: readonly string[];
-  /** The vault was brought up to date. */
-  readonly wasOlder: boolean;
 }
+
+const nothing: FoundInVault = { progress: [], redefined: [] };
 
 /** Fails as `openVaultReader` and `openVault` do, but for a missing file. */
 export function readResumable(path: string, spec: SessionSpec): FoundInVault {
-  if (spec.fresh === true || !existsSync(path)) return { progress: [], redefined: [], wasOlder: false };
-  const wasOlder = bringUpToDate(path);
-  const db = openVaultFileReadOnly(path);
+  if (spec.fresh === true || !existsSync(path)) return nothing;
+  const asItIs = openVaultFileAsItIs(path);
+  if (!asItIs) return nothing;
+  const { db } = asItIs;
   try {
     return onFile(path, () => {
       requireSource(db, path, spec.source);
       const { resumable, redefined } = findResumable(db, spec);
       const progress = resumable ? readProgress(db, resumable.number, spec.types) : [];
-      return { progress: spec.retryFailed ? progress.map(withoutFailures) : progress, redefined, wasOlder };
+      return { progress: spec.retryFailed ? progress.map(withoutFailures) : progress, redefined };
     });
   } finally {
     db.close();

@@ -86,12 +86,13 @@ class SqlitePageWriter implements PageWriter {
     const at = this.#clock.now();
     const start = firstPosition(request);
     const written = { added: 0, changed: 0, unchanged: 0, repeated: 0 };
-    let newItems = 0;
+    let [newItems, newVersions] = [0, 0];
     items.forEach((item, index) => {
       const sighting = { session, type, position: start + index, at };
-      const { fate, isDuplicate, isNew } = this.#items.write(item, sighting);
+      const { fate, versions, isDuplicate, isNew } = this.#items.write(item, sighting);
       written[isDuplicate ? 'repeated' : fate] += 1;
       if (isNew) newItems += 1;
+      newVersions += versions;
     });
     const { resolve, insertLetter, insertPage, advance, count, countCall } = this.#statements;
     resolve.run(at, session, type, request.key);
@@ -110,7 +111,7 @@ class SqlitePageWriter implements PageWriter {
     };
     insertPage.run(session, type, request.key, JSON.stringify(request), JSON.stringify(outcome));
     advance.run(at, items.length - written.repeated, written.repeated, session, type);
-    if (newItems > 0) count.run(newItems, type);
+    if (newItems > 0 || newVersions !== 0) count.run(newItems, newVersions, type);
     countCall.run(session);
     return { ...outcome, written };
   }
@@ -150,7 +151,7 @@ function prepare(db: DatabaseSync) {
       `INSERT OR REPLACE INTO pages (session, content_type, key, state, request, outcome)
        VALUES (?, ?, ?, 'done', ?, ?)`,
     ),
-    count: db.prepare('UPDATE content_types SET items = items + ? WHERE number = ?'),
+    count: db.prepare('UPDATE content_types SET items = items + ?, versions = versions + ? WHERE number = ?'),
     // A run that is killed cannot tell how many it made: one for each page is certain.
     countCall: db.prepare('UPDATE extraction_sessions SET total_calls = total_calls + 1 WHERE number = ?'),
     advance: db.prepare(

@@ -16,6 +16,7 @@ const migrations: readonly SqliteMigration[] = [
   '0002-active-time',
   '0003-fewer-indexes',
   '0004-countable',
+  '0005-countable-versions',
 ].map((name, index) => ({
   version: index + 1,
   name,
@@ -56,6 +57,29 @@ export function isVaultCurrent(path: string): boolean {
     return onFile(path, () => isCurrent(db, path, migrations));
   } finally {
     db.close();
+  }
+}
+
+/**
+ * For reading what every version has: the source, sessions with their types, checkpoints and pages. Null where there are
+ * no tables yet. Fails with SQLITE_UNUSABLE as `isVaultCurrent` does.
+ */
+export function openVaultFileAsItIs(
+  path: string,
+): { readonly db: DatabaseSync; readonly isOlder: boolean } | null {
+  requireVault(path);
+  const db = readOnly(path);
+  try {
+    return onFile(path, () => {
+      const isOlder = !isCurrent(db, path, migrations);
+      if (db.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get() !== undefined) return { db, isOlder };
+      // A program was killed in its first moment.
+      db.close();
+      return null;
+    });
+  } catch (error) {
+    db.close();
+    throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-// Verifies types: as many items and pages as were counted, without gaps, and as many items as the source says.
+// Verifies types: as many items, versions and pages as were counted, without gaps, and as many items as the source says.
 import { findGaps } from '../page-ranges.ts';
 import type { TypeRecord } from '../records.ts';
 import { readPages } from './progress.ts';
@@ -41,6 +41,7 @@ function checkCounts({ db }: VaultReader, { type, session, itemsSeen }: TypeReco
   const counts = db
     .prepare(
       `SELECT items AS kept, (SELECT count(*) FROM item_heads WHERE content_type = type.number) AS present,
+              versions AS added, (SELECT count(*) FROM content_versions WHERE content_type = type.number) AS there,
               (SELECT count(*) FROM item_heads WHERE content_type = type.number AND session = ?1) AS seen,
               (SELECT pages FROM checkpoints WHERE content_type = type.number AND session = ?1) AS read,
               (SELECT count(*) FROM pages WHERE content_type = type.number AND session = ?1 AND state = 'done') AS marked
@@ -53,6 +54,9 @@ function checkCounts({ db }: VaultReader, { type, session, itemsSeen }: TypeReco
     damaged(`${count('kept')} items were written, ${count('present')} are in the file.`);
   else if (count('seen') !== itemsSeen)
     damaged(`Session ${session} saw ${itemsSeen} items, the file has ${count('seen')} of them.`);
+  // Pruning takes off what it deletes, so that only what others removed is missed.
+  if (count('added') !== count('there'))
+    damaged(`${count('added')} versions of items should be in the file, ${count('there')} are.`);
   if (count('read') !== count('marked'))
     damaged(`${count('read')} pages were read, ${count('marked')} are in the file.`);
 }

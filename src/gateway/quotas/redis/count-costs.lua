@@ -2,9 +2,9 @@
 --
 -- KEYS[1]  hash: last, offset; per window W: W:newest, W:total, and W:0 … W:buckets, a ring of costs
 -- ARGV[1]  now in milliseconds, or '' for the server's own clock (always so in production)
--- ARGV[2]  '' to count; the stamp of an earlier count to correct it
+-- ARGV[2]  '' to count; 'look' to count nothing; the stamp of an earlier count to correct it
 -- ARGV[3…] five a window: name, limit, bucket in ms, buckets, cost (or the amount to add)
--- Returns  wait in ms (0: counted in every window; else in none), stamp, as text
+-- Returns  wait in ms (0: counted in every window, or 'look' might; else in none), stamp, as text
 -- Atomicity: all windows change together or not at all.
 --            The same rules in TypeScript: ../cost-window.ts. One suite runs on both.
 -- Clock:   a server clock that is set back does not hold anybody: `offset` keeps our time running from where it was.
@@ -78,13 +78,13 @@ for at = 3, #ARGV, 5 do
     buckets = tonumber(ARGV[at + 3]), cost = tonumber(ARGV[at + 4]) }
   window.newest, window.total = advance(window)
   longest = math.max(longest, window.bucket * (window.buckets + 1))
-  if ARGV[2] == '' then waiting = math.max(waiting, wait(window)) end
+  if ARGV[2] == '' or ARGV[2] == 'look' then waiting = math.max(waiting, wait(window)) end
   windows[#windows + 1] = window
 end
 
 local stamp = now
-if ARGV[2] ~= '' then stamp = tonumber(ARGV[2]) end
-if waiting == 0 then
+if ARGV[2] ~= '' and ARGV[2] ~= 'look' then stamp = tonumber(ARGV[2]) end
+if waiting == 0 and ARGV[2] ~= 'look' then
   for _, window in ipairs(windows) do add(window, window.cost, stamp) end
 end
 

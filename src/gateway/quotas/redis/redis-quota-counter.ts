@@ -21,6 +21,11 @@ export class RedisQuotaCounter implements QuotaCounter {
     return { waitMs: Number(reply[0]), stamp: Number(reply[1]) };
   }
 
+  async wait(name: string, windows: readonly CountedWindow[], costs: readonly number[]): Promise<number> {
+    const reply = (await this.#run(name, windows, costs, 'look')) as readonly unknown[];
+    return Number(reply[0]);
+  }
+
   async correct(
     name: string,
     windows: readonly CountedWindow[],
@@ -34,7 +39,7 @@ export class RedisQuotaCounter implements QuotaCounter {
     name: string,
     windows: readonly CountedWindow[],
     amounts: readonly number[],
-    stamp: number | '',
+    stamp: number | '' | 'look',
   ): Promise<unknown> {
     const specs = windows.flatMap(({ name: window, limit, bucketMs, buckets }, index) => [
       window,

@@ -38,11 +38,11 @@ export class SqliteGrantJournal implements GrantJournal {
   #limit = 1;
   #sincePruning = 0;
 
-  /** `limiter` names it within the file (see `limiterKey`). The connection stays the caller's to close. */
+  /** `limiter` names it within the file (see `limiterKey`). The connection stays the caller's to close. Fails with a SqliteError. */
   constructor(db: DatabaseSync, limiter: string) {
     this.#db = db;
     this.#limiter = limiter;
-    db.exec(schema);
+    this.exclusively(() => db.exec(schema));
     this.#insertGrants = db.prepare(
       'INSERT INTO rate_limiter_grants (limiter, granted_at_ms, grants, instead_of_ms) VALUES (?, ?, ?, ?)',
     );

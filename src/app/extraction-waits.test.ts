@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import type { EmittedEvent } from '../core/index.ts';
+import { EventBus, VirtualClock } from '../core/index.ts';
+import { extractionEvents } from '../extraction/index.ts';
+import { createRateLimiter } from '../resilience/index.ts';
+import { ExtractionWaits } from './extraction-waits.ts';
+
+function world(limits = { perSecond: 5, perMinute: 5 }) {
+  const clock = new VirtualClock();
+  const events = new EventBus(extractionEvents, () => clock.now());
+  const told: EmittedEvent['payload'][] = [];
+  events.listen(({ payload }) => told.push(payload));
+  const limiter = createRateLimiter({ limits, clock });
+  const waits = new ExtractionWaits(events, clock);
+  const leave = () => waits.forLeave(limiter, () => limiter.acquire());
+  return { clock, told, limiter, waits, leave };
+}
+
+describe('what an extraction waits for before it begins', () => {
+  it('is the rate limit, said once, when earlier calls have used it up', async () => {
+    const { clock, told, leave } = world();
+    await clock.run(Promise.all(Array.from({ length: 8 }, leave)));
+    expect(told).toEqual([
+      {
+        reason: 'rate-limit',
+        why: 'calls that were made before have used up the rate limit (5 calls a minute, 5 a second)',
+        waitMs: null,
+      },
+    ]);
+  });
+
+  it('is a pause that the source asked for', async () => {
+    const { clock, told, leave, limiter } = world();
+    (await limiter.acquire()).rateLimited({ retryAfterMs: 30_000 });
+    await clock.run(leave());
+    expect(told).toMatchObject([{ why: 'the source asked for a pause until 2023-11-14T22:13:50.000Z' }]);
+  });
+
+  it('is not told when it is short, nor with another reason when one was told', async () => {
+    const { clock, told, leave, waits } = world({ perSecond: 5, perMinute: 2 });
+    await clock.run(Promise.all([leave(), leave()]));
+    expect(told).toEqual([]);
+    const waiting = leave();
+    waits.tell('limits-held', 'somebody holds limits.sqlite');
+    await clock.run(waiting);
+    expect(told).toMatchObject([{ reason: 'limits-held' }]);
+  });
+
+  it('is progress from then on, and no longer told', async () => {
+    const { clock, told, leave, waits } = world({ perSecond: 1, perMinute: 1 });
+    await leave();
+    waits.end();
+    await clock.run(leave());
+    expect(told).toEqual([]);
+  });
+});
