@@ -170,7 +170,7 @@ const streamCount = 1_000;
 
 async function streams(ours: Running): Promise<Figure[]> {
   const scenario = readScenario({
-    providers: [{ name: 'sim', models: [{ name: 'talker', token_ms: 100 }] }],
+    providers: [{ name: 'sim', models: [{ name: 'talker', token_ms: 250 }] }],
   });
   const simulator = await startModelsSimulator({ scenario });
   const pool = new Pool(ours.url, { connections: streamCount, pipelining: 1 });

@@ -55,6 +55,8 @@ export function keyRefusal({ expiresAt, revokedAt }: KeyLife, now: number): KeyR
 export class KeyBook<Key extends KeyLife & { readonly id: string; readonly createdAt: Date }> {
   readonly #kind: AccessKeyKind;
   readonly #byHash = new Map<string, Key>();
+  /** The same keys. */
+  readonly #byId = new Map<string, Key>();
 
   constructor(kind: AccessKeyKind) {
     this.#kind = kind;
@@ -66,8 +68,7 @@ export class KeyBook<Key extends KeyLife & { readonly id: string; readonly creat
   }
 
   byId(id: string): Key | undefined {
-    for (const key of this.#byHash.values()) if (key.id === id) return key;
-    return undefined;
+    return this.#byId.get(id);
   }
 
   /** Oldest first; expired and revoked ones too. */
@@ -77,17 +78,26 @@ export class KeyBook<Key extends KeyLife & { readonly id: string; readonly creat
 
   /** A revoked key does not come back, whatever was read a moment too early. */
   learn(keyHash: string, key: Key): void {
-    if (!this.#byHash.get(keyHash)?.revokedAt) this.#byHash.set(keyHash, key);
+    if (!this.#byHash.get(keyHash)?.revokedAt) this.#keep(keyHash, key);
   }
 
   /** In the place of the one with the same id, if that is known. */
   replace(key: Key): void {
-    for (const [keyHash, known] of this.#byHash) if (known.id === key.id) this.#byHash.set(keyHash, key);
+    for (const [keyHash, known] of this.#byHash) if (known.id === key.id) this.#keep(keyHash, key);
   }
 
   /** Knows these and no others afterwards. */
   keepOnly(keys: ReadonlyMap<string, Key>): void {
-    for (const keyHash of this.#byHash.keys()) if (!keys.has(keyHash)) this.#byHash.delete(keyHash);
+    for (const [keyHash, { id }] of this.#byHash) {
+      if (keys.has(keyHash)) continue;
+      this.#byHash.delete(keyHash);
+      this.#byId.delete(id);
+    }
     for (const [keyHash, key] of keys) this.learn(keyHash, key);
+  }
+
+  #keep(keyHash: string, key: Key): void {
+    this.#byHash.set(keyHash, key);
+    this.#byId.set(key.id, key);
   }
 }

@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly headersTimeoutMs?: number;
   /** Longest silence between two pieces of the answer. */
   readonly bodyTimeoutMs?: number;
+  /** Longest wait for the whole answer, its body included, however it drips. Default: none. */
+  readonly answerTimeoutMs?: number;
   /** Called once, when there is a connection and the request is being written to it. */
   readonly onSent?: () => void;
 }

@@ -8,15 +8,28 @@ export interface IdSource {
   token(bytes: number): string;
 }
 
-/** Lays out a UUID version 7 from a time and ten random bytes. */
-export function uuidV7(nowMs: number, random: Uint8Array): string {
-  const hexTime = Math.trunc(nowMs).toString(16).padStart(12, '0');
-  const hex = Buffer.from(random.buffer, random.byteOffset, random.byteLength).toString('hex');
-  const variant = ((random[2] ?? 0) & 0x3f) | 0x80;
+const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+/** Lays out a UUID version 7 from a time and the ten random bytes that begin at `from`. */
+export function uuidV7(nowMs: number, random: Uint8Array, from = 0): string {
+  const byte = (index: number): number => random[from + index] ?? 0;
+  const hex = (index: number): string => hexOf[byte(index)] ?? '';
+  const variant = hexOf[(byte(2) & 0x3f) | 0x80] ?? '';
   return (
-    `${hexTime.slice(0, 8)}-${hexTime.slice(8)}-7${hex.slice(1, 4)}-` +
-    `${variant.toString(16).padStart(2, '0')}${hex.slice(6, 8)}-${hex.slice(8, 20)}`
+    `${timePart(Math.trunc(nowMs))}-7${hex(0).charAt(1)}${hex(1)}-${variant}${hex(3)}-` +
+    `${hex(4)}${hex(5)}${hex(6)}${hex(7)}${hex(8)}${hex(9)}`
   );
+}
+
+/** Many ids are made in one millisecond. */
+let lastMs = Number.NaN;
+let lastPart = '';
+
+function timePart(ms: number): string {
+  if (ms === lastMs) return lastPart;
+  const hex = ms.toString(16).padStart(12, '0');
+  lastMs = ms;
+  return (lastPart = `${hex.slice(0, 8)}-${hex.slice(8)}`);
 }
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -30,7 +30,7 @@ export interface ProgressFigures {
 }
 
 /** What an extraction waits for: leave of the rate limiter, a source that is busy, or the file that limits are kept in. */
-export type WaitReason = 'rate-limit' | 'source-busy' | 'limits-held';
+export type WaitReason = 'rate-limit' | 'source-busy' | 'limits-held' | 'vault-held';
 
 export const extractionEvents = {
   'extraction:waiting': event<{

@@ -67,6 +67,7 @@ export async function openGateway(parts: OpenGatewayParts): Promise<OpenGateway>
   const resting = new Resting(clock);
   const gateway = createGateway({
     ...parts,
+    admit: (caller) => refuseOverCap(state.keys, state.usage, caller, clock.now()),
     models: () => state.models.list(),
     keys,
     cooldowns: state.cooldowns,
@@ -107,10 +108,7 @@ export async function openGateway(parts: OpenGatewayParts): Promise<OpenGateway>
       waitMs: options.waitForModelSeconds * 1_000,
     },
     read: readAsk,
-    async speak(request) {
-      refuseOverCap(state.keys, state.usage, request.caller, clock.now());
-      return gateway.speak(request);
-    },
+    speak: (request) => gateway.speak(request),
     models,
     keys: createKeyDesk(state.keys, state.usage),
     keyOf: (credential) => state.keys.verify(credential)?.id ?? null,

@@ -150,7 +150,7 @@ export interface Attempt {
   readonly outcome: 'success' | FailureClass;
   /** Of the answer; null when none came. */
   readonly status: number | null;
-  /** Of this attempt alone. Of a stream: until its end. */
+  /** Of this attempt alone, until its last byte came. Of a stream: without the time that its reader took. */
   readonly durationMs: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -342,7 +342,12 @@ export interface ProviderStream {
   /** The rest, as it comes; rejects with GATEWAY_STREAM_BROKEN. Leaving it early aborts the provider. */
   readonly rest: AsyncIterable<Uint8Array>;
   /** Resolves when the stream has ended, however; never rejects. */
-  readonly ended: Promise<{ readonly failureClass: FailureClass | null; readonly tokens: Tokens }>;
+  readonly ended: Promise<{
+    readonly failureClass: FailureClass | null;
+    readonly tokens: Tokens;
+    /** From its first content to its last byte, without the time in which its reader kept it waiting. */
+    readonly spokeForMs: number;
+  }>;
   readonly emptyUntil: { readonly at: number; readonly source: string } | undefined;
 }
 

@@ -426,6 +426,7 @@ describe('a streamed call, before its first content', () => {
 
 describe('a streamed call, after its first content', () => {
   const a = event({ content: 'aaaa' });
+  const second = `data: ${JSON.stringify({ choices: [{ index: 1, delta: { content: 'b' } }] })}\n\n`;
   const usage = 'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n';
 
   it('tells what it cost', async () => {
@@ -434,6 +435,28 @@ describe('a streamed call, after its first content', () => {
     expect(await made.outcome.ended).toEqual({
       failureClass: null,
       tokens: { prompt: 5, completion: 6, isEstimated: false },
+      spokeForMs: 0,
+    });
+  });
+
+  it('is timed by what the provider took, not by how fast it is read', async () => {
+    const script = [a, 3_000, event({ content: 'b' }), event({ content: 'c' }), event({}, 'stop'), done];
+    for (const readerMs of [0, 10_000]) {
+      const made = await committed(script);
+      const reading = (async () => {
+        for await (const _ of made.outcome.rest) await made.clock.sleep(readerMs);
+      })();
+      await made.clock.run(reading);
+      expect(await made.outcome.ended).toMatchObject({ failureClass: null, spokeForMs: 3_000 });
+    }
+  });
+
+  it('that is cut after its last word is whole: nothing is added to it, and what it cost is estimated', async () => {
+    const made = await committed([a, event({}, 'stop'), new Error('cut before usage and [DONE]')]);
+    expect(await readRest(made)).toBe(a + event({}, 'stop'));
+    expect(await made.outcome.ended).toMatchObject({
+      failureClass: null,
+      tokens: { completion: 1, isEstimated: true },
     });
   });
 
@@ -470,6 +493,7 @@ describe('a streamed call, after its first content', () => {
       'server-error',
     ],
     ['garbage', [a, 'data: {"choices\n\n'], 'bad-answer'],
+    ['a cut while another choice goes on', [a, second, event({}, 'stop'), new Error('cut')], 'network'],
   ])('breaks off by %s, after whole events only', async (_what, script, failureClass) => {
     const made = await committed(script);
     let text = Buffer.concat(made.outcome.head).toString();

@@ -320,13 +320,14 @@ describe('a caller that leaves', () => {
   });
 });
 
-it('a reader that stands still holds back the provider, and the rest comes when it reads on', async () => {
+it('a reader that stands still holds back the provider, gets the rest when it reads on, and blames nobody', async () => {
   // More than all sockets on the way hold: the provider cannot be through before somebody reads.
   const words = Array.from({ length: 400 }, (_, index) => `${index}${'w'.repeat(100_000)}`).join(' ');
   const at = await gatewayWorld(one({ answer: words }));
   const socket = await dial(at);
   const ask = JSON.stringify({ ...question, stream: true });
   socket.pause();
+  const askedAt = performance.now();
   socket.write(head(Buffer.byteLength(ask)) + ask);
   await expect.poll(() => at.simulator.open()).toBe(1);
   const before = process.memoryUsage().arrayBuffers;
@@ -343,6 +344,11 @@ it('a reader that stands still holds back the provider, and the rest comes when 
   expect(bytes).toBeGreaterThan(words.length);
   await expect.poll(() => at.simulator.open()).toBe(0);
   expect(at.simulator.aborted()).toBe(0);
+  const finished = () => at.events.find(({ name }) => name === 'gateway:attempt-finished');
+  await expect.poll(finished).toBeDefined();
+  expect(finished()?.payload['outcome']).toBe('success');
+  // The time in which nobody read was not the model's.
+  expect(finished()?.payload['durationMs']).toBeLessThan(performance.now() - askedAt - 500);
 });
 
 describe('a server that stops', () => {

@@ -33,14 +33,10 @@ export class SleepyClock extends VirtualClock {
   }
 }
 
-/**
- * What a scripted model does with one call. `hang` says nothing until a limit or the caller ends it; `drip` is
- * bounded by nothing but its signal.
- */
+/** What a scripted model does with one call. `hang` says nothing until a limit or the caller ends it. */
 export type Deed =
   | 'answer'
   | 'hang'
-  | 'drip'
   | FailureClass
   | {
       readonly deed: 'answer' | FailureClass;
@@ -301,7 +297,6 @@ export class RoutingWorld {
     const script = this.#scriptedOf(model.name).script ?? 'answer';
     const deed = deedOf(script, number, key.id);
     if (deed === 'hang') return this.#hang(limits.firstTokenMs, signal);
-    if (deed === 'drip') return this.#hang(Number.MAX_SAFE_INTEGER, signal);
     const told = typeof deed === 'string' ? { deed } : deed;
     if ('afterMs' in told && told.afterMs !== undefined) {
       const tooLong = told.afterMs > limits.firstTokenMs;
@@ -335,9 +330,11 @@ export class RoutingWorld {
     { endsAfterMs, broken }: { readonly endsAfterMs: number; readonly broken?: FailureClass },
     signal: AbortSignal,
   ): ProviderStream {
+    const begunAt = this.clock.monotonic();
     const ended = this.#wait(endsAfterMs, signal).then((end) => ({
       failureClass: end === 'aborted' ? ('cancelled' as const) : (broken ?? null),
       tokens,
+      spokeForMs: this.clock.monotonic() - begunAt,
     }));
     return {
       outcome: 'stream',

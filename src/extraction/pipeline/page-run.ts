@@ -49,8 +49,8 @@ interface Queued extends Task {
 
 const noTries: Tries = { failures: 0, refusals: 0 };
 /** After a stop: how long what was fetched may take to be committed, and then how long until threads end by force. */
-const drainMs = 1_000;
-const lastPageMs = 700;
+const drainMs = 800;
+const lastPageMs = 400;
 /** A page that killed so many threads is given up: it would kill them all. */
 const mostDeaths = 2;
 
@@ -180,22 +180,23 @@ export class PageRun {
   async #fetch(task: Task): Promise<void> {
     const { signal } = this.#stopping;
     try {
-      const page = await fetchPage(task.request, this.#parts, signal);
-      await this.#enqueue(page, task);
+      // The page as it came is let go of here: while the queue is full, only the copy in shared memory waits.
+      const queued = this.#hold(await fetchPage(task.request, this.#parts, signal), task);
+      await this.#queue.put(queued, queued.work.page.bytes.byteLength, signal);
     } catch (error) {
       if (error instanceof FetchFailure && error.failure.kind === 'rate-limit') this.#refusals++;
       if (!signal.aborted) this.#judge(error, task);
     }
   }
 
-  async #enqueue(page: FetchedPage, task: Task): Promise<void> {
+  #hold(page: FetchedPage, task: Task): Queued {
     if (page.bytes.byteLength === 0) throw pageRefused('The answer is empty.');
     const held = { ...page, bytes: this.#buffers.hold(page.bytes) };
     const fields = { contentType: task.request.type, page: held, batchNumber: this.#batches++ };
     const work = new WorkItem(fields, this.#parts.types);
     work.become('queued');
     this.#inPipe++;
-    await this.#queue.put({ ...task, work }, page.bytes.byteLength, this.#stopping.signal);
+    return { ...task, work };
   }
 
   /** What a failure means for its page; what is no failure of a page ends the run. */
@@ -261,7 +262,8 @@ export class PageRun {
       try {
         return await threads.process(sessionId, work.page);
       } catch (error) {
-        if (!(error instanceof ThreadDied)) throw error;
+        // After a stop threads are ended by us: no page is to blame, and the next run asks for it.
+        if (!(error instanceof ThreadDied) || this.#stopping.signal.aborted) throw error;
         if (error.wasAtIt) work.deaths++;
         if (work.deaths < mostDeaths) {
           work.become('queued');

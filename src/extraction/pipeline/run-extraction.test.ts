@@ -263,6 +263,33 @@ describe('a Ctrl-C', () => {
     expect(tookMs).toBeLessThan(2_000);
     expect(world.sessions.done.length).toBeLessThan(world.calls.length);
   });
+
+  it('blames no page for threads that it ends itself', async () => {
+    // The page goes from one thread that is ended to the next, of which there are some to spare.
+    const world = new ExtractionWorld({
+      threads: 4,
+      process: (request) => {
+        if (!isAt(request, 40)) return undefined;
+        world.interrupt();
+        return 'dies';
+      },
+    });
+    expect(await world.run()).toMatchObject({ status: 'interrupted', canRetry: false });
+    expect(world.sessions.failed).toEqual([]);
+  });
+
+  it('tells what was committed although another program holds the vault at the end', async () => {
+    const world = new ExtractionWorld({ types: { things: 1_000 } });
+    const running = world.start();
+    await world.clock.advance(30);
+    world.interrupt();
+    world.sessions.finish = () => {
+      throw new CoreError('SQLITE_BUSY', 'held');
+    };
+    const { totals, metrics, calls } = await world.clock.run(running);
+    expect(metrics.total).toBeGreaterThan(0);
+    expect(totals).toMatchObject({ items: metrics.total, calls });
+  });
 });
 
 describe('a server that says when to come back', () => {

@@ -8,6 +8,7 @@ import type {
   OpenSession,
   SessionSpec,
   SessionStatus,
+  RunTotals,
   SessionTotals,
   Source,
   SourceType,
@@ -80,6 +81,14 @@ export interface ExtractionResult {
   readonly totals: SessionTotals;
 }
 
+/** For people: why nothing comes. */
+const vaultHeld = (vault: string) =>
+  ({
+    reason: 'vault-held',
+    why: `another program holds ${vault}; end it, or wait until it is done`,
+    waitMs: null,
+  }) as const;
+
 const longestRetryMs = 30_000;
 const progressMs = 250;
 
@@ -97,7 +106,8 @@ export async function runExtraction(
   const workerCount = workers === 1 ? null : workers;
   const { fresh, retryFailed, types, settings: config } = spec;
   const asked = { source: source.name, types, workerCount, config, fresh, retryFailed };
-  const session = await whenVaultIsFree(() => sessions.open(asked), { clock, signal });
+  const onWait = () => events.emit('extraction:waiting', vaultHeld(spec.vault));
+  const session = await whenVaultIsFree(() => sessions.open(asked), { clock, signal, onWait });
   const names = types.map(({ name }) => name);
   const metrics = new WorkerMetrics(names, clock);
   if (session.isComplete) return alreadyComplete(session, parts, metrics);
@@ -196,7 +206,7 @@ const withHeld = (types: readonly TypeFigures[], sessions: VaultSessions): reado
   types.map((figures) => ({ ...figures, held: sessions.held(figures.type) }));
 
 /** A stopped run waits for nobody: what it could not write of its end, the next one finds out. */
-const lastWordMs = 500;
+const lastWordMs = 200;
 
 async function end(
   { id, totals: before }: OpenSession,
@@ -208,14 +218,28 @@ async function end(
   const { total: items, errors, duration: seconds } = metrics.snapshot();
   const itemsPerSecond = throughput(metrics);
   const isStopped = status === 'interrupted' || status === 'failed';
-  const finish = () => sessions.finish(id, status, { calls, errors, activeMs: seconds * 1000 });
+  const activeMs = seconds * 1000;
+  const finish = () => sessions.finish(id, status, { calls, errors, activeMs });
   const wait = { clock, patienceMs: isStopped ? lastWordMs : vaultPatienceMs };
   const totals = await whenVaultIsFree(finish, wait).catch((error: unknown) => {
-    if (isStopped && isFileBusy(error)) return before;
+    if (isStopped && isFileBusy(error)) return withRun(before, { items, calls, errors, activeMs });
     throw error;
   });
   events.emit('extraction:finished', { session: id, status, items, calls, errors, seconds, itemsPerSecond });
   return totals;
+}
+
+/** As the vault would say it, could it be written to; items that came in an earlier run too count twice. */
+function withRun(before: SessionTotals, run: RunTotals & { readonly items: number }): SessionTotals {
+  const items = before.items + run.items;
+  const activeMs = before.activeMs + run.activeMs;
+  return {
+    items,
+    calls: before.calls + run.calls,
+    errors: before.errors + run.errors,
+    activeMs,
+    throughputItemsPerSecond: items > 0 && activeMs > 0 ? (items * 1000) / activeMs : null,
+  };
 }
 
 function alreadyComplete(

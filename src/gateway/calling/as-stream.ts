@@ -1,4 +1,5 @@
 // A whole chat answer as the stream that was asked for: one chunk with all of it, then the end.
+import { textOf } from '../text-of.ts';
 
 interface Choice {
   readonly message?: { readonly tool_calls?: unknown };
@@ -7,7 +8,7 @@ interface Choice {
 
 /** `body` is a whole answer that was found good. Clients that stream look for deltas and would show nothing else. */
 export function asStream(body: Uint8Array): Uint8Array {
-  const answer = JSON.parse(Buffer.from(body).toString()) as { readonly choices: readonly Choice[] };
+  const answer = JSON.parse(textOf(body)) as { readonly choices: readonly Choice[] };
   const choices = answer.choices.map(({ message, delta, ...rest }) => ({
     ...rest,
     delta: delta ?? deltaOf(message ?? {}),

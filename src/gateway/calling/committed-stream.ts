@@ -6,6 +6,7 @@ import { GatewayError } from '../errors.ts';
 import type { FailureClass } from '../failure-classes.ts';
 import type { ProviderStream, Tokens } from '../ports.ts';
 import { SilenceWatch } from './silence-watch.ts';
+import { SpeakingTime } from './speaking-time.ts';
 import type { StreamReader } from './stream-reader.ts';
 
 export interface CommittedStreamParts {
@@ -30,6 +31,7 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
   readonly #parts: CommittedStreamParts;
   readonly #ended = Promise.withResolvers<Ended>();
   readonly #watch: SilenceWatch;
+  readonly #speaking: SpeakingTime;
   #forgetAbort: () => void = () => undefined;
   /** How it ended: null is well, undefined not yet. */
   #outcome: FailureClass | null | undefined;
@@ -37,6 +39,7 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
 
   constructor(parts: CommittedStreamParts) {
     this.#parts = parts;
+    this.#speaking = new SpeakingTime(parts.clock);
     this.#watch = new SilenceWatch(parts.clock, parts.silenceMs, () => {
       this.#isSilent = true;
       parts.link.abort(new HttpFailure('timeout', `${parts.model} fell silent for ${parts.silenceMs} ms.`));
@@ -63,8 +66,10 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
       let next: IteratorResult<Uint8Array>;
       try {
         this.#watch.listen();
+        this.#speaking.ask();
         next = await pieces.next();
         this.#watch.heard();
+        this.#speaking.hear();
       } catch (error) {
         return this.#interrupted(error);
       }
@@ -127,7 +132,7 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
     this.#watch.stop();
     this.#forgetAbort();
     link.dispose();
-    this.#ended.resolve({ failureClass: this.#outcome, tokens: tokens() });
+    this.#ended.resolve({ failureClass: this.#outcome, tokens: tokens(), spokeForMs: this.#speaking.ms });
   }
 }
 

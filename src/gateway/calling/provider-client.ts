@@ -19,6 +19,7 @@ import type {
   ProviderStream,
   Tokens,
 } from '../ports.ts';
+import { textOf } from '../text-of.ts';
 import { asStream } from './as-stream.ts';
 import { CommittedStream } from './committed-stream.ts';
 import { emptyUntil } from './learned-quota.ts';
@@ -44,62 +45,52 @@ const eventStream = 'text/event-stream; charset=utf-8';
 /** An abort by the caller's signal is `cancelled`, whatever its reason. */
 export function createProviderClient(options: ProviderClientOptions): ProviderClient {
   return {
-    async call(call) {
-      try {
-        return await (call.ask.isStream ? callStreamed(options, call) : callWhole(options, call));
-      } catch (error) {
-        const failure =
-          error instanceof HttpFailure ? error : new HttpFailure('network', 'The call failed.', error);
-        return failureOf(options, classifyFailure(failure));
-      }
-    },
+    call: (call) => (call.ask.isStream ? callStreamed(options, call) : callWhole(options, call)),
   };
 }
 
 async function callWhole(options: ProviderClientOptions, call: Call): Promise<Outcome> {
-  return inTime(options, call, async ({ signal }) => {
-    const answer = await options.transport.request(requestOf(call, signal, call.limits.silenceMs));
-    if (!isGood(answer)) return refused(options, answer, call.signal);
+  const { silenceMs, firstTokenMs } = call.limits;
+  try {
+    const answer = await options.transport.request(requestOf(call, call.signal, silenceMs, firstTokenMs));
+    if (!isGood(answer)) return await refused(options, answer, call.signal);
     return judged(options, call.ask, answer, await answer.bytes(options.maxAnswerBytes));
-  });
-}
-
-async function callStreamed(options: ProviderClientOptions, call: Call): Promise<Outcome> {
-  const { firstTokenMs, silenceMs } = call.limits;
-  return inTime(options, call, async (link) => {
-    // Before the first content only its time counts, after it the silence is watched by the stream itself.
-    const quietMs = Math.max(firstTokenMs, silenceMs);
-    const answer = await options.transport.request(requestOf(call, link.signal, quietMs));
-    return streamOf(options, call, answer, link);
-  });
+  } catch (error) {
+    return thrownFailure(options, error);
+  }
 }
 
 /**
- * One timer for everything up to the whole answer, or the first content of a stream: neither headers nor comments nor
- * blank lines are what was asked for. A stream that has begun keeps the link.
+ * One timer for everything up to the first content: neither headers nor comments nor blank lines are what was asked
+ * for. After it the stream watches its silences itself, and keeps the link.
  */
-async function inTime(
-  { clock }: ProviderClientOptions,
-  { limits, signal, model }: Call,
-  work: (link: LinkedSignal) => Promise<Outcome>,
-): Promise<Outcome> {
-  const link = linkSignals(signal);
+async function callStreamed(options: ProviderClientOptions, call: Call): Promise<Outcome> {
+  const { firstTokenMs, silenceMs } = call.limits;
+  const link = linkSignals(call.signal);
   let isLate = false;
-  const stop = clock.after(limits.firstTokenMs, () => {
+  const stop = options.clock.after(firstTokenMs, () => {
     isLate = true;
-    link.abort(new HttpFailure('timeout', `${model.name}: no answer within ${limits.firstTokenMs} ms.`));
+    link.abort(new HttpFailure('timeout', `${call.model.name}: no answer within ${firstTokenMs} ms.`));
   });
   let isCommitted = false;
   try {
-    const outcome = await work(link);
+    const request = requestOf(call, link.signal, Math.max(firstTokenMs, silenceMs));
+    const outcome = await streamOf(options, call, await options.transport.request(request), link);
     isCommitted = outcome.outcome === 'stream';
     return outcome;
   } catch (error) {
-    throw isLate ? new HttpFailure('timeout', 'The answer did not come in time.', error) : error;
+    const late = isLate && new HttpFailure('timeout', 'The answer did not come in time.', error);
+    return thrownFailure(options, late || error);
   } finally {
     stop();
     if (!isCommitted) link.dispose();
   }
+}
+
+function thrownFailure(options: ProviderClientOptions, error: unknown): ProviderFailure {
+  const failure =
+    error instanceof HttpFailure ? error : new HttpFailure('network', 'The call failed.', error);
+  return failureOf(options, classifyFailure(failure));
 }
 
 async function streamOf(
@@ -146,6 +137,7 @@ function requestOf(
   { model, baseUrl, key, ask, limits }: Call,
   signal: AbortSignal,
   quietMs: number,
+  answerMs = Number.POSITIVE_INFINITY,
 ): HttpRequest {
   const headers: Record<string, string> = { ...model.headers, 'content-type': 'application/json' };
   headers['accept'] = ask.isStream ? 'text/event-stream, application/json' : 'application/json';
@@ -159,6 +151,7 @@ function requestOf(
     connectTimeoutMs: limits.connectMs,
     headersTimeoutMs: limits.firstTokenMs,
     bodyTimeoutMs: quietMs,
+    answerTimeoutMs: answerMs,
   };
 }
 
@@ -187,7 +180,7 @@ async function refused(
     if (error instanceof HttpFailure && !callersSignal.aborted) return new Uint8Array();
     throw error;
   });
-  return spokenFailure(options, answer, Buffer.from(body).toString());
+  return spokenFailure(options, answer, textOf(body));
 }
 
 function spokenFailure(options: ProviderClientOptions, answer: HttpAnswer, body: string): ProviderFailure {

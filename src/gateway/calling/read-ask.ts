@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { CoreError } from '../../core/index.ts';
 import type { Ask, Operation } from '../ports.ts';
+import { textOf } from '../text-of.ts';
 import { readContents } from './read-contents.ts';
 import { scanMembers } from './scan-members.ts';
 
@@ -53,7 +54,7 @@ const tokensPerImage = 800;
 
 function parseObject(body: Uint8Array): { readonly json: Json; readonly length: number } {
   if (!isUtf8(body)) throw invalid('body', 'must be JSON in UTF-8');
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  const text = textOf(body);
   let json: unknown;
   try {
     json = JSON.parse(text);

@@ -1,4 +1,5 @@
 // Cuts a stream of server-sent events into whole events, wherever the network cut it. Line ends: LF or CRLF.
+import { textOf } from '../text-of.ts';
 
 export interface SseEvent {
   /** The value of its last `event:` line; empty when it has none. */
@@ -71,7 +72,7 @@ function isBlank(piece: Uint8Array, from: number, to: number): boolean {
 }
 
 function parseEvent(bytes: Uint8Array): SseEvent {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const text = textOf(bytes);
   let name = '';
   let data: string | undefined;
   for (const line of text.split(/\r?\n/)) {

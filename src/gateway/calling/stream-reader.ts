@@ -20,7 +20,9 @@ export class StreamReader {
   readonly #splitter = new SseSplitter();
   #isCommitted = false;
   #isDone = false;
-  #finish: string | null = null;
+  /** The choices, by number, of which anything came, and those that said that they are through. */
+  readonly #begun = new Set<unknown>();
+  readonly #finished = new Set<unknown>();
   #failure: StreamFailure | undefined;
   #usage: SpokenUsage | undefined;
   #characters = 0;
@@ -35,9 +37,9 @@ export class StreamReader {
     return this.#isDone;
   }
 
-  /** Did the model say that it is through? A stream that ends before that was cut. */
+  /** Did the model say that it is through, with every choice? A stream that ends before that was cut. */
   get isComplete(): boolean {
-    return this.#isDone || this.#finish !== null;
+    return this.#isDone || (this.#finished.size > 0 && this.#finished.size === this.#begun.size);
   }
 
   /** Once there is one, no more bytes are handed out. */
@@ -102,12 +104,19 @@ export class StreamReader {
     else this.#readChunk(chunk);
   }
 
+  #readEnds(choices: readonly Choice[]): void {
+    for (const { index = 0, finish_reason } of choices) {
+      this.#begun.add(index);
+      if (typeof finish_reason === 'string') this.#finished.add(index);
+    }
+  }
+
   #readChunk(chunk: Readonly<Record<string, unknown>>): void {
     this.#usage = readUsage(chunk) ?? this.#usage;
     const choices = readChoices(chunk['choices']);
     if (!choices) return;
     this.#characters += choices.characters;
-    this.#finish = choices.finish ?? this.#finish;
+    this.#readEnds(chunk['choices'] as readonly Choice[]);
     if (choices.hasContent) this.#isCommitted = true;
     if (choices.error || choices.finish === 'error')
       this.#failure = { errorBody: JSON.stringify({ error: choices.error ?? {} }) };
@@ -116,6 +125,11 @@ export class StreamReader {
     // Cut off before it said anything: that is the answer, max_tokens was too small.
     else if (choices.finish === 'length') this.#isCommitted = true;
   }
+}
+
+interface Choice {
+  readonly index?: unknown;
+  readonly finish_reason?: unknown;
 }
 
 function joined(events: readonly SseEvent[], bytes: number): Uint8Array | undefined {

@@ -1,5 +1,6 @@
 // Is a 200 really an answer? Empty and malformed ones are found here, before anybody is handed them.
 import type { Ask } from '../ports.ts';
+import { textOf } from '../text-of.ts';
 import type { SpokenUsage } from './chat-choices.ts';
 import { asObject, readChoices, readUsage } from './chat-choices.ts';
 
@@ -69,7 +70,7 @@ function vectorLength(embedding: unknown): number {
 
 function parsed(body: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
+    return JSON.parse(textOf(body));
   } catch {
     return undefined;
   }

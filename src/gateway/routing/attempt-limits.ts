@@ -3,19 +3,10 @@ import type { AttemptLimits } from '../ports.ts';
 import type { RoutingPolicy } from './parts.ts';
 import type { Run } from './run.ts';
 
-export interface GivenLimits extends AttemptLimits {
-  /**
-   * It gets less than half of the time that it is configured to have, because the caller's deadline is near: that it
-   * does not make it says nothing about the model.
-   */
-  readonly isCutShort: boolean;
-}
-
 /** While others wait for their turn nobody gets more than half of what is left: a model that hangs cannot eat it all. */
-export function attemptLimits(run: Run, policy: RoutingPolicy, othersWait: () => boolean): GivenLimits {
+export function attemptLimits(run: Run, policy: RoutingPolicy, othersWait: () => boolean): AttemptLimits {
   const leftMs = run.remainingMs();
-  const { isStream } = run.request.ask;
-  const configuredMs = isStream ? policy.firstTokenMs : policy.answerMs;
+  const configuredMs = configuredFor(run, policy);
   const isTight = leftMs / 2 < configuredMs;
   const shareMs = isTight && othersWait() ? leftMs / 2 : leftMs;
   const firstTokenMs = Math.min(configuredMs, shareMs);
@@ -23,7 +14,18 @@ export function attemptLimits(run: Run, policy: RoutingPolicy, othersWait: () =>
     connectMs: Math.min(policy.connectMs, shareMs),
     firstTokenMs,
     // A stream that has begun outlives the deadline, with its full patience.
-    silenceMs: isStream ? policy.silenceMs : Math.min(policy.silenceMs, firstTokenMs),
-    isCutShort: firstTokenMs < configuredMs / 2,
+    silenceMs: run.request.ask.isStream ? policy.silenceMs : Math.min(policy.silenceMs, firstTokenMs),
   };
+}
+
+/**
+ * It got less than half of the time that it is configured to have, because the caller's deadline was near: that it did
+ * not make it says nothing about the model.
+ */
+export function isCutShort({ firstTokenMs }: AttemptLimits, run: Run, policy: RoutingPolicy): boolean {
+  return firstTokenMs < configuredFor(run, policy) / 2;
+}
+
+function configuredFor({ request }: Run, policy: RoutingPolicy): number {
+  return request.ask.isStream ? policy.firstTokenMs : policy.answerMs;
 }

@@ -31,14 +31,14 @@ type Consequential = Pick<GatewayParts, 'clock' | 'cooldowns' | 'attempts' | 'ev
 
 /** Writes the row of a call that is over; `tokens` where the provider worked. */
 export function recordCall(
-  { clock, attempts, events }: Consequential,
-  { request, model, grant, at, startedAt, isRepeated }: Call,
+  { attempts, events }: Consequential,
+  { request, model, grant, at, isRepeated }: Call,
   outcome: Attempt['outcome'],
   status: number | null,
+  durationMs: number,
   tokens?: Tokens,
 ): void {
   const { requestId, caller } = request;
-  const durationMs = clock.monotonic() - startedAt;
   const promptTokens = tokens?.prompt ?? 0;
   const completionTokens = tokens?.completion ?? 0;
   attempts.record({
@@ -82,7 +82,7 @@ export function recordFailure(
   { failureClass, status, hint }: Pick<ProviderFailure, 'failureClass' | 'status' | 'hint'>,
   recorded: FailureClass = failureClass,
 ): void {
-  recordCall(parts, call, recorded, status);
+  recordCall(parts, call, recorded, status, parts.clock.monotonic() - call.startedAt);
   if (costsNoTokens.has(failureClass)) call.grant.settle(0);
   coolDown(parts, call, failureClass, hint);
 }

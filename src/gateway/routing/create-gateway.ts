@@ -14,6 +14,7 @@ export function createGateway(parts: GatewayParts): Gateway {
 }
 
 async function speak(engine: Engine, request: GatewayRequest): Promise<Spoken> {
+  engine.admit?.(request.caller);
   const { keys, cooldowns, scores, resting } = engine;
   const landscape = { models: engine.models(), keys, cooldowns, scores, resting };
   const candidates = selectCandidates(request.ask, request.mayFallBack, landscape);
@@ -27,6 +28,5 @@ async function speak(engine: Engine, request: GatewayRequest): Promise<Spoken> {
     // A request counts once per model, by its last outcome there; the model that spoke has its say at the end.
     for (const { state, candidate } of run.standings)
       if (state === 'failing' && candidate.model !== spoken?.model) engine.resting.failed(candidate.model.id);
-    if (!spoken) run.dispose();
   }
 }

@@ -13,8 +13,11 @@ export const needWords: Readonly<Record<Need, string>> = {
   vision: 'images',
 };
 
+const onlyChat: readonly Need[] = ['chat'];
+
 export function needsOf({ operation, isStream, needs }: Ask): readonly Need[] {
   if (operation === 'embeddings') return ['embeddings'];
+  if (!isStream && !needs.tools && !needs.json && !needs.vision) return onlyChat;
   const list: Need[] = ['chat'];
   if (isStream) list.push('streaming');
   if (needs.tools) list.push('tools');

@@ -29,6 +29,8 @@ export interface RoutingPolicy {
 
 export interface GatewayParts {
   readonly clock: Clock;
+  /** Throws when this caller may not ask now (GATEWAY_TOKEN_CAP). Default: everybody may. */
+  readonly admit?: (caller: string) => void;
   /** All models that are known, from memory. */
   readonly models: () => readonly Model[];
   readonly keys: KeyRing;

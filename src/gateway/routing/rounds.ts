@@ -19,26 +19,25 @@ import { tryModel } from './try-model.ts';
 
 /** What was said; undefined when nobody could or time is up. Throws CANCELLED. */
 export async function goRound(engine: Engine, run: Run, maxRetries: number): Promise<Spoken | undefined> {
-  for (;;) {
-    const spoken = await askEverybodyDue(engine, run, maxRetries);
-    if (spoken) return spoken;
-    if (!(await run.sleep(pauseBeforeNextRound(engine, run, maxRetries)))) return undefined;
-  }
-}
-
-async function askEverybodyDue(engine: Engine, run: Run, maxRetries: number): Promise<Spoken | undefined> {
-  for (let index = 0; index < run.standings.length; index++) {
-    const standing = run.standings[index];
-    if (!standing || !isDue(standing, maxRetries, engine.clock.now())) continue;
-    if (run.isOver) return undefined;
-    const othersWait = () => isAnybodyFree(engine, run.standings.slice(index + 1), maxRetries);
-    const spoken = await askOne(engine, run, standing, maxRetries, othersWait);
-    if (spoken) return spoken;
-  }
+  do {
+    for (const [index, standing] of run.standings.entries()) {
+      if (!isDue(standing, maxRetries, engine.clock.now())) continue;
+      if (run.isOver) break;
+      run.throwIfCancelled();
+      const othersWait = () => isAnybodyFree(engine, run.standings.slice(index + 1), maxRetries);
+      const spoken =
+        engine.policy.retryOrder === 'rounds'
+          ? await tryModel(engine, run, standing, othersWait)
+          : await insist(engine, run, standing, maxRetries, othersWait);
+      if (spoken) return spoken;
+      run.throwIfCancelled();
+    }
+  } while (await run.sleep(pauseBeforeNextRound(engine, run, maxRetries)));
   return undefined;
 }
 
-async function askOne(
+/** All of a model's tries, one after the other. */
+async function insist(
   engine: Engine,
   run: Run,
   standing: Standing,
@@ -46,14 +45,12 @@ async function askOne(
   othersWait: () => boolean,
 ): Promise<Spoken | undefined> {
   for (;;) {
-    run.throwIfCancelled();
     const triesBefore = standing.tries;
     const spoken = await tryModel(engine, run, standing, othersWait);
     if (spoken) return spoken;
     run.throwIfCancelled();
     const isWorthAnother = standing.state === 'failing' && hasTriesLeft(standing, maxRetries);
-    if (engine.policy.retryOrder === 'rounds' || !isWorthAnother || standing.tries === triesBefore)
-      return undefined;
+    if (!isWorthAnother || standing.tries === triesBefore) return undefined;
     if (!(await run.sleep(engine.policy.retryDelayMs))) return undefined;
   }
 }

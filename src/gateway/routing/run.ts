@@ -1,14 +1,18 @@
 // One request under way: its deadline, its caller's signal, and how each candidate stands.
-import type { Clock, LinkedSignal } from '../../core/index.ts';
-import { CoreError, linkSignals } from '../../core/index.ts';
+import type { Clock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
 import type { GatewayRequest } from '../ports.ts';
 import type { Candidate } from './select-candidates.ts';
 import type { Standing } from './standing.ts';
 import { newStanding } from './standing.ts';
 
+/** Timers may fire a little early; nobody could answer in what is left then. */
+const nothingLeftMs = 5;
+
 /**
  * The deadline holds until an answer is there or a stream has begun: a stream that goes on is bounded by its silences
- * and by its caller, not cut in the middle of a sentence.
+ * and by its caller, not cut in the middle of a sentence. It needs no timer: no attempt is given more time than is
+ * left (attempt-limits.ts), and no sleep begins that would reach it.
  */
 export class Run {
   readonly request: GatewayRequest;
@@ -18,35 +22,28 @@ export class Run {
   /** How much longer it may wait for a model that cools. */
   waitLeftMs: number;
   readonly #clock: Clock;
-  readonly #link: LinkedSignal;
   readonly #endsAt: number;
-  readonly #stopTimer: () => void;
-  #hasExpired = false;
 
   constructor(request: GatewayRequest, candidates: readonly Candidate[], clock: Clock) {
     this.request = request;
     this.standings = candidates.map(newStanding);
     this.waitLeftMs = request.waitMs;
     this.#clock = clock;
-    this.#link = linkSignals(request.signal);
     this.#endsAt = clock.monotonic() + request.deadlineMs;
-    this.#stopTimer = clock.after(request.deadlineMs, () => {
-      this.#hasExpired = true;
-      this.#link.abort(deadlineExceeded(request.deadlineMs));
-    });
-  }
-
-  /** Aborts with the caller, and with the deadline unless a stream has begun. */
-  get signal(): AbortSignal {
-    return this.#link.signal;
   }
 
   get isOver(): boolean {
-    return this.#hasExpired || this.remainingMs() === 0;
+    return this.remainingMs() === 0;
+  }
+
+  /** Nobody waits for an answer any more. */
+  get isInVain(): boolean {
+    return this.request.signal.aborted || this.isOver;
   }
 
   remainingMs(): number {
-    return Math.max(0, this.#endsAt - this.#clock.monotonic());
+    const leftMs = this.#endsAt - this.#clock.monotonic();
+    return leftMs < nothingLeftMs ? 0 : leftMs;
   }
 
   /** Throws CANCELLED once the caller has gone. */
@@ -61,24 +58,12 @@ export class Run {
   async sleep(ms: number): Promise<boolean> {
     if (ms >= this.remainingMs()) return false;
     try {
-      await this.#clock.sleep(ms, this.signal);
+      await this.#clock.sleep(ms, this.request.signal);
     } catch (error) {
       this.throwIfCancelled();
-      // A timer that fired late: the deadline came first.
-      if (!this.isOver) throw error;
+      throw error;
     }
     return true;
-  }
-
-  /** From now on only the caller ends it. */
-  liftDeadline(): void {
-    this.#stopTimer();
-  }
-
-  /** Lets go of everything. Call it when the answer is over. */
-  dispose(): void {
-    this.#stopTimer();
-    this.#link.dispose();
   }
 }
 

@@ -53,7 +53,8 @@ export function selectCandidates(ask: Ask, mayFallBack: boolean, landscape: Land
 }
 
 /** A model may be meant by two names. */
-const distinct = (named: Named): readonly Model[] => [...new Set(named.flat())];
+const distinct = (named: Named): readonly Model[] =>
+  named.length === 1 && named[0] ? named[0] : [...new Set(named.flat())];
 
 /** Each once, in the order given. */
 function namesIn(written: string): readonly string[] {
@@ -145,7 +146,9 @@ function mostOffered(groups: ReadonlyMap<string, readonly Candidate[]>): string 
 /** Leaves out those that cannot read so much. The estimate is rough: when none could, the largest are asked. */
 function fitting(candidates: readonly Candidate[], tokens: number): readonly Candidate[] {
   const sizeOf = ({ model }: Candidate) => model.capabilities.contextTokens ?? Number.POSITIVE_INFINITY;
-  const large = candidates.filter((candidate) => sizeOf(candidate) >= tokens);
+  const isLarge = (candidate: Candidate) => sizeOf(candidate) >= tokens;
+  if (candidates.every(isLarge)) return candidates;
+  const large = candidates.filter(isLarge);
   if (large.length > 0) return large;
   const largest = Math.max(...candidates.map(sizeOf));
   return candidates.filter((candidate) => sizeOf(candidate) === largest);

@@ -4,8 +4,15 @@
 // once, within the same try; each key is asked at most once a try. Anything else ends the try.
 import type { FailureClass } from '../failure-classes.ts';
 import { failureRules } from '../failure-classes.ts';
-import type { ProviderAnswer, ProviderFailure, ProviderKey, ProviderStream, Spoken } from '../ports.ts';
-import { attemptLimits } from './attempt-limits.ts';
+import type {
+  ProviderAnswer,
+  ProviderFailure,
+  ProviderKey,
+  ProviderStream,
+  QuotaGrant,
+  Spoken,
+} from '../ports.ts';
+import { attemptLimits, isCutShort } from './attempt-limits.ts';
 import type { Call } from './consequences.ts';
 import { coolDown, coolDownEmptyKey, recordCall, recordFailure } from './consequences.ts';
 import type { KeyRotation } from './key-rotation.ts';
@@ -25,7 +32,7 @@ export async function tryModel(
   standing: Standing,
   othersWait: () => boolean,
 ): Promise<Spoken | undefined> {
-  const { model, keys } = standing.candidate;
+  const { model, keys, baseUrl } = standing.candidate;
   const passed: string[] = [];
   let isAsked = false;
   standing.retryAt = undefined;
@@ -39,30 +46,45 @@ export async function tryModel(
       (standing.held ??= new Map()).set(key.id, taken.availableAt);
       continue;
     }
-    if (run.signal.aborted) {
+    if (run.isInVain) {
       taken.grant.giveBack();
       return undefined;
     }
-    const { clock } = engine;
-    const call: Call = {
-      request: run.request,
-      model,
-      key,
-      grant: taken.grant,
-      at: clock.now(),
-      startedAt: clock.monotonic(),
-      isRepeated: standing.tries > 0,
-    };
+    const call = beginCall(engine, run, standing, key, taken.grant);
     if (!isAsked) standing.tries++;
     isAsked = true;
-    const result = await callProvider(engine, run, standing, call, othersWait);
+    const limits = attemptLimits(run, engine.policy, othersWait);
+    const { ask, signal } = run.request;
+    const result = await engine.provider.call({ model, baseUrl, key, ask, limits, signal });
     if (result.outcome !== 'failure') return speak(engine, run, standing, call, result);
-    standing.failure = result;
-    standing.state = stateAfter(result.failureClass);
-    if (run.signal.aborted || !isKeysFault(result.failureClass)) return undefined;
+    const failure = judged(result, run);
+    const saysNothing = failure.failureClass === 'timeout' && isCutShort(limits, run, engine.policy);
+    recordFailure(engine, call, failure, saysNothing ? 'cancelled' : failure.failureClass);
+    standing.failure = failure;
+    standing.state = stateAfter(failure.failureClass);
+    if (run.isInVain || !isKeysFault(failure.failureClass)) return undefined;
   }
   if (!isAsked && standing.state === 'unasked') standing.state = 'cooling';
   return undefined;
+}
+
+function beginCall(
+  { clock }: Engine,
+  run: Run,
+  { candidate, tries }: Standing,
+  key: ProviderKey,
+  grant: QuotaGrant,
+): Call {
+  run.calls++;
+  return {
+    request: run.request,
+    model: candidate.model,
+    key,
+    grant,
+    at: clock.now(),
+    startedAt: clock.monotonic(),
+    isRepeated: tries > 0,
+  };
 }
 
 function isHeld({ cooldowns, clock }: Engine, { candidate, held }: Standing, keyId: string): boolean {
@@ -76,37 +98,11 @@ function isKeysFault(failureClass: FailureClass): boolean {
   return cools === 'key' && cooldown !== 0;
 }
 
-async function callProvider(
-  engine: Engine,
-  run: Run,
-  { candidate }: Standing,
-  call: Call,
-  othersWait: () => boolean,
-): Promise<ProviderAnswer | ProviderStream | ProviderFailure> {
-  const { isCutShort, ...limits } = attemptLimits(run, engine.policy, othersWait);
-  run.calls++;
-  const result = await engine.provider.call({
-    model: candidate.model,
-    baseUrl: candidate.baseUrl,
-    key: call.key,
-    ask: run.request.ask,
-    limits,
-    signal: run.signal,
-  });
-  if (result.outcome !== 'failure') return result;
-  const failureClass = judged(result.failureClass, run);
-  const failure = { ...result, failureClass };
-  const saysNothing = failureClass === 'timeout' && isCutShort;
-  recordFailure(engine, call, failure, saysNothing ? 'cancelled' : failureClass);
-  return failure;
-}
-
-/** A call that we ended ourselves looks like many things: whose end it was, we know better. */
-function judged(failureClass: FailureClass, run: Run): FailureClass {
-  if (failureClass !== 'cancelled' && failureClass !== 'network' && failureClass !== 'timeout')
-    return failureClass;
-  if (run.request.signal.aborted) return 'cancelled';
-  return run.signal.aborted ? 'timeout' : failureClass;
+/** A call that its caller ended looks like many things: whose end it was, we know better. */
+function judged(failure: ProviderFailure, { request }: Run): ProviderFailure {
+  const { failureClass } = failure;
+  const mayBeCallers = failureClass === 'network' || failureClass === 'timeout';
+  return mayBeCallers && request.signal.aborted ? { ...failure, failureClass: 'cancelled' } : failure;
 }
 
 function speak(
@@ -119,12 +115,10 @@ function speak(
   const durationMs = engine.clock.monotonic() - call.startedAt;
   if (answer.emptyUntil) coolDownEmptyKey(engine, call, answer.emptyUntil);
   if (answer.outcome === 'answer') {
-    recordCall(engine, call, 'success', answer.status, answer.tokens);
+    recordCall(engine, call, 'success', answer.status, durationMs, answer.tokens);
     engine.resting.succeeded(call.model.id);
-    run.dispose();
   } else {
-    run.liftDeadline();
-    void finishStream(engine, run, call, answer);
+    void finishStream(engine, call, answer, durationMs);
   }
   const isFallback = !candidate.isFirstChoice || run.standings[0]?.candidate !== candidate;
   return { model: call.model, attempts: run.calls, isFallback, durationMs, answer };
@@ -133,13 +127,12 @@ function speak(
 /** A stream counts by its end: one that breaks off after it has begun is a failure like any other. */
 async function finishStream(
   engine: Engine,
-  run: Run,
   call: Call,
   { status, ended }: ProviderStream,
+  firstContentMs: number,
 ): Promise<void> {
-  const { failureClass, tokens } = await ended;
-  run.dispose();
-  recordCall(engine, call, failureClass ?? 'success', status, tokens);
+  const { failureClass, tokens, spokeForMs } = await ended;
+  recordCall(engine, call, failureClass ?? 'success', status, firstContentMs + spokeForMs, tokens);
   if (failureClass === null) return engine.resting.succeeded(call.model.id);
   coolDown(engine, call, failureClass, undefined);
   if (failureRules[failureClass].isRetried) engine.resting.failed(call.model.id);

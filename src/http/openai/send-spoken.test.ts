@@ -51,7 +51,11 @@ const stream = (rest: AsyncIterable<Uint8Array>): ProviderStream => ({
   contentType: 'text/event-stream',
   head: [Buffer.from('data: 1\n\n')],
   rest,
-  ended: Promise.resolve({ failureClass: null, tokens: { prompt: 0, completion: 0, isEstimated: true } }),
+  ended: Promise.resolve({
+    failureClass: null,
+    tokens: { prompt: 0, completion: 0, isEstimated: true },
+    spokeForMs: 0,
+  }),
   emptyUntil: undefined,
 });
 const whole = (body: Uint8Array): ProviderAnswer => ({

@@ -18,7 +18,7 @@ interface Sending {
 }
 
 /** Resolves when the answer is sent or the caller is gone. Never fails: there is nobody left who could answer. */
-export async function sendSpoken(
+export function sendSpoken(
   reply: FastifyReply,
   spoken: Spoken,
   log: Log,
@@ -29,38 +29,54 @@ export async function sendSpoken(
   const headers = headersOf(reply, spoken);
   const onUnexpected = (error: unknown) =>
     log.error('an answer of a model could not be passed on', { requestId: request.id, error });
-  const sending = { raw, stallMs, onUnexpected };
-  reply.hijack();
-  try {
-    if (answer.outcome === 'answer') sendWhole(sending, answer, headers);
-    else await sendStream(sending, answer, headers, request.id);
-  } catch (error) {
+  const giveUp = (error: unknown) => {
     onUnexpected(error);
     raw.destroy();
+  };
+  const sending = { raw, stallMs, onUnexpected };
+  reply.hijack();
+  if (answer.outcome === 'stream') return sendStream(sending, answer, headers, request.id).catch(giveUp);
+  try {
+    sendWhole(sending, answer, headers);
+  } catch (error) {
+    giveUp(error);
   }
+  return sent;
 }
+
+const sent = Promise.resolve();
+
+/** Names and values in turn: Node takes these as they are, where it would have to look up those of an object. */
+type Headers = (string | number)[];
 
 /** What the hooks would have added that matters to bytes, and who spoke. */
-function headersOf(reply: FastifyReply, spoken: Spoken): Record<string, string> {
-  return {
-    ...(reply.getHeaders() as Record<string, string>),
-    'content-type': spoken.answer.contentType,
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-    'x-request-id': reply.request.id,
-    'x-headworks-model': spoken.model.name,
-    'x-headworks-provider': spoken.model.provider,
-    'x-headworks-attempts': String(spoken.attempts),
-    'x-headworks-fallback': String(spoken.isFallback),
-  };
+function headersOf(reply: FastifyReply, { answer, model, attempts, isFallback }: Spoken): Headers {
+  const headers: Headers = [
+    'content-type',
+    answer.contentType,
+    'cache-control',
+    'no-store',
+    'x-content-type-options',
+    'nosniff',
+    'x-request-id',
+    reply.request.id,
+    'x-headworks-model',
+    model.name,
+    'x-headworks-provider',
+    model.provider,
+    'x-headworks-attempts',
+    String(attempts),
+    'x-headworks-fallback',
+    String(isFallback),
+  ];
+  const hooked = reply.getHeaders();
+  for (const name in hooked) headers.push(name, String(hooked[name]));
+  return headers;
 }
 
-function sendWhole(
-  { raw, stallMs }: Sending,
-  { status, body }: ProviderAnswer,
-  headers: Record<string, string>,
-): void {
-  raw.writeHead(status, { ...headers, 'content-length': body.byteLength });
+function sendWhole({ raw, stallMs }: Sending, { status, body }: ProviderAnswer, headers: Headers): void {
+  headers.push('content-length', body.byteLength);
+  raw.writeHead(status, headers);
   if (body.byteLength > fitsTheSocketBytes) raw.setTimeout(stallMs);
   raw.end(body);
 }
@@ -69,11 +85,12 @@ function sendWhole(
 async function sendStream(
   sending: Sending,
   stream: ProviderStream,
-  headers: Record<string, string>,
+  headers: Headers,
   requestId: string,
 ): Promise<void> {
   const { raw, stallMs } = sending;
-  raw.writeHead(stream.status, { ...headers, 'x-accel-buffering': 'no' });
+  headers.push('x-accel-buffering', 'no');
+  raw.writeHead(stream.status, headers);
   for (const piece of stream.head) raw.write(piece);
   try {
     for await (const piece of stream.rest) {

@@ -143,7 +143,7 @@ async function answer(
     ...steering,
     signal: callerSignal(reply.raw),
   });
-  await sendSpoken(reply, spoken, log);
+  return sendSpoken(reply, spoken, log);
 }
 
 function bytesOf({ body, headers }: FastifyRequest): Uint8Array {

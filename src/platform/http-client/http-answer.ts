@@ -28,33 +28,53 @@ const worthWaitingMs = 500;
 
 /** Builds the answer of the core port over a source of bytes. */
 export function createHttpAnswer(parts: AnswerParts): HttpAnswer {
-  let isTaken = false;
-  const take = (): void => {
-    if (isTaken) throw new TypeError(`The body of the answer to ${parts.label} was read or dropped already.`);
-    isTaken = true;
-  };
-  return {
-    status: parts.status,
-    headers: parts.headers,
-    body: {
-      [Symbol.asyncIterator]() {
-        take();
-        return pieces(parts, parts.bodyTimeoutMs);
-      },
-    },
-    bytes(maxBytes) {
-      take();
-      return readAll(parts, parts.bodyTimeoutMs, maxBytes);
-    },
-    async discard() {
-      if (isTaken) return;
-      take();
-      if (Number(parts.headers['content-length'] ?? Number.NaN) <= worthReadingBytes)
-        await readAll(parts, worthWaitingMs, worthReadingBytes).catch(() => undefined);
-      else
-        parts.source.abandon(new HttpFailure('aborted', `The answer to ${parts.label} was dropped unread.`));
-    },
-  };
+  return new SourcedAnswer(parts);
+}
+
+/** A class, not closures: every call makes one. */
+class SourcedAnswer implements HttpAnswer, AsyncIterable<Uint8Array> {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #parts: AnswerParts;
+  #isTaken = false;
+
+  constructor(parts: AnswerParts) {
+    this.status = parts.status;
+    this.headers = parts.headers;
+    this.#parts = parts;
+  }
+
+  get body(): AsyncIterable<Uint8Array> {
+    return this;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, void> {
+    this.#take();
+    return pieces(this.#parts, this.#parts.bodyTimeoutMs);
+  }
+
+  bytes(maxBytes: number): Promise<Uint8Array> {
+    this.#take();
+    const whole = this.#parts.source.whole?.();
+    return whole
+      ? Promise.try(joined, this.#parts, whole, maxBytes)
+      : readAll(this.#parts, this.#parts.bodyTimeoutMs, maxBytes);
+  }
+
+  async discard(): Promise<void> {
+    if (this.#isTaken) return;
+    this.#take();
+    const { headers, source, label } = this.#parts;
+    if (Number(headers['content-length'] ?? Number.NaN) <= worthReadingBytes)
+      await readAll(this.#parts, worthWaitingMs, worthReadingBytes).catch(() => undefined);
+    else source.abandon(new HttpFailure('aborted', `The answer to ${label} was dropped unread.`));
+  }
+
+  #take(): void {
+    if (this.#isTaken)
+      throw new TypeError(`The body of the answer to ${this.#parts.label} was read or dropped already.`);
+    this.#isTaken = true;
+  }
 }
 
 /** The next piece; a silence of `silenceMs` ends the answer. */
@@ -89,8 +109,6 @@ async function* pieces(parts: AnswerParts, silenceMs: number): AsyncGenerator<Ui
 async function readAll(parts: AnswerParts, silenceMs: number, maxBytes: number): Promise<Uint8Array> {
   const read: Uint8Array[] = [];
   let size = 0;
-  const whole = parts.source.whole?.();
-  if (whole !== undefined) return joined(parts, whole, maxBytes);
   try {
     for (;;) {
       const piece = await nextPiece(parts, silenceMs);

@@ -85,6 +85,15 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       expect(await text(await get('/drip', { bodyTimeoutMs: 2_000 }))).toBe('0123456789');
     });
 
+    it('gives up on an answer that is not all there in time, wherever it waits', async () => {
+      for (const path of ['/hang', '/silent', '/drip']) {
+        const reading = get(path, { answerTimeoutMs: 60 }).then(text);
+        await expect(reading).rejects.toMatchObject({ kind: 'timeout' });
+      }
+      await serverIsIdle();
+      expect(await text(await get('/drip', { answerTimeoutMs: 5_000 }))).toBe('0123456789');
+    });
+
     it.each(['/reset', '/truncated'])(
       'calls a connection that is cut (%s) a network failure',
       async (path) => {

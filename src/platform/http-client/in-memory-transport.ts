@@ -44,7 +44,7 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
   async function request(request: HttpRequest): Promise<HttpAnswer> {
     const url = new URL(request.url);
     const label = requestLabel(request.method, url);
-    const link = linkSignals(request.signal, closing.signal);
+    const link = linkFor(request, closing.signal, clock, label);
     const step = async <T>(work: () => Promise<T> | T, ms: number, what: string): Promise<T> => {
       try {
         if (link.signal.aborted) throw link.signal.reason;
@@ -82,6 +82,25 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
     request,
     async close() {
       closing.abort(new HttpFailure('aborted', 'The transport was closed.'));
+    },
+  };
+}
+
+/** Aborts with its caller, with the transport, and when the whole answer takes too long. */
+function linkFor(request: HttpRequest, closing: AbortSignal, clock: Clock, label: string): LinkedSignal {
+  const link = linkSignals(request.signal, closing);
+  const { answerTimeoutMs = Number.POSITIVE_INFINITY } = request;
+  if (answerTimeoutMs === Number.POSITIVE_INFINITY) return link;
+  const stopTimer = clock.after(answerTimeoutMs, () =>
+    link.abort(
+      new HttpFailure('timeout', `${label}: the answer was not all there within ${answerTimeoutMs} ms.`),
+    ),
+  );
+  return {
+    ...link,
+    dispose() {
+      stopTimer();
+      link.dispose();
     },
   };
 }

@@ -7,19 +7,21 @@ import type { Clock } from '../../core/index.ts';
  */
 export class Patience {
   readonly #clock: Clock;
-  readonly #onLate: () => void;
+  readonly #onLate: (ms: number) => void;
+  #allowedMs = 0;
   #dueAt = Number.POSITIVE_INFINITY;
   #firesAt = Number.POSITIVE_INFINITY;
   #cancel: () => void = () => undefined;
 
-  /** `onLate` is called when a wait took longer than it was allowed to. */
-  constructor(clock: Clock, onLate: () => void) {
+  /** `onLate` is called when a wait took longer than it was allowed to, with what that was. */
+  constructor(clock: Clock, onLate: (allowedMs: number) => void) {
     this.#clock = clock;
     this.#onLate = onLate;
   }
 
   /** A wait begins, and the one before is over. */
   allow(ms: number): void {
+    this.#allowedMs = ms;
     this.#dueAt = this.#clock.monotonic() + ms;
     if (this.#firesAt > this.#dueAt) this.#arm(ms);
   }
@@ -37,7 +39,7 @@ export class Patience {
       this.#firesAt = Number.POSITIVE_INFINITY;
       const leftMs = this.#dueAt - this.#clock.monotonic();
       if (leftMs > 0) this.#arm(leftMs);
-      else this.#onLate();
+      else this.#onLate(this.#allowedMs);
     });
   }
 }

@@ -19,6 +19,8 @@ interface Pull {
 
 export interface ExchangeWatcher {
   onConnected(): void;
+  /** The status and headers are there. */
+  onHead(): void;
   /** Once, when the connection is free again or gone. */
   onOver(): void;
 }
@@ -85,7 +87,9 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
-    if (status >= 200) this.#head.resolve({ status, headers: joined(headers) });
+    if (status < 200) return;
+    this.#watcher.onHead();
+    this.#head.resolve({ status, headers: joined(headers) });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Uint8Array): void {
@@ -125,12 +129,18 @@ export class UndiciExchange implements Dispatcher.DispatchHandler, BodySource {
   }
 }
 
+type ReadHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
 /** undici gives names in lower case, and a list for what came twice, which is rare. */
-function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const plain: Record<string, string> = {};
-  for (const name of Object.keys(headers)) {
-    const value = headers[name] ?? '';
-    plain[name] = typeof value === 'string' ? value : value.join(', ');
-  }
-  return plain;
+function joined(headers: ReadHeaders): Readonly<Record<string, string>> {
+  return isPlain(headers)
+    ? headers
+    : Object.fromEntries(
+        Object.entries(headers).map(([name, value = '']) => [name, [value].flat().join(', ')]),
+      );
+}
+
+function isPlain(headers: ReadHeaders): headers is Readonly<Record<string, string>> {
+  for (const name in headers) if (typeof headers[name] !== 'string') return false;
+  return true;
 }

@@ -1,9 +1,10 @@
 // The HTTP transport for the real world, on undici's pools.
 import { Agent } from 'undici';
 import type { Clock, HttpAnswer, HttpRequest, HttpTransport } from '../../core/index.ts';
-import { HttpFailure, onAbort, systemClock } from '../../core/index.ts';
+import { systemClock } from '../../core/index.ts';
+import type { Timeouts } from './exchange-watch.ts';
+import { ExchangeWatch } from './exchange-watch.ts';
 import { createHttpAnswer } from './http-answer.ts';
-import { Patience } from './patience.ts';
 import { requestLabel } from './request-label.ts';
 import { UndiciExchange } from './undici-exchange.ts';
 
@@ -54,14 +55,13 @@ export function createUndiciTransport(options: UndiciTransportOptions): HttpTran
         connectTimeoutMs: Math.min(request.connectTimeoutMs ?? connectTimeoutMs, connectTimeoutMs),
         headersTimeoutMs: request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
         bodyTimeoutMs: request.bodyTimeoutMs ?? options.bodyTimeoutMs ?? 120_000,
+        answerTimeoutMs: request.answerTimeoutMs ?? Number.POSITIVE_INFINITY,
       };
       return send({ agent, targets, clock }, request, timeouts);
     },
     close: () => agent.destroy(),
   };
 }
-
-type Timeouts = Required<Pick<HttpRequest, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>>;
 
 interface Target {
   readonly origin: string;
@@ -97,35 +97,14 @@ async function send(
   timeouts: Timeouts,
 ): Promise<HttpAnswer> {
   const target = targets.of(request.url);
-  const { connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs } = timeouts;
   const label = requestLabel(request.method, target);
-  let isConnected = false;
-  let forgetSignal: () => void = () => undefined;
-  const exchange = new UndiciExchange(label, {
-    onConnected: () => {
-      isConnected = true;
-      request.onSent?.();
-      patience.allow(headersTimeoutMs);
-    },
-    onOver: () => forgetSignal(),
-  });
-  const patience = new Patience(clock, () => {
-    const what = isConnected
-      ? `connected, but no answer within ${headersTimeoutMs} ms.`
-      : `no connection within ${connectTimeoutMs} ms.`;
-    exchange.abandon(new HttpFailure('timeout', `${label}: ${what}`));
-  });
-  forgetSignal = onAbort(request.signal, (reason) =>
-    exchange.abandon(new HttpFailure('aborted', `${label} was stopped by its caller.`, reason)),
-  );
-  patience.allow(connectTimeoutMs);
-  try {
-    if (!request.signal?.aborted) dispatch(agent, target, request, exchange);
-    const { status, headers } = await exchange.head;
-    return createHttpAnswer({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
-  } finally {
-    patience.end();
-  }
+  const watch = new ExchangeWatch(request, label, timeouts, clock);
+  const exchange = new UndiciExchange(label, watch);
+  watch.start((failure) => exchange.abandon(failure));
+  if (!request.signal?.aborted) dispatch(agent, target, request, exchange);
+  const { status, headers } = await exchange.head;
+  const { bodyTimeoutMs } = timeouts;
+  return createHttpAnswer({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
 }
 
 function dispatch(agent: Agent, target: Target, request: HttpRequest, exchange: UndiciExchange): void {
@@ -135,7 +114,7 @@ function dispatch(agent: Agent, target: Target, request: HttpRequest, exchange: 
         origin: target.origin,
         path: target.pathname + target.search,
         method: request.method,
-        headers: { ...request.headers },
+        headers: request.headers ?? null,
         body: request.body ?? null,
       },
       exchange,

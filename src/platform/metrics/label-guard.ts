@@ -4,13 +4,20 @@ const longestValue = 120;
 
 export type Labels = Readonly<Record<string, string>>;
 
+/** What is known under the label values so far. A map a label: keys put together would have to be hashed every time. */
+class Level<Series> {
+  readonly next = new Map<string, Level<Series>>();
+  series: Series | undefined;
+}
+
 /** One `Series` per combination of label values, made when it is first seen. */
 export class LabelGuard<Series> {
   readonly #names: readonly string[];
   readonly #maxSeries: number;
   readonly #clean: (text: string) => string;
   readonly #make: (labels: Labels) => Series;
-  readonly #known = new Map<string, Series>();
+  readonly #root = new Level<Series>();
+  readonly #known: Series[] = [];
   #other: Series | undefined;
 
   constructor(
@@ -27,20 +34,33 @@ export class LabelGuard<Series> {
 
   /** That of these values while there is room, else the one that has "other" for every label. */
   of(values: readonly string[]): Series {
-    const [first = ''] = values;
-    const key = values.length === 1 ? first : values.join('\0');
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    if (this.#known.size >= this.#maxSeries) return (this.#other ??= this.#make(this.#labels(() => 'other')));
-    const series = this.#make(
-      this.#labels((index) => this.#clean(values[index] ?? '').slice(0, longestValue)),
-    );
-    this.#known.set(key, series);
-    return series;
+    let level: Level<Series> | undefined = this.#root;
+    for (const value of values) {
+      level = level.next.get(value);
+      if (!level) return this.#add(values);
+    }
+    return level.series ?? this.#add(values);
   }
 
   all(): readonly Series[] {
-    return [...this.#known.values(), ...(this.#other === undefined ? [] : [this.#other])];
+    return [...this.#known, ...(this.#other === undefined ? [] : [this.#other])];
+  }
+
+  #add(values: readonly string[]): Series {
+    if (this.#known.length >= this.#maxSeries)
+      return (this.#other ??= this.#make(this.#labels(() => 'other')));
+    const series = this.#make(
+      this.#labels((index) => this.#clean(values[index] ?? '').slice(0, longestValue)),
+    );
+    let level = this.#root;
+    for (const value of values) {
+      const next: Level<Series> = level.next.get(value) ?? new Level();
+      level.next.set(value, next);
+      level = next;
+    }
+    level.series = series;
+    this.#known.push(series);
+    return series;
   }
 
   #labels(valueOf: (index: number) => string): Labels {
