@@ -9,7 +9,8 @@ import { latencies } from './gateway/latency.ts';
 import type { Latency } from './gateway/latency.ts';
 import { load } from './gateway/load.ts';
 import type { Running } from './gateway/processes.ts';
-import { bareProxy, headworks, installPeers, mockProvider, portkey } from './gateway/processes.ts';
+import { bareProxy, headworks, mockProvider, portkey } from './gateway/processes.ts';
+import { installPeers } from './peers.ts';
 
 const token = 'bench-admin-token-0123456789';
 const path = '/v1/chat/completions';

@@ -1,4 +1,4 @@
-// npm run bench -- SUITE… [--json]: prints measured figures. Nothing here passes or fails.
+// npm run bench -- SUITE… [--json] [--quick]: prints measured figures. Nothing here passes or fails.
 import { openServices } from '../scripts/services/services.ts';
 import type { Figure } from './figure.ts';
 import { jsonFigures, printFigures } from './figure.ts';
@@ -6,6 +6,8 @@ import { jsonFigures, printFigures } from './figure.ts';
 interface BenchEnvironment {
   readonly databaseUrl: string;
   readonly redisUrl: string;
+  /** Fewer turns, where a suite takes minutes. */
+  readonly isQuick: boolean;
 }
 
 const suites: Readonly<
@@ -14,13 +16,14 @@ const suites: Readonly<
   kernel: async () => (await import('./kernel.ts')).kernelFigures,
   extraction: async () => (await import('./extraction.ts')).extractionFigures,
   gateway: async () => (await import('./gateway.ts')).gatewayFigures,
+  admission: async () => (await import('./admission.ts')).admissionFigures,
 };
 
 const isJson = process.argv.includes('--json');
 const asked = process.argv.slice(2).filter((word) => !word.startsWith('-'));
 const unknown = asked.filter((name) => !(name in suites));
 if (asked.length === 0 || unknown.length > 0 || process.argv.includes('--help')) {
-  console.error(`npm run bench -- ${Object.keys(suites).join('|')} [--json]`);
+  console.error(`npm run bench -- ${Object.keys(suites).join('|')} [--json] [--quick]`);
   if (unknown.length > 0) console.error(`There is no suite "${unknown.join('", "')}".`);
   process.exit(2);
 }
@@ -30,6 +33,7 @@ try {
   const environment = {
     databaseUrl: services.variables['DATABASE_URL'] ?? '',
     redisUrl: services.variables['REDIS_URL'] ?? '',
+    isQuick: process.argv.includes('--quick'),
   };
   for (const name of asked) {
     const run = await suites[name]?.();

@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -96,18 +95,6 @@ export const headworks = async (folder: string, token: string): Promise<Running>
 };
 
 const portkeyFile = here('../node_modules/@portkey-ai/gateway/build/start-server.js');
-
-/** Installs the peers if they are not there. */
-export async function installPeers(): Promise<void> {
-  if (existsSync(portkeyFile)) return;
-  console.error('Installing what is measured against, into bench/node_modules …');
-  const npm = spawn('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
-    cwd: here('..'),
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const [code] = (await once(npm, 'exit')) as [number];
-  if (code !== 0) throw new Error('The peers could not be installed: npm ci in bench/ failed.');
-}
 
 export const portkey = async (): Promise<Running> => {
   const port = await freePort();

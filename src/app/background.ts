@@ -15,10 +15,12 @@ import {
 import { PostgresLedgerStore } from '../ledger/postgres/postgres-ledger-store.ts';
 import { createPgBossJobQueue } from '../platform/jobs/pg-boss/pg-boss-job-queue.ts';
 import { PostgresAuditTrail } from './audit/index.ts';
+import { startDeployments } from './deployments.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
 import type { OpenGateway } from '../gateway/index.ts';
+import type { TenantDesks } from '../http/index.ts';
 import { startGateway } from './gateway.ts';
 import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
 import { houseRules, purgeRepair, retentionHandler, retentionJob } from './retention/index.ts';
@@ -35,6 +37,7 @@ export interface Background {
   readonly runner: RepairRunner;
   readonly extraction: ExtractionRuns;
   readonly gateway: OpenGateway;
+  readonly tenants: TenantDesks;
 }
 
 /**
@@ -68,14 +71,20 @@ export async function startBackground(
 
   const gateway = await startGateway({ config, stores, telemetry, role, env }, closing);
   closing.defer(events.listen(refusedKeyRecorder(recorder, gateway.models)));
+  const deployments = await startDeployments(
+    { config, stores, telemetry, role, jobs, ledger: recorder, gateway },
+    closing,
+  );
   const rules = [
     ...houseRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
     ...gateway.retention,
+    ...deployments.retention,
   ];
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
   repairs.register(refusedKeyRepair(gateway.models));
+  for (const repair of deployments.repairs) repairs.register(repair);
   const runner = new RepairRunner({
     ...parts,
     store: ledgerStore,
@@ -89,6 +98,8 @@ export async function startBackground(
   if (withSchedules) await schedule(config, jobs);
   const extraction = await startExtractionRuns({ config, database, jobs, telemetry, role, env }, closing);
 
+  await deployments.work();
+
   metrics.gauge(openRowsGauge(ledgerStore));
   metrics.gauge({
     name: 'headworks_jobs',
@@ -97,7 +108,17 @@ export async function startBackground(
     collect: async () =>
       (await jobs.counts()).map(({ name, state, count }) => ({ labels: { name, state }, value: count })),
   });
-  return { jobs, audit, ledgerStore, recorder, repairs, runner, extraction, gateway };
+  return {
+    jobs,
+    audit,
+    ledgerStore,
+    recorder,
+    repairs,
+    runner,
+    extraction,
+    gateway,
+    tenants: deployments.desks,
+  };
 }
 
 async function schedule(config: Config, jobs: JobQueue): Promise<void> {

@@ -35,6 +35,8 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
       isAdminToken: parts.isAdminToken,
       gatewayKeyOf: (credential) => background.gateway.keyOf(credential),
       gatewayKeyRefusal: (credential) => background.gateway.keyRefusal(credential),
+      organizationOf: (credential) => background.tenants.keys.organizationOf(credential),
+      organizationKeyRefusal: (credential) => background.tenants.keys.refusal(credential),
     },
     metricsAccess:
       server.metricsAccess === 'auto' ? (isLoopback(server.host) ? 'public' : 'admin') : server.metricsAccess,
@@ -49,6 +51,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     ledger: ledgerDesk(background, telemetry),
     extraction: background.extraction,
     gateway: background.gateway,
+    tenants: background.tenants,
     presence: parts.presence,
     boundHost: server.host,
     allowedHosts: server.allowedHosts,

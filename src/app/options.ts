@@ -254,6 +254,18 @@ export const retentionOptions = defineOptions({
       default: 400,
       ...keptDays,
     }),
+    executionsDays: numberOption({
+      describe: 'Executions of deployments that have ended, with their results.',
+      env: 'HEADWORKS_RETENTION_EXECUTIONS_DAYS',
+      default: 30,
+      ...keptDays,
+    }),
+    executionFilesDays: numberOption({
+      describe: 'Files that were sent for executions that have ended.',
+      env: 'HEADWORKS_RETENTION_EXECUTION_FILES_DAYS',
+      default: 7,
+      ...keptDays,
+    }),
     extractionRunsDays: numberOption({
       describe: 'Extraction runs that have ended; vaults are always kept.',
       env: 'HEADWORKS_RETENTION_EXTRACTION_RUNS_DAYS',

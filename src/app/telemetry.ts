@@ -1,4 +1,6 @@
 // What the house says about itself: one event bus, and its consumers (log lines, metrics); the live stream is in http.
+import type { AdmissionEvents } from '../admission/index.ts';
+import { admissionEvents } from '../admission/index.ts';
 import type { Log } from '../core/index.ts';
 import { EventBus, kindOf, Redactor, systemClock } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
@@ -6,6 +8,8 @@ import { secretsOf } from '../config/index.ts';
 import type { RunEvents } from '../extraction/index.ts';
 import { runEvents } from '../extraction/index.ts';
 import type { GatewayEvents } from '../gateway/index.ts';
+import type { ExecutionEvents, TenantEvents } from '../deployments/index.ts';
+import { executionEvents, tenantEvents } from '../deployments/index.ts';
 import { gatewayEvents } from '../gateway/index.ts';
 import type { HttpEvents } from '../http/index.ts';
 import { httpEvents } from '../http/index.ts';
@@ -23,17 +27,23 @@ import type { RetentionEvents } from './retention/index.ts';
 import { retentionEvents } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 
-type HouseEvents = AppEvents &
+type HouseEvents = AdmissionEvents &
+  AppEvents &
+  ExecutionEvents &
   GatewayEvents &
   HttpEvents &
   JobEventSpecs &
   LedgerEvents &
   RetentionEvents &
-  RunEvents;
+  RunEvents &
+  TenantEvents;
 
 const eventSpecs: HouseEvents = {
+  ...admissionEvents,
   ...appEvents,
+  ...executionEvents,
   ...gatewayEvents,
+  ...tenantEvents,
   ...httpEvents,
   ...jobEventSpecs,
   ...ledgerEvents,

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { admissionErrorCodes } from '../admission/errors.ts';
 import { CoreError, coreErrorCodes, HeadworksError } from '../core/index.ts';
+import { deploymentErrorCodes } from '../deployments/errors.ts';
 import { extractionErrorCodes } from '../extraction/errors.ts';
 import { gatewayErrorCodes } from '../gateway/errors.ts';
 import { ledgerErrorCodes } from '../ledger/errors.ts';
@@ -7,9 +9,14 @@ import { exitCodeByErrorCode, exitCodeMeanings, exitCodeOf, exitCodes } from './
 
 describe('exit codes', () => {
   it('exist for every error code there is, and for no other', () => {
-    const known = [coreErrorCodes, ledgerErrorCodes, extractionErrorCodes, gatewayErrorCodes].flatMap(
-      (codes) => Object.keys(codes),
-    );
+    const known = [
+      coreErrorCodes,
+      ledgerErrorCodes,
+      extractionErrorCodes,
+      gatewayErrorCodes,
+      admissionErrorCodes,
+      deploymentErrorCodes,
+    ].flatMap((codes) => Object.keys(codes));
     expect(Object.keys(exitCodeByErrorCode).sort()).toEqual(known.sort());
   });
 

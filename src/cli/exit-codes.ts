@@ -1,6 +1,8 @@
 // The one place where errors become exit codes.
+import type { AdmissionErrorCode } from '../admission/errors.ts';
 import type { CoreErrorCode } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
+import type { DeploymentErrorCode } from '../deployments/errors.ts';
 import type { ExtractionErrorCode } from '../extraction/errors.ts';
 import type { GatewayErrorCode } from '../gateway/errors.ts';
 import type { LedgerErrorCode } from '../ledger/errors.ts';
@@ -30,7 +32,15 @@ const { error, usage, connection, incomplete, interrupted } = exitCodes;
 
 /** Every code has its place: a new one does not compile until it is here. */
 export const exitCodeByErrorCode: Readonly<
-  Record<CoreErrorCode | LedgerErrorCode | ExtractionErrorCode | GatewayErrorCode, ExitCode>
+  Record<
+    | CoreErrorCode
+    | LedgerErrorCode
+    | ExtractionErrorCode
+    | GatewayErrorCode
+    | AdmissionErrorCode
+    | DeploymentErrorCode,
+    ExitCode
+  >
 > = {
   INPUT_INVALID: usage,
   UNAUTHENTICATED: connection,
@@ -80,6 +90,20 @@ export const exitCodeByErrorCode: Readonly<
   GATEWAY_STREAM_BROKEN: incomplete,
   GATEWAY_KEY_UNKNOWN: error,
   GATEWAY_TOKEN_CAP: error,
+  ADMISSION_ORG_LIMIT: error,
+  ADMISSION_GLOBAL_LIMIT: error,
+  ADMISSION_UNAVAILABLE: connection,
+  ADMISSION_NEEDS_REDIS: usage,
+  DEPLOYMENT_INACTIVE: error,
+  DEPLOYMENT_WORKFLOW_UNAVAILABLE: usage,
+  DEPLOYMENT_INPUT_INVALID: usage,
+  DEPLOYMENT_UPLOAD_TOO_LARGE: usage,
+  DEPLOYMENT_UPLOAD_TOO_SLOW: error,
+  DEPLOYMENT_IDEMPOTENCY_CONFLICT: error,
+  DEPLOYMENT_DOCUMENT_UNREADABLE: error,
+  DEPLOYMENT_SCHEMA_TOO_SLOW: error,
+  DEPLOYMENT_ANSWER_INVALID: error,
+  DEPLOYMENT_STOPPED: error,
 };
 
 /** The exit code for anything that was thrown. A server newer than this command may know codes that we do not. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // Starts the command line in this process: its streams, its signals, its application.
+import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { version } from '../app/version.ts';
 import { processEnvironment } from '../config/index.ts';
@@ -25,6 +26,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   columns: process.stdout.isTTY ? process.stdout.columns : null,
   ...processEnvironment(),
   readStdin: () => text(process.stdin),
+  readLine,
   signal: interruptSignal(),
   outputClosed: outputClosedSignal(),
   clock: systemClock,
@@ -33,6 +35,16 @@ const exitCode = await runCli(process.argv.slice(2), {
 });
 await new Promise((resolve) => process.stdout.write('', resolve));
 process.exit(exitCode);
+
+async function readLine(): Promise<string> {
+  const lines = createInterface({ input: process.stdin });
+  try {
+    for await (const line of lines) return line;
+    return '';
+  } finally {
+    lines.close();
+  }
+}
 
 /** Aborts at the first signal, so that everything can end well; the second ends the process at once. */
 function interruptSignal(): AbortSignal {

@@ -50,6 +50,8 @@ export interface CliIo {
   readonly cwd: string;
   /** Everything that comes on standard input, as text. */
   readStdin(): Promise<string>;
+  /** One line of standard input; empty when there is none. */
+  readLine(): Promise<string>;
   /** Aborts with an Interrupt when somebody wants the command to end. */
   readonly signal: AbortSignal;
   /** Aborts when nobody reads stdout any more (`| head`). */

@@ -2,12 +2,16 @@
 import { Command } from 'commander';
 import { registerConfig } from './commands/config.ts';
 import { registerDemo } from './commands/demo.ts';
+import { registerDeployments } from './commands/deployments.ts';
 import { registerDoctor } from './commands/doctor.ts';
+import { registerExecutions } from './commands/executions.ts';
 import { registerExtract } from './commands/extract.ts';
 import { registerJobs } from './commands/jobs.ts';
 import { registerKeys } from './commands/keys.ts';
 import { registerLedger } from './commands/ledger.ts';
+import { registerLimits } from './commands/limits.ts';
 import { registerModels } from './commands/models.ts';
+import { registerOrganizations } from './commands/organizations.ts';
 import { registerPrompt } from './commands/prompt.ts';
 import { registerRepair } from './commands/repair.ts';
 import { registerServe } from './commands/serve.ts';
@@ -62,6 +66,10 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     registerPrompt,
     registerModels,
     registerKeys,
+    registerOrganizations,
+    registerDeployments,
+    registerLimits,
+    registerExecutions,
     registerSimulate,
   ])
     register(program, host);

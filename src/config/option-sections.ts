@@ -9,6 +9,8 @@ import {
   serverOptions,
   stateOptions,
 } from '../app/options.ts';
+import { admissionOptions } from '../admission/options.ts';
+import { deploymentOptions } from '../deployments/options.ts';
 import { extractionOptions, lookerOptions } from '../extraction/options.ts';
 import { gatewayOptions } from '../gateway/options.ts';
 import { ledgerOptions } from '../ledger/options.ts';
@@ -25,6 +27,8 @@ export const optionSections = {
   extraction: extractionOptions,
   looker: lookerOptions,
   gateway: gatewayOptions,
+  admission: admissionOptions,
+  deployments: deploymentOptions,
   retention: retentionOptions,
   logging: loggingOptions,
 } as const;

@@ -58,7 +58,12 @@ export function resolveSections<Sections extends OptionSections>(
   const strangers = unknownVariables(options, input.env ?? {});
   // Alone it is a warning; beside problems it may well be the cause of one.
   if (problems.length > 0) throw invalid([...problems, ...strangers]);
-  const warnings = [...file.warnings, ...strangers, ...secretsInFile(options, origins)];
+  const warnings = [
+    ...file.warnings,
+    ...strangers,
+    ...secretsInFile(options, origins),
+    ...notices(options, origins),
+  ];
   return deepFreeze({ ...values, resolution: { file: file.path, origins, warnings } }) as ConfigOf<Sections>;
 }
 
@@ -165,6 +170,19 @@ function secretsInFile(
           `${path} is a secret and stands in ${describeOrigin(origin)}; set ${spec.env[0]} instead and keep it there.`,
         ]
       : [];
+  });
+}
+
+/** Options that somebody set and that do nothing. */
+function notices(
+  options: readonly NamedOption[],
+  origins: Readonly<Record<string, OptionOrigin>>,
+): readonly string[] {
+  return options.flatMap(({ path, spec }) => {
+    const origin = origins[path];
+    return spec.notice === undefined || !origin || origin.kind === 'default'
+      ? []
+      : [`${path} (${describeOrigin(origin)}): ${spec.notice}`];
   });
 }
 

@@ -17,6 +17,8 @@ export interface OptionSpec<T> {
   readonly allowed: string;
   /** Never printed, logged or stored. */
   readonly secret: boolean;
+  /** Said as a warning when somebody sets it, for options that are accepted and do nothing. */
+  readonly notice?: string;
   /** A path: made absolute, from the file's folder when it came from a file, else from the working directory. */
   readonly isPath?: true;
   /** Reads text (flag, environment, a scalar of the file as it is written) or a list or mapping of the file. */
@@ -54,6 +56,7 @@ interface Common<T> {
   readonly default: T;
   readonly defaultText?: string;
   readonly secret?: boolean;
+  readonly notice?: string;
 }
 
 function build<T>(common: Common<T>, allowed: string, parse: (raw: unknown) => Parsed<T>): OptionSpec<T> {
@@ -65,6 +68,7 @@ function build<T>(common: Common<T>, allowed: string, parse: (raw: unknown) => P
     ...(common.defaultText === undefined ? {} : { defaultText: common.defaultText }),
     allowed,
     secret: common.secret ?? false,
+    ...(common.notice === undefined ? {} : { notice: common.notice }),
     parse,
   };
 }

@@ -8,5 +8,6 @@ export { openGateway } from './open-gateway.ts';
 export type { OpenGateway, OpenGatewayParts } from './open-gateway.ts';
 export * from './ports.ts';
 export { catalogue, modelProblems } from './providers/index.ts';
+export { spokenText } from './spoken-text.ts';
 export { gatewayRetentionRules, memoryGatewayStores } from './state/index.ts';
 export type { GatewayStores } from './state/index.ts';

@@ -35,18 +35,14 @@ export function installAccess(server: FastifyInstance, access: Access, events: E
     const needed = request.routeOptions.config.access;
     if (needed === undefined || needed === 'public') return done();
     const caller = callerOrError(request, needed, access);
-    const admit = (found: Caller | Error) => {
-      if (found instanceof Error) return done(refused(request, reply, found, events));
-      request.caller = found;
-      return done();
-    };
-    if (caller instanceof Promise) void caller.catch((error: Error) => error).then(admit);
-    else admit(caller);
+    if (caller instanceof Error) return done(refused(request, reply, caller, events));
+    request.caller = caller;
+    return done();
   });
 }
 
 /** The error as a value: what `done` sets off must not come back here to be caught. */
-function callerOrError(...question: Parameters<typeof callerOf>): ReturnType<typeof callerOf> | Error {
+function callerOrError(...question: Parameters<typeof callerOf>): Caller | Error {
   try {
     return callerOf(...question);
   } catch (error) {
@@ -71,30 +67,22 @@ function refused(
   return error;
 }
 
-/** At once for keys and the token, which are in memory; organizations are asked for. */
-function callerOf(
-  request: FastifyRequest,
-  needed: Exclude<RouteAccess, 'public'>,
-  access: Access,
-): Caller | Promise<Caller> {
+/** From memory, at once. */
+function callerOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'public'>, access: Access): Caller {
   const credential = credentialOf(request, needed);
   const known = knownCaller(credential, access);
-  if (!known) refuseFormerKey(credential, access);
-  return known || !access.organizationOf
-    ? admitted(known, needed)
-    : access
-        .organizationOf(credential)
-        .then((found) =>
-          admitted(found ? { kind: 'organization', organizationId: found.organizationId } : null, needed),
-        );
+  if (!known) refuseFormerKey(credential, needed, access);
+  return admitted(known, needed);
 }
 
 /** Only the holder of the whole key hears that there once was one. */
-function refuseFormerKey(credential: string, access: Access): void {
-  const why = access.gatewayKeyRefusal(credential);
+function refuseFormerKey(credential: string, needed: Exclude<RouteAccess, 'public'>, access: Access): void {
+  const ofGateway = access.gatewayKeyRefusal(credential);
+  const why = ofGateway ?? access.organizationKeyRefusal(credential);
   if (why === null) return;
   const what = why === 'expired' ? 'has expired' : 'was revoked';
-  throw new CoreError('UNAUTHENTICATED', `This gateway key ${what}. ${howTo.gateway}`);
+  const which = ofGateway === null ? "organization's key" : 'gateway key';
+  throw new CoreError('UNAUTHENTICATED', `This ${which} ${what}. ${howTo[needed]}`);
 }
 
 function admitted(caller: Caller | null, needed: Exclude<RouteAccess, 'public'>): Caller {
@@ -108,6 +96,8 @@ function admitted(caller: Caller | null, needed: Exclude<RouteAccess, 'public'>)
 function knownCaller(credential: string, access: Access): Caller | null {
   const keyId = access.gatewayKeyOf(credential);
   if (keyId !== null) return { kind: 'gateway', keyId };
+  const organizationId = access.organizationOf(credential);
+  if (organizationId !== null) return { kind: 'organization', organizationId };
   return access.isAdminToken(credential) ? { kind: 'admin' } : null;
 }
 
@@ -126,7 +116,9 @@ const howTo: Readonly<Record<Exclude<RouteAccess, 'public'>, string>> = {
   admin:
     'Send the admin token as bearer token in the Authorization header; ' +
     'it was printed at the first start, or set as HEADWORKS_ADMIN_TOKEN.',
-  organization: 'Send a key of the organization as bearer token in the Authorization header.',
+  organization:
+    'Send a key of the organization as bearer token in the Authorization header; ' +
+    '"headworks organizations keys create ORGANIZATION --name NAME" makes one.',
   gateway:
     'Send a gateway key as bearer token in the Authorization header; "headworks keys create --name NAME" makes one.',
 };

@@ -4,6 +4,7 @@ import fastify from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { installAccess } from './access.ts';
 import { installAudit } from './audit-hook.ts';
+import { answerDoorError, isDoorPath } from './door/answer-door-error.ts';
 import { createClientErrorHandler, createErrorHandler } from './error-handler.ts';
 import type { HttpLimits } from './limits.ts';
 import { defaultHttpLimits } from './limits.ts';
@@ -17,6 +18,7 @@ import { installRouteRules } from './route-rules.ts';
 import { installRouteTable } from './route-table.ts';
 import { registerRoutes } from './routes/index.ts';
 import { installSecurityHeaders } from './security-headers.ts';
+import { installSlowRequests } from './slow-requests.ts';
 import { installTraffic } from './traffic.ts';
 
 /**
@@ -31,18 +33,25 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
     logger: false,
     genReqId: (request) => requestIdOf(request.headers, dependencies.ids, redactor),
     bodyLimit: limits.bodyLimitBytes,
-    requestTimeout: limits.requestTimeoutMs,
+    requestTimeout: Math.max(
+      limits.requestTimeoutMs,
+      uploadMarginMs + dependencies.tenants.door.uploads.timeoutMs,
+    ),
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: true,
     return503OnClosing: false,
-    frameworkErrors: handleError,
+    frameworkErrors: (error, request, reply) =>
+      isDoorPath(request.url)
+        ? answerDoorError(error, request, reply, dependencies)
+        : handleError(error, request, reply),
     clientErrorHandler: createClientErrorHandler(dependencies.ids),
     http: {
       headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
       // How often the two limits above are looked at; the default of 30 s would make them meaningless.
       connectionsCheckingInterval: 1_000,
     },
-    routerOptions: { maxParamLength: 200 },
+    // A name of a hundred characters, each of four bytes, as it is written in an address.
+    routerOptions: { maxParamLength: 1_200 },
   });
   server.setValidatorCompiler(validatorCompiler);
   server.setSerializerCompiler(serializerCompiler);
@@ -51,6 +60,7 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
 
   // The order is the order in which a request meets them.
   installTraffic(server, clock, events);
+  installSlowRequests(server, clock, limits.requestTimeoutMs);
   server.decorate('openStreams', new OpenStreams({ clock, events, limits }));
   installOriginCheck(server, dependencies, events);
   declareDocsPublic(server);
@@ -70,6 +80,9 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   await server.ready();
   return server;
 }
+
+/** The door ends an upload that takes too long by itself; Node comes after it. */
+const uploadMarginMs = 10_000;
 
 /** An empty body counts as none: many clients name a content type whatever they send. */
 function acceptJsonOnly(server: FastifyInstance): void {

@@ -1,6 +1,7 @@
 // The answers of the HTTP API as types, for the dashboard and the command line. Types only: nothing here runs.
 import type { z } from 'zod';
 import type { auditPage } from './schemas/audit.ts';
+import type { executionAnswer, executionsAnswer, releasedAnswer } from './schemas/executions.ts';
 import type {
   extractionRun,
   extractionRuns,
@@ -9,11 +10,26 @@ import type {
   runReport,
   runStarted,
 } from './schemas/extraction.ts';
+import type { deployment, deployments, deploymentWithSecret } from './schemas/deployments.ts';
 import type { configAnswer, doctorAnswer, healthAnswer, readinessAnswer } from './schemas/health.ts';
 import type { jobAnswer, jobCountsAnswer, jobsAnswer } from './schemas/jobs.ts';
 import type { ledgerEntry, ledgerKinds, ledgerPage, repairAnswer } from './schemas/ledger.ts';
+import type {
+  alertsAnswer,
+  clearCacheAnswer,
+  limitAnswer,
+  limitChanged,
+  limitsAnswer,
+} from './schemas/limits.ts';
 import type { gatewayKey, gatewayKeys, newGatewayKey, usageAnswer } from './schemas/gateway-keys.ts';
 import type { explanationAnswer, modelAnswer, probeAnswer } from './schemas/models.ts';
+import type {
+  newOrganizationKey,
+  organization,
+  organizationKey,
+  organizationKeys,
+  organizations,
+} from './schemas/organizations.ts';
 import type { handoverAnswer } from './schemas/presence.ts';
 import type { promptAnswer } from './schemas/prompts.ts';
 import type { streamedEvent } from './schemas/streams.ts';
@@ -39,6 +55,22 @@ export type ExtractionRunReport = z.infer<typeof runReport>;
 export type GatewayKeyAnswer = z.infer<typeof gatewayKey>;
 export type GatewayKeysAnswer = z.infer<typeof gatewayKeys>;
 export type NewGatewayKeyAnswer = z.infer<typeof newGatewayKey>;
+export type OrganizationAnswer = z.infer<typeof organization>;
+export type OrganizationsAnswer = z.infer<typeof organizations>;
+export type OrganizationKeyAnswer = z.infer<typeof organizationKey>;
+export type OrganizationKeysAnswer = z.infer<typeof organizationKeys>;
+export type NewOrganizationKeyAnswer = z.infer<typeof newOrganizationKey>;
+export type DeploymentAnswer = z.infer<typeof deployment>;
+export type DeploymentsAnswer = z.infer<typeof deployments>;
+export type DeploymentWithSecretAnswer = z.infer<typeof deploymentWithSecret>;
+export type ExecutionAnswer = z.infer<typeof executionAnswer>;
+export type ExecutionsAnswer = z.infer<typeof executionsAnswer>;
+export type ReleasedSlotAnswer = z.infer<typeof releasedAnswer>;
+export type LimitAnswer = z.infer<typeof limitAnswer>;
+export type LimitChanged = z.infer<typeof limitChanged>;
+export type LimitsAnswer = z.infer<typeof limitsAnswer>;
+export type LimitCacheCleared = z.infer<typeof clearCacheAnswer>;
+export type AlertsAnswer = z.infer<typeof alertsAnswer>;
 export type ModelAnswer = z.infer<typeof modelAnswer>;
 export type ModelExplanationAnswer = z.infer<typeof explanationAnswer>;
 export type ProbeAnswer = z.infer<typeof probeAnswer>;

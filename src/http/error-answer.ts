@@ -63,6 +63,8 @@ function fromFramework(error: FastifyError): HeadworksError<KnownErrorCode> {
         'HTTP_CONTENT_TYPE_UNSUPPORTED',
         'The request body is of a type that is not read here. Send JSON with content-type: application/json.',
       );
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new CoreError('INPUT_INVALID', 'A part of the path is longer than any name or id can be.');
     case 'FST_ERR_HANDLER_TIMEOUT':
       return new CoreError(
         'DEADLINE_EXCEEDED',

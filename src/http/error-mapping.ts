@@ -1,12 +1,20 @@
 // Which HTTP status each error code means. The types demand an entry for every code of core and every domain.
+import type { AdmissionErrorCode } from '../admission/index.ts';
 import type { CoreErrorCode } from '../core/index.ts';
+import type { DeploymentErrorCode } from '../deployments/index.ts';
 import type { ExtractionErrorCode } from '../extraction/index.ts';
 import type { GatewayErrorCode } from '../gateway/index.ts';
 import type { LedgerErrorCode } from '../ledger/index.ts';
 import type { HttpErrorCode } from './errors.ts';
 
 export type KnownErrorCode =
-  CoreErrorCode | LedgerErrorCode | ExtractionErrorCode | GatewayErrorCode | HttpErrorCode;
+  | CoreErrorCode
+  | LedgerErrorCode
+  | ExtractionErrorCode
+  | GatewayErrorCode
+  | AdmissionErrorCode
+  | DeploymentErrorCode
+  | HttpErrorCode;
 
 export interface ErrorAnswerRule {
   readonly status: number;
@@ -70,6 +78,23 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   GATEWAY_STREAM_BROKEN: { status: 502 },
   GATEWAY_KEY_UNKNOWN: { status: 404 },
   GATEWAY_TOKEN_CAP: { status: 429 },
+
+  ADMISSION_ORG_LIMIT: { status: 429, retryAfterMs: soon },
+  ADMISSION_GLOBAL_LIMIT: { status: 429, retryAfterMs: soon },
+  ADMISSION_UNAVAILABLE: { status: 503, retryAfterMs: soon },
+  ADMISSION_NEEDS_REDIS: { status: 503 },
+
+  DEPLOYMENT_INACTIVE: { status: 409 },
+  DEPLOYMENT_WORKFLOW_UNAVAILABLE: { status: 501 },
+  DEPLOYMENT_INPUT_INVALID: { status: 400 },
+  DEPLOYMENT_UPLOAD_TOO_LARGE: { status: 413 },
+  DEPLOYMENT_UPLOAD_TOO_SLOW: { status: 408 },
+  DEPLOYMENT_IDEMPOTENCY_CONFLICT: { status: 409 },
+  // These end an execution, not a request; they are its state, answered with 200.
+  DEPLOYMENT_DOCUMENT_UNREADABLE: { status: 422 },
+  DEPLOYMENT_SCHEMA_TOO_SLOW: { status: 422 },
+  DEPLOYMENT_ANSWER_INVALID: { status: 502 },
+  DEPLOYMENT_STOPPED: { status: 409 },
 
   HTTP_HOST_NOT_ALLOWED: { status: 421 },
   HTTP_ORIGIN_NOT_ALLOWED: { status: 403 },

@@ -27,4 +27,5 @@ export type {
   LedgerDesk,
   Presence,
   ReadinessReport,
+  TenantDesks,
 } from './ports.ts';

@@ -1,4 +1,5 @@
 // What the HTTP server needs of the rest of the house. The composition root plugs it in.
+import type { AlertDesk, LimitDesk } from '../admission/index.ts';
 import type {
   Clock,
   Emitter,
@@ -9,6 +10,13 @@ import type {
   Log,
   Redactor,
 } from '../core/index.ts';
+import type {
+  DeploymentDesk,
+  Door,
+  ExecutionDesk,
+  OrganizationDesk,
+  OrganizationKeyDesk,
+} from '../deployments/index.ts';
 import type { RunDesk, SourceDesk } from '../extraction/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
@@ -59,8 +67,10 @@ export interface Access {
   gatewayKeyOf(credential: string): string | null;
   /** Of a gateway key that is known but refused: why, for the one who holds it. */
   gatewayKeyRefusal(credential: string): 'expired' | 'revoked' | null;
-  /** Whose key this is; absent as long as there are no organizations. */
-  organizationOf?(key: string): Promise<{ readonly organizationId: string } | null>;
+  /** The id of the organization whose key this is; null for any other text, and for keys that are refused. */
+  organizationOf(credential: string): string | null;
+  /** Of an organization's key that is known but refused: why, for the one who holds it. */
+  organizationKeyRefusal(credential: string): 'expired' | 'revoked' | null;
 }
 
 export interface AuditRow {
@@ -110,6 +120,17 @@ export interface ExtractionDesk {
 
 export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'speak' | 'models' | 'keys'>;
 
+/** Organizations, what they may do at once, what they call, and what became of it. */
+export interface TenantDesks {
+  readonly organizations: OrganizationDesk;
+  readonly keys: OrganizationKeyDesk;
+  readonly deployments: DeploymentDesk;
+  readonly door: Door;
+  readonly executions: ExecutionDesk;
+  readonly limits: LimitDesk;
+  readonly alerts: AlertDesk;
+}
+
 export interface ConfigValue {
   /** `server.port`. */
   readonly name: string;
@@ -150,6 +171,7 @@ export interface HttpDependencies {
   readonly ledger: LedgerDesk;
   readonly extraction: ExtractionDesk;
   readonly gateway: GatewayDesk;
+  readonly tenants: TenantDesks;
   readonly presence: Presence;
   /** The name or address that `listen` is given. */
   readonly boundHost: string;

@@ -25,6 +25,8 @@ declare module 'fastify' {
     access?: RouteAccess;
     /** The answer stays open: it has no time limit and ends when the server drains. */
     isStream?: boolean;
+    /** The body is not read before the handler, which keeps limits of its own. */
+    readsBodyItself?: boolean;
     /** Called so often that its rows would bury all others. */
     leavesNoAuditRow?: boolean;
     /** Probes answer to the very end. */

@@ -1,17 +1,23 @@
 // Which requests are under way, and whether new ones are still taken.
+import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Emitter } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
 import type { HttpEvents } from './events.ts';
 
 export class Traffic {
+  /** Aborts with SHUTTING_DOWN: whoever waits for something may wait no longer. */
+  readonly draining: AbortSignal;
   readonly #clock: Clock;
+  readonly #drain = new AbortController();
   #underWay = 0;
-  #isDraining = false;
   #idle: (() => void)[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.draining = this.#drain.signal;
+    // As many as there are requests.
+    setMaxListeners(0, this.draining);
   }
 
   get underWay(): number {
@@ -19,11 +25,11 @@ export class Traffic {
   }
 
   get isDraining(): boolean {
-    return this.#isDraining;
+    return this.draining.aborted;
   }
 
   stopTaking(): void {
-    this.#isDraining = true;
+    this.#drain.abort(shuttingDown());
   }
 
   /** Counts one request until it leaves. */
@@ -78,7 +84,10 @@ export function installTraffic(server: FastifyInstance, clock: Clock, events: Em
 function refusal(request: FastifyRequest, reply: FastifyReply): CoreError | undefined {
   reply.header('connection', 'close');
   if (request.routeOptions.config.answersWhileDraining) return undefined;
-  return new CoreError('SHUTTING_DOWN', 'This server is stopping. Ask another one, or again in a moment.', {
+  return shuttingDown();
+}
+
+const shuttingDown = (): CoreError =>
+  new CoreError('SHUTTING_DOWN', 'This server is stopping. Ask another one, or again in a moment.', {
     isRetryable: true,
   });
-}

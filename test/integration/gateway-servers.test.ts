@@ -6,7 +6,7 @@ import type { Config } from '../../src/config/index.ts';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
 import { startPrivatePostgres } from '../support/private-servers.ts';
-import { uniqueName } from '../support/services.ts';
+import { redisUrl, uniqueName } from '../support/services.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
 
 const keys = { ALPHA_API_KEY: 'sk-alpha-secret-1', BETA_API_KEY: 'sk-beta-secret-2' };
@@ -53,7 +53,13 @@ async function seen(server: RunningServer, name: string): Promise<Seen | undefin
 }
 
 const shared = (more: Readonly<Record<string, string>> = {}) =>
-  ({ HEADWORKS_DATABASE_SCHEMA: uniqueName('gateway'), ...more }) as const;
+  ({
+    HEADWORKS_DATABASE_SCHEMA: uniqueName('gateway'),
+    // Two servers on one database need it.
+    REDIS_URL: redisUrl(),
+    HEADWORKS_REDIS_KEY_PREFIX: `${uniqueName('gateway')}:`,
+    ...more,
+  }) as const;
 
 it('shares cooldowns, models and keys between servers within a second, and keeps them over a restart', async () => {
   const limited = { script: [{ fault: 429, hint: 'groq-prose', seconds: 300 }] };

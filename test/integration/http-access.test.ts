@@ -19,6 +19,9 @@ function codeIn({ body }: { readonly body: string }): string {
   return error.headworks_code ?? error.code;
 }
 
+/** What the key of an organization is for, and nothing else. Its answers have a shape of their own. */
+const isForOrganizations = ({ url }: Route) => url.startsWith('/deployment/api/');
+
 /** What a gateway key is for, and nothing else. */
 const isForGatewayKeys = ({ method, url }: Route) =>
   url.startsWith('/v1/') ||
@@ -38,14 +41,24 @@ describe('every route', async () => {
     const printed = server.printRoutes({ commonPrefix: false }).matchAll(/\(([A-Z, ]+)\)/g);
     expect([...printed].flatMap(([, methods]) => methods?.split(', '))).toHaveLength(routes.length + 1);
     expect(guarded.map(({ method, url }) => `${method} ${url}`).sort()).toEqual([
+      'DELETE /api/v1/deployments/:id',
       'DELETE /api/v1/extraction/sources/:id',
       'DELETE /api/v1/keys/:id',
+      'DELETE /api/v1/limits/:organization',
       'DELETE /api/v1/models/:id',
+      'DELETE /api/v1/organizations/:organization',
+      'DELETE /api/v1/organizations/:organization/keys/:id',
+      'DELETE /deployment/api/:org/:api',
+      'GET /api/v1/alerts',
       'GET /api/v1/attach',
       'GET /api/v1/audit',
       'GET /api/v1/config',
+      'GET /api/v1/deployments',
+      'GET /api/v1/deployments/:id',
       'GET /api/v1/doctor',
       'GET /api/v1/events',
+      'GET /api/v1/executions',
+      'GET /api/v1/executions/:id',
       'GET /api/v1/extraction/runs',
       'GET /api/v1/extraction/runs/:id',
       'GET /api/v1/extraction/sources',
@@ -57,16 +70,27 @@ describe('every route', async () => {
       'GET /api/v1/ledger',
       'GET /api/v1/ledger/:id',
       'GET /api/v1/ledger/kinds',
+      'GET /api/v1/limits',
+      'GET /api/v1/limits/:organization',
       'GET /api/v1/models',
       'GET /api/v1/models/:id',
       'GET /api/v1/models/:id/explain',
+      'GET /api/v1/organizations',
+      'GET /api/v1/organizations/:organization',
+      'GET /api/v1/organizations/:organization/keys',
       'GET /api/v1/usage',
+      'GET /deployment/api/:org/:api',
       'GET /metrics',
       'GET /v1/models',
       'GET /v1/models/*',
+      'HEAD /api/v1/alerts',
       'HEAD /api/v1/audit',
       'HEAD /api/v1/config',
+      'HEAD /api/v1/deployments',
+      'HEAD /api/v1/deployments/:id',
       'HEAD /api/v1/doctor',
+      'HEAD /api/v1/executions',
+      'HEAD /api/v1/executions/:id',
       'HEAD /api/v1/extraction/runs',
       'HEAD /api/v1/extraction/runs/:id',
       'HEAD /api/v1/extraction/sources',
@@ -78,16 +102,27 @@ describe('every route', async () => {
       'HEAD /api/v1/ledger',
       'HEAD /api/v1/ledger/:id',
       'HEAD /api/v1/ledger/kinds',
+      'HEAD /api/v1/limits',
+      'HEAD /api/v1/limits/:organization',
       'HEAD /api/v1/models',
       'HEAD /api/v1/models/:id',
       'HEAD /api/v1/models/:id/explain',
+      'HEAD /api/v1/organizations',
+      'HEAD /api/v1/organizations/:organization',
+      'HEAD /api/v1/organizations/:organization/keys',
       'HEAD /api/v1/usage',
+      'HEAD /deployment/api/:org/:api',
       'HEAD /metrics',
       'HEAD /v1/models',
       'HEAD /v1/models/*',
+      'PATCH /api/v1/deployments/:id',
       'PATCH /api/v1/extraction/sources/:id',
       'PATCH /api/v1/models/:id/active',
       'PATCH /api/v1/models/:id/availability',
+      'PATCH /api/v1/organizations/:organization',
+      'POST /api/v1/deployments',
+      'POST /api/v1/executions/:id/release',
+      'POST /api/v1/executions/:id/stop',
       'POST /api/v1/extraction/runs/:id/stop',
       'POST /api/v1/extraction/runs/report',
       'POST /api/v1/extraction/sources',
@@ -98,13 +133,18 @@ describe('every route', async () => {
       'POST /api/v1/keys',
       'POST /api/v1/ledger/:id/resolve',
       'POST /api/v1/ledger/repair',
+      'POST /api/v1/limits/clear-cache',
       'POST /api/v1/models',
       'POST /api/v1/models/:id/increment-failure',
       'POST /api/v1/models/:id/increment-success',
       'POST /api/v1/models/probe',
+      'POST /api/v1/organizations',
+      'POST /api/v1/organizations/:organization/keys',
       'POST /api/v1/prompts/process',
+      'POST /deployment/api/:org/:api',
       'POST /v1/chat/completions',
       'POST /v1/embeddings',
+      'PUT /api/v1/limits/:organization',
       'PUT /api/v1/models/:id',
     ]);
   });
@@ -113,7 +153,7 @@ describe('every route', async () => {
     expect((await call(route)).statusCode).toBeLessThan(400);
   });
 
-  it.each(guarded)('$method $url lets nobody in without the admin token', async (route) => {
+  it.each(guarded)('$method $url lets nobody in without credentials that it knows', async (route) => {
     const wrong: Record<string, string>[] = [
       {},
       { authorization: '' },
@@ -132,12 +172,14 @@ describe('every route', async () => {
       const answer = await call(route, headers);
       expect({ headers, status: answer.statusCode }).toEqual({ headers, status: 401 });
       expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
-      if (route.method !== 'HEAD') expect(codeIn(answer)).toBe('UNAUTHENTICATED');
+      if (route.method !== 'HEAD' && !isForOrganizations(route))
+        expect(codeIn(answer)).toBe('UNAUTHENTICATED');
     }
   });
 
-  it.each(guarded)('$method $url does not take the key of an organization', async (route) => {
+  it.each(guarded)('$method $url takes the key of an organization only at the door', async (route) => {
     const answer = await call(route, { authorization: `Bearer ${organizationKey}` });
+    if (isForOrganizations(route)) return expect([401, 403]).not.toContain(answer.statusCode);
     expect(answer.statusCode).toBe(403);
     if (route.method !== 'HEAD') expect(codeIn(answer)).toBe('FORBIDDEN');
   });
@@ -151,10 +193,14 @@ describe('every route', async () => {
     },
   );
 
-  it.each(guarded.filter((route) => !isStream(route)))('$method $url lets an admin in', async (route) => {
-    const { statusCode } = await call(route, asAdmin);
-    expect([401, 403]).not.toContain(statusCode);
-  });
+  it.each(guarded.filter((route) => !isStream(route)))(
+    '$method $url lets an admin in, but not as an organization',
+    async (route) => {
+      const { statusCode } = await call(route, asAdmin);
+      if (isForOrganizations(route)) expect(statusCode).toBe(403);
+      else expect([401, 403]).not.toContain(statusCode);
+    },
+  );
 
   it('is checked before the body is read', async () => {
     const answer = await server.inject({
@@ -184,12 +230,14 @@ describe('access', () => {
   };
 
   it.each([
-    ['expired', 'This gateway key has expired.'],
-    ['revoked', 'This gateway key was revoked.'],
-    [null, 'Nobody here knows these credentials.'],
-  ] as const)('tells the holder of a key why it is refused: %s', async (why, message) => {
+    ['gatewayKeyRefusal', 'expired', 'This gateway key has expired.'],
+    ['gatewayKeyRefusal', 'revoked', 'This gateway key was revoked.'],
+    ['organizationKeyRefusal', 'expired', "This organization's key has expired."],
+    ['organizationKeyRefusal', 'revoked', "This organization's key was revoked."],
+    ['organizationKeyRefusal', null, 'Nobody here knows these credentials.'],
+  ] as const)('tells the holder of a key why it is refused: %s %s', async (name, why, message) => {
     const { dependencies } = testHouse();
-    const access = { ...dependencies.access, gatewayKeyRefusal: () => why };
+    const access = { ...dependencies.access, [name]: () => why };
     const server = await buildServer({ ...dependencies, access });
     const headers = { authorization: 'Bearer hwk_former' };
     const answer = await server.inject({ method: 'GET', url: '/api/v1/models', headers });

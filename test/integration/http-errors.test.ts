@@ -2,11 +2,13 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { CoreError, HeadworksError, coreErrorCodes } from '../../src/core/index.ts';
+import { CoreError, HeadworksError, coreErrorCodes, systemClock } from '../../src/core/index.ts';
 import { answerTo } from '../../src/http/error-answer.ts';
 import { buildServer, errorMapping, httpErrorCodes } from '../../src/http/index.ts';
 import { errorAnswer } from '../../src/http/schemas/error.ts';
 import { extractionErrorCodes } from '../../src/extraction/errors.ts';
+import { admissionErrorCodes } from '../../src/admission/errors.ts';
+import { deploymentErrorCodes } from '../../src/deployments/errors.ts';
 import { gatewayErrorCodes } from '../../src/gateway/errors.ts';
 import { ledgerErrorCodes } from '../../src/ledger/index.ts';
 import { asAdmin, testHouse } from '../support/http-dependencies.ts';
@@ -42,6 +44,8 @@ describe('error answers', () => {
       ...ledgerErrorCodes,
       ...extractionErrorCodes,
       ...gatewayErrorCodes,
+      ...admissionErrorCodes,
+      ...deploymentErrorCodes,
       ...httpErrorCodes,
     }).sort();
     expect(Object.keys(errorMapping).sort()).toEqual(codes);
@@ -318,7 +322,7 @@ describe('what every answer carries', async () => {
 
 describe('what is not even HTTP', () => {
   async function listening(limits: object) {
-    const server = await buildServer(testHouse({ limits }).dependencies);
+    const server = await buildServer(testHouse({ limits, clock: systemClock }).dependencies);
     await server.listen({ port: 0, host: '127.0.0.1' });
     onTestFinished(() => server.close());
     return (server.server.address() as AddressInfo).port;

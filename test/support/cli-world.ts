@@ -75,6 +75,7 @@ export class CliWorld {
       env,
       cwd,
       readStdin: async () => this.#options.stdin ?? '',
+      readLine: async () => this.#options.stdin?.split('\n')[0] ?? '',
       signal: this.#interrupt.signal,
       outputClosed: this.#outputClosed.signal,
       clock: this.clock,

@@ -90,6 +90,8 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
     allowedOrigins: world.allowedOrigins ?? [],
     access: {
       isAdminToken: createTokenCheck(adminToken),
+      organizationOf: () => null,
+      organizationKeyRefusal: () => null,
       gatewayKeyOf: (key) => gateway.keyOf(key),
       gatewayKeyRefusal: (key) => gateway.keyRefusal(key),
     },

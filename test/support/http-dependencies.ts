@@ -21,6 +21,7 @@ import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
 import { createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
+import { emptyTenantDesks } from './tenant-desks.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
 export const organizationKey = 'test-organization-key-0123456789';
@@ -84,7 +85,8 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
       isAdminToken: createTokenCheck(adminToken),
       gatewayKeyOf: (credential) => (credential === gatewayKey ? 'key-1' : null),
       gatewayKeyRefusal: () => null,
-      organizationOf: async (key) => (key === organizationKey ? { organizationId: 'organization-1' } : null),
+      organizationOf: (credential) => (credential === organizationKey ? 'organization-1' : null),
+      organizationKeyRefusal: () => null,
     },
     metricsAccess: 'admin',
     metrics: { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: async () => 'up 1\n' },
@@ -110,6 +112,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     },
     extraction: extractionDesk(clock, ids),
     gateway: silentGateway,
+    tenants: emptyTenantDesks,
     presence: {
       attach() {
         attached.count += 1;

@@ -31,7 +31,12 @@ export async function startTestServer(config: Config): Promise<RunningServer> {
 }
 
 /** Calls it as admin and gives status, headers and parsed body. */
-export async function callAsAdmin(server: RunningServer, method: string, path: string, body?: unknown) {
+export async function callAsAdmin(
+  server: Pick<RunningServer, 'url' | 'adminToken'>,
+  method: string,
+  path: string,
+  body?: unknown,
+) {
   const answer = await fetch(server.url + path, {
     method,
     headers: {

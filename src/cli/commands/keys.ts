@@ -6,11 +6,11 @@ import type {
   NewGatewayKeyAnswer,
   UsageAnswer,
 } from '../../app/api-answers.ts';
-import { CoreError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { humanMoment } from '../human-time.ts';
+import { daysFrom, keyNamed, keyState } from '../key-state.ts';
 import { wholeNumber } from '../number-argument.ts';
 import type { CliSession } from '../session.ts';
 
@@ -47,9 +47,7 @@ function registerCreate(group: Command, host: CommandHost): void {
     const { out, io } = session;
     const body = {
       name,
-      ...(expiresDays === undefined
-        ? {}
-        : { expires_at: new Date(io.clock.now() + expiresDays * dayMs).toISOString() }),
+      ...(expiresDays === undefined ? {} : { expires_at: daysFrom(io.clock.now(), expiresDays) }),
       ...(dailyTokens === undefined ? {} : { daily_token_cap: dailyTokens }),
     };
     const made = await session.withClient((client) =>
@@ -88,7 +86,7 @@ function registerList(group: Command, host: CommandHost): void {
           key.id,
           key.name,
           `${key.prefix}…`,
-          stateOf(key, now),
+          keyState(key, now),
           humanMoment(key.created_at, now),
           key.daily_token_cap === null
             ? String(key.tokens_today)
@@ -97,12 +95,6 @@ function registerList(group: Command, host: CommandHost): void {
       );
     return exitCodes.ok;
   });
-}
-
-function stateOf({ revoked_at, expires_at }: GatewayKeyAnswer, now: number): string {
-  if (revoked_at !== null) return 'revoked';
-  if (expires_at === null) return 'works';
-  return Date.parse(expires_at) <= now ? 'expired' : `works, ends ${humanMoment(expires_at, now)}`;
 }
 
 function registerRevoke(group: Command, host: CommandHost): void {
@@ -115,28 +107,13 @@ function registerRevoke(group: Command, host: CommandHost): void {
     const revoked = await session.withClient(async (client) => {
       const { signal } = session.io;
       const { keys } = await client.call<GatewayKeysAnswer>('GET', path, { signal });
-      const { id } = keyNamed(keys, wanted);
+      const { id } = keyNamed(keys, wanted, 'headworks keys');
       return client.call<GatewayKeyAnswer>('DELETE', `${path}/${id}`, { signal });
     });
     if (session.out.isJson) session.out.json(revoked);
     else session.out.line(`The key ${revoked.name} is revoked.`);
     return exitCodes.ok;
   });
-}
-
-/** A name may be given to several keys; then the id must tell which. */
-function keyNamed(keys: GatewayKeysAnswer['keys'], wanted: string): GatewayKeyAnswer {
-  const byId = keys.find(({ id }) => id === wanted);
-  if (byId) return byId;
-  const named = keys.filter(({ name, revoked_at }) => name === wanted && revoked_at === null);
-  const [only] = named;
-  if (only && named.length === 1) return only;
-  if (named.length > 1)
-    throw new CoreError(
-      'CONFLICT',
-      `${named.length} keys are named ${wanted}; give the id of one (headworks keys).`,
-    );
-  throw new CoreError('NOT_FOUND', `There is no key ${wanted} that still works. "headworks keys" lists all.`);
 }
 
 function registerUsage(group: Command, host: CommandHost): void {

@@ -1,9 +1,6 @@
 // headworks sources: what the server extracts from by itself, and how its runs go.
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { parse } from 'yaml';
 import type {
   ExtractionRunAnswer,
   ExtractionRunsAnswer,
@@ -12,12 +9,13 @@ import type {
   ExtractionSourcesAnswer,
 } from '../../app/api-answers.ts';
 import type { HeadworksClient } from '../../app/headworks-client.ts';
-import { CoreError, messageOf } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { humanMoment } from '../human-time.ts';
 import { wholeNumber } from '../number-argument.ts';
+import { readYamlFile } from '../read-yaml-file.ts';
 import type { CliSession } from '../session.ts';
 
 const path = '/api/v1/extraction/sources';
@@ -66,7 +64,7 @@ function registerAdd(group: Command, host: CommandHost): void {
     .description('register a source from a YAML file: name, kind, settings, options, schedule');
   examples(command, ['headworks sources add acme.yaml']);
   act(host, command, async (session, _options, [file = '']) => {
-    const body = await readYaml(resolve(session.io.cwd, file));
+    const body = await readYamlFile(session.io.cwd, file);
     const { signal } = session.io;
     const source = await session.withClient((client) =>
       client.call<ExtractionSourceAnswer>('POST', path, { body, signal }),
@@ -174,16 +172,4 @@ async function named(
   if (source) return source;
   const known = sources.map((each) => each.name).join(', ') || 'none';
   throw new CoreError('NOT_FOUND', `There is no source ${name}. Registered: ${known}.`);
-}
-
-async function readYaml(file: string): Promise<unknown> {
-  try {
-    return parse(await readFile(file, 'utf8')) as unknown;
-  } catch (error) {
-    throw new CoreError(
-      'INPUT_INVALID',
-      `The file ${file} cannot be read as YAML: ${messageOf(error).split('\n')[0] ?? ''}`,
-      { cause: error },
-    );
-  }
 }

@@ -2,8 +2,8 @@
 // bounded, so a store that stays away for long loses the oldest.
 import type { Attempt, AttemptRecorder, AttemptStore } from '../ports.ts';
 import { storableAttempt } from './storable-attempt.ts';
-import type { StateParts } from './store-backoff.ts';
-import { isRefusedForGood } from './store-backoff.ts';
+import type { StateParts } from './state-parts.ts';
+import { isRefusedForGood } from './state-parts.ts';
 import { WriteLoop } from './write-loop.ts';
 
 export interface AttemptRecorderLimits {

@@ -3,9 +3,9 @@ import { CoreError, kindOf } from '../../core/index.ts';
 import type { CooldownStore, Cooldowns, Model, ModelCooldown } from '../ports.ts';
 import { everyKey } from '../ports.ts';
 import { CooldownMap } from './cooldown-map.ts';
-import { Reload } from './reload.ts';
-import type { StateParts } from './store-backoff.ts';
-import { isRefusedForGood } from './store-backoff.ts';
+import type { Reload } from '../../resilience/index.ts';
+import type { StateParts } from './state-parts.ts';
+import { isRefusedForGood, reloadOf } from './state-parts.ts';
 import { WriteLoop } from './write-loop.ts';
 
 export interface CooldownBoardParts extends StateParts {
@@ -40,7 +40,7 @@ export class CooldownBoard implements Cooldowns {
       waiting: () => this.#pending.size,
       write: () => this.#writeFirst(),
     });
-    this.#reload = new Reload(parts, { what: 'read cooldowns', load: () => this.#load() });
+    this.#reload = reloadOf(parts, 'read cooldowns', () => this.#load());
   }
 
   of(modelId: number, keyId: string): ModelCooldown | undefined {

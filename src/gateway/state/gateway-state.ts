@@ -1,5 +1,6 @@
 // All that the gateway remembers, in memory and kept in step: opened at start, closed before the store is.
 import type { IdSource } from '../../core/index.ts';
+import { every } from '../../resilience/index.ts';
 import type { ModelDefinition } from '../ports.ts';
 import { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
 import type { AttemptRecorderLimits } from './batching-attempt-recorder.ts';
@@ -9,7 +10,7 @@ import { GatewayKeys } from './gateway-keys.ts';
 import type { GatewayStores } from './gateway-stores.ts';
 import { ModelRegistry } from './model-registry.ts';
 import { ScoreBoard } from './score-board.ts';
-import type { StateParts } from './store-backoff.ts';
+import type { StateParts } from './state-parts.ts';
 import { UsageMeter } from './usage-meter.ts';
 
 export interface GatewayStateOptions extends StateParts {
@@ -77,19 +78,22 @@ export class GatewayState {
   }
 
   async #start(): Promise<void> {
-    const { changes } = this.#options.stores;
+    const {
+      clock,
+      stores: { changes },
+    } = this.#options;
     // First listen, then load: what changes between the two is heard.
     this.#unwatch = await changes.watch((topic) => this.#hear(topic));
     await this.models.start();
     for (const board of [this.cooldowns, this.keys, this.usage, this.scores]) await board.start();
     if (changes.isShared) {
-      this.#every(safetyPollMs, async () => {
-        const boards = [this.models, this.cooldowns, this.keys, this.usage];
-        await Promise.all(boards.map((board) => board.refresh()));
-      });
-      this.#every(scoresEveryMs, () => this.scores.refresh());
+      const boards = [this.models, this.cooldowns, this.keys, this.usage];
+      this.#stopPolls = [
+        every(clock, safetyPollMs, () => Promise.all(boards.map((board) => board.refresh()))),
+        every(clock, scoresEveryMs, () => this.scores.refresh()),
+      ];
     } else {
-      this.#every(scoresEveryMs, () => this.scores.refreshIfNeeded());
+      this.#stopPolls = [every(clock, scoresEveryMs, () => this.scores.refreshIfNeeded())];
     }
   }
 
@@ -98,18 +102,5 @@ export class GatewayState {
     this.cooldowns.retryNow();
     // Reading scores and usage writes first what waits of them.
     void this.refresh();
-  }
-
-  #every(ms: number, run: () => Promise<unknown>): void {
-    let cancel: () => void = () => undefined;
-    let isStopped = false;
-    const arm = (): void => {
-      if (!isStopped) cancel = this.#options.clock.after(ms, () => void run().finally(arm));
-    };
-    arm();
-    this.#stopPolls.push(() => {
-      isStopped = true;
-      cancel();
-    });
   }
 }

@@ -1,6 +1,6 @@
 // Everything the gateway remembers beyond one process.
 import type { AttemptStore, CooldownStore, GatewayKeyStore, ModelStore, UsageStore } from '../ports.ts';
-import type { ChangeFeed } from './change-feed.ts';
+import type { GatewayChangeFeed } from './change-feed.ts';
 
 export interface GatewayStores {
   readonly models: ModelStore;
@@ -8,5 +8,5 @@ export interface GatewayStores {
   readonly attempts: AttemptStore;
   readonly keys: GatewayKeyStore;
   readonly usage: UsageStore;
-  readonly changes: ChangeFeed;
+  readonly changes: GatewayChangeFeed;
 }

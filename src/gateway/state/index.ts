@@ -1,7 +1,7 @@
 // What the gateway remembers: models, cooldowns, attempts and scores, keys and usage.
 export { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
 export type { AttemptRecorderLimits } from './batching-attempt-recorder.ts';
-export type { ChangeFeed, GatewayTopic } from './change-feed.ts';
+export type { GatewayChangeFeed, GatewayTopic } from './change-feed.ts';
 export { CooldownBoard } from './cooldown-board.ts';
 export { GatewayKeys } from './gateway-keys.ts';
 export type { NewGatewayKey } from './gateway-keys.ts';
@@ -16,5 +16,5 @@ export { gatewayRetentionRules } from './retention-rules.ts';
 export { explainScore, priorScore, scoreOf } from './score.ts';
 export { ScoreBoard } from './score-board.ts';
 export type { ScoreExplanation } from './score-board.ts';
-export type { StateParts } from './store-backoff.ts';
+export type { StateParts } from './state-parts.ts';
 export { callerOfKey, dayOf, UsageMeter } from './usage-meter.ts';

@@ -17,27 +17,14 @@ import type {
   Usage,
   UsageStore,
 } from '../ports.ts';
-import type { ChangeFeed, GatewayTopic } from './change-feed.ts';
+import { MemoryChangeFeed } from '../../resilience/index.ts';
+import type { GatewayTopic } from './change-feed.ts';
 import { CooldownMap } from './cooldown-map.ts';
 import { countsOf } from './counting-attempts.ts';
 import type { GatewayStores } from './gateway-stores.ts';
 import { modelExists } from './model-exists.ts';
 
 type Tell = (topic: GatewayTopic) => void;
-
-export class MemoryChangeFeed implements ChangeFeed {
-  readonly isShared = true;
-  readonly #watchers = new Set<(topic: GatewayTopic | 'everything') => void>();
-
-  tell(topic: GatewayTopic | 'everything'): void {
-    for (const watcher of this.#watchers) watcher(topic);
-  }
-
-  async watch(onChange: (topic: GatewayTopic | 'everything') => void): Promise<() => Promise<void>> {
-    this.#watchers.add(onChange);
-    return async () => void this.#watchers.delete(onChange);
-  }
-}
 
 export class MemoryModelStore implements ModelStore {
   readonly #clock: Clock;
@@ -251,8 +238,10 @@ export class MemoryUsageStore implements UsageStore {
 
 const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
-export function memoryGatewayStores(clock: Clock): GatewayStores & { readonly changes: MemoryChangeFeed } {
-  const changes = new MemoryChangeFeed();
+export function memoryGatewayStores(
+  clock: Clock,
+): GatewayStores & { readonly changes: MemoryChangeFeed<GatewayTopic> } {
+  const changes = new MemoryChangeFeed<GatewayTopic>();
   const tell: Tell = (topic) => changes.tell(topic);
   return {
     models: new MemoryModelStore(clock, tell),

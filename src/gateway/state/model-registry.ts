@@ -2,8 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../errors.ts';
 import type { Model, ModelDefinition, ModelStore } from '../ports.ts';
-import { Reload } from './reload.ts';
-import type { StateParts } from './store-backoff.ts';
+import type { Reload } from '../../resilience/index.ts';
+import type { StateParts } from './state-parts.ts';
+import { reloadOf } from './state-parts.ts';
 
 export interface ModelRegistryParts extends StateParts {
   readonly store: ModelStore;
@@ -24,7 +25,7 @@ export class ModelRegistry {
   constructor(parts: ModelRegistryParts) {
     this.#parts = parts;
     this.#defined = new Set([...parts.builtIn, ...parts.configured].map(({ name }) => name));
-    this.#reload = new Reload(parts, { what: 'read models', load: () => this.#load() });
+    this.#reload = reloadOf(parts, 'read models', () => this.#load());
   }
 
   /** By id. The same array until something changes, and the same object until that model changes. */

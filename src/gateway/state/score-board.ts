@@ -5,9 +5,10 @@
 import type { Attempt, AttemptStore, ModelTally, Score, Scores, Tally } from '../ports.ts';
 import type { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
 import { OwnTallies } from './own-tallies.ts';
-import { Reload } from './reload.ts';
 import { explainScore, scoreOf } from './score.ts';
-import type { StateParts } from './store-backoff.ts';
+import type { Reload } from '../../resilience/index.ts';
+import type { StateParts } from './state-parts.ts';
+import { reloadOf } from './state-parts.ts';
 import { addTallies, emptyTally } from './tally.ts';
 
 const hourMs = 3_600_000;
@@ -42,7 +43,7 @@ export class ScoreBoard implements Scores {
 
   constructor(parts: ScoreBoardParts) {
     this.#parts = parts;
-    this.#reload = new Reload(parts, { what: 'read scores', load: () => this.#load() });
+    this.#reload = reloadOf(parts, 'read scores', () => this.#load());
     parts.recorder.onRecord((attempt) => this.#count(attempt));
   }
 

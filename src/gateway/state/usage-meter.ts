@@ -1,8 +1,8 @@
 // Tokens per caller, model and day (UTC): counted in memory at once, written behind, together with what others wrote.
 import type { Attempt, GatewayKey, Usage, UsageStore } from '../ports.ts';
-import { Reload } from './reload.ts';
-import type { StateParts } from './store-backoff.ts';
-import { isRefusedForGood } from './store-backoff.ts';
+import type { Reload } from '../../resilience/index.ts';
+import type { StateParts } from './state-parts.ts';
+import { isRefusedForGood, reloadOf } from './state-parts.ts';
 import { WriteLoop } from './write-loop.ts';
 
 const dayMs = 86_400_000;
@@ -41,7 +41,7 @@ export class UsageMeter {
       enough: () => Number.POSITIVE_INFINITY,
       write: () => this.#write(),
     });
-    this.#reload = new Reload(parts, { what: 'read usage', load: () => this.#load() });
+    this.#reload = reloadOf(parts, 'read usage', () => this.#load());
   }
 
   /** Counts what an attempt cost, on the day it began. Those that neither succeeded nor cost anything are none. */

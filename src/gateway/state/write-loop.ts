@@ -3,8 +3,8 @@
 // idle → (wake) armed → writing → idle. A write that fails arms it again, after a quarter of a second at first, every
 // ten seconds in the end; `retryNow` is for when the store is back.
 import { kindOf } from '../../core/index.ts';
-import { storeBackoff } from './store-backoff.ts';
-import type { StateParts } from './store-backoff.ts';
+import { storeBackoff } from '../../resilience/index.ts';
+import type { StateParts } from './state-parts.ts';
 
 export interface WriteSource {
   /** For `gateway:store-failed`: `attempts`. */

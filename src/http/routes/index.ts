@@ -3,16 +3,22 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { HttpLimits } from '../limits.ts';
 import type { HttpDependencies } from '../ports.ts';
+import { alertRoutes } from './alerts.ts';
 import { auditRoutes } from './audit.ts';
+import { deploymentRoutes } from './deployments.ts';
+import { doorRoutes } from './door.ts';
 import { eventRoutes } from './events.ts';
+import { executionRoutes } from './executions.ts';
 import { extractionRoutes } from './extraction.ts';
 import { healthRoutes } from './health.ts';
 import { gatewayKeyRoutes } from './gateway-keys.ts';
 import { jobRoutes } from './jobs.ts';
 import { ledgerRoutes } from './ledger.ts';
+import { limitRoutes } from './limits.ts';
 import { modelRoutes } from './models.ts';
 import { openAiRoutes } from './openai.ts';
 import { operationRoutes } from './operations.ts';
+import { organizationRoutes } from './organizations.ts';
 import { presenceRoutes } from './presence.ts';
 import { promptRoutes } from './prompts.ts';
 
@@ -32,6 +38,12 @@ export function registerRoutes(
   promptRoutes(typed, dependencies);
   gatewayKeyRoutes(typed, dependencies);
   openAiRoutes(typed, dependencies);
+  organizationRoutes(typed, dependencies);
+  deploymentRoutes(typed, dependencies);
+  doorRoutes(typed, dependencies);
+  executionRoutes(typed, dependencies);
+  limitRoutes(typed, dependencies);
+  alertRoutes(typed, dependencies);
   auditRoutes(typed, dependencies);
   presenceRoutes(typed, dependencies);
 }

@@ -1,6 +1,6 @@
 // One prompt through the gateway, in the shapes of the founding document.
 import type { z } from 'zod';
-import { GatewayError } from '../../gateway/index.ts';
+import { GatewayError, spokenText } from '../../gateway/index.ts';
 import type { Spoken } from '../../gateway/index.ts';
 import { attemptsId } from '../openai/attempts-id.ts';
 import { callerSignal } from '../openai/caller-signal.ts';
@@ -67,17 +67,10 @@ function chatRequest(input: z.infer<typeof promptBody>): Uint8Array {
   );
 }
 
-interface Completion {
-  readonly choices?: readonly { readonly message?: { readonly content?: unknown } }[];
-}
-
 function answerOf(prompt: string, spoken: Spoken): z.infer<typeof promptAnswer> {
-  if (spoken.answer.outcome !== 'answer') throw new TypeError('A prompt is never streamed.');
-  const completion = JSON.parse(Buffer.from(spoken.answer.body).toString()) as Completion;
-  const content = completion.choices?.[0]?.message?.content;
   return {
     prompt,
-    response: textOf(content),
+    response: spokenText(spoken),
     selected_model: spoken.model.name,
     provider: spoken.model.provider,
     response_time_seconds: spoken.durationMs / 1_000,
@@ -85,14 +78,6 @@ function answerOf(prompt: string, spoken: Spoken): z.infer<typeof promptAnswer> 
     attempts: spoken.attempts,
     fallback_used: spoken.isFallback,
   };
-}
-
-/** Most say a text; some say it in parts, between thoughts that are none of the answer. */
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  const parts = content as readonly ({ readonly text?: unknown } | null)[];
-  return parts.map((part) => (typeof part?.text === 'string' ? part.text : '')).join('');
 }
 
 function exhaustedAnswer(

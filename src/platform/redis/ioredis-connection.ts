@@ -1,7 +1,8 @@
 // The Redis port on ioredis.
 import type { Redis } from 'ioredis';
+import { Command } from 'ioredis';
 import type { CoreError } from '../../core/errors.ts';
-import type { RedisConnection, RedisState } from './ports.ts';
+import type { RedisConnection, RedisSending, RedisState } from './ports.ts';
 import { redisError, unavailable } from './redis-errors.ts';
 import { unfitness } from './redis-fitness.ts';
 import type { RedisScript } from './redis-script.ts';
@@ -14,7 +15,7 @@ export class IoredisConnection implements RedisConnection {
   readonly address: string;
   readonly #client: Redis;
   readonly #keyPrefix: string;
-  readonly #scripts: ScriptRunner;
+  readonly #scripts: Readonly<Record<RedisSending, ScriptRunner>>;
   readonly #listeners = new Set<(state: RedisState) => void>();
   #state: RedisState = 'down';
   #refusal: CoreError | undefined;
@@ -23,10 +24,21 @@ export class IoredisConnection implements RedisConnection {
     this.#client = client;
     this.address = address;
     this.#keyPrefix = keyPrefix;
-    this.#scripts = new ScriptRunner({
-      load: (source) => client.script('LOAD', source),
-      evalsha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
-    });
+    const load = (source: string) => client.script('LOAD', source);
+    this.#scripts = {
+      together: new ScriptRunner({
+        load,
+        evalsha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
+      }),
+      // Only the client's own methods pipeline by themselves.
+      'at-once': new ScriptRunner({
+        load,
+        evalsha: (sha, keys, args) =>
+          client.sendCommand(
+            new Command('evalsha', [sha, keys.length, ...keys, ...args], { replyEncoding: 'utf8' }),
+          ) as Promise<unknown>,
+      }),
+    };
     // Without a listener an error event would end the process; what it means is told by the state and by each call.
     client.on('error', () => undefined);
     client.on('ready', () => void this.inspect());
@@ -42,8 +54,13 @@ export class IoredisConnection implements RedisConnection {
     return this.#keyPrefix + name;
   }
 
-  run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    return this.#guarded(() => this.#scripts.run(script, keys, args));
+  run(
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    sending: RedisSending = 'together',
+  ): Promise<unknown> {
+    return this.#guarded(() => this.#scripts[sending].run(script, keys, args));
   }
 
   command(name: string, args: readonly (string | number)[]): Promise<unknown> {

@@ -1,0 +1,106 @@
+// Figures of admission: a decision and its release against bare scripts, the document's algorithm and a peer; bursts.
+import { randomBytes } from 'node:crypto';
+import { burstFigure } from './admission/bursts.ts';
+import type { Contender, Contenders } from './admission/contenders.ts';
+import { openContenders } from './admission/contenders.ts';
+import { doorFigure, doorFigureName } from './admission/door.ts';
+import type { Measured } from './admission/measure.ts';
+import { inTurns } from './admission/measure.ts';
+import type { Figure } from './figure.ts';
+import { installPeers } from './peers.ts';
+
+export interface AdmissionBench {
+  readonly redisUrl: string;
+  /** Fewer turns and rounds: a look, not a measurement. */
+  readonly isQuick: boolean;
+}
+
+export async function admissionFigures({ redisUrl, isQuick }: AdmissionBench): Promise<readonly Figure[]> {
+  await installPeers();
+  const pace = isQuick ? { turns: 2, turnMs: 300 } : { turns: 5, turnMs: 1_000 };
+  const prefix = (): string => `bench:${randomBytes(4).toString('hex')}:`;
+  const contenders = await openContenders(redisUrl, prefix());
+  try {
+    return [
+      ...(await latency(contenders, pace)),
+      ...(await throughput(contenders, pace, { callers: 64, least: 0.55 })),
+      ...(await throughput(contenders, pace, { callers: 200, least: 0.5 })),
+      await burstFigure(redisUrl, prefix(), isQuick ? 10 : 100),
+      await doorFigure({ redisUrl, ...pace }).catch(notMeasured),
+    ];
+  } finally {
+    await contenders.close();
+  }
+}
+
+/** The other figures are worth printing also when the server cannot be started. */
+function notMeasured(error: unknown): Figure {
+  console.error('The door could not be measured:', error);
+  const name = `${doorFigureName}: not measured`;
+  return { name, value: Number.NaN, unit: 'ms', goal: 'under 1 ms', isMet: false };
+}
+
+interface Pace {
+  readonly turns: number;
+  readonly turnMs: number;
+}
+
+async function latency({ pairs }: Contenders, pace: Pace): Promise<readonly Figure[]> {
+  const names: readonly Contender[] = ['ours', 'bare', 'least', 'founding'];
+  // Many short turns: the best of each has the machine for itself, as far as that can be had.
+  const short = { turns: pace.turns * 8, turnMs: pace.turnMs / 8 };
+  const one = await inTurns(pairs, names, { ...short, callers: 1, organizations: 1 });
+  const many = { ...pace, callers: 200, isTogether: true };
+  const crowd = await inTurns(pairs, ['ours', 'founding'], { ...many, organizations: 1 });
+  const spread = await inTurns(pairs, ['ours', 'founding'], { ...many, organizations: 200 });
+  const pair = { name: 'decision and release, one caller, p50', value: one.ours.p50Ms, unit: 'ms' };
+  return [
+    {
+      ...pair,
+      against: { name: 'two bare EVALSHA', value: one.bare.p50Ms },
+      goal: 'at most 1.25',
+      isMet: one.ours.p50Ms / one.bare.p50Ms <= 1.25,
+    },
+    { ...pair, against: { name: 'two without keys, each sent at once', value: one.least.p50Ms } },
+    faster('one caller', one, 3),
+    faster('200 callers at once, one organization', crowd, 10),
+    faster('200 callers at once, 200 organizations', spread),
+  ];
+}
+
+function faster(
+  name: string,
+  { ours, founding }: Readonly<Record<'ours' | 'founding', Measured>>,
+  least?: number,
+): Figure {
+  return {
+    name: `the document's algorithm, ${name}, p50`,
+    value: founding.p50Ms,
+    unit: 'ms',
+    against: { name: 'ours', value: ours.p50Ms },
+    ...(least === undefined
+      ? {}
+      : { goal: `at least ${least}`, isMet: founding.p50Ms / ours.p50Ms >= least }),
+  };
+}
+
+async function throughput(
+  { pairs }: Contenders,
+  pace: Pace,
+  { callers, least }: { readonly callers: number; readonly least: number },
+): Promise<readonly Figure[]> {
+  const turns = { ...pace, callers, organizations: 1 };
+  const { ours, bare, peer } = await inTurns(pairs, ['ours', 'bare', 'peer'], turns);
+  const against = (name: string, other: Measured, part: number): Figure => ({
+    name: `decisions and releases, ${callers} callers`,
+    value: ours.perSecond,
+    unit: '/s',
+    against: { name, value: other.perSecond },
+    goal: `at least ${part}`,
+    isMet: ours.perSecond / other.perSecond >= part,
+  });
+  return [
+    against('pairs of bare pipelined EVALSHA', bare, least),
+    against('redis-semaphore 5.8, which has one layer', peer, 0.8),
+  ];
+}

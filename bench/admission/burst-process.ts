@@ -1,0 +1,27 @@
+// One of the processes of a burst: asks for many slots at once when it is told to, and tells how many it got.
+import { connectRedis } from '../../src/platform/redis/index.ts';
+import { RedisSlotStore } from '../../src/admission/slots/redis/redis-slot-store.ts';
+import type { Burst } from './bursts.ts';
+
+const [url = '', keyPrefix = '', number = ''] = process.argv.slice(2);
+const redis = await connectRedis({ url, keyPrefix, commandTimeoutMs: 30_000 });
+const store = new RedisSlotStore({ redis, leaseSeconds: 600, cacheTtlSeconds: 600 });
+
+async function ask({ round, organizations, limit, globalLimit }: Burst, caller: number): Promise<boolean> {
+  const request = {
+    organizationId: `${round}_${caller % organizations}`,
+    executionId: `${round}:${number}:${caller}`,
+    globalLimit,
+  };
+  let answer = await store.acquire(request);
+  if (answer.kind === 'limit-unknown')
+    answer = await store.acquire({ ...request, limit: { value: limit, token: answer.token } });
+  if (answer.kind !== 'admitted' && answer.kind !== 'refused') throw new Error(`Not decided: ${answer.kind}`);
+  return answer.kind === 'admitted';
+}
+
+process.on('message', (burst: Burst) => {
+  const asked = Array.from({ length: burst.callers }, (_, caller) => ask(burst, caller));
+  void Promise.all(asked).then((answers) => process.send?.(answers.filter(Boolean).length));
+});
+process.send?.(0);

@@ -1,0 +1,81 @@
+// Who decides over a slot and gives it back: ours, empty scripts, a peer with one layer, and the document's way.
+import { createHash, randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { RedisSlotStore } from '../../src/admission/slots/redis/redis-slot-store.ts';
+import { connectRedis } from '../../src/platform/redis/index.ts';
+import type { RedisScript } from '../../src/platform/redis/index.ts';
+import { FoundingLimiter } from './founding-limiter.ts';
+
+export type Contender = 'ours' | 'bare' | 'least' | 'peer' | 'founding';
+
+/** One decision and one release, for the organization of this caller. */
+export type Pair = (organization: string) => Promise<void>;
+
+export interface Contenders {
+  readonly pairs: Readonly<Record<Contender, Pair>>;
+  close(): Promise<void>;
+}
+
+/** More than anybody asks for: everybody is admitted. */
+const plenty = 100_000;
+
+const source = 'return 1';
+const empty: RedisScript = { name: 'empty', source, sha: createHash('sha1').update(source).digest('hex') };
+
+type Semaphore = new (
+  client: Redis,
+  key: string,
+  limit: number,
+  options: object,
+) => { tryAcquire(): Promise<boolean>; release(): Promise<void> };
+
+/** Only here at run time: peers have no place among our own dependencies. */
+const semaphoreFile = new URL('../node_modules/redis-semaphore/lib/index.js', import.meta.url).href;
+
+export async function openContenders(url: string, keyPrefix: string): Promise<Contenders> {
+  const redis = await connectRedis({ url, keyPrefix });
+  // As ours is connected, so that what differs is what is asked.
+  const client = new Redis(url, { enableAutoPipelining: true, commandTimeout: 2_000 });
+  const { Semaphore } = (await import(semaphoreFile)) as { readonly Semaphore: Semaphore };
+  const founding = new FoundingLimiter(client, `${keyPrefix}founding:`);
+  const store = new RedisSlotStore({ redis, leaseSeconds: 60, cacheTtlSeconds: 600 });
+  await store.restore([]);
+  return {
+    pairs: {
+      async ours(organizationId) {
+        const request = { organizationId, executionId: randomUUID(), globalLimit: plenty };
+        let answer = await store.acquire(request);
+        if (answer.kind === 'limit-unknown')
+          answer = await store.acquire({ ...request, limit: { value: plenty, token: answer.token } });
+        if (answer.kind !== 'admitted') throw new Error(`Not admitted: ${JSON.stringify(answer)}`);
+        await store.release(request);
+      },
+      /** Two scripts that do nothing, as our connection sends scripts. */
+      async bare() {
+        await redis.run(empty, [redis.key('bare')], []);
+        await redis.run(empty, [redis.key('bare')], []);
+      },
+      /** The same without a key and at once: what no pair of scripts can beat. */
+      async least() {
+        await redis.run(empty, [], [], 'at-once');
+        await redis.run(empty, [], [], 'at-once');
+      },
+      async peer(organization) {
+        const options = { lockTimeout: 60_000, refreshInterval: 0, acquireAttemptsLimit: 1 };
+        const slot = new Semaphore(client, `${keyPrefix}${organization}`, plenty, options);
+        if (!(await slot.tryAcquire())) throw new Error('Not admitted.');
+        await slot.release();
+      },
+      async founding(organization) {
+        const execution = randomUUID();
+        if (!(await founding.acquire(organization, execution, { org: plenty, global: plenty })))
+          throw new Error('Not admitted.');
+        await founding.release(organization, execution);
+      },
+    },
+    async close() {
+      await redis.close();
+      client.disconnect();
+    },
+  };
+}

@@ -1,0 +1,22 @@
+// What is measured against is installed beside the benchmarks, when one of them first needs it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+
+/** Installs the peers if one of them is not there. */
+export async function installPeers(): Promise<void> {
+  const { dependencies } = JSON.parse(readFileSync(`${folder}package.json`, 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  if (Object.keys(dependencies).every((name) => existsSync(`${folder}node_modules/${name}`))) return;
+  console.error('Installing what is measured against, into bench/node_modules …');
+  const npm = spawn('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const [code] = (await once(npm, 'exit')) as [number];
+  if (code !== 0) throw new Error('The peers could not be installed: npm ci in bench/ failed.');
+}

@@ -1,0 +1,47 @@
+// Limits as people handle them, and what needs their attention.
+import type { Usage } from './ports.ts';
+
+export interface LimitView {
+  readonly organizationId: string;
+  /** Of the organization's own; null when it has none and the default counts. */
+  readonly customLimit: number | null;
+  readonly createdAt: Date | null;
+  readonly modifiedAt: Date | null;
+  /** What counts. */
+  readonly limit: number;
+  /** What servers remember; null when nothing is. */
+  readonly cachedLimit: number | null;
+  /** Null when it was not asked for, or the store of slots is away. */
+  readonly usage: Usage | null;
+}
+
+export interface LimitDesk {
+  readonly defaultLimit: number;
+  readonly globalLimit: number;
+  /** Counts at once, in all processes. Fails with INPUT_INVALID for anything but a whole number from 1 on. */
+  set(organizationId: string, limit: number): Promise<{ readonly view: LimitView; readonly isNew: boolean }>;
+  get(organizationId: string, options?: { readonly clearCache?: boolean }): Promise<LimitView>;
+  /** Organizations that have a limit of their own. */
+  list(options?: { readonly withUsage?: boolean }): Promise<readonly LimitView[]>;
+  /** The organization as it is afterwards. Fails with NOT_FOUND when it had none of its own. */
+  delete(organizationId: string): Promise<LimitView>;
+  /** How many cached limits were forgotten. `custom`: those of organizations that have one of their own. */
+  clearCache(which: readonly string[] | 'custom' | 'all'): Promise<number>;
+}
+
+export interface Alert {
+  /** As in the shipped rule file. */
+  readonly name: string;
+  /** The organization it is about; null when it is about all. */
+  readonly organizationId: string | null;
+  readonly severity: 'warning' | 'critical';
+  /** One sentence for a person: what, and what to do. */
+  readonly message: string;
+  readonly since: Date;
+  /** `pending` until it has lasted as long as the rule says. */
+  readonly state: 'pending' | 'firing';
+}
+
+export interface AlertDesk {
+  list(): readonly Alert[];
+}

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { AdmissionError } from '../errors.ts';
+import { admissionWorld, FakeExecutions, standardOptions } from '../admission-world.contract.ts';
+import { MemorySlotStore } from '../slots/memory-slot-store.ts';
+
+const slot = (organizationId: string, executionId: string) => ({ organizationId, executionId });
+
+async function refusalOf(admission: Promise<unknown>): Promise<AdmissionError> {
+  const error: unknown = await admission.then(
+    () => new Error('was admitted'),
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof AdmissionError) return error;
+  throw error;
+}
+
+describe('SlotGate', () => {
+  it('admits up to the limit of the organization and refuses in the words of the document', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 2 } });
+    expect(await world.admit('a', '1')).toMatchObject({
+      decidedBy: 'store',
+      usage: { organization: 1, organizationLimit: 2, global: 1, globalLimit: 100 },
+    });
+    await world.admit('a', '2');
+    const error = await refusalOf(world.admit('a', '3'));
+    expect(error).toMatchObject({
+      code: 'ADMISSION_ORG_LIMIT',
+      message:
+        'Organization has reached the maximum concurrent API requests limit (2/2). Please try again later.',
+      isRetryable: true,
+      usage: { organization: 2, organizationLimit: 2, global: 2, globalLimit: 100 },
+    });
+    await world.admit('b', '4');
+  });
+
+  it('refuses everybody at the global limit, in the words of the document', async () => {
+    const world = await admissionWorld({ options: { globalLimit: 2 } });
+    await world.admit('a', '1');
+    await world.admit('b', '2');
+    expect(await refusalOf(world.admit('c', '3'))).toMatchObject({
+      code: 'ADMISSION_GLOBAL_LIMIT',
+      message: 'Our system is currently experiencing high load. Please try again in a few moments.',
+    });
+    await world.admission.gate.release(slot('a', '1'));
+    await world.admit('c', '3');
+  });
+
+  it('reads the limit of the organization once and remembers it', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 1 } });
+    await world.limits.set('a', 3, new Date(0));
+    for (const id of ['1', '2', '3']) await world.admit('a', id);
+    await refusalOf(world.admit('a', '4'));
+    const hits = world.emitted.map(({ payload }) => payload['cacheHits']).filter((hit) => hit !== undefined);
+    expect(hits).toEqual([0, 1, 1, 1]);
+  });
+
+  it('restores what is under way before it admits anybody to an empty store', async () => {
+    const executions = new FakeExecutions();
+    executions.begin(slot('a', '1'), new Date());
+    executions.begin(slot('a', '2'), new Date());
+    const world = await admissionWorld({ options: { defaultLimit: 2 }, executions });
+    await refusalOf(world.admit('a', '3'));
+    await world.admit('b', '4');
+    // Flushed: a store that knows nothing at all.
+    world.faulty.replace(new MemorySlotStore({ ...standardOptions, clock: world.clock }));
+    await refusalOf(world.admit('a', '5'));
+    expect(world.count('admission:slots-restored')).toBe(2);
+    const held = await world.faulty.store.holders();
+    expect(held.map(({ executionId }) => executionId).sort()).toEqual(['1', '2', '4']);
+  });
+
+  it('tells when to come back from how long slots are held', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 2 } });
+    for (const id of ['1', '2', '3', '4']) {
+      await world.admit('a', id);
+      await world.clock.advance(20_000);
+      await world.admission.gate.release(slot('a', id));
+    }
+    await world.admit('a', '5');
+    await world.admit('a', '6');
+    // Two slots of 20 s each: one is free every 10 s.
+    expect((await refusalOf(world.admit('a', '7'))).retryAfterMs).toBe(10_000);
+    await world.admission.close();
+  });
+
+  it.each([
+    ['never under a second', 1, 1_000],
+    ['never over a minute', 3_600_000, 60_000],
+  ])('tells to come back %s', async (_, heldMs, expected) => {
+    const world = await admissionWorld({ options: { defaultLimit: 1 } });
+    await world.admit('a', '1');
+    await world.clock.advance(heldMs);
+    await world.admission.gate.release(slot('a', '1'));
+    await world.admit('a', '2');
+    expect((await refusalOf(world.admit('a', '3'))).retryAfterMs).toBe(expected);
+    await world.admission.close();
+  });
+
+  it('holds nothing for a caller that has left, and for a state store that is away', async () => {
+    const world = await admissionWorld();
+    const left = new AbortController();
+    left.abort();
+    await expect(world.admit('a', '1', 0, left.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
+    const leaving = new AbortController();
+    const admission = world.admit('a', '2', 0, leaving.signal);
+    leaving.abort();
+    await expect(admission).rejects.toMatchObject({ code: 'CANCELLED' });
+    world.limits.get = () => new Promise(() => undefined);
+    const slow = expect(world.admit('b', '3')).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      retryAfterMs: 2_000,
+    });
+    await world.clock.advance(3_000);
+    await slow;
+    expect(await world.slots.holders()).toEqual([]);
+    expect(world.count('admission:unavailable')).toBe(1);
+    await world.admission.close();
+  });
+
+  it('turns away whoever comes when it is closed', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 1 } });
+    await world.admit('a', '1');
+    const waiting = world.admit('a', '2', 10_000);
+    await world.admission.close();
+    await expect(waiting).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+    await expect(world.admit('a', '3')).rejects.toMatchObject({ code: 'SHUTTING_DOWN' });
+    expect(world.clock.pending).toBe(0);
+  });
+});

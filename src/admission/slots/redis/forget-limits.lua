@@ -1,0 +1,20 @@
+-- Forgets cached limits, and makes every token of a reading that is under way worthless.
+--
+-- KEYS[1]  hash: id, generation
+-- KEYS[2]  set: organizations that may hold slots or cached limits
+-- KEYS[3…] texts: cached limits
+-- ARGV[1]  what an organization's cached limit begins with, to forget all of them; else absent
+-- Returns  how many were cached
+-- Atomicity: no limit that was read before this is cached after it.
+--            With ARGV[1] deletes keys that are not in KEYS: their names are in KEYS[2].
+
+local call = redis.call
+if call('EXISTS', KEYS[1]) == 1 then call('HINCRBY', KEYS[1], 'generation', 1) end
+local forgotten = 0
+for index = 3, #KEYS do forgotten = forgotten + call('DEL', KEYS[index]) end
+if ARGV[1] then
+  for _, organization in ipairs(call('SMEMBERS', KEYS[2])) do
+    forgotten = forgotten + call('DEL', ARGV[1] .. organization)
+  end
+end
+return forgotten

@@ -1,0 +1,36 @@
+-- Lists every slot that is held, and tidies up: what expired, and organizations that are not needed any more.
+--
+-- KEYS[1]  sorted set: everybody's slots
+-- KEYS[2]  set: organizations that may hold slots or cached limits
+-- ARGV[1]  lease in seconds
+-- ARGV[2]  what an organization's key of slots begins with   ARGV[3]  the same of its cached limit
+-- Returns  for each organization that holds any: its id, { execution, second of its last renewal, … }
+-- Atomicity: one moment's view. Reads keys that are not in KEYS: their names are in KEYS[2].
+-- Clock:   after the server's clock was set back, renewals would lie in the future and leaked slots last as long as
+--          that; such a slot counts as renewed now.
+
+local call = redis.call
+local now = call('TIME')[1]
+local expired = now - ARGV[1] - 1
+
+local function tidy(slots)
+  call('ZREMRANGEBYSCORE', slots, '-inf', expired)
+  for _, execution in ipairs(call('ZRANGEBYSCORE', slots, '(' .. now, '+inf')) do
+    call('ZADD', slots, now, execution)
+  end
+end
+
+tidy(KEYS[1])
+local holders = {}
+for _, organization in ipairs(call('SMEMBERS', KEYS[2])) do
+  local own = ARGV[2] .. organization
+  tidy(own)
+  local held = call('ZRANGE', own, 0, -1, 'WITHSCORES')
+  if #held > 0 then
+    holders[#holders + 1] = organization
+    holders[#holders + 1] = held
+  elseif call('EXISTS', ARGV[3] .. organization) == 0 then
+    call('SREM', KEYS[2], organization)
+  end
+end
+return holders

@@ -1,0 +1,128 @@
+// Plugs admission into the house: where slots are counted, what is under way, and work beside requests.
+import type { AdmissionParts, ExecutionsView, OpenAdmission } from '../admission/index.ts';
+import { AdmissionError, admissionGauges, MemorySlotStore, openAdmission } from '../admission/index.ts';
+import {
+  limitsChannel,
+  limitsTopic,
+  PostgresLimitStore,
+} from '../admission/postgres/postgres-limit-store.ts';
+import { RedisSlotStore } from '../admission/slots/redis/redis-slot-store.ts';
+import type { Config } from '../config/index.ts';
+import { CoreError, systemClock, systemIds } from '../core/index.ts';
+import type { LedgerRecorder } from '../ledger/index.ts';
+import type { Database } from '../platform/postgres/index.ts';
+import { PostgresChangeFeed } from '../platform/postgres/postgres-change-feed.ts';
+import type { ServerRole } from './server-role.ts';
+import type { Stores } from './stores.ts';
+import type { Telemetry } from './telemetry.ts';
+
+export interface AdmissionHouseParts {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly telemetry: Telemetry;
+  readonly role: ServerRole;
+  readonly ledger: LedgerRecorder;
+  readonly executions: ExecutionsView & {
+    /** Calls back with the id of every execution that ends, in any process. */
+    onEnded(listener: (executionId: string) => void): Promise<() => Promise<void>>;
+  };
+  /** Ends an execution that has held its slot for as long as it may; that frees the slot. */
+  readonly endOverdue: AdmissionParts['endOverdue'];
+  /** Redis is back and knows everything: the ledger's row of this kind can be closed. */
+  readonly onRedisBack: (kind: string) => void;
+}
+
+export interface HouseAdmission extends OpenAdmission {
+  /**
+   * May this process run executions? Without Redis only the one server that counts slots may: elsewhere they would
+   * run without one.
+   */
+  readonly takesExecutions: boolean;
+}
+
+/** Slots that must not be counted here: why. */
+type Refusal = () => AdmissionError | null;
+
+/** Fails with ADMISSION_NEEDS_REDIS when another server on the same database counts slots in its own memory. */
+export async function startAdmission(
+  parts: AdmissionHouseParts,
+  closing: AsyncDisposableStack,
+): Promise<HouseAdmission> {
+  const { config, stores, telemetry, ledger, executions, endOverdue } = parts;
+  const { database, redis } = stores;
+  const refusal = redis ? () => null : await guard(parts, closing);
+  const store = { ...config.admission, clock: systemClock };
+  const slots = redis ? new RedisSlotStore({ ...store, redis }) : new MemorySlotStore(store);
+  const admission = await openAdmission({
+    clock: systemClock,
+    events: telemetry.events,
+    ledger,
+    slots,
+    limits: new PostgresLimitStore(database, systemIds),
+    executions,
+    options: config.admission,
+    serverId: systemIds.uuid(),
+    storeName: redis?.address ?? 'this process',
+    countsSlots: refusal() === null,
+    endOverdue,
+    checkReady: () => {
+      const refused = refusal();
+      if (refused) throw refused;
+      if (database.state === 'down') throw stateIsDown();
+    },
+  });
+  closing.defer(() => admission.close());
+  closing.defer(await executions.onEnded((executionId) => admission.gate.executionEnded(executionId)));
+  // With Redis whoever changes a limit clears the cache for all; this process's own memory only it can reach.
+  if (!redis) closing.defer(await limitChanges(database).watch(() => void slots.forgetLimits('all')));
+  if (redis) closing.defer(redis.onStateChange((state) => admission.redisChanged(state === 'up')));
+  closing.defer(
+    telemetry.events.listen(({ name }) => {
+      if (name === 'admission:redis-back') parts.onRedisBack(admission.repair.kind);
+    }),
+  );
+  for (const gauge of admissionGauges(admission)) telemetry.metrics.gauge(gauge);
+  return { ...admission, takesExecutions: refusal() === null };
+}
+
+const limitChanges = (database: Database) =>
+  new PostgresChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
+
+/**
+ * Without Redis one server alone may count. On a database that others can reach a server holds a lock that dies with
+ * it; a command that is a server for a moment, or a worker, leaves counting to the server.
+ */
+async function guard(
+  { config, stores, telemetry, role }: AdmissionHouseParts,
+  closing: AsyncDisposableStack,
+): Promise<Refusal> {
+  const { databaseUrl, schema } = config.state;
+  if (databaseUrl === null || !stores.database.capabilities.isShared) return () => null;
+  if (role !== 'serve' && role !== 'demo') return () => needsRedis('This process is no server that stays.');
+  const { takeSessionLock } = await import('../platform/postgres/server/index.ts');
+  const lock = await takeSessionLock({
+    url: databaseUrl,
+    name: `headworks.admission.${schema}`,
+    clock: systemClock,
+    onChange: (state) => telemetry.events.emit('admission:guard-changed', { state }),
+  });
+  if (!lock) throw needsRedis('Another server uses the same database.');
+  closing.defer(() => lock.close());
+  return () => (lock.state === 'taken' ? needsRedis('Another server took over this database.') : null);
+}
+
+function needsRedis(why: string): AdmissionError {
+  return new AdmissionError(
+    'ADMISSION_NEEDS_REDIS',
+    `${why} Without Redis each server counts requests in its own memory, and two would admit twice the limit. ` +
+      'Set REDIS_URL to the same Redis for all servers, or stop the other one.',
+  );
+}
+
+function stateIsDown(): CoreError {
+  return new CoreError(
+    'STATE_UNAVAILABLE',
+    'The state store is away, so that nothing can be accepted. Try again in a moment.',
+    { isRetryable: true, retryAfterMs: 2_000 },
+  );
+}

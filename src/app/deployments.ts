@@ -1,0 +1,149 @@
+// Plugs admission, organizations, deployments and executions together, and into the house.
+import type { Config } from '../config/index.ts';
+import type { JobQueue } from '../core/index.ts';
+import { kindOf, systemClock, systemIds, systemRandom } from '../core/index.ts';
+import type { OpenExecutions } from '../deployments/index.ts';
+import { executionRetentionRules, openExecutions, openTenants } from '../deployments/index.ts';
+import { PostgresExecutionStore } from '../deployments/postgres/postgres-execution-store.ts';
+import { postgresTenantStores } from '../deployments/postgres/postgres-tenant-stores.ts';
+import type { OpenGateway } from '../gateway/index.ts';
+import type { TenantDesks } from '../http/index.ts';
+import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import { ledgerRepairJob } from '../ledger/index.ts';
+import { createUndiciTransport } from '../platform/http-client/index.ts';
+import { every } from '../resilience/index.ts';
+import { startAdmission } from './admission.ts';
+import type { RetentionRule } from './retention/index.ts';
+import type { ServerRole } from './server-role.ts';
+import type { Stores } from './stores.ts';
+import type { Telemetry } from './telemetry.ts';
+import { ensureWebhookSecret } from './webhook-secret.ts';
+import { createWorkflows } from './workflow-parts.ts';
+
+export interface DeploymentHouseParts {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly telemetry: Telemetry;
+  readonly role: ServerRole;
+  readonly jobs: JobQueue;
+  readonly ledger: LedgerRecorder;
+  readonly gateway: OpenGateway;
+}
+
+export interface HouseDeployments {
+  readonly desks: TenantDesks;
+  readonly repairs: readonly RegisteredRepair[];
+  readonly retention: readonly RetentionRule[];
+  /** Takes executions, in a process that stays and may. Call it when everything else is ready. */
+  work(): Promise<void>;
+}
+
+/** An execution whose job is gone is noticed after this. */
+const settleEveryMs = 10_000;
+
+export async function startDeployments(
+  parts: DeploymentHouseParts,
+  closing: AsyncDisposableStack,
+): Promise<HouseDeployments> {
+  const { config, stores, telemetry, role, jobs, ledger } = parts;
+  const { events, redactor, log } = telemetry;
+  const store = new PostgresExecutionStore(stores.database);
+  const workflows = createWorkflows(parts, closing);
+  const tenants = await startTenants(parts, workflows, closing);
+  // Admission needs executions, and they need admission: what is called later is looked up later.
+  let executions: OpenExecutions | undefined;
+  const admission = await startAdmission(
+    {
+      config,
+      stores,
+      telemetry,
+      role,
+      ledger,
+      executions: store,
+      endOverdue: async ({ executionId }) => executions?.endOverdue(executionId),
+      onRedisBack: (kind) => {
+        const repair = jobs.enqueue(ledgerRepairJob, { kind }, { key: JSON.stringify([kind, undefined]) });
+        // The ledger's own schedule comes anyway.
+        repair.catch(() => undefined);
+      },
+    },
+    closing,
+  );
+  const transport = createUndiciTransport({ connectionsPerOrigin: 8 });
+  closing.defer(() => transport.close());
+  const opened = await openExecutions({
+    store,
+    organizations: tenants.organizations,
+    deployments: tenants.deployments,
+    workflows,
+    slots: admission.gate,
+    freeSlot: admission.freeSlotOf,
+    jobs,
+    ledger,
+    transport,
+    clock: systemClock,
+    ids: systemIds,
+    events,
+    log,
+    redact: (text) => redactor.text(text),
+    options: config.deployments,
+    longestWaitSeconds: config.admission.longestWaitSeconds,
+    longestHours: config.admission.ttlHours,
+  });
+  executions = opened;
+  closing.defer(() => opened.close());
+  // Before everything that executions need is closed. Asked again later it is the same stop.
+  closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1_000));
+  return {
+    desks: {
+      organizations: tenants.organizations,
+      keys: tenants.keys,
+      deployments: tenants.deployments,
+      door: opened.door,
+      executions: opened.desk,
+      limits: admission.limits,
+      alerts: admission.alerts,
+    },
+    repairs: [admission.repair, ...opened.repairs],
+    retention: executionRetentionRules(store, config.retention),
+    work: async () => {
+      if (role === 'command' || !admission.takesExecutions) return;
+      await opened.work();
+      const settle = () =>
+        opened
+          .settle()
+          .catch((error: unknown) =>
+            log.warn('Executions could not be looked at.', { cause: kindOf(error) }),
+          );
+      closing.defer(every(systemClock, settleEveryMs, settle));
+    },
+  };
+}
+
+async function startTenants(
+  { config, stores: { database }, telemetry, role }: DeploymentHouseParts,
+  workflows: Parameters<typeof openTenants>[0]['workflows'],
+  closing: AsyncDisposableStack,
+) {
+  const webhookSecret = await ensureWebhookSecret(
+    {
+      configured: config.deployments.webhookSecret,
+      folder: role === 'worker' ? null : config.data.folder,
+      isShared: database.capabilities.isShared,
+    },
+    systemIds,
+  );
+  if (webhookSecret !== null) telemetry.redactor.add(webhookSecret);
+  const tenants = await openTenants({
+    clock: systemClock,
+    random: systemRandom,
+    ids: systemIds,
+    events: telemetry.events,
+    stores: postgresTenantStores(database),
+    workflows,
+    longestWaitSeconds: config.admission.longestWaitSeconds,
+    webhookSecret,
+  });
+  closing.defer(() => tenants.close());
+  return tenants;
+}

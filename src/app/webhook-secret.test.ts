@@ -1,0 +1,49 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { systemIds } from '../core/index.ts';
+import { ensureWebhookSecret } from './webhook-secret.ts';
+
+async function temporary(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+it('is made once and kept where only its owner reads it', async () => {
+  const folder = await temporary();
+  const source = { configured: null, folder, isShared: false };
+  const made = await ensureWebhookSecret(source, systemIds);
+  expect(made).toMatch(/^[\w-]{43}$/);
+  expect(await ensureWebhookSecret(source, systemIds)).toBe(made);
+  const path = join(folder, 'webhook-secret');
+  expect((await readFile(path, 'utf8')).trim()).toBe(made);
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+it('is what was configured, and then keeps nothing', async () => {
+  const folder = await temporary();
+  const source = { configured: 'from-the-configuration', folder, isShared: true };
+  expect(await ensureWebhookSecret(source, systemIds)).toBe('from-the-configuration');
+  await expect(stat(join(folder, 'webhook-secret'))).rejects.toThrow('ENOENT');
+});
+
+it('is not made where another machine would make another', async () => {
+  const folder = await temporary();
+  expect(await ensureWebhookSecret({ configured: null, folder, isShared: true }, systemIds)).toBeNull();
+  expect(
+    await ensureWebhookSecret({ configured: null, folder: null, isShared: false }, systemIds),
+  ).toBeNull();
+});
+
+it('says what is wrong with a file that it cannot use', async () => {
+  const folder = await temporary();
+  await writeFile(join(folder, 'webhook-secret'), 'short');
+  await expect(
+    ensureWebhookSecret({ configured: null, folder, isShared: false }, systemIds),
+  ).rejects.toMatchObject({
+    code: 'DATA_FOLDER_UNUSABLE',
+    message: expect.stringMatching(/secret for webhooks.*HEADWORKS_WEBHOOK_SECRET/),
+  });
+});

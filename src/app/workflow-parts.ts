@@ -1,0 +1,121 @@
+// Plugs gateway, document reader and schema checker into workflows.
+import type { Clock, IdSource } from '../core/index.ts';
+import { systemClock, systemIds } from '../core/index.ts';
+import type { DocumentReader, LanguageModel, SchemaChecker, Workflow } from '../deployments/index.ts';
+import { DeploymentError } from '../deployments/index.ts';
+import { workflowsOf } from '../deployments/workflows/index.ts';
+import type { OpenGateway } from '../gateway/index.ts';
+import { GatewayError, spokenText } from '../gateway/index.ts';
+import type { DocumentsOptions } from '../platform/documents/index.ts';
+import { Documents, UnreadableDocument } from '../platform/documents/index.ts';
+import type { SchemaChecksOptions } from '../platform/json-schema/index.ts';
+import { SchemaChecks, SchemaCheckStopped } from '../platform/json-schema/index.ts';
+import { deadlineOf } from '../resilience/index.ts';
+
+/** What of the gateway is needed. */
+export type SpeakingGateway = Pick<OpenGateway, 'read' | 'speak' | 'defaults'>;
+
+export interface WorkflowHouseParts {
+  readonly gateway: SpeakingGateway;
+  readonly clock?: Clock;
+  readonly ids?: IdSource;
+  /** Limits other than the usual ones. */
+  readonly documentLimits?: Omit<DocumentsOptions, 'clock'>;
+  readonly schemaLimits?: Omit<SchemaChecksOptions, 'clock'>;
+}
+
+/** Threads start at first need and are ended with `closing`. */
+export function createWorkflows(
+  { gateway, clock = systemClock, ids = systemIds, documentLimits, schemaLimits }: WorkflowHouseParts,
+  closing: AsyncDisposableStack,
+): readonly Workflow[] {
+  const documents = new Documents({ clock, ...documentLimits });
+  closing.defer(() => documents.close());
+  const schemas = new SchemaChecks({ clock, ...schemaLimits });
+  closing.defer(() => schemas.close());
+  return workflowsOf({
+    model: languageModelOf(gateway),
+    documents: documentReaderOf(documents),
+    schemas: schemaCheckerOf(schemas),
+    ids,
+  });
+}
+
+export function documentReaderOf(documents: Documents): DocumentReader {
+  return {
+    mediaTypes: documents.mediaTypes,
+    contradiction: (file) => documents.contradiction(file),
+    read: async (file, signal) => {
+      try {
+        return await documents.read(file, signal);
+      } catch (error) {
+        if (!(error instanceof UnreadableDocument)) throw error;
+        throw new DeploymentError('DEPLOYMENT_DOCUMENT_UNREADABLE', error.message, { cause: error });
+      }
+    },
+  };
+}
+
+export function schemaCheckerOf(schemas: SchemaChecks): SchemaChecker {
+  return {
+    problemOf: (schema) => schemas.problemOf(schema),
+    violations: async (schema, value, signal) => {
+      try {
+        return await schemas.violations(schema, value, signal);
+      } catch (error) {
+        if (!(error instanceof SchemaCheckStopped)) throw error;
+        throw new DeploymentError(
+          'DEPLOYMENT_SCHEMA_TOO_SLOW',
+          `The answer could not be checked against the JSON schema. ${error.message} Make the schema simpler; look at its patterns first.`,
+          { cause: error },
+        );
+      }
+    },
+  };
+}
+
+/** Fails as the gateway does; whether it is worth another try is the gateway's word. */
+export function languageModelOf(gateway: SpeakingGateway): LanguageModel {
+  return {
+    complete: async (request) => {
+      try {
+        return await speak(gateway, request, request.json === true);
+      } catch (error) {
+        // Whoever asks for JSON reads it leniently: a model without JSON mode will do.
+        if (request.json !== true || !lacksJsonMode(error)) throw error;
+        return speak(gateway, request, false);
+      }
+    },
+  };
+}
+
+async function speak(
+  gateway: SpeakingGateway,
+  request: Parameters<LanguageModel['complete']>[0],
+  json: boolean,
+): Promise<{ readonly text: string; readonly model: string }> {
+  const { requestId, caller, messages, model = 'auto', temperature, maxTokens, signal } = request;
+  const body = {
+    model,
+    messages,
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...(json ? { response_format: { type: 'json_object' } } : {}),
+  };
+  const spoken = await gateway.speak({
+    requestId,
+    ask: gateway.read('chat', Buffer.from(JSON.stringify(body))),
+    caller,
+    mayFallBack: true,
+    deadlineMs: deadlineOf(signal)?.remainingMs() ?? gateway.defaults.deadlineMs,
+    waitMs: gateway.defaults.waitMs,
+    signal,
+  });
+  return { text: spokenText(spoken), model: spoken.model.name };
+}
+
+function lacksJsonMode(error: unknown): boolean {
+  if (!(error instanceof GatewayError) || error.code !== 'GATEWAY_UNABLE') return false;
+  const { missing } = error.details;
+  return Array.isArray(missing) && missing.includes('json');
+}

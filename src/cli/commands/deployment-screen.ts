@@ -1,0 +1,23 @@
+// One deployment on the screen.
+import type { DeploymentWithSecretAnswer } from '../../app/api-answers.ts';
+import { humanMoment } from '../human-time.ts';
+import type { CliSession } from '../session.ts';
+
+export function showDeployment({ out, io }: CliSession, deployment: DeploymentWithSecretAnswer): void {
+  if (out.isJson) return out.json(deployment);
+  const now = io.clock.now();
+  const none = '–';
+  out.facts([
+    ['id', deployment.id],
+    ['deployment', `${deployment.organization}/${deployment.name}`],
+    ['state', deployment.active ? 'on' : 'off'],
+    ['path', deployment.path],
+    ['workflow', deployment.workflow],
+    ['options', JSON.stringify(deployment.options)],
+    ['wait', `${deployment.wait_seconds} s`],
+    ['webhook', deployment.webhook_url ?? none],
+    ['webhook secret', deployment.webhook_secret ?? none],
+    ['created', humanMoment(deployment.created_at, now)],
+    ['modified', humanMoment(deployment.modified_at, now)],
+  ]);
+}

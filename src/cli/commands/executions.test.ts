@@ -1,0 +1,76 @@
+// headworks executions, against a server that answers what the test says.
+import { describe, expect, it } from 'vitest';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+import { HeadworksError } from '../../core/index.ts';
+
+const execution = (status: string, more: object = {}) => ({
+  id: 'e1',
+  organization_id: 'org_a',
+  deployment_id: 'd1',
+  status,
+  idempotency_key: null,
+  job_id: 'j1',
+  accepted_at: '2026-03-01T11:58:00Z',
+  started_at: null,
+  ended_at: null,
+  result: null,
+  error: null,
+  warnings: [],
+  ...more,
+});
+
+describe('headworks executions', () => {
+  it('lists what there is, and what holds slots', async () => {
+    const failed = execution('error', {
+      ended_at: '2026-03-01T11:58:05Z',
+      error: { code: 'INTERNAL', message: 'it broke' },
+    });
+    const world = new CliWorld({
+      answer: () => ({ executions: [execution('executing'), failed], next: 'e1' }),
+    });
+    expect(await world.run('executions', 'list', '--unfinished', '--organization', 'acme')).toBe(0);
+    expect(world.calls[0]).toMatchObject({
+      path: '/api/v1/executions',
+      query: { organization: 'acme', status: 'queued,executing', limit: 50 },
+    });
+    expect(world.out).toMatch(/e1 +org_a +executing +2 min ago +2 min/);
+    expect(world.out).toMatch(/e1 +org_a +error +2 min ago +5 s +it broke\n/);
+    expect(world.err).toContain('There are more');
+    const empty = new CliWorld({ answer: () => ({ executions: [], next: null }) });
+    await empty.run('executions');
+    expect(empty.out).toBe('There are no such executions.\n');
+  });
+
+  it('shows one, and answers in JSON as the server did', async () => {
+    const done = execution('completed', { result: { sum: 3 }, warnings: ['cut'] });
+    const world = new CliWorld({ answer: () => done });
+    await world.run('executions', 'show', 'e1');
+    expect(world.out).toMatch(/status +completed/);
+    expect(world.out).toContain('{"sum":3}');
+    const json = new CliWorld({ answer: () => done });
+    await json.run('executions', 'show', 'e1', '--json');
+    expect(JSON.parse(json.out)).toEqual(done);
+  });
+
+  it.each([
+    ['stop', execution('stopped'), 'Execution e1 is stopped.\n'],
+    ['stop', execution('completed'), 'Execution e1 had ended: completed.\n'],
+    ['release', { id: 'e1', was_held: true }, 'The slot of e1 is free.\n'],
+    ['release', { id: 'e1', was_held: false }, 'e1 held no slot.\n'],
+  ])('%s says what became of it', async (verb, answer, said) => {
+    const world = new CliWorld({ answer: () => answer });
+    expect(await world.run('executions', verb, 'e1')).toBe(0);
+    expect(world.calls[0]).toMatchObject({ method: 'POST', path: `/api/v1/executions/e1/${verb}` });
+    expect(world.out).toBe(said);
+  });
+
+  it('tells why a slot cannot be freed', async () => {
+    const world = new CliWorld({
+      answer: () => {
+        throw new HeadworksError('CONFLICT', 'The execution e1 is executing: it needs its slot.');
+      },
+    });
+    expect(await world.run('executions', 'release', 'e1')).toBe(1);
+    expect(world.err).toContain('needs its slot');
+  });
+});

@@ -1,0 +1,77 @@
+// How limits look to people.
+import type { LimitAnswer, LimitsAnswer } from '../../app/api-answers.ts';
+import { counted } from '../counted.ts';
+import type { Output } from '../output.ts';
+import { printable } from '../table.ts';
+
+/** From here on usage has a warning sign. */
+const warnPercent = 90;
+
+const unknown = 'not known: Redis is away, or another server counts';
+
+export const cacheCleared = '✓ Cache cleared';
+
+/** `"acme-corp" (org_a1b2c3d4e5f6g7h8)` */
+export const labelOf = ({ organization_name, organization_id }: LimitAnswer): string =>
+  `"${printable(organization_name)}" (${organization_id})`;
+
+const percentText = (percent: number): string => `${percent.toFixed(1)}%`;
+
+/** After a change: what is in use, whether that is too much, and that everybody knows. */
+export function showAfterwards(out: Output, { usage, limit }: LimitAnswer): void {
+  if (!usage) {
+    out.line(out.style('yellow', `⚠ Servers use the new limit soon; usage ${unknown}`));
+    return;
+  }
+  out.line(`Current usage: ${usage.organization}/${limit} concurrent requests`);
+  if (usage.organization > limit)
+    out.line(
+      out.style(
+        'yellow',
+        `⚠ Current usage exceeds the new limit: nobody is stopped, and nobody is admitted until ` +
+          `${counted(usage.organization - limit + 1, 'request')} have ended`,
+      ),
+    );
+  out.line('✓ Cache automatically cleared');
+}
+
+export function showOne(out: Output, answer: LimitAnswer): void {
+  const { custom_limit, limit, modified_at, cached_limit, usage } = answer;
+  out.line(`Organization: ${labelOf(answer)}`);
+  out.line(`Database Limit: ${custom_limit ?? `not set, using default ${limit}`}`);
+  if (modified_at !== null) out.line(`Last Modified: ${modified_at.slice(0, 19).replace('T', ' ')}`);
+  out.line(`Cached Limit: ${cached_limit === null ? 'not cached' : `${cached_limit} ✓`}`);
+  out.line();
+  out.line('--- Current Usage ---');
+  if (!usage) return out.line(unknown);
+  out.line(`Organization: ${usage.organization}/${usage.organization_limit} concurrent requests`);
+  out.line(`Global System: ${usage.global}/${usage.global_limit} concurrent requests`);
+  out.line(capacity(out, 'Organization', usage.organization_percent));
+  out.line(capacity(out, 'Global System', usage.global_percent));
+}
+
+function capacity(out: Output, what: string, percent: number): string {
+  const text = `${what} at ${percentText(percent)} capacity`;
+  return percent >= warnPercent ? out.style('yellow', `⚠ ${text}`) : text;
+}
+
+export function showList(out: Output, { limits, default_limit }: LimitsAnswer, withUsage: boolean): void {
+  if (limits.length === 0) {
+    out.line(`No custom rate limits: every organization uses the default of ${default_limit}.`);
+    return;
+  }
+  out.line(`Found ${counted(limits.length, 'custom rate limit')}:`);
+  for (const { organization_name, organization_id, limit, usage } of limits) {
+    out.line();
+    out.line(`• ${printable(organization_name)} (${organization_id})`);
+    out.line(`  Limit: ${limit}`);
+    if (withUsage) out.line(usageLine(out, usage));
+  }
+}
+
+function usageLine(out: Output, usage: LimitAnswer['usage']): string {
+  if (!usage) return `  Usage: ${unknown}`;
+  const { organization, organization_limit, organization_percent } = usage;
+  const text = `Usage: ${organization}/${organization_limit} (${percentText(organization_percent)})`;
+  return organization_percent >= warnPercent ? out.style('yellow', `  ⚠ ${text}`) : `  ${text}`;
+}

@@ -1,0 +1,206 @@
+// headworks limits, against a server that answers what the test says.
+import { describe, expect, it } from 'vitest';
+import type { CliWorldOptions } from '../../../test/support/cli-world.ts';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+import { CoreError } from '../../core/index.ts';
+
+const usage = {
+  organization: 5,
+  organization_limit: 50,
+  organization_percent: 10,
+  global: 95,
+  global_limit: 100,
+  global_percent: 95,
+};
+const limit = {
+  organization_id: 'org_a1b2c3d4e5f6g7h8',
+  organization_name: 'acme-corp',
+  custom_limit: 50 as number | null,
+  limit: 50,
+  created_at: '2025-11-08T10:30:00.000Z' as string | null,
+  modified_at: '2025-11-08T10:30:00.000Z' as string | null,
+  cached_limit: 50 as number | null,
+  usage: usage as typeof usage | null,
+};
+
+const world = (answer: CliWorldOptions['answer'], more: CliWorldOptions = {}) =>
+  new CliWorld({ ...(answer ? { answer } : {}), ...more });
+
+describe('headworks limits set', () => {
+  it('says what it did, what is in use, and that the cache is cleared', async () => {
+    const at = world(() => ({ ...limit, is_new: true }));
+    expect(await at.run('limits', 'set', 'acme corp', '50')).toBe(0);
+    expect(at.calls).toMatchObject([
+      { method: 'PUT', path: '/api/v1/limits/acme%20corp', body: { limit: 50 } },
+    ]);
+    expect(at.out).toBe(
+      'Created rate limit for organization "acme-corp" (org_a1b2c3d4e5f6g7h8): 50\n' +
+        'Current usage: 5/50 concurrent requests\n' +
+        '✓ Cache automatically cleared\n',
+    );
+  });
+
+  it('warns when more is in use than the new limit allows', async () => {
+    const at = world(() => ({ ...limit, custom_limit: 3, limit: 3, is_new: false }));
+    expect(await at.run('limits', 'set', 'acme-corp', '3')).toBe(0);
+    expect(at.out).toContain('Updated rate limit');
+    expect(at.out).toContain('⚠ Current usage exceeds the new limit');
+    expect(at.out).toContain('until 3 requests have ended');
+  });
+
+  it('does not claim a cleared cache while Redis is away', async () => {
+    const at = world(() => ({ ...limit, usage: null, cached_limit: null, is_new: false }));
+    expect(await at.run('limits', 'set', 'acme-corp', '50')).toBe(0);
+    expect(at.out).toContain('not known: Redis is away, or another server counts');
+    expect(at.out).not.toContain('✓');
+  });
+
+  it.each(['0', '-1', '1.5', '1000000000000', 'ten', '', '١٠'])(
+    'refuses %j and calls nobody',
+    async (text) => {
+      const at = world(() => limit);
+      expect(await at.run('limits', 'set', 'acme-corp', text)).toBe(2);
+      expect(at.err).toContain('whole number from 1 to 2147483647');
+      expect(at.calls).toEqual([]);
+    },
+  );
+
+  it('names an organization that nobody knows', async () => {
+    const at = world(() => {
+      throw new CoreError('NOT_FOUND', 'There is no organization "nobody".');
+    });
+    expect(await at.run('limits', 'set', 'nobody', '5')).toBe(1);
+    expect(at.err).toContain('There is no organization "nobody".');
+  });
+});
+
+describe('headworks limits get', () => {
+  it('shows limit, cache and usage, with a warning sign from 90%', async () => {
+    const at = world(() => limit);
+    expect(await at.run('limits', 'get', 'acme-corp')).toBe(0);
+    expect(at.out).toBe(
+      [
+        'Organization: "acme-corp" (org_a1b2c3d4e5f6g7h8)',
+        'Database Limit: 50',
+        'Last Modified: 2025-11-08 10:30:00',
+        'Cached Limit: 50 ✓',
+        '',
+        '--- Current Usage ---',
+        'Organization: 5/50 concurrent requests',
+        'Global System: 95/100 concurrent requests',
+        'Organization at 10.0% capacity',
+        '⚠ Global System at 95.0% capacity',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('says that the default counts, and that nothing is cached', async () => {
+    const at = world(() => ({
+      ...limit,
+      custom_limit: null,
+      limit: 20,
+      modified_at: null,
+      cached_limit: null,
+    }));
+    await at.run('limits', 'get', 'acme-corp');
+    expect(at.out).toContain('Database Limit: not set, using default 20\nCached Limit: not cached\n');
+  });
+
+  it('clears the cache first when asked', async () => {
+    const at = world(({ method }) => (method === 'POST' ? { deleted: 1 } : { ...limit, usage: null }));
+    expect(await at.run('limits', 'get', 'acme-corp', '--clear-cache')).toBe(0);
+    expect(at.calls.map(({ method, path, body }) => [method, path, body])).toEqual([
+      ['POST', '/api/v1/limits/clear-cache', { organization: 'acme-corp' }],
+      ['GET', '/api/v1/limits/acme-corp', undefined],
+    ]);
+    expect(at.out).toContain('not known: Redis is away');
+  });
+
+  it('gives the answer as it is with --json', async () => {
+    const at = world(() => limit);
+    await at.run('limits', 'get', 'acme-corp', '--json');
+    expect(JSON.parse(at.out)).toEqual(limit);
+  });
+});
+
+describe('headworks limits list', () => {
+  const answer = { default_limit: 20, global_limit: 100, limits: [limit] };
+
+  it('lists without usage, and with it when asked', async () => {
+    const at = world(() => answer);
+    expect(await at.run('limits', 'list')).toBe(0);
+    expect(at.out).toBe('Found 1 custom rate limit:\n\n• acme-corp (org_a1b2c3d4e5f6g7h8)\n  Limit: 50\n');
+    expect(at.calls[0]).toMatchObject({ query: { with_usage: false } });
+    at.out = '';
+    await at.run('limits', 'list', '--with-usage');
+    expect(at.out).toContain('  Usage: 5/50 (10.0%)\n');
+    expect(at.calls[1]).toMatchObject({ query: { with_usage: true } });
+  });
+
+  it('says so when there is none', async () => {
+    const at = world(() => ({ ...answer, limits: [] }));
+    await at.run('limits');
+    expect(at.out).toBe('No custom rate limits: every organization uses the default of 20.\n');
+  });
+});
+
+describe('headworks limits delete', () => {
+  const answer: CliWorldOptions['answer'] = ({ method }) =>
+    method === 'DELETE' ? { ...limit, custom_limit: null, limit: 20 } : limit;
+
+  it('asks, deletes, and says what counts then', async () => {
+    const at = world(answer, { stdin: 'y\n' });
+    expect(await at.run('limits', 'delete', 'acme-corp')).toBe(0);
+    expect(at.err).toContain(
+      'Current custom limit: 50\n\nThis will delete the custom rate limit and revert to the system default.\nContinue? [y/N]: ',
+    );
+    expect(at.out).toBe(
+      'Deleted custom rate limit for organization "acme-corp" (org_a1b2c3d4e5f6g7h8)\n' +
+        'Will now use system default: 20\n' +
+        'Current usage: 5/20 concurrent requests\n' +
+        '✓ Cache automatically cleared\n',
+    );
+  });
+
+  it.each(['n\n', '', 'yellow\n'])('deletes nothing after %j', async (stdin) => {
+    const at = world(answer, { stdin });
+    expect(await at.run('limits', 'delete', 'acme-corp')).toBe(1);
+    expect(at.calls.map(({ method }) => method)).toEqual(['GET']);
+    expect(at.out).toBe('Nothing was deleted.\n');
+  });
+
+  it('does not ask with --force, and cannot ask with --json', async () => {
+    const at = world(answer);
+    expect(await at.run('limits', 'delete', 'acme-corp', '--force', '--json')).toBe(0);
+    expect(at.calls.map(({ method }) => method)).toEqual(['DELETE']);
+    expect(await at.run('limits', 'delete', 'acme-corp', '--json')).toBe(2);
+    expect(at.err).toContain('--force');
+    expect(at.calls).toHaveLength(1);
+  });
+
+  it('says that there is nothing to delete', async () => {
+    const at = world(() => ({ ...limit, custom_limit: null, limit: 20 }), { stdin: 'y\n' });
+    expect(await at.run('limits', 'delete', 'acme-corp')).toBe(2);
+    expect(at.err).toContain('no limit of its own; the default of 20 counts');
+  });
+});
+
+describe('headworks limits clear-cache', () => {
+  it.each([
+    [['--all'], { all: true }, 'Deleted 138 cache keys of ALL organizations'],
+    [[], { all: false }, 'Deleted 138 cache keys of organizations with custom limits'],
+    [['--org-id', 'acme-corp'], { organization: 'acme-corp' }, 'Deleted 138 cache keys of acme-corp'],
+  ])('with %j', async (flags, body, line) => {
+    const at = world(() => ({ deleted: 138 }));
+    expect(await at.run('limits', 'clear-cache', ...flags)).toBe(0);
+    expect(at.calls).toMatchObject([{ method: 'POST', path: '/api/v1/limits/clear-cache', body }]);
+    expect(at.out).toContain(line);
+  });
+
+  it('takes one organization or all, not both', async () => {
+    const at = world(() => ({ deleted: 0 }));
+    expect(await at.run('limits', 'clear-cache', '--all', '--org-id', 'x')).toBe(2);
+    expect(at.calls).toEqual([]);
+  });
+});

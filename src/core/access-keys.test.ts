@@ -1,0 +1,59 @@
+// Keys that we give out.
+import { describe, expect, it } from 'vitest';
+import { AccessKeyKind, KeyBook, keyRefusal } from './access-keys.ts';
+import { seededIds } from './ids.ts';
+import { seededRandom } from './random.ts';
+
+const ids = seededIds(seededRandom(1), () => 0);
+const kind = new AccessKeyKind('a.b_');
+const life = {
+  id: '1',
+  createdAt: new Date(1),
+  expiresAt: null,
+  revokedAt: null as Date | null,
+};
+
+describe('a kind of key', () => {
+  it('makes keys that only it takes for its own', () => {
+    const { key, prefix, hash } = kind.make(ids);
+    expect(key).toMatch(/^a\.b_[\w-]{43}$/);
+    expect(prefix).toBe(key.slice(0, 10));
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(kind.hashOf(key)).toBe(hash);
+    for (const wrong of ['', key.slice(1), `${key}x`, `${key}\n`, key.replace('.', 'x')])
+      expect(kind.hashOf(wrong)).toBeUndefined();
+  });
+});
+
+describe('a book of keys', () => {
+  it('does not unlearn that a key was revoked', () => {
+    const book = new KeyBook<typeof life>(kind);
+    const { key, hash } = kind.make(ids);
+    book.learn(hash, life);
+    book.replace({ ...life, revokedAt: new Date(5) });
+    book.learn(hash, life);
+    expect(book.find(key)?.revokedAt).toEqual(new Date(5));
+    expect(book.byId('1')).toBe(book.find(key));
+  });
+
+  it('forgets what is not to be kept, and lists the oldest first', () => {
+    const book = new KeyBook<typeof life>(kind);
+    book.learn('gone', { ...life, id: '0' });
+    book.keepOnly(
+      new Map([
+        ['young', { ...life, id: '3', createdAt: new Date(3) }],
+        ['old', { ...life, id: '2', createdAt: new Date(2) }],
+      ]),
+    );
+    expect(book.list().map(({ id }) => id)).toEqual(['2', '3']);
+    expect(book.byId('0')).toBeUndefined();
+  });
+});
+
+it('a key is refused from the moment it expires, and in any case when it was revoked', () => {
+  const expiresAt = new Date(1_000);
+  expect(keyRefusal({ expiresAt, revokedAt: null }, 999)).toBeUndefined();
+  expect(keyRefusal({ expiresAt, revokedAt: null }, 1_000)).toBe('expired');
+  expect(keyRefusal({ expiresAt, revokedAt: new Date(0) }, 1_000)).toBe('revoked');
+  expect(keyRefusal({ expiresAt: null, revokedAt: null }, 1e15)).toBeUndefined();
+});

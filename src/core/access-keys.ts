@@ -1,0 +1,103 @@
+// Keys that we give out: made once, shown once, known by their SHA-256 from then on.
+import { hash } from 'node:crypto';
+import type { IdSource } from './ids.ts';
+
+const secretBytes = 32;
+const shownCharacters = 6;
+
+export interface NewAccessKey {
+  /** To be shown once and kept nowhere. */
+  readonly key: string;
+  /** The first characters, to tell keys apart. */
+  readonly prefix: string;
+  /** SHA-256, hexadecimal. */
+  readonly hash: string;
+}
+
+/** `start` and 43 characters of base64url: 256 bits of chance. */
+export class AccessKeyKind {
+  readonly #start: string;
+  readonly #shape: RegExp;
+
+  constructor(start: string) {
+    this.#start = start;
+    this.#shape = new RegExp(`^${RegExp.escape(start)}[\\w-]{43}$`);
+  }
+
+  make(ids: IdSource): NewAccessKey {
+    const key = this.#start + ids.token(secretBytes);
+    return { key, prefix: key.slice(0, this.#start.length + shownCharacters), hash: hash('sha256', key) };
+  }
+
+  /** Undefined for a text that cannot be such a key: it is not worth a hash. */
+  hashOf(text: string): string | undefined {
+    return this.#shape.test(text) ? hash('sha256', text) : undefined;
+  }
+}
+
+export type KeyRefusal = 'expired' | 'revoked';
+
+export interface KeyLife {
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
+/** Why the key is not taken at that time; undefined when it is. It is refused from the moment it expires. */
+export function keyRefusal({ expiresAt, revokedAt }: KeyLife, now: number): KeyRefusal | undefined {
+  if (revokedAt) return 'revoked';
+  return expiresAt && expiresAt.getTime() <= now ? 'expired' : undefined;
+}
+
+/**
+ * Keys by their hash. Finding one takes time that depends on a hash alone, so it tells nothing about keys that are
+ * nearly the same.
+ */
+export class KeyBook<Key extends KeyLife & { readonly id: string; readonly createdAt: Date }> {
+  readonly #kind: AccessKeyKind;
+  readonly #byHash = new Map<string, Key>();
+  /** The same keys. */
+  readonly #byId = new Map<string, Key>();
+
+  constructor(kind: AccessKeyKind) {
+    this.#kind = kind;
+  }
+
+  find(text: string): Key | undefined {
+    const keyHash = this.#kind.hashOf(text);
+    return keyHash === undefined ? undefined : this.#byHash.get(keyHash);
+  }
+
+  byId(id: string): Key | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Oldest first; expired and revoked ones too. */
+  list(): readonly Key[] {
+    return [...this.#byHash.values()].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+  }
+
+  /** A revoked key does not come back, whatever was read a moment too early. */
+  learn(keyHash: string, key: Key): void {
+    if (!this.#byHash.get(keyHash)?.revokedAt) this.#keep(keyHash, key);
+  }
+
+  /** In the place of the one with the same id, if that is known. */
+  replace(key: Key): void {
+    for (const [keyHash, known] of this.#byHash) if (known.id === key.id) this.#keep(keyHash, key);
+  }
+
+  /** Knows these and no others afterwards. */
+  keepOnly(keys: ReadonlyMap<string, Key>): void {
+    for (const [keyHash, { id }] of this.#byHash) {
+      if (keys.has(keyHash)) continue;
+      this.#byHash.delete(keyHash);
+      this.#byId.delete(id);
+    }
+    for (const [keyHash, key] of keys) this.learn(keyHash, key);
+  }
+
+  #keep(keyHash: string, key: Key): void {
+    this.#byHash.set(keyHash, key);
+    this.#byId.set(key.id, key);
+  }
+}

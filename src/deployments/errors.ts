@@ -1,0 +1,22 @@
+// What can go wrong with deployments, each with its consequence.
+import { HeadworksError } from '../core/index.ts';
+
+export const deploymentErrorCodes = {
+  DEPLOYMENT_INACTIVE: 'The deployment is switched off; nothing was accepted.',
+  DEPLOYMENT_WORKFLOW_UNAVAILABLE: 'The workflow cannot be used in this house yet; nothing was accepted.',
+  DEPLOYMENT_INPUT_INVALID:
+    'The request does not fit the workflow; every problem is named, nothing was accepted.',
+  DEPLOYMENT_UPLOAD_TOO_LARGE: 'Too many or too large files; nothing was accepted.',
+  DEPLOYMENT_UPLOAD_TOO_SLOW: 'The body did not arrive in time; the slot was given back.',
+  DEPLOYMENT_IDEMPOTENCY_CONFLICT: 'The idempotency key was used for another request; nothing was accepted.',
+  DEPLOYMENT_DOCUMENT_UNREADABLE: 'A document could not be read; its execution ended with an error.',
+  DEPLOYMENT_SCHEMA_TOO_SLOW:
+    'Checking against the JSON schema took too long; the execution ended with an error.',
+  DEPLOYMENT_ANSWER_INVALID:
+    'The model gave no JSON that fits the schema, after one repair; the execution ended with an error.',
+  DEPLOYMENT_STOPPED: 'The execution was stopped; it will not be tried again.',
+} as const;
+
+export type DeploymentErrorCode = keyof typeof deploymentErrorCodes;
+
+export class DeploymentError extends HeadworksError<DeploymentErrorCode> {}

@@ -1,0 +1,182 @@
+// The door to deployments: the only part of the API whose concurrent requests are limited.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
+import { CoreError, linkSignals } from '../../core/index.ts';
+import type { DoorAddress, Execution, ExecutionInput } from '../../deployments/index.ts';
+import { answerDoorError } from '../door/answer-door-error.ts';
+import { bodyKindOf, readInput } from '../door/read-input.ts';
+import { installNotFound } from '../not-found.ts';
+import { callerSignal } from '../openai/caller-signal.ts';
+import type { HttpDependencies } from '../ports.ts';
+import {
+  doorErrorAnswers,
+  doorParams,
+  executeHeaders,
+  executeQuery,
+  executionQuery,
+  executionState,
+  stateOf,
+  timeoutSeconds,
+} from '../schemas/door.ts';
+import type { TypedServer } from './typed-server.ts';
+
+const tags = ['deployments'];
+const path = '/:org/:api';
+const access = 'organization';
+/** For a slot and for the result. */
+const longestWaitsMs = 2 * 300_000;
+const marginMs = 60_000;
+
+type Params = z.infer<typeof doorParams>;
+
+export function doorRoutes(root: TypedServer, dependencies: HttpDependencies): void {
+  const { door, executions } = dependencies.tenants;
+  // A room of its own: here errors have another shape, of unknown paths too, and bodies are read by ourselves.
+  const inRoom = async (room: FastifyInstance): Promise<void> => {
+    const server = room.withTypeProvider<ZodTypeProvider>();
+    server.setErrorHandler((error, request, reply) => answerDoorError(error, request, reply, dependencies));
+    installNotFound(room);
+    server.removeAllContentTypeParsers();
+    server.addContentTypeParser('*', (_request, _payload, done) => done(null));
+
+    server.post(
+      path,
+      {
+        config: { access, readsBodyItself: true },
+        handlerTimeout: door.uploads.timeoutMs + longestWaitsMs + marginMs,
+        schema: {
+          operationId: 'door.execute',
+          tags,
+          summary: 'Executes a deployment: files as a form, or JSON',
+          description: bringWhat,
+          params: doorParams,
+          querystring: executeQuery,
+          headers: executeHeaders,
+          response: { 200: executionState, ...doorErrorAnswers },
+        },
+      },
+      async (request, reply) =>
+        stateOf(await execute(dependencies, request as ExecuteRequest, reply), request.params),
+    );
+
+    server.get(
+      path,
+      {
+        config: { access },
+        schema: {
+          operationId: 'door.state',
+          tags,
+          summary: 'The state of an execution, and its result, as often as wanted',
+          params: doorParams,
+          querystring: executionQuery,
+          response: { 200: executionState, ...doorErrorAnswers },
+        },
+      },
+      async (request) => {
+        const deployment = door.deploymentAt(addressOf(request));
+        return stateOf(await executions.getOf(deployment, request.query.execution_id), request.params);
+      },
+    );
+
+    server.delete(
+      path,
+      {
+        config: { access },
+        schema: {
+          operationId: 'door.stop',
+          tags,
+          summary: 'Stops an execution; one that has ended stays as it is',
+          params: doorParams,
+          querystring: executionQuery,
+          response: { 200: executionState, ...doorErrorAnswers },
+        },
+      },
+      async (request) => {
+        const deployment = door.deploymentAt(addressOf(request));
+        const { executionId } = await executions.getOf(deployment, request.query.execution_id);
+        return stateOf(await executions.stop(executionId), request.params);
+      },
+    );
+  };
+  void root.register(inRoom, { prefix: '/deployment/api' });
+}
+
+const bringWhat =
+  'A form (`multipart/form-data`) brings files and fields, `application/json` one object; what a deployment reads of ' +
+  'it depends on its workflow. While the organization, or all of them together, have as many requests under way as ' +
+  'they may, the answer is 429 with `Retry-After`.';
+
+type ExecuteRequest = FastifyRequest & {
+  readonly params: Params;
+  readonly query: z.infer<typeof executeQuery>;
+};
+
+function addressOf({ params, caller }: FastifyRequest): DoorAddress {
+  if (caller?.kind !== 'organization')
+    throw new CoreError('FORBIDDEN', 'This needs a key of an organization.');
+  const { org, api } = params as Params;
+  return { organization: org, deployment: api, callerOrganizationId: caller.organizationId };
+}
+
+/** A slot first, then the body; from the dispatch on the slot is the execution's, whatever the caller does. */
+async function execute(
+  { tenants: { door, executions }, clock }: HttpDependencies,
+  request: ExecuteRequest,
+  reply: FastifyReply,
+): Promise<Execution> {
+  const { draining } = request.server.traffic;
+  const kind = bodyKindOf(request.raw, door.uploads);
+  const leaving = callerSignal(reply.raw);
+  const patience = linkSignals(leaving, draining);
+  try {
+    const { wait } = request.query;
+    const entry = await door
+      .enter({
+        ...addressOf(request),
+        idempotencyKey: keyOf(request),
+        waitMs: wait === undefined ? undefined : wait * 1_000,
+        signal: patience.signal,
+      })
+      .catch((error: unknown) => {
+        if (draining.aborted && !leaving.aborted) throw draining.reason;
+        throw error;
+      });
+    let accepted: Execution;
+    let timeout: number;
+    try {
+      if (request.headers.expect !== undefined) reply.raw.writeContinue();
+      const receiving = { clock, limits: door.uploads, signal: leaving };
+      const read = withoutTimeout(await readInput(kind, request.raw, receiving));
+      timeout = read.timeout ?? request.query.timeout ?? -1;
+      leaving.throwIfAborted();
+      accepted = await entry.accept(read.input);
+    } finally {
+      // After it was accepted this does nothing.
+      await entry.leave();
+    }
+    if (timeout <= 0 || accepted.endedAt !== null) return accepted;
+    return await executions.whenEnded(accepted.executionId, timeout * 1_000, patience.signal);
+  } finally {
+    patience.dispose();
+  }
+}
+
+function keyOf({ headers }: FastifyRequest): string | null {
+  const key = headers['idempotency-key'];
+  return typeof key === 'string' ? key : null;
+}
+
+/** How long to wait for the answer is no parameter of the workflow. */
+function withoutTimeout({ parameters, files }: ExecutionInput): {
+  readonly input: ExecutionInput;
+  readonly timeout: number | undefined;
+} {
+  const { timeout, ...rest } = parameters;
+  if (timeout === undefined) return { input: { parameters: rest, files }, timeout: undefined };
+  const { data, error } = timeoutSeconds.safeParse(timeout);
+  if (error === undefined) return { input: { parameters: rest, files }, timeout: data };
+  throw new CoreError('INPUT_INVALID', `"timeout" ${error.issues[0]?.message ?? 'is invalid'}.`, {
+    details: { field: 'timeout' },
+  });
+}

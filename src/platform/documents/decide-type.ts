@@ -1,0 +1,63 @@
+// Decides what a file is, by what was declared, its ending and its first bytes; or says why that cannot be.
+import { canonicalType, formatOf, isUndeclared, readableTypes, typeByExtension } from './media-types.ts';
+import type { DocumentFile, DocumentFormat } from './ports.ts';
+import { sniff } from './sniff.ts';
+
+export type DecidedType =
+  | { readonly mediaType: string; readonly format: DocumentFormat }
+  /** A clause that follows "the file …": why it cannot be read, and what to do. */
+  | { readonly problem: string };
+
+/** Formats that any text could be in. */
+const textual: ReadonlySet<DocumentFormat> = new Set<DocumentFormat>(['text', 'html', 'eml']);
+
+/** Looks at no more than the beginning of the file, or of a zip file's names. */
+export function decideType(file: DocumentFile): DecidedType {
+  if (file.bytes.byteLength === 0) return { problem: 'it is empty; send a file with content.' };
+  const seen = sniff(file.bytes);
+  const mediaType = isUndeclared(file.mediaType) ? guessed(file.name, seen) : declared(file, seen);
+  const format = formatOf(mediaType);
+  if (!format) return { problem: unsupported(mediaType) };
+  const isTrue = textual.has(format) ? seen === 'text' : seen === mediaType;
+  return isTrue ? { mediaType, format } : { problem: contradiction(mediaType, seen) };
+}
+
+/** Bytes are surer than endings; only texts look all alike. */
+function guessed(name: string, seen: string): string {
+  if (seen !== 'text') return seen;
+  const byName = typeByExtension(name);
+  const format = byName === undefined ? undefined : formatOf(byName);
+  // A .pdf that holds text is told so; no ending, or one that nobody knows, is plain text.
+  return byName !== undefined && format ? byName : 'text/plain';
+}
+
+/** Windows calls .csv files Excel sheets when Excel is installed. */
+function declared({ name, mediaType }: DocumentFile, seen: string): string {
+  const type = canonicalType(mediaType);
+  const isCsv =
+    type === 'application/vnd.ms-excel' && seen === 'text' && typeByExtension(name) === 'text/csv';
+  return isCsv ? 'text/csv' : type;
+}
+
+function unsupported(mediaType: string): string {
+  const what = mediaType === 'unknown' ? 'it is of a kind that nobody knows' : `it is ${said(mediaType)}`;
+  const remedy =
+    mediaType === 'application/x-ole-storage'
+      ? 'Save it as .docx or PDF, without a password.'
+      : `Send one of: ${readableTypes.join(', ')}.`;
+  return `${what}, which cannot be read. ${remedy}`;
+}
+
+function contradiction(mediaType: string, seen: string): string {
+  const remedy = 'Send it with its true type.';
+  if (seen === 'text') return `it is declared as ${mediaType}, but holds plain text. ${remedy}`;
+  if (seen === 'unknown')
+    return `it is declared as ${mediaType}, but holds other bytes. Send it with its true type; text as UTF-8, or UTF-16 with a byte order mark.`;
+  return `it is declared as ${mediaType}, but its first bytes are those of ${said(seen)}. ${remedy}`;
+}
+
+function said(mediaType: string): string {
+  return mediaType === 'application/x-ole-storage'
+    ? 'an old or password-protected Office file'
+    : mediaType.replace(/[^\x21-\x7e]/g, '').slice(0, 100);
+}

@@ -1,0 +1,35 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeText } from './decode-text.ts';
+
+const latin = (text: string) => Buffer.from(text, 'latin1');
+
+describe('decodeText', () => {
+  it('gives back what was written as UTF-8 or UTF-16', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        fc.pre(!text.startsWith('\uFEFF'));
+        const utf16 = Buffer.concat([latin('\xff\xfe'), Buffer.from(text, 'utf16le')]);
+        expect(decodeText(Buffer.from(text), {})).toEqual({ text, warnings: [] });
+        expect(decodeText(Buffer.from(`\uFEFF${text}`), {})).toEqual({ text, warnings: [] });
+        expect(decodeText(utf16, {})).toEqual({ text, warnings: [] });
+        expect(decodeText(Buffer.from(utf16).swap16(), {})).toEqual({ text, warnings: [] });
+      }),
+    );
+  });
+
+  it('takes what is not UTF-8 for what it is declared to be', () => {
+    expect(decodeText(latin('\xb1'), { charset: 'iso-8859-2' })).toEqual({ text: 'ą', warnings: [] });
+    const xml = latin('<?xml version="1.0" encoding="ISO-8859-2"?><a>\xb1</a>');
+    expect(decodeText(xml, { looksInside: true }).text).toContain('ą');
+  });
+
+  it.each([{}, { charset: 'no-such-charset' }, { charset: 'utf-8' }])(
+    'takes the rest for Latin-1 and says so (%j)',
+    (options) => {
+      const { text, warnings } = decodeText(latin('caf\xe9 \x80'), options);
+      expect(text).toBe('café €');
+      expect(warnings).toEqual([expect.stringMatching(/not UTF-8.*Latin-1/)]);
+    },
+  );
+});

@@ -1,0 +1,42 @@
+// The side of a pool that is inside the thread: calls what it is told, one after the other, and answers.
+import { parentPort } from 'node:worker_threads';
+import { messageOf } from '../../core/errors.ts';
+import type { FromThread, ThreadCall, ThreadFunctions } from './thread-protocol.ts';
+
+/** Makes the module that calls this one that a ThreadPool can start. */
+export function serveThread(functions: ThreadFunctions): void {
+  const port = parentPort;
+  if (!port) throw new Error('This module only runs as a thread.');
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  const send = (message: FromThread) => port.postMessage(message);
+  port.on('message', ({ name, input }: ThreadCall) => {
+    void call(functions, name, input).then((answer) => sendAny(send, answer));
+  });
+  send({ kind: 'ready' });
+}
+
+function sendAny(send: (message: FromThread) => void, answer: FromThread): void {
+  try {
+    send(answer);
+  } catch (error) {
+    send(thrown(error)); // what was returned cannot be cloned
+  }
+}
+
+async function call(functions: ThreadFunctions, name: string, input: unknown): Promise<FromThread> {
+  try {
+    const run = functions[name];
+    if (!run) throw new TypeError(`The thread has no function "${name}".`);
+    return { kind: 'returned', value: await run(input) };
+  } catch (error) {
+    return thrown(error);
+  }
+}
+
+function thrown(error: unknown): FromThread {
+  return {
+    kind: 'threw',
+    name: error instanceof Error ? error.name : typeof error,
+    message: messageOf(error),
+  };
+}

@@ -1,0 +1,68 @@
+// A copy that is right whatever happens while it is read.
+import { expect, it } from 'vitest';
+import { seededRandom, VirtualClock } from '../core/index.ts';
+import { Mirror } from './mirror.ts';
+
+function setUp() {
+  const clock = new VirtualClock(0);
+  const store = { rows: ['a'], isAway: false };
+  const shown: string[] = [];
+  const mirror = new Mirror<string>(
+    { clock, random: seededRandom(7) },
+    {
+      list: async () => {
+        const found = [...store.rows];
+        await clock.sleep(10);
+        if (store.isAway) throw new Error('away');
+        return found;
+      },
+      show: (rows) => void shown.push(rows.join('')),
+      onFailure: () => undefined,
+    },
+  );
+  return { clock, store, mirror, shown };
+}
+
+it('shows what was read, and again when told that it changed', async () => {
+  const { clock, store, mirror, shown } = setUp();
+  await clock.run(mirror.start());
+  store.rows.push('b');
+  expect(mirror.rows).toEqual(['a']);
+  await clock.run(mirror.refresh());
+  expect(mirror.rows).toEqual(['a', 'b']);
+  expect(shown).toEqual(['a', 'ab']);
+});
+
+it('does not lose what was written while an older state was being read', async () => {
+  const { clock, store, mirror, shown } = setUp();
+  await clock.run(mirror.start());
+  const read = mirror.refresh();
+  await clock.advance(5);
+  store.rows.push('b');
+  mirror.edit((rows) => [...rows, 'b']);
+  expect(mirror.rows).toEqual(['a', 'b']);
+  expect(await clock.run(read)).toBe(true);
+  expect(shown).not.toContain('b');
+  expect(shown.slice(1)).toEqual(shown.slice(1).map(() => 'ab'));
+});
+
+it('looks again after a write: somebody may have undone it in the meantime', async () => {
+  const { clock, mirror } = setUp();
+  await clock.run(mirror.start());
+  mirror.edit((rows) => [...rows, 'gone already']);
+  expect(mirror.rows).toContain('gone already');
+  await clock.advance(30);
+  expect(mirror.rows).toEqual(['a']);
+});
+
+it('goes on from memory while the store is away', async () => {
+  const { clock, store, mirror } = setUp();
+  await clock.run(mirror.start());
+  store.isAway = true;
+  expect(await clock.run(mirror.refresh())).toBe(false);
+  expect(mirror.rows).toEqual(['a']);
+  store.isAway = false;
+  store.rows = ['c'];
+  await clock.advance(20_000);
+  expect(mirror.rows).toEqual(['c']);
+});

@@ -1,0 +1,183 @@
+// Admission as the house starts it: one server alone without Redis, metrics for every shipped alert.
+import { readFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { FakeExecutions } from '../../src/admission/admission-world.contract.ts';
+import { alertRules } from '../../src/admission/index.ts';
+import { startAdmission } from '../../src/app/admission.ts';
+import type { ServerRole } from '../../src/app/index.ts';
+import { openStores } from '../../src/app/stores.ts';
+import { createTelemetry } from '../../src/app/telemetry.ts';
+import type { Config } from '../../src/config/index.ts';
+import { systemClock } from '../../src/core/index.ts';
+import { withPostgres } from '../../scripts/services/ping.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
+import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
+import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
+import { testConfig } from '../support/test-server.ts';
+
+async function house(config: Config, role: ServerRole = 'serve') {
+  const closing = new AsyncDisposableStack();
+  const close = async () => closing.disposeAsync();
+  onTestFinished(close);
+  const telemetry = createTelemetry(config, role);
+  const stores = await openStores(config, telemetry, closing);
+  const backs: string[] = [];
+  const executions = Object.assign(new FakeExecutions(), { onEnded: async () => async () => undefined });
+  const admission = await startAdmission(
+    {
+      config,
+      stores,
+      telemetry,
+      role,
+      ledger: { record: async () => undefined },
+      executions,
+      endOverdue: async () => undefined,
+      onRedisBack: (kind) => backs.push(kind),
+    },
+    closing,
+  );
+  return { admission, telemetry, stores, close, backs };
+}
+
+/** Ends the connection that holds this lock. */
+const cut = (name: string) =>
+  withPostgres(databaseUrl(), (client) =>
+    client.query(
+      `select pg_terminate_backend(pid, 5000) from pg_locks where locktype = 'advisory'
+       and ((classid::bigint << 32) | objid::bigint) = hashtextextended($1, 0)`,
+      [name],
+    ),
+  );
+
+const { signal } = new AbortController();
+const request = (executionId: string) => ({ organizationId: 'org_x', executionId, waitMs: 0, signal });
+
+describe('without Redis', () => {
+  it('a second server on the same database is refused at once, and may start when the first has gone', async () => {
+    const config = await testConfig();
+    const first = await house(config);
+    const refused = house(config);
+    await expect(refused).rejects.toMatchObject({
+      code: 'ADMISSION_NEEDS_REDIS',
+      message: expect.stringContaining('Set REDIS_URL') as string,
+    });
+    await house(await testConfig());
+    await first.close();
+    const second = await house(config);
+    expect(await second.admission.gate.admit(request('1'))).toMatchObject({ decidedBy: 'store' });
+    expect(second.admission.takesExecutions).toBe(true);
+  });
+
+  it('a command beside it does its work, but lets nobody in', async () => {
+    const config = await testConfig();
+    await house(config);
+    const command = await house(config, 'command');
+    expect(command.admission.takesExecutions).toBe(false);
+    await expect(command.admission.gate.admit(request('1'))).rejects.toMatchObject({
+      code: 'ADMISSION_NEEDS_REDIS',
+    });
+  });
+
+  it('a limit that a command changes counts at once in the server', async () => {
+    const config = await testConfig();
+    const server = await house(config);
+    await server.stores.database.query(sql`
+      insert into organizations (id, name, name_key, created_at) values ('org_x', 'x', 'x', now())`);
+    await server.admission.gate.admit(request('1'));
+    const command = await house(config, 'command');
+    const { view } = await command.admission.limits.set('org_x', 1);
+    // It cannot know what the server counts, and does not claim to.
+    expect(view).toMatchObject({ limit: 1, usage: null, cachedLimit: null });
+    await expect
+      .poll(async () => (await server.admission.limits.get('org_x')).cachedLimit, { timeout: 5_000 })
+      .toBeNull();
+    await expect(server.admission.gate.admit(request('2'))).rejects.toMatchObject({
+      code: 'ADMISSION_ORG_LIMIT',
+      usage: { organizationLimit: 1 },
+    });
+  });
+});
+
+describe('with Redis', () => {
+  it('any number of servers share one database', async () => {
+    const schema = { HEADWORKS_DATABASE_SCHEMA: uniqueName('app') };
+    const prefix = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: `${uniqueName('adm')}:` };
+    const one = await house(await testConfig({ ...schema, ...prefix }));
+    const two = await house(await testConfig({ ...schema, ...prefix }));
+    expect(await one.admission.gate.admit(request('1'))).toMatchObject({ usage: { organization: 1 } });
+    expect(await two.admission.gate.admit(request('2'))).toMatchObject({ usage: { organization: 2 } });
+    const worker = await house(await testConfig({ ...schema, ...prefix }), 'worker');
+    expect(worker.admission.takesExecutions).toBe(true);
+    await one.admission.gate.release({ organizationId: 'org_x', executionId: '1' });
+    await two.admission.gate.release({ organizationId: 'org_x', executionId: '2' });
+  });
+});
+
+describe('the lock of one server', () => {
+  it('is free at once when its process is killed', { timeout: 30_000 }, async () => {
+    const name = uniqueName('lock');
+    const script = fileURLToPath(new URL('./admission-lock-holder.ts', import.meta.url));
+    const holder = spawn(process.execPath, [script, databaseUrl(), name], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void holder.kill('SIGKILL'));
+    await once(holder.stdout, 'data');
+    const take = () => takeSessionLock({ url: databaseUrl(), name, clock: systemClock });
+    expect(await take()).toBeNull();
+    holder.kill('SIGKILL');
+    let lock = await take();
+    await expect.poll(async () => (lock ??= await take()), { timeout: 5_000 }).not.toBeNull();
+    await lock?.close();
+  });
+
+  it('is had again when its connection was cut, unless another was quicker', async () => {
+    const name = uniqueName('lock');
+    const states: string[] = [];
+    const options = { url: databaseUrl(), name, clock: systemClock };
+    const lock = await takeSessionLock({ ...options, onChange: (state) => states.push(state) });
+    onTestFinished(() => lock?.close());
+    await cut(name);
+    await expect.poll(() => states, { timeout: 10_000 }).toEqual(['lost', 'held']);
+    await cut(name);
+    const other = await takeSessionLock(options);
+    await expect.poll(() => states, { timeout: 10_000 }).toEqual(['lost', 'held', 'lost', 'taken']);
+    await other?.close();
+    await expect.poll(() => lock?.state, { timeout: 10_000 }).toBe('held');
+  });
+});
+
+describe('monitoring/headworks-alerts.yml', async () => {
+  const file = new URL('../../monitoring/headworks-alerts.yml', import.meta.url);
+  const { groups } = parse(await readFile(file, 'utf8')) as {
+    groups: { rules: { alert: string; expr: string; for?: string; labels: { severity: string } }[] }[];
+  };
+  const rules = groups.flatMap((group) => group.rules);
+
+  it('has the rules that servers evaluate themselves', () => {
+    expect(
+      rules.map((rule) => ({
+        name: rule.alert,
+        severity: rule.labels.severity,
+        forMs: rule.for === undefined ? 0 : Number.parseInt(rule.for, 10) * 60_000,
+      })),
+    ).toEqual(alertRules.map(({ name, severity, forMs }) => ({ name, severity, forMs })));
+  });
+
+  it('names only metrics that there are', async () => {
+    const { telemetry, admission } = await house(await testConfig());
+    await admission.gate.admit(request('1'));
+    const text = await telemetry.metrics.text();
+    const named = rules.flatMap(({ expr }) => expr.match(/headworks_\w+/g) ?? []);
+    expect(named.length).toBeGreaterThan(4);
+    for (const name of named) expect(text).toMatch(new RegExp(`^# TYPE ${name} `, 'm'));
+    expect(text).toContain('headworks_admission_usage{organization="org_x"} 1');
+    expect(text).toContain('headworks_admission_limit{organization="org_x"} 20');
+    expect(text).toContain('headworks_admission_global_usage 1');
+    expect(text).toContain('headworks_admission_admissions_total{decider="store"} 1');
+    expect(text).toContain('headworks_admission_store_up 1');
+  });
+});

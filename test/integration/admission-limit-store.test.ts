@@ -1,0 +1,34 @@
+// Limits in Postgres keep their contract, embedded and on a server.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeLimitStoreContract } from '../../src/admission/limits/limit-store.contract.ts';
+import { PostgresLimitStore } from '../../src/admission/postgres/postgres-limit-store.ts';
+import { systemIds } from '../../src/core/index.ts';
+import { sql } from '../../src/platform/postgres/sql.ts';
+import type { MigratedDatabase } from '../support/migrated-databases.ts';
+import { migratedDatabases } from '../support/migrated-databases.ts';
+
+describe.each(migratedDatabases)('%s', (kind, open) => {
+  let opened: MigratedDatabase;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.dispose());
+
+  const emptyStore = async () => {
+    await opened.database.query(sql`delete from organizations`);
+    await opened.database.query(sql`
+      insert into organizations (id, name, name_key, created_at)
+      values ('org_a', 'a', 'a', now()), ('org_b', 'b', 'b', now())`);
+    return new PostgresLimitStore(opened.database, systemIds);
+  };
+
+  describeLimitStoreContract(`Postgres, ${kind}`, emptyStore);
+
+  it('knows no organization that is not there, and forgets limits with their organization', async () => {
+    const store = await emptyStore();
+    await expect(store.set('org_nobody', 5, new Date())).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await store.set('org_a', 5, new Date());
+    await opened.database.query(sql`delete from organizations where id = 'org_a'`);
+    expect(await store.list()).toEqual([]);
+  });
+});

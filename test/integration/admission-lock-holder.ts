@@ -1,0 +1,8 @@
+// Takes a lock and says so; holds it until it is killed.
+import { systemClock } from '../../src/core/index.ts';
+import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
+
+const [url = '', name = ''] = process.argv.slice(2);
+const lock = await takeSessionLock({ url, name, clock: systemClock });
+process.stdout.write(lock ? 'held\n' : 'taken\n');
+setInterval(() => undefined, 60_000);

@@ -1,0 +1,38 @@
+// The example that docs/admission.md runs: what the simulated clerk says fits the schema of the deployment.
+import { readFile } from 'node:fs/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
+import { createWorkflows } from '../../src/app/workflow-parts.ts';
+import { gatewayWorld } from '../support/gateway-world.ts';
+
+const example = async (name: string): Promise<Record<string, unknown>> =>
+  parse(await readFile(new URL(`../../examples/deployments/${name}`, import.meta.url), 'utf8')) as Record<
+    string,
+    unknown
+  >;
+
+it('is a workflow that gives what it promises', async () => {
+  const [scenario, options] = await Promise.all([example('clerk.yaml'), example('invoice.yaml')]);
+  const providers = scenario['providers'] as readonly {
+    name: string;
+    models: readonly object[];
+  }[];
+  const { gateway } = await gatewayWorld({
+    providers: providers.map((provider) => ({
+      ...provider,
+      models: provider.models.map((model) => ({ ...model, first_token_ms: 0 })),
+    })),
+  });
+  const closing = new AsyncDisposableStack();
+  onTestFinished(() => closing.disposeAsync());
+  const structure = createWorkflows({ gateway }, closing).find(({ name }) => name === 'structure');
+  expect(await structure?.checkOptions(options)).toEqual([]);
+  const answer = await structure?.run({
+    organizationId: 'org_1',
+    executionId: '0190a0a0-0000-7000-8000-000000000001',
+    options,
+    input: { parameters: { text: 'Invoice R-7, 42 euro' }, files: [] },
+    signal: new AbortController().signal,
+  });
+  expect(answer?.result).toMatchObject([{ status: 'completed', output: { number: 'R-7', total: 42 } }]);
+});

@@ -1,0 +1,373 @@
+// Executions under virtual time: the door, the job that runs them, stopping, waiting, and what ends when nobody ends it.
+import { describe, expect, it } from 'vitest';
+import { CoreError, VirtualClock } from '../../src/core/index.ts';
+import type { WorkflowTask } from '../../src/deployments/index.ts';
+import { DeploymentError } from '../../src/deployments/index.ts';
+import {
+  CountedSlots,
+  accepted,
+  acme,
+  exampleDeployment,
+  executionWorld,
+  inputOf,
+  knock,
+  other,
+} from '../support/execution-world.ts';
+
+const never = new AbortController().signal;
+
+/** Runs until its signal aborts. */
+const untilStopped = ({ signal }: WorkflowTask) =>
+  new Promise<never>((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+  );
+
+describe('the door', () => {
+  it('says the same to whoever has no business there, and takes no slot', async () => {
+    const world = await executionWorld({
+      clock: new VirtualClock(),
+      deployments: [
+        exampleDeployment(),
+        exampleDeployment({ id: other, organizationId: other, name: 'theirs' }),
+      ],
+    });
+    const refusals = await Promise.all(
+      [
+        { organization: 'nobody' },
+        { deployment: 'nothing' },
+        { organization: other, deployment: 'theirs' },
+        { callerOrganizationId: other },
+        { organization: '' },
+        { organization: 'x'.repeat(10_000) },
+      ].map((change) => world.door.enter({ ...knock, ...change }).catch((error: unknown) => error)),
+    );
+    expect(new Set(refusals.map((error) => (error as Error).message)).size).toBe(1);
+    expect(refusals).toSatisfy((errors: CoreError[]) => errors.every(({ code }) => code === 'NOT_FOUND'));
+    expect(world.slots.held.size).toBe(0);
+  });
+
+  it('refuses what is switched off, not there yet, or asked to wait too long, before a slot is taken', async () => {
+    const world = await executionWorld({
+      clock: new VirtualClock(),
+      deployments: [
+        exampleDeployment({ isActive: false }),
+        exampleDeployment({ name: 'search', workflow: 'search' }),
+        exampleDeployment({ name: 'fine' }),
+      ],
+    });
+    const enter = (change: object) => world.door.enter({ ...knock, ...change });
+    await expect(enter({})).rejects.toMatchObject({ code: 'DEPLOYMENT_INACTIVE' });
+    await expect(enter({ deployment: 'search' })).rejects.toMatchObject({
+      code: 'DEPLOYMENT_WORKFLOW_UNAVAILABLE',
+    });
+    for (const waitMs of [60_001, -1, Number.NaN])
+      await expect(enter({ deployment: 'fine', waitMs })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    expect(world.slots.releases).toEqual([]);
+    expect(world.slots.held.size).toBe(0);
+  });
+
+  it('gives the slot back exactly once on every way out before the dispatch', async () => {
+    const store = (await executionWorld({ clock: new VirtualClock() })).store;
+    let problem: Error | undefined;
+    const dispatch = store.dispatch.bind(store);
+    store.dispatch = (...wish) => (problem ? Promise.reject(problem) : dispatch(...wish));
+    const world = await executionWorld({
+      clock: new VirtualClock(),
+      store,
+      checkInput: async (_options, { parameters }) =>
+        parameters['bad'] === undefined ? [] : [{ field: 'bad', message: 'must not be there' }],
+    });
+    const { door, slots } = world;
+
+    const left = await door.enter(knock);
+    await left.leave();
+    await left.leave();
+    const bad = await door.enter(knock);
+    await expect(bad.accept(inputOf({ bad: 1 }))).rejects.toMatchObject({
+      code: 'DEPLOYMENT_INPUT_INVALID',
+      details: { problems: [{ field: 'bad', message: 'must not be there' }] },
+    });
+    await bad.leave();
+    const deep = await door.enter(knock);
+    const nested = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`) as unknown;
+    await expect(deep.accept(inputOf({ nested }))).rejects.toMatchObject({
+      code: 'DEPLOYMENT_INPUT_INVALID',
+    });
+    problem = new CoreError('STATE_UNAVAILABLE', 'away');
+    const unstored = await door.enter(knock);
+    await expect(unstored.accept(inputOf())).rejects.toBe(problem);
+    await unstored.leave();
+    expect(slots.releases).toEqual([left, bad, deep, unstored].map(({ executionId }) => executionId));
+    expect(slots.held.size).toBe(0);
+
+    problem = undefined;
+    const entry = await door.enter(knock);
+    await entry.accept(inputOf());
+    await entry.leave();
+    await expect(entry.accept(inputOf())).rejects.toMatchObject({ code: 'INTERNAL' });
+    expect([...slots.held]).toEqual([entry.executionId]);
+    expect(slots.renewedHere.size).toBe(0);
+    expect(slots.releases).toHaveLength(4);
+  });
+
+  it('answers a known idempotency key without a slot, and another request under it not at all', async () => {
+    const world = await executionWorld({ clock: new VirtualClock(), slots: new CountedSlots(1) });
+    const first = await accepted(world, { idempotencyKey: 'k' }, { a: 1 });
+    expect(await accepted(world, { idempotencyKey: 'k' }, { a: 1 })).toEqual(first);
+    await expect(accepted(world, { idempotencyKey: 'k' }, { a: 2 })).rejects.toMatchObject({
+      code: 'DEPLOYMENT_IDEMPOTENCY_CONFLICT',
+    });
+    await expect(accepted(world, { idempotencyKey: 'new' })).rejects.toMatchObject({
+      code: 'ADMISSION_ORG_LIMIT',
+    });
+    expect([...world.slots.held]).toEqual([first.executionId]);
+  });
+
+  it('gives the same execution to two who bring the same key at the same time, and one slot back', async () => {
+    const world = await executionWorld({ clock: new VirtualClock() });
+    const entries = await Promise.all([1, 2].map(() => world.door.enter({ ...knock, idempotencyKey: 'k' })));
+    const executions = await Promise.all(entries.map((entry) => entry.accept(inputOf({ a: 1 }))));
+    expect(executions[0]).toEqual(executions[1]);
+    expect([...world.slots.held]).toEqual([executions[0]?.executionId]);
+    expect(world.slots.releases).toHaveLength(1);
+  });
+});
+
+describe('an execution', () => {
+  it('completes, frees its slot, and wakes who waits', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({
+      clock,
+      run: async ({ input, organizationId }) => ({ said: input.parameters, to: organizationId }),
+    });
+    const execution = await accepted(world, {}, { hello: 'there' });
+    const waiting = world.desk.whenEnded(execution.executionId, 300_000, never);
+    await clock.advance(12_000);
+    await world.work();
+    expect(await waiting).toMatchObject({
+      status: 'completed',
+      result: { said: { hello: 'there' }, to: acme },
+    });
+    await clock.advance(0);
+    expect(world.slots.held.size).toBe(0);
+    expect(world.slots.renewedHere.size).toBe(0);
+    expect(clock.pending).toBe(0);
+    const ends = world.emitted.filter(({ name }) => name === 'deployments:execution-ended');
+    expect(ends.map(({ payload }) => payload)).toMatchObject([{ status: 'completed', durationMs: 12_000 }]);
+  });
+
+  it('is tried again only when that may help, and ends as an error when no try is left', async () => {
+    const clock = new VirtualClock();
+    let tries = 0;
+    const world = await executionWorld({
+      clock,
+      run: async ({ input }) => {
+        tries += 1;
+        if (input.parameters['again'] === true)
+          throw new CoreError('DEADLINE_EXCEEDED', 'models are slow', { isRetryable: true });
+        if (input.parameters['bug'] === true) throw new TypeError('secret internals');
+        throw new DeploymentError('DEPLOYMENT_ANSWER_INVALID', 'no JSON came');
+      },
+    });
+    await world.work();
+    const ended = async (parameters: Record<string, unknown>) => {
+      tries = 0;
+      const { executionId } = await accepted(world, {}, parameters);
+      const { status, failure } = await clock.run(world.desk.whenEnded(executionId, 200_000, never));
+      return { status, failure, tries };
+    };
+    expect(await ended({})).toEqual({
+      status: 'error',
+      failure: { code: 'DEPLOYMENT_ANSWER_INVALID', message: 'no JSON came' },
+      tries: 1,
+    });
+    expect(await ended({ again: true })).toEqual({
+      status: 'error',
+      failure: { code: 'DEADLINE_EXCEEDED', message: 'models are slow' },
+      tries: 3,
+    });
+    const bug = await ended({ bug: true });
+    expect(bug).toMatchObject({ status: 'error', failure: { code: 'INTERNAL' }, tries: 1 });
+    expect(JSON.stringify(bug)).not.toContain('internals');
+    expect(world.slots.held.size).toBe(0);
+  });
+
+  it('is stopped from anywhere, at once, and what its runner says afterwards does not count', async () => {
+    const clock = new VirtualClock();
+    let begun = 0;
+    const world = await executionWorld({
+      clock,
+      run: async (task) => {
+        begun += 1;
+        return untilStopped(task).catch(() => 'finished after all');
+      },
+    });
+    const queued = await accepted(world);
+    expect(await world.desk.stop(queued.executionId)).toMatchObject({ status: 'stopped', startedAt: null });
+    await world.work();
+    const running = await accepted(world);
+    await clock.advance(0);
+    expect(await world.desk.get(running.executionId)).toMatchObject({ status: 'executing' });
+    const stopped = await world.desk.stop(running.executionId);
+    await clock.advance(5_000);
+    expect(stopped).toMatchObject({ status: 'stopped', result: null });
+    expect(await world.desk.get(running.executionId)).toEqual(stopped);
+    expect(await world.desk.stop(running.executionId)).toEqual(stopped);
+    expect(begun).toBe(1);
+    expect(world.slots.held.size).toBe(0);
+    expect(world.slots.renewedHere.size).toBe(0);
+    await expect(world.desk.stop('0195a1b2-0000-7000-8000-0000000000ff')).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+  });
+
+  it('ends as stopped when its job is cancelled, running or waiting', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock, run: untilStopped, options: { concurrency: 1 } });
+    await world.work();
+    const [running, waiting] = [await accepted(world), await accepted(world)];
+    await clock.advance(0);
+    for (const { jobId } of [running, waiting]) await world.jobs.cancel(jobId);
+    await clock.advance(0);
+    expect(await world.desk.get(running.executionId)).toMatchObject({ status: 'stopped' });
+    expect(await world.settle()).toBe(1);
+    expect(await world.desk.get(waiting.executionId)).toMatchObject({ status: 'stopped' });
+    expect(world.slots.held.size).toBe(0);
+    expect(await world.settle()).toBe(0);
+  });
+
+  it('ends as an error after its time, and after the hours that a slot may be held whatever its job does', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({
+      clock,
+      run: untilStopped,
+      options: { executionTimeoutSeconds: 60, concurrency: 1 },
+    });
+    await world.work();
+    const slow = await accepted(world);
+    await clock.advance(60_001);
+    expect(await world.desk.get(slow.executionId)).toMatchObject({
+      status: 'error',
+      failure: { code: 'DEADLINE_EXCEEDED' },
+    });
+    await world.jobs.stop(0);
+    const abandoned = await accepted(world);
+    expect(await world.settle()).toBe(0);
+    await world.endOverdue(abandoned.executionId);
+    expect(await world.desk.get(abandoned.executionId)).toMatchObject({
+      status: 'error',
+      failure: { code: 'DEADLINE_EXCEEDED' },
+    });
+    expect(world.slots.held.size).toBe(0);
+  });
+
+  it('ends as an error when its job failed behind its back or is gone', async () => {
+    const world = await executionWorld({ clock: new VirtualClock() });
+    const { executionId } = await accepted(world);
+    const views = world.jobs.get.bind(world.jobs);
+    world.jobs.list = async () => [];
+    expect(await world.settle()).toBe(0);
+    world.jobs.get = async (id) => {
+      const view = await views(id);
+      return view && { ...view, state: 'failed', reason: 'The process that ran it went away.' };
+    };
+    expect(await world.settle()).toBe(1);
+    expect(await world.desk.get(executionId)).toMatchObject({
+      status: 'error',
+      failure: { code: 'INTERNAL', message: expect.stringContaining('went away') as string },
+    });
+    const second = await accepted(world);
+    world.jobs.get = async () => null;
+    expect(await world.settle()).toBe(1);
+    expect(await world.desk.get(second.executionId)).toMatchObject({ status: 'error' });
+  });
+
+  it('keeps its outcome while the state store is away, and asks no model twice', async () => {
+    const clock = new VirtualClock();
+    let runs = 0;
+    const world = await executionWorld({ clock, run: async () => ++runs });
+    const end = world.store.end.bind(world.store);
+    let isAway = true;
+    world.store.end = (...wish) =>
+      isAway ? Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away')) : end(...wish);
+    await world.work();
+    const { executionId } = await accepted(world);
+    await clock.advance(20_000);
+    expect(await world.desk.get(executionId)).toMatchObject({ status: 'executing' });
+    isAway = false;
+    await clock.advance(2_000);
+    expect(await world.desk.get(executionId)).toMatchObject({ status: 'completed', result: 1 });
+    expect(runs).toBe(1);
+  });
+
+  it('goes on elsewhere when the process drains: it stays executing and keeps its slot', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock, run: untilStopped });
+    await world.work();
+    const { executionId } = await accepted(world);
+    await clock.advance(0);
+    await clock.run(world.jobs.stop(100));
+    expect(await world.desk.get(executionId)).toMatchObject({ status: 'executing', endedAt: null });
+    expect([...world.slots.held]).toEqual([executionId]);
+    expect(world.slots.renewedHere.size).toBe(0);
+  });
+});
+
+describe('waiting for an end', () => {
+  it('answers with the state there is when the time is up or the caller goes away', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock });
+    const { executionId } = await accepted(world);
+    const leaving = new AbortController();
+    const answers: string[] = [];
+    void world.desk
+      .whenEnded(executionId, 7_000, never)
+      .then(({ status }) => answers.push(`in time ${status}`));
+    void world.desk
+      .whenEnded(executionId, 100_000, leaving.signal)
+      .then(({ status }) => answers.push(`left ${status}`));
+    await clock.advance(6_999);
+    expect(answers).toEqual([]);
+    await clock.advance(1);
+    expect(answers).toEqual(['in time queued']);
+    leaving.abort();
+    await clock.advance(0);
+    expect(answers).toEqual(['in time queued', 'left queued']);
+    expect(clock.pending).toBe(0);
+    await expect(world.desk.whenEnded('nonsense', 1_000, never)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('notices an end that nobody told it of', async () => {
+    const clock = new VirtualClock();
+    const world = await executionWorld({ clock });
+    const { executionId } = await accepted(world);
+    const waiting = world.desk.whenEnded(executionId, 60_000, never);
+    await world.close();
+    await clock.advance(1_000);
+    await world.store.end(executionId, { status: 'stopped' }, new Date(clock.now()));
+    expect(await clock.run(waiting)).toMatchObject({ status: 'stopped' });
+    expect(clock.monotonic()).toBeLessThanOrEqual(5_000);
+  });
+});
+
+describe('the desk', () => {
+  it('shows an execution to its own deployment only', async () => {
+    const world = await executionWorld({ clock: new VirtualClock() });
+    const { executionId } = await accepted(world);
+    const ours = exampleDeployment();
+    expect(await world.desk.getOf(ours, executionId)).toMatchObject({ executionId });
+    const theirs = exampleDeployment({ id: '0195a1b2-0000-7000-8000-00000000000b' });
+    await expect(world.desk.getOf(theirs, executionId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('frees slots of what has ended or nobody knows, never of what is under way', async () => {
+    const world = await executionWorld({ clock: new VirtualClock() });
+    const { executionId } = await accepted(world);
+    await expect(world.desk.release(executionId)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await world.desk.stop(executionId);
+    expect(await world.desk.release(executionId)).toEqual({ wasHeld: false });
+    world.slots.held.add('0195a1b2-0000-7000-8000-0000000000ff');
+    expect(await world.desk.release('0195a1b2-0000-7000-8000-0000000000ff')).toEqual({ wasHeld: true });
+  });
+});

@@ -1,0 +1,37 @@
+// kill -9 of one of two servers in the middle of an execution: the other completes it, and its slot is never free.
+import { expect, it, onTestFinished } from 'vitest';
+import {
+  executing,
+  hangingModel,
+  killedEnv,
+  patient,
+  serveToBeKilled,
+  stateOf,
+} from '../support/killed-house.ts';
+import { temporaryFolder } from '../support/services.ts';
+import { houses, startTenantServer, usageOf } from '../support/tenant-house.ts';
+import { callAsAdmin, testConfig } from '../support/test-server.ts';
+
+it('is taken over by the other server on Postgres and Redis', async () => {
+  const stores = houses[1]?.[1]() ?? {};
+  const simulator = await hangingModel();
+  const first = await serveToBeKilled(await temporaryFolder(), stores);
+  const { acme, id } = await executing(first, simulator);
+  const second = await startTenantServer(await testConfig({ ...killedEnv, ...stores }));
+  onTestFinished(() => second.stop());
+  first.process.child.kill('SIGKILL');
+  await first.process.ended;
+  const seen = new Set<string>();
+  await expect
+    .poll(async () => {
+      const used = await usageOf(second, acme);
+      const state = await stateOf(second, acme, id);
+      if (state.status === 'executing') seen.add(String(used));
+      return state;
+    }, patient)
+    .toMatchObject({ status: 'completed', result: { text: 'Yes.' } });
+  expect([...seen]).toEqual(['1,1']);
+  await expect.poll(() => usageOf(second, acme), patient).toEqual([0, 0]);
+  const listed = await callAsAdmin(second, 'GET', '/api/v1/executions?status=queued,executing');
+  expect(listed.body).toMatchObject({ executions: [] });
+}, 180_000);

@@ -1,0 +1,127 @@
+// Limits and alerts over HTTP, on real desks in memory.
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { admissionWorld } from '../../src/admission/admission-world.contract.ts';
+import { CoreError } from '../../src/core/index.ts';
+import { buildServer } from '../../src/http/index.ts';
+import { asAdmin, testHouse } from '../support/http-dependencies.ts';
+import { emptyTenantDesks } from '../support/tenant-desks.ts';
+
+const organizations = [
+  { id: 'org_a1b2c3d4e5f6g7h8', name: 'acme-corp', createdAt: new Date(0) },
+  { id: 'org_r1II1U07Th3RnSfv', name: 'Größe & Söhne', createdAt: new Date(0) },
+];
+const [acme] = organizations;
+
+async function house() {
+  const world = await admissionWorld({ options: { defaultLimit: 20 } });
+  onTestFinished(() => world.admission.close());
+  const find = (reference: string) => {
+    const found = organizations.find(({ id, name }) => id === reference || name === reference);
+    if (!found) throw new CoreError('NOT_FOUND', 'There is no such organization.');
+    return found;
+  };
+  const tenants = {
+    ...emptyTenantDesks,
+    organizations: { ...emptyTenantDesks.organizations, find, list: () => organizations },
+    limits: world.admission.limits,
+    alerts: world.admission.alerts,
+  };
+  const server = await buildServer(testHouse({ tenants }).dependencies);
+  const call = async (method: 'GET' | 'PUT' | 'POST' | 'DELETE', url: string, payload?: object) => {
+    const answer = await server.inject({ method, url, headers: asAdmin, ...(payload ? { payload } : {}) });
+    return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
+  };
+  return { world, call };
+}
+
+describe('/api/v1/limits', () => {
+  it('sets, shows, lists and deletes, by id or name', async () => {
+    const { world, call } = await house();
+    await world.admit(acme?.id ?? '', 'one');
+    expect(await call('PUT', '/api/v1/limits/acme-corp', { limit: 50 })).toMatchObject({
+      status: 200,
+      body: {
+        organization_id: acme?.id,
+        organization_name: 'acme-corp',
+        is_new: true,
+        custom_limit: 50,
+        cached_limit: null,
+        usage: {
+          organization: 1,
+          organization_limit: 50,
+          organization_percent: 2,
+          global: 1,
+          global_percent: 1,
+        },
+      },
+    });
+    expect((await call('PUT', `/api/v1/limits/${acme?.id}`, { limit: 51 })).body).toMatchObject({
+      is_new: false,
+    });
+    expect((await call('GET', '/api/v1/limits/acme-corp')).body).toMatchObject({ limit: 51 });
+    const odd = `/api/v1/limits/${encodeURIComponent('Größe & Söhne')}`;
+    expect((await call('GET', odd)).body).toMatchObject({ custom_limit: null, limit: 20 });
+    expect((await call('GET', '/api/v1/limits')).body).toMatchObject({
+      default_limit: 20,
+      global_limit: 100,
+      limits: [{ organization_name: 'acme-corp', usage: null }],
+    });
+    expect((await call('GET', '/api/v1/limits?with_usage=true')).body).toMatchObject({
+      limits: [{ usage: { organization: 1 } }],
+    });
+    expect((await call('DELETE', '/api/v1/limits/acme-corp')).body).toMatchObject({ custom_limit: null });
+    expect((await call('DELETE', '/api/v1/limits/acme-corp')).status).toBe(404);
+    expect((await call('GET', '/api/v1/limits')).body).toMatchObject({ limits: [] });
+  });
+
+  it.each([0, -1, 1.5, 1e12, 'ten', null, true, [5]])('refuses a limit of %j', async (limit) => {
+    const { world, call } = await house();
+    const { status, body } = await call('PUT', '/api/v1/limits/acme-corp', { limit });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      error: {
+        code: 'INPUT_INVALID',
+        message: expect.stringContaining('body.limit: must be a whole number from 1 to 2147483647') as string,
+      },
+    });
+    expect(await world.limits.list()).toEqual([]);
+  });
+
+  it.each([
+    ['GET', '/api/v1/limits/nobody', undefined, 404],
+    ['PUT', '/api/v1/limits/nobody', { limit: 5 }, 404],
+    ['PUT', '/api/v1/limits/acme-corp', {}, 400],
+    ['PUT', '/api/v1/limits/acme-corp', { limit: 5, more: 1 }, 400],
+    ['GET', `/api/v1/limits/${'x'.repeat(10_000)}`, undefined, 400],
+    ['GET', '/api/v1/limits?with_usage=maybe', undefined, 400],
+    ['POST', '/api/v1/limits/clear-cache', { all: true, organization: 'acme-corp' }, 400],
+    ['POST', '/api/v1/limits/clear-cache', { organization: 'nobody' }, 404],
+  ] as const)('answers %s %.60s %j with %i', async (method, url, payload, status) => {
+    const { call } = await house();
+    expect((await call(method, url, payload)).status).toBe(status);
+  });
+
+  it('forgets cached limits and says how many', async () => {
+    const { world, call } = await house();
+    for (const { id } of organizations) await world.admit(id, `of-${id}`);
+    const clear = async (body?: object) => (await call('POST', '/api/v1/limits/clear-cache', body)).body;
+    expect(await clear({ organization: 'acme-corp' })).toEqual({ deleted: 1 });
+    expect(await clear()).toEqual({ deleted: 0 });
+    expect(await clear({ all: true })).toEqual({ deleted: 1 });
+  });
+});
+
+describe('/api/v1/alerts', () => {
+  it('tells what needs attention', async () => {
+    const { world, call } = await house();
+    expect((await call('GET', '/api/v1/alerts')).body).toEqual({ alerts: [] });
+    world.faulty.state = 'down';
+    await world.admit('a', '1');
+    await world.clock.advance(0);
+    expect((await call('GET', '/api/v1/alerts')).body).toMatchObject({
+      alerts: [
+        { name: 'HeadworksAdmissionRedisAway', severity: 'critical', state: 'firing', organization_id: null },
+      ],
+    });
+  });
+});

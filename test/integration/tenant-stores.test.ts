@@ -1,0 +1,160 @@
+// Organizations, keys and deployments on both databases; in several processes, in step.
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { silentEmitter, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
+import {
+  exampleDeployment,
+  exampleOrganization,
+  exampleWorkflow,
+} from '../../src/deployments/examples.contract.ts';
+import { openTenants } from '../../src/deployments/index.ts';
+import { postgresTenantStores } from '../../src/deployments/postgres/postgres-tenant-stores.ts';
+import { describeTenantStoresContract } from '../../src/deployments/tenant-stores.contract.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { sql } from '../../src/platform/postgres/sql.ts';
+import type { MigratedDatabase } from '../support/migrated-databases.ts';
+import { migratedDatabase, migratedDatabases } from '../support/migrated-databases.ts';
+import { databaseUrl, uniqueName } from '../support/services.ts';
+
+async function beginExecution(
+  database: Database,
+  deployment: { readonly id: string; readonly organizationId: string },
+): Promise<() => Promise<void>> {
+  const id = systemIds.uuid();
+  await database.query(sql`
+    insert into executions (id, organization_id, deployment_id, status, request_hash, job_id, parameters, accepted_at)
+    values (${id}, ${deployment.organizationId}, ${deployment.id}, 'queued', '', ${id}, '{}', now())`);
+  return async () => {
+    await database.query(sql`update executions set status = 'stopped', ended_at = now() where id = ${id}`);
+  };
+}
+
+describe.each(migratedDatabases)('on %s Postgres', (name, open) => {
+  let opened: MigratedDatabase;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.dispose());
+
+  describeTenantStoresContract(`${name} Postgres`, async () => {
+    await opened.database.query(sql`delete from organizations`);
+    return {
+      stores: postgresTenantStores(opened.database),
+      beginExecution: (deployment) => beginExecution(opened.database, deployment),
+    };
+  });
+});
+
+/** It takes milliseconds; the safety poll would take fifteen seconds, so within five only a notification does it. */
+const soon = { timeout: 5_000, interval: 10 };
+
+describe('two processes on one server', () => {
+  const schema = uniqueName('headworks');
+  const openDatabase = () =>
+    openServerDatabase({ url: databaseUrl(), schema, clock: systemClock, poolSize: 3 });
+  let opened: MigratedDatabase;
+  beforeAll(async () => {
+    opened = await migratedDatabase(await openDatabase());
+  });
+  afterAll(() => opened.dispose());
+
+  async function open() {
+    const database = await openDatabase();
+    const tenants = await openTenants({
+      clock: systemClock,
+      random: systemRandom,
+      ids: systemIds,
+      events: silentEmitter,
+      stores: postgresTenantStores(database),
+      workflows: [exampleWorkflow()],
+      longestWaitSeconds: 60,
+      webhookSecret: null,
+    });
+    onTestFinished(async () => {
+      await tenants.close();
+      await database.close();
+    });
+    return tenants;
+  }
+
+  it('know of each other what was added, changed, revoked and removed', async () => {
+    const [one, two] = [await open(), await open()];
+    const { id } = await one.organizations.add('acme');
+    const { key, record } = await one.keys.create('acme', { name: 'ci', expiresAt: null });
+    await expect.poll(() => two.keys.organizationOf(key), soon).toBe(id);
+    const wish = {
+      ...exampleDeployment(1),
+      name: 'invoices',
+      waitSeconds: 1,
+    };
+    const { name, workflow, options, webhookUrl, waitSeconds, isActive } = wish;
+    const added = await one.deployments.add(id, {
+      name,
+      workflow,
+      options,
+      webhookUrl,
+      waitSeconds,
+      isActive,
+    });
+    await expect.poll(() => two.deployments.list('acme'), soon).toEqual([added]);
+    await two.deployments.change(added.id, { isActive: false });
+    await expect.poll(() => one.deployments.find('ACME', 'Invoices').isActive, soon).toBe(false);
+    await two.keys.revoke(id, record.id);
+    await expect.poll(() => one.keys.refusal(key), soon).toBe('revoked');
+    await one.organizations.remove('acme');
+    await expect.poll(() => two.organizations.list(), soon).toEqual([]);
+    await expect.poll(() => two.deployments.list(), soon).toEqual([]);
+    expect([one, two].map(({ keys }) => keys.organizationOf(key))).toEqual([null, null]);
+  });
+
+  it('give a name to one of them, however close they come', async () => {
+    const [one, two] = [await open(), await open()];
+    const results = await Promise.allSettled([
+      one.organizations.add('Ärzte'),
+      two.organizations.add('ÄRZTE'),
+    ]);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('remove nothing under an execution that is just being added', async () => {
+    const { database } = opened;
+    const stores = postgresTenantStores(database);
+    const organization = exampleOrganization(7);
+    await stores.organizations.add(organization);
+    const deployment = exampleDeployment(7, { organizationId: organization.id });
+    await stores.deployments.add(deployment);
+    let removal: Promise<boolean> = Promise.resolve(false);
+    await database.transaction(async (transaction) => {
+      const id = systemIds.uuid();
+      await transaction.query(sql`
+        insert into executions
+          (id, organization_id, deployment_id, status, request_hash, job_id, parameters, accepted_at)
+        values (${id}, ${organization.id}, ${deployment.id}, 'queued', '', ${id}, '{}', now())`);
+      removal = postgresTenantStores(other).organizations.remove(organization.id);
+      removal.catch(() => undefined);
+      // It waits for our lock: seen from a third connection, so that nothing here depends on how long that takes.
+      await expect.poll(() => isWaiting(third), soon).toBe(true);
+    });
+    await expect(removal).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(await stores.organizations.list()).toContainEqual(organization);
+  });
+
+  let other: Database;
+  let third: Database;
+  beforeAll(async () => {
+    [other, third] = [await openDatabase(), await openDatabase()];
+  });
+  afterAll(async () => {
+    await other.close();
+    await third.close();
+  });
+});
+
+async function isWaiting(database: Database): Promise<boolean> {
+  const { rows } = await database.query(sql`
+    select from pg_locks join pg_class on pg_class.oid = relation
+    join pg_namespace on pg_namespace.oid = relnamespace
+    where nspname = ${database.schema} and relname = 'organizations'
+      and pg_locks.pid in (select pid from pg_locks where not granted)`);
+  return rows.length > 0;
+}

@@ -1,0 +1,52 @@
+// Whole servers in processes of their own, to be killed in the middle of an execution.
+import { expect, onTestFinished } from 'vitest';
+import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
+import type { HeadworksProcess } from './headworks-process.ts';
+import { startHeadworks } from './headworks-process.ts';
+import type { DoorAnswer } from './door-world.ts';
+import type { AdminAccess, Tenant } from './tenant-house.ts';
+import { addModels, addTenant, callDoor, houseEnv, modelKeys, simulatedModels } from './tenant-house.ts';
+
+const adminToken = 'an-admin-token-for-killed-servers';
+export const patient = { timeout: 90_000, interval: 100 };
+/** Far shorter than it takes to notice that a process is gone: who does not renew slots would lose them. */
+export const killedEnv = {
+  ...houseEnv,
+  ...modelKeys,
+  HEADWORKS_ADMIN_TOKEN: adminToken,
+  HEADWORKS_LOG_LEVEL: 'error',
+  HEADWORKS_ADMISSION_LEASE_SECONDS: '6',
+  HEADWORKS_ADMISSION_DECISION_TIMEOUT_MS: '2000',
+};
+
+export async function serveToBeKilled(
+  folder: string,
+  more: Readonly<Record<string, string>>,
+): Promise<AdminAccess & { readonly process: HeadworksProcess }> {
+  const process = startHeadworks(['serve', '--port', '0', '--json'], folder, { ...killedEnv, ...more });
+  const [, url = ''] = await process.printed(/"state":"ready".*?"url":"([^"]+)"/);
+  return { process, url, adminToken };
+}
+
+/** Its first call hangs, all others are answered. */
+export async function hangingModel(): Promise<ModelsSimulator> {
+  const simulator = await simulatedModels();
+  onTestFinished(() => simulator.stop());
+  simulator.script('quick', [{ fault: 'hang' }]);
+  return simulator;
+}
+
+/** An execution that a model keeps waiting. */
+export async function executing(
+  server: AdminAccess,
+  simulator: ModelsSimulator,
+): Promise<{ readonly acme: Tenant; readonly id: string }> {
+  await addModels(server, simulator);
+  const acme = await addTenant(server, 'quick');
+  const { body } = await callDoor(server, acme);
+  await expect.poll(() => simulator.stats().models['quick']?.calls, patient).toBe(1);
+  return { acme, id: body.execution_id };
+}
+
+export const stateOf = async (server: AdminAccess, acme: Tenant, id: string): Promise<DoorAnswer['body']> =>
+  (await callDoor(server, acme, { method: 'GET', query: `?execution_id=${id}` })).body;
