@@ -49,8 +49,8 @@ interface Queued extends Task {
 
 const noTries: Tries = { failures: 0, refusals: 0 };
 /** After a stop: how long what was fetched may take to be committed, and then how long until threads end by force. */
-const drainMs = 800;
-const lastPageMs = 400;
+const drainMs = 600;
+const lastPageMs = 250;
 /** A page that killed so many threads is given up: it would kill them all. */
 const mostDeaths = 2;
 
