@@ -7,7 +7,7 @@ import { executionRetentionRules, openExecutions, openTenants } from '../deploym
 import { PostgresExecutionStore } from '../deployments/postgres/postgres-execution-store.ts';
 import { postgresTenantStores } from '../deployments/postgres/postgres-tenant-stores.ts';
 import type { OpenGateway } from '../gateway/index.ts';
-import type { TenantDesks } from '../http/index.ts';
+import type { HttpDependencies, TenantDesks } from '../http/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import { ledgerRepairJob } from '../ledger/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
@@ -28,6 +28,8 @@ export interface DeploymentHouseParts {
   readonly jobs: JobQueue;
   readonly ledger: LedgerRecorder;
   readonly gateway: OpenGateway;
+  /** What workflows bring documents into and look things up in. */
+  readonly knowledge: HttpDependencies['knowledge'];
 }
 
 export interface HouseDeployments {

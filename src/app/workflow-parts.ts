@@ -3,9 +3,13 @@ import type { Clock, IdSource } from '../core/index.ts';
 import { systemClock, systemIds } from '../core/index.ts';
 import type { DocumentReader, LanguageModel, SchemaChecker, Workflow } from '../deployments/index.ts';
 import { DeploymentError } from '../deployments/index.ts';
+import type { DocumentIntake, KnowledgeSearch } from '../deployments/workflows/index.ts';
 import { workflowsOf } from '../deployments/workflows/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import { GatewayError, spokenText } from '../gateway/index.ts';
+import type { HttpDependencies } from '../http/index.ts';
+import { viewOfSearch } from '../http/schemas/search.ts';
+import { searchDefaults } from '../knowledge/index.ts';
 import type { DocumentsOptions } from '../platform/documents/index.ts';
 import { Documents, UnreadableDocument } from '../platform/documents/index.ts';
 import type { SchemaChecksOptions } from '../platform/json-schema/index.ts';
@@ -17,6 +21,8 @@ export type SpeakingGateway = Pick<OpenGateway, 'read' | 'speak' | 'defaults'>;
 
 export interface WorkflowHouseParts {
   readonly gateway: SpeakingGateway;
+  /** Without it there are no workflows that need knowledge. */
+  readonly knowledge?: Pick<HttpDependencies['knowledge'], 'spaces' | 'artifacts' | 'search'>;
   readonly clock?: Clock;
   readonly ids?: IdSource;
   /** Limits other than the usual ones. */
@@ -26,7 +32,14 @@ export interface WorkflowHouseParts {
 
 /** Threads start at first need and are ended with `closing`. */
 export function createWorkflows(
-  { gateway, clock = systemClock, ids = systemIds, documentLimits, schemaLimits }: WorkflowHouseParts,
+  {
+    gateway,
+    knowledge,
+    clock = systemClock,
+    ids = systemIds,
+    documentLimits,
+    schemaLimits,
+  }: WorkflowHouseParts,
   closing: AsyncDisposableStack,
 ): readonly Workflow[] {
   const documents = new Documents({ clock, ...documentLimits });
@@ -38,7 +51,40 @@ export function createWorkflows(
     documents: documentReaderOf(documents),
     schemas: schemaCheckerOf(schemas),
     ids,
+    ...(knowledge ? { ingest: documentIntakeOf(knowledge), search: knowledgeSearchOf(knowledge) } : {}),
   });
+}
+
+/** Documents of an organization go into its own spaces, whatever name is given. */
+export function documentIntakeOf({
+  spaces,
+  artifacts,
+}: NonNullable<WorkflowHouseParts['knowledge']>): DocumentIntake {
+  return {
+    take: async ({ organizationId, space, document, signal }) => {
+      const owned = await spaces.of(organizationId, space ?? undefined);
+      const { outcome, artifactUid, revisionId, jobId, chunks } = await artifacts.ingest(
+        owned,
+        { content: document, sourceSystem: 'deployment' },
+        signal,
+      );
+      return { outcome, artifactUid, revisionId, jobId, chunks };
+    },
+  };
+}
+
+/** An organization searches its own spaces, whatever name is given. */
+export function knowledgeSearchOf({
+  spaces,
+  search,
+}: Pick<NonNullable<WorkflowHouseParts['knowledge']>, 'spaces' | 'search'>): KnowledgeSearch {
+  return {
+    search: async ({ organizationId, space, query, wish, signal }) => {
+      const owned = await spaces.of(organizationId, space ?? undefined);
+      const answer = await search.search(owned, { ...searchDefaults, query, ...wish }, signal);
+      return { answer: viewOfSearch(answer), warning: answer.warning };
+    },
+  };
 }
 
 export function documentReaderOf(documents: Documents): DocumentReader {

@@ -88,9 +88,14 @@ function refuseFormerKey(credential: string, needed: Exclude<RouteAccess, 'publi
 function admitted(caller: Caller | null, needed: Exclude<RouteAccess, 'public'>): Caller {
   if (!caller)
     throw new CoreError('UNAUTHENTICATED', `Nobody here knows these credentials. ${howTo[needed]}`);
-  if (caller.kind !== needed && !(needed === 'gateway' && caller.kind === 'admin'))
+  if (!reaches(caller, needed))
     throw new CoreError('FORBIDDEN', `These credentials are known but do not reach this. ${howTo[needed]}`);
   return caller;
+}
+
+function reaches({ kind }: Caller, needed: Exclude<RouteAccess, 'public'>): boolean {
+  if (needed === 'tenant') return kind === 'admin' || kind === 'organization';
+  return kind === needed || (needed === 'gateway' && kind === 'admin');
 }
 
 function knownCaller(credential: string, access: Access): Caller | null {
@@ -119,6 +124,9 @@ const howTo: Readonly<Record<Exclude<RouteAccess, 'public'>, string>> = {
   organization:
     'Send a key of the organization as bearer token in the Authorization header; ' +
     '"headworks organizations keys create ORGANIZATION --name NAME" makes one.',
+  tenant:
+    'Send a key of the organization, or the admin token, as bearer token in the Authorization header; ' +
+    '"headworks organizations keys create ORGANIZATION --name NAME" makes a key.',
   gateway:
     'Send a gateway key as bearer token in the Authorization header; "headworks keys create --name NAME" makes one.',
 };

@@ -53,6 +53,8 @@ export interface ArtifactView extends Revision {
 }
 
 export interface ArtifactDesk {
+  /** Largest file or text that is taken in. */
+  readonly maxDocumentBytes: number;
   /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE; then nothing was written. */
   ingest(space: Space, wish: IngestWish, signal: AbortSignal): Promise<Accepted>;
   estimate(space: Space, wish: IngestWish, signal: AbortSignal): Promise<IngestEstimate>;
@@ -146,6 +148,36 @@ export interface GraphDesk {
       readonly role: string | null;
     }[];
   }>;
+}
+
+/** A folder of this machine that is read again and again. */
+export interface KnowledgeFolder {
+  readonly folderId: string;
+  readonly spaceId: number;
+  readonly path: string;
+  /** Five fields, UTC; null: watched. */
+  readonly cron: string | null;
+  readonly createdAt: Date;
+  readonly lastRunAt: Date | null;
+  readonly lastResult: FolderResult | null;
+}
+
+/** What a walk through a folder came to; files that did not change are not counted. */
+export interface FolderResult {
+  readonly added: number;
+  readonly revised: number;
+  readonly unchanged: number;
+  readonly failed: number;
+  /** The first few failures, in sentences. */
+  readonly problems: readonly string[];
+}
+
+export interface FolderDesk {
+  list(spaceId: number): Promise<readonly KnowledgeFolder[]>;
+  /** Fails with INPUT_INVALID or CONFLICT. */
+  add(space: Space, path: string, cron: string | null): Promise<KnowledgeFolder>;
+  /** What was read stays. Fails with NOT_FOUND. */
+  remove(space: Space, folderId: string): Promise<void>;
 }
 
 /** All of it. */

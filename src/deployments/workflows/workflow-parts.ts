@@ -8,4 +8,45 @@ export interface WorkflowParts {
   readonly schemas: SchemaChecker;
   /** Each question to a model has an id of its own. */
   readonly ids: IdSource;
+  /** Absent where nothing keeps knowledge. */
+  readonly ingest?: DocumentIntake;
+  readonly search?: KnowledgeSearch;
+}
+
+/** Knowledge, as a workflow asks it. */
+export interface KnowledgeSearch {
+  /** In the organization's own space of this name; null: its default one. Fails as knowledge does. */
+  search(wish: {
+    readonly organizationId: string;
+    readonly space: string | null;
+    readonly query: string;
+    /** What is not said has knowledge's defaults. */
+    readonly wish: {
+      readonly limit?: number;
+      readonly graphExpand?: boolean;
+      readonly graphBudget?: number;
+      readonly graphSeedLimit?: number;
+      readonly includeEntities?: boolean;
+    };
+    readonly signal: AbortSignal;
+  }): Promise<{ readonly answer: unknown; readonly warning: string | null }>;
+}
+
+/** Knowledge, as a workflow brings documents to it. */
+export interface DocumentIntake {
+  /** Into the organization's own space of this name; null: its default one. Fails as knowledge does. */
+  take(wish: {
+    readonly organizationId: string;
+    readonly space: string | null;
+    readonly document:
+      | { readonly text: string }
+      | { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array };
+    readonly signal: AbortSignal;
+  }): Promise<{
+    readonly outcome: string;
+    readonly artifactUid: string;
+    readonly revisionId: string;
+    readonly jobId: string | null;
+    readonly chunks: number;
+  }>;
 }

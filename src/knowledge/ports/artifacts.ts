@@ -142,8 +142,17 @@ export interface ArtifactStore {
     readonly after?: number;
     readonly limit: number;
   }): Promise<readonly Chunk[]>;
-  /** The artifact with everything derived from it, entities that nothing else mentions and their merges included. */
-  remove(spaceId: number, artifactUid: string): Promise<boolean>;
+  /**
+   * The artifact with everything derived from it, entities that nothing else mentions and their merges included. What
+   * a graph elsewhere has to forget; null when there is no such artifact.
+   */
+  remove(spaceId: number, artifactUid: string): Promise<Gone | null>;
+}
+
+/** Events and entities that are no more. */
+export interface Gone {
+  readonly eventIds: readonly string[];
+  readonly entityIds: readonly string[];
 }
 
 export interface ArtifactFilter {

@@ -1,4 +1,5 @@
 // Entities: who and what is known, how mentions find theirs, what may be the same, what was merged.
+import type { Gone } from './artifacts.ts';
 import type { ContextClues, EntityMention, EntityType, ReadEvent } from './reading.ts';
 
 /** Why an entity waits for another look. */
@@ -125,7 +126,9 @@ export interface EntityMerge {
 export interface EventStore {
   /**
    * What a chunk's reading found takes the place of what was found there before: mentions (already resolved, in the
-   * order of `results`) and events with actors, subjects and evidence, in one transaction. Idempotent.
+   * order of `results`) and events with actors, subjects and evidence, in one transaction. Idempotent. Entities that
+   * nothing mentions any more go with what is replaced: a graph elsewhere has to forget both. Fails with CONFLICT when
+   * an entity of `results` has been removed meanwhile (resolve again) or the chunk has (nothing to do).
    */
   write(
     place: MentionPlace & { readonly chunkId: number },
@@ -135,7 +138,16 @@ export interface EventStore {
       readonly results: readonly EntityResolutionResult[];
       readonly events: readonly ReadEvent[];
     },
-  ): Promise<void>;
+  ): Promise<Gone>;
+  /** The same for what the source itself says of a whole revision: mentions without a chunk. */
+  writeStructured(
+    place: Omit<MentionPlace, 'chunkId' | 'relation'>,
+    found: readonly {
+      readonly mention: EntityMention;
+      readonly relation: string;
+      readonly result: EntityResolutionResult;
+    }[],
+  ): Promise<Gone>;
   list(filter: EventFilter): Promise<readonly StoredEvent[]>;
   get(spaceId: number, eventId: string): Promise<StoredEvent | null>;
 }

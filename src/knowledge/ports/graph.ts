@@ -60,27 +60,45 @@ export interface RelatedEvent {
   readonly score: number;
 }
 
+/** A batch of a rebuild, and what to ask for to go on behind it. */
+export interface RebuildPart extends GraphPart {
+  readonly position: string;
+}
+
+export interface RebuildResult {
+  readonly entities: number;
+  readonly events: number;
+  /** When it began; what was put in since then has to be put in again. Null: nothing was built. */
+  readonly since: Date | null;
+}
+
 export interface Graph {
   readonly backend: GraphBackend;
+  /** False: the tables themselves are the graph, and nothing has to be put into it. */
+  readonly isApart: boolean;
   /** Looked at again after a while, never cached for ever; makes the graph when it is missing. */
   availability(signal: AbortSignal): Promise<GraphAvailability>;
+  /** Nothing is in it: it was made just now, or another backend was used before. Fails as `remove`. */
+  isEmpty(signal: AbortSignal): Promise<boolean>;
   /** Idempotent. Goes on after single failures and names them; fails with KNOWLEDGE_GRAPH_UNAVAILABLE as a whole. */
   upsert(part: GraphPart, signal: AbortSignal): Promise<readonly GraphFailure[]>;
-  /** Nodes with their edges. */
+  /** Nodes with their edges. Fails with KNOWLEDGE_GRAPH_UNAVAILABLE. */
   remove(
     spaceId: number,
     ids: { readonly entityIds: readonly string[]; readonly eventIds: readonly string[] },
+    signal: AbortSignal,
   ): Promise<void>;
+  /** Takes out what the tables no longer hold of a space; of a space that is gone, everything. Fails as `remove`. */
+  prune(spaceId: number, signal: AbortSignal): Promise<void>;
   /** Fails with KNOWLEDGE_GRAPH_UNAVAILABLE or DEADLINE_EXCEEDED: the caller answers without and says so. */
   expand(request: ExpansionRequest, signal: AbortSignal): Promise<readonly RelatedEvent[]>;
-  /** Builds beside what is there and swaps at the end; until then, and when it fails, the old one answers. */
+  /**
+   * Builds beside what is there and swaps at the end; until then, and when it fails, the old one answers. One that was
+   * interrupted goes on where it was. What is upserted meanwhile goes to the old one: put it in again afterwards.
+   */
   rebuild(
-    parts: AsyncIterable<GraphPart>,
+    parts: (after: string | null) => AsyncIterable<RebuildPart>,
     progress: (done: { readonly entities: number; readonly events: number }) => void,
     signal: AbortSignal,
-  ): Promise<{
-    readonly entities: number;
-    readonly events: number;
-    readonly failures: readonly GraphFailure[];
-  }>;
+  ): Promise<RebuildResult>;
 }

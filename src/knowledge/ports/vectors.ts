@@ -12,6 +12,8 @@ export interface Embedder {
   /** Vectors of different models never meet. */
   readonly model: string;
   readonly blend: Blend;
+  /** Texts that one call should take at most, so that it ends in time even on a busy machine. Default 32. */
+  readonly textsAtOnce?: number;
   /** One unit-length vector per text. Fails with KNOWLEDGE_EMBEDDING_FAILED. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
 }
@@ -24,6 +26,15 @@ export type EmbedderState =
 
 export interface Embedders {
   current(): EmbedderState;
+}
+
+/** A chunk as an embedder reads it. */
+export interface UnembeddedChunk {
+  readonly chunkId: number;
+  readonly spaceId: number;
+  readonly title: string;
+  readonly heading: string | null;
+  readonly text: string;
 }
 
 export interface VectorIndex {
@@ -53,6 +64,16 @@ export interface VectorIndex {
     filter: SearchFilter,
     signal: AbortSignal,
   ): Promise<readonly { readonly chunkId: number; readonly cosine: number }[]>;
+  /**
+   * Chunks of latest revisions, of any space, without a vector of the model, lowest id first, ids above `after`. Those
+   * that came after `unlessNewerThan` and were not tried yet are left to their ingest.
+   */
+  lacking(wish: {
+    readonly model: string;
+    readonly unlessNewerThan: Date;
+    readonly after: number;
+    readonly limit: number;
+  }): Promise<readonly UnembeddedChunk[]>;
   /** Chunks of latest revisions without a vector of the model: how many of how many. */
   missing(spaceId: number, model: string): Promise<{ readonly missing: number; readonly total: number }>;
   /** Deletes vectors of other models, when every chunk has one of this model. */
