@@ -10,6 +10,7 @@ export * from './http.ts';
 export * from './ids.ts';
 export * from './jobs.ts';
 export * from './log.ts';
+export { nearNames } from './near-names.ts';
 export * from './options.ts';
 export * from './plain-value.ts';
 export * from './random.ts';
