@@ -1,20 +1,46 @@
 // Three kinds of test: beside the code (unit), against real stores (integration), against the packed product (e2e).
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { SlowFirst } from './scripts/slow-first.ts';
+
+const embeddedTemplate = 'test/support/embedded-template.ts';
 
 export default defineConfig({
   test: {
     pool: 'forks',
     // Many threads with WebAssembly come and go here: see src/platform/thread-module.ts.
     execArgv: ['--wasm-wrapper-tiering-budget=2147483647'],
-    // Two on two cores; more than six would only wait for the same two servers.
-    maxWorkers: Math.max(2, Math.min(availableParallelism(), 6)),
-    testTimeout: 20_000,
+    // Many tests wait more than they work, so one more than there are cores; seven would wait for the same two servers.
+    maxWorkers: Math.max(3, Math.min(availableParallelism() + 1, 6)),
+    sequence: { sequencer: SlowFirst },
+    // Processes and threads that tests start read TypeScript: each takes 0.3 s less processor time with it kept.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/headworks-tests') },
+    testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts', 'scripts/**/*.test.ts'] } },
-      { extends: true, test: { name: 'integration', include: ['test/integration/**/*.test.ts'] } },
-      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 120_000 } },
+      {
+        extends: true,
+        // One process for many files: their imports took more time than they did. They keep nothing outside themselves.
+        test: { name: 'unit', include: ['src/**/*.test.ts', 'scripts/**/*.test.ts'], isolate: false },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          globalSetup: embeddedTemplate,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          globalSetup: embeddedTemplate,
+          testTimeout: 120_000,
+        },
+      },
     ],
     coverage: {
       provider: 'v8',

@@ -1,10 +1,14 @@
 // Figures of the gateway: throughput and added latency against a bare proxy and a peer, cooldown, streams, aborts.
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { Pool } from 'undici';
 import { readScenario, startModelsSimulator } from '../src/simulators/models/index.ts';
 import type { Figure } from './figure.ts';
+import { cpuPerRequest } from './gateway/cpu.ts';
 import { latencies } from './gateway/latency.ts';
 import type { Latency } from './gateway/latency.ts';
 import { load } from './gateway/load.ts';
@@ -12,6 +16,7 @@ import type { Running } from './gateway/processes.ts';
 import { bareProxy, headworks, mockProvider, portkey } from './gateway/processes.ts';
 import { installPeers } from './peers.ts';
 
+const root = fileURLToPath(new URL('..', import.meta.url));
 const token = 'bench-admin-token-0123456789';
 const path = '/v1/chat/completions';
 const asAdmin = { authorization: `Bearer ${token}` };
@@ -27,6 +32,7 @@ const bodyFor = (model: string, more: object = {}): string =>
 
 export async function gatewayFigures(): Promise<readonly Figure[]> {
   await installPeers();
+  await promisify(execFile)(process.execPath, ['scripts/build.ts'], { cwd: root });
   const folder = await mkdtemp(join(tmpdir(), 'headworks-bench-'));
   await using closing = new AsyncDisposableStack();
   closing.defer(() => rm(folder, { recursive: true, force: true }));
@@ -98,7 +104,21 @@ async function throughput(
       if (result.failed > 0) throw new Error(`${name}: ${result.failed} requests failed.`);
       if (round > 0) best[name] = Math.max(best[name], result.perSecond);
     }
+  const cpu = await cpuPerRequest(
+    { bare: { ...targets.bare, pid: bare.pid }, ours: { ...targets.ours, pid: ours.pid } },
+    32,
+  );
   return [
+    ...(cpu
+      ? [
+          {
+            name: 'processor time of a request, main thread',
+            value: cpu.ours,
+            unit: 'µs',
+            against: { name: 'a bare Node proxy', value: cpu.bare },
+          },
+        ]
+      : []),
     { name: 'direct to the mock, 32 connections', value: best.direct, unit: 'req/s' },
     {
       name: 'gateway, 32 connections',

@@ -6,7 +6,7 @@ import { connectRedis } from '../../src/platform/redis/index.ts';
 import type { RedisScript } from '../../src/platform/redis/index.ts';
 import { FoundingLimiter } from './founding-limiter.ts';
 
-export type Contender = 'ours' | 'bare' | 'least' | 'peer' | 'founding';
+export type Contender = 'ours' | 'bare' | 'least' | 'peer' | 'founding' | 'foundingCrowd';
 
 /** One decision and one release, for the organization of this caller. */
 export type Pair = (organization: string) => Promise<void>;
@@ -37,7 +37,10 @@ export async function openContenders(url: string, keyPrefix: string): Promise<Co
   // As ours is connected, so that what differs is what is asked.
   const client = new Redis(url, { enableAutoPipelining: true, commandTimeout: 2_000 });
   const { Semaphore } = (await import(semaphoreFile)) as { readonly Semaphore: Semaphore };
-  const founding = new FoundingLimiter(client, `${keyPrefix}founding:`);
+  // Each the connection that is best for it: gathering commands costs one caller a turn of the event loop each.
+  const plainClient = new Redis(url, { commandTimeout: 2_000 });
+  const founding = new FoundingLimiter(plainClient, `${keyPrefix}founding:`);
+  const foundingCrowd = new FoundingLimiter(client, `${keyPrefix}crowd:`);
   const store = new RedisSlotStore({ redis, leaseSeconds: 60, cacheTtlSeconds: 600 });
   await store.restore([]);
   return {
@@ -66,16 +69,20 @@ export async function openContenders(url: string, keyPrefix: string): Promise<Co
         if (!(await slot.tryAcquire())) throw new Error('Not admitted.');
         await slot.release();
       },
-      async founding(organization) {
-        const execution = randomUUID();
-        if (!(await founding.acquire(organization, execution, { org: plenty, global: plenty })))
-          throw new Error('Not admitted.');
-        await founding.release(organization, execution);
-      },
+      founding: (organization) => foundingPair(founding, organization),
+      foundingCrowd: (organization) => foundingPair(foundingCrowd, organization),
     },
     async close() {
       await redis.close();
       client.disconnect();
+      plainClient.disconnect();
     },
   };
+}
+
+async function foundingPair(limiter: FoundingLimiter, organization: string): Promise<void> {
+  const execution = randomUUID();
+  if (!(await limiter.acquire(organization, execution, { org: plenty, global: plenty })))
+    throw new Error('Not admitted.');
+  await limiter.release(organization, execution);
 }

@@ -19,7 +19,10 @@ export class FoundingLimiter {
     this.#prefix = prefix;
   }
 
-  /** Nine round trips, one after the other; more when the lock is taken. */
+  /**
+   * Nine round trips, one after the other: lock, two sweeps, the cached limit, its new time to live, two counts, both
+   * entries together, unlock. More when the lock is taken. The release is a tenth.
+   */
   async acquire(org: string, execution: string, limits: { org: number; global: number }): Promise<boolean> {
     const client = this.#client;
     const lock = `${this.#prefix}lock:rate_limit:org:${org}`;

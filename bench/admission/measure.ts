@@ -37,6 +37,42 @@ export async function inTurns<Name extends string>(
   return Object.fromEntries(best) as Record<Name, Measured>;
 }
 
+/** So many pairs of each before the next one's turn: milliseconds, in which the machine stays as it is. */
+const blockSize = 20;
+
+/**
+ * The median of each, of one caller, in blocks that follow each other closely. Whether client and Redis share a core,
+ * and how deep cores sleep, changes every answer by a factor of three, and from second to second: turns of a second
+ * measure that. In neighbouring blocks it is the same for all.
+ */
+export async function inBlocks<Name extends string>(
+  contenders: Readonly<Record<Name, (organization: string) => Promise<void>>>,
+  names: readonly Name[],
+  rounds: number,
+): Promise<Readonly<Record<Name, number>>> {
+  const medians = new Map<Name, number[]>(names.map((name) => [name, []]));
+  // The first rounds warm up.
+  for (let round = -10; round < rounds; round++)
+    for (const name of names) {
+      const times: number[] = [];
+      for (let pair = 0; pair < blockSize; pair++) times.push(await timeOf(() => contenders[name]('org_0')));
+      if (round >= 0) medians.get(name)?.push(median(times));
+    }
+  return Object.fromEntries(Array.from(medians, ([name, all]) => [name, median(all)])) as Record<
+    Name,
+    number
+  >;
+}
+
+async function timeOf(work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+const median = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) / 2)] ?? Number.NaN;
+
 async function oneTurn(
   once: (organization: string) => Promise<void>,
   { callers, turnMs, organizations, isTogether }: Turns,
@@ -44,9 +80,7 @@ async function oneTurn(
   const times: number[] = [];
   const startedAt = performance.now();
   const call = async (number: number): Promise<void> => {
-    const askedAt = performance.now();
-    await once(`org_${number % organizations}`);
-    times.push(performance.now() - askedAt);
+    times.push(await timeOf(() => once(`org_${number % organizations}`)));
   };
   const isOver = (): boolean => performance.now() - startedAt >= turnMs;
   const numbers = Array.from({ length: callers }, (_, number) => number);
@@ -56,6 +90,5 @@ async function oneTurn(
   if (isTogether) while (!isOver()) await Promise.all(numbers.map(call));
   else await Promise.all(numbers.map(endlessly));
   const elapsedMs = performance.now() - startedAt;
-  const middle = times.sort((a, b) => a - b)[Math.floor((times.length - 1) / 2)] ?? Number.NaN;
-  return { p50Ms: middle, perSecond: (times.length / elapsedMs) * 1_000 };
+  return { p50Ms: median(times), perSecond: (times.length / elapsedMs) * 1_000 };
 }

@@ -1,5 +1,14 @@
 // Load on one URL: so many connections, each sending its next request when the last is answered.
 
+export interface LoadOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly connections: number;
+  /** How long, or else how many requests. */
+  readonly seconds?: number;
+  readonly amount?: number;
+}
+
 export interface Load {
   readonly perSecond: number;
   readonly failed: number;
@@ -16,23 +25,13 @@ const loader = new URL('../node_modules/autocannon/autocannon.js', import.meta.u
 
 export async function load(
   url: string,
-  {
-    headers,
-    body,
-    connections,
-    seconds,
-  }: {
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
-    readonly connections: number;
-    readonly seconds: number;
-  },
+  { headers, body, connections, seconds, amount }: LoadOptions,
 ): Promise<Load> {
   const { default: autocannon } = (await import(loader)) as { readonly default: Autocannon };
   const result = await autocannon({
     url,
     connections,
-    duration: seconds,
+    ...(amount === undefined ? { duration: seconds } : { amount }),
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body,

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export interface Running {
+  readonly pid: number;
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -40,7 +41,7 @@ export async function run(
   const givenUpAt = performance.now() + 30_000;
   for (;;) {
     if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended with ${child.exitCode}.`);
-    if (await answers(url)) return { url, stop: () => stop(child) };
+    if (await answers(url)) return { pid: child.pid ?? 0, url, stop: () => stop(child) };
     if (performance.now() > givenUpAt) {
       await stop(child);
       throw new Error(`${command.join(' ')} did not answer within 30 s.`);
@@ -77,11 +78,11 @@ export const bareProxy = async (upstream: string): Promise<Running> => {
   return run([process.execPath, here('./bare-proxy.ts'), String(port), upstream], port);
 };
 
-/** A Headworks on its embedded store, as somebody would run it. */
+/** A Headworks on its embedded store, as somebody would run it: the built package. */
 export const headworks = async (folder: string, token: string): Promise<Running> => {
   const port = await freePort();
   return run(
-    [process.execPath, here('../../src/cli/main.ts'), 'serve', '--port', String(port)],
+    [process.execPath, here('../../bin/headworks.cjs'), 'serve', '--port', String(port)],
     port,
     {
       HEADWORKS_ADMIN_TOKEN: token,

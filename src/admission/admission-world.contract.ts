@@ -94,6 +94,8 @@ export interface AdmissionWorld {
   onEvent(name: string, run: () => void): void;
   /** How often this event happened. */
   count(name: string): number;
+  /** What was told each time. */
+  payloads(name: string): readonly unknown[];
 }
 
 export interface WorldOptions {
@@ -101,6 +103,7 @@ export interface WorldOptions {
   /** To share one store, one state and one clock between servers. */
   readonly beside?: AdmissionWorld;
   readonly executions?: FakeExecutions;
+  readonly serverId?: string | null;
 }
 
 export async function admissionWorld({
@@ -128,7 +131,8 @@ export async function admissionWorld({
     limits,
     executions,
     options: all,
-    serverId: beside ? `server-${clock.pending}` : 'server-1',
+    serverId:
+      given.serverId === undefined ? (beside ? `server-${clock.pending}` : 'server-1') : given.serverId,
     storeName: 'redis.test:6379/0',
     countsSlots: true,
     endOverdue: async (slot) => {
@@ -152,6 +156,7 @@ export async function admissionWorld({
       admission.gate.admit({ organizationId, executionId, waitMs, signal }),
     onEvent: (name, run) => void events.listen((event) => event.name === name && run()),
     count: (name) => emitted.filter((event) => event.name === name).length,
+    payloads: (name) => emitted.filter((event) => event.name === name).map(({ payload }) => payload),
   };
 }
 

@@ -20,6 +20,9 @@ export interface LimitDesk {
   readonly globalLimit: number;
   /** Counts at once, in all processes. Fails with INPUT_INVALID for anything but a whole number from 1 on. */
   set(organizationId: string, limit: number): Promise<{ readonly view: LimitView; readonly isNew: boolean }>;
+  /**
+   * `clearCache` forgets what is cached and caches what the table says now. Fails with REDIS_UNAVAILABLE, then only.
+   */
   get(organizationId: string, options?: { readonly clearCache?: boolean }): Promise<LimitView>;
   /** Organizations that have a limit of their own. */
   list(options?: { readonly withUsage?: boolean }): Promise<readonly LimitView[]>;

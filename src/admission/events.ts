@@ -106,7 +106,11 @@ export const admissionEvents = {
     level: 'info',
     message: 'Redis decides again, and knows what happened meanwhile',
   }),
-  'admission:slots-restored': event<{ readonly count: number; readonly why: 'missing' | 'store-was-empty' }>({
+  'admission:slots-restored': event<{
+    readonly count: number;
+    /** `missing`: somebody deleted them, or nobody had renewed them for a lease. */
+    readonly why: 'missing' | 'store-was-empty' | 'store-was-away';
+  }>({
     level: 'warn',
     message: 'executions under way had no slot; they have one again',
     counter: {

@@ -13,13 +13,15 @@ import { SlotGate } from './gate/slot-gate.ts';
 import { StoreReturn } from './gate/store-return.ts';
 import { StoreWatch } from './gate/store-watch.ts';
 import { UsageBoard } from './gate/usage-board.ts';
-import { keepLeases } from './leases/lease-keeper.ts';
+import { keepLeases, sayAlive } from './leases/lease-keeper.ts';
 import { Reconciler } from './leases/reconciler.ts';
 import { StoredLimitDesk } from './limits/limit-desk.ts';
 import { LimitReader } from './limits/limit-reader.ts';
 import type { AdmissionParts } from './parts.ts';
 
 const alertsEveryMs = 15_000;
+/** So long a new server is not known to the others, which then think their shares larger. */
+const aliveEveryMs = 2_000;
 /** While Redis is away the ledger's row says how recently. */
 const recordEveryMs = 60_000;
 
@@ -52,7 +54,7 @@ export async function openAdmission(given: AdmissionParts): Promise<OpenAdmissio
   const parts: AdmissionParts = { ...given, events: withRefusals(given.events, () => alerts.refused()) };
   const { clock, options, ledger, events, storeName } = parts;
 
-  const books = new SlotBooks(clock);
+  const books = new SlotBooks(clock, options.leaseSeconds * 1_000);
   const reader = new LimitReader({ clock, store: parts.limits, defaultLimit: options.defaultLimit });
   const storeReturn = new StoreReturn(parts, books, reader);
   const record = async (cause: unknown) => {
@@ -68,6 +70,7 @@ export async function openAdmission(given: AdmissionParts): Promise<OpenAdmissio
     look: (markUp) => storeReturn.look(markUp),
     onAway: (error) => {
       lastError = error;
+      storeReturn.lost();
       problem = `Redis at ${storeName} does not decide about slots: ${messageOf(error)}`;
       events.emit('admission:redis-away', { cause: kindOf(error), policy: options.whenRedisIsAway });
       void record(error);
@@ -75,6 +78,7 @@ export async function openAdmission(given: AdmissionParts): Promise<OpenAdmissio
     },
     onBack: (awayMs) => {
       problem = null;
+      storeReturn.back();
       events.emit('admission:redis-back', { awayMs, localAdmissions: storeReturn.takeCount() });
       void alerts.evaluate();
     },
@@ -98,8 +102,10 @@ export async function openAdmission(given: AdmissionParts): Promise<OpenAdmissio
     watch.fail(error);
   });
   const beatMs = (options.leaseSeconds * 1_000) / 3;
+  await sayAlive(parts, help);
   await keepLeases(parts, help);
   const work = [
+    repeat(clock, Math.min(aliveEveryMs, beatMs), () => sayAlive(parts, help)),
     repeat(clock, beatMs, () => keepLeases(parts, help)),
     repeat(clock, beatMs, () => reconciler.round()),
     repeat(clock, alertsEveryMs, () => alerts.evaluate()),

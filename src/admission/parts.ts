@@ -13,8 +13,8 @@ export interface AdmissionParts {
   readonly limits: LimitStore;
   readonly executions: ExecutionsView;
   readonly options: AdmissionOptions;
-  /** Changes with every start. */
-  readonly serverId: string;
+  /** Changes with every start. Null for a process that lets nobody in: it has no share while Redis is away. */
+  readonly serverId: string | null;
   /** Where the slots are, for people: the address of Redis. */
   readonly storeName: string;
   /** Are slots counted here? Not in a process beside the one server that counts them in its own memory. */

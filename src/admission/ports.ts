@@ -53,8 +53,8 @@ export interface SlotStore {
   renew(slots: readonly Slot[]): Promise<readonly string[]>;
   /** False when it was not held. */
   release(slot: Slot): Promise<boolean>;
-  /** Takes these slots without asking for limits, and lets others be admitted from now on. */
-  restore(slots: readonly Slot[]): Promise<void>;
+  /** Takes these slots without asking for limits, and lets others be admitted from now on. Was the store empty before? */
+  restore(slots: readonly Slot[]): Promise<{ readonly wasEmpty: boolean }>;
   /** Everything that is held, expired ones left out. */
   holders(): Promise<readonly HeldSlot[]>;
   /** How many each holds, and all together. */
@@ -99,7 +99,13 @@ export interface ExecutionsView {
   ended(executionIds: readonly string[]): Promise<readonly string[]>;
 }
 
-export interface AdmitRequest extends Slot {
+/** A slot, and what for: slots of the same work are held about as long, which tells others when to come back. */
+export interface SlotForWork extends Slot {
+  /** Of any name; absent: whatever the organization does. */
+  readonly work?: string;
+}
+
+export interface AdmitRequest extends SlotForWork {
   /** Longest wait for a slot; 0 answers at once. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
@@ -120,7 +126,7 @@ export interface AdmissionGate {
   /** Fails with ADMISSION_ORG_LIMIT, ADMISSION_GLOBAL_LIMIT, ADMISSION_UNAVAILABLE, STATE_UNAVAILABLE, CANCELLED. */
   admit(request: AdmitRequest): Promise<Admission>;
   /** This process runs the execution: keeps its slot alive. */
-  hold(slot: Slot): void;
+  hold(slot: SlotForWork): void;
   letGo(slot: Slot): void;
   /** Frees the slot. Never fails: what cannot be told to the store now runs out with its lease. */
   release(slot: Slot): Promise<void>;

@@ -12,6 +12,7 @@ import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { PostgresChangeFeed } from '../platform/postgres/postgres-change-feed.ts';
+import { hearsItself, poolerRemedy } from './hears-itself.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -43,12 +44,15 @@ export interface HouseAdmission extends OpenAdmission {
 /** Slots that must not be counted here: why. */
 type Refusal = () => AdmissionError | null;
 
-/** Fails with ADMISSION_NEEDS_REDIS when another server on the same database counts slots in its own memory. */
+/**
+ * Fails with ADMISSION_NEEDS_REDIS when another server on the same database counts slots in its own memory, or when that
+ * could not be known.
+ */
 export async function startAdmission(
   parts: AdmissionHouseParts,
   closing: AsyncDisposableStack,
 ): Promise<HouseAdmission> {
-  const { config, stores, telemetry, ledger, executions, endOverdue } = parts;
+  const { config, stores, telemetry, role, ledger, executions, endOverdue } = parts;
   const { database, redis } = stores;
   const refusal = redis ? () => null : await guard(parts, closing);
   const store = { ...config.admission, clock: systemClock };
@@ -61,7 +65,7 @@ export async function startAdmission(
     limits: new PostgresLimitStore(database, systemIds),
     executions,
     options: config.admission,
-    serverId: systemIds.uuid(),
+    serverId: isLasting(role) ? systemIds.uuid() : null,
     storeName: redis?.address ?? 'this process',
     countsSlots: refusal() === null,
     endOverdue,
@@ -85,6 +89,9 @@ export async function startAdmission(
   return { ...admission, takesExecutions: refusal() === null };
 }
 
+/** A server that callers know, unlike a worker, or a command that is a server for a moment. */
+const isLasting = (role: ServerRole): boolean => role === 'serve' || role === 'demo';
+
 const limitChanges = (database: Database) =>
   new PostgresChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
 
@@ -98,7 +105,7 @@ async function guard(
 ): Promise<Refusal> {
   const { databaseUrl, schema } = config.state;
   if (databaseUrl === null || !stores.database.capabilities.isShared) return () => null;
-  if (role !== 'serve' && role !== 'demo') return () => needsRedis('This process is no server that stays.');
+  if (!isLasting(role)) return () => needsRedis('This process is no server that stays.');
   const { takeSessionLock } = await import('../platform/postgres/server/index.ts');
   const lock = await takeSessionLock({
     url: databaseUrl,
@@ -108,7 +115,17 @@ async function guard(
   });
   if (!lock) throw needsRedis('Another server uses the same database.');
   closing.defer(() => lock.close());
+  if (!(await hearsItself(stores.database))) throw lockDoesNotHold();
   return () => (lock.state === 'taken' ? needsRedis('Another server took over this database.') : null);
+}
+
+function lockDoesNotHold(): AdmissionError {
+  return new AdmissionError(
+    'ADMISSION_NEEDS_REDIS',
+    'Between this server and its database seems to be a connection pooler that lends connections by the transaction: ' +
+      'what the database tells does not arrive, and the lock that keeps a second server away does not hold. ' +
+      `${poolerRemedy} Or set REDIS_URL.`,
+  );
 }
 
 function needsRedis(why: string): AdmissionError {

@@ -10,7 +10,7 @@ import type { OpenGateway } from '../gateway/index.ts';
 import type { HttpDependencies, TenantDesks } from '../http/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import { ledgerRepairJob } from '../ledger/index.ts';
-import { createUndiciTransport } from '../platform/http-client/index.ts';
+import { isPrivateHost } from '../platform/http-client/index.ts';
 import { every } from '../resilience/index.ts';
 import { startAdmission } from './admission.ts';
 import type { RetentionRule } from './retention/index.ts';
@@ -18,6 +18,7 @@ import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 import { ensureWebhookSecret } from './webhook-secret.ts';
+import { createWebhookTransport } from './webhook-transport.ts';
 import { createWorkflows } from './workflow-parts.ts';
 
 export interface DeploymentHouseParts {
@@ -71,7 +72,7 @@ export async function startDeployments(
     },
     closing,
   );
-  const transport = createUndiciTransport({ connectionsPerOrigin: 8 });
+  const transport = createWebhookTransport(config.deployments.allowPrivateWebhooks);
   closing.defer(() => transport.close());
   const opened = await openExecutions({
     store,
@@ -145,6 +146,7 @@ async function startTenants(
     workflows,
     longestWaitSeconds: config.admission.longestWaitSeconds,
     webhookSecret,
+    isForbiddenHost: config.deployments.allowPrivateWebhooks ? () => false : isPrivateHost,
   });
   closing.defer(() => tenants.close());
   return tenants;

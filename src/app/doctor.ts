@@ -7,6 +7,7 @@ import type { DoctorCheck, DoctorReport } from '../http/index.ts';
 import type { Capability } from '../platform/postgres/index.ts';
 import { sql } from '../platform/postgres/index.ts';
 import type { Background } from './background.ts';
+import { hearsItself, poolerRemedy } from './hears-itself.ts';
 import { isLoopback } from './loopback.ts';
 import type { Readiness } from './readiness.ts';
 import type { Stores } from './stores.ts';
@@ -44,6 +45,7 @@ export async function examine(patient: Patient): Promise<DoctorReport> {
     ),
     ['vector search', () => capability(patient.stores.database.capabilities.vector)],
     ['trigram search', () => capability(patient.stores.database.capabilities.trigram)],
+    ['notifications', () => notifications(patient.stores)],
     ['clock', () => clock(patient.stores)],
     ['models', () => models(patient.background)],
     ['vectors', () => vectors(patient.background)],
@@ -123,6 +125,15 @@ async function clock({ database }: Stores): Promise<DoctorCheckResult> {
   const skewMs = Math.abs((rows[0]?.now.getTime() ?? 0) - (before + systemClock.now()) / 2);
   const detail = `${Math.round(skewMs)} ms apart from the state store's.`;
   return skewMs <= largestClockSkewMs ? ok(detail) : warning(detail, 'Synchronise the clocks (NTP).');
+}
+
+async function notifications({ database }: Stores): Promise<DoctorCheckResult> {
+  if (!database.capabilities.isShared) return ok('One process has this store: there is nobody to hear of.');
+  if (await hearsItself(database)) return ok('What other processes change is heard of at once.');
+  return problem(
+    'What other processes change is not heard of: a connection pooler in transaction mode seems to be in between.',
+    poolerRemedy,
+  );
 }
 
 /** Models are optional: without one, what needs them falls back or says so. */

@@ -18,6 +18,8 @@ export function refusedKeyRecorder(
 ): (event: EmittedEvent) => void {
   return ({ name, payload }) => {
     if (name !== 'gateway:attempt-finished' || !isRefusal(payload['outcome'])) return;
+    // The key that was refused is not the one that the model has now.
+    if (payload['isOutdated'] === true) return;
     void ledger.record(degradationOf(String(payload['model']), payload['outcome'], models));
   };
 }

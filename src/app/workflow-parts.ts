@@ -7,6 +7,7 @@ import type { DocumentIntake, KnowledgeSearch } from '../deployments/workflows/i
 import { workflowsOf } from '../deployments/workflows/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import { GatewayError, spokenText } from '../gateway/index.ts';
+import { modelIdentity } from '../gateway/providers/catalogue.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import { viewOfSearch } from '../http/schemas/search.ts';
 import { searchDefaults } from '../knowledge/index.ts';
@@ -17,7 +18,9 @@ import { SchemaChecks, SchemaCheckStopped } from '../platform/json-schema/index.
 import { deadlineOf } from '../resilience/index.ts';
 
 /** What of the gateway is needed. */
-export type SpeakingGateway = Pick<OpenGateway, 'read' | 'speak' | 'defaults'>;
+export type SpeakingGateway = Pick<OpenGateway, 'read' | 'speak' | 'defaults'> & {
+  readonly models: Pick<OpenGateway['models'], 'list'>;
+};
 
 export interface WorkflowHouseParts {
   readonly gateway: SpeakingGateway;
@@ -113,7 +116,11 @@ export function schemaCheckerOf(schemas: SchemaChecks): SchemaChecker {
         throw new DeploymentError(
           'DEPLOYMENT_SCHEMA_TOO_SLOW',
           `The answer could not be checked against the JSON schema. ${error.message} Make the schema simpler; look at its patterns first.`,
-          { cause: error },
+          {
+            cause: error,
+            tenantMessage:
+              'The answer could not be checked against the JSON schema in time. Please tell whoever gave you this API.',
+          },
         );
       }
     },
@@ -123,6 +130,7 @@ export function schemaCheckerOf(schemas: SchemaChecks): SchemaChecker {
 /** Fails as the gateway does; whether it is worth another try is the gateway's word. */
 export function languageModelOf(gateway: SpeakingGateway): LanguageModel {
   return {
+    unknownIn: (model) => unknownModels(gateway, model),
     complete: async (request) => {
       try {
         return await speak(gateway, request, request.json === true);
@@ -133,6 +141,27 @@ export function languageModelOf(gateway: SpeakingGateway): LanguageModel {
       }
     },
   };
+}
+
+/** By the names that the gateway takes: its own, and those that providers have for the same model. */
+async function unknownModels({ models }: SpeakingGateway, written: string): Promise<readonly string[]> {
+  const names = written.split(',').map((name) => name.trim());
+  const wanted = names.filter((name) => name !== '' && name !== 'auto');
+  if (wanted.length === 0) return [];
+  try {
+    const all = await models.list({
+      activeOnly: false,
+      availableOnly: false,
+      configuredOnly: false,
+      includeRecent: false,
+      windowDays: 1,
+    });
+    const known = new Set(all.flatMap(({ name, upstreamModel }) => [name, modelIdentity(upstreamModel)]));
+    return wanted.filter((name) => !known.has(name) && !known.has(modelIdentity(name)));
+  } catch {
+    // While the store is away nobody can tell.
+    return [];
+  }
 }
 
 async function speak(

@@ -6,5 +6,8 @@ import type { CliSession } from './session.ts';
 export async function confirm({ io, out }: CliSession, question: string): Promise<boolean> {
   if (out.isJson) throw new UsageError('with --json nobody can be asked; say --force to do it anyway.');
   io.stderr.write(`${question} [y/N]: `);
-  return /^\s*y(es)?\s*$/i.test(await io.readLine());
+  const answer = await io.readLine();
+  // On a terminal whoever answers has ended the line; an answer from a pipe is not to be seen.
+  if (!io.isTty.stdin) io.stderr.write('\n');
+  return /^\s*y(es)?\s*$/i.test(answer);
 }

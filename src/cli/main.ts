@@ -22,7 +22,7 @@ const app: AppPort = {
 const exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
-  isTty: { stdout: process.stdout.isTTY, stderr: process.stderr.isTTY },
+  isTty: { stdin: process.stdin.isTTY, stdout: process.stdout.isTTY, stderr: process.stderr.isTTY },
   columns: process.stdout.isTTY ? process.stdout.columns : null,
   ...processEnvironment(),
   readStdin: () => text(process.stdin),

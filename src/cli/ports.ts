@@ -42,8 +42,8 @@ export interface AppPort {
 export interface CliIo {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
-  /** Colour on stdout and progress on stderr only where somebody watches. */
-  readonly isTty: { readonly stdout: boolean; readonly stderr: boolean };
+  /** Colour on stdout and progress on stderr only where somebody watches; on stdin somebody types. */
+  readonly isTty: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
   /** Width of the terminal; `null` when there is none, and lines may be as long as they like. */
   readonly columns: number | null;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -24,8 +24,11 @@ export interface HttpAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** The body, once. Leaving the loop early gives the connection back. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** The whole body; more than `maxBytes` fails as "too-large" and drops the connection. */
-  bytes(maxBytes: number): Promise<Uint8Array>;
+  /**
+   * The whole body; more than `maxBytes` fails as "too-large", and what is not all there `withinMs` (default: for
+   * ever) as "timeout". Both drop the connection.
+   */
+  bytes(maxBytes: number, withinMs?: number): Promise<Uint8Array>;
   /** Drops the answer unread. */
   discard(): Promise<void>;
 }
@@ -36,15 +39,21 @@ export interface HttpTransport {
   close(): Promise<void>;
 }
 
+/** The waits of a request, each with a timeout of its name. */
+export type HttpWait = 'connect' | 'headers' | 'body' | 'answer';
+
 export type HttpFailureKind = 'timeout' | 'network' | 'too-large' | 'aborted';
 
 /** No usable answer came. `kind` says why; the classes of resilience/http-failure.ts build on it. */
 export class HttpFailure extends Error {
   readonly kind: HttpFailureKind;
+  /** Of a timeout of ours: which wait took too long. */
+  readonly wait: HttpWait | undefined;
   override readonly name = 'HttpFailure';
 
-  constructor(kind: HttpFailureKind, message: string, cause?: unknown) {
+  constructor(kind: HttpFailureKind, message: string, cause?: unknown, wait?: HttpWait) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
+    this.wait = wait;
   }
 }

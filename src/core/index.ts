@@ -12,6 +12,7 @@ export * from './jobs.ts';
 export { findJson } from './lenient-json.ts';
 export type { FoundJson } from './lenient-json.ts';
 export * from './log.ts';
+export { nearNames } from './near-names.ts';
 export * from './options.ts';
 export * from './plain-value.ts';
 export * from './random.ts';

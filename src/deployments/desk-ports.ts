@@ -49,13 +49,15 @@ export interface DeploymentDesk {
   list(organization?: string): readonly Deployment[];
   /** Fails with NOT_FOUND. */
   get(id: string): Deployment;
-  /** By organization and name, from memory. Fails with NOT_FOUND. */
-  find(organization: string, name: string): Deployment;
+  /** By organization, and name or id, from memory. Fails with NOT_FOUND. */
+  find(organization: string, reference: string): Deployment;
   /** Fails with INPUT_INVALID (all problems at once), CONFLICT, DEPLOYMENT_WORKFLOW_UNAVAILABLE. */
   add(organization: string, wish: DeploymentWish): Promise<Deployment>;
   change(id: string, change: Partial<Omit<DeploymentWish, 'workflow'>>): Promise<Deployment>;
   /** Fails with CONFLICT while an execution is under way. */
   remove(id: string): Promise<Deployment>;
+  /** What keeps it from working now, in sentences: a model that nobody knows. Never fails. */
+  warnings(deployment: Deployment): Promise<readonly string[]>;
   /** With it the deployment's webhook is signed; null when it has no webhook. */
   signingSecret(deployment: Deployment): string | null;
 }
@@ -64,6 +66,7 @@ export interface DeploymentDesk {
 export interface DoorAddress {
   /** The organization's id or name. */
   readonly organization: string;
+  /** The deployment's name or id. */
   readonly deployment: string;
   /** Whose key was shown. */
   readonly callerOrganizationId: string;
@@ -90,6 +93,8 @@ export interface UploadLimits {
   readonly maxFiles: number;
   readonly maxFileBytes: number;
   readonly maxBodyBytes: number;
+  /** Of all requests together that are being read; at least one of the largest fits. */
+  readonly maxBytesAtOnce: number;
   readonly timeoutMs: number;
   /** Over five seconds; 0 lets it take its time. */
   readonly minBytesPerSecond: number;

@@ -1,4 +1,5 @@
 // What can go wrong with deployments, each with its consequence.
+import type { HeadworksErrorOptions } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
 
 export const deploymentErrorCodes = {
@@ -7,6 +8,8 @@ export const deploymentErrorCodes = {
   DEPLOYMENT_INPUT_INVALID:
     'The request does not fit the workflow; every problem is named, nothing was accepted.',
   DEPLOYMENT_UPLOAD_TOO_LARGE: 'Too many or too large files; nothing was accepted.',
+  DEPLOYMENT_UPLOADS_FULL:
+    'All uploads together hold as much memory as they may; the slot was given back, nothing was accepted.',
   DEPLOYMENT_UPLOAD_TOO_SLOW: 'The body did not arrive in time; the slot was given back.',
   DEPLOYMENT_IDEMPOTENCY_CONFLICT: 'The idempotency key was used for another request; nothing was accepted.',
   DEPLOYMENT_DOCUMENT_UNREADABLE: 'A document could not be read; its execution ended with an error.',
@@ -19,4 +22,16 @@ export const deploymentErrorCodes = {
 
 export type DeploymentErrorCode = keyof typeof deploymentErrorCodes;
 
-export class DeploymentError extends HeadworksError<DeploymentErrorCode> {}
+export class DeploymentError extends HeadworksError<DeploymentErrorCode> {
+  /** What the organization hears instead; undefined where the message is for it as well. */
+  readonly tenantMessage: string | undefined;
+
+  constructor(
+    code: DeploymentErrorCode,
+    message: string,
+    options: HeadworksErrorOptions & { readonly tenantMessage?: string } = {},
+  ) {
+    super(code, message, options);
+    this.tenantMessage = options.tenantMessage;
+  }
+}

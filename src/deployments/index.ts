@@ -11,6 +11,7 @@ export type { TenantEvents } from './tenant-events.ts';
 export type { TenantStores, TenantTopic } from './tenant-stores.ts';
 export { executionEvents } from './executions/events.ts';
 export type { ExecutionEvents } from './executions/events.ts';
+export { forTenant } from './executions/for-tenant.ts';
 export { MemoryExecutionStore } from './executions/memory-execution-store.ts';
 export { openExecutions } from './executions/open-executions.ts';
 export type { OpenExecutions, OpenExecutionsParts } from './executions/open-executions.ts';

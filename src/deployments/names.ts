@@ -1,5 +1,6 @@
 // What organizations, keys and deployments may be called.
 import { CoreError } from '../core/index.ts';
+import { asSentence } from './as-sentence.ts';
 
 const longestName = 100;
 /** Counts characters, not the halves that some are made of. */
@@ -64,5 +65,7 @@ export function invalidInput(
   problems: readonly { readonly field: string; readonly message: string }[],
 ): CoreError {
   const list = problems.map(({ field, message }) => `${field}: ${message}`).join('; ');
-  return new CoreError('INPUT_INVALID', `Nothing was changed. ${list}.`, { details: { problems } });
+  return new CoreError('INPUT_INVALID', `Nothing was changed. ${asSentence(list)}`, {
+    details: { problems },
+  });
 }

@@ -45,6 +45,7 @@ export async function openTenants(options: OpenTenantsOptions): Promise<OpenTena
     workflows: options.workflows,
     longestWaitSeconds: options.longestWaitSeconds,
     webhookSecret: options.webhookSecret,
+    isForbiddenHost: options.isForbiddenHost,
   });
   const mirrors = {
     organizations: organizations.mirror,

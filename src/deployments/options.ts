@@ -1,5 +1,5 @@
 // Settings of deployments: what a request may bring, and how long it may take.
-import { defineOptions, numberOption, textOption } from '../core/index.ts';
+import { booleanOption, defineOptions, numberOption, textOption } from '../core/index.ts';
 import type { OptionValues } from '../core/index.ts';
 
 export const deploymentOptions = defineOptions({
@@ -26,6 +26,13 @@ export const deploymentOptions = defineOptions({
       default: 26_214_400,
       min: 1_024,
       max: 209_715_200,
+    }),
+    maxBytesAtOnce: numberOption({
+      describe: 'What one server holds in memory of all requests that are being read.',
+      env: 'HEADWORKS_DEPLOYMENTS_MAX_BYTES_AT_ONCE',
+      default: 1_073_741_824,
+      min: 1_024,
+      max: 1_099_511_627_776,
     }),
     uploadTimeoutSeconds: numberOption({
       describe: 'Longest time for a body to arrive.',
@@ -54,6 +61,11 @@ export const deploymentOptions = defineOptions({
       default: 20,
       min: 1,
       max: 1_000,
+    }),
+    allowPrivateWebhooks: booleanOption({
+      describe: 'Webhooks may go to this machine and into private networks.',
+      env: 'HEADWORKS_WEBHOOK_ALLOW_PRIVATE',
+      default: false,
     }),
     webhookSecret: textOption({
       describe: 'From it the signing secret of each deployment is derived; the same on all machines.',

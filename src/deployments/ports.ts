@@ -53,7 +53,10 @@ export const endedStatuses = ['completed', 'error', 'stopped'] as const satisfie
 export interface ExecutionFailure {
   /** An error code of ours. */
   readonly code: string;
+  /** For whoever runs the house: models by name, and what to set. */
   readonly message: string;
+  /** What the organization hears instead; absent where the message is for it as well. */
+  readonly tenantMessage?: string;
 }
 
 export interface Execution extends Slot {
@@ -193,6 +196,8 @@ export interface Workflow {
   readonly unavailable: string | null;
   /** All problems of a deployment's options at once. */
   checkOptions(options: Readonly<Record<string, unknown>>): Promise<readonly WorkflowProblem[]>;
+  /** What keeps a deployment with these options from working now, in sentences. It may change by itself. */
+  warnings?(options: Readonly<Record<string, unknown>>): Promise<readonly string[]>;
   /** All problems of a request at once, files included; quick, before anything is stored. */
   checkInput(
     options: Readonly<Record<string, unknown>>,
@@ -214,6 +219,8 @@ export interface ModelMessage {
 
 /** The gateway, as workflows see it: retries and fallbacks are its own. */
 export interface LanguageModel {
+  /** Those of these names (separated by commas; `auto` takes any) that mean no model now. Never fails. */
+  unknownIn(model: string): Promise<readonly string[]>;
   complete(request: {
     readonly requestId: string;
     /** Who is charged: `org:ID`. */

@@ -2,6 +2,7 @@
 import { CoreError } from '../core/index.ts';
 import { shownName } from './names.ts';
 
+/** `name` is that of the one that has it. */
 export const takenName = (what: 'organization' | 'deployment', name: string): CoreError =>
   new CoreError(
     'CONFLICT',

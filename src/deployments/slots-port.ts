@@ -5,12 +5,17 @@ export interface Slot {
   readonly executionId: string;
 }
 
+/** `work`: slots of the same deployment are held about as long, from which refused callers learn when to come back. */
+export interface SlotForWork extends Slot {
+  readonly work: string;
+}
+
 /** Exactly one of `letGo` and `release` follows each admission. See admission's own words. */
 export interface SlotKeeper {
   /** Waits up to `waitMs`. Fails when there is none to be had. */
-  admit(request: Slot & { readonly waitMs: number; readonly signal: AbortSignal }): Promise<unknown>;
+  admit(request: SlotForWork & { readonly waitMs: number; readonly signal: AbortSignal }): Promise<unknown>;
   /** This process runs the execution: keeps its slot alive. */
-  hold(slot: Slot): void;
+  hold(slot: SlotForWork): void;
   letGo(slot: Slot): void;
   /** Never fails. */
   release(slot: Slot): Promise<void>;

@@ -46,7 +46,7 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       const taken = organizations.add(exampleOrganization(2, { name: second }));
       await expect(taken).rejects.toMatchObject({
         code: 'CONFLICT',
-        message: expect.stringContaining('named'),
+        message: expect.stringContaining(`named "${first}"`),
       });
       expect(await organizations.list()).toHaveLength(1);
     });
@@ -138,11 +138,12 @@ export function describeTenantStoresContract(name: string, make: () => Promise<T
       const { deployments } = stores;
       await deployments.add(exampleDeployment(1, { name: 'Invoices' }));
       const same = deployments.add(exampleDeployment(2, { name: 'iNVOICES' }));
-      await expect(same).rejects.toMatchObject({ code: 'CONFLICT' });
+      const taken = { code: 'CONFLICT', message: expect.stringContaining('named "Invoices"') as string };
+      await expect(same).rejects.toMatchObject(taken);
       await deployments.add(exampleDeployment(3, { name: 'invoices', organizationId: two.id }));
       await deployments.add(exampleDeployment(4, { name: 'other' }));
       const renamed = deployments.change(exampleDeployment(4).id, { name: 'INVOICES' }, moment(9));
-      await expect(renamed).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(renamed).rejects.toMatchObject(taken);
     });
 
     it('need an organization', async () => {

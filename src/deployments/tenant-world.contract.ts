@@ -65,6 +65,7 @@ export function tenantWorld(): TenantWorld {
         workflows: [exampleWorkflow('prompt'), exampleWorkflow('search', 'there is no knowledge yet')],
         longestWaitSeconds: 60,
         webhookSecret: 'a-secret-for-tests',
+        isForbiddenHost: (hostname) => hostname === 'localhost',
         ...change,
       }),
   };

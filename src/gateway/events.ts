@@ -36,6 +36,8 @@ export const gatewayEvents = {
     durationMs: number;
     promptTokens: number;
     completionTokens: number;
+    /** The model was replaced or removed since it was asked. */
+    isOutdated: boolean;
   }>({
     level: 'debug',
     message: 'asked a model',

@@ -9,6 +9,7 @@
  * - `content-refused`: the provider will not answer this content.
  * - `not-found`: the provider does not know the model.
  * - `bad-answer`: empty, or not what was asked for.
+ * - `too-little-time`: the caller's deadline left the model much less time than it is allowed, and it did not make it.
  * - `cancelled`: our caller went away.
  */
 export type FailureClass =
@@ -23,6 +24,7 @@ export type FailureClass =
   | 'content-refused'
   | 'not-found'
   | 'bad-answer'
+  | 'too-little-time'
   | 'cancelled';
 
 export interface FailureRule {
@@ -60,8 +62,15 @@ export const failureRules = {
   'content-refused': rule({ fallsBack: true, isCallersFault: true }),
   'not-found': rule({ fallsBack: true, countsAgainst: true, cooldown: hourSeconds, cools: 'model' }),
   'bad-answer': rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
+  'too-little-time': rule({ isRetried: true, fallsBack: true }),
   cancelled: rule({}),
 } as const satisfies Readonly<Record<FailureClass, FailureRule>>;
+
+/** Has a request that ends so failed by something that may pass and is the model's own? Several in a row make it rest. */
+export function isPassingFault(failureClass: FailureClass): boolean {
+  const { isRetried, countsAgainst } = failureRules[failureClass];
+  return isRetried && countsAgainst;
+}
 
 function rule(differing: Partial<FailureRule>): FailureRule {
   return {

@@ -158,6 +158,8 @@ export interface Attempt {
   readonly caller: string;
   /** Its request asked this model before: it may take the place of an attempt that failed. Default: nobody knows. */
   readonly isRepeated?: boolean;
+  /** Its model leads elsewhere by now, or is gone: it is no longer about what stands under that id. Default: false. */
+  readonly isOutdated?: boolean;
 }
 
 /** Outcomes of one model, each request counted once. */
@@ -290,6 +292,8 @@ export interface Ask {
   /** As written: `auto`, a name, or names separated by commas. */
   readonly model: string;
   readonly isStream: boolean;
+  /** Of chat: how many answers are wanted (`n`). */
+  readonly choices: number;
   readonly needs: {
     readonly tools: boolean;
     readonly json: boolean;
@@ -317,6 +321,8 @@ export interface ProviderFailure {
   readonly outcome: 'failure';
   readonly failureClass: FailureClass;
   readonly status: number | null;
+  /** Of a timeout: which limit of the call it was; undefined when the provider or the network gave up. */
+  readonly ranOut?: keyof AttemptLimits | undefined;
   readonly hint: { readonly retryAfterMs: number; readonly source: string } | undefined;
   /** For GATEWAY_REFUSED: the provider's own sentence, redacted and shortened; null where it must not travel. */
   readonly message: string | null;

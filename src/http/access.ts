@@ -86,8 +86,7 @@ function refuseFormerKey(credential: string, needed: Exclude<RouteAccess, 'publi
 }
 
 function admitted(caller: Caller | null, needed: Exclude<RouteAccess, 'public'>): Caller {
-  if (!caller)
-    throw new CoreError('UNAUTHENTICATED', `Nobody here knows these credentials. ${howTo[needed]}`);
+  if (!caller) throw unauthenticated('Nobody here knows these credentials.', needed);
   if (!reaches(caller, needed))
     throw new CoreError('FORBIDDEN', `These credentials are known but do not reach this. ${howTo[needed]}`);
   return caller;
@@ -109,24 +108,25 @@ function knownCaller(credential: string, access: Access): Caller | null {
 /** The one place that knows how credentials travel: `Authorization: Bearer …`. A dashboard's cookie would go here. */
 function credentialOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'public'>): string {
   const header = request.headers.authorization;
-  if (header === undefined)
-    throw new CoreError('UNAUTHENTICATED', `This needs credentials. ${howTo[needed]}`);
+  if (header === undefined) throw unauthenticated('This needs credentials.', needed);
   const credential = /^bearer +([\u0021-\u007e]{1,512})$/i.exec(header)?.[1];
   if (credential === undefined)
-    throw new CoreError('UNAUTHENTICATED', `The Authorization header cannot be understood. ${howTo[needed]}`);
+    throw unauthenticated('The Authorization header cannot be understood.', needed);
   return credential;
+}
+
+/** Behind the door are strangers: to them it is one sentence, whatever is the matter. */
+function unauthenticated(why: string, needed: Exclude<RouteAccess, 'public'>): CoreError {
+  const words = needed === 'organization' ? 'This needs a key that works.' : why;
+  return new CoreError('UNAUTHENTICATED', `${words} ${howTo[needed]}`);
 }
 
 const howTo: Readonly<Record<Exclude<RouteAccess, 'public'>, string>> = {
   admin:
     'Send the admin token as bearer token in the Authorization header; ' +
     'it was printed at the first start, or set as HEADWORKS_ADMIN_TOKEN.',
-  organization:
-    'Send a key of the organization as bearer token in the Authorization header; ' +
-    '"headworks organizations keys create ORGANIZATION --name NAME" makes one.',
-  tenant:
-    'Send a key of the organization, or the admin token, as bearer token in the Authorization header; ' +
-    '"headworks organizations keys create ORGANIZATION --name NAME" makes a key.',
+  organization: 'Send a key of the organization as bearer token in the Authorization header.',
+  tenant: 'Send a key of the organization, or the admin token, as bearer token in the Authorization header.',
   gateway:
     'Send a gateway key as bearer token in the Authorization header; "headworks keys create --name NAME" makes one.',
 };

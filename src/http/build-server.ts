@@ -1,7 +1,7 @@
 // Puts the HTTP server together. Building is not starting: nothing listens until the caller says so.
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
-import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { serializerCompiler } from 'fastify-type-provider-zod';
 import { installAccess } from './access.ts';
 import { installAudit } from './audit-hook.ts';
 import { answerDoorError, isDoorPath } from './door/answer-door-error.ts';
@@ -20,6 +20,7 @@ import { registerRoutes } from './routes/index.ts';
 import { installSecurityHeaders } from './security-headers.ts';
 import { installSlowRequests } from './slow-requests.ts';
 import { installTraffic } from './traffic.ts';
+import { validatorCompiler } from './validator-compiler.ts';
 
 /**
  * A server that is complete but does not listen. Fails while building when a route does not say who may call it.

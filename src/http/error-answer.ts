@@ -101,5 +101,7 @@ function invalidInput(error: FastifyError): CoreError {
     };
   });
   const list = problems.map(({ field, message }) => `${field}: ${message}`).join('; ');
-  return new CoreError('INPUT_INVALID', `The request is invalid. ${list}.`, { details: { problems } });
+  return new CoreError('INPUT_INVALID', `The request is invalid. ${list.replace(/\.$/, '')}.`, {
+    details: { problems },
+  });
 }

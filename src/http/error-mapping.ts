@@ -90,6 +90,7 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   DEPLOYMENT_WORKFLOW_UNAVAILABLE: { status: 501 },
   DEPLOYMENT_INPUT_INVALID: { status: 400 },
   DEPLOYMENT_UPLOAD_TOO_LARGE: { status: 413 },
+  DEPLOYMENT_UPLOADS_FULL: { status: 503, retryAfterMs: soon },
   DEPLOYMENT_UPLOAD_TOO_SLOW: { status: 408 },
   DEPLOYMENT_IDEMPOTENCY_CONFLICT: { status: 409 },
   // These end an execution, not a request; they are its state, answered with 200.

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { folderWithStore } from '../support/embedded-database.ts';
 import { runHeadworks, startHeadworks } from '../support/headworks-process.ts';
 import { temporaryFolder } from '../support/services.ts';
 
@@ -19,7 +20,7 @@ async function serve(cwd: string) {
 
 describe('headworks serve', () => {
   it('serves any number of commands, drains at SIGTERM, and shows its admin token only once', async () => {
-    const cwd = await temporaryFolder();
+    const cwd = await folderWithStore();
     const first = await serve(cwd);
     const tokenFile = join(cwd, '.headworks', 'admin-token');
     expect(first.ready).toMatchObject({
@@ -70,7 +71,7 @@ describe('headworks serve', () => {
 
 describe('the log of headworks serve', () => {
   it('is JSON from the first line to the last where nobody watches, and says when it stops', async () => {
-    const server = startHeadworks(['serve', '--port', '0'], await temporaryFolder());
+    const server = startHeadworks(['serve', '--port', '0'], await folderWithStore());
     await server.printed(/is ready/);
     server.child.kill('SIGTERM');
     expect(await server.ended).toBe(0);

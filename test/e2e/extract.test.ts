@@ -55,35 +55,6 @@ describe('headworks extract, killed', () => {
     // A fetcher and a thread each hold a page when a process dies; four fetchers, at most four threads, five deaths.
     expect(members).toBeLessThanOrEqual(23 * 2 + kills * 8);
   });
-
-  it('keeps the rate limit across the restart', async () => {
-    const looker = await simulatedLooker({ items: { users: 2_000 } });
-    const folder = await temporaryFolder();
-    const env = environmentFor(looker);
-    const limited = [
-      '--rate-limit-per-minute',
-      '30',
-      '--rate-limit-per-second',
-      '30',
-      '--types',
-      'users',
-      '--json',
-    ];
-    const first = startHeadworks([...command, ...limited], folder, env);
-    while (looker.stats().total < 15) await sleep(10);
-    first.child.kill('SIGKILL');
-    await first.ended;
-    const second = startHeadworks([...command, ...limited], folder, env);
-    await second.printed(/extraction:started/);
-    // Until the minute of the first calls is over, and others have taken their place.
-    while (looker.stats().total < 45) await sleep(100);
-    second.child.kill('SIGKILL');
-    await second.ended;
-    const { maxPerMinute } = looker.stats();
-    expect(maxPerMinute).toBeLessThanOrEqual(30);
-    // Two logins took part; what the first was granted and could not use, at most a call per fetcher, is gone.
-    expect(maxPerMinute).toBeGreaterThanOrEqual(24);
-  });
 });
 
 describe('headworks extract, interrupted', () => {

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/core/index.ts';
 import type { ExtractionRunAnswer, ExtractionRunsAnswer } from '../../src/http/contract.ts';
+import { folderWithStore } from '../support/embedded-database.ts';
 import {
   contentIn,
   contentOf,
@@ -14,7 +15,6 @@ import {
   vaultRows,
 } from '../support/extraction-runs.ts';
 import { startHeadworks } from '../support/headworks-process.ts';
-import { temporaryFolder } from '../support/services.ts';
 
 const deaths = 2;
 
@@ -58,7 +58,7 @@ it(
   async () => {
     // Slow enough to be killed in the middle, again and again.
     const looker = await simulatedLooker({ latencyMs: 60 });
-    const folder = await temporaryFolder();
+    const folder = await folderWithStore();
     const env = environmentFor(looker);
     const random = seededRandom(5);
     let server = await serve(folder, env);

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { identifier, sql } from '../../src/platform/postgres/sql.ts';
+import { folderWithStore } from '../support/embedded-database.ts';
 import type { HeadworksProcess } from '../support/headworks-process.ts';
 import { runHeadworks, startHeadworks } from '../support/headworks-process.ts';
 import { databaseUrl, temporaryFolder, uniqueName } from '../support/services.ts';
@@ -248,7 +249,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
 });
 
 it('a command without a server asks models of the config file, and keeps no key on disk', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderWithStore();
   const providers = await simulate(folder);
   const baseUrl = `${providers.url}/acme/v1`;
   await configure(folder, { name: 'mine', baseUrl, model: 'large', envVar: 'ACME_API_KEY' });

@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { folderWithStore } from '../support/embedded-database.ts';
 import { runHeadworks, startHeadworks } from '../support/headworks-process.ts';
 import { temporaryFolder } from '../support/services.ts';
 
@@ -22,7 +23,7 @@ describe('commands on one embedded store', () => {
   });
 
   it('go on when the process that holds the store is killed', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderWithStore();
     const first = startHeadworks(['jobs', 'watch', '--json'], folder);
     await expect.poll(() => serverFile(folder).catch(() => null), { timeout: 30_000 }).not.toBeNull();
     const second = startHeadworks(['jobs', 'watch', '--json'], folder);
@@ -41,7 +42,7 @@ describe('commands on one embedded store', () => {
   });
 
   it('make room for "headworks serve" and go on as its clients', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderWithStore();
     const watch = startHeadworks(['jobs', 'watch', '--json'], folder);
     await expect.poll(() => serverFile(folder).catch(() => null), { timeout: 30_000 }).not.toBeNull();
     const serve = startHeadworks(['serve', '--port', '0', '--json'], folder);

@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { FakeExecutions } from '../../src/admission/admission-world.contract.ts';
 import { alertRules } from '../../src/admission/index.ts';
 import { startAdmission } from '../../src/app/admission.ts';
+import { hearsItself } from '../../src/app/hears-itself.ts';
 import type { ServerRole } from '../../src/app/index.ts';
 import { openStores } from '../../src/app/stores.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
@@ -18,6 +19,7 @@ import { sql } from '../../src/platform/postgres/index.ts';
 import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
 import { testConfig } from '../support/test-server.ts';
+import { withoutNotifications } from './admission-pooler.ts';
 
 async function house(config: Config, role: ServerRole = 'serve') {
   const closing = new AsyncDisposableStack();
@@ -93,12 +95,35 @@ describe('without Redis', () => {
     // It cannot know what the server counts, and does not claim to.
     expect(view).toMatchObject({ limit: 1, usage: null, cachedLimit: null });
     await expect
-      .poll(async () => (await server.admission.limits.get('org_x')).cachedLimit, { timeout: 5_000 })
+      .poll(async () => (await server.admission.limits.get('org_x')).cachedLimit, { timeout: 20_000 })
       .toBeNull();
     await expect(server.admission.gate.admit(request('2'))).rejects.toMatchObject({
       code: 'ADMISSION_ORG_LIMIT',
       usage: { organizationLimit: 1 },
     });
+  });
+});
+
+describe('behind a pooler in transaction mode', () => {
+  it(
+    'a server without Redis does not start: its lock would keep nobody away',
+    { timeout: 60_000 },
+    async () => {
+      const proxy = await withoutNotifications(databaseUrl());
+      await expect(house(await testConfig({ DATABASE_URL: proxy }))).rejects.toMatchObject({
+        code: 'ADMISSION_NEEDS_REDIS',
+        message: expect.stringContaining('session mode') as string,
+      });
+      const prefix = `${uniqueName('adm')}:`;
+      const redis = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: prefix };
+      const { stores } = await house(await testConfig({ DATABASE_URL: proxy, ...redis }));
+      expect(await hearsItself(stores.database)).toBe(false);
+    },
+  );
+
+  it('is told from a database that can be listened to', async () => {
+    const { stores } = await house(await testConfig());
+    expect(await hearsItself(stores.database)).toBe(true);
   });
 });
 
@@ -130,7 +155,7 @@ describe('the lock of one server', () => {
     expect(await take()).toBeNull();
     holder.kill('SIGKILL');
     let lock = await take();
-    await expect.poll(async () => (lock ??= await take()), { timeout: 5_000 }).not.toBeNull();
+    await expect.poll(async () => (lock ??= await take()), { timeout: 20_000 }).not.toBeNull();
     await lock?.close();
   });
 
@@ -141,12 +166,12 @@ describe('the lock of one server', () => {
     const lock = await takeSessionLock({ ...options, onChange: (state) => states.push(state) });
     onTestFinished(() => lock?.close());
     await cut(name);
-    await expect.poll(() => states, { timeout: 10_000 }).toEqual(['lost', 'held']);
+    await expect.poll(() => states, { timeout: 20_000 }).toEqual(['lost', 'held']);
     await cut(name);
     const other = await takeSessionLock(options);
-    await expect.poll(() => states, { timeout: 10_000 }).toEqual(['lost', 'held', 'lost', 'taken']);
+    await expect.poll(() => states, { timeout: 20_000 }).toEqual(['lost', 'held', 'lost', 'taken']);
     await other?.close();
-    await expect.poll(() => lock?.state, { timeout: 10_000 }).toBe('held');
+    await expect.poll(() => lock?.state, { timeout: 20_000 }).toBe('held');
   });
 });
 

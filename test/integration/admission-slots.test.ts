@@ -6,11 +6,8 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { MemorySlotStore } from '../../src/admission/slots/memory-slot-store.ts';
 import { RedisSlotStore } from '../../src/admission/slots/redis/redis-slot-store.ts';
-import {
-  acquireWith,
-  describeSlotStoreContract,
-  slotStoreSettings,
-} from '../../src/admission/slots/slot-store.contract.ts';
+import { acquireWith, slotStoreSettings } from '../../src/admission/slots/slot-store-world.contract.ts';
+import { describeSlotStoreContract } from '../../src/admission/slots/slot-store.contract.ts';
 import { VirtualClock } from '../../src/core/index.ts';
 import type { RedisConnection } from '../../src/platform/redis/index.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';

@@ -35,6 +35,7 @@ describe.each(houses)('%s', (_name, stores) => {
     simulator = await simulatedModels();
     const quiet = {
       HEADWORKS_WEBHOOK_SECRET: 'a-secret-for-webhooks',
+      HEADWORKS_WEBHOOK_ALLOW_PRIVATE: 'true',
       HEADWORKS_LOG_LEVEL: 'silent',
       HEADWORKS_PORT: '0',
       HEADWORKS_DRAIN_SECONDS: '5',

@@ -166,7 +166,8 @@ describe('the rate limit of a source', () => {
     expect(looker.stats().total).toBe(held);
     holder.exec('ROLLBACK');
     expect(await running).toMatchObject({ status: 'completed', calls: 30 });
-    expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(20);
+    // A tenth above ours, as everywhere here: the server shares our event loop, and may notice a call late.
+    expect(looker.stats().maxPerSecond).toBeLessThanOrEqual(22);
   });
 
   it('names the file that another program does not let go of', async () => {

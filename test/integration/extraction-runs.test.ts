@@ -17,6 +17,7 @@ import {
   simulatedLooker,
   vaultRows,
 } from '../support/extraction-runs.ts';
+import { copyEmbeddedStore } from '../support/embedded-template.ts';
 import { databaseUrl } from '../support/services.ts';
 import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
 
@@ -94,9 +95,9 @@ describe('a registered source', () => {
 
   it('is extracted on the embedded store too', { timeout: 60_000 }, async () => {
     const simulator = await simulatedLooker({ items: { users: 12 } });
-    const server = await startTestServer(
-      await testConfig({ ...environmentFor(simulator), DATABASE_URL: '' }),
-    );
+    const config = await testConfig({ ...environmentFor(simulator), DATABASE_URL: '' });
+    await copyEmbeddedStore(join(config.data.folder, 'state'));
+    const server = await startTestServer(config);
     const options = { ...fast, types: ['users'] };
     const run = await start(server, await register(server, lookerSource(simulator, { options })));
     await untilRun(server, run, { state: 'completed', types: [{ type: 'users', items: 12 }] });

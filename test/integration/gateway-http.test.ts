@@ -500,6 +500,20 @@ describe('a prompt', () => {
       400,
     );
     expect((await at.call('POST', '/api/v1/prompts/process', { prompt: '' })).status).toBe(400);
+    const hasty = { 'x-headworks-timeout': '0.2', 'x-headworks-fallback': 'none' };
+    at.simulator.script('alpha-1', [{ fault: 'hang' }]);
+    const late = await at.call(
+      'POST',
+      '/api/v1/prompts/process',
+      { prompt: 'hello', model_name: 'alpha/alpha-1' },
+      hasty,
+    );
+    expect([late.status, await late.json()]).toMatchObject([
+      503,
+      { attempts: 1, models: [{ model: 'alpha/alpha-1', outcome: 'too-little-time' }] },
+    ]);
+    const wrong = { 'x-headworks-timeout': 'soon' };
+    expect((await at.call('POST', '/api/v1/prompts/process', { prompt: 'hello' }, wrong)).status).toBe(400);
     const nulls = { model_name: null, system_prompt: null, response_format: null, tags: null };
     const plain = await at.call('POST', '/api/v1/prompts/process', { prompt: 'hello', ...nulls });
     expect([plain.status, await plain.json()]).toMatchObject([200, { success: true }]);

@@ -1,8 +1,11 @@
 // Keys that providers refuse, in the ledger of a whole server: one row per model, repaired by a probe.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
+import { refusedKeyRecorder } from '../../src/app/gateway-ledger.ts';
 import { startServer } from '../../src/app/start-server.ts';
 import type { Config } from '../../src/config/index.ts';
+import { EventBus } from '../../src/core/index.ts';
+import { gatewayEvents } from '../../src/gateway/index.ts';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
@@ -167,4 +170,21 @@ describe('a key that its provider refuses', () => {
     expect(await rows(server)).toEqual([]);
     expect(simulator.stats().models['a']?.calls).toBe(3);
   }, 60_000);
+});
+
+it('is no row when the model was replaced since: its key is another one now', () => {
+  const recorded: string[] = [];
+  const tell = refusedKeyRecorder(
+    { record: async ({ subject }) => void recorded.push(subject) },
+    { askable: () => [], keySourceOf: () => null },
+  );
+  const events = new EventBus(gatewayEvents, () => 0);
+  events.listen(tell);
+  const attempt = { requestId: 'r', outcome: 'authentication', status: 401, durationMs: 1, promptTokens: 0 };
+  for (const [model, isOutdated] of [
+    ['old', true],
+    ['new', false],
+  ] as const)
+    events.emit('gateway:attempt-finished', { ...attempt, completionTokens: 0, model, isOutdated });
+  expect(recorded).toEqual(['new']);
 });

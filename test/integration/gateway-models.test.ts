@@ -142,6 +142,26 @@ describe('a model of one’s own', () => {
     ]);
   });
 
+  it('is replaced while it is asked: what becomes of that call says nothing of the new place', async () => {
+    const slow = { ...two[0], name: 'alpha', models: [{ name: 'alpha-1' }], latency_ms: 300 };
+    const at = await gatewayWorld({ providers: [slow, { name: 'beta', models: [{ name: 'beta-1' }] }] });
+    const { id } = await named(at, 'alpha/alpha-1');
+    at.simulator.script('alpha-1', [{ fault: '429', hint: 'retry-after', seconds: 600 }]);
+    const asking = at.chat({ model: 'alpha/alpha-1' }, { 'x-headworks-fallback': 'none' });
+    await expect.poll(() => at.calls('alpha-1')).toBe(1);
+    const moved = {
+      name: 'alpha/alpha-1',
+      base_url: at.simulator.baseUrl('beta'),
+      model: 'beta-1',
+      env_var: 'BETA_API_KEY',
+    };
+    expect((await change(at, 'PUT', id, moved)).status).toBe(200);
+    expect((await asking).status).toBe(429);
+    expect(await named(at, 'alpha/alpha-1')).toMatchObject({ available_at: null, cooldowns: [] });
+    expect((await at.chat({ model: 'alpha/alpha-1' })).headers.get('x-headworks-attempts')).toBe('1');
+    expect(at.calls('beta-1')).toBe(1);
+  });
+
   it('is removed: nobody is told of it any more, its usage stays, and its name is free', async () => {
     const at = await gatewayWorld({ providers: two });
     const { id } = await named(at, 'alpha/alpha-1');

@@ -278,17 +278,39 @@ describe('a call', () => {
 
   it('is bounded: connection, first byte, silence', async () => {
     const stuck = world(() => json(good), { connect: () => new Promise(() => undefined) });
-    expect(await stuck.run()).toMatchObject({ failureClass: 'timeout', status: null });
-    expect(stuck.clock.monotonic()).toBe(1_000);
+    expect(await stuck.run()).toMatchObject({ failureClass: 'timeout', status: null, ranOut: 'connectMs' });
+    expect(await stuck.run(true)).toMatchObject({ failureClass: 'timeout', ranOut: 'connectMs' });
+    expect(stuck.clock.monotonic()).toBe(2_000);
     const hangs: ReturnType<typeof world> = world(async ({ signal }) => {
       await hangs.clock.sleep(3_600_000, signal);
       return json(good);
     });
-    expect(await hangs.run()).toMatchObject({ failureClass: 'timeout' });
+    expect(await hangs.run()).toMatchObject({ failureClass: 'timeout', ranOut: 'firstTokenMs' });
     expect(hangs.clock.monotonic()).toBe(20_000);
+    expect(await hangs.run(true)).toMatchObject({ failureClass: 'timeout', ranOut: 'firstTokenMs' });
     const silent = streamWorld(['{"choices":', 3_600_000]);
-    expect(await silent.run()).toMatchObject({ failureClass: 'timeout' });
+    expect(await silent.run()).toMatchObject({ failureClass: 'timeout', ranOut: 'silenceMs' });
     expect(silent.clock.monotonic()).toBe(5_000);
+  });
+
+  it.each([
+    { stream: true, body: [3_600_000] },
+    { stream: false, body: [3_600_000] },
+    { stream: false, body: Array.from({ length: 100 }, () => ['x', 400]).flat() },
+  ])('waits a second for the body of a refusal, no longer (stream $stream)', async (given) => {
+    const made: ReturnType<typeof world> = world(async (request) => ({
+      ...(await stream(() => made.clock, given.body)(request)),
+      status: 429,
+      headers: { 'retry-after': '60' },
+    }));
+    expect(await made.run(given.stream)).toMatchObject({
+      failureClass: 'rate-limit',
+      status: 429,
+      hint: { retryAfterMs: 60_000 },
+    });
+    expect(made.clock.monotonic()).toBe(1_000);
+    expect(made.requests[0]?.signal.aborted).toBe(true);
+    expect(made.clock.pending).toBe(0);
   });
 
   it('calls a cut connection a network failure', async () => {
@@ -467,6 +489,7 @@ describe('a streamed call, after its first content', () => {
     ['by a cut after the last word', [a, event({}, 'stop'), new Error('cut')]],
     ['by a connection that stays open', [a, event({}, 'stop'), done, 3_600_000]],
     ['by silence after the last word', [a, event({}, 'stop'), 3_600_000]],
+    ['by silence after usage', [a, event({ content: 'b' }, 'stop'), usage, 3_600_000]],
     ['in one piece', [a + event({}, 'stop') + done]],
   ])('ends well %s', async (_what, script) => {
     const made = await committed(script);
@@ -477,11 +500,52 @@ describe('a streamed call, after its first content', () => {
     expect(made.clock.pending).toBe(0);
   });
 
+  it.each<[string, Script]>([
+    ['silent', [3_600_000]],
+    ['not at an end', Array.from({ length: 100 }, () => [400, ': still here\n\n']).flat()],
+  ])('is not waited for when all is said and it is %s: a second for usage and [DONE]', async (_, after) => {
+    const made = await committed([a, 3_000, event({}, 'stop'), 900, usage, ...after]);
+    expect(await readRest(made)).toContain(usage);
+    expect(made.clock.monotonic()).toBe(4_000);
+    expect(made.requests[0]?.signal.aborted).toBe(true);
+    expect(await made.outcome.ended).toMatchObject({ failureClass: null, tokens: { isEstimated: false } });
+    expect(made.clock.pending).toBe(0);
+  });
+
+  it('is not cut by an end that stands beside content: some write one into every piece', async () => {
+    const script = [event({ content: 'a' }, 'stop'), 4_000, event({ content: 'b' }, 'stop'), 4_000, done];
+    const made = await committed(script);
+    expect(await readRest(made)).toContain('"b"');
+    expect(await made.outcome.ended).toMatchObject({ failureClass: null });
+  });
+
+  it('is whole when every answer that was asked for has ended, not only those that began', async () => {
+    const body = { messages: [{}], stream: true, n: 2 };
+    const other = (delta: object, finish: string | null) =>
+      `data: ${JSON.stringify({ choices: [{ index: 1, delta, finish_reason: finish }] })}\n\n`;
+    for (const [script, failureClass] of [
+      [[a, event({}, 'stop'), new Error('cut')], 'network'],
+      [[a, event({}, 'stop')], 'network'],
+      [
+        [a, event({}, 'stop'), 3_000, other({ content: 'b' }, null), other({}, 'stop'), new Error('cut')],
+        null,
+      ],
+      [[a, event({}, 'stop'), done], null],
+    ] as const) {
+      const made = streamWorld(script);
+      const outcome = await made.clock.run(made.call(body));
+      if (!isStream(outcome)) throw new Error('no stream');
+      await readRest({ clock: made.clock, outcome }).catch(() => undefined);
+      expect(await outcome.ended).toMatchObject({ failureClass });
+    }
+  });
+
   it.each<[string, Script, string]>([
     ['the end', [a, event({ content: 'b' })], 'network'],
     ['a cut', [a, new Error('cut')], 'network'],
     ['a cut in the middle of an event', [a, 'data: {"choi', new Error('cut')], 'network'],
     ['silence', [a, 3_600_000], 'timeout'],
+    ['the end after an empty reason', [a, event({}, '')], 'network'],
     [
       'an error event',
       [a, 'data: {"error":{"code":429,"message":"no"}}\n\n', event({ content: 'b' })],

@@ -133,7 +133,7 @@ it('answers from memory while Postgres is away, and writes down later what it le
   expect((await seen(again, 'alpha'))?.available_at).toEqual(expect.any(String));
 }, 90_000);
 
-it('obeys at once and answers soon when somebody cools a model and Postgres accepts but never answers', async () => {
+it('obeys at once and answers soon when somebody changes models and Postgres accepts but never answers', async () => {
   const postgres = await startPrivatePostgres();
   const simulator = await simulated();
   const env = shared({ DATABASE_URL: postgres.url });
@@ -142,6 +142,9 @@ it('obeys at once and answers soon when somebody cools a model and Postgres acce
   const { id } = (await seen(server, 'alpha')) ?? { id: 0 };
   const path = (seconds: number) => `/api/v1/models/${id}/availability?retry_after_seconds=${seconds}`;
   expect((await callAsAdmin(server, 'PATCH', path(60))).status).toBe(200);
+  const spare = { name: 'spare', base_url: simulator.baseUrl('beta') };
+  const made = await callAsAdmin(server, 'POST', '/api/v1/models', spare);
+  const { id: spareId } = made.body as Seen;
   postgres.pause();
   onTestFinished(() => postgres.resume());
   for (const [seconds, isCooling] of [
@@ -163,7 +166,22 @@ it('obeys at once and answers soon when somebody cools a model and Postgres acce
       message: expect.stringMatching(/^This process obeys it from now on, but/) as string,
     });
   }
+  const startedAt = performance.now();
+  const changes = [
+    callAsAdmin(server, 'POST', '/api/v1/models', { ...spare, name: 'another' }),
+    callAsAdmin(server, 'PUT', `/api/v1/models/${spareId}`, spare),
+    callAsAdmin(server, 'PATCH', `/api/v1/models/${spareId}/active`, { is_active: true }),
+    callAsAdmin(server, 'DELETE', `/api/v1/models/${spareId}`),
+    callAsAdmin(server, 'POST', '/api/v1/keys', { name: 'late' }),
+    callAsAdmin(server, 'GET', `/api/v1/models/${id}/explain`),
+  ];
   expect((await chat(server, 'alpha')).headers.get('x-headworks-model')).toBe('beta');
+  for (const { status, body } of await Promise.all(changes)) {
+    expect(status).toBe(503);
+    expect((body as { error: object }).error).toMatchObject({ code: 'STATE_UNAVAILABLE' });
+  }
+  // Three seconds for the store, two for the audit row.
+  expect(performance.now() - startedAt).toBeLessThan(12_000);
 
   postgres.resume();
   const again = await start(await testConfig(env));

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, type JobDefinition } from '../../src/core/index.ts';
 import { describeJobQueueContract } from '../../src/platform/jobs/job-queue.contract.ts';
-import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { embeddedDatabase } from '../support/embedded-database.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 import { dropJobSchema, mortal, openJobQueue, sleepyJob, until, type RecordedQueue } from './jobs-support.ts';
 
@@ -20,7 +20,7 @@ const newKind = (settings: Partial<JobDefinition<unknown>> = {}): JobDefinition<
 const neverPolls = { pollMs: 600_000 };
 
 const stores: readonly (readonly [string, () => Promise<Database>])[] = [
-  ['the embedded store', () => openEmbeddedDatabase({ memory: true, schema: 'public', clock: systemClock })],
+  ['the embedded store', () => embeddedDatabase({ schema: 'public' })],
   [
     'a server',
     () => openServerDatabase({ url: databaseUrl(), schema: uniqueName('jobs'), clock: systemClock }),
@@ -123,6 +123,15 @@ describe.each(stores)('jobs on %s', (name, open) => {
     expect(jobs.map((job) => job.payload)).toEqual([{ from: 'the schedule' }]);
     await second?.queue.unschedule(kind);
     expect(runs).toBe(1);
+  });
+
+  it('adds a job in a transaction also when another process made the queue while this one started', async () => {
+    const kind = newKind();
+    const [late, early] = [await openQueue(database), await openQueue(database)];
+    await early.queue.define([kind]);
+    await late.queue.define([kind]);
+    const adding = database.transaction((transaction) => late.queue.enqueue(kind, {}, { transaction }));
+    expect(await adding).toEqual(expect.any(String));
   });
 
   it('never sees an aborted transaction of somebody else while everything goes on at once', async () => {

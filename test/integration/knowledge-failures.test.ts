@@ -40,8 +40,10 @@ describe('knowledge when a part fails', () => {
   describe('entity resolution', () => {
     it.each([
       ['fails', 'fail', 'TypeError', []],
-      ['takes longer than 10 s', 'hang', 'DEADLINE_EXCEEDED', [10_000]],
+      ['takes longer than 10 s', 'hang', 'DEADLINE_EXCEEDED', [10_000, 10_000]],
     ] as const)('makes the entity without a vector when embedding %s', async (_, fault, cause, waited) => {
+      // Candidates are looked for meanwhile, in real time.
+      house = failingHouse(world, { candidatesTimeoutMs: 600_000 });
       house.faults.embedding = fault;
       await house.ingest(space, ['[Alice Chen] decided.']);
       expect(await entityCalled('Alice Chen')).toMatchObject({
@@ -54,7 +56,7 @@ describe('knowledge when a part fails', () => {
         `knowledge.chunk-not-embedded ${cause}`,
         `knowledge.entity-embedding-missing ${cause}`,
       ]);
-      expect(house.waitedMs.slice(0, 1)).toEqual(waited);
+      expect(house.waitedMs).toEqual(waited);
       await nothingRepaired();
       house.faults.embedding = 'none';
       await allRepaired();
@@ -242,7 +244,7 @@ describe('knowledge when a part fails', () => {
       await house.ingest(space, ['Elsewhere [Ann] decided. And [Bob] decided.']);
       const [ann, bob] = stored.map(({ chunkId }) => chunkId);
       house.faults.lookup = { [ann ?? 0]: fault };
-      const answer = await house.search(space, { query: '"Ann decided" "Bob decided"', graphSeedLimit: 50 });
+      const answer = await house.search(space, { query: 'Ann Bob decided', graphSeedLimit: 50 });
       expect(answer.primaryResults.map(({ chunkId }) => chunkId)).toEqual(expect.arrayContaining([ann, bob]));
       expect(answer.warning).toContain('were not followed');
       expect(house.waitedMs).toEqual(waited);

@@ -1,7 +1,7 @@
 // What the embedded store does when its worker gets stuck or dies, its process is killed, or its files are bad.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,6 +11,7 @@ import { systemClock } from '../../src/core/system.ts';
 import { VirtualClock } from '../../src/core/virtual-clock.ts';
 import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
 import { sql, type Database } from '../../src/platform/postgres/index.ts';
+import { copyEmbeddedStore } from '../support/embedded-template.ts';
 import { temporaryFolder } from '../support/services.ts';
 
 const away = { code: 'STATE_UNAVAILABLE', isRetryable: true };
@@ -30,6 +31,7 @@ describe('embedded store on files', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
+    await copyEmbeddedStore(join(folder, 'state'));
     database = await openEmbeddedDatabase({ folder: join(folder, 'state'), schema: 'public', clock });
     await database.script('create table fault (id text)');
   });
@@ -104,6 +106,7 @@ describe('embedded store in memory', () => {
 describe('embedded store and the world', () => {
   it('has every committed row after kill -9 of its process', async () => {
     const folder = join(await temporaryFolder(), 'state');
+    await copyEmbeddedStore(folder);
     const program = fileURLToPath(new URL('postgres-embedded-writer.ts', import.meta.url));
     const writer = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
     let lastCommitted = 0;
@@ -133,12 +136,10 @@ describe('embedded store and the world', () => {
   });
 
   it('tells damage from a new store, in words for its user, and sets nothing up over it', async () => {
-    const good = join(await temporaryFolder(), 'state');
     const open = (folder: string) => openEmbeddedDatabase({ folder, schema: 'public', clock: systemClock });
-    await (await open(good)).close();
     const damaged = async (damage: (folder: string) => Promise<void>) => {
       const folder = join(await temporaryFolder(), 'state');
-      await cp(good, folder, { recursive: true });
+      await copyEmbeddedStore(folder);
       await damage(folder);
       const before = await readdir(folder, { recursive: true });
       const error = await failure(open(folder));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { VirtualClock } from '../../src/core/virtual-clock.ts';
 import { describeDatabaseContract } from '../../src/platform/postgres/database.contract.ts';
 import { openEmbeddedDatabase, type EmbeddedLocation } from '../../src/platform/postgres/embedded/index.ts';
+import { copyEmbeddedStore } from '../support/embedded-template.ts';
 
 async function open(location: EmbeddedLocation, cleanUp: () => Promise<void>) {
   const clock = new VirtualClock();
@@ -17,5 +18,6 @@ describeDatabaseContract('embedded, in memory', () => open({ memory: true }, () 
 
 describeDatabaseContract('embedded, on files', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
+  await copyEmbeddedStore(join(folder, 'state'));
   return open({ folder: join(folder, 'state') }, () => rm(folder, { recursive: true, force: true }));
 });

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/system.ts';
 import { VirtualClock } from '../../src/core/virtual-clock.ts';
-import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
 import {
   defineMigration,
   identifier,
@@ -14,6 +13,7 @@ import {
   type Database,
 } from '../../src/platform/postgres/index.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { embeddedDatabase } from '../support/embedded-database.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 
 const first = defineMigration(
@@ -30,7 +30,7 @@ const failure = (work: Promise<unknown>) =>
   );
 
 const kinds: readonly (readonly [string, (schema: string, clock: VirtualClock) => Promise<Database>])[] = [
-  ['embedded', (schema, clock) => openEmbeddedDatabase({ memory: true, schema, clock })],
+  ['embedded', (schema, clock) => embeddedDatabase({ schema, clock })],
   ['server', (schema, clock) => openServerDatabase({ url: databaseUrl(), schema, clock })],
 ];
 

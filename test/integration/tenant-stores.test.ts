@@ -69,6 +69,7 @@ describe('two processes on one server', () => {
       workflows: [exampleWorkflow()],
       longestWaitSeconds: 60,
       webhookSecret: null,
+      isForbiddenHost: () => false,
     });
     onTestFinished(async () => {
       await tenants.close();

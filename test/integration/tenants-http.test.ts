@@ -203,7 +203,8 @@ describe('deployments', () => {
         webhook_secret: expect.stringMatching(/^whsec_/),
       },
     });
-    const { webhook_secret: _secret, ...listed } = added.body;
+    const { webhook_secret: _secret, warnings, ...listed } = added.body;
+    expect(warnings).toEqual([]);
     for (const query of ['', '?organization=acme', `?organization=${acme.id}`])
       expect((await call(`GET`, `/api/v1/deployments${query}`)).body).toEqual({ deployments: [listed] });
     const path = `/api/v1/deployments/${listed.id}`;
@@ -242,6 +243,22 @@ describe('deployments', () => {
     expect(tenants.deployments.list()).toEqual([]);
   });
 
+  it.each([
+    [
+      { name: undefined, active: 'yes', wait_seconds: '1' },
+      'body.name: is missing; body.wait_seconds: must be a number; body.active: must be true or false',
+    ],
+    [{ workflow: 'x' }, 'body.workflow: must be one of structure, prompt, search, ingest'],
+    [{ options: [] }, 'body.options: must be an object'],
+    [{ organization: '' }, 'body.organization: must not be empty'],
+    [{ other: 1 }, 'body.other: is not known here'],
+    [{ other: 1, more: 2 }, 'body: knows no other, more'],
+  ])('that cannot be read as %j are refused in words of ours', async (change, message) => {
+    const { call } = await house();
+    const answer = await call('POST', '/api/v1/deployments', { organization: 'acme', ...prompt, ...change });
+    expect(answer.body.error.message).toBe(`The request is invalid. ${message}.`);
+  });
+
   it('are refused for an unknown organization, a taken name, a workflow that is not there', async () => {
     const { call } = await house();
     const publish = (change: object) =>
@@ -270,7 +287,15 @@ describe('deployments', () => {
     });
     const path = `/api/v1/deployments/${body.id}`;
     expect((await call('PATCH', path, { active: false, wait_seconds: 1e12 })).status).toBe(400);
-    expect((await call('PATCH', path, { workflow: 'structure' })).status).toBe(400);
+    expect(await call('PATCH', path, { workflow: 'structure' })).toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          message:
+            'The request is invalid. body.workflow: cannot be changed: publish another deployment instead.',
+        },
+      },
+    });
     expect((await call<DeploymentAnswer>('GET', path)).body.active).toBe(true);
   });
 });

@@ -52,6 +52,19 @@ const schema = {
   properties: { total: { type: 'number' }, date: { type: 'string', format: 'date' } },
 };
 
+it('warn of a model that nobody knows, by any of its names, and of none that is known', async () => {
+  const { find } = await world({}, { providers: [{ name: 'acme', models: [{ name: 'm' }] }] });
+  for (const name of ['structure', 'prompt'] as const) {
+    const warned = (options: Readonly<Record<string, unknown>>) => find(name).warnings?.(options);
+    expect(await warned({ model: 'acme/m, nobody/x,auto, y' })).toEqual([
+      expect.stringMatching(/^There is no model "nobody\/x": every request will fail until/),
+      expect.stringContaining('"y"'),
+    ]);
+    for (const options of [{}, { model: 'auto' }, { model: 'm' }, { model: ' acme/m ' }])
+      expect(await warned(options)).toEqual([]);
+  }
+});
+
 describe('structure', () => {
   it('makes JSON of real documents, through the gateway, on the account of the organization', async () => {
     const { run, gateway, find } = await world({ answer: 'Sure!\n```json\n{"total": 42,}\n```' });

@@ -70,7 +70,7 @@ export class CliWorld {
     return {
       stdout: sink((text) => (this.out += text), isTty),
       stderr: sink((text) => (this.err += text), isTty),
-      isTty: { stdout: isTty, stderr: isTty },
+      isTty: { stdin: isTty, stdout: isTty, stderr: isTty },
       columns,
       env,
       cwd,

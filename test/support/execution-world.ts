@@ -134,8 +134,13 @@ export async function executionWorld(wish: ExecutionWorldOptions): Promise<Execu
       },
     },
     deployments: {
-      find: (organization, name) =>
-        find(deployments.find((each) => each.organizationId === organization && each.name === name)),
+      find: (organization, reference) =>
+        find(
+          deployments.find(
+            ({ organizationId, name, id }) =>
+              organizationId === organization && (name === reference || id === reference),
+          ),
+        ),
       get: (id) => find(deployments.find((each) => each.id === id)),
       signingSecret: ({ webhookUrl }) =>
         webhookUrl === null

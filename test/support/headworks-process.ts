@@ -18,7 +18,10 @@ export interface HeadworksProcess {
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-/** Only these variables reach it, besides PATH and HOME: no setting of the machine leaks in. */
+/** What every process gets: no setting of the machine leaks in. The cache of compiled sources changes nothing but time. */
+const basicVariables = ['PATH', 'HOME', 'NODE_COMPILE_CACHE'];
+
+/** Only these variables reach it, besides the basic ones. */
 export function startHeadworks(
   args: readonly string[],
   folder: string,
@@ -26,7 +29,7 @@ export function startHeadworks(
 ): HeadworksProcess {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    env: { ...Object.fromEntries(basicVariables.map((name) => [name, process.env[name]])), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

@@ -1,11 +1,11 @@
 // Databases with our tables in them, for suites that must hold on both kinds of Postgres.
 import { systemClock } from '../../src/core/index.ts';
-import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
 import { loadMigrations } from '../../src/platform/postgres/migrations/load-migrations.ts';
 import { migrate } from '../../src/platform/postgres/migrations/migrate.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { identifier, sql } from '../../src/platform/postgres/sql.ts';
+import { embeddedDatabase } from './embedded-database.ts';
 import { databaseUrl, uniqueName } from './services.ts';
 
 export interface MigratedDatabase {
@@ -30,13 +30,7 @@ export async function migratedDatabase(database: Database): Promise<MigratedData
 /** One of each kind: the name to show, and how to open it. */
 export const migratedDatabases: readonly (readonly [name: string, open: () => Promise<MigratedDatabase>])[] =
   [
-    [
-      'embedded',
-      async () =>
-        migratedDatabase(
-          await openEmbeddedDatabase({ memory: true, schema: uniqueName('headworks'), clock: systemClock }),
-        ),
-    ],
+    ['embedded', async () => migratedDatabase(await embeddedDatabase({ schema: uniqueName('headworks') }))],
     [
       'server',
       async () =>

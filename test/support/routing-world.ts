@@ -4,6 +4,7 @@ import type { FailureClass } from '../../src/gateway/failure-classes.ts';
 import type {
   Ask,
   Attempt,
+  AttemptLimits,
   Cooldowns,
   Gateway,
   GatewayRequest,
@@ -33,10 +34,13 @@ export class SleepyClock extends VirtualClock {
   }
 }
 
-/** What a scripted model does with one call. `hang` says nothing until a limit or the caller ends it. */
+/**
+ * What a scripted model does with one call. Until a limit or the caller ends it, one that is `unreachable` takes no
+ * connection, one that hangs says nothing, and one that is `silent` sends headers and no more.
+ */
 export type Deed =
   | 'answer'
-  | 'hang'
+  | keyof typeof limitOf
   | FailureClass
   | {
       readonly deed: 'answer' | FailureClass;
@@ -52,6 +56,10 @@ export type Deed =
       readonly endsAfterMs: number;
       readonly broken?: FailureClass;
     };
+
+const limitOf = { unreachable: 'connectMs', hang: 'firstTokenMs', silent: 'silenceMs' } as const;
+
+const isEndless = (deed: Deed): deed is keyof typeof limitOf => typeof deed === 'string' && deed in limitOf;
 
 /** By call number of that model, from 0, and by key; an array's last deed is repeated. */
 export type Script = Deed | readonly Deed[] | ((call: number, keyId: string) => Deed);
@@ -144,6 +152,7 @@ export function askFor(model: string, differing: Partial<Ask> = {}): Ask {
     modelSpans: [],
     model,
     isStream: false,
+    choices: 1,
     needs: { tools: false, json: false, vision: false },
     estimatedTokens: 100,
     estimatedPromptTokens: 60,
@@ -181,7 +190,7 @@ export class MapCooldowns implements Pick<Cooldowns, 'of' | 'extend'> {
 
 export class RoutingWorld {
   readonly clock = new SleepyClock();
-  readonly models: readonly Model[];
+  models: readonly Model[];
   readonly calls: MadeCall[] = [];
   readonly attempts: Attempt[] = [];
   readonly events: { readonly name: string; readonly payload: unknown }[] = [];
@@ -256,6 +265,11 @@ export class RoutingWorld {
     return this.models.find((model) => model.name === name)?.id ?? 0;
   }
 
+  /** As a replace by hand does. */
+  replace(name: string, change: Partial<ModelDefinition>): void {
+    this.models = this.models.map((model) => (model.name === name ? { ...model, ...change } : model));
+  }
+
   cool(name: string, forMs: number, cause: ModelCooldown['cause'] = 'rate-limit', keyId = 'key-1'): void {
     const now = this.clock.now();
     const modelId = this.idOf(name);
@@ -296,13 +310,13 @@ export class RoutingWorld {
     this.limits.push(limits);
     const script = this.#scriptedOf(model.name).script ?? 'answer';
     const deed = deedOf(script, number, key.id);
-    if (deed === 'hang') return this.#hang(limits.firstTokenMs, signal);
+    if (isEndless(deed)) return this.#hang(limits, limitOf[deed], signal);
     const told = typeof deed === 'string' ? { deed } : deed;
     if ('afterMs' in told && told.afterMs !== undefined) {
       const tooLong = told.afterMs > limits.firstTokenMs;
       const end = await this.#wait(tooLong ? limits.firstTokenMs : told.afterMs, signal);
       if (end === 'aborted') return failureOf('cancelled');
-      if (tooLong) return failureOf('timeout');
+      if (tooLong) return { ...failureOf('timeout'), ranOut: 'firstTokenMs' };
     }
     if (told.deed === 'stream') return this.#stream(told, signal);
     if (told.deed !== 'answer')
@@ -311,8 +325,13 @@ export class RoutingWorld {
     return answerOf(emptyForMs === undefined ? undefined : this.clock.now() + emptyForMs);
   };
 
-  async #hang(limitMs: number, signal: AbortSignal): Promise<ProviderFailure> {
-    return failureOf((await this.#wait(limitMs, signal)) === 'aborted' ? 'cancelled' : 'timeout');
+  async #hang(
+    limits: AttemptLimits,
+    ranOut: keyof AttemptLimits,
+    signal: AbortSignal,
+  ): Promise<ProviderFailure> {
+    const end = await this.#wait(limits[ranOut], signal);
+    return end === 'aborted' ? failureOf('cancelled') : { ...failureOf('timeout'), ranOut };
   }
 
   /** Not through `sleep`: those are the engine's. */

@@ -30,6 +30,7 @@ export const emptyTenantDesks: TenantDesks = {
     add: nothingYet,
     change: nothingYet,
     remove: nothingYet,
+    warnings: async () => [],
     signingSecret: () => null,
   },
   door: {
@@ -37,6 +38,7 @@ export const emptyTenantDesks: TenantDesks = {
       maxFiles: 3,
       maxFileBytes: 100_000,
       maxBodyBytes: 200_000,
+      maxBytesAtOnce: 1_000_000,
       timeoutMs: 10_000,
       minBytesPerSecond: 0,
     },

@@ -1,10 +1,16 @@
 // What this process may admit by itself while Redis is away.
 //
-// It knows who held slots when that was last seen (in Redis, or, while Redis is away, in the state store), and how
-// many servers there were. What was free then is shared evenly among them: together they do not exceed a limit. Where
-// less than one slot a server is free, each takes one: at most one too many for each further server, but nobody is
+// It knows what was in use when Redis last decided (by its last counts, and by the state store, which is asked at that
+// moment), and how many servers there were. What was free then is shared evenly among them, and these shares stay as
+// they are for as long as it lasts: what one admits takes nothing from the others, and what a server sees of the others
+// late gives it nothing. A slot that becomes free goes to whose share it was of, or is shared itself if it was taken
+// before. Where less than one a server is free, each may take one, as long as it sees that nobody else did: nobody is
 // shut out because a store is away that admission could do without.
+//
+// Servers that lose Redis at the same time so exceed a limit by one for each further server at most. One that loses it
+// alone may add its share to what Redis, which never hears of that, admits for the others.
 import type { Slot, SlotLayer, Usage } from '../ports.ts';
+import { SlotCount } from './slot-count.ts';
 
 export interface BudgetLimits {
   readonly organizationLimit: number;
@@ -15,104 +21,144 @@ export type LocalDecision =
   | { readonly kind: 'admitted'; readonly usage: Usage }
   | { readonly kind: 'refused'; readonly layer: SlotLayer; readonly usage: Usage };
 
+/** What was seen, and which of it need not be known to whoever was asked. */
+export interface Sight {
+  readonly slots: readonly Slot[];
+  readonly isOurs: (executionId: string) => boolean;
+}
+
 export class LocalBudget {
-  /** Everybody's slots as last seen, by execution. */
-  #seen = new Map<string, string>();
-  #seenBy = new Map<string, number>();
-  /** Admitted here since then, by execution. */
-  #own = new Map<string, string>();
-  #ownBy = new Map<string, number>();
-  /** Slots of others that the store counted later on, without saying whose they are. */
-  #unseenBy = new Map<string, number>();
-  #unseen = 0;
+  /** Everybody's slots when the store last decided. */
+  #before = new SlotCount();
+  /** More that the store counted then, without saying whose they are. */
+  readonly #uncountedBy = new Map<string, number>();
+  #uncounted = 0;
+  /** Admitted here since the store went away. */
+  #own = new SlotCount();
+  /** Admitted by other servers since then. */
+  #others = new SlotCount();
   #servers = 1;
+  #isAway = false;
+  /** Has nobody looked since the store went away? */
+  #isUnseen = false;
 
   /** How many servers are alive, this one included. */
   servers(count: number): void {
     this.#servers = Math.max(1, count);
   }
 
-  /** Everybody's slots as just read. What is ours is kept: whoever was asked may not know of it yet. */
-  see(slots: readonly Slot[], isOurs: (executionId: string) => boolean): void {
-    const ours = [...this.#seen].filter(([executionId]) => isOurs(executionId));
-    this.#seen = new Map(slots.map(({ executionId, organizationId }) => [executionId, organizationId]));
-    for (const [executionId, organizationId] of ours) this.#seen.set(executionId, organizationId);
-    this.#seenBy = counts(this.#seen.values());
-    this.#own = new Map(
-      [...this.#own].filter(([executionId]) => isOurs(executionId) && !this.#seen.has(executionId)),
-    );
-    this.#ownBy = counts(this.#own.values());
-    this.#unseenBy.clear();
-    this.#unseen = 0;
+  /** The store went away: shares are cut from what is free now. */
+  lost(): void {
+    this.#isAway = true;
+    this.#isUnseen = true;
+  }
+
+  /** The store decides again, and was told everything. */
+  back(): void {
+    this.#isAway = false;
+    for (const slot of [...this.#own.list(), ...this.#others.list()]) this.#before.add(slot);
+    this.#own = new SlotCount();
+    this.#others = new SlotCount();
+  }
+
+  /** Everybody's slots, while the store decides. What is ours is kept: whoever was asked may not know of it yet. */
+  see({ slots, isOurs }: Sight): void {
+    if (this.#isAway) return;
+    const ours = this.#before.list().filter(({ executionId }) => isOurs(executionId));
+    this.#before = new SlotCount();
+    for (const slot of [...slots, ...ours]) this.#before.add(slot);
+    this.#forgetUncounted();
+  }
+
+  /**
+   * Executions under way, while the store is away. `isRecent`: slots that no execution has are those of requests that
+   * other servers are reading.
+   */
+  seeExecutions({ slots, isOurs }: Sight, isRecent: boolean): void {
+    const listed = new Set(slots.map(({ executionId }) => executionId));
+    const isThere = (executionId: string): boolean => listed.has(executionId) || isOurs(executionId);
+    this.#own.keep(isThere);
+    this.#others.keep((executionId) => listed.has(executionId));
+    if (!isRecent) {
+      this.#before.keep(isThere);
+      this.#forgetUncounted();
+    }
+    for (const slot of slots)
+      if (!this.#before.has(slot.executionId) && !this.#own.has(slot.executionId)) this.#place(slot);
+    this.#isUnseen = false;
   }
 
   /** A decision of the store: newer than what was seen. */
-  decided({ executionId, organizationId }: Slot, isAdmitted: boolean, usage: Usage): void {
-    if (isAdmitted && !this.#seen.has(executionId)) {
-      this.#seen.set(executionId, organizationId);
-      add(this.#seenBy, organizationId, 1);
-    }
-    this.#unseenBy.set(
-      organizationId,
-      Math.max(0, usage.organization - (this.#seenBy.get(organizationId) ?? 0)),
-    );
-    this.#unseen = Math.max(0, usage.global - this.#seen.size);
+  decided(slot: Slot, isAdmitted: boolean, usage: Usage): void {
+    const { organizationId } = slot;
+    if (isAdmitted) this.#before.add(slot);
+    this.#uncountedBy.set(organizationId, Math.max(0, usage.organization - this.#before.of(organizationId)));
+    this.#uncounted = Math.max(0, usage.global - this.#before.size);
   }
 
   /** It is free again, whoever had admitted it. */
   freed(executionId: string): void {
-    take(this.#seen, this.#seenBy, executionId);
-    take(this.#own, this.#ownBy, executionId);
+    for (const slots of [this.#before, this.#own, this.#others]) slots.delete(executionId);
   }
 
   decide(slot: Slot, limits: BudgetLimits): LocalDecision {
     const { organizationId, executionId } = slot;
-    const isHeld = this.#seen.has(executionId) || this.#own.has(executionId);
-    const ownOfIt = this.#ownBy.get(organizationId) ?? 0;
-    const mayOrganization = ownOfIt < this.#share(limits.organizationLimit - this.#seenOf(organizationId));
-    const mayAll = this.#own.size < this.#share(limits.globalLimit - this.#seen.size - this.#unseen);
-    if (!isHeld && mayOrganization && mayAll) {
-      this.#own.set(executionId, organizationId);
-      add(this.#ownBy, organizationId, 1);
-    }
+    const isHeld = this.#before.has(executionId) || this.#own.has(executionId);
+    const mayOrganization = this.#isWithin(limits.organizationLimit, {
+      before: this.#beforeOf(organizationId),
+      own: this.#own.of(organizationId),
+      others: this.#others.of(organizationId),
+    });
+    const mayAll = this.#isWithin(limits.globalLimit, {
+      before: this.#before.size + this.#uncounted,
+      own: this.#own.size,
+      others: this.#others.size,
+    });
+    const isAdmitted = isHeld || (mayOrganization && mayAll);
+    if (isAdmitted && !isHeld) this.#own.add(slot);
     const usage = this.usage(organizationId, limits);
-    if (isHeld || (mayOrganization && mayAll)) return { kind: 'admitted', usage };
-    return { kind: 'refused', layer: mayOrganization ? 'global' : 'organization', usage };
+    if (isAdmitted) return { kind: 'admitted', usage };
+    // What is left is for the other servers: for this one it is used.
+    if (!mayOrganization) {
+      const organization = Math.max(usage.organization, usage.organizationLimit);
+      return { kind: 'refused', layer: 'organization', usage: { ...usage, organization } };
+    }
+    const global = Math.max(usage.global, usage.globalLimit);
+    return { kind: 'refused', layer: 'global', usage: { ...usage, global } };
   }
 
   usage(organizationId: string, { organizationLimit, globalLimit }: BudgetLimits): Usage {
     return {
-      organization: this.#seenOf(organizationId) + (this.#ownBy.get(organizationId) ?? 0),
+      organization:
+        this.#beforeOf(organizationId) + this.#own.of(organizationId) + this.#others.of(organizationId),
       organizationLimit,
-      global: this.#seen.size + this.#unseen + this.#own.size,
+      global: this.#before.size + this.#uncounted + this.#own.size + this.#others.size,
       globalLimit,
     };
   }
 
-  #seenOf(organizationId: string): number {
-    return (this.#seenBy.get(organizationId) ?? 0) + (this.#unseenBy.get(organizationId) ?? 0);
+  #isWithin(limit: number, used: { readonly before: number; readonly own: number; readonly others: number }) {
+    const free = limit - used.before;
+    const share = Math.max(1, Math.floor(free / this.#servers));
+    return used.own < share && used.own + used.others < free;
   }
 
-  #share(free: number): number {
-    return free <= 0 ? 0 : Math.max(1, Math.floor(free / this.#servers));
+  /** One that was not known: of before, if that was just now or one is missing there; else another server's. */
+  #place(slot: Slot): void {
+    const uncounted = this.#uncountedBy.get(slot.organizationId) ?? 0;
+    if (uncounted > 0) this.#uncountedBy.set(slot.organizationId, uncounted - 1);
+    if (uncounted > 0 || this.#isUnseen) {
+      this.#before.add(slot);
+      this.#uncounted = Math.max(0, this.#uncounted - 1);
+    } else this.#others.add(slot);
   }
-}
 
-function counts(organizationIds: Iterable<string>): Map<string, number> {
-  const by = new Map<string, number>();
-  for (const organizationId of organizationIds) add(by, organizationId, 1);
-  return by;
-}
+  #beforeOf(organizationId: string): number {
+    return this.#before.of(organizationId) + (this.#uncountedBy.get(organizationId) ?? 0);
+  }
 
-function add(by: Map<string, number>, organizationId: string, change: number): void {
-  const count = (by.get(organizationId) ?? 0) + change;
-  if (count > 0) by.set(organizationId, count);
-  else by.delete(organizationId);
-}
-
-function take(slots: Map<string, string>, by: Map<string, number>, executionId: string): void {
-  const organizationId = slots.get(executionId);
-  if (organizationId === undefined) return;
-  slots.delete(executionId);
-  add(by, organizationId, -1);
+  #forgetUncounted(): void {
+    this.#uncountedBy.clear();
+    this.#uncounted = 0;
+  }
 }

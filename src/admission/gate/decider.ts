@@ -57,12 +57,13 @@ export class Decider {
   }
 
   async #decide(slot: Slot): Promise<Undated> {
-    const { watch, reader } = this.#help;
+    const { watch, reader, storeReturn } = this.#help;
     const { options, storeName } = this.#parts;
     for (let rounds = 1; ; rounds++) {
       const asked = watch.isAway ? null : await this.#askStore(slot);
       if (asked) return asked;
       if (options.whenRedisIsAway === 'closed') throw closed(storeName);
+      await storeReturn.sighted();
       const { organizationId } = slot;
       const limit = reader.known(organizationId) ?? (await reader.read(organizationId, 'alone'));
       // It may be back by now, and then would not be told of what is decided here.

@@ -142,7 +142,7 @@ describe('while Redis is away', () => {
     const restore = world.slots.restore.bind(world.slots);
     world.slots.restore = async (slots) => {
       await world.admit('a', '2');
-      await restore(slots);
+      return restore(slots);
     };
     const known: Promise<readonly { readonly executionId: string }[]>[] = [];
     world.onEvent('admission:redis-back', () => known.push(world.slots.holders()));
@@ -164,7 +164,7 @@ describe('while Redis is away', () => {
       // It ends in another process, which can reach Redis.
       world.executions.end('1');
       await world.slots.release(slot('a', '1'));
-      await restore(slots);
+      return restore(slots);
     };
     world.faulty.goUp();
     await world.clock.advance(2_500);
@@ -219,7 +219,19 @@ describe('while Redis is away', () => {
     world.faulty.replace(new MemorySlotStore({ ...standardOptions, clock: world.clock }));
     world.faulty.goUp();
     await world.clock.advance(2_500);
+    expect(world.payloads('admission:slots-restored')).toEqual([{ count: 2, why: 'store-was-empty' }]);
     expect(await burst(world, 'a', 5)).toBe(1);
+    await world.admission.close();
+  });
+
+  it('says that Redis was away, not that it was empty, of what it had not heard of', async () => {
+    const world = await admissionWorld();
+    await world.admit('a', '1');
+    world.faulty.state = 'down';
+    await world.admit('a', '2');
+    world.faulty.goUp();
+    await world.clock.advance(2_500);
+    expect(world.payloads('admission:slots-restored')).toEqual([{ count: 1, why: 'store-was-away' }]);
     await world.admission.close();
   });
 });

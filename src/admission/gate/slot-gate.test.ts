@@ -4,6 +4,7 @@ import { admissionWorld, FakeExecutions, standardOptions } from '../admission-wo
 import { MemorySlotStore } from '../slots/memory-slot-store.ts';
 
 const slot = (organizationId: string, executionId: string) => ({ organizationId, executionId });
+const { signal } = new AbortController();
 
 async function refusalOf(admission: Promise<unknown>): Promise<AdmissionError> {
   const error: unknown = await admission.then(
@@ -64,7 +65,10 @@ describe('SlotGate', () => {
     // Flushed: a store that knows nothing at all.
     world.faulty.replace(new MemorySlotStore({ ...standardOptions, clock: world.clock }));
     await refusalOf(world.admit('a', '5'));
-    expect(world.count('admission:slots-restored')).toBe(2);
+    expect(world.payloads('admission:slots-restored')).toEqual([
+      { count: 2, why: 'store-was-empty' },
+      { count: 3, why: 'store-was-empty' },
+    ]);
     const held = await world.faulty.store.holders();
     expect(held.map(({ executionId }) => executionId).sort()).toEqual(['1', '2', '4']);
   });
@@ -78,9 +82,53 @@ describe('SlotGate', () => {
     }
     await world.admit('a', '5');
     await world.admit('a', '6');
-    // Two slots of 20 s each: one is free every 10 s.
-    expect((await refusalOf(world.admit('a', '7'))).retryAfterMs).toBe(10_000);
+    expect((await refusalOf(world.admit('a', '7'))).retryAfterMs).toBe(20_000);
+    await world.clock.advance(15_000);
+    expect((await refusalOf(world.admit('a', '7'))).retryAfterMs).toBe(5_000);
     await world.admission.close();
+  });
+
+  it('tells when to come back from what the slots are held for', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 2 } });
+    const enter = (executionId: string, work: string) =>
+      world.admission.gate.admit({ ...slot('a', executionId), work, waitMs: 0, signal });
+    for (const [work, ms] of [
+      ['quick', 2_000],
+      ['slow', 50_000],
+      ['quick', 2_000],
+    ] as const) {
+      await enter('measured', work);
+      await world.clock.advance(ms);
+      await world.admission.gate.release(slot('a', 'measured'));
+    }
+    const retryAfterMs = async () => (await refusalOf(enter('refused', 'quick'))).retryAfterMs;
+    await enter('1', 'slow');
+    await world.clock.advance(10_000);
+    await enter('2', 'slow');
+    expect(await retryAfterMs()).toBe(40_000);
+    await world.admission.gate.release(slot('a', '2'));
+    await world.clock.advance(1_000);
+    await enter('3', 'quick');
+    expect(await retryAfterMs()).toBe(2_000);
+    await world.admission.close();
+  });
+
+  it('counts those who wait already when it tells when to come back', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 2 } });
+    for (const id of ['1', '2']) {
+      await world.admit('a', id);
+      await world.clock.advance(10_000);
+      await world.admission.gate.release(slot('a', id));
+    }
+    await world.admit('a', '3');
+    await world.clock.advance(4_000);
+    await world.admit('a', '4');
+    const line = ['5', '6'].map((id) => world.admit('a', id, 60_000).catch(() => undefined));
+    await world.clock.advance(300);
+    // Slots are free in 6 and 10 s, which are for those who wait, and then again 10 s later.
+    expect((await refusalOf(world.admit('a', '7'))).retryAfterMs).toBe(15_700);
+    await world.admission.close();
+    await Promise.all(line);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 // The door's keeper: lets requests in, makes them wait, turns them away, and takes slots back.
 import { CoreError, kindOf } from '../../core/index.ts';
 import type { AdmissionParts } from '../parts.ts';
-import type { Admission, AdmissionGate, AdmitRequest, Slot } from '../ports.ts';
+import type { Admission, AdmissionGate, AdmitRequest, Slot, SlotForWork } from '../ports.ts';
 import { WaitingRoom } from '../waiting/waiting-room.ts';
 import { within } from '../within.ts';
 import type { Decider, Decision, DeciderHelp } from './decider.ts';
@@ -45,8 +45,9 @@ export class SlotGate implements AdmissionGate {
     }
   }
 
-  hold(slot: Slot): void {
+  hold(slot: SlotForWork): void {
     this.#help.books.hold(slot);
+    this.#help.books.begin(slot);
   }
 
   letGo({ executionId }: Slot): void {
@@ -140,7 +141,8 @@ export class SlotGate implements AdmissionGate {
     return { layer: 'global', usage };
   }
 
-  #letIn(slot: Slot, decision: Decision): Admission {
+  #letIn(slot: SlotForWork, decision: Decision): Admission {
+    this.#help.books.begin(slot);
     this.#parts.events.emit('admission:admitted', decided(slot, decision));
     return { usage: decision.verdict.usage, decidedBy: decision.decider };
   }
@@ -151,11 +153,12 @@ export class SlotGate implements AdmissionGate {
     const { organizationId } = slot;
     const isOwn = layer === 'organization';
     const ahead = isOwn ? this.#room.lengthOf(organizationId) : this.#room.waiting;
-    const retryAfterMs = this.#help.books.holdTimes.retryAfterMs(
-      isOwn ? organizationId : null,
-      isOwn ? usage.organization : usage.global,
+    const retryAfterMs = this.#help.books.holdTimes.retryAfterMs({
+      organizationId: isOwn ? organizationId : null,
+      held: isOwn ? usage.organization : usage.global,
       ahead,
-    );
+      now: this.#parts.clock.monotonic(),
+    });
     return refusalError(refusal, retryAfterMs);
   }
 

@@ -3,7 +3,7 @@ import { kindOf } from '../../core/index.ts';
 import type { SlotBooks } from '../gate/slot-books.ts';
 import type { StoreWatch } from '../gate/store-watch.ts';
 import type { AdmissionParts } from '../parts.ts';
-import type { HeldSlot, Slot } from '../ports.ts';
+import type { Slot } from '../ports.ts';
 
 /** Whoever ends an execution frees its slot right after; what is still held so much later was forgotten. */
 const graceMs = 1_000;
@@ -40,7 +40,7 @@ export class Reconciler {
   async #reconcile(): Promise<void> {
     const { slots, executions } = this.#parts;
     const { books } = this.#help;
-    const holders = (await books.look(() => slots.holders())) as readonly HeldSlot[];
+    const holders = await books.look(() => slots.holders());
     const unfinished = await executions.unfinished();
     const alive = await this.#endOverdue(unfinished);
     await this.#restoreMissing(alive);
@@ -75,7 +75,8 @@ export class Reconciler {
     const ended = new Set(await executions.ended(missing));
     for (const slot of alive) if (ended.has(slot.executionId)) await slots.release(slot);
     const count = missing.length - ended.size;
-    if (count > 0) events.emit('admission:slots-restored', { count, why: 'missing' });
+    const why = this.#help.watch.isAway ? 'store-was-away' : 'missing';
+    if (count > 0) events.emit('admission:slots-restored', { count, why });
   }
 
   /** Slots of executions that nobody knows are left alone: they are not dispatched yet, or run out with their lease. */

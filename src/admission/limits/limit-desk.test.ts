@@ -66,7 +66,15 @@ describe('limits', () => {
       cachedLimit: 2,
       usage: { organization: 1, organizationLimit: 2, global: 1, globalLimit: 100 },
     });
-    expect(await world.admission.limits.get('a', { clearCache: true })).toMatchObject({ cachedLimit: null });
+    // Changed behind everybody's back: the cache still has the old one.
+    await world.limits.set('a', 9, new Date(0));
+    expect(await world.admission.limits.get('a')).toMatchObject({ limit: 9, cachedLimit: 2 });
+    const { usage } = await world.admission.limits.get('a');
+    expect(await world.admission.limits.get('a', { clearCache: true })).toMatchObject({
+      limit: 9,
+      cachedLimit: 9,
+      usage: { ...usage, organizationLimit: 9 },
+    });
     await world.admission.close();
   });
 

@@ -45,7 +45,7 @@ export class StoredLimitDesk implements LimitDesk {
   }
 
   async get(organizationId: string, options: { readonly clearCache?: boolean } = {}): Promise<LimitView> {
-    if (options.clearCache === true) await this.#parts.slots.forgetLimits([organizationId]);
+    if (options.clearCache === true) await this.#refresh(organizationId);
     return this.#view(organizationId, await this.#parts.store.get(organizationId));
   }
 
@@ -71,6 +71,21 @@ export class StoredLimitDesk implements LimitDesk {
     const { store, slots } = this.#parts;
     if (which !== 'custom') return slots.forgetLimits(which);
     return slots.forgetLimits((await store.list()).map(({ organizationId }) => organizationId));
+  }
+
+  /**
+   * Asks for a slot where a global limit of 0 lets nobody have one: the store forgets, gives a token and caches the
+   * limit exactly as it does for requests. A limit that is changed meanwhile is left to the next of those.
+   */
+  async #refresh(organizationId: string): Promise<void> {
+    const { slots, store } = this.#parts;
+    await slots.forgetLimits([organizationId]);
+    const question = { organizationId, executionId: 'nobody', globalLimit: 0 };
+    const answer = await slots.acquire(question);
+    if (answer.kind !== 'limit-unknown') return;
+    const own = await store.get(organizationId);
+    const value = own?.concurrentRequestLimit ?? this.defaultLimit;
+    await slots.acquire({ ...question, limit: { value, token: answer.token } });
   }
 
   /** The change is committed whether or not the cache can be reached. */

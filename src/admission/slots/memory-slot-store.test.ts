@@ -1,7 +1,8 @@
 // Slots in memory: the contract on virtual time.
 import { VirtualClock } from '../../core/index.ts';
 import { MemorySlotStore } from './memory-slot-store.ts';
-import { describeSlotStoreContract, slotStoreSettings } from './slot-store.contract.ts';
+import { slotStoreSettings } from './slot-store-world.contract.ts';
+import { describeSlotStoreContract } from './slot-store.contract.ts';
 
 describeSlotStoreContract('memory', () => {
   const clock = new VirtualClock();

@@ -52,9 +52,11 @@ export class MemorySlotStore implements SlotStore {
     return Promise.resolve(isHeld);
   }
 
-  async restore(slots: readonly Slot[]): Promise<void> {
+  async restore(slots: readonly Slot[]): Promise<{ readonly wasEmpty: boolean }> {
     await this.renew(slots);
+    const wasEmpty = !this.#isRestored;
     this.#isRestored = true;
+    return { wasEmpty };
   }
 
   holders(): Promise<readonly HeldSlot[]> {

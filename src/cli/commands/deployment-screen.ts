@@ -20,4 +20,10 @@ export function showDeployment({ out, io }: CliSession, deployment: DeploymentWi
     ['created', humanMoment(deployment.created_at, now)],
     ['modified', humanMoment(deployment.modified_at, now)],
   ]);
+  noteWarnings(out, deployment);
+}
+
+/** What keeps a deployment from working, beside what is shown of it. */
+export function noteWarnings(out: CliSession['out'], { warnings }: DeploymentWithSecretAnswer): void {
+  for (const warning of warnings) out.note(`⚠ ${warning}`);
 }

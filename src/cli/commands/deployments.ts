@@ -1,13 +1,13 @@
 // headworks deployments: workflows that organizations call.
 import type { Command } from 'commander';
-import type { DeploymentAnswer, DeploymentsAnswer } from '../../app/api-answers.ts';
+import type { DeploymentsAnswer, DeploymentWithSecretAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { deploymentArgument, deploymentNamed, deploymentPath, deploymentsPath } from './deployment-named.ts';
-import { showDeployment } from './deployment-screen.ts';
+import { noteWarnings, showDeployment } from './deployment-screen.ts';
 import { registerAddDeployment, registerChangeDeployment } from './deployments-write.ts';
 
 export function registerDeployments(program: Command, host: CommandHost): void {
@@ -81,11 +81,13 @@ function registerSwitch(group: Command, host: CommandHost, active: boolean): voi
   examples(command, [`headworks deployments ${name} acme-corp/invoices`]);
   act(host, command, async (session, _options, [wanted = '']) => {
     const { id } = await deploymentNamed(session, wanted);
-    const changed = await callServer<DeploymentAnswer>(session, 'PATCH', deploymentPath(id), {
+    const changed = await callServer<DeploymentWithSecretAnswer>(session, 'PATCH', deploymentPath(id), {
       body: { active },
     });
-    if (session.out.isJson) session.out.json(changed);
-    else session.out.line(`Deployment ${changed.organization}/${changed.name} is ${active ? 'on' : 'off'}.`);
+    const { out } = session;
+    if (out.isJson) out.json(changed);
+    else out.line(`Deployment ${changed.organization}/${changed.name} is ${active ? 'on' : 'off'}.`);
+    if (active) noteWarnings(out, changed);
     return exitCodes.ok;
   });
 }

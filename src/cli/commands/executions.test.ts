@@ -6,7 +6,9 @@ import { HeadworksError } from '../../core/index.ts';
 const execution = (status: string, more: object = {}) => ({
   id: 'e1',
   organization_id: 'org_a',
+  organization_name: 'acme-corp',
   deployment_id: 'd1',
+  deployment_name: 'invoices',
   status,
   idempotency_key: null,
   job_id: 'j1',
@@ -33,12 +35,29 @@ describe('headworks executions', () => {
       path: '/api/v1/executions',
       query: { organization: 'acme', status: 'queued,executing', limit: 50 },
     });
-    expect(world.out).toMatch(/e1 +org_a +executing +2 min ago +2 min/);
-    expect(world.out).toMatch(/e1 +org_a +error +2 min ago +5 s +it broke\n/);
+    expect(world.out).toMatch(/e1 +acme-corp\/invoices +executing +2 min ago +2 min/);
+    expect(world.out).toMatch(/e1 +acme-corp\/invoices +error +2 min ago +5 s +it broke\n/);
     expect(world.err).toContain('There are more');
     const empty = new CliWorld({ answer: () => ({ executions: [], next: null }) });
     await empty.run('executions');
     expect(empty.out).toBe('There are no such executions.\n');
+  });
+
+  it.each(['acme-corp/invoices', 'Invoices', 'd1'])('lists those of the deployment %s', async (wanted) => {
+    const deployment = { id: 'd1', organization: 'acme-corp', name: 'invoices' };
+    const world = new CliWorld({
+      answer: ({ path }) =>
+        path === '/api/v1/deployments' ? { deployments: [deployment] } : { executions: [], next: null },
+    });
+    expect(await world.run('executions', 'list', '--deployment', wanted)).toBe(0);
+    expect(world.calls[1]).toMatchObject({ path: '/api/v1/executions', query: { deployment: 'd1' } });
+  });
+
+  it('names a deployment that nobody knows, in our words', async () => {
+    const world = new CliWorld({ answer: () => ({ deployments: [] }) });
+    expect(await world.run('executions', 'list', '--deployment', 'acme-corp/nothing')).toBe(1);
+    expect(world.err).toContain('There is no deployment acme-corp/nothing.');
+    expect(world.calls).toHaveLength(1);
   });
 
   it('shows one, and answers in JSON as the server did', async () => {
@@ -46,6 +65,7 @@ describe('headworks executions', () => {
     const world = new CliWorld({ answer: () => done });
     await world.run('executions', 'show', 'e1');
     expect(world.out).toMatch(/status +completed/);
+    expect(world.out).toMatch(/organization +acme-corp \(org_a\)\n +deployment +invoices \(d1\)/);
     expect(world.out).toContain('{"sum":3}');
     const json = new CliWorld({ answer: () => done });
     await json.run('executions', 'show', 'e1', '--json');

@@ -2,12 +2,14 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { ExecutionAnswer, ExecutionsAnswer, ReleasedSlotAnswer } from '../../app/api-answers.ts';
+import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { humanDuration, humanMoment } from '../human-time.ts';
 import { wholeNumber } from '../number-argument.ts';
 import type { CliSession } from '../session.ts';
+import { deploymentArgument, deploymentNamed } from './deployment-named.ts';
 
 const path = '/api/v1/executions';
 const statuses = ['queued', 'executing', 'completed', 'error', 'stopped'] as const;
@@ -37,23 +39,22 @@ function registerList(group: Command, host: CommandHost): void {
     .command('list', { isDefault: true })
     .description('list executions, the newest first')
     .option('--organization <organization>', 'only those of this one: its id or its name')
-    .option('--deployment <id>', 'only those of this deployment')
+    .option('--deployment <deployment>', `only those of this one: ${deploymentArgument[1]}`)
     .addOption(new Option('--status <status>', 'only those in this state').choices([...statuses]))
     .addOption(new Option('--unfinished', 'only those that hold a slot').conflicts('status'))
     .option('--limit <count>', 'how many at most', wholeNumber(1, 500), 50);
   examples(command, [
     'headworks executions list --unfinished',
+    'headworks executions list --deployment acme-corp/invoices',
     'headworks executions list --organization acme-corp --status error --json',
   ]);
   act<ListOptions>(host, command, async (session, options) => {
-    const { organization, deployment, limit } = options;
+    const { organization, limit } = options;
     const status = options.unfinished === true ? 'queued,executing' : options.status;
-    const answer = await session.withClient((client) =>
-      client.call<ExecutionsAnswer>('GET', path, {
-        query: { organization, deployment_id: deployment, status, limit },
-        signal: session.io.signal,
-      }),
-    );
+    const named =
+      options.deployment === undefined ? null : await deploymentNamed(session, options.deployment);
+    const query = { organization, deployment: named?.id, status, limit };
+    const answer = await callServer<ExecutionsAnswer>(session, 'GET', path, { query });
     if (session.out.isJson) session.out.json(answer);
     else showList(session, answer);
     return exitCodes.ok;
@@ -65,10 +66,10 @@ function showList({ out, io }: CliSession, { executions, next }: ExecutionsAnswe
   if (executions.length === 0) out.line('There are no such executions.');
   else
     out.table(
-      ['ID', 'ORGANIZATION', 'STATUS', 'ACCEPTED', 'TOOK', 'NOTE'],
+      ['ID', 'DEPLOYMENT', 'STATUS', 'ACCEPTED', 'TOOK', 'NOTE'],
       executions.map((each) => [
         each.id,
-        each.organization_id,
+        `${each.organization_name}/${each.deployment_name}`,
         each.status,
         humanMoment(each.accepted_at, now),
         took(each, now),
@@ -103,11 +104,8 @@ function registerOne(
 ): void {
   command.argument('<id>', "the execution's id");
   act(host, command, async (session, _options, [id = '']) => {
-    const answer = await session.withClient((client) =>
-      client.call<ExecutionAnswer & ReleasedSlotAnswer>(method, `${path}/${encodeURIComponent(id)}${after}`, {
-        signal: session.io.signal,
-      }),
-    );
+    const address = `${path}/${encodeURIComponent(id)}${after}`;
+    const answer = await callServer<ExecutionAnswer & ReleasedSlotAnswer>(session, method, address);
     if (session.out.isJson) session.out.json(answer);
     else show(session, answer);
     return exitCodes.ok;
@@ -126,8 +124,8 @@ function showExecution({ out, io }: CliSession, execution: ExecutionAnswer): voi
   const { error } = execution;
   out.facts([
     ['id', execution.id],
-    ['organization', execution.organization_id],
-    ['deployment', execution.deployment_id],
+    ['organization', `${execution.organization_name} (${execution.organization_id})`],
+    ['deployment', `${execution.deployment_name} (${execution.deployment_id})`],
     ['status', execution.status],
     ['accepted', when(execution.accepted_at)],
     ['started', when(execution.started_at)],

@@ -143,8 +143,12 @@ describe('headworks models', () => {
       body: { name: 'groq/llama', base_url: 'http://127.0.0.1:1/v1' },
     });
     expect(at.out).toContain('Model groq/llama is replaced.');
-    await at.run(...add, 'mine', '--replace');
-    expect(at.calls.at(-1)).toMatchObject({ method: 'POST', path: '/api/v1/models', body: { name: 'mine' } });
+    await at.run(...add, 'groq/lama', '--replace');
+    expect(at.calls.at(-1)).toMatchObject({ method: 'POST', body: { name: 'groq/lama' } });
+    expect(at.out).toContain('to replace: it is added as a new one.');
+    const json = world();
+    await json.run(...add, 'groq/llama', '--replace', '--json');
+    expect(JSON.parse(json.out)).toMatchObject({ name: 'groq/llama', replaced: true });
     expect(await at.run('models', 'remove', 'groq/llama')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE', path: '/api/v1/models/7' });
     expect(at.out).toContain('Model groq/llama is removed.');
@@ -185,6 +189,9 @@ describe('headworks models', () => {
     expect(at.out).toContain('told by retry-after');
     expect(await at.run('models', 'show', 'llama')).toBe(1);
     expect(at.err).toContain('Did you mean groq/llama?');
+    const vague = world();
+    await vague.run('models', 'show', 'a');
+    expect(vague.err).not.toContain('Did you mean');
   });
 
   it('adds, enables, disables, cools and warms', async () => {
@@ -232,6 +239,23 @@ describe('headworks models', () => {
     expect(at.out).toContain('Asked as number 2: behind x.');
     expect(await at.run('models', 'probe')).toBe(4);
     expect(at.out).toContain('timeout');
+  });
+
+  it('probes all, one or several by name or id, and none when one of them is unknown', async () => {
+    const other = { ...model, id: 8, name: 'acme/large' };
+    const probes = [{ model: other.name, outcome: 'success', reason: null, duration_ms: 5 }];
+    const at = world({ answer: ({ method }) => (method === 'GET' ? [model, other] : { probes }) });
+    for (const [given, body] of [
+      [[], {}],
+      [['7'], { ids: [7] }],
+      [['acme/large', 'groq/llama', '8'], { ids: [8, 7] }],
+    ] as const) {
+      expect(await at.run('models', 'probe', ...given)).toBe(0);
+      expect(at.calls.at(-1)).toMatchObject({ path: '/api/v1/models/probe', body });
+    }
+    const before = at.calls.length;
+    expect(await at.run('models', 'probe', 'acme/large', 'nobody')).toBe(1);
+    expect(at.calls).toHaveLength(before + 1);
   });
 });
 

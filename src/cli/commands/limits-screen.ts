@@ -9,10 +9,14 @@ const warnPercent = 90;
 
 const unknown = 'not known: Redis is away, or another server counts';
 
-export const cacheCleared = '✓ Cache cleared';
+export const cacheCleared = '✓ Cache cleared, and the limit read again from the database';
 
-/** `"acme-corp" (org_a1b2c3d4e5f6g7h8)` */
+/** `acme-corp (org_a1b2c3d4e5f6g7h8)` */
 export const labelOf = ({ organization_name, organization_id }: LimitAnswer): string =>
+  `${printable(organization_name)} (${organization_id})`;
+
+/** `"acme-corp" (org_a1b2c3d4e5f6g7h8)`, within a sentence */
+export const quotedLabelOf = ({ organization_name, organization_id }: LimitAnswer): string =>
   `"${printable(organization_name)}" (${organization_id})`;
 
 const percentText = (percent: number): string => `${percent.toFixed(1)}%`;
@@ -37,7 +41,6 @@ export function showAfterwards(out: Output, { usage, limit }: LimitAnswer): void
 
 export function showOne(out: Output, answer: LimitAnswer): void {
   const { custom_limit, limit, modified_at, cached_limit, usage } = answer;
-  out.line(`Organization: ${labelOf(answer)}`);
   out.line(`Database Limit: ${custom_limit ?? `not set, using default ${limit}`}`);
   if (modified_at !== null) out.line(`Last Modified: ${modified_at.slice(0, 19).replace('T', ' ')}`);
   out.line(`Cached Limit: ${cached_limit === null ? 'not cached' : `${cached_limit} ✓`}`);
@@ -48,6 +51,22 @@ export function showOne(out: Output, answer: LimitAnswer): void {
   out.line(`Global System: ${usage.global}/${usage.global_limit} concurrent requests`);
   out.line(capacity(out, 'Organization', usage.organization_percent));
   out.line(capacity(out, 'Global System', usage.global_percent));
+}
+
+/** `whose`: all, custom, or the organization that was named. */
+export function showCleared(out: Output, deleted: number, whose: string): void {
+  const keys = counted(deleted, 'cache key');
+  if (whose === 'all') {
+    out.line('Clearing cache for ALL organizations (including those using defaults)...');
+    out.line(`Deleted ${keys} using pattern`);
+    out.line('✓ Cleared all organization rate limit caches using pattern deletion');
+  } else {
+    const of = whose === 'custom' ? 'organizations with custom limits' : `organization ${printable(whose)}`;
+    out.line(`Clearing cache for ${of}...`);
+    out.line(`Deleted ${keys}`);
+    out.line(`✓ Cleared rate limit cache for ${of}`);
+  }
+  out.line('Note: Cache will be repopulated on next API request for each org');
 }
 
 function capacity(out: Output, what: string, percent: number): string {
@@ -61,9 +80,10 @@ export function showList(out: Output, { limits, default_limit }: LimitsAnswer, w
     return;
   }
   out.line(`Found ${counted(limits.length, 'custom rate limit')}:`);
-  for (const { organization_name, organization_id, limit, usage } of limits) {
+  for (const each of limits) {
+    const { limit, usage } = each;
     out.line();
-    out.line(`• ${printable(organization_name)} (${organization_id})`);
+    out.line(`• ${labelOf(each)}`);
     out.line(`  Limit: ${limit}`);
     if (withUsage) out.line(usageLine(out, usage));
   }

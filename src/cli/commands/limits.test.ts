@@ -75,12 +75,11 @@ describe('headworks limits set', () => {
 });
 
 describe('headworks limits get', () => {
-  it('shows limit, cache and usage, with a warning sign from 90%', async () => {
+  it('shows limit, cache and usage in the words of the document, with a warning sign from 90%', async () => {
     const at = world(() => limit);
     expect(await at.run('limits', 'get', 'acme-corp')).toBe(0);
     expect(at.out).toBe(
       [
-        'Organization: "acme-corp" (org_a1b2c3d4e5f6g7h8)',
         'Database Limit: 50',
         'Last Modified: 2025-11-08 10:30:00',
         'Cached Limit: 50 ✓',
@@ -108,12 +107,13 @@ describe('headworks limits get', () => {
   });
 
   it('clears the cache first when asked', async () => {
-    const at = world(({ method }) => (method === 'POST' ? { deleted: 1 } : { ...limit, usage: null }));
+    const at = world(() => ({ ...limit, usage: null }));
     expect(await at.run('limits', 'get', 'acme-corp', '--clear-cache')).toBe(0);
-    expect(at.calls.map(({ method, path, body }) => [method, path, body])).toEqual([
-      ['POST', '/api/v1/limits/clear-cache', { organization: 'acme-corp' }],
-      ['GET', '/api/v1/limits/acme-corp', undefined],
+    expect(at.calls).toMatchObject([
+      { method: 'GET', path: '/api/v1/limits/acme-corp', query: { clear_cache: true } },
     ]);
+    expect(at.err).toContain('✓ Cache cleared');
+    expect(at.out).toContain('Cached Limit: 50 ✓');
     expect(at.out).toContain('not known: Redis is away');
   });
 
@@ -149,11 +149,15 @@ describe('headworks limits delete', () => {
   const answer: CliWorldOptions['answer'] = ({ method }) =>
     method === 'DELETE' ? { ...limit, custom_limit: null, limit: 20 } : limit;
 
-  it('asks, deletes, and says what counts then', async () => {
+  it('asks, deletes, and says what counts then, in the words of the document', async () => {
     const at = world(answer, { stdin: 'y\n' });
     expect(await at.run('limits', 'delete', 'acme-corp')).toBe(0);
-    expect(at.err).toContain(
-      'Current custom limit: 50\n\nThis will delete the custom rate limit and revert to the system default.\nContinue? [y/N]: ',
+    expect(at.err).toBe(
+      'Organization: acme-corp (org_a1b2c3d4e5f6g7h8)\n' +
+        'Current custom limit: 50\n\n' +
+        'This will delete the custom rate limit and revert to the system default.\n' +
+        // Where nobody types, nobody ends the line of the answer.
+        'Continue? [y/N]: \n\n',
     );
     expect(at.out).toBe(
       'Deleted custom rate limit for organization "acme-corp" (org_a1b2c3d4e5f6g7h8)\n' +
@@ -187,15 +191,29 @@ describe('headworks limits delete', () => {
 });
 
 describe('headworks limits clear-cache', () => {
-  it.each([
-    [['--all'], { all: true }, 'Deleted 138 cache keys of ALL organizations'],
-    [[], { all: false }, 'Deleted 138 cache keys of organizations with custom limits'],
-    [['--org-id', 'acme-corp'], { organization: 'acme-corp' }, 'Deleted 138 cache keys of acme-corp'],
-  ])('with %j', async (flags, body, line) => {
+  it('says it in the words of the document with --all', async () => {
     const at = world(() => ({ deleted: 138 }));
+    expect(await at.run('limits', 'clear-cache', '--all')).toBe(0);
+    expect(at.calls).toMatchObject([{ path: '/api/v1/limits/clear-cache', body: { all: true } }]);
+    expect(at.out).toBe(
+      'Clearing cache for ALL organizations (including those using defaults)...\n' +
+        'Deleted 138 cache keys using pattern\n' +
+        '✓ Cleared all organization rate limit caches using pattern deletion\n' +
+        'Note: Cache will be repopulated on next API request for each org\n',
+    );
+  });
+
+  it.each([
+    [[], { all: false }, 'organizations with custom limits'],
+    [['--org-id', 'acme-corp'], { organization: 'acme-corp' }, 'organization acme-corp'],
+  ])('says whose with %j', async (flags, body, whose) => {
+    const at = world(() => ({ deleted: 1 }));
     expect(await at.run('limits', 'clear-cache', ...flags)).toBe(0);
     expect(at.calls).toMatchObject([{ method: 'POST', path: '/api/v1/limits/clear-cache', body }]);
-    expect(at.out).toContain(line);
+    expect(at.out).toBe(
+      `Clearing cache for ${whose}...\nDeleted 1 cache key\n✓ Cleared rate limit cache for ${whose}\n` +
+        'Note: Cache will be repopulated on next API request for each org\n',
+    );
   });
 
   it('takes one organization or all, not both', async () => {

@@ -1,15 +1,23 @@
 // headworks limits: how many requests organizations may have under way at once.
 import type { Command } from 'commander';
 import type { LimitAnswer, LimitCacheCleared, LimitChanged, LimitsAnswer } from '../../app/api-answers.ts';
+import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { confirm } from '../confirm.ts';
-import { counted } from '../counted.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { wholeNumber } from '../number-argument.ts';
 import { UsageError } from '../report-error.ts';
 import type { CliSession } from '../session.ts';
-import { cacheCleared, labelOf, showAfterwards, showList, showOne } from './limits-screen.ts';
+import {
+  cacheCleared,
+  labelOf,
+  quotedLabelOf,
+  showAfterwards,
+  showCleared,
+  showList,
+  showOne,
+} from './limits-screen.ts';
 
 const path = '/api/v1/limits';
 /** As the server says, too: what Postgres's integer holds. */
@@ -37,13 +45,14 @@ function registerSet(group: Command, host: CommandHost): void {
   examples(command, ['headworks limits set acme-corp 50', 'headworks limits set org_a1b2c3d4e5f6g7h8 50']);
   act(host, command, async (session, _options, [organization = '', limit = '']) => {
     const { out } = session;
-    const changed = await call<LimitChanged>(session, 'PUT', pathOf(organization), { limit: Number(limit) });
+    const body = { limit: Number(limit) };
+    const changed = await callServer<LimitChanged>(session, 'PUT', pathOf(organization), { body });
     if (out.isJson) {
       out.json(changed);
       return exitCodes.ok;
     }
     out.line(
-      `${changed.is_new ? 'Created' : 'Updated'} rate limit for organization ${labelOf(changed)}: ${changed.limit}`,
+      `${changed.is_new ? 'Created' : 'Updated'} rate limit for organization ${quotedLabelOf(changed)}: ${changed.limit}`,
     );
     showAfterwards(out, changed);
     return exitCodes.ok;
@@ -55,17 +64,19 @@ function registerGet(group: Command, host: CommandHost): void {
     .command('get')
     .argument(...organizationArgument)
     .description('show the limit of an organization, and what it uses')
-    .option('--clear-cache', 'forget the cached limit first');
+    .option('--clear-cache', 'forget the cached limit first, and read it again from the database');
   examples(command, ['headworks limits get acme-corp', 'headworks limits get acme-corp --clear-cache']);
   act<{ clearCache?: boolean }>(host, command, async (session, { clearCache }, [organization = '']) => {
     const { out } = session;
-    if (clearCache === true) {
-      await call<LimitCacheCleared>(session, 'POST', `${path}/clear-cache`, { organization });
-      out.note(cacheCleared);
+    const query = { clear_cache: clearCache === true };
+    const limit = await callServer<LimitAnswer>(session, 'GET', pathOf(organization), { query });
+    if (out.isJson) {
+      out.json(limit);
+      return exitCodes.ok;
     }
-    const limit = await call<LimitAnswer>(session, 'GET', pathOf(organization));
-    if (out.isJson) out.json(limit);
-    else showOne(out, limit);
+    out.note(`Organization: ${labelOf(limit)}`);
+    if (clearCache === true) out.note(cacheCleared);
+    showOne(out, limit);
     return exitCodes.ok;
   });
 }
@@ -77,12 +88,8 @@ function registerList(group: Command, host: CommandHost): void {
     .option('--with-usage', 'count their slots as well');
   examples(command, ['headworks limits list --with-usage', 'headworks limits list --json']);
   act<{ withUsage?: boolean }>(host, command, async (session, { withUsage = false }) => {
-    const answer = await session.withClient((client) =>
-      client.call<LimitsAnswer>('GET', path, {
-        query: { with_usage: withUsage },
-        signal: session.io.signal,
-      }),
-    );
+    const query = { with_usage: withUsage };
+    const answer = await callServer<LimitsAnswer>(session, 'GET', path, { query });
     if (session.out.isJson) session.out.json(answer);
     else showList(session.out, answer, withUsage);
     return exitCodes.ok;
@@ -98,35 +105,37 @@ function registerDelete(group: Command, host: CommandHost): void {
   examples(command, ['headworks limits delete acme-corp', 'headworks limits delete acme-corp --force']);
   act<{ force?: boolean }>(host, command, async (session, { force }, [organization = '']) => {
     const { out } = session;
-    if (force !== true && !(await isSure(session, organization))) {
+    if (force !== true && !(await confirmed(session, organization))) {
       out.line('Nothing was deleted.');
       return exitCodes.error;
     }
-    const limit = await call<LimitAnswer>(session, 'DELETE', pathOf(organization));
+    const limit = await callServer<LimitAnswer>(session, 'DELETE', pathOf(organization));
     if (out.isJson) {
       out.json(limit);
       return exitCodes.ok;
     }
-    out.line(`Deleted custom rate limit for organization ${labelOf(limit)}`);
+    out.line(`Deleted custom rate limit for organization ${quotedLabelOf(limit)}`);
     out.line(`Will now use system default: ${limit.limit}`);
     showAfterwards(out, limit);
     return exitCodes.ok;
   });
 }
 
-async function isSure(session: CliSession, organization: string): Promise<boolean> {
+async function confirmed(session: CliSession, organization: string): Promise<boolean> {
   const { out } = session;
   if (!out.isJson) {
-    const limit = await call<LimitAnswer>(session, 'GET', pathOf(organization));
+    const limit = await callServer<LimitAnswer>(session, 'GET', pathOf(organization));
     if (limit.custom_limit === null)
       throw new UsageError(
-        `the organization ${labelOf(limit)} has no limit of its own; the default of ${limit.limit} counts.`,
+        `the organization ${quotedLabelOf(limit)} has no limit of its own; the default of ${limit.limit} counts.`,
       );
     out.note(`Organization: ${labelOf(limit)}`);
     out.note(`Current custom limit: ${limit.custom_limit}`);
     out.note('\nThis will delete the custom rate limit and revert to the system default.');
   }
-  return confirm(session, 'Continue?');
+  const isSure = await confirm(session, 'Continue?');
+  out.note('');
+  return isSure;
 }
 
 function registerClearCache(group: Command, host: CommandHost): void {
@@ -144,26 +153,10 @@ function registerClearCache(group: Command, host: CommandHost): void {
     const { out } = session;
     if (orgId !== undefined && all) throw new UsageError('give --org-id or --all, not both.');
     const body = orgId === undefined ? { all } : { organization: orgId };
-    const cleared = await call<LimitCacheCleared>(session, 'POST', `${path}/clear-cache`, body);
-    if (out.isJson) {
-      out.json(cleared);
-      return exitCodes.ok;
-    }
-    const whose = orgId ?? (all ? 'ALL organizations' : 'organizations with custom limits');
-    out.line(`Deleted ${counted(cleared.deleted, 'cache key')} of ${whose}`);
-    out.line('Limits are read again with the next API request of each organization');
+    const address = `${path}/clear-cache`;
+    const cleared = await callServer<LimitCacheCleared>(session, 'POST', address, { body });
+    if (out.isJson) out.json(cleared);
+    else showCleared(out, cleared.deleted, orgId ?? (all ? 'all' : 'custom'));
     return exitCodes.ok;
   });
-}
-
-function call<T>(
-  session: CliSession,
-  method: 'GET' | 'PUT' | 'POST' | 'DELETE',
-  address: string,
-  body?: unknown,
-): Promise<T> {
-  const { signal } = session.io;
-  return session.withClient((client) =>
-    client.call<T>(method, address, { signal, ...(body === undefined ? {} : { body }) }),
-  );
 }

@@ -8,7 +8,7 @@ import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { wholeNumber } from '../number-argument.ts';
 import type { CliSession } from '../session.ts';
-import { modelsPath, withModel } from './models-named.ts';
+import { allModels, modelsPath, withModel } from './models-named.ts';
 
 interface AddOptions {
   readonly name: string;
@@ -51,21 +51,26 @@ export function registerAdd(group: Command, host: CommandHost): void {
     .option('--requests-per-day <count>', 'what one key may, kept by us', count)
     .option('--tokens-per-minute <count>', 'what one key may, kept by us', count)
     .option('--tokens-per-day <count>', 'what one key may, kept by us', count)
-    .option('--replace', 'if a model of that name was added before, give it this definition instead');
+    .option(
+      '--replace',
+      'give a model that was added under that name this definition instead; if there is none, it is added',
+    );
   examples(command, [
     'headworks models add --name mine --base-url http://127.0.0.1:8000/v1',
     'headworks models add --name acme/large --base-url https://llm.example.com/v1 --env-var ACME_API_KEY --requests-per-minute 30',
     'headworks models add --replace --name acme/large --base-url https://llm.example.com/v2 --env-var ACME_API_KEY',
   ]);
   act<AddOptions>(host, command, async (session, options) => {
-    const { model, done } = await session.withClient((client) => addOrReplace(session, client, options));
-    if (session.out.isJson) session.out.json(model);
-    else
-      session.out.line(
-        model.needs === null
-          ? `Model ${model.name} is ${done}.`
-          : `Model ${model.name} is ${done}. It is asked once ${model.needs} is set where the server runs.`,
-      );
+    const { model, replaced } = await session.withClient((client) => addOrReplace(session, client, options));
+    if (session.out.isJson) session.out.json({ ...model, replaced });
+    else {
+      const isMissing = options.replace === true && !replaced;
+      const done = isMissing
+        ? `There was no model ${model.name} to replace: it is added as a new one.`
+        : `Model ${model.name} is ${replaced ? 'replaced' : 'added'}.`;
+      const remedy = model.needs && ` It is asked once ${model.needs} is set where the server runs.`;
+      session.out.line(done + (remedy ?? ''));
+    }
     return exitCodes.ok;
   });
 }
@@ -73,17 +78,12 @@ export function registerAdd(group: Command, host: CommandHost): void {
 async function addOrReplace(session: CliSession, client: HeadworksClient, options: AddOptions) {
   const { signal } = session.io;
   const body = bodyOf(options);
-  const query = { active_only: false };
-  const known =
-    options.replace === true
-      ? (await client.call<readonly ModelAnswer[]>('GET', modelsPath, { query, signal })).find(
-          ({ name }) => name === options.name,
-        )
-      : undefined;
+  const models = options.replace === true ? await allModels(session, client) : [];
+  const known = models.find(({ name }) => name === options.name);
   const model = known
     ? await client.call<ModelAnswer>('PUT', `${modelsPath}/${known.id}`, { body, signal })
     : await client.call<ModelAnswer>('POST', modelsPath, { body, signal });
-  return { model, done: known ? 'replaced' : 'added' };
+  return { model, replaced: known !== undefined };
 }
 
 export function registerRemove(group: Command, host: CommandHost): void {

@@ -1,29 +1,33 @@
 // headworks models probe and explain: is it up, and why is it where it is in the order.
 import type { Command } from 'commander';
 import type { ModelExplanationAnswer, ProbeAnswer } from '../../app/api-answers.ts';
+import type { HeadworksClient } from '../../app/headworks-client.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { humanMoment } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
-import { modelsPath, withModel } from './models-named.ts';
+import { modelsPath, withModel, withModels } from './models-named.ts';
 
 export function registerProbe(group: Command, host: CommandHost): void {
   const command = group
     .command('probe')
-    .argument('[model]', 'its name or id; all that have a key when none is given')
+    .argument('[models...]', 'names or ids; all that have a key when none is given')
     .description('ask models something cheap now, within their quotas');
-  examples(command, ['headworks models probe', 'headworks models probe groq/llama-3.3-70b-versatile']);
-  act(host, command, async (session, _options, [wanted]) => {
-    const { signal } = session.io;
+  examples(command, [
+    'headworks models probe',
+    'headworks models probe groq/llama-3.3-70b-versatile',
+    'headworks models probe acme/large acme/small',
+  ]);
+  act(host, command, async (session, _options, wanted) => {
     session.out.note('Asking …');
+    const ask = (client: HeadworksClient, body: object) =>
+      client.call<ProbeAnswer>('POST', `${modelsPath}/probe`, { body, signal: session.io.signal });
     const answer =
-      wanted === undefined
-        ? await session.withClient((client) =>
-            client.call<ProbeAnswer>('POST', `${modelsPath}/probe`, { body: {}, signal }),
-          )
-        : await withModel(session, wanted, ({ id }, client) =>
-            client.call<ProbeAnswer>('POST', `${modelsPath}/probe`, { body: { ids: [id] }, signal }),
+      wanted.length === 0
+        ? await session.withClient((client) => ask(client, {}))
+        : await withModels(session, wanted, (models, client) =>
+            ask(client, { ids: models.map(({ id }) => id) }),
           );
     if (session.out.isJson) session.out.json(answer);
     else showProbes(session, answer);

@@ -1,7 +1,7 @@
 // Finds a model by the name or id that somebody typed, and changes it.
 import type { ModelAnswer } from '../../app/api-answers.ts';
 import type { CallOptions, HeadworksClient } from '../../app/headworks-client.ts';
-import { CoreError } from '../../core/index.ts';
+import { CoreError, nearNames } from '../../core/index.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { CliSession } from '../session.ts';
@@ -15,20 +15,42 @@ export function withModel<T>(
   work: (model: ModelAnswer, client: HeadworksClient) => Promise<T>,
 ): Promise<T> {
   return session.withClient(async (client) => {
-    const models = await client.call<readonly ModelAnswer[]>('GET', modelsPath, {
-      query: { active_only: false, include_recent: true },
-      signal: session.io.signal,
-    });
-    const model = models.find(({ id, name }) => name === wanted || String(id) === wanted);
-    if (model) return work(model, client);
-    const near = models.map(({ name }) => name).filter((name) => name.includes(wanted));
-    throw new CoreError(
-      'NOT_FOUND',
-      near.length === 0
-        ? `There is no model ${wanted}. "headworks models list --all" lists all.`
-        : `There is no model ${wanted}. Did you mean ${near.join(' or ')}?`,
-    );
+    const models = await allModels(session, client);
+    return work(modelNamed(wanted, models), client);
   });
+}
+
+/** Like `withModel`, for several: in the order given, each once. */
+export function withModels<T>(
+  session: CliSession,
+  wanted: readonly string[],
+  work: (models: readonly ModelAnswer[], client: HeadworksClient) => Promise<T>,
+): Promise<T> {
+  return session.withClient(async (client) => {
+    const models = await allModels(session, client);
+    return work([...new Set(wanted.map((name) => modelNamed(name, models)))], client);
+  });
+}
+
+export const allModels = (session: CliSession, client: HeadworksClient): Promise<readonly ModelAnswer[]> =>
+  client.call<readonly ModelAnswer[]>('GET', modelsPath, {
+    query: { active_only: false, include_recent: true },
+    signal: session.io.signal,
+  });
+
+function modelNamed(wanted: string, models: readonly ModelAnswer[]): ModelAnswer {
+  const model = models.find(({ id, name }) => name === wanted || String(id) === wanted);
+  if (model) return model;
+  const near = nearNames(
+    wanted,
+    models.map(({ name }) => name),
+  );
+  throw new CoreError(
+    'NOT_FOUND',
+    near.length === 0
+      ? `There is no model ${wanted}. "headworks models list --all" lists all.`
+      : `There is no model ${wanted}. Did you mean ${near.join(' or ')}?`,
+  );
 }
 
 export function changeModel(

@@ -47,7 +47,9 @@ function world(options: CliWorldOptions = {}): CliWorld {
           deployments: query?.['organization'] ? [invoices] : [invoices, other, { ...other, id: '2' }],
         };
       }
-      return method === 'DELETE' ? undefined : { ...invoices, webhook_secret: 'whsec_x' };
+      return method === 'DELETE'
+        ? undefined
+        : { ...invoices, webhook_secret: 'whsec_x', warnings: ['There is no model "x".'] };
     },
     ...options,
   });
@@ -83,11 +85,12 @@ describe('headworks organizations', () => {
   it('asks before it removes, by id, what was named', async () => {
     const no = world({ stdin: 'n\n' });
     expect(await no.run('organizations', 'remove', 'acme')).toBe(1);
-    expect(no.err).toContain('Remove acme (org_a1b2c3d4e5f6g7h8)');
+    expect(no.err).toMatch(/^Remove acme \(org_a1b2c3d4e5f6g7h8\).*\[y\/N\]: \n$/);
     expect(no.calls.map(({ method }) => method)).toEqual(['GET']);
-    const yes = world({ stdin: 'yes\n' });
+    const yes = world({ stdin: 'yes\n', isTty: true });
     expect(await yes.run('organizations', 'remove', 'acme')).toBe(0);
     expect(yes.calls.at(-1)).toMatchObject({ method: 'DELETE', path: `/api/v1/organizations/${acme.id}` });
+    expect(yes.err).toMatch(/\[y\/N\]: $/);
     const forced = world();
     expect(await forced.run('organizations', 'remove', 'acme', '--force', '--json')).toBe(0);
     expect(JSON.parse(forced.out)).toEqual({ removed: acme.id });
@@ -156,6 +159,7 @@ describe('headworks deployments', () => {
       },
     });
     expect(at.out).toMatch(/webhook secret\s+whsec_x/);
+    expect(at.err).toContain('⚠ There is no model "x".');
   });
 
   it.each([

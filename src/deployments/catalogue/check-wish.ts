@@ -1,9 +1,11 @@
 // What is wrong with a deployment as somebody wants it: all problems at once, before anything is stored.
+import { asSentence } from '../as-sentence.ts';
 import type { DeploymentWish } from '../desk-ports.ts';
 import { DeploymentError } from '../errors.ts';
 import { isTooDeep } from '../executions/is-too-deep.ts';
 import { deploymentNameProblem, invalidInput } from '../names.ts';
 import type { Workflow, WorkflowName, WorkflowProblem } from '../ports.ts';
+import type { IsForbiddenHost } from './webhook-url.ts';
 import { webhookUrlProblem } from './webhook-url.ts';
 
 export interface WishRules {
@@ -11,6 +13,7 @@ export interface WishRules {
   readonly longestWaitSeconds: number;
   /** Can a webhook be signed here? */
   readonly canSign: boolean;
+  readonly isForbiddenHost: IsForbiddenHost;
 }
 
 /** Options are kept with the deployment and in the memory of every server. */
@@ -40,9 +43,9 @@ const waitProblem = (waitSeconds: number, { longestWaitSeconds }: WishRules): st
     ? null
     : `must be from 0 to ${longestWaitSeconds} seconds (admission.longestWaitSeconds)`;
 
-const webhookProblem = (url: string, { canSign }: WishRules): string | null =>
+const webhookProblem = (url: string, { canSign, isForbiddenHost }: WishRules): string | null =>
   canSign
-    ? webhookUrlProblem(url)
+    ? webhookUrlProblem(url, isForbiddenHost)
     : 'cannot be signed yet: several machines may share this database, so set deployments.webhookSecret ' +
       '(HEADWORKS_WEBHOOK_SECRET) to the same on all of them first';
 
@@ -64,6 +67,8 @@ function usableWorkflow(name: WorkflowName, workflows: WishRules['workflows']): 
   if (workflow && workflow.unavailable === null) return workflow;
   throw new DeploymentError(
     'DEPLOYMENT_WORKFLOW_UNAVAILABLE',
-    `The workflow "${name}" cannot be used here: ${workflow?.unavailable ?? 'it is not part of this version'}.`,
+    asSentence(
+      `The workflow "${name}" cannot be used here: ${workflow?.unavailable ?? 'it is not part of this version'}`,
+    ),
   );
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Redactor } from '../../core/index.ts';
 import { exampleWorkflow } from '../examples.contract.ts';
 import { tenantWorld } from '../tenant-world.contract.ts';
 import { webhookUrlProblem } from './webhook-url.ts';
@@ -28,6 +29,8 @@ describe('DeploymentCatalogue', () => {
     expect(deployments.get(added.id)).toBe(added);
     expect(deployments.find('ACME', 'iNVOICES')).toBe(added);
     expect(deployments.find(acme.id, 'Invoices')).toBe(added);
+    expect(deployments.find('acme', added.id)).toBe(added);
+    expect(() => deployments.find('other', added.id)).toThrow('has no deployment');
     expect(deployments.list('acme')).toEqual([added]);
     expect(deployments.list('other')).toEqual([]);
     expect(() => deployments.find('other', 'Invoices')).toThrow('has no deployment "Invoices"');
@@ -100,6 +103,13 @@ describe('DeploymentCatalogue', () => {
     await expect(deployments.change('nonsense', {})).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
+  it('finds by an id what has it, also when somebody gave that id to another as a name', async () => {
+    const { deployments } = await setUp();
+    const added = await deployments.add('acme', wish);
+    await deployments.add('acme', { ...wish, name: added.id });
+    expect(deployments.find('acme', added.id)).toBe(added);
+  });
+
   it('can still be renamed or switched off when its workflow cannot be used any more', async () => {
     const { world, deployments } = await setUp();
     const { id } = await deployments.add('acme', wish);
@@ -148,8 +158,19 @@ describe('a signing secret', () => {
 });
 
 describe('the address of a webhook', () => {
-  it.each(['http://localhost:8080/x', 'https://example.com', 'https://[::1]/?a=b'])('may be %s', (url) =>
-    expect(webhookUrlProblem(url)).toBeNull(),
+  const isForbidden = (hostname: string) => ['localhost', '169.254.169.254', '[::1]'].includes(hostname);
+
+  it.each(['http://hooks.internal:8080/x', 'https://example.com', 'https://[2606:4700::1111]/?a=b'])(
+    'may be %s',
+    (url) => expect(webhookUrlProblem(url, isForbidden)).toBeNull(),
+  );
+
+  it.each(['http://localhost:8080/x', 'http://169.254.169.254/latest', 'https://[::1]/?a=b'])(
+    'may be %s only where webhooks may go into private networks',
+    (url) => {
+      expect(webhookUrlProblem(url, isForbidden)).toContain('HEADWORKS_WEBHOOK_ALLOW_PRIVATE');
+      expect(webhookUrlProblem(url, () => false)).toBeNull();
+    },
   );
 
   it.each([
@@ -164,6 +185,28 @@ describe('the address of a webhook', () => {
     'https://user:password@example.com',
     'https://token@example.com',
     'https://example.com/#x',
+    'http://localhost',
     `https://example.com/${'x'.repeat(3_000)}`,
-  ])('is refused: %j', (url) => expect(webhookUrlProblem(url)).toMatch(/^must /));
+  ])('is refused, in words that redaction leaves alone: %j', (url) => {
+    const problem = webhookUrlProblem(url, isForbidden);
+    expect(problem).toMatch(/^must /);
+    const said = `Nothing was changed. webhook_url: ${problem}.`;
+    expect(new Redactor().text(said)).toBe(said);
+  });
+});
+
+describe('warnings of a deployment', () => {
+  it('are those of its workflow, as they are now, and keep nobody from publishing', async () => {
+    const known = new Set<string>();
+    const prompt = {
+      ...exampleWorkflow('prompt'),
+      warnings: async ({ instructions }: Readonly<Record<string, unknown>>) =>
+        known.has(String(instructions)) ? [] : [`There is no ${String(instructions)}`],
+    };
+    const { deployments } = await setUp({ workflows: [prompt] });
+    const added = await deployments.add('acme', wish);
+    expect(await deployments.warnings(added)).toEqual(['There is no Summarize.']);
+    known.add('Summarize.');
+    expect(await deployments.warnings(added)).toEqual([]);
+  });
 });

@@ -10,6 +10,7 @@ import { mirrorOf, withRow } from '../tenant-stores.ts';
 import type { WishRules } from './check-wish.ts';
 import { checkWish } from './check-wish.ts';
 import { signingSecretOf } from './signing-secret.ts';
+import type { IsForbiddenHost } from './webhook-url.ts';
 
 export interface CatalogueRules {
   readonly workflows: readonly Workflow[];
@@ -17,6 +18,7 @@ export interface CatalogueRules {
   readonly longestWaitSeconds: number;
   /** From it each deployment's signing secret is derived; null: none may have a webhook. */
   readonly webhookSecret: string | null;
+  readonly isForbiddenHost: IsForbiddenHost;
 }
 
 export interface DeploymentCatalogueParts extends TenantParts, CatalogueRules {
@@ -29,7 +31,7 @@ export class DeploymentCatalogue implements DeploymentDesk {
   readonly #parts: DeploymentCatalogueParts;
   readonly #rules: WishRules;
   #byId: ReadonlyMap<string, Deployment> = new Map();
-  /** By organization and name: a request finds its deployment without making a text of the two. */
+  /** By organization, and name or id: a request finds its deployment without making a text of the two. */
   #byPlace: ReadonlyMap<string, ReadonlyMap<string, Deployment>> = new Map();
 
   constructor(parts: DeploymentCatalogueParts) {
@@ -38,6 +40,7 @@ export class DeploymentCatalogue implements DeploymentDesk {
       workflows: new Map(parts.workflows.map((workflow) => [workflow.name, workflow])),
       longestWaitSeconds: parts.longestWaitSeconds,
       canSign: parts.webhookSecret !== null,
+      isForbiddenHost: parts.isForbiddenHost,
     };
     this.mirror = mirrorOf(
       parts,
@@ -62,13 +65,13 @@ export class DeploymentCatalogue implements DeploymentDesk {
     );
   }
 
-  find(organization: string, name: string): Deployment {
+  find(organization: string, reference: string): Deployment {
     const owner = this.#parts.organizations.find(organization);
-    const found = this.#byPlace.get(owner.id)?.get(name.toLowerCase());
+    const found = this.#byPlace.get(owner.id)?.get(reference.toLowerCase());
     if (found) return found;
     throw new CoreError(
       'NOT_FOUND',
-      `The organization ${shownName(owner.name)} has no deployment ${shownName(name)}. ` +
+      `The organization ${shownName(owner.name)} has no deployment ${shownName(reference)}. ` +
         '"headworks deployments list" shows all.',
     );
   }
@@ -106,6 +109,10 @@ export class DeploymentCatalogue implements DeploymentDesk {
     return deployment;
   }
 
+  async warnings({ workflow, options }: Deployment): Promise<readonly string[]> {
+    return (await this.#rules.workflows.get(workflow)?.warnings?.(options)) ?? [];
+  }
+
   signingSecret({ id, webhookUrl }: Deployment): string | null {
     if (webhookUrl === null) return null;
     const { webhookSecret } = this.#parts;
@@ -130,8 +137,14 @@ export class DeploymentCatalogue implements DeploymentDesk {
   #show(rows: readonly Deployment[]): void {
     this.#byId = new Map(rows.map((row) => [row.id, row]));
     const owned = Map.groupBy(rows, ({ organizationId }) => organizationId);
-    this.#byPlace = new Map(
-      Array.from(owned, ([id, own]) => [id, new Map(own.map((row) => [row.name.toLowerCase(), row]))]),
-    );
+    this.#byPlace = new Map(Array.from(owned, ([id, own]) => [id, placesOf(own)]));
   }
+}
+
+/** By name and by id. The id wins: addresses with it stay, whatever somebody calls another deployment later. */
+function placesOf(own: readonly Deployment[]): ReadonlyMap<string, Deployment> {
+  return new Map([
+    ...own.map((row) => [row.name.toLowerCase(), row] as const),
+    ...own.map((row) => [row.id, row] as const),
+  ]);
 }

@@ -1,6 +1,7 @@
 // The door: who may come in, with a slot, and what becomes of a request that does. Nothing leaves a slot behind.
 import type { Clock, Emitter, IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
+import { asSentence } from '../as-sentence.ts';
 import type {
   DeploymentDesk,
   Door,
@@ -71,7 +72,7 @@ export class DeploymentDoor implements Door {
     const known = await this.#known(deployment, request.idempotencyKey);
     if (known) return entryOfKnown(known, deployment);
     const slot = { organizationId: deployment.organizationId, executionId: this.#parts.ids.uuid() };
-    await this.#parts.slots.admit({ ...slot, waitMs, signal: request.signal });
+    await this.#parts.slots.admit({ ...slot, work: deployment.id, waitMs, signal: request.signal });
     return new NewEntry(this.#parts, deployment, slot.executionId, request.idempotencyKey);
   }
 
@@ -79,7 +80,8 @@ export class DeploymentDoor implements Door {
     if (!isActive)
       throw new DeploymentError('DEPLOYMENT_INACTIVE', `The API ${name} is switched off at the moment.`);
     const { unavailable } = this.#parts.workflowOf(workflow);
-    if (unavailable !== null) throw new DeploymentError('DEPLOYMENT_WORKFLOW_UNAVAILABLE', unavailable);
+    if (unavailable !== null)
+      throw new DeploymentError('DEPLOYMENT_WORKFLOW_UNAVAILABLE', asSentence(unavailable));
   }
 
   #waitMs({ waitMs }: DoorRequest, { waitSeconds }: Deployment): number {
@@ -164,7 +166,7 @@ class NewEntry implements Entry {
     const list = problems.map(({ field, message }) => `${field}: ${message}`).join('; ');
     throw new DeploymentError(
       'DEPLOYMENT_INPUT_INVALID',
-      `The request does not fit the API ${name}. ${list}`,
+      `The request does not fit the API ${name}. ${asSentence(list)}`,
       {
         details: { problems },
       },

@@ -48,7 +48,7 @@ export function executionHandler(parts: ExecutionHandlerParts): JobHandler<Execu
     if (!execution) return { skipped: 'The execution has ended already.' };
     const { organizationId, deploymentId } = execution;
     const slot: Slot = { organizationId, executionId };
-    slots.hold(slot);
+    slots.hold({ ...slot, work: deploymentId });
     events.emit('deployments:execution-started', {
       executionId,
       organizationId,

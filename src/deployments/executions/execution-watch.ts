@@ -1,9 +1,11 @@
 // Ends executions that nobody will end: their job failed, was cancelled or is gone, or they took longer than allowed.
 import type { Emitter, JobQueue, JobView } from '../../core/index.ts';
+import { asSentence } from '../as-sentence.ts';
 import type { ExecutionOutcome, ExecutionStore } from '../ports.ts';
 import type { EndExecution } from './end-execution.ts';
 import type { ExecutionEvents } from './events.ts';
 import { executionJobName } from './execution-job.ts';
+import { ourFault } from './failure-of.ts';
 
 export interface ExecutionWatchParts {
   readonly store: Pick<ExecutionStore, 'unfinished'>;
@@ -59,7 +61,8 @@ function outcomeOfJob(job: JobView | null): ExecutionOutcome | null {
         status: 'error',
         failure: {
           code: 'INTERNAL',
-          message: `It could not be completed: ${job?.reason ?? 'its job is gone'}`,
+          message: asSentence(`It could not be completed: ${job?.reason ?? 'its job is gone'}`),
+          tenantMessage: ourFault,
         },
       };
   }

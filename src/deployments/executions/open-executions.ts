@@ -76,6 +76,7 @@ export async function openExecutions(parts: OpenExecutionsParts): Promise<OpenEx
       maxFiles: options.maxFiles,
       maxFileBytes: options.maxFileBytes,
       maxBodyBytes: options.maxBodyBytes,
+      maxBytesAtOnce: Math.max(options.maxBytesAtOnce, options.maxBodyBytes),
       timeoutMs: options.uploadTimeoutSeconds * 1_000,
       minBytesPerSecond: options.minUploadBytesPerSecond,
     },

@@ -55,7 +55,8 @@ function organizationStore({
 }: Tables): OrganizationStore {
   const refuseTaken = (name: string, id: string): void => {
     for (const other of organizations.values())
-      if (other.id !== id && nameKey(other.name) === nameKey(name)) throw takenName('organization', name);
+      if (other.id !== id && nameKey(other.name) === nameKey(name))
+        throw takenName('organization', other.name);
   };
   return {
     add: async (organization) => {
@@ -108,7 +109,7 @@ function deploymentStore({ organizations, deployments, hasUnfinished, tell }: Ta
     const isSame = (other: Deployment): boolean =>
       other.organizationId === organizationId && other.name.toLowerCase() === name.toLowerCase();
     for (const other of deployments.values())
-      if (other.id !== id && isSame(other)) throw takenName('deployment', name);
+      if (other.id !== id && isSame(other)) throw takenName('deployment', other.name);
   };
   return {
     add: async (deployment) => {

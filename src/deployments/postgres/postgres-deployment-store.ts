@@ -32,7 +32,10 @@ export class PostgresDeploymentStore implements DeploymentStore {
         )`);
       await tellTenants(transaction, this.#database.schema, 'deployments');
     });
-    await refusing(adding, { '23503': noOrganization, '23505': () => takenName('deployment', name) });
+    await refusing(adding, {
+      '23503': noOrganization,
+      '23505': () => this.#taken(name, sql`${organizationId}`),
+    });
   }
 
   async list(): Promise<readonly Deployment[]> {
@@ -51,11 +54,20 @@ export class PostgresDeploymentStore implements DeploymentStore {
       if (rows.length > 0) await tellTenants(transaction, this.#database.schema, 'deployments');
       return rows[0] ?? null;
     });
-    return refusing(changing, { '23505': () => takenName('deployment', change.name ?? '') });
+    const owner = sql`(select organization_id from deployments where id = ${id}::uuid)`;
+    return refusing(changing, { '23505': () => this.#taken(change.name ?? '', owner) });
   }
 
   async remove(id: string): Promise<boolean> {
     return isUuid(id) && removeIdle(this.#database, 'deployment', id, ['deployments']);
+  }
+
+  /** The one that has the name may write it otherwise; it may also be gone by now. */
+  async #taken(name: string, organizationId: Sql): Promise<Error> {
+    const { rows } = await this.#database.query<{ name: string }>(sql`
+      select name from deployments
+      where organization_id = ${organizationId} and lower(name collate "C") = lower(${name} collate "C")`);
+    return takenName('deployment', rows[0]?.name ?? name);
   }
 }
 

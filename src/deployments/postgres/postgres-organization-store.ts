@@ -48,6 +48,14 @@ export class PostgresOrganizationStore implements OrganizationStore {
   }
 
   #refusingTaken<T>(name: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return refusing(this.#database.transaction(work), { '23505': () => takenName('organization', name) });
+    return refusing(this.#database.transaction(work), { '23505': () => this.#taken(name) });
+  }
+
+  /** The one that has the name may write it otherwise; it may also be gone by now. */
+  async #taken(name: string): Promise<Error> {
+    const { rows } = await this.#database.query<{ name: string }>(
+      sql`select name from organizations where name_key = ${nameKey(name)}`,
+    );
+    return takenName('organization', rows[0]?.name ?? name);
   }
 }

@@ -2,6 +2,7 @@
 import type { Clock, HttpTransport } from '../../core/index.ts';
 import { kindOf, linkSignals, messageOf } from '../../core/index.ts';
 import type { DeploymentDesk } from '../desk-ports.ts';
+import { forTenant } from '../executions/for-tenant.ts';
 import type { Deployment, Execution, ExecutionStore } from '../ports.ts';
 import { webhookHeaders } from './sign.ts';
 
@@ -61,7 +62,7 @@ interface Message {
 }
 
 function messageFor(execution: Execution, deployment: Deployment): Message {
-  const { executionId, organizationId, status, result, failure, warnings } = execution;
+  const { executionId, organizationId, status, result, failure, warnings } = forTenant(execution);
   return {
     id: executionId,
     type: `execution.${status}`,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Emitter, JobDefinition, JobHandler } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
+import { asSentence } from '../as-sentence.ts';
 import type { ExecutionEvents } from '../executions/events.ts';
 import type { SendWebhook } from './send-webhook.ts';
 import { webhookFailedKind } from './webhook-repair.ts';
@@ -48,9 +49,9 @@ export function webhookHandler({
         kind: webhookFailedKind,
         subject: executionId,
         cause: 'WEBHOOK_FAILED',
-        message: `The webhook of execution ${executionId} was not delivered: ${reason}. "headworks repair" sends it again.`,
+        message: `The webhook of execution ${executionId} was not delivered: ${asSentence(reason)} "headworks repair" sends it again.`,
       });
-    throw new CoreError('RETRIES_EXHAUSTED', `The webhook was not delivered: ${reason}.`, {
+    throw new CoreError('RETRIES_EXHAUSTED', `The webhook was not delivered: ${asSentence(reason)}`, {
       isRetryable: !isGivenUp,
     });
   };

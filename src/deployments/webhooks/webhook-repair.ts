@@ -1,5 +1,6 @@
 // Sends a webhook once more that was given up.
 import type { RegisteredRepair } from '../../ledger/index.ts';
+import { asSentence } from '../as-sentence.ts';
 import type { SendWebhook } from './send-webhook.ts';
 
 /** The ledger's kind; the subject is the execution's id. */
@@ -13,7 +14,10 @@ export function webhookRepair(send: SendWebhook): RegisteredRepair {
       const outcome = await send(subject, signal);
       if (outcome.kind === 'sent') return { outcome: 'repaired' };
       if (outcome.kind === 'nobody') return { outcome: 'gone' };
-      return { outcome: 'still-broken', reason: `The webhook was not delivered: ${outcome.reason}.` };
+      return {
+        outcome: 'still-broken',
+        reason: `The webhook was not delivered: ${asSentence(outcome.reason)}`,
+      };
     },
   };
 }

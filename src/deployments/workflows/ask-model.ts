@@ -34,7 +34,7 @@ function tooLong(messages: readonly ModelMessage[], cause: unknown): DeploymentE
   return new DeploymentError(
     'DEPLOYMENT_DOCUMENT_UNREADABLE',
     `What was sent (about ${tokens} tokens) is longer than any model reads that may be asked. Split it, or let the deployment name a model that reads more.`,
-    { cause },
+    { cause, tenantMessage: `What was sent (about ${tokens} tokens) is too long to be read. Split it.` },
   );
 }
 

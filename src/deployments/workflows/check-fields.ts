@@ -54,3 +54,7 @@ export const flag: FieldCheck = (value) => (typeof value === 'boolean' ? null : 
 
 /** Checked elsewhere. */
 export const anything: FieldCheck = () => null;
+
+/** Files come with a request, not in its fields. */
+export const notAsField: FieldCheck = () =>
+  'must be sent as files of a form (multipart/form-data), each with its name; here they are JSON or text';

@@ -1,4 +1,5 @@
 // Options of every workflow that asks a model: which one, how freely, how much.
+import type { LanguageModel } from '../ports.ts';
 import type { FieldCheck, Fields } from './check-fields.ts';
 import { number, text, whole } from './check-fields.ts';
 
@@ -22,4 +23,17 @@ export function modelChoice(options: Fields): ModelChoice {
     ...(typeof temperature === 'number' ? { temperature } : {}),
     ...(typeof maxTokens === 'number' ? { maxTokens } : {}),
   };
+}
+
+/** A model may come later: that nobody knows it is no reason not to publish. */
+export async function modelWarnings(
+  { unknownIn }: Pick<LanguageModel, 'unknownIn'>,
+  options: Fields,
+): Promise<readonly string[]> {
+  const { model } = modelChoice(options);
+  const unknown = model === undefined ? [] : await unknownIn(model);
+  return unknown.map(
+    (name) =>
+      `There is no model "${name}": every request will fail until one is added ("headworks models add") or the options name another.`,
+  );
 }

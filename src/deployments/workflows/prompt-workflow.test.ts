@@ -32,6 +32,11 @@ describe('prompt', () => {
     ]);
     const good = { who: 'me', language: 'de', text: '' };
     expect(await workflow.checkInput(options, { parameters: good, files: [] })).toEqual([]);
+    const asJson = { parameters: { files: ['a.pdf'] }, files: [] };
+    expect(await workflow.checkInput({ template: 'Hi' }, asJson)).toEqual([
+      { field: 'files', message: expect.stringContaining('must be sent as files of a form') as string },
+    ]);
+    expect(await workflow.checkInput({ template: '{{files}}' }, asJson)).toEqual([]);
     expect(await workflow.checkInput({ template: 'Hi' }, { parameters: { a: 1 }, files: [] })).toMatchObject([
       { field: 'a' },
     ]);

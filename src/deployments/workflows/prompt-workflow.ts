@@ -2,9 +2,9 @@
 import type { Workflow, WorkflowAnswer, WorkflowProblem, WorkflowTask } from '../ports.ts';
 import { askModel } from './ask-model.ts';
 import type { FieldCheck, Fields } from './check-fields.ts';
-import { checkFields, isGiven, text } from './check-fields.ts';
+import { anything, checkFields, isGiven, notAsField, text } from './check-fields.ts';
 import { dataNotOrders, documentMessage, fileProblems, readSource, warningsOf } from './documents.ts';
-import { modelChecks, modelChoice } from './model-options.ts';
+import { modelChecks, modelChoice, modelWarnings } from './model-options.ts';
 import { filled, parametersOf, templateProblem } from './template.ts';
 import type { WorkflowParts } from './workflow-parts.ts';
 
@@ -24,6 +24,7 @@ export function promptWorkflow(parts: WorkflowParts): Workflow {
         : [{ field: 'template', message: 'is missing: the prompt, with {{parameters}} in it' }]),
       ...checkFields(options, optionChecks, 'the workflow prompt'),
     ],
+    warnings: (options) => modelWarnings(parts.model, options),
     checkInput: async (options, { parameters, files }) => [
       ...parameterProblems(options, parameters),
       ...fileProblems(parts.documents, files),
@@ -35,7 +36,7 @@ export function promptWorkflow(parts: WorkflowParts): Workflow {
 function parameterProblems(options: Fields, given: Fields): readonly WorkflowProblem[] {
   const names = templatesOf(options).flatMap(parametersOf);
   const missing = names.filter((name) => !Object.hasOwn(given, name) || !isGiven(given[name]));
-  const checks = Object.fromEntries(names.map((name) => [name, () => null]));
+  const checks = { files: notAsField, ...Object.fromEntries(names.map((name) => [name, anything])) };
   return [
     ...[...new Set(missing)].map((field) => ({ field, message: 'is missing' })),
     ...checkFields(given, checks, 'the template of this deployment'),

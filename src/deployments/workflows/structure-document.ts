@@ -68,9 +68,13 @@ async function attempt(
 function invalid({ model, violations }: Attempted): DeploymentError {
   const named = violations.slice(0, mostNamed).join('; ');
   const more = violations.length > mostNamed ? `; and ${violations.length - mostNamed} more` : '';
+  const wrong = `gave no JSON that fits the schema, also when told what was wrong: ${named}${more}.`;
   return new DeploymentError(
     'DEPLOYMENT_ANSWER_INVALID',
-    `${model} gave no JSON that fits the schema, also when told what was wrong: ${named}${more}. Name a more able model, make the schema simpler, or say more in the instructions.`,
-    { details: { model, violations } },
+    `${model} ${wrong} Name a more able model, make the schema simpler, or say more in the instructions.`,
+    {
+      details: { model, violations },
+      tenantMessage: `The model ${wrong} Please try again with more "instructions".`,
+    },
   );
 }

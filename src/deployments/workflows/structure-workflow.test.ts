@@ -53,6 +53,10 @@ describe('the input of structure', () => {
       await workflow.checkInput({ schema }, { parameters: { text: 'x', instructions: 'y' }, files: [] }),
     ).toEqual([]);
     const files = [textFile('a', 'x'), textFile('b', 'x', 'lie'), textFile('c', 'x', 'lie')];
+    const asJson = { parameters: { files: ['a.pdf'] }, files: [] };
+    expect(await workflow.checkInput({ schema }, asJson)).toEqual([
+      { field: 'files', message: expect.stringContaining('must be sent as files of a form') as string },
+    ]);
     expect(await workflow.checkInput({ schema }, { parameters: { text: 7, txt: 'x' }, files })).toMatchObject(
       [
         { field: 'text' },

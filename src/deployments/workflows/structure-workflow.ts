@@ -1,28 +1,38 @@
 // The workflow `structure`: documents or text in, JSON by the deployment's schema out; a result for each document.
 import { HeadworksError } from '../../core/index.ts';
-import type { ExecutionInput, Workflow, WorkflowAnswer, WorkflowProblem, WorkflowTask } from '../ports.ts';
+import { failureOf } from '../executions/failure-of.ts';
+import type {
+  ExecutionFailure,
+  ExecutionInput,
+  Workflow,
+  WorkflowAnswer,
+  WorkflowProblem,
+  WorkflowTask,
+} from '../ports.ts';
 import type { FieldCheck } from './check-fields.ts';
-import { anything, checkFields, flag, isGiven, text } from './check-fields.ts';
+import { anything, checkFields, flag, isGiven, notAsField, text } from './check-fields.ts';
 import type { DocumentSource } from './documents.ts';
 import { fileProblems } from './documents.ts';
 import { eachAtOnce } from './each-at-once.ts';
-import { modelChecks } from './model-options.ts';
+import { modelChecks, modelWarnings } from './model-options.ts';
 import type { Structured } from './structure-document.ts';
 import { structureDocument } from './structure-document.ts';
 import type { WorkflowParts } from './workflow-parts.ts';
 
-/** What becomes of one document, as callers see it. */
+/** What becomes of one document. */
 export interface StructureResult {
   /** Null for text that was sent as it is, and for documents that were taken together. */
   readonly file: string | null;
   readonly status: 'completed' | 'error';
   readonly output: unknown;
   readonly model: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: ExecutionFailure | null;
 }
 
 const longestInstructions = 20_000;
 const longestText = 5_000_000;
+/** The gateway has redacted what providers said. */
+const asItIs = (text: string): string => text;
 /** Documents of one execution that are with a model at the same time. */
 const atOnce = 4;
 
@@ -35,6 +45,7 @@ const optionChecks: Readonly<Record<string, FieldCheck>> = {
 const inputChecks: Readonly<Record<string, FieldCheck>> = {
   text: text(longestText),
   instructions: text(longestInstructions),
+  files: notAsField,
 };
 
 export function structureWorkflow(parts: WorkflowParts): Workflow {
@@ -45,8 +56,9 @@ export function structureWorkflow(parts: WorkflowParts): Workflow {
       ...(await schemaProblems(parts, options['schema'])),
       ...checkFields(options, optionChecks, 'the workflow structure'),
     ],
+    warnings: (options) => modelWarnings(parts.model, options),
     checkInput: async (_, { parameters, files }) => [
-      ...(files.length > 0 || isGiven(parameters['text'])
+      ...(files.length > 0 || isGiven(parameters['text']) || isGiven(parameters['files'])
         ? []
         : [{ field: 'files', message: 'are missing: send a file or more, or "text"' }]),
       ...checkFields(parameters, inputChecks, 'the workflow structure'),
@@ -113,6 +125,5 @@ function resultOf(sources: readonly DocumentSource[], outcome: Outcome): Structu
   const file = sources.length === 1 ? (sources[0]?.name ?? null) : null;
   if ('done' in outcome)
     return { file, status: 'completed', output: outcome.done.output, model: outcome.done.model, error: null };
-  const { code, message } = outcome.error;
-  return { file, status: 'error', output: null, model: null, error: { code, message } };
+  return { file, status: 'error', output: null, model: null, error: failureOf(outcome.error, asItIs) };
 }

@@ -28,6 +28,8 @@ describe('a template', () => {
     ['{{first name}}', /"\{\{first name\}\}"/],
     ['{{}}', /letters/],
     ['{{1st}}', /begin with no digit/],
+    ['Wait {{ timeout }} seconds', /"\{\{timeout\}\}", which no request can bring/],
+    ['{{timeouts}} {{files}}', null],
     ['Hello {{name', /belong to no/],
     ['Hello name}}', /belong to no/],
     ['{{{name}}}', null],

@@ -9,11 +9,18 @@ export function parametersOf(template: string): readonly string[] {
   return [...new Set(Array.from(template.matchAll(placeholder), ([, name]) => (name ?? '').trim()))];
 }
 
+/** Fields of a request that say how it is answered: they never reach a workflow. */
+const reserved: ReadonlySet<string> = new Set(['timeout']);
+
 /** What is wrong with a template, as words that follow its name; null when nothing is. */
 export function templateProblem(template: string): string | null {
-  const bad = parametersOf(template).find((name) => !goodName.test(name));
+  const names = parametersOf(template);
+  const bad = names.find((name) => !goodName.test(name));
   if (bad !== undefined)
     return `has a parameter "{{${bad.slice(0, 100)}}}"; names have letters, digits and _, and begin with no digit`;
+  const taken = names.find((name) => reserved.has(name));
+  if (taken !== undefined)
+    return `has a parameter "{{${taken}}}", which no request can bring: "${taken}" says how long a request waits for its result. Use another name`;
   return /\{\{|\}\}/.test(template.replaceAll(placeholder, ''))
     ? 'has "{{" or "}}" that belong to no {{parameter}}'
     : null;

@@ -25,6 +25,7 @@ export function workflowWorld(...sayings: readonly Saying[]): WorkflowWorld {
   const questions: Question[] = [];
   const parts: WorkflowParts = {
     model: {
+      unknownIn: async () => [],
       complete: async (question) => {
         questions.push(question);
         const saying = sayings[Math.min(questions.length, sayings.length) - 1] ?? '';

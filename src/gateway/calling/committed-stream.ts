@@ -24,6 +24,9 @@ export interface CommittedStreamParts {
 /** After [DONE] the connection gets this long to end properly, so that it can be used again. */
 const graceMs = 500;
 
+/** After the last word usage and [DONE] get this long to come. */
+const lastWordsMs = 1_000;
+
 type Ended = Awaited<ProviderStream['ended']>;
 
 /** Iterated once, one `next` at a time. */
@@ -36,11 +39,13 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
   /** How it ended: null is well, undefined not yet. */
   #outcome: FailureClass | null | undefined;
   #isSilent = false;
+  /** Since when all is said; monotonic. */
+  #throughAt: number | undefined;
 
   constructor(parts: CommittedStreamParts) {
     this.#parts = parts;
     this.#speaking = new SpeakingTime(parts.clock);
-    this.#watch = new SilenceWatch(parts.clock, parts.silenceMs, () => {
+    this.#watch = new SilenceWatch(parts.clock, () => {
       this.#isSilent = true;
       parts.link.abort(new HttpFailure('timeout', `${parts.model} fell silent for ${parts.silenceMs} ms.`));
     });
@@ -65,7 +70,7 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
       if (reader.isDone) return this.#finish();
       let next: IteratorResult<Uint8Array>;
       try {
-        this.#watch.listen();
+        this.#watch.listen(this.#patienceMs());
         this.#speaking.ask();
         next = await pieces.next();
         this.#watch.heard();
@@ -85,6 +90,18 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
     this.#parts.link.abort(new HttpFailure('aborted', 'The reader of the stream left.'));
     this.#settle('cancelled');
     return over;
+  }
+
+  /** Whoever says neither what it cost nor [DONE] is not waited for; nor is one that goes on with comments. */
+  #patienceMs(): number {
+    const { reader, clock, silenceMs } = this.#parts;
+    if (!reader.isThrough) {
+      this.#throughAt = undefined;
+      return silenceMs;
+    }
+    const now = clock.monotonic();
+    this.#throughAt ??= now;
+    return Math.max(0, Math.min(silenceMs, this.#throughAt + lastWordsMs - now));
   }
 
   #finish(): IteratorResult<Uint8Array, undefined> {

@@ -17,10 +17,10 @@ export type OpenedStream =
 /** What may come before the first content: comments, role chunks, empty deltas. */
 const mostHeldBack = 256 * 1024;
 
-/** Reads up to the first content. Fails with an HttpFailure. */
-export async function openStream(answer: HttpAnswer): Promise<OpenedStream> {
+/** Reads up to the first content; `choices` is how many answers were asked for. Fails with an HttpFailure. */
+export async function openStream(answer: HttpAnswer, choices: number): Promise<OpenedStream> {
   const pieces = answer.body[Symbol.asyncIterator]();
-  const reader = new StreamReader();
+  const reader = new StreamReader(choices);
   const head: Uint8Array[] = [];
   let headBytes = 0;
   for (;;) {

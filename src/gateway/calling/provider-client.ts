@@ -4,6 +4,7 @@ import type {
   HttpAnswer,
   HttpRequest,
   HttpTransport,
+  HttpWait,
   LinkedSignal,
   Redactor,
 } from '../../core/index.ts';
@@ -13,6 +14,7 @@ import { checkAnswer, classifyAnswer, classifyFailure, longestErrorBody } from '
 import type { FailureClass } from '../failure-classes.ts';
 import type {
   Ask,
+  AttemptLimits,
   ProviderAnswer,
   ProviderClient,
   ProviderFailure,
@@ -40,6 +42,8 @@ type Outcome = ProviderAnswer | ProviderStream | ProviderFailure;
 
 const longestMessage = 300;
 const charactersPerToken = 4;
+/** What a refusal's body is waited for: it may bring a hint, but the next model is waiting for its turn. */
+const refusalMs = 1_000;
 const eventStream = 'text/event-stream; charset=utf-8';
 
 /** An abort by the caller's signal is `cancelled`, whatever its reason. */
@@ -79,7 +83,7 @@ async function callStreamed(options: ProviderClientOptions, call: Call): Promise
     isCommitted = outcome.outcome === 'stream';
     return outcome;
   } catch (error) {
-    const late = isLate && new HttpFailure('timeout', 'The answer did not come in time.', error);
+    const late = isLate && new HttpFailure('timeout', 'The answer did not come in time.', error, 'answer');
     return thrownFailure(options, late || error);
   } finally {
     stop();
@@ -90,8 +94,16 @@ async function callStreamed(options: ProviderClientOptions, call: Call): Promise
 function thrownFailure(options: ProviderClientOptions, error: unknown): ProviderFailure {
   const failure =
     error instanceof HttpFailure ? error : new HttpFailure('network', 'The call failed.', error);
-  return failureOf(options, classifyFailure(failure));
+  const ranOut = failure.wait && limitOf[failure.wait];
+  return { ...failureOf(options, classifyFailure(failure)), ranOut };
 }
+
+const limitOf: Readonly<Record<HttpWait, keyof AttemptLimits>> = {
+  connect: 'connectMs',
+  headers: 'firstTokenMs',
+  answer: 'firstTokenMs',
+  body: 'silenceMs',
+};
 
 async function streamOf(
   options: ProviderClientOptions,
@@ -103,7 +115,7 @@ async function streamOf(
   // Asked for a stream, some answer in one piece all the same: then that is the answer, as one event.
   if (contentType(answer).includes('json'))
     return judged(options, ask, answer, await answer.bytes(options.maxAnswerBytes));
-  const opened = await openStream(answer);
+  const opened = await openStream(answer, ask.choices);
   if (opened.state === 'ended') return judged(options, ask, answer, opened.bytes);
   if (opened.state === 'failed') {
     const { failure } = opened;
@@ -170,13 +182,13 @@ function judged(options: ProviderClientOptions, ask: Ask, answer: HttpAnswer, bo
   };
 }
 
-/** The status is what counts; a body that does not come, or never ends, takes nothing from it. */
+/** The status is what counts; a body that does not come soon, or never ends, takes nothing from it. */
 async function refused(
   options: ProviderClientOptions,
   answer: HttpAnswer,
   callersSignal: AbortSignal,
 ): Promise<ProviderFailure> {
-  const body = await answer.bytes(longestErrorBody).catch((error: unknown) => {
+  const body = await answer.bytes(longestErrorBody, refusalMs).catch((error: unknown) => {
     if (error instanceof HttpFailure && !callersSignal.aborted) return new Uint8Array();
     throw error;
   });

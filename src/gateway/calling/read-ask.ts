@@ -37,6 +37,7 @@ export function readAsk(operation: Operation, body: Uint8Array): Ask {
     modelSpans: spans,
     model: modelOf(json),
     isStream: isChat && isStream(json),
+    choices: isChat ? choicesOf(json) : 1,
     needs: {
       tools: isChat && (isFilled(json['tools']) || isFilled(json['functions'])),
       json: isChat && wantsJson(json['response_format']),
@@ -109,6 +110,11 @@ function isStream({ stream }: Json): boolean {
   if (stream === undefined || stream === null) return false;
   if (typeof stream !== 'boolean') throw invalid('stream', 'must be true or false');
   return stream;
+}
+
+/** Whether a model can give so many, or takes what is no number, it says itself. */
+function choicesOf({ n }: Json): number {
+  return typeof n === 'number' && n >= 1 ? Math.floor(n) : 1;
 }
 
 function isFilled(value: unknown): boolean {

@@ -3,21 +3,24 @@ import type { Clock } from '../../core/index.ts';
 
 export class SilenceWatch {
   readonly #clock: Clock;
-  readonly #ms: number;
+  #ms = 0;
   readonly #onSilent: () => void;
   /** Since when we listen; undefined while we do not: a slow reader is not a silent speaker. */
   #since: number | undefined;
   #cancel: (() => void) | undefined;
+  /** When the timer fires; monotonic, as all times here. */
+  #firesAt = 0;
 
-  constructor(clock: Clock, ms: number, onSilent: () => void) {
+  constructor(clock: Clock, onSilent: () => void) {
     this.#clock = clock;
-    this.#ms = ms;
     this.#onSilent = onSilent;
   }
 
-  listen(): void {
+  /** From now on, for so long. */
+  listen(ms: number): void {
     this.#since = this.#clock.monotonic();
-    if (!this.#cancel) this.#arm(this.#ms);
+    this.#ms = ms;
+    if (!this.#cancel || this.#firesAt > this.#since + ms) this.#arm(ms);
   }
 
   heard(): void {
@@ -31,6 +34,8 @@ export class SilenceWatch {
   }
 
   #arm(ms: number): void {
+    this.#cancel?.();
+    this.#firesAt = this.#clock.monotonic() + ms;
     this.#cancel = this.#clock.after(ms, () => {
       this.#cancel = undefined;
       if (this.#since === undefined) return;

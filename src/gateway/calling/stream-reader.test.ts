@@ -7,10 +7,24 @@ import { StreamReader } from './stream-reader.ts';
 const chunk = (delta: object, finish: string | null = null, more: object = {}) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }], ...more })}\n\n`;
 const read = (...pieces: string[]) => {
-  const reader = new StreamReader();
+  const reader = new StreamReader(1);
   const out = pieces.map((piece) => Buffer.from(reader.push(Buffer.from(piece)) ?? '').toString());
   return { reader, out };
 };
+
+describe('an end', () => {
+  it('is a reason that says something', () => {
+    expect(read(chunk({ content: 'a' }, ''), chunk({}, '')).reader.isComplete).toBe(false);
+    expect(read(chunk({ content: 'a' }, ''), chunk({}, 'stop')).reader.isComplete).toBe(true);
+  });
+
+  it('is through when nothing but usage can follow', () => {
+    expect(read(chunk({ content: 'a' })).reader.isThrough).toBe(false);
+    expect(read(chunk({ content: 'a' }, 'stop')).reader.isThrough).toBe(false);
+    expect(read(chunk({ content: 'a' }, 'stop'), 'data: {"choices":[]}\n\n').reader.isThrough).toBe(true);
+    expect(read(chunk({ content: 'a' }), chunk({}, 'stop')).reader.isThrough).toBe(true);
+  });
+});
 
 describe('events', () => {
   const events = (...pieces: (string | Uint8Array)[]) => {
@@ -172,7 +186,7 @@ describe('a streamed answer', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(stream.length), { maxLength: 20 }), (cuts) => {
         const at = [...new Set(cuts)].sort((a, b) => a - b);
-        const reader = new StreamReader();
+        const reader = new StreamReader(1);
         const out = [...at, stream.length].map((to, index) =>
           reader.push(stream.subarray(at[index - 1] ?? 0, to)),
         );

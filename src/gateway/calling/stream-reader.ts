@@ -4,7 +4,7 @@
 //    ╰──────────────╰→ failed (error event, refusal, nothing at all)
 import type { FailureClass } from '../failure-classes.ts';
 import type { SpokenUsage } from '../classification/index.ts';
-import { asObject, isError, readChoices, readUsage } from '../classification/index.ts';
+import { asObject, finishOf, isError, readChoices, readUsage } from '../classification/index.ts';
 import type { SseEvent } from './sse-splitter.ts';
 import { SseSplitter } from './sse-splitter.ts';
 
@@ -17,6 +17,8 @@ export type StreamFailure =
 const longestEvent = 4 * 1024 * 1024;
 
 export class StreamReader {
+  /** How many answers were asked for. */
+  readonly #wanted: number;
   readonly #splitter = new SseSplitter();
   #isCommitted = false;
   #isDone = false;
@@ -26,6 +28,11 @@ export class StreamReader {
   #failure: StreamFailure | undefined;
   #usage: SpokenUsage | undefined;
   #characters = 0;
+  #hasContentLast = false;
+
+  constructor(wanted: number) {
+    this.#wanted = wanted;
+  }
 
   /** Has content come? Then nobody else can take over. */
   get isCommitted(): boolean {
@@ -37,9 +44,18 @@ export class StreamReader {
     return this.#isDone;
   }
 
-  /** Did the model say that it is through, with every choice? A stream that ends before that was cut. */
+  /** Did the model say that it is through, with every choice that was asked for? A stream that ends before was cut. */
   get isComplete(): boolean {
-    return this.#isDone || (this.#finished.size > 0 && this.#finished.size === this.#begun.size);
+    const { size } = this.#finished;
+    return this.#isDone || (size >= this.#wanted && size === this.#begun.size);
+  }
+
+  /**
+   * Is nothing expected any more but usage and `[DONE]`? An end that comes with content may be none: some providers
+   * write `stop` into every piece.
+   */
+  get isThrough(): boolean {
+    return this.isComplete && !this.#hasContentLast;
   }
 
   /** Once there is one, no more bytes are handed out. */
@@ -105,9 +121,10 @@ export class StreamReader {
   }
 
   #readEnds(choices: readonly Choice[]): void {
-    for (const { index = 0, finish_reason } of choices) {
+    for (const choice of choices) {
+      const { index = 0 } = choice;
       this.#begun.add(index);
-      if (typeof finish_reason === 'string') this.#finished.add(index);
+      if (finishOf(choice) !== null) this.#finished.add(index);
     }
   }
 
@@ -116,6 +133,7 @@ export class StreamReader {
     const choices = readChoices(chunk['choices']);
     if (!choices) return;
     this.#characters += choices.characters;
+    this.#hasContentLast = choices.hasContent;
     this.#readEnds(chunk['choices'] as readonly Choice[]);
     if (choices.hasContent) this.#isCommitted = true;
     if (choices.error || choices.finish === 'error')
@@ -127,9 +145,8 @@ export class StreamReader {
   }
 }
 
-interface Choice {
+interface Choice extends Readonly<Record<string, unknown>> {
   readonly index?: unknown;
-  readonly finish_reason?: unknown;
 }
 
 function joined(events: readonly SseEvent[], bytes: number): Uint8Array | undefined {

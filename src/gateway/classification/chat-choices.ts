@@ -31,11 +31,16 @@ export function readChoices(choices: unknown): ReadChoices | undefined {
     all = {
       hasContent: all.hasContent || characters > 0,
       characters: all.characters + characters,
-      finish: typeof choice['finish_reason'] === 'string' ? choice['finish_reason'] : all.finish,
+      finish: finishOf(choice) ?? all.finish,
       error: asObject(choice['error']) ?? all.error,
     };
   }
   return all;
+}
+
+/** Why a choice ended; null when it goes on, which some providers write as an empty text. */
+export function finishOf({ finish_reason: reason }: Json): string | null {
+  return typeof reason === 'string' && reason !== '' ? reason : null;
 }
 
 /** Everything that counts as content, by its length; 0 is nothing. */

@@ -1,6 +1,6 @@
 // Classification: what became of asking a model. Pure functions.
 export type { ReadChoices, SpokenUsage } from './chat-choices.ts';
-export { asObject, readChoices, readUsage } from './chat-choices.ts';
+export { asObject, finishOf, readChoices, readUsage } from './chat-choices.ts';
 export type { AnswerCheck } from './check-answer.ts';
 export { checkAnswer, isError } from './check-answer.ts';
 export type { ClassifiedFailure } from './classify.ts';

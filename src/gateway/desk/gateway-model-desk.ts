@@ -1,7 +1,7 @@
 // What people do with models: look, add, replace, remove, enable, cool, warm, probe, and ask why.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import { parseModelDefinition, waysInWords } from '../providers/index.ts';
+import { leadsElsewhere, parseModelDefinition, waysInWords } from '../providers/index.ts';
 import type {
   ModelDesk,
   ModelExplanation,
@@ -11,11 +11,11 @@ import type {
   ProbeResult,
 } from '../desk-ports.ts';
 import { GatewayError } from '../errors.ts';
-import type { KeyRing, Model, ModelDefinition, QuotaKeeper, Scores } from '../ports.ts';
+import type { KeyRing, Model, QuotaKeeper, Scores } from '../ports.ts';
 import { everyKey } from '../ports.ts';
 import type { Resting } from '../routing/index.ts';
 import type { GatewayState } from '../state/index.ts';
-import { availableAt, modelView } from '../state/index.ts';
+import { availableAt, forPerson, modelView } from '../state/index.ts';
 import type { SeenCooldowns } from './held-keys.ts';
 import { heldKeys } from './held-keys.ts';
 import { placeOf } from './place.ts';
@@ -146,7 +146,8 @@ export class GatewayModelDesk implements ModelDesk {
       completionTokens: 0,
       caller: 'by-hand',
     });
-    await state.attempts.flush();
+    // It counts already; a store that does not take it now gets it later.
+    await forPerson(clock, state.attempts.flush()).catch(() => undefined);
     return this.#view(model);
   }
 
@@ -221,9 +222,3 @@ export class GatewayModelDesk implements ModelDesk {
     });
   }
 }
-
-/** What was learned of the old place or key says nothing of the new one. */
-const leadsElsewhere = (before: ModelDefinition, after: ModelDefinition): boolean =>
-  before.baseUrl !== after.baseUrl ||
-  before.upstreamModel !== after.upstreamModel ||
-  before.envVar !== after.envVar;

@@ -4,4 +4,5 @@ export { catalogue, modelIdentity } from './catalogue.ts';
 export { envVarProblem } from './env-vars.ts';
 export type { ProviderKeyRing } from './key-ring.ts';
 export { createKeyRing, noKey, waysInWords } from './key-ring.ts';
+export { leadsElsewhere } from './leads-elsewhere.ts';
 export { checkModelDefinition, modelProblems, parseModelDefinition } from './parse-model-definition.ts';

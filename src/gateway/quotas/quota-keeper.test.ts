@@ -41,6 +41,17 @@ describe('keeping quotas', () => {
     expect(await takeAll(limited)).toBe(3);
   });
 
+  it('goes on counting for a model that is removed and added again, and begins anew where it leads elsewhere', async () => {
+    const { takeAll } = keeperOf();
+    const quotas = { requestsPerDay: 3 };
+    const place = { name: 'p/m', quotas, baseUrl: 'https://here.example/v1' };
+    expect(await takeAll(modelOf(place, 1))).toBe(3);
+    expect(await takeAll(modelOf(place, 2))).toBe(0);
+    expect(await takeAll(modelOf({ ...place, quotas: { requestsPerDay: 5 } }, 2))).toBe(2);
+    expect(await takeAll(modelOf({ ...place, baseUrl: 'https://there.example/v1' }, 3))).toBe(3);
+    expect(await takeAll(modelOf({ ...place, upstream: 'other' }, 3))).toBe(3);
+  });
+
   it('tells without taking whether even the smallest call must wait, and until when', async () => {
     const { clock, keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerMinute: 2, tokensPerMinute: 1_000 });

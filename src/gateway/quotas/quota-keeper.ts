@@ -137,7 +137,12 @@ export class CountingQuotaKeeper implements QuotaKeeper {
   }
 }
 
-const nameOf = ({ name }: Model, keyId: string): string => `${name}:${keyId}`;
+/**
+ * By where the model leads, not by its id: removed and added again at the same place, it goes on with what the provider
+ * has counted; elsewhere it begins anew.
+ */
+const nameOf = ({ name, baseUrl, upstreamModel }: Model, keyId: string): string =>
+  `${name} ${baseUrl} ${upstreamModel}:${keyId}`;
 
 function costsOf(windows: readonly CountedWindow[], requests: number, tokens: number): number[] {
   return windows.map(({ unit }) => (unit === 'requests' ? requests : tokens));

@@ -19,11 +19,17 @@ export function attemptLimits(run: Run, policy: RoutingPolicy, othersWait: () =>
 }
 
 /**
- * It got less than half of the time that it is configured to have, because the caller's deadline was near: that it did
- * not make it says nothing about the model.
+ * Was the limit that ran out less than half of what is configured, because the caller's deadline was near? Then it says
+ * nothing about the model.
  */
-export function isCutShort({ firstTokenMs }: AttemptLimits, run: Run, policy: RoutingPolicy): boolean {
-  return firstTokenMs < configuredFor(run, policy) / 2;
+export function isCutShort(
+  ranOut: keyof AttemptLimits,
+  limits: AttemptLimits,
+  run: Run,
+  policy: RoutingPolicy,
+): boolean {
+  const configuredMs = ranOut === 'firstTokenMs' ? configuredFor(run, policy) : policy[ranOut];
+  return limits[ranOut] < configuredMs / 2;
 }
 
 function configuredFor({ request }: Run, policy: RoutingPolicy): number {

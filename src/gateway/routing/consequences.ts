@@ -11,6 +11,7 @@ import type {
   Tokens,
 } from '../ports.ts';
 import { everyKey } from '../ports.ts';
+import { leadsElsewhere } from '../providers/index.ts';
 import type { GatewayParts } from './parts.ts';
 
 /** One call that is or was under way. */
@@ -27,21 +28,31 @@ export interface Call {
   readonly isRepeated: boolean;
 }
 
-type Consequential = Pick<GatewayParts, 'clock' | 'cooldowns' | 'attempts' | 'events' | 'policy'>;
+type Consequential = Pick<GatewayParts, 'clock' | 'models' | 'cooldowns' | 'attempts' | 'events' | 'policy'>;
+
+/** Was the model removed, or does it lead elsewhere, since it was chosen? Then a call to it says nothing of what is there. */
+export function isOutdated({ models }: Pick<Consequential, 'models'>, model: Model): boolean {
+  const known = models();
+  if (known.includes(model)) return false;
+  const now = known.find(({ id }) => id === model.id);
+  return !now || leadsElsewhere(model, now);
+}
 
 /** Writes the row of a call that is over; `tokens` where the provider worked. */
 export function recordCall(
-  { attempts, events }: Consequential,
+  parts: Consequential,
   { request, model, grant, at, isRepeated }: Call,
   outcome: Attempt['outcome'],
   status: number | null,
   durationMs: number,
   tokens?: Tokens,
 ): void {
+  const { attempts, events } = parts;
   const { requestId, caller } = request;
+  const isPast = isOutdated(parts, model);
   const promptTokens = tokens?.prompt ?? 0;
   const completionTokens = tokens?.completion ?? 0;
-  attempts.record({
+  const attempt: Attempt = {
     requestId,
     modelId: model.id,
     at,
@@ -52,7 +63,8 @@ export function recordCall(
     completionTokens,
     caller,
     isRepeated,
-  });
+  };
+  attempts.record(isPast ? { ...attempt, isOutdated: true } : attempt);
   events.emit('gateway:attempt-finished', {
     requestId,
     model: model.name,
@@ -61,6 +73,7 @@ export function recordCall(
     durationMs,
     promptTokens,
     completionTokens,
+    isOutdated: isPast,
   });
   if (tokens) grant.settle(promptTokens + completionTokens);
 }
@@ -75,25 +88,25 @@ const costsNoTokens: ReadonlySet<FailureClass> = new Set<FailureClass>([
   'not-found',
 ]);
 
-/** Writes the row of a call that failed as `recorded`, and cools down what its class says. */
+/** Writes the row of a call that failed, and cools down what its class says. */
 export function recordFailure(
   parts: Consequential,
   call: Call,
   { failureClass, status, hint }: Pick<ProviderFailure, 'failureClass' | 'status' | 'hint'>,
-  recorded: FailureClass = failureClass,
 ): void {
-  recordCall(parts, call, recorded, status, parts.clock.monotonic() - call.startedAt);
+  recordCall(parts, call, failureClass, status, parts.clock.monotonic() - call.startedAt);
   if (costsNoTokens.has(failureClass)) call.grant.settle(0);
   coolDown(parts, call, failureClass, hint);
 }
 
-/** By the table of failure classes; local models only by hand. */
+/** By the table of failure classes; local models only by hand, and what was replaced meanwhile not at all. */
 export function coolDown(
-  { clock, cooldowns, events, policy }: Consequential,
+  parts: Consequential,
   { model, key }: Call,
   failureClass: FailureClass,
   hint: ProviderFailure['hint'],
 ): void {
+  const { clock, cooldowns, events, policy } = parts;
   const rule = failureRules[failureClass];
   const ownMs = rule.cooldown === 'default' ? policy.defaultCooldownMs : rule.cooldown * 1_000;
   const obeyed = rule.obeysHint ? hint : undefined;
@@ -106,7 +119,7 @@ export function coolDown(
       retryAfterSeconds: Math.ceil(forMs / 1_000),
       source,
     });
-  if (forMs <= 0) return;
+  if (forMs <= 0 || isOutdated(parts, model)) return;
   const now = clock.now();
   const keyId = rule.cools === 'model' ? everyKey : key.id;
   cooldowns.extend({
@@ -122,12 +135,13 @@ export function coolDown(
 
 /** The answer was good, and said that the key has nothing left. */
 export function coolDownEmptyKey(
-  { clock, cooldowns }: Pick<Consequential, 'clock' | 'cooldowns'>,
+  parts: Pick<Consequential, 'clock' | 'models' | 'cooldowns'>,
   { model, key }: Call,
   { at, source }: { readonly at: number; readonly source: string },
 ): void {
+  const { clock, cooldowns } = parts;
   const now = clock.now();
-  if (model.isLocal || at <= now) return;
+  if (model.isLocal || at <= now || isOutdated(parts, model)) return;
   cooldowns.extend({
     modelId: model.id,
     keyId: key.id,

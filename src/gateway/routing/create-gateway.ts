@@ -1,5 +1,7 @@
 // The engine behind the Gateway port: choose, ask in rounds, or say why nobody answered.
+import { isPassingFault } from '../failure-classes.ts';
 import type { Gateway, GatewayRequest, Spoken } from '../ports.ts';
+import { isOutdated } from './consequences.ts';
 import { KeyRotation } from './key-rotation.ts';
 import type { GatewayParts } from './parts.ts';
 import { goRound } from './rounds.ts';
@@ -26,7 +28,8 @@ async function speak(engine: Engine, request: GatewayRequest): Promise<Spoken> {
     throw verdict(engine, run);
   } finally {
     // A request counts once per model, by its last outcome there; the model that spoke has its say at the end.
-    for (const { state, candidate } of run.standings)
-      if (state === 'failing' && candidate.model !== spoken?.model) engine.resting.failed(candidate.model.id);
+    for (const { failure, candidate } of run.standings)
+      if (failure && candidate.model !== spoken?.model && isPassingFault(failure.failureClass))
+        if (!isOutdated(engine, candidate.model)) engine.resting.failed(candidate.model.id);
   }
 }

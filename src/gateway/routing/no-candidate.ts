@@ -1,7 +1,7 @@
 // Why nobody can be asked, and what would help.
+import { nearNames } from '../../core/index.ts';
 import { GatewayError } from '../errors.ts';
 import type { KeyRing, Model } from '../ports.ts';
-import { nearNames } from './near-names.ts';
 import type { Need } from './needs.ts';
 import { can, canAll, needWords } from './needs.ts';
 import { waysInWords } from '../providers/index.ts';

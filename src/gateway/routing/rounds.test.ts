@@ -244,8 +244,8 @@ describe('the deadline', () => {
     expect(error.tried.map(({ outcome, tries }) => [outcome, tries])).toEqual([
       ['bad-answer', 1],
       ['server-error', 1],
-      ['timeout', 1],
-      ['timeout', 1],
+      ['too-little-time', 1],
+      ['too-little-time', 1],
     ]);
     expect(world.clock.monotonic()).toBe(10_000);
   });
@@ -258,7 +258,7 @@ describe('the deadline', () => {
     expect(await world.failure('auto', { deadlineMs: 10_000 })).toMatchObject({
       code: 'GATEWAY_EXHAUSTED',
       tried: [
-        { model: 'a', outcome: 'timeout', tries: 1, availableAt: null },
+        { model: 'a', outcome: 'too-little-time', tries: 1, availableAt: null },
         { model: 'b', outcome: 'unasked', tries: 0, availableAt },
       ],
     });
@@ -279,9 +279,53 @@ describe('the deadline', () => {
 
   it('does not blame a model that had less than half of its time', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'hang' }]);
-    await world.failure('a', { deadlineMs: 20_000 });
+    const hasty = await world.failure('a', { deadlineMs: 20_000 });
+    expect(hasty).toMatchObject({ tried: [{ outcome: 'too-little-time' }] });
+    expect(hasty.message).toContain('Give it more time');
     await world.failure('a', { deadlineMs: 40_000 });
-    expect(world.attempts.map(({ outcome }) => outcome)).toEqual(['cancelled', 'timeout']);
+    expect(world.attempts.map(({ outcome }) => outcome)).toEqual(['too-little-time', 'timeout']);
+    for (let request = 0; request < 5; request++)
+      await world.failure('a', { deadlineMs: 100, mayFallBack: false });
+    expect(world.resting.isResting(1)).toBe(false);
+    for (let request = 0; request < 2; request++) await world.failure('a', { deadlineMs: 40_000 });
+    expect(world.resting.isResting(1)).toBe(true);
+  });
+
+  it.each([
+    ['its whole time to connect', 'unreachable', 20_000, 5_000, 'timeout'],
+    ['less than half of its time to connect', 'unreachable', 2_000, 2_000, 'too-little-time'],
+    ['its whole silence', 'silent', 25_000, 20_000, 'timeout'],
+    ['less than half of its silence', 'silent', 9_000, 9_000, 'too-little-time'],
+  ] as const)(
+    'judges a model by the limit that ran out: %s',
+    async (_, script, deadlineMs, tookMs, outcome) => {
+      const world = new RoutingWorld([{ name: 'a', script }], { maxRetries: 0 });
+      await world.failure('a', { deadlineMs });
+      expect(world.attempts).toMatchObject([{ outcome, durationMs: tookMs }]);
+    },
+  );
+
+  it('does not excuse a timeout that the provider itself tells of', async () => {
+    const script = { deed: 'timeout', status: 504 } as const;
+    const world = new RoutingWorld([{ name: 'a', script }], { maxRetries: 0 });
+    await world.failure('a', { deadlineMs: 100 });
+    expect(world.attempts).toMatchObject([{ outcome: 'timeout', status: 504 }]);
+  });
+
+  it('gives a model that had too little time its turn again while time is left', async () => {
+    const world = new RoutingWorld(
+      [
+        { name: 'a', script: ['hang', 'answer'], score: 0.9 },
+        { name: 'b', script: 'server-error' },
+      ],
+      { retryDelayMs: 1_000 },
+    );
+    expect(await world.speak('auto', { deadlineMs: 20_000 })).toMatchObject({ model: { name: 'a' } });
+    expect(world.attempts.map(({ outcome }) => outcome)).toEqual([
+      'too-little-time',
+      'server-error',
+      'success',
+    ]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { ScriptedModel } from '../../../test/support/routing-world.ts';
 import { askFor, RoutingWorld, tokens } from '../../../test/support/routing-world.ts';
-import type { QuotaKeeper } from '../ports.ts';
+import type { GatewayRequest, QuotaKeeper } from '../ports.ts';
 import { everyKey } from '../ports.ts';
 import { failureRules } from '../failure-classes.ts';
 import type { FailureClass } from '../failure-classes.ts';
@@ -283,6 +284,63 @@ describe('a stream', () => {
     await world.clock.advance(0);
     expect(world.attempts).toMatchObject([{ outcome: 'cancelled', durationMs: 1_000 }]);
     expect(world.clock.pending).toBe(0);
+  });
+});
+
+describe('a call that is under way while its model is replaced', () => {
+  const meanwhile = async (
+    script: ScriptedModel['script'],
+    change: (world: RoutingWorld) => void,
+    differing: Partial<GatewayRequest> = {},
+  ) => {
+    const world = new RoutingWorld([{ name: 'a', script: script ?? 'answer' }], { maxRetries: 0 });
+    for (let request = 0; request < 3; request++) {
+      const speaking = world.begin('a', differing);
+      await world.clock.advance(100);
+      change(world);
+      await world.clock.run(speaking.catch(() => undefined));
+      await world.clock.advance(5_000);
+    }
+    return world;
+  };
+  let places = 0;
+  const moved = (world: RoutingWorld) =>
+    world.replace('a', { baseUrl: `https://moved-${++places}.example/v1` });
+
+  it.each(['rate-limit', 'authentication', 'not-found', 'server-error', 'timeout'] as const)(
+    'says nothing of the new one: neither cooldown nor rest nor score, by %s',
+    async (deed) => {
+      const world = await meanwhile({ deed, afterMs: 1_000, hintMs: 60_000 }, moved);
+      expect(world.cooldowns.all()).toEqual([]);
+      expect(world.resting.isResting(1)).toBe(false);
+      expect(world.attempts).toMatchObject(
+        Array.from({ length: 3 }, () => ({ outcome: deed, isOutdated: true })),
+      );
+      expect(world.events).toContainEqual({
+        name: 'gateway:attempt-finished',
+        payload: expect.objectContaining({ outcome: deed, isOutdated: true }) as unknown,
+      });
+    },
+  );
+
+  it('nor by an answer, or a stream that breaks; what it cost is still counted', async () => {
+    const empty = await meanwhile({ deed: 'answer', afterMs: 1_000, emptyForMs: 60_000 }, moved);
+    expect(empty.cooldowns.all()).toEqual([]);
+    expect(empty.attempts[0]).toMatchObject({ outcome: 'success', isOutdated: true, promptTokens: 10 });
+    const ask = askFor('a', { isStream: true });
+    const script = { deed: 'stream', endsAfterMs: 1_000, broken: 'timeout' } as const;
+    const broken = await meanwhile(script, moved, { ask });
+    expect(broken.resting.isResting(1)).toBe(false);
+    expect(broken.attempts).toMatchObject(Array.from({ length: 3 }, () => ({ isOutdated: true })));
+  });
+
+  it('nor of one that was removed; but of one that leads where it led', async () => {
+    const limit = { deed: 'rate-limit', afterMs: 1_000, hintMs: 60_000 } as const;
+    const removed = await meanwhile(limit, (world) => (world.models = []), { mayFallBack: false });
+    expect(removed.cooldowns.all()).toEqual([]);
+    const same = await meanwhile(limit, (world) => world.replace('a', { quotas: { requestsPerDay: 5 } }));
+    expect(same.cooldowns.all()).toHaveLength(1);
+    expect(same.attempts[0]).not.toHaveProperty('isOutdated');
   });
 });
 

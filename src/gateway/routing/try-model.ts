@@ -3,8 +3,9 @@
 // A key that is refused (429, 401, 403, 402), or whose quota we have used up, gives way to the model's next key at
 // once, within the same try; each key is asked at most once a try. Anything else ends the try.
 import type { FailureClass } from '../failure-classes.ts';
-import { failureRules } from '../failure-classes.ts';
+import { failureRules, isPassingFault } from '../failure-classes.ts';
 import type {
+  AttemptLimits,
   ProviderAnswer,
   ProviderFailure,
   ProviderKey,
@@ -14,7 +15,7 @@ import type {
 } from '../ports.ts';
 import { attemptLimits, isCutShort } from './attempt-limits.ts';
 import type { Call } from './consequences.ts';
-import { coolDown, coolDownEmptyKey, recordCall, recordFailure } from './consequences.ts';
+import { coolDown, coolDownEmptyKey, isOutdated, recordCall, recordFailure } from './consequences.ts';
 import type { KeyRotation } from './key-rotation.ts';
 import type { GatewayParts } from './parts.ts';
 import type { Run } from './run.ts';
@@ -57,9 +58,8 @@ export async function tryModel(
     const { ask, signal } = run.request;
     const result = await engine.provider.call({ model, baseUrl, key, ask, limits, signal });
     if (result.outcome !== 'failure') return speak(engine, run, standing, call, result);
-    const failure = judged(result, run);
-    const saysNothing = failure.failureClass === 'timeout' && isCutShort(limits, run, engine.policy);
-    recordFailure(engine, call, failure, saysNothing ? 'cancelled' : failure.failureClass);
+    const failure = judged(engine, run, result, limits);
+    recordFailure(engine, call, failure);
     standing.failure = failure;
     standing.state = stateAfter(failure.failureClass);
     if (run.isInVain || !isKeysFault(failure.failureClass)) return undefined;
@@ -98,11 +98,18 @@ function isKeysFault(failureClass: FailureClass): boolean {
   return cools === 'key' && cooldown !== 0;
 }
 
-/** A call that its caller ended looks like many things: whose end it was, we know better. */
-function judged(failure: ProviderFailure, { request }: Run): ProviderFailure {
-  const { failureClass } = failure;
+/** A call that its caller ended, or gave too little time, looks like many things: whose doing it was, we know better. */
+function judged(
+  { policy }: Engine,
+  run: Run,
+  failure: ProviderFailure,
+  limits: AttemptLimits,
+): ProviderFailure {
+  const { failureClass, ranOut } = failure;
   const mayBeCallers = failureClass === 'network' || failureClass === 'timeout';
-  return mayBeCallers && request.signal.aborted ? { ...failure, failureClass: 'cancelled' } : failure;
+  if (mayBeCallers && run.request.signal.aborted) return { ...failure, failureClass: 'cancelled' };
+  const isTooLittle = ranOut !== undefined && isCutShort(ranOut, limits, run, policy);
+  return isTooLittle ? { ...failure, failureClass: 'too-little-time' } : failure;
 }
 
 function speak(
@@ -116,7 +123,7 @@ function speak(
   if (answer.emptyUntil) coolDownEmptyKey(engine, call, answer.emptyUntil);
   if (answer.outcome === 'answer') {
     recordCall(engine, call, 'success', answer.status, durationMs, answer.tokens);
-    engine.resting.succeeded(call.model.id);
+    if (!isOutdated(engine, call.model)) engine.resting.succeeded(call.model.id);
   } else {
     void finishStream(engine, call, answer, durationMs);
   }
@@ -133,7 +140,8 @@ async function finishStream(
 ): Promise<void> {
   const { failureClass, tokens, spokeForMs } = await ended;
   recordCall(engine, call, failureClass ?? 'success', status, firstContentMs + spokeForMs, tokens);
+  if (isOutdated(engine, call.model)) return;
   if (failureClass === null) return engine.resting.succeeded(call.model.id);
   coolDown(engine, call, failureClass, undefined);
-  if (failureRules[failureClass].isRetried) engine.resting.failed(call.model.id);
+  if (isPassingFault(failureClass)) engine.resting.failed(call.model.id);
 }

@@ -103,13 +103,13 @@ function allLimited(judged: readonly Judged[], now: number, otherwiseMs: number)
 function exhausted(judged: readonly Judged[], now: number, run: Run): GatewayError {
   const isNobodyFree = judged.every(({ availability }) => availability.at !== null);
   const soonest = isNobodyFree ? soonestOf(judged) : undefined;
-  const time = run.isOver ? ` The ${run.request.deadlineMs / 1_000} s of this request ran out.` : '';
-  return gatewayError(
-    'GATEWAY_EXHAUSTED',
-    `No model could answer: ${named(judged)}.${time} Try again later, or add another model.`,
-    judged,
-    { isRetryable: true, ...(soonest && { retryAfterMs: Math.max(0, soonest.at - now) }) },
-  );
+  const advice = run.isOver
+    ? `The ${run.request.deadlineMs / 1_000} s of this request ran out. Give it more time, or try again later.`
+    : `Try again later, or add another model.`;
+  return gatewayError('GATEWAY_EXHAUSTED', `No model could answer: ${named(judged)}. ${advice}`, judged, {
+    isRetryable: true,
+    ...(soonest && { retryAfterMs: Math.max(0, soonest.at - now) }),
+  });
 }
 
 function soonestOf(judged: readonly Judged[]): { readonly model: string; readonly at: number } | undefined {

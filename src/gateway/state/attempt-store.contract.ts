@@ -80,6 +80,17 @@ export function describeAttemptStoreContract(
       expect((await store.tallies({}))[1]).toMatchObject({ modelId: other, requests: 1, successes: 0 });
     });
 
+    it('does not look at calls to a place where the model led before', async () => {
+      const { store, modelIds } = await make();
+      const [modelId] = modelIds;
+      await store.append([
+        exampleAttempt({ modelId, requestId: 'a', isOutdated: true }),
+        exampleAttempt({ modelId, requestId: 'b', outcome: 'network', isOutdated: true }),
+      ]);
+      expect(await store.tallies({})).toEqual([]);
+      expect(await store.list({ modelId, limit: 5 })).toHaveLength(2);
+    });
+
     it('counts what began in the range, its start included and its end not', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;

@@ -3,6 +3,7 @@ import { CoreError, kindOf } from '../../core/index.ts';
 import type { CooldownStore, Cooldowns, Model, ModelCooldown } from '../ports.ts';
 import { everyKey } from '../ports.ts';
 import { CooldownMap } from './cooldown-map.ts';
+import { inTime } from './in-time.ts';
 import type { Reload } from '../../resilience/index.ts';
 import type { StateParts } from './state-parts.ts';
 import { isRefusedForGood, reloadOf } from './state-parts.ts';
@@ -138,15 +139,8 @@ export class CooldownBoard implements Cooldowns {
   }
 
   /** What was not written in time is still written when the store takes it. */
-  async #soon(durable: Promise<void>): Promise<void> {
-    const late = Promise.withResolvers<never>();
-    const tooLong = new CoreError('DEADLINE_EXCEEDED', `The store did not answer within ${patienceMs} ms.`);
-    const cancel = this.#parts.clock.after(patienceMs, () => late.reject(notDurable(tooLong)));
-    try {
-      await Promise.race([durable, late.promise]);
-    } finally {
-      cancel();
-    }
+  #soon(durable: Promise<void>): Promise<void> {
+    return inTime(this.#parts.clock, patienceMs, durable, notDurable);
   }
 
   async #writeFirst(): Promise<void> {

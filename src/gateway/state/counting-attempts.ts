@@ -3,20 +3,21 @@
 import { failureRules } from '../failure-classes.ts';
 import type { Attempt } from '../ports.ts';
 
-/** Limits, the caller's own mistakes and callers who left say nothing. */
-export const speaksOfReliability = (outcome: Attempt['outcome']): boolean =>
-  outcome === 'success' || failureRules[outcome].countsAgainst;
+/** Limits, the caller's own mistakes, callers who left or were in a hurry, and calls to another place say nothing. */
+export const speaksOfReliability = ({ outcome, isOutdated }: Attempt): boolean =>
+  isOutdated !== true && (outcome === 'success' || failureRules[outcome].countsAgainst);
 
 export const requestKey = ({ modelId, requestId }: Attempt): string => `${modelId} ${requestId}`;
 
 /** For each attempt, in the order they were made, whether it counts. */
 export function countsOf(attempts: readonly Attempt[]): readonly boolean[] {
-  if (attempts.every(({ outcome }) => outcome === 'success')) return attempts.map(() => true);
+  if (attempts.every((each) => each.outcome === 'success' && speaksOfReliability(each)))
+    return attempts.map(() => true);
   const goesOn = new Set<string>();
   return attempts
     .toReversed()
     .map((attempt) => {
-      if (!speaksOfReliability(attempt.outcome)) return false;
+      if (!speaksOfReliability(attempt)) return false;
       const isTheEnd = attempt.outcome === 'success' || !goesOn.has(requestKey(attempt));
       goesOn.add(requestKey(attempt));
       return isTheEnd;

@@ -3,6 +3,7 @@ import type { IdSource, KeyRefusal } from '../../core/index.ts';
 import { AccessKeyKind, KeyBook, keyRefusal } from '../../core/index.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayKey, GatewayKeyStore } from '../ports.ts';
+import { forPerson } from './in-time.ts';
 import type { Reload } from '../../resilience/index.ts';
 import type { StateParts } from './state-parts.ts';
 import { reloadOf } from './state-parts.ts';
@@ -47,7 +48,7 @@ export class GatewayKeys {
       revokedAt: null,
       dailyTokenCap,
     };
-    await store.add({ ...record, hash });
+    await forPerson(clock, store.add({ ...record, hash }));
     this.#book.learn(hash, record);
     return { key, record };
   }
@@ -76,7 +77,7 @@ export class GatewayKeys {
   /** Fails with GATEWAY_KEY_UNKNOWN or STATE_UNAVAILABLE. A second time changes nothing. */
   async revoke(id: string): Promise<GatewayKey> {
     const { store, clock } = this.#parts;
-    const revoked = await store.revoke(id, new Date(clock.now()));
+    const revoked = await forPerson(clock, store.revoke(id, new Date(clock.now())));
     if (!revoked)
       throw new GatewayError(
         'GATEWAY_KEY_UNKNOWN',

@@ -8,6 +8,7 @@ export type { NewGatewayKey } from './gateway-keys.ts';
 export { GatewayState } from './gateway-state.ts';
 export type { GatewayStateOptions } from './gateway-state.ts';
 export type { GatewayStores } from './gateway-stores.ts';
+export { forPerson } from './in-time.ts';
 export { memoryGatewayStores } from './memory-stores.ts';
 export { ModelRegistry } from './model-registry.ts';
 export { availableAt, modelView } from './model-view.ts';

@@ -1,5 +1,6 @@
 // Models in memory: one snapshot until something changes.
 import { describe, expect, it } from 'vitest';
+import type { ModelStore } from '../ports.ts';
 import { exampleModel } from './examples.contract.ts';
 import { stateWorld } from './state-world.contract.ts';
 
@@ -52,6 +53,41 @@ describe('ModelRegistry', () => {
       code: 'GATEWAY_MODEL_EXISTS',
     });
     await expect(one.models.setActive(99, true)).rejects.toMatchObject({ code: 'GATEWAY_MODEL_UNKNOWN' });
+  });
+
+  it('says within seconds that the store does not answer, and shows the change when it was done after all', async () => {
+    const world = stateWorld();
+    let thaw: () => void = () => undefined;
+    let frozen: Promise<void> | undefined;
+    const models = new Proxy(world.stores.models, {
+      get:
+        (store, name: keyof ModelStore) =>
+        async (...given: never[]) => {
+          await frozen;
+          return Reflect.apply(store[name], store, given) as unknown;
+        },
+    });
+    const state = await world.open({ stores: { ...world.stores, models } });
+    const { id } = await state.models.add(exampleModel('a/one'));
+    frozen = new Promise((resolve) => (thaw = resolve));
+    const startedAt = world.clock.monotonic();
+    const changes = Promise.allSettled([
+      state.models.add(exampleModel('a/two')),
+      state.models.replace(id, exampleModel('a/one', { upstreamModel: 'x' })),
+      state.models.setActive(id, false),
+      state.models.names(),
+    ]);
+    for (const change of await world.clock.run(changes))
+      expect(change).toMatchObject({
+        status: 'rejected',
+        reason: { code: 'STATE_UNAVAILABLE', isRetryable: true },
+      });
+    expect(world.clock.monotonic() - startedAt).toBe(3_000);
+    expect(state.models.list().map(({ name }) => name)).toEqual(['a/one']);
+    thaw();
+    await world.clock.advance(0);
+    expect(state.models.byName('a/two')).toBeDefined();
+    expect(state.models.byId(id)).toMatchObject({ upstreamModel: 'x', isActive: false });
   });
 
   it('replaces and removes what was added for everybody, and keeps what it was called', async () => {

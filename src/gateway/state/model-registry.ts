@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../errors.ts';
 import type { Model, ModelDefinition, ModelStore } from '../ports.ts';
+import { forPerson } from './in-time.ts';
 import type { Reload } from '../../resilience/index.ts';
 import type { StateParts } from './state-parts.ts';
 import { reloadOf } from './state-parts.ts';
@@ -42,33 +43,39 @@ export class ModelRegistry {
   }
 
   /** Fails with GATEWAY_MODEL_EXISTS or STATE_UNAVAILABLE. */
-  async add(definition: ModelDefinition): Promise<Model> {
-    const added = await this.#parts.store.add(definition);
-    this.#show([...this.#models, added]);
-    await this.#reload.refresh();
-    return added;
+  add(definition: ModelDefinition): Promise<Model> {
+    return this.#forPerson(async (store) => {
+      const added = await store.add(definition);
+      this.#show([...this.#models, added]);
+      await this.#reload.refresh();
+      return added;
+    });
   }
 
   /** Fails with GATEWAY_MODEL_UNKNOWN or STATE_UNAVAILABLE. */
-  async setActive(id: number, isActive: boolean): Promise<Model> {
-    return this.#changed(id, this.#byId.has(id) && (await this.#parts.store.setActive(id, isActive)));
+  setActive(id: number, isActive: boolean): Promise<Model> {
+    return this.#forPerson(async (store) =>
+      this.#changed(id, this.#byId.has(id) && (await store.setActive(id, isActive))),
+    );
   }
 
   /** Only of a model that somebody added. Fails with GATEWAY_MODEL_UNKNOWN or STATE_UNAVAILABLE. */
-  async replace(id: number, definition: ModelDefinition): Promise<Model> {
-    return this.#changed(id, await this.#parts.store.replace(id, definition));
+  replace(id: number, definition: ModelDefinition): Promise<Model> {
+    return this.#forPerson(async (store) => this.#changed(id, await store.replace(id, definition)));
   }
 
   /** Only of a model that somebody added. Fails with GATEWAY_MODEL_UNKNOWN or STATE_UNAVAILABLE. */
-  async remove(id: number): Promise<void> {
-    if (!(await this.#parts.store.remove(id))) throw unknown(id);
-    this.#show(this.#models.filter((model) => model.id !== id));
-    await this.#reload.refresh();
+  remove(id: number): Promise<void> {
+    return this.#forPerson(async (store) => {
+      if (!(await store.remove(id))) throw unknown(id);
+      this.#show(this.#models.filter((model) => model.id !== id));
+      await this.#reload.refresh();
+    });
   }
 
   /** By id, of all there ever were. Fails with STATE_UNAVAILABLE. */
   names(): Promise<ReadonlyMap<number, string>> {
-    return this.#parts.store.names();
+    return this.#forPerson((store) => store.names());
   }
 
   /** Brings the store in step with the definitions, then loads. Fails with STATE_UNAVAILABLE. */
@@ -89,6 +96,10 @@ export class ModelRegistry {
 
   close(): Promise<void> {
     return this.#reload.close();
+  }
+
+  #forPerson<T>(work: (store: ModelStore) => Promise<T>): Promise<T> {
+    return forPerson(this.#parts.clock, work(this.#parts.store));
   }
 
   async #changed(id: number, changed: Model | false | undefined): Promise<Model> {

@@ -24,7 +24,7 @@ export class OwnTallies {
   readonly #failed = new Map<string, FailedRequest>();
 
   count(attempt: Attempt): void {
-    if (!speaksOfReliability(attempt.outcome)) return;
+    if (!speaksOfReliability(attempt)) return;
     const difference = this.#differenceOf(attempt.modelId);
     const failed = this.#failed.size === 0 ? undefined : this.#failed.get(requestKey(attempt));
     if (!failed || failed.isRescued) difference.requests += 1;
@@ -62,9 +62,9 @@ export class OwnTallies {
 
   #takeBack(attempt: Attempt): void {
     const failed = this.#failed.get(requestKey(attempt));
-    if (!failed) return;
+    if (!failed || !speaksOfReliability(attempt)) return;
     if (attempt.outcome === 'success') failed.isRescued = false;
-    else if (speaksOfReliability(attempt.outcome)) failed.failures -= 1;
+    else failed.failures -= 1;
     if (failed.failures === 0) this.#failed.delete(requestKey(attempt));
   }
 

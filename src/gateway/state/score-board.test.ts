@@ -41,6 +41,15 @@ describe('ScoreBoard', () => {
     expect(scores.of(1)).toBe(scores.of(1));
   });
 
+  it('does not count a call to a place where the model led before, but what it cost', async () => {
+    const { scores, attempts, usage } = await stateWorld().open();
+    // Times that no store takes as they are.
+    for (const change of [{}, { outcome: 'network', durationMs: Number.NaN }] as const)
+      attempts.record(exampleAttempt({ requestId: 'other', isOutdated: true, ...change }));
+    expect(scores.of(1).recent.requests).toBe(0);
+    expect(usage.usedToday('admin')).toBe(30);
+  });
+
   it('knows the history after a restart, the window apart from the rest', async () => {
     const { open, memory } = stateWorld();
     const old = exampleAttempt({ requestId: 'old', at: moment(-8 * dayMs), outcome: 'timeout' });

@@ -4,6 +4,7 @@
 // in whole hours, so that the many old attempts are read once an hour and only the recent ones every time.
 import type { Attempt, AttemptStore, ModelTally, Score, Scores, Tally } from '../ports.ts';
 import type { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
+import { forPerson } from './in-time.ts';
 import { OwnTallies } from './own-tallies.ts';
 import { explainScore, scoreOf } from './score.ts';
 import type { Reload } from '../../resilience/index.ts';
@@ -59,13 +60,14 @@ export class ScoreBoard implements Scores {
   async forWindow(windowDays: number): Promise<Scores> {
     if (windowDays === this.#parts.windowDays) return this;
     const since = new Date(this.#startOf(windowDays));
-    const { store, recorder } = this.#parts;
-    const recent = await recorder.whileStill(async () => {
+    const { clock, store, recorder } = this.#parts;
+    const reading = recorder.whileStill(async () => {
       const tallies = byModel(await store.tallies({ since }));
       const own = new OwnTallies();
       own.restart(recorder.waiting);
       return (modelId: number) => own.addTo(tallies.get(modelId) ?? emptyTally, modelId);
     });
+    const recent = await forPerson(clock, reading);
     return {
       of: (modelId) => scoreOf(this.of(modelId).longTerm, recent(modelId), windowDays),
     };
@@ -73,8 +75,9 @@ export class ScoreBoard implements Scores {
 
   /** How the number came about. Fails with STATE_UNAVAILABLE. */
   async explain(modelId: number, limit = 20): Promise<ScoreExplanation> {
-    await this.#parts.recorder.flush();
-    const recentAttempts = await this.#parts.store.list({ modelId, limit });
+    const { clock, recorder, store } = this.#parts;
+    const reading = recorder.flush().then(() => store.list({ modelId, limit }));
+    const recentAttempts = await forPerson(clock, reading);
     const score = this.of(modelId);
     return { score, steps: explainScore(score), recentAttempts };
   }

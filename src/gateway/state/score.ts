@@ -46,7 +46,7 @@ function decisionReason(longTerm: Tally, recent: Tally, windowDays: number): str
 /** The formulas with a model's numbers in them, a sentence each. */
 export function explainScore({ longTerm, recent, windowDays, ...score }: Score): readonly string[] {
   return [
-    `A request counts once, by its last outcome; limits, mistakes of the caller and callers who left do not count.`,
+    `A request counts once, by its last outcome; limits, mistakes of the caller, callers who left and too little time do not count.`,
     `Long-term, all that is kept: ${formula(longTerm)}`,
     `Recent, ${windowDays} days: ${formula(recent)}`,
     `${score.decisionReason} Effective score: ${rounded(score.effectiveScore)}.`,

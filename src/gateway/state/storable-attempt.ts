@@ -46,6 +46,7 @@ function made(attempt: Attempt): Attempt {
     completionTokens: count(attempt.completionTokens),
     caller: withoutNul(attempt.caller),
     isRepeated: attempt.isRepeated ?? true,
+    ...(attempt.isOutdated === true && { isOutdated: true }),
   };
 }
 

@@ -1,5 +1,6 @@
 // Tokens per caller, model and day (UTC): counted in memory at once, written behind, together with what others wrote.
 import type { Attempt, GatewayKey, Usage, UsageStore } from '../ports.ts';
+import { forPerson } from './in-time.ts';
 import type { Reload } from '../../resilience/index.ts';
 import type { StateParts } from './state-parts.ts';
 import { isRefusedForGood, reloadOf } from './state-parts.ts';
@@ -68,9 +69,12 @@ export class UsageMeter {
   }
 
   /** Lines from the store, with all that this process counted. Fails with STATE_UNAVAILABLE. */
-  async list(filter: { readonly fromDay: string; readonly caller?: string }): Promise<readonly Usage[]> {
-    await this.#loop.flush();
-    return this.#parts.store.list(filter);
+  list(filter: { readonly fromDay: string; readonly caller?: string }): Promise<readonly Usage[]> {
+    const { clock, store } = this.#parts;
+    return forPerson(
+      clock,
+      this.#loop.flush().then(() => store.list(filter)),
+    );
   }
 
   start(): Promise<void> {

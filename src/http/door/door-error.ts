@@ -35,9 +35,20 @@ const wordsByStatus: Readonly<Record<number, string>> = {
   500: 'error',
 };
 
-/** Where our stores are, and how they are set up, is nothing for organizations: log and events tell it. */
-const inside = /^(STATE|REDIS|SQLITE|DATA_FOLDER|ADMISSION)_/;
+/** Where our stores are and which models we have is nothing for organizations: log and events tell it. */
+const inside = /^(STATE|REDIS|SQLITE|DATA_FOLDER|ADMISSION|GATEWAY)_/;
 const notAvailable = 'The service is not available at the moment. Please try again in a few moments.';
+
+/** These would tell strangers what to set. */
+const neutral: Readonly<Partial<Record<string, string>>> = {
+  HTTP_HOST_NOT_ALLOWED: 'This server is not known by the name in the address.',
+  HTTP_ORIGIN_NOT_ALLOWED: 'Web pages of other origins may not call this server.',
+};
+
+/** Instead of a message that is not for organizations. The two refusals of admission are: they come as they are. */
+function tenantTextOf(code: string, status: number): string | undefined {
+  return neutral[code] ?? (status >= 500 && inside.test(code) ? notAvailable : undefined);
+}
 
 /** Never throws, whatever it is given. */
 export function doorErrorOf(thrown: unknown, requestId: string): DoorErrorAnswer {
@@ -45,7 +56,6 @@ export function doorErrorOf(thrown: unknown, requestId: string): DoorErrorAnswer
   const { code, message, details } = body.error;
   const word = wordsByStatus[status] ?? code.toLowerCase();
   const refused = thrown instanceof AdmissionError && status === 429 ? thrown : undefined;
-  const text = status >= 500 && inside.test(code) ? notAvailable : message;
   const items = problemsIn(details).map(({ attr, detail }) => ({ code: word, detail, attr }));
   return {
     status,
@@ -59,20 +69,9 @@ export function doorErrorOf(thrown: unknown, requestId: string): DoorErrorAnswer
       errors:
         items.length > 0
           ? items
-          : [{ code: word, detail: refused ? refusalText(refused) : text, attr: fieldIn(details) }],
+          : [{ code: word, detail: tenantTextOf(code, status) ?? message, attr: fieldIn(details) }],
     },
   };
-}
-
-/** Word for word as in the founding document. */
-function refusalText({ code, usage, message }: AdmissionError): string {
-  if (code === 'ADMISSION_GLOBAL_LIMIT')
-    return 'Our system is currently experiencing high load. Please try again in a few moments.';
-  if (!usage) return message;
-  return (
-    'Organization has reached the maximum concurrent API requests limit ' +
-    `(${usage.organization}/${usage.organizationLimit}). Please try again later.`
-  );
 }
 
 /** As in draft-ietf-httpapi-ratelimit-headers. Only the organization's own: what others do is nobody's business. */
@@ -81,9 +80,11 @@ function rateLimitHeaders(
   retryAfterSeconds: string | undefined,
 ): Readonly<Record<string, string>> {
   if (!usage) return {};
+  const left = Math.max(0, usage.organizationLimit - usage.organization);
   return {
     'ratelimit-policy': `"org";q=${usage.organizationLimit};qu="concurrent-requests"`,
-    ratelimit: `"org";r=0;t=${retryAfterSeconds ?? '1'}`,
+    // At the limit of all an organization may have slots left of its own, which a wait does not change.
+    ratelimit: left > 0 ? `"org";r=${left}` : `"org";r=0;t=${retryAfterSeconds ?? '1'}`,
   };
 }
 

@@ -6,6 +6,7 @@ import { HttpError } from '../errors.ts';
 import { readMultipart } from './read-multipart.ts';
 import type { Receiving } from './receive.ts';
 import { receive, tooLarge } from './receive.ts';
+import { sizeText } from './size-text.ts';
 
 export type BodyKind = 'none' | 'json' | 'form';
 
@@ -13,7 +14,7 @@ export type BodyKind = 'none' | 'json' | 'form';
 export function bodyKindOf({ headers }: IncomingMessage, limits: UploadLimits): BodyKind {
   const length = headers['content-length'];
   if (Number(length ?? 0) > limits.maxBodyBytes)
-    throw tooLarge(`The request is larger than ${limits.maxBodyBytes} bytes.`);
+    throw tooLarge(`The request is larger than ${sizeText(limits.maxBodyBytes)}.`);
   if (headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return 'none';
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')

@@ -6,6 +6,7 @@ import { abortable, CoreError, linkSignals, messageOf } from '../../core/index.t
 import type { UploadLimits, UploadedFile } from '../../deployments/index.ts';
 import type { Receiving } from './receive.ts';
 import { receive, tooLarge } from './receive.ts';
+import { sizeText } from './size-text.ts';
 
 export interface Form {
   /** A field that comes several times is a list. */
@@ -79,7 +80,7 @@ function collect(
   const shown = cleanName(name);
   stream.on('data', (piece: Buffer) => pieces.push(piece));
   stream.on('limit', () =>
-    fail(tooLarge(`The file "${shown}" is larger than ${limits.maxFileBytes} bytes.`)),
+    fail(tooLarge(`The file "${shown}" is larger than ${sizeText(limits.maxFileBytes)}.`)),
   );
   stream.on('error', (error: Error) => fail(malformed(error)));
   stream.on('end', () =>
@@ -103,5 +104,5 @@ function oneOrMany([name, values]: [string, string[]]): [string, string | readon
 }
 
 function malformed(error: unknown): CoreError {
-  return new CoreError('INPUT_INVALID', `The form cannot be read: ${messageOf(error)}.`);
+  return new CoreError('INPUT_INVALID', `The form cannot be read: ${messageOf(error).replace(/\.$/, '')}.`);
 }

@@ -4,11 +4,14 @@ import type { Clock } from '../../core/index.ts';
 import { CoreError, onAbort } from '../../core/index.ts';
 import { DeploymentError } from '../../deployments/index.ts';
 import type { UploadLimits } from '../../deployments/index.ts';
+import { sizeText } from './size-text.ts';
+import type { UploadShare } from './upload-memory.ts';
 import { UploadWatch } from './upload-watch.ts';
 
 export interface Receiving {
   readonly clock: Clock;
   readonly limits: UploadLimits;
+  readonly memory: UploadShare;
   /** Aborts when the caller goes away. */
   readonly signal: AbortSignal;
 }
@@ -20,7 +23,7 @@ export function tooLarge(what: string): DeploymentError {
 /** `take` may fail, which ends it. Resolves when all has arrived; what has not is left to `discardUnread`. */
 export function receive(
   request: IncomingMessage,
-  { clock, limits, signal }: Receiving,
+  { clock, limits, memory, signal }: Receiving,
   take: (piece: Buffer) => void,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -31,7 +34,8 @@ export function receive(
     received += piece.byteLength;
     try {
       if (received > limits.maxBodyBytes)
-        throw tooLarge(`The request is larger than ${limits.maxBodyBytes} bytes.`);
+        throw tooLarge(`The request is larger than ${sizeText(limits.maxBodyBytes)}.`);
+      memory.take(piece.byteLength);
       take(piece);
     } catch (error) {
       end(error);

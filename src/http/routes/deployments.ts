@@ -20,9 +20,10 @@ const config = { access: 'admin' } as const;
 
 export function deploymentRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
   const desk = tenants.deployments;
-  const viewWithSecret = (found: Deployment): z.infer<typeof deploymentWithSecret> => ({
+  const viewWithSecret = async (found: Deployment): Promise<z.infer<typeof deploymentWithSecret>> => ({
     ...viewOfDeployment(found, tenants.organizations.find(found.organizationId).name),
     webhook_secret: secretOf(desk, found),
+    warnings: [...(await desk.warnings(found))],
   });
 
   server.get(
@@ -68,7 +69,7 @@ export function deploymentRoutes(server: TypedServer, { tenants }: HttpDependenc
         waitSeconds: body.wait_seconds,
         isActive: active,
       });
-      return reply.code(201).send(viewWithSecret(added));
+      return reply.code(201).send(await viewWithSecret(added));
     },
   );
 

@@ -3,9 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { CoreError, linkSignals } from '../../core/index.ts';
-import type { DoorAddress, Execution, ExecutionInput } from '../../deployments/index.ts';
+import type { DoorAddress, Entry, Execution, ExecutionInput } from '../../deployments/index.ts';
 import { answerDoorError } from '../door/answer-door-error.ts';
 import { bodyKindOf, readInput } from '../door/read-input.ts';
+import type { UploadShare } from '../door/upload-memory.ts';
+import { UploadMemory } from '../door/upload-memory.ts';
 import { installNotFound } from '../not-found.ts';
 import { callerSignal } from '../openai/caller-signal.ts';
 import type { HttpDependencies } from '../ports.ts';
@@ -32,6 +34,7 @@ type Params = z.infer<typeof doorParams>;
 
 export function doorRoutes(root: TypedServer, dependencies: HttpDependencies): void {
   const { door, executions } = dependencies.tenants;
+  const memory = new UploadMemory(door.uploads.maxBytesAtOnce);
   // A room of its own: here errors have another shape, of unknown paths too, and bodies are read by ourselves.
   const inRoom = async (room: FastifyInstance): Promise<void> => {
     const server = room.withTypeProvider<ZodTypeProvider>();
@@ -57,7 +60,7 @@ export function doorRoutes(root: TypedServer, dependencies: HttpDependencies): v
         },
       },
       async (request, reply) =>
-        stateOf(await execute(dependencies, request as ExecuteRequest, reply), request.params),
+        stateOf(await execute(dependencies, memory, request as ExecuteRequest, reply)),
     );
 
     server.get(
@@ -75,7 +78,7 @@ export function doorRoutes(root: TypedServer, dependencies: HttpDependencies): v
       },
       async (request) => {
         const deployment = door.deploymentAt(addressOf(request));
-        return stateOf(await executions.getOf(deployment, request.query.execution_id), request.params);
+        return stateOf(await executions.getOf(deployment, request.query.execution_id));
       },
     );
 
@@ -95,7 +98,7 @@ export function doorRoutes(root: TypedServer, dependencies: HttpDependencies): v
       async (request) => {
         const deployment = door.deploymentAt(addressOf(request));
         const { executionId } = await executions.getOf(deployment, request.query.execution_id);
-        return stateOf(await executions.stop(executionId), request.params);
+        return stateOf(await executions.stop(executionId));
       },
     );
   };
@@ -122,6 +125,7 @@ function addressOf({ params, caller }: FastifyRequest): DoorAddress {
 /** A slot first, then the body; from the dispatch on the slot is the execution's, whatever the caller does. */
 async function execute(
   { tenants: { door, executions }, clock }: HttpDependencies,
+  memory: UploadMemory,
   request: ExecuteRequest,
   reply: FastifyReply,
 ): Promise<Execution> {
@@ -142,23 +146,36 @@ async function execute(
         if (draining.aborted && !leaving.aborted) throw draining.reason;
         throw error;
       });
-    let accepted: Execution;
-    let timeout: number;
-    try {
+    const accepted = await accept(entry, request, memory, async (share) => {
       if (request.headers.expect !== undefined) reply.raw.writeContinue();
-      const receiving = { clock, limits: door.uploads, signal: leaving };
-      const read = withoutTimeout(await readInput(kind, request.raw, receiving));
-      timeout = read.timeout ?? request.query.timeout ?? -1;
+      const receiving = { clock, limits: door.uploads, memory: share, signal: leaving };
+      const input = await readInput(kind, request.raw, receiving);
       leaving.throwIfAborted();
-      accepted = await entry.accept(read.input);
-    } finally {
-      // After it was accepted this does nothing.
-      await entry.leave();
-    }
-    if (timeout <= 0 || accepted.endedAt !== null) return accepted;
-    return await executions.whenEnded(accepted.executionId, timeout * 1_000, patience.signal);
+      return input;
+    });
+    const { execution, timeout } = accepted;
+    if (timeout <= 0 || execution.endedAt !== null) return execution;
+    return await executions.whenEnded(execution.executionId, timeout * 1_000, patience.signal);
   } finally {
     patience.dispose();
+  }
+}
+
+/** Whatever becomes of it, the memory is free afterwards, and so is the slot of what was not accepted. */
+async function accept(
+  entry: Entry,
+  { query, headers }: ExecuteRequest,
+  memory: UploadMemory,
+  read: (share: UploadShare) => Promise<ExecutionInput>,
+): Promise<{ readonly execution: Execution; readonly timeout: number }> {
+  try {
+    using share = memory.open(Number(headers['content-length'] ?? 0));
+    const { input, timeout } = withoutTimeout(await read(share));
+    const seconds = theOne(timeout, query.timeout) ?? -1;
+    return { execution: await entry.accept(input), timeout: seconds };
+  } finally {
+    // After it was accepted this does nothing.
+    await entry.leave();
   }
 }
 
@@ -176,7 +193,15 @@ function withoutTimeout({ parameters, files }: ExecutionInput): {
   if (timeout === undefined) return { input: { parameters: rest, files }, timeout: undefined };
   const { data, error } = timeoutSeconds.safeParse(timeout);
   if (error === undefined) return { input: { parameters: rest, files }, timeout: data };
-  throw new CoreError('INPUT_INVALID', `"timeout" ${error.issues[0]?.message ?? 'is invalid'}.`, {
-    details: { field: 'timeout' },
-  });
+  throw invalidTimeout(error.issues[0]?.message ?? 'is invalid');
 }
+
+/** Said in two ways it must be the same: who is to know which was meant? */
+function theOne(inBody: number | undefined, inQuery: number | undefined): number | undefined {
+  if (inBody !== undefined && inQuery !== undefined && inBody !== inQuery)
+    throw invalidTimeout(`is ${inBody} in the body and ${inQuery} in the query: say it once`);
+  return inBody ?? inQuery;
+}
+
+const invalidTimeout = (problem: string): CoreError =>
+  new CoreError('INPUT_INVALID', `"timeout" ${problem}.`, { details: { field: 'timeout' } });

@@ -1,5 +1,6 @@
 // Executions of all organizations: what there is, what became of it, stop, free a slot.
-import type { HttpDependencies } from '../ports.ts';
+import type { Deployment, DeploymentDesk, Execution } from '../../deployments/index.ts';
+import type { HttpDependencies, TenantDesks } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
 import {
   executionAnswer,
@@ -15,7 +16,7 @@ const tags = ['executions'];
 const config = { access: 'admin' } as const;
 
 export function executionRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
-  const { executions, organizations } = tenants;
+  const { executions, organizations, deployments } = tenants;
 
   server.get(
     '/api/v1/executions',
@@ -30,16 +31,16 @@ export function executionRoutes(server: TypedServer, { tenants }: HttpDependenci
       },
     },
     async (request) => {
-      const { organization, deployment_id: deploymentId, status: statuses, limit, before } = request.query;
+      const { organization, deployment, status: statuses, limit, before } = request.query;
       // One more than asked for tells whether there is a next page.
       const found = await executions.list({
         limit: limit + 1,
         ...(organization === undefined ? {} : { organizationId: organizations.find(organization).id }),
-        ...(deploymentId === undefined ? {} : { deploymentId }),
+        ...(deployment === undefined ? {} : { deploymentId: referred(deployments, deployment).id }),
         ...(statuses === undefined ? {} : { statuses }),
         ...(before === undefined ? {} : { before }),
       });
-      const page = found.slice(0, limit).map(viewOfExecution);
+      const page = found.slice(0, limit).map(viewer(tenants));
       return { executions: page, next: found.length > limit ? (page.at(-1)?.id ?? null) : null };
     },
   );
@@ -56,7 +57,7 @@ export function executionRoutes(server: TypedServer, { tenants }: HttpDependenci
         response: { 200: executionAnswer, ...errorAnswers },
       },
     },
-    async (request) => viewOfExecution(await executions.get(request.params.id)),
+    async (request) => viewer(tenants)(await executions.get(request.params.id)),
   );
 
   server.post(
@@ -71,7 +72,7 @@ export function executionRoutes(server: TypedServer, { tenants }: HttpDependenci
         response: { 200: executionAnswer, ...errorAnswers },
       },
     },
-    async (request) => viewOfExecution(await executions.stop(request.params.id)),
+    async (request) => viewer(tenants)(await executions.stop(request.params.id)),
   );
 
   server.post(
@@ -93,4 +94,23 @@ export function executionRoutes(server: TypedServer, { tenants }: HttpDependenci
       return { id, was_held: wasHeld };
     },
   );
+}
+
+/** By its id, or as ORGANIZATION/NAME: names of organizations hold no slash. Fails with NOT_FOUND. */
+function referred(deployments: DeploymentDesk, reference: string): Deployment {
+  const slash = reference.indexOf('/');
+  return slash === -1
+    ? deployments.get(reference)
+    : deployments.find(reference.slice(0, slash), reference.slice(slash + 1));
+}
+
+/** With names; what was removed this very moment is called by its id. */
+function viewer({ organizations, deployments }: TenantDesks) {
+  const names = new Map([...organizations.list(), ...deployments.list()].map(({ id, name }) => [id, name]));
+  const nameOf = (id: string): string => names.get(id) ?? id;
+  return (execution: Execution) =>
+    viewOfExecution(execution, {
+      organization: nameOf(execution.organizationId),
+      deployment: nameOf(execution.deploymentId),
+    });
 }

@@ -7,6 +7,7 @@ import {
   limitAnswer,
   limitBody,
   limitChanged,
+  limitQuery,
   limitsAnswer,
   limitsQuery,
   viewOfLimit,
@@ -52,12 +53,13 @@ export function limitRoutes(server: TypedServer, { tenants }: HttpDependencies):
         tags,
         summary: 'What an organization may do at once, and does',
         params: organizationParams,
+        querystring: limitQuery,
         response: { 200: limitAnswer, ...errorAnswers },
       },
     },
-    async ({ params }) => {
+    async ({ params, query }) => {
       const { id, name } = organizations.find(params.organization);
-      return viewOfLimit(await limits.get(id), name);
+      return viewOfLimit(await limits.get(id, { clearCache: query.clear_cache }), name);
     },
   );
 

@@ -5,8 +5,10 @@ import type { Spoken } from '../../gateway/index.ts';
 import { attemptsId } from '../openai/attempts-id.ts';
 import { callerSignal } from '../openai/caller-signal.ts';
 import { triedModelAnswer } from '../openai/openai-error.ts';
+import { readSteering } from '../openai/request-headers.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
+import { steeringHeaders } from '../schemas/openai.ts';
 import { promptAnswer, promptBody, promptExhausted } from '../schemas/prompts.ts';
 import { callerName } from './openai.ts';
 import type { TypedServer } from './typed-server.ts';
@@ -20,6 +22,8 @@ export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependen
         operationId: 'prompts.process',
         tags: ['prompts'],
         summary: 'Asks the best model that answers',
+        // The others stay as they came.
+        headers: steeringHeaders.loose(),
         body: promptBody,
         response: {
           200: promptAnswer,
@@ -35,9 +39,7 @@ export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependen
           requestId: attemptsId(request, ids),
           ask: gateway.read('chat', chatRequest(request.body)),
           caller: callerName(request.caller),
-          mayFallBack: true,
-          deadlineMs: gateway.defaults.deadlineMs,
-          waitMs: gateway.defaults.waitMs,
+          ...readSteering(request.headers, gateway.defaults),
           signal: callerSignal(reply.raw),
         });
         return answerOf(request.body.prompt, spoken);

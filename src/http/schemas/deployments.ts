@@ -31,6 +31,9 @@ export const deploymentWithSecret = deployment
       .string()
       .nullable()
       .describe('With it webhooks are signed (Standard Webhooks); null without a webhook.'),
+    warnings: z
+      .array(z.string())
+      .describe('What keeps it from working now, in sentences: a model that nobody knows.'),
   })
   .meta({ id: 'DeploymentWithSecret', description: 'A published workflow, with the secret of its webhook.' });
 
@@ -74,10 +77,18 @@ export const deploymentBody = z
     ],
   });
 
-export const deploymentChange = z.strictObject(changeable).partial().meta({
-  id: 'DeploymentChange',
-  description: 'What is given is changed; options are replaced as a whole.',
-});
+export const deploymentChange = z
+  .strictObject({
+    ...changeable,
+    workflow: z
+      .never('cannot be changed: publish another deployment instead')
+      .describe('Stays as it is: publish another deployment instead.'),
+  })
+  .partial()
+  .meta({
+    id: 'DeploymentChange',
+    description: 'What is given is changed; options are replaced as a whole.',
+  });
 
 /** As the desk takes it: what is absent stays absent. */
 export function wishOf({

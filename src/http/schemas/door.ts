@@ -1,6 +1,7 @@
 // The door over HTTP: what requests may say, and what they hear.
 import { z } from 'zod';
 import type { Execution } from '../../deployments/index.ts';
+import { forTenant } from '../../deployments/index.ts';
 import { id } from './fields.ts';
 
 const longestTimeout = 300;
@@ -24,14 +25,14 @@ const waitRule = 'must be seconds, like 5 or 0.5';
 
 export const doorParams = z.object({
   org: z.string().describe("The organization's id or name."),
-  api: z.string().describe("The deployment's name."),
+  api: z.string().describe("The deployment's name or id."),
 });
 
 export const executeQuery = z.object({
   timeout: timeoutSeconds
     .optional()
     .describe(
-      'Seconds to wait for the result, up to 300; -1 (default) and 0 answer at once. Also a field of the body.',
+      'Seconds to wait for the result, up to 300; -1 (default) and 0 answer at once. Instead it may be a field of the body.',
     ),
   wait: z
     .string(waitRule)
@@ -55,7 +56,7 @@ export const executionState = z
   .object({
     execution_id: z.string(),
     status: z.enum(['queued', 'executing', 'completed', 'error', 'stopped']),
-    status_api: z.string().describe('Where to ask for the state, as often as wanted.'),
+    status_api: z.string().describe('Where to ask for the state, as often as wanted, also after a renaming.'),
     result: z.unknown().describe('What the workflow gave; null until it has completed.'),
     error: z.object({ code: z.string(), message: z.string() }).optional(),
     warnings: z.array(z.string()).optional().describe('What was left out, or done by a lesser way.'),
@@ -77,16 +78,14 @@ export const doorErrorAnswer = z
 
 export const doorErrorAnswers = { '4xx': doorErrorAnswer, '5xx': doorErrorAnswer } as const;
 
-export function stateOf(
-  execution: Execution,
-  { org, api }: z.infer<typeof doorParams>,
-): z.infer<typeof executionState> {
-  const { executionId, status, result, failure, warnings } = execution;
-  const path = `/deployment/api/${encodeURIComponent(org)}/${encodeURIComponent(api)}`;
+/** By ids: names may change, and the address must lead there for as long as the execution is kept. */
+export function stateOf(execution: Execution): z.infer<typeof executionState> {
+  const { executionId, organizationId, deploymentId, status, result, failure, warnings } =
+    forTenant(execution);
   return {
     execution_id: executionId,
     status,
-    status_api: `${path}?execution_id=${executionId}`,
+    status_api: `/deployment/api/${organizationId}/${deploymentId}?execution_id=${executionId}`,
     result: result ?? null,
     ...(failure ? { error: { code: failure.code, message: failure.message } } : {}),
     ...(warnings.length > 0 ? { warnings: [...warnings] } : {}),

@@ -9,7 +9,9 @@ export const executionAnswer = z
   .object({
     id: z.string(),
     organization_id: z.string(),
+    organization_name: z.string(),
     deployment_id: z.string(),
+    deployment_name: z.string(),
     status: executionStatus,
     idempotency_key: z.string().nullable(),
     job_id: z.string(),
@@ -24,7 +26,13 @@ export const executionAnswer = z
 
 export const executionsQuery = z.strictObject({
   organization: z.string().min(1).max(200).optional().describe('Id or name: only executions of this one.'),
-  deployment_id: id.optional(),
+  deployment: z
+    .string()
+    .min(1)
+    .max(400)
+    .optional()
+    .describe('Only executions of this one: its id, or ORGANIZATION/NAME.')
+    .meta({ examples: ['acme-corp/invoices'] }),
   status: listOf(executionStatus).optional().describe('One or several, separated by commas.'),
   limit: limitOf(500, 100),
   before: id.optional().describe('Only executions before this one: `next` of the page before.'),
@@ -41,11 +49,22 @@ export const releasedAnswer = z
   .object({ id: z.string(), was_held: z.boolean().describe('Whether there was a slot to free.') })
   .meta({ id: 'ReleasedSlot', description: 'A slot that is held for nothing any more.' });
 
-export function viewOfExecution(execution: Execution): z.infer<typeof executionAnswer> {
+/** What people call what an execution belongs to. */
+export interface ExecutionNames {
+  readonly organization: string;
+  readonly deployment: string;
+}
+
+export function viewOfExecution(
+  execution: Execution,
+  names: ExecutionNames,
+): z.infer<typeof executionAnswer> {
   return {
     id: execution.executionId,
     organization_id: execution.organizationId,
+    organization_name: names.organization,
     deployment_id: execution.deploymentId,
+    deployment_name: names.deployment,
     status: execution.status,
     idempotency_key: execution.idempotencyKey,
     job_id: execution.jobId,

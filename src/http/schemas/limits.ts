@@ -51,6 +51,12 @@ const yesOrNo = z
   .default('false')
   .transform((text) => text === 'true');
 
+export const limitQuery = z.strictObject({
+  clear_cache: yesOrNo.describe(
+    'Forget the cached limit first, and cache what the table says (`true` or `false`).',
+  ),
+});
+
 export const limitsQuery = z.strictObject({
   with_usage: yesOrNo.describe('Count slots as well (`true` or `false`).'),
 });

@@ -1,7 +1,7 @@
 // A name against everybody it may mean.
 import type { Matched } from './choose-match.ts';
 import type { Match } from './match.ts';
-import { matchProfiles } from './match.ts';
+import { hasContext, matchProfiles } from './match.ts';
 import type { MentionGroup } from './mention-groups.ts';
 import { namelessName } from './normalize-name.ts';
 import { nameFullness } from './person-name.ts';
@@ -9,9 +9,9 @@ import type { Profile } from './profile.ts';
 import type { KnownEntity } from './store-ports.ts';
 
 /** What tells candidates apart that all fit. */
-export const standingOf = ({ type, names, emails, organizations }: Profile) => ({
-  hasContext: emails.length > 0 || organizations.length > 0,
-  fullness: type === 'person' ? nameFullness(names[0] ?? '') : 0,
+export const standingOf = (profile: Profile) => ({
+  hasContext: hasContext(profile),
+  fullness: profile.type === 'person' ? nameFullness(profile.names[0] ?? '') : 0,
 });
 
 /** `here`: entities that other names of the same chunk turned out to mean. */

@@ -6,7 +6,7 @@ import { comparePersonNames } from './compare-person-names.ts';
 import { compareOrganizationNames, compareThingNames } from './compare-thing-names.ts';
 import type { NameComparison } from './name-comparison.ts';
 import { otherName } from './name-comparison.ts';
-import { nameFullness, readPersonName } from './person-name.ts';
+import { nameFullness } from './person-name.ts';
 import type { Profile } from './profile.ts';
 
 /** From here on without a model. Measured by "headworks eval entities": lower values cost precision. */
@@ -36,7 +36,7 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   const name = types === 'different' ? otherName(-8) : bestNameComparison(mention, entity);
   // Who is in one artifact shares its company anyway.
   const clues = compareClues(context.isInArtifact ? { ...mention, companions: [] } : mention, entity);
-  const near = context.isInArtifact ? pointsForCompany(name) : 0;
+  const near = context.isInArtifact ? pointsForCompany(name) : -doubtOfShortName(name, mention, entity);
   const points = name.points + clues.points + near;
   const reasons = [
     name.reason,
@@ -86,6 +86,15 @@ function pointsForCompany({ relation }: NameComparison): number {
   return relation === 'variant' || relation === 'typing-error' ? 1 : 0;
 }
 
+/** Two of one short name, of which only one is known by more: somebody else may be called that as well. */
+function doubtOfShortName(name: NameComparison, a: Profile, b: Profile): number {
+  const isShort = name.relation === 'same' && name.points <= pointsForSame;
+  return isShort && hasContext(a) !== hasContext(b) ? 0.5 : 0;
+}
+
+export const hasContext = ({ emails, organizations }: Profile): boolean =>
+  emails.length > 0 || organizations.length > 0;
+
 type TypeComparison = 'same' | 'alike' | 'different';
 
 const things: ReadonlySet<EntityType> = new Set(['project', 'object', 'other']);
@@ -105,23 +114,21 @@ export function compareNames(type: EntityType, a: string, b: string): NameCompar
 
 function bestNameComparison(a: Profile, b: Profile): NameComparison {
   const type = a.type === 'other' ? b.type : a.type;
-  const isFullNamed = type === 'person' && nameFullness(b.names[0] ?? '') > 2;
+  const isFullNamed = type === 'person' && nameFullness(b.names[0] ?? '') > 3;
   let best = otherName(-8);
   for (const own of a.names)
     for (const other of b.names) {
       const found = compareNames(type, own, other);
-      // Alice Chen is called Alice, and so are others: a first name that was hers once is no proof.
-      const counted =
-        isFullNamed && found.relation === 'same' && readPersonName(own)?.single !== null
-          ? firstNameAgain
-          : found;
+      // Alice Chen is called Alice or A. Chen, and so are others: what was hers once is no proof.
+      const isShort = found.relation === 'same' && found.points <= pointsForSame;
+      const counted = isFullNamed && isShort ? shortNameAgain : found;
       if (counted.points > best.points) best = counted;
     }
   return best;
 }
 
-const firstNameAgain: NameComparison = {
+const shortNameAgain: NameComparison = {
   relation: 'part',
-  points: 2.25,
-  reason: 'a single name it is known by',
+  points: 2.75,
+  reason: 'a short name it is known by',
 };

@@ -1,5 +1,5 @@
 // Ends an exchange that takes too long, or whose caller leaves: connecting → waiting for the head → reading the rest.
-import type { Clock, HttpRequest } from '../../core/index.ts';
+import type { Clock, HttpRequest, HttpWait } from '../../core/index.ts';
 import { HttpFailure, onAbort } from '../../core/index.ts';
 import { Patience } from './patience.ts';
 import type { ExchangeWatcher } from './undici-exchange.ts';
@@ -21,8 +21,9 @@ export class ExchangeWatch implements ExchangeWatcher {
   readonly #endsAt: number;
   #patience: Patience | undefined;
   #forgetSignal: (() => void) | undefined;
-  /** What is waited for, in the words of the message. */
-  #missing = 'no connection';
+  /** What is waited for, and whose time runs out first: its own, or that of the whole answer. */
+  #awaited: Exclude<HttpWait, 'answer'> = 'connect';
+  #shortest: HttpWait = 'connect';
   #isOver = false;
 
   constructor(request: HttpRequest, label: string, timeouts: Timeouts, clock: Clock) {
@@ -36,7 +37,14 @@ export class ExchangeWatch implements ExchangeWatcher {
   /** Calls `abandon` once, if it comes to that; at once for a caller that has left already. */
   start(abandon: (failure: HttpFailure) => void): void {
     this.#patience = new Patience(this.#clock, (ms) =>
-      abandon(new HttpFailure('timeout', `${this.#label}: ${this.#missing} within ${ms} ms.`)),
+      abandon(
+        new HttpFailure(
+          'timeout',
+          `${this.#label}: ${missing[this.#awaited]} within ${ms} ms.`,
+          undefined,
+          this.#shortest,
+        ),
+      ),
     );
     this.#allow(this.#timeouts.connectTimeoutMs);
     const forget = onAbort(this.#request.signal, (reason) =>
@@ -48,13 +56,13 @@ export class ExchangeWatch implements ExchangeWatcher {
 
   onConnected(): void {
     this.#request.onSent?.();
-    this.#missing = 'connected, but no answer';
+    this.#awaited = 'headers';
     this.#allow(this.#timeouts.headersTimeoutMs);
   }
 
   /** From here on its reader watches for silence. */
   onHead(): void {
-    this.#missing = 'the answer was not all there';
+    this.#awaited = 'body';
     if (this.#endsAt === Number.POSITIVE_INFINITY) this.#patience?.end();
     else this.#allow(Number.POSITIVE_INFINITY);
   }
@@ -66,6 +74,15 @@ export class ExchangeWatch implements ExchangeWatcher {
   }
 
   #allow(ms: number): void {
-    if (!this.#isOver) this.#patience?.allow(Math.min(ms, this.#endsAt - this.#clock.monotonic()));
+    if (this.#isOver) return;
+    const leftMs = this.#endsAt - this.#clock.monotonic();
+    this.#shortest = ms <= leftMs ? this.#awaited : 'answer';
+    this.#patience?.allow(Math.min(ms, leftMs));
   }
 }
+
+const missing = {
+  connect: 'no connection',
+  headers: 'connected, but no answer',
+  body: 'the answer was not all there',
+} as const;

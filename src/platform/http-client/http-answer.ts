@@ -53,12 +53,12 @@ class SourcedAnswer implements HttpAnswer, AsyncIterable<Uint8Array> {
     return pieces(this.#parts, this.#parts.bodyTimeoutMs);
   }
 
-  bytes(maxBytes: number): Promise<Uint8Array> {
+  bytes(maxBytes: number, withinMs = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
     this.#take();
     const whole = this.#parts.source.whole?.();
     return whole
       ? Promise.try(joined, this.#parts, whole, maxBytes)
-      : readAll(this.#parts, this.#parts.bodyTimeoutMs, maxBytes);
+      : readAll(this.#parts, maxBytes, withinMs);
   }
 
   async discard(): Promise<void> {
@@ -66,7 +66,7 @@ class SourcedAnswer implements HttpAnswer, AsyncIterable<Uint8Array> {
     this.#take();
     const { headers, source, label } = this.#parts;
     if (Number(headers['content-length'] ?? Number.NaN) <= worthReadingBytes)
-      await readAll(this.#parts, worthWaitingMs, worthReadingBytes).catch(() => undefined);
+      await readAll(this.#parts, worthReadingBytes, worthWaitingMs).catch(() => undefined);
     else source.abandon(new HttpFailure('aborted', `The answer to ${label} was dropped unread.`));
   }
 
@@ -82,7 +82,9 @@ function nextPiece({ clock, source, label }: AnswerParts, silenceMs: number): Pr
   return within(clock, silenceMs, source.pull(), () => {
     const failure = new HttpFailure(
       'timeout',
-      `${label}: the answer fell silent for ${silenceMs} ms in the middle.`,
+      `${label}: the answer fell silent for ${Math.ceil(silenceMs)} ms in the middle.`,
+      undefined,
+      'body',
     );
     source.abandon(failure);
     return failure;
@@ -106,12 +108,14 @@ async function* pieces(parts: AnswerParts, silenceMs: number): AsyncGenerator<Ui
 }
 
 /** Pulls by itself rather than through `pieces`: a generator costs as much as the rest of a small answer. */
-async function readAll(parts: AnswerParts, silenceMs: number, maxBytes: number): Promise<Uint8Array> {
+async function readAll(parts: AnswerParts, maxBytes: number, withinMs: number): Promise<Uint8Array> {
+  const { clock, bodyTimeoutMs } = parts;
+  const endsAt = clock.monotonic() + withinMs;
   const read: Uint8Array[] = [];
   let size = 0;
   try {
     for (;;) {
-      const piece = await nextPiece(parts, silenceMs);
+      const piece = await nextPiece(parts, Math.min(bodyTimeoutMs, endsAt - clock.monotonic()));
       if (piece === null) return Buffer.concat(read, size);
       size += piece.byteLength;
       if (size > maxBytes) throw tooLarge(parts, maxBytes);

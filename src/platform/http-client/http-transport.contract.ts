@@ -66,7 +66,10 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     });
 
     it('gives up on a server that never answers', async () => {
-      await expect(get('/hang', { headersTimeoutMs: 40 })).rejects.toMatchObject({ kind: 'timeout' });
+      await expect(get('/hang', { headersTimeoutMs: 40 })).rejects.toMatchObject({
+        kind: 'timeout',
+        wait: 'headers',
+      });
       await serverIsIdle();
     });
 
@@ -76,7 +79,7 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
       const reading = (async () => {
         for await (const piece of answer.body) read.push(Buffer.from(piece).toString());
       })();
-      await expect(reading).rejects.toMatchObject({ kind: 'timeout' });
+      await expect(reading).rejects.toMatchObject({ kind: 'timeout', wait: 'body' });
       expect(read.join('')).toBe('part');
       await serverIsIdle();
     });
@@ -88,10 +91,17 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     it('gives up on an answer that is not all there in time, wherever it waits', async () => {
       for (const path of ['/hang', '/silent', '/drip']) {
         const reading = get(path, { answerTimeoutMs: 60 }).then(text);
-        await expect(reading).rejects.toMatchObject({ kind: 'timeout' });
+        await expect(reading).rejects.toMatchObject({ kind: 'timeout', wait: 'answer' });
       }
       await serverIsIdle();
       expect(await text(await get('/drip', { answerTimeoutMs: 5_000 }))).toBe('0123456789');
+    });
+
+    it.each(['/silent', '/drip'])('waits for a body (%s) as long as its reader does', async (path) => {
+      const answer = await get(path);
+      await expect(answer.bytes(1_000, 60)).rejects.toMatchObject({ kind: 'timeout' });
+      await serverIsIdle();
+      expect(Buffer.from(await (await get('/drip')).bytes(1_000, 5_000)).toString()).toBe('0123456789');
     });
 
     it.each(['/reset', '/truncated'])(

@@ -1,5 +1,12 @@
 // An HTTP transport without a network: a function answers. For simulated worlds on virtual time, and for tests.
-import type { Clock, HttpAnswer, HttpRequest, HttpTransport, LinkedSignal } from '../../core/index.ts';
+import type {
+  Clock,
+  HttpAnswer,
+  HttpRequest,
+  HttpTransport,
+  HttpWait,
+  LinkedSignal,
+} from '../../core/index.ts';
 import { HttpFailure, abortable, linkSignals, systemClock } from '../../core/index.ts';
 import type { BodySource } from './http-answer.ts';
 import { createHttpAnswer, within } from './http-answer.ts';
@@ -45,10 +52,12 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
     const url = new URL(request.url);
     const label = requestLabel(request.method, url);
     const link = linkFor(request, closing.signal, clock, label);
-    const step = async <T>(work: () => Promise<T> | T, ms: number, what: string): Promise<T> => {
+    const step = async <T>(work: () => Promise<T> | T, ms: number, wait: HttpWait): Promise<T> => {
       try {
         if (link.signal.aborted) throw link.signal.reason;
-        const late = () => new HttpFailure('timeout', `${label}: ${what} within ${ms} ms.`);
+        const what = wait === 'connect' ? 'connection' : 'answer';
+        const late = () =>
+          new HttpFailure('timeout', `${label}: no ${what} within ${ms} ms.`, undefined, wait);
         return await within(clock, ms, abortable(Promise.resolve(work()), link.signal), late);
       } catch (error) {
         const failure = failureOf(error, link, label);
@@ -60,13 +69,13 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
     await step(
       () => options.connect?.(url.origin, link.signal),
       request.connectTimeoutMs ?? options.connectTimeoutMs ?? 10_000,
-      'no connection',
+      'connect',
     );
     request.onSent?.();
     const answer = await step(
       () => options.handler(inMemoryRequest(request, url, link.signal)),
       request.headersTimeoutMs ?? options.headersTimeoutMs ?? 120_000,
-      'no answer',
+      'headers',
     );
     return createHttpAnswer({
       status: answer.status,
@@ -93,7 +102,12 @@ function linkFor(request: HttpRequest, closing: AbortSignal, clock: Clock, label
   if (answerTimeoutMs === Number.POSITIVE_INFINITY) return link;
   const stopTimer = clock.after(answerTimeoutMs, () =>
     link.abort(
-      new HttpFailure('timeout', `${label}: the answer was not all there within ${answerTimeoutMs} ms.`),
+      new HttpFailure(
+        'timeout',
+        `${label}: the answer was not all there within ${answerTimeoutMs} ms.`,
+        undefined,
+        'answer',
+      ),
     ),
   );
   return {

@@ -31,6 +31,18 @@ describe('Patience', () => {
     expect(late).toEqual([at]);
   });
 
+  it('sets no timer for a wait without end, and measures the next one', async () => {
+    const { clock, late, patience } = setUp();
+    patience.allow(10);
+    await clock.advance(5);
+    patience.allow(Number.POSITIVE_INFINITY);
+    await clock.advance(100);
+    expect([late, clock.pending]).toEqual([[], 0]);
+    patience.allow(10);
+    await clock.advance(100);
+    expect(late).toEqual([115]);
+  });
+
   it('is over when told so, and can begin again', async () => {
     const { clock, late, patience } = setUp();
     patience.allow(10);

@@ -19,7 +19,7 @@ export class Patience {
     this.#onLate = onLate;
   }
 
-  /** A wait begins, and the one before is over. */
+  /** A wait begins, and the one before is over. It may be endless. */
   allow(ms: number): void {
     this.#allowedMs = ms;
     this.#dueAt = this.#clock.monotonic() + ms;
@@ -38,6 +38,7 @@ export class Patience {
     this.#cancel = this.#clock.after(ms, () => {
       this.#firesAt = Number.POSITIVE_INFINITY;
       const leftMs = this.#dueAt - this.#clock.monotonic();
+      if (leftMs === Number.POSITIVE_INFINITY) return;
       if (leftMs > 0) this.#arm(leftMs);
       else this.#onLate(this.#allowedMs);
     });

@@ -1,4 +1,5 @@
 // The HTTP transport for the real world, on undici's pools.
+import type { LookupFunction } from 'node:net';
 import { Agent } from 'undici';
 import type { Clock, HttpAnswer, HttpRequest, HttpTransport } from '../../core/index.ts';
 import { systemClock } from '../../core/index.ts';
@@ -23,6 +24,8 @@ export interface UndiciTransportOptions {
   readonly rejectUnauthorized?: boolean;
   /** Certificate authorities to trust instead of the built-in ones (PEM). */
   readonly certificateAuthorities?: readonly string[];
+  /** Finds the addresses of a name. Default: as the system does. Not asked about addresses that are written out. */
+  readonly lookup?: LookupFunction;
   readonly clock?: Clock;
 }
 
@@ -44,6 +47,7 @@ export function createUndiciTransport(options: UndiciTransportOptions): HttpTran
       timeout: connectTimeoutMs,
       rejectUnauthorized: options.rejectUnauthorized ?? true,
       ...(options.certificateAuthorities ? { ca: [...options.certificateAuthorities] } : {}),
+      ...(options.lookup ? { lookup: options.lookup } : {}),
     },
   });
 

@@ -56,15 +56,15 @@ export class RedisSlotStore implements SlotStore {
   }
 
   async renew(slots: readonly Slot[]): Promise<readonly string[]> {
-    return slots.length === 0 ? [] : await this.#renew(slots, '0');
+    return slots.length === 0 ? [] : (await this.#renew(slots, '0'))[1];
   }
 
   release(slot: Slot): Promise<boolean> {
     return this.#releases.ask(slot);
   }
 
-  async restore(slots: readonly Slot[]): Promise<void> {
-    await this.#renew(slots, '1');
+  async restore(slots: readonly Slot[]): Promise<{ readonly wasEmpty: boolean }> {
+    return { wasEmpty: (await this.#renew(slots, '1'))[0] === 1 };
   }
 
   async holders(): Promise<readonly HeldSlot[]> {
@@ -139,14 +139,17 @@ export class RedisSlotStore implements SlotStore {
     return this.#redis.run(releaseSlots, keys, executions, 'at-once') as Promise<readonly unknown[]>;
   }
 
-  async #renew(slots: readonly Slot[], opens: '0' | '1'): Promise<readonly string[]> {
+  async #renew(
+    slots: readonly Slot[],
+    opens: '0' | '1',
+  ): Promise<readonly [opened: number, missing: readonly string[]]> {
     const { global, organizations, epoch, slotsOf } = this.#keys;
     const byOrganization = Map.groupBy(slots, ({ organizationId }) => organizationId);
     const keys = [global, organizations, epoch, ...Array.from(byOrganization.keys(), (id) => slotsOf + id)];
     const args = [this.#lease, opens];
     for (const [id, held] of byOrganization)
       args.push(id, String(held.length), ...held.map(({ executionId }) => executionId));
-    return (await this.#redis.run(renewSlots, keys, args)) as readonly string[];
+    return (await this.#redis.run(renewSlots, keys, args)) as [number, readonly string[]];
   }
 }
 

@@ -6,7 +6,7 @@
 -- KEYS[4…] sorted set: an organization's slots, one key an organization
 -- ARGV[1]  lease in seconds   ARGV[2]  1 to let others be admitted from now on, else 0
 -- ARGV[3…] for each organization, in the order of the keys: its id, how many executions, the executions
--- Returns  the executions that were missing or had run out
+-- Returns  1 if that opened the door, else 0; the executions that were missing or had run out
 -- Atomicity: nobody is admitted between a flush and the last of the slots that are restored here.
 
 local call = redis.call
@@ -31,7 +31,9 @@ for index = 4, #KEYS do
 end
 
 -- The id tells readings of limits before a flush from those after it; a generation alone would start anew.
+local opened = 0
 if ARGV[2] == '1' and call('EXISTS', KEYS[3]) == 0 then
+  opened = 1
   call('HSET', KEYS[3], 'id', string.format('%d%06d', time[1], time[2]), 'generation', 0)
 end
-return missing
+return { opened, missing }

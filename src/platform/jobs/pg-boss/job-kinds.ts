@@ -25,7 +25,7 @@ export class JobKinds {
     return definition;
   }
 
-  /** Makes or changes only the queues that differ: in a store that knows them all it costs one query. */
+  /** Makes or changes only the queues that differ: in a store that knows them all it costs a query, and one each. */
   async define(definitions: readonly JobDefinition<unknown>[]): Promise<void> {
     for (const definition of definitions) check(definition);
     const queues = new Map((await this.#boss.getQueues()).map((queue) => [queue.name, queue]));
@@ -35,10 +35,11 @@ export class JobKinds {
       const queue = queues.get(name);
       if (!queue) await this.#boss.createQueue(name, { ...settings, policy: 'exclusive' });
       else if (queue.retryLimit !== settings.retryLimit) await this.#boss.updateQueue(name, settings);
-      // Fills pg-boss's cache: looking the queue up during a send inside a transaction would wait for itself.
-      if (queue?.retryLimit !== settings.retryLimit) await this.#boss.findJobs(name, { id: nobody });
       this.#definitions.set(name, definition);
     }
+    // Fills pg-boss's cache: looking a queue up during a send inside a transaction would wait for itself. Also of those
+    // that were there: another process may have made them after the cache was filled at the start.
+    await Promise.all(definitions.map(({ name }) => this.#boss.findJobs(name, { id: nobody })));
   }
 }
 

@@ -1,0 +1,44 @@
+// Processor time a request takes a server: says more than throughput where others use the same machine.
+import { readFile } from 'node:fs/promises';
+import { load } from './load.ts';
+
+export interface Measured {
+  readonly pid: number;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const requests = 1_000;
+const windows = 40;
+/** Windows in which others had the caches count for more: the quiet ones tell what the work itself costs. */
+const quietPart = 0.05;
+
+/**
+ * Microseconds of each server's main thread. They take turns, a thousand requests each, so that a busy moment of the
+ * machine hits all alike. Undefined where the system does not tell (anything but Linux).
+ */
+export async function cpuPerRequest<Name extends string>(
+  servers: Readonly<Record<Name, Measured>>,
+  connections: number,
+): Promise<Readonly<Record<Name, number>> | undefined> {
+  const all = Object.entries<Measured>(servers) as [Name, Measured][];
+  const taken = new Map<Name, number[]>(all.map(([name]) => [name, []]));
+  for (let window = 0; window < windows; window++)
+    for (const [name, { pid, url, headers, body }] of all) {
+      const before = await mainThreadUs(pid);
+      if (before === undefined) return undefined;
+      await load(url, { headers, body, connections, amount: requests });
+      taken.get(name)?.push((((await mainThreadUs(pid)) ?? Number.NaN) - before) / requests);
+    }
+  return Object.fromEntries([...taken].map(([name, times]) => [name, quiet(times)])) as Record<Name, number>;
+}
+
+async function mainThreadUs(pid: number): Promise<number | undefined> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : Number(text.split(' ')[0]) / 1_000;
+}
+
+function quiet(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(quietPart * times.length)] ?? Number.NaN;
+}
