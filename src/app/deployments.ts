@@ -9,10 +9,10 @@ import { postgresTenantStores } from '../deployments/postgres/postgres-tenant-st
 import type { OpenGateway } from '../gateway/index.ts';
 import type { HttpDependencies, TenantDesks } from '../http/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
-import { ledgerRepairJob } from '../ledger/index.ts';
 import { isPrivateHost } from '../platform/http-client/index.ts';
 import { every } from '../resilience/index.ts';
 import { startAdmission } from './admission.ts';
+import { requestRepairs } from './request-repairs.ts';
 import type { RetentionRule } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
@@ -64,11 +64,7 @@ export async function startDeployments(
       ledger,
       executions: store,
       endOverdue: async ({ executionId }) => executions?.endOverdue(executionId),
-      onRedisBack: (kind) => {
-        const repair = jobs.enqueue(ledgerRepairJob, { kind }, { key: JSON.stringify([kind, undefined]) });
-        // The ledger's own schedule comes anyway.
-        repair.catch(() => undefined);
-      },
+      onRedisBack: (kind) => requestRepairs(jobs, [kind]),
     },
     closing,
   );

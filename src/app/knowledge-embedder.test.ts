@@ -27,7 +27,12 @@ function gatewayWith(...names: readonly string[]) {
 }
 
 function embedders(gateway: EmbeddingGateway, options: Partial<EmbedderParts['options']> = {}) {
-  const usual = { embedder: 'auto', embeddingModel: null, embeddingBlend: null, probeAgainSeconds: 30 } as const;
+  const usual = {
+    embedder: 'auto',
+    embeddingModel: null,
+    embeddingBlend: null,
+    probeAgainSeconds: 30,
+  } as const;
   const parts = { gateway, clock: new VirtualClock(), ids: systemIds, options: { ...usual, ...options } };
   return createEmbedders(parts, new AsyncDisposableStack());
 }
@@ -59,7 +64,10 @@ describe('who embeds', () => {
     const state = embedders(gateway, { embeddingModel: 'wanted', embeddingBlend: '0.4' }).current();
     if (state.state !== 'ready') throw new Error(state.why);
     expect(state.embedder).toMatchObject({ model: 'wanted', blend: { kind: 'rerank', weight: 0.4 } });
-    expect(await state.embedder.embed(['a', 'bcd'], signal)).toEqual([Float32Array.of(1, 0), Float32Array.of(1, 0)]);
+    expect(await state.embedder.embed(['a', 'bcd'], signal)).toEqual([
+      Float32Array.of(1, 0),
+      Float32Array.of(1, 0),
+    ]);
     expect(asked).toEqual([{ body: { model: 'wanted', input: ['a', 'bcd'] }, mayFallBack: false }]);
   });
 });

@@ -1,13 +1,13 @@
 // Plugs the graph of knowledge into the house: its backend, what keeps it in step, its jobs, metrics and alerts.
+import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock } from '../core/index.ts';
-import type { Graph, GraphDesk } from '../knowledge/index.ts';
+import type { ArtifactStore, Graph, GraphDesk } from '../knowledge/index.ts';
 import { AgeGraph } from '../knowledge/age/age-graph.ts';
 import { openGraphDesk } from '../knowledge/graph/graph-desk.ts';
 import { GraphKeeper } from '../knowledge/graph/graph-keeper.ts';
 import { graphRebuildHandler, graphRebuildJob } from '../knowledge/graph/graph-rebuild.ts';
 import { offGraph } from '../knowledge/graph/off-graph.ts';
-import { PostgresArtifactStore } from '../knowledge/postgres/postgres-artifact-store.ts';
 import { PostgresGraphSource } from '../knowledge/postgres/postgres-graph-source.ts';
 import { countNeedsReview, PostgresGraphView } from '../knowledge/postgres/postgres-graph-view.ts';
 import { PostgresSpaceStore } from '../knowledge/postgres/postgres-space-store.ts';
@@ -16,10 +16,23 @@ import { graphKinds, graphRepairs } from '../knowledge/repairs/graph-repairs.ts'
 import type { LookAgainParts } from '../knowledge/repairs/look-again.ts';
 import { lookAgainCron, lookAgainHandler, lookAgainJob } from '../knowledge/repairs/look-again.ts';
 import { KnowledgeWatch, watchedGraph } from '../knowledge/watching/knowledge-watch.ts';
-import type { RegisteredRepair } from '../ledger/index.ts';
-import { ledgerRepairJob } from '../ledger/index.ts';
+import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import { every } from '../resilience/index.ts';
-import type { KnowledgeHouseParts } from './knowledge.ts';
+import { requestRepairs } from './request-repairs.ts';
+import type { ServerRole } from './server-role.ts';
+import type { Stores } from './stores.ts';
+import type { Telemetry } from './telemetry.ts';
+
+export interface GraphHouseParts {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly telemetry: Telemetry;
+  readonly role: ServerRole;
+  readonly jobs: JobQueue;
+  readonly ledger: LedgerRecorder;
+  /** Has the ledger an open row of this kind and subject? */
+  readonly isRecorded: (kind: string, subject: string) => Promise<boolean>;
+}
 
 export interface HouseGraph {
   /** Its expansions are counted. */
@@ -30,7 +43,7 @@ export interface HouseGraph {
   readonly watch: KnowledgeWatch;
   readonly repairs: readonly RegisteredRepair[];
   /** Entities were merged, parted or paired. */
-  onChanged(spaceId: number, entityIds: readonly string[]): void;
+  readonly onChanged: (spaceId: number, entityIds: readonly string[]) => void;
   /** Takes its jobs; in a process that stays also on schedule, with a look at the alerts now and then. */
   work(look: Pick<LookAgainParts, 'readers' | 'pairs' | 'canAskModel'>): Promise<void>;
 }
@@ -39,8 +52,8 @@ export interface HouseGraph {
 const evaluateEveryMs = 15_000;
 
 export async function startGraph(
-  parts: KnowledgeHouseParts,
-  artifacts: PostgresArtifactStore,
+  parts: GraphHouseParts,
+  artifacts: ArtifactStore,
   closing: AsyncDisposableStack,
 ): Promise<HouseGraph> {
   const { config, stores, telemetry, role, jobs, ledger, isRecorded } = parts;
@@ -67,19 +80,20 @@ export async function startGraph(
       await jobs.work(lookAgainJob, lookAgainHandler({ ...common, ...look, keeper, jobs, isRecorded }));
       if (role === 'command') return;
       await jobs.schedule(lookAgainJob, lookAgainCron, {});
+      void watch.evaluate();
       closing.defer(every(systemClock, evaluateEveryMs, () => watch.evaluate()));
     },
   };
 }
 
-function graphOf({ config: { knowledge: options }, stores: { database } }: KnowledgeHouseParts): Graph {
+function graphOf({ config: { knowledge: options }, stores: { database } }: GraphHouseParts): Graph {
   if (options.graphBackend === 'off') return offGraph;
   if (options.graphBackend === 'sql') return new PostgresSqlGraph(database);
   return new AgeGraph({ database, clock: systemClock, options });
 }
 
 function watchOf(
-  { stores: { database }, telemetry: { metrics }, jobs }: KnowledgeHouseParts,
+  { stores: { database }, telemetry: { metrics }, jobs }: GraphHouseParts,
   graph: Graph,
 ): KnowledgeWatch {
   const counter = (name: string, help: string) =>
@@ -112,14 +126,6 @@ function watchOf(
     count: (metric, outcome) => counters[metric](1, [outcome]),
     graphState,
     needsReview,
-    onGraphBack: () => repairGraph(jobs),
+    onGraphBack: () => requestRepairs(jobs, graphKinds),
   });
-}
-
-/** The ledger's own schedule comes anyway. */
-function repairGraph(jobs: JobQueue): void {
-  for (const kind of graphKinds) {
-    const repair = jobs.enqueue(ledgerRepairJob, { kind }, { key: JSON.stringify([kind, undefined]) });
-    repair.catch(() => undefined);
-  }
 }

@@ -1,6 +1,4 @@
 // Plugs knowledge into the house: stores, document reader, models, embedder, graph; and what works beside requests.
-import type { Config } from '../config/index.ts';
-import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds } from '../core/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
@@ -26,26 +24,17 @@ import { PostgresVectorIndex } from '../knowledge/postgres/postgres-vector-index
 import { chunkRepairs } from '../knowledge/repairs/chunk-repairs.ts';
 import { registeredEntityRepairs } from '../knowledge/repairs/entity-repairs.ts';
 import { entityRepairs, EntityResolver, openEntityDesk } from '../knowledge/resolution/index.ts';
-import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import type { RegisteredRepair } from '../ledger/index.ts';
 import { folderFiles } from './folder-files.ts';
 import { knowledgeDocuments } from './knowledge-documents.ts';
 import { createEmbedders } from './knowledge-embedder.ts';
+import type { GraphHouseParts } from './knowledge-graph.ts';
 import { startGraph } from './knowledge-graph.ts';
-import type { ServerRole } from './server-role.ts';
-import type { Stores } from './stores.ts';
-import type { Telemetry } from './telemetry.ts';
+import { repairWhenModelsAnswer } from './request-repairs.ts';
 import { languageModelOf } from './workflow-parts.ts';
 
-export interface KnowledgeHouseParts {
-  readonly config: Config;
-  readonly stores: Stores;
-  readonly telemetry: Telemetry;
-  readonly role: ServerRole;
-  readonly jobs: JobQueue;
-  readonly ledger: LedgerRecorder;
+export interface KnowledgeHouseParts extends GraphHouseParts {
   readonly gateway: OpenGateway;
-  /** Has the ledger an open row of this kind and subject? */
-  readonly isRecorded: (kind: string, subject: string) => Promise<boolean>;
 }
 
 export interface HouseKnowledge {
@@ -135,6 +124,8 @@ export async function startKnowledge(
       await jobs.work(embedAgainJob, embedAgainHandler(steps));
       if (role !== 'command') await jobs.schedule(embedAgainJob, embedAgainCron, {});
       await graph.work({ readers, pairs, canAskModel });
+      if (role !== 'command')
+        closing.defer(telemetry.events.listen(repairWhenModelsAnswer(systemClock, jobs)));
       if (role === 'serve' || role === 'demo') closing.defer(opened.watchFolders());
     },
   };

@@ -10,6 +10,7 @@ import { registerEvents } from './commands/events.ts';
 import { registerEval } from './commands/eval.ts';
 import { registerExecutions } from './commands/executions.ts';
 import { registerExtract } from './commands/extract.ts';
+import { registerGraph } from './commands/graph.ts';
 import { registerIngest } from './commands/ingest.ts';
 import { registerJobs } from './commands/jobs.ts';
 import { registerKeys } from './commands/keys.ts';
@@ -74,6 +75,7 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     registerArtifacts,
     registerEvents,
     registerEntities,
+    registerGraph,
     registerSpaces,
     registerSearch,
     registerEval,

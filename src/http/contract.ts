@@ -29,6 +29,7 @@ import type { deployment, deployments, deploymentWithSecret } from './schemas/de
 import type { configAnswer, doctorAnswer, healthAnswer, readinessAnswer } from './schemas/health.ts';
 import type { jobAnswer, jobCountsAnswer, jobsAnswer } from './schemas/jobs.ts';
 import type { knowledgeEventsAnswer, knowledgeEventView } from './schemas/knowledge-events.ts';
+import type { aroundAnswer, graphRebuildAnswer, graphStatusAnswer } from './schemas/knowledge-graph.ts';
 import type { ledgerEntry, ledgerKinds, ledgerPage, repairAnswer } from './schemas/ledger.ts';
 import type {
   alertsAnswer,
@@ -94,6 +95,9 @@ export type ModelExplanationAnswer = z.infer<typeof explanationAnswer>;
 export type ProbeAnswer = z.infer<typeof probeAnswer>;
 export type PromptAnswer = z.infer<typeof promptAnswer>;
 export type UsageAnswer = z.infer<typeof usageAnswer>;
+export type GraphStatusAnswer = z.infer<typeof graphStatusAnswer>;
+export type GraphRebuildAnswer = z.infer<typeof graphRebuildAnswer>;
+export type GraphAroundAnswer = z.infer<typeof aroundAnswer>;
 export type SearchResultsAnswer = z.infer<typeof searchAnswer>;
 export type AuditPage = z.infer<typeof auditPage>;
 export type EntityAnswer = z.infer<typeof entityView>;

@@ -22,8 +22,8 @@ function codeIn({ body }: { readonly body: string }): string {
 /** What the key of an organization is for, and nothing else. Its answers have a shape of their own. */
 const isForOrganizations = ({ url }: Route) => url.startsWith('/deployment/api/');
 
-/** Knowledge is an organization's own, but for what is the house's: folders of the server's machine. */
-const isForTenants = ({ url }: Route) => /^\/api\/v1\/knowledge\/(?!folders)/.test(url);
+/** Knowledge is an organization's own, but for what is the house's: folders of the server's machine, the graph. */
+const isForTenants = ({ url }: Route) => /^\/api\/v1\/knowledge\/(?!folders|graph)/.test(url);
 
 /** What a gateway key is for, and nothing else. */
 const isForGatewayKeys = ({ method, url }: Route) =>
@@ -76,9 +76,14 @@ describe('every route', async () => {
       'GET /api/v1/knowledge/artifacts',
       'GET /api/v1/knowledge/artifacts/:id',
       'GET /api/v1/knowledge/artifacts/:id/revisions',
+      'GET /api/v1/knowledge/entities',
+      'GET /api/v1/knowledge/entities/:id',
+      'GET /api/v1/knowledge/entities/:id/around',
       'GET /api/v1/knowledge/events',
       'GET /api/v1/knowledge/events/:id',
       'GET /api/v1/knowledge/folders',
+      'GET /api/v1/knowledge/graph',
+      'GET /api/v1/knowledge/pairs',
       'GET /api/v1/knowledge/spaces',
       'GET /api/v1/ledger',
       'GET /api/v1/ledger/:id',
@@ -115,9 +120,14 @@ describe('every route', async () => {
       'HEAD /api/v1/knowledge/artifacts',
       'HEAD /api/v1/knowledge/artifacts/:id',
       'HEAD /api/v1/knowledge/artifacts/:id/revisions',
+      'HEAD /api/v1/knowledge/entities',
+      'HEAD /api/v1/knowledge/entities/:id',
+      'HEAD /api/v1/knowledge/entities/:id/around',
       'HEAD /api/v1/knowledge/events',
       'HEAD /api/v1/knowledge/events/:id',
       'HEAD /api/v1/knowledge/folders',
+      'HEAD /api/v1/knowledge/graph',
+      'HEAD /api/v1/knowledge/pairs',
       'HEAD /api/v1/knowledge/spaces',
       'HEAD /api/v1/ledger',
       'HEAD /api/v1/ledger/:id',
@@ -153,7 +163,12 @@ describe('every route', async () => {
       'POST /api/v1/keys',
       'POST /api/v1/knowledge/artifacts',
       'POST /api/v1/knowledge/artifacts/estimate',
+      'POST /api/v1/knowledge/entities/:id/split',
       'POST /api/v1/knowledge/folders',
+      'POST /api/v1/knowledge/graph/rebuild',
+      'POST /api/v1/knowledge/merges',
+      'POST /api/v1/knowledge/merges/:id/undo',
+      'POST /api/v1/knowledge/pairs/:id/verdict',
       'POST /api/v1/knowledge/search',
       'POST /api/v1/knowledge/spaces',
       'POST /api/v1/ledger/:id/resolve',

@@ -127,7 +127,7 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
             if (done) standing.push(done.mergeId);
           }
         }
-        while (standing.length > 0) for (const mergeId of [...standing]) await undo(mergeId);
+        while (standing.length > 0) for (const mergeId of standing.toSorted()) await undo(mergeId);
         expect(await rowsOf(space)).toEqual(original);
       }),
       { numRuns: kind === 'server' ? 12 : 3, seed: 6, endOnFailure: true },
@@ -201,6 +201,21 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     );
     const { rows } = await world.database.query(
       sql`select from entity_mention where entity_id = ${bob}::uuid`,
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it('forgets with an artifact the names that only it gave, also of what was merged', async () => {
+    const space = await world.space();
+    const { ids } = await at.read(space, ['Alice Chen', 'Robert Smith']);
+    const [alice = '', bob = ''] = ids;
+    const { place } = await at.read(space, [{ name: 'Robert Smith', as: 'Bob\0 Smith' }]);
+    await at.desk.merge(space, alice, bob, 'x', 'admin');
+    expect((await at.desk.get(space, alice)).aliases).toEqual(['Bob Smith', 'Robert Smith']);
+    await world.artifacts.remove(space.spaceId, place.artifactUid);
+    expect((await at.desk.get(space, alice)).aliases).toEqual(['Robert Smith']);
+    const { rows } = await world.database.query(
+      sql`select from entity_key where space_id = ${space.spaceId} and normalized_alias = 'bob smith'`,
     );
     expect(rows).toEqual([]);
   });

@@ -275,7 +275,7 @@ describe('knowledge when a part fails', () => {
   });
 
   it('records nothing for parts that nobody configured', async () => {
-    house.faults.graph = 'off';
+    house = failingHouse(world, {}, 'off');
     await house.ingest(space, ['[Ann] decided.']);
     await house.search(space, {});
     expect(await house.rows()).toEqual([]);

@@ -108,9 +108,9 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
 
   it('makes one entity of a new name that two processes meet at once, and two where context contradicts', async () => {
     const space = await world.space();
-    const both = [entityWorld(world), entityWorld(world)];
+    const [one, other] = [entityWorld(world), entityWorld(world)];
     const meet = (...wishes: MentionWish[]) =>
-      Promise.all(wishes.map((wish, index) => both[index % 2]?.resolve(space, [wish])));
+      Promise.all(wishes.map((wish, index) => (index === 0 ? one : other).resolve(space, [wish])));
     for (let round = 0; round < 5; round++) {
       const results = await meet(`Nora Quist ${'abcde'[round]}`, `Nora Quist ${'abcde'[round]}`);
       expect(new Set(results.map((result) => result?.[0]?.entityId)).size).toBe(1);
@@ -160,7 +160,9 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     const space = await world.space();
     const names = kind === 'server' ? 2_000 : 400;
     const letters = (value: number) =>
-      [...String(value)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+      Array.from(String(value))
+        .map((digit) => 'abcdefghij'[Number(digit)])
+        .join('');
     const wishes = Array.from({ length: 10_000 }, (_, index) => {
       const which = index % names;
       return `Given${letters(which)} Sur${letters(names - which)}`;
@@ -443,6 +445,20 @@ describe('a model in the grey zone', () => {
     expect((await at.repairs.settleUncertain(100, at.signal)).merged).toBeGreaterThan(0);
     expect((await at.desk.get(space, ids[0] ?? '')).entityId).toBe(alice);
     expect(await at.desk.review(space, 10)).toEqual([]);
+  });
+
+  it('that cannot say is asked once, and the pair waits for people', async () => {
+    const space = await world.space();
+    const without = entityWorld(world);
+    await without.read(space, ['Alice Chen']);
+    await without.read(space, ['A. Chen']);
+    const model = new ScriptedModel('{"decision": "uncertain", "reason": "Who knows."}');
+    const at = entityWorld(world, { model });
+    expect((await at.repairs.settleUncertain(100, at.signal)).asked).toBeGreaterThan(0);
+    const asked = model.questions.length;
+    expect(await at.repairs.settleUncertain(100, at.signal)).toEqual({ asked: 0, merged: 0, different: 0 });
+    expect(model.questions).toHaveLength(asked);
+    expect(await at.desk.review(space, 10)).toMatchObject([{ state: 'open', decidedBy: 'model' }]);
   });
 
   it('is asked about unlike names of things whose vectors are close, and nobody is without a model', async () => {

@@ -24,12 +24,7 @@ export type MentionWish =
   string | ({ readonly name: string; readonly type?: EntityType; readonly as?: string } & ContextClues);
 
 export function mentionOf(wish: MentionWish, index = 0): EntityMention {
-  const {
-    name,
-    type = 'person',
-    as = undefined,
-    ...contextClues
-  } = typeof wish === 'string' ? { name: wish } : wish;
+  const { name, type = 'person', as, ...contextClues } = typeof wish === 'string' ? { name: wish } : wish;
   return {
     ref: `m${index}`,
     surfaceForm: as ?? name,
@@ -46,10 +41,10 @@ export function mentionOf(wish: MentionWish, index = 0): EntityMention {
 /** Answers what it is told, in turn, and remembers the questions. */
 export class ScriptedModel implements LanguageModel {
   readonly questions: Parameters<LanguageModel['complete']>[0][] = [];
-  readonly #answers: (string | Error | 'hang')[];
+  readonly #answers: (string | Error)[];
   isHere = true;
 
-  constructor(...answers: (string | Error | 'hang')[]) {
+  constructor(...answers: (string | Error)[]) {
     this.#answers = answers;
   }
 

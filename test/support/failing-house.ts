@@ -59,7 +59,11 @@ const context: JobContext = { id: 'job', attempt: 1, signal, progress: () => und
 export type FailingHouse = ReturnType<typeof failingHouse>;
 
 /** Time stands still but for what hangs; what runs beside that may need a longer time than usual. */
-export function failingHouse(world: KnowledgeWorld, change: Partial<KnowledgeOptions> = {}) {
+export function failingHouse(
+  world: KnowledgeWorld,
+  change: Partial<KnowledgeOptions> = {},
+  graphAtStart: Faults['graph'] = 'there',
+) {
   const { database, clock, ids, artifacts } = world;
   const options = { ...world.options, ...change };
   const faults: Faults = {
@@ -67,7 +71,7 @@ export function failingHouse(world: KnowledgeWorld, change: Partial<KnowledgeOpt
     candidates: 'none',
     model: 'not-configured',
     reader: 'not-configured',
-    graph: 'there',
+    graph: graphAtStart,
     badNodes: {},
     badEdges: 'none',
     expansion: 'none',
@@ -202,6 +206,7 @@ export function failingHouse(world: KnowledgeWorld, change: Partial<KnowledgeOpt
     graph,
     keeper,
     pairs,
+    ledger,
     desk: openEntityDesk({ ...common, entities, pairs, merges }),
     /** Open rows, as `kind cause`. */
     rows: async () => (await store.list({})).map(({ kind, cause }) => `${kind} ${cause}`).sort(),

@@ -224,7 +224,7 @@ create table event_actor (
   role text not null check (role in ('owner', 'contributor', 'reviewer', 'stakeholder', 'other')),
   primary key (event_id, entity_id, role)
 );
-create index event_actor_entity on event_actor (entity_id);
+create index event_actor_entity on event_actor (entity_id, event_id);
 
 create table event_subject (
   event_id uuid not null references semantic_event on delete cascade,
@@ -232,7 +232,7 @@ create table event_subject (
   space_id integer not null references knowledge_space on delete cascade,
   primary key (event_id, entity_id)
 );
-create index event_subject_entity on event_subject (entity_id);
+create index event_subject_entity on event_subject (entity_id, event_id);
 
 -- Possibly the same: two live entities, the smaller id first.
 create table entity_pair (

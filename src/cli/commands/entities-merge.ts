@@ -62,7 +62,7 @@ export function registerUnmerge(group: Command, host: CommandHost): void {
   act<SpaceOption>(host, command, async (session, options, [id = '']) => {
     const path = `${knowledgePath}/merges/${encodeURIComponent(id)}/undo`;
     const merge = await callServer<EntityMergeAnswer>(session, 'POST', path, {
-      body: spaceFieldsOf(options),
+      query: spaceFieldsOf(options),
     });
     if (session.out.isJson) session.out.json(merge);
     else session.out.line(`${merge.loser_id} is on its own again.`);

@@ -22,37 +22,54 @@ const answer = { primary_results: [hit], related_context: null, entities: null, 
 describe('headworks search', () => {
   it('sends what was asked for, and only that', async () => {
     const world = new CliWorld({ answer: () => answer });
-    const flags = ['--type', 'email', 'note', '--from', '2026-01-01', '--expand', '--budget', '3', '--space', 'bi'];
+    const flags = [
+      '--type',
+      'email',
+      'note',
+      '--from',
+      '2026-01-01',
+      '--expand',
+      '--budget',
+      '3',
+      '--space',
+      'bi',
+    ];
     expect(await world.run('search', 'launch', 'date', ...flags)).toBe(0);
     expect(world.calls[0]).toMatchObject({
       method: 'POST',
-      path: '/api/v1/search',
-      options: {
-        body: {
-          query: 'launch date',
-          limit: 5,
-          filters: { types: ['email', 'note'], from: '2026-01-01T00:00:00.000Z' },
-          graph_expand: true,
-          graph_budget: 3,
-          include_entities: false,
-          space: 'bi',
-        },
+      path: '/api/v1/knowledge/search',
+      body: {
+        query: 'launch date',
+        limit: 5,
+        filters: { types: ['email', 'note'], from: '2026-01-01T00:00:00.000Z' },
+        graph_expand: true,
+        graph_budget: 3,
+        include_entities: false,
+        space: 'bi',
       },
     });
   });
 
   it('shows each result around the words that were found, and what was left out', async () => {
-    const world = new CliWorld({ answer: () => ({ ...answer, warning: '1 of 2 chunks are not embedded yet.' }) });
+    const world = new CliWorld({
+      answer: () => ({ ...answer, warning: '1 of 2 chunks are not embedded yet.' }),
+    });
     await world.run('search', 'launch');
-    expect(world.stdout).toContain('1. Launch › Dates');
-    expect(world.stdout).toContain('email, m1, 2026-01-10');
-    expect(world.stdout).toContain('…');
-    expect(world.stdout).toContain('the launch date is April.');
-    expect(world.stderr).toContain('1 of 2 chunks are not embedded yet.');
+    expect(world.out).toContain('1. Launch › Dates');
+    expect(world.out).toContain('email, m1, 2026-01-10');
+    expect(world.out).toContain('…');
+    expect(world.out).toContain('the launch date is April.');
+    expect(world.err).toContain('1 of 2 chunks are not embedded yet.');
   });
 
   it('shows what is related, and who is mentioned', async () => {
-    const related = { type: 'event', id: 'e', category: 'Decision', reason: 'same_actor:Ann', summary: 'Ann decided.' };
+    const related = {
+      type: 'event',
+      id: 'e',
+      category: 'Decision',
+      reason: 'same_actor:Ann',
+      summary: 'Ann decided.',
+    };
     const world = new CliWorld({
       answer: () => ({
         ...answer,
@@ -61,17 +78,17 @@ describe('headworks search', () => {
       }),
     });
     await world.run('search', 'launch', '--expand', '--entities');
-    expect(world.stdout).toContain('Decision: Ann decided.  same_actor:Ann');
-    expect(world.stdout).toContain('Mentioned: Ann (person)');
+    expect(world.out).toContain('Decision: Ann decided.  same_actor:Ann');
+    expect(world.out).toContain('Mentioned: Ann (person)');
   });
 
   it('says when nothing was found, and gives the answer as it is with --json', async () => {
     const empty = { ...answer, primary_results: [] };
     const world = new CliWorld({ answer: () => empty });
     await world.run('search', 'nothing');
-    expect(world.stdout).toContain('Nothing was found.');
+    expect(world.out).toContain('Nothing was found.');
     const json = new CliWorld({ answer: () => empty });
     await json.run('search', 'nothing', '--json');
-    expect(JSON.parse(json.stdout)).toEqual(empty);
+    expect(JSON.parse(json.out)).toEqual(empty);
   });
 });

@@ -5,7 +5,9 @@ import type { KnowledgeSearch } from './workflow-parts.ts';
 
 type Wish = Parameters<KnowledgeSearch['search']>[0];
 
-function workflow(search: KnowledgeSearch['search'] = async () => ({ answer: { primary_results: [] }, warning: null })) {
+function workflow(
+  search: KnowledgeSearch['search'] = async () => ({ answer: { primary_results: [] }, warning: null }),
+) {
   const wishes: Wish[] = [];
   const made = searchWorkflow({
     search: (wish) => {
@@ -35,7 +37,10 @@ describe('the workflow search', () => {
 
   it('passes a warning on, and fails as knowledge does', async () => {
     const warned = workflow(async () => ({ answer: [], warning: 'No vectors.' }));
-    expect(await warned.made.run(task({}, { query: 'x' }))).toEqual({ result: [], warnings: ['No vectors.'] });
+    expect(await warned.made.run(task({}, { query: 'x' }))).toEqual({
+      result: [],
+      warnings: ['No vectors.'],
+    });
     const failing = workflow(() => Promise.reject(new CoreError('NOT_FOUND', 'no such space')));
     await expect(failing.made.run(task({}, { query: 'x' }))).rejects.toThrow('no such space');
   });
@@ -43,13 +48,20 @@ describe('the workflow search', () => {
   it('refuses what it does not know', async () => {
     const { made } = workflow();
     const fields = (problems: readonly { readonly field: string }[]) => problems.map(({ field }) => field);
-    expect(fields(await made.checkOptions({ space: 'x', limit: 99, colour: 'red' }))).toEqual(['limit', 'colour']);
+    expect(fields(await made.checkOptions({ space: 'x', limit: 99, colour: 'red' }))).toEqual([
+      'limit',
+      'colour',
+    ]);
     expect(fields(await made.checkInput({}, { parameters: { organization: 'other' }, files: [] }))).toEqual([
       'query',
       'organization',
     ]);
-    expect(await made.checkInput({}, { parameters: { query: 'x', include_entities: true }, files: [] })).toEqual([]);
+    expect(
+      await made.checkInput({}, { parameters: { query: 'x', include_entities: true }, files: [] }),
+    ).toEqual([]);
     const file = { name: 'a.txt', mediaType: 'text/plain', bytes: new Uint8Array() };
-    expect(fields(await made.checkInput({}, { parameters: { query: 'x' }, files: [file] as never }))).toEqual(['files']);
+    expect(fields(await made.checkInput({}, { parameters: { query: 'x' }, files: [file] as never }))).toEqual(
+      ['files'],
+    );
   });
 });

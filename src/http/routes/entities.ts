@@ -11,7 +11,6 @@ import {
   mergeBody,
   reviewAnswer,
   reviewQuery,
-  spaceBody,
   splitBody,
   verdictBody,
   viewOfEntity,
@@ -116,13 +115,13 @@ function mergingRoutes(server: TypedServer, dependencies: HttpDependencies): voi
         tags,
         summary: 'Undoes a merge exactly; later merges into the same winner stay',
         params: idParams,
-        body: spaceBody,
+        querystring: entityQuery,
         response: { 200: entityMergeView, ...errorAnswers },
       },
     },
     async (request) =>
       viewOfMerge(
-        await entities.unmerge(await spaceOf(dependencies, request, request.body), request.params.id),
+        await entities.unmerge(await spaceOf(dependencies, request, request.query), request.params.id),
       ),
   );
 

@@ -16,6 +16,7 @@ import { healthRoutes } from './health.ts';
 import { gatewayKeyRoutes } from './gateway-keys.ts';
 import { jobRoutes } from './jobs.ts';
 import { knowledgeEventRoutes } from './knowledge-events.ts';
+import { knowledgeGraphRoutes } from './knowledge-graph.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { limitRoutes } from './limits.ts';
 import { modelRoutes } from './models.ts';
@@ -52,6 +53,7 @@ export function registerRoutes(
   spaceRoutes(typed, dependencies);
   artifactRoutes(typed, dependencies);
   knowledgeEventRoutes(typed, dependencies);
+  knowledgeGraphRoutes(typed, dependencies);
   entityRoutes(typed, dependencies);
   searchRoutes(typed, dependencies);
   auditRoutes(typed, dependencies);

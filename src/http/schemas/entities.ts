@@ -142,8 +142,6 @@ export const verdictBody = z
   })
   .meta({ id: 'EntityVerdict' });
 
-export const spaceBody = z.strictObject(spaceFields).default({}).meta({ id: 'EntitySpace' });
-
 export const viewOfEntity = (entity: EntityView): z.infer<typeof entityView> => ({
   entity_id: entity.entityId,
   type: entity.type,

@@ -19,6 +19,9 @@ export interface AgeRebuild {
   readonly write: (part: GraphPart) => Promise<readonly GraphFailure[]>;
 }
 
+/** Dropping a large graph takes a while. */
+const longestSwapMs = 600_000;
+
 /** Fails, leaving the old graph to answer, when anything could not be written: half a graph is worse than an old one. */
 export async function rebuildInAge(
   { session, owner, now, write }: AgeRebuild,
@@ -41,7 +44,7 @@ export async function rebuildInAge(
     done.events += part.events.length;
     progress({ ...done });
   }
-  await session.run((age) => swapGraphs(age), signal);
+  await session.run((age) => swapGraphs(age), signal, { leaseMs: longestSwapMs });
   return { ...done, since };
 }
 

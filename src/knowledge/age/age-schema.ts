@@ -65,6 +65,7 @@ export async function dropGraph(database: Queryable, graph: GraphName): Promise<
 
 /** In a transaction: whoever searches meanwhile waits a moment and sees the new one. */
 export async function swapGraphs(database: Queryable): Promise<void> {
+  await database.query(sql`select set_config('statement_timeout', '0', true)`);
   await dropGraph(database, 'live');
   await database.query(sql`select alter_graph('nur_rebuild', 'RENAME', 'nur')`);
   for (const statement of renamedDefaults) await database.query(statement);

@@ -2,7 +2,7 @@
 // transaction or harm nobody: sessions are shared with everything else.
 import { messageOf } from '../../core/index.ts';
 import { hasSqlState } from '../../platform/postgres/sql-error.ts';
-import type { Database, Transaction } from '../../platform/postgres/ports.ts';
+import type { Database, Transaction, TransactionOptions } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { GraphAvailability } from '../ports.ts';
 
@@ -15,7 +15,11 @@ export class AgeSession {
     this.#database = database;
   }
 
-  run<T>(work: (transaction: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  run<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    signal?: AbortSignal,
+    options: Pick<TransactionOptions, 'leaseMs'> = {},
+  ): Promise<T> {
     return this.#database.transaction(
       async (transaction) => {
         if (this.#mustLoad) await transaction.script(`load 'age'`);
@@ -24,7 +28,7 @@ export class AgeSession {
         );
         return work(transaction);
       },
-      signal === undefined ? {} : { signal },
+      signal === undefined ? options : { ...options, signal },
     );
   }
 

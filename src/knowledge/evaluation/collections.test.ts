@@ -25,12 +25,26 @@ describe('a collection in the layout of BEIR', () => {
         { id: 'd1', title: 'One', text: 'first' },
         { id: '2', title: '', text: 'second' },
       ],
-      queries: [{ id: 'q1', text: 'one?', judgements: new Map([['d1', 2], ['2', 0]]) }],
+      queries: [
+        {
+          id: 'q1',
+          text: 'one?',
+          judgements: new Map([
+            ['d1', 2],
+            ['2', 0],
+          ]),
+        },
+      ],
     });
   });
 
   it('takes judgements of test.tsv, else of all files, with or without names of columns', async () => {
-    const files = { 'corpus.jsonl': corpus, 'queries.jsonl': queries, 'qrels/a.tsv': 'q1\td1\t1\n', 'qrels/b.tsv': 'q2\t2\t1' };
+    const files = {
+      'corpus.jsonl': corpus,
+      'queries.jsonl': queries,
+      'qrels/a.tsv': 'q1\td1\t1\n',
+      'qrels/b.tsv': 'q2\t2\t1',
+    };
     expect((await readBeir(await beir(files))).queries).toHaveLength(2);
     const tested = await readBeir(await beir({ ...files, 'qrels/test.tsv': 'q2\t2\t1' }));
     expect(tested.queries.map(({ id }) => id)).toEqual(['q2']);
@@ -39,8 +53,16 @@ describe('a collection in the layout of BEIR', () => {
   it.each([
     ['no corpus', { 'queries.jsonl': queries, 'qrels/test.tsv': qrels }, 'corpus.jsonl cannot be read'],
     ['no judgements', { 'corpus.jsonl': corpus, 'queries.jsonl': queries }, 'There is no qrels'],
-    ['broken JSON', { 'corpus.jsonl': '{"_id": "a", "text": "x"}\n{', 'queries.jsonl': queries }, 'Line 2 of corpus.jsonl'],
-    ['a document without text', { 'corpus.jsonl': '{"_id": "a"}', 'queries.jsonl': queries }, '"text" is missing'],
+    [
+      'broken JSON',
+      { 'corpus.jsonl': '{"_id": "a", "text": "x"}\n{', 'queries.jsonl': queries },
+      'Line 2 of corpus.jsonl',
+    ],
+    [
+      'a document without text',
+      { 'corpus.jsonl': '{"_id": "a"}', 'queries.jsonl': queries },
+      '"text" is missing',
+    ],
     [
       'a judgement without grade',
       { 'corpus.jsonl': corpus, 'queries.jsonl': queries, 'qrels/test.tsv': `${qrels}q1 d1 1` },
@@ -69,7 +91,10 @@ describe('questions in the layout of HotpotQA', () => {
 
   it('search all paragraphs of all questions; each title counts once', async () => {
     const file = join(await temporaryFolder(), 'q.jsonl');
-    await writeFile(file, [question('a', ['X', 'Y'], ['X', 'X', 'Y']), question('b', ['Y', 'Z'], ['Z'])].join('\n'));
+    await writeFile(
+      file,
+      [question('a', ['X', 'Y'], ['X', 'X', 'Y']), question('b', ['Y', 'Z'], ['Z'])].join('\n'),
+    );
     const { documents, queries: asked } = await readMultihop(file);
     expect(documents.map(({ id, text }) => [id, text])).toEqual([
       ['X', 'One. Two.'],
@@ -90,7 +115,12 @@ describe('questions in the layout of HotpotQA', () => {
 });
 
 describe('calibration', () => {
-  const figures = (ndcgAt10: number, recallAt10: number) => ({ ndcgAt10, recallAt10, recallAt5: 0, mrrAt10: 0 });
+  const figures = (ndcgAt10: number, recallAt10: number) => ({
+    ndcgAt10,
+    recallAt10,
+    recallAt5: 0,
+    mrrAt10: 0,
+  });
   const tried = (weight: number, ndcgAt10: number, recallAt10: number) => ({
     blend: { kind: 'rerank', weight, depth: 100 } as const,
     figures: figures(ndcgAt10, recallAt10),

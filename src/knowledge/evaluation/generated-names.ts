@@ -68,7 +68,7 @@ class Draw {
       before + next + after,
       before + here + here + next + after,
       before + next + here + after,
-      before + this.of([...'aeioustrn']) + next + after,
+      before + this.of('aeioustrn'.split('')) + next + after,
     ]);
   }
 }

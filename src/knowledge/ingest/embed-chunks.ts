@@ -15,9 +15,12 @@ export const usualTextsAtOnce = 32;
 /** An embedder that failed so often in a row is away: the rest waits for the repair. */
 const mostFailures = 2;
 
-/** What is embedded of a chunk: its artifact's title says what it is about. */
-export const embeddedText = (title: string, { heading, text }: Pick<Chunk, 'heading' | 'text'>): string =>
-  [title, heading, text].filter((part) => part !== null && part !== '').join('\n');
+/** What is embedded of a chunk: its artifact's title says what it is about, unless the text begins with it anyway. */
+export function embeddedText(title: string, { heading, text }: Pick<Chunk, 'heading' | 'text'>): string {
+  const words = (given: string): string => given.replaceAll(/\s+/g, ' ').trim();
+  const begins = words(text.slice(0, title.length * 2)).startsWith(words(title));
+  return [begins ? '' : title, heading, text].filter((part) => part !== null && part !== '').join('\n');
+}
 
 /**
  * Marks each chunk as done, failed or skipped, and records what is missing. Nothing happens where nobody embeds. Fails

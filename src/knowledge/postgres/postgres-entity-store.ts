@@ -205,15 +205,6 @@ export class PostgresEntityStore implements EntityStore {
         and (${onlyIf ?? null}::text is null or review_reason = ${onlyIf ?? null})`);
   }
 
-  async flagged(reason: ReviewReason, limit: number, after?: string): Promise<readonly Entity[]> {
-    const { rows } = await this.#database.query<Entity>(sql`
-      select ${entityColumns} from entity e
-      where e.needs_review and e.merged_into is null and e.review_reason = ${reason}
-        and e.entity_id > coalesce(${after ?? null}::uuid, '00000000-0000-0000-0000-000000000000')
-      order by e.entity_id limit ${limit}`);
-    return rows;
-  }
-
   /** Made once, when the server can; two processes may try at once, and then one of them goes without until its next start. */
   async #ensureTrigramIndex(): Promise<boolean> {
     if (!this.#database.capabilities.trigram.available) return false;

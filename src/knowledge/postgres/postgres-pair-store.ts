@@ -96,6 +96,12 @@ export class PostgresPairStore implements PairStore {
     await this.#database.transaction((transaction) => putPairs(transaction, spaceId, pairs, at));
   }
 
+  async noteAsked(spaceId: number, pairId: string, askedOf: string, at: Date): Promise<void> {
+    await this.#database.query(sql`
+      update entity_pair set decided_by = ${askedOf}, decided_at = ${at}
+      where pair_id = ${pairId}::uuid and space_id = ${spaceId} and state = 'open' and decided_by is null`);
+  }
+
   async decide(
     spaceId: number,
     pairId: string,

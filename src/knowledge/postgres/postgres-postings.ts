@@ -35,7 +35,8 @@ export async function writePostings(
       select chunk_id, to_tsvector(${language}::regconfig, left(body, ${longestText})) as body,
         to_tsvector(${language}::regconfig, left(title, ${longestText})) as title
       from unnest(${rows.map(({ chunkId }) => chunkId)}::bigint[], ${rows.map(({ text }) => text)}::text[],
-        ${titles}::text[]) as given (chunk_id, body, title)),
+        ${titles}::text[]) as given (chunk_id, body, title)
+      where not exists (select from chunk_posting p where p.chunk_id = given.chunk_id)),
     word as materialized (
       select g.chunk_id, w.* from given g cross join lateral (
         select coalesce(b.lexeme, t.lexeme) as term,
@@ -53,7 +54,6 @@ export async function writePostings(
       insert into chunk_posting (space_id, term, chunk_id, tf, title_tf, len, title_terms, positions)
       select ${spaceId}::integer, term, chunk_id, tf, title_tf, len, title_terms, positions
       from word join size using (chunk_id)
-      on conflict do nothing
       returning chunk_id, len),
     added as (select distinct chunk_id, len from posted)
     insert into corpus_total (space_id, chunk_count, total_len)

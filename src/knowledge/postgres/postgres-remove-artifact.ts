@@ -2,6 +2,7 @@
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { Gone } from '../ports.ts';
+import { longestChain } from './entity-columns.ts';
 import { removePostings } from './postgres-postings.ts';
 
 /** In the caller's transaction. Null when the space has no such artifact. */
@@ -93,12 +94,19 @@ async function forgetNames(
   removed: readonly RemovedMention[],
 ): Promise<void> {
   await transaction.query(sql`
-    delete from entity_alias a using (
+    with recursive gone as (
       select distinct entity_id, lower(surface_form) as form
       from unnest(${removed.map(({ entityId }) => entityId)}::uuid[],
-        ${removed.map(({ surfaceForm }) => surfaceForm)}::text[]) as t (entity_id, surface_form)) gone, entity e
-    where a.space_id = ${spaceId} and a.entity_id = gone.entity_id and lower(a.alias) = gone.form
+        ${removed.map(({ surfaceForm }) => surfaceForm)}::text[]) as t (entity_id, surface_form)),
+    -- Names stay with the entity they came with, also after it was merged into the one that is mentioned.
+    family as (
+      select distinct entity_id as root, entity_id as member, 0 as depth from gone
+      union all
+      select f.root, m.entity_id, f.depth + 1 from family f join entity m on m.merged_into = f.member
+        where f.depth < ${longestChain})
+    delete from entity_alias a using gone, family f, entity e
+    where a.space_id = ${spaceId} and f.root = gone.entity_id and a.entity_id = f.member and lower(a.alias) = gone.form
       and e.entity_id = a.entity_id and e.normalized_name <> a.normalized_alias
-      and not exists (select from entity_mention m where m.entity_id = a.entity_id
+      and not exists (select from entity_mention m where m.entity_id = gone.entity_id
         and lower(m.surface_form) = gone.form)`);
 }

@@ -1,5 +1,6 @@
 // The graph without a graph: events and entities are rows already, and their edges are event_actor and event_subject.
 import type { Database } from '../../platform/postgres/ports.ts';
+import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import { countGraph } from './postgres-graph-source.ts';
 import type { ExpansionRequest, Graph, RebuildResult, RelatedEvent } from '../ports.ts';
@@ -35,6 +36,10 @@ export class PostgresSqlGraph implements Graph {
     const { spaceId, seedEventIds, budget } = request;
     if (seedEventIds.length === 0 || budget === 0) return [];
     const seeds = sql`${seedEventIds}::uuid[]`;
+    // OFFSET 0 keeps it a look at one row after the other: whoever is in 20,000 events is left after the newest 100
+    // (six seeds among 100,000 events on a server: 13 ms against 84 as a plain join).
+    const wanted = (id: Sql) => sql`
+      select from semantic_event e where e.event_id = ${id} and ${isRelatable(request)} offset 0`;
     const { rows } = await this.#database.query<RelatedEvent>(
       sql`
       with via as materialized (
@@ -47,15 +52,14 @@ export class PostgresSqlGraph implements Graph {
       near as materialized (
         select v.entity_id, near.event_id, 'same_actor:' as kind, v.acts as is_same
         from via v cross join lateral (
-          select distinct a.event_id from event_actor a join semantic_event e using (event_id)
-          where a.entity_id = v.entity_id and ${isRelatable(request)}
-          order by a.event_id desc limit ${mostPerEntity}) as near
+          select distinct event_id from (
+            select a.event_id from event_actor a cross join lateral (${wanted(sql`a.event_id`)}) as e
+            where a.entity_id = v.entity_id order by a.event_id desc limit ${mostPerEntity}) as newest) as near
         union all
         select v.entity_id, near.event_id, 'same_subject:', v.is_subject
         from via v cross join lateral (
-          select s.event_id from event_subject s join semantic_event e using (event_id)
-          where s.entity_id = v.entity_id and ${isRelatable(request)}
-          order by s.event_id desc limit ${mostPerEntity}) as near),
+          select s.event_id from event_subject s cross join lateral (${wanted(sql`s.event_id`)}) as e
+          where s.entity_id = v.entity_id order by s.event_id desc limit ${mostPerEntity}) as near),
       ${rankRelated(sql`near`, request)}`,
       { signal },
     );

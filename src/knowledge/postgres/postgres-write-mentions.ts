@@ -77,7 +77,7 @@ export function mentionInsert(
     select mention_id, ${spaceId}::integer, entity_id, ${artifactUid}::uuid, ${revisionId}::uuid, ${chunkId}::bigint,
       surface_form, start_char, end_char, method, confidence, relation
     from unnest(${rows.map(() => ids.uuid())}::uuid[], ${column(({ entityId }) => entityId)}::uuid[],
-      ${column(({ mention }) => mention.surfaceForm)}::text[], ${column(({ mention }) => mention.startChar)}::integer[],
+      ${column(({ mention }) => mention.surfaceForm.replaceAll('\0', ''))}::text[], ${column(({ mention }) => mention.startChar)}::integer[],
       ${column(({ mention }) => mention.endChar)}::integer[], ${column(({ mention }) => mention.method)}::text[],
       ${column(({ mention }) => mention.confidence)}::real[], ${column(({ relation }) => relation)}::text[])
       as t (mention_id, entity_id, surface_form, start_char, end_char, method, confidence, relation)`;

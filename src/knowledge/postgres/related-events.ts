@@ -4,7 +4,7 @@ import { sql } from '../../platform/postgres/sql.ts';
 import type { ExpansionRequest } from '../ports.ts';
 
 /** Of one entity so many events are looked at, the newest: whoever takes part in everything tells little. */
-export const mostPerEntity = 200;
+export const mostPerEntity = 100;
 
 /** Which events may be related at all; `e` is semantic_event. */
 export function isRelatable({ spaceId, seedEventIds, categories }: ExpansionRequest): Sql {

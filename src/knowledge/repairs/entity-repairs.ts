@@ -24,22 +24,22 @@ export function registeredEntityRepairs(parts: EntityRepairParts): readonly Regi
     {
       kind: kinds['embedding-missing'],
       describe: 'Makes the vector that the entity lacks, then looks for duplicates again.',
-      repair: repairOfEntity(entities.retryEmbedding),
+      repair: repairOfEntity((id, signal) => entities.retryEmbedding(id, signal)),
     },
     {
       kind: kinds['candidates-unknown'],
       describe: 'Looks again whether the entity is known already.',
-      repair: repairOfEntity(entities.retryCandidates),
+      repair: repairOfEntity((id, signal) => entities.retryCandidates(id, signal)),
     },
     {
       kind: kinds['confirmation-failed'],
       describe: 'Asks a model again whether the entity is one it may be.',
-      repair: repairOfEntity(entities.retryConfirmation),
+      repair: repairOfEntity((id, signal) => entities.retryConfirmation(id, signal)),
     },
     {
       kind: kinds['resolution-failed'],
       describe: 'Resolves the entity again.',
-      repair: repairOfEntity(entities.retryResolution),
+      repair: repairOfEntity((id, signal) => entities.retryResolution(id, signal)),
     },
     {
       kind: pairsNotAsked.kind,

@@ -8,18 +8,18 @@ import type { Confirmation } from './confirm-match.ts';
 import { confirmMatch } from './confirm-match.ts';
 import { describeProfile } from './describe-profile.ts';
 import type { OpenDraft } from './entity-drafts.ts';
-import { EntityDrafts, isBetterName } from './entity-drafts.ts';
+import { additionOf } from './entity-addition.ts';
+import { EntityDrafts } from './entity-drafts.ts';
 import type { Evidence } from './gather-evidence.ts';
 import { isFatal } from './gather-evidence.ts';
-import { nameKeys } from './lookup-keys.ts';
-import { compareNames, pointsForSame } from './match.ts';
+import { pointsForSame } from './match.ts';
 import { matchKnown } from './match-known.ts';
 import type { MentionGroup } from './mention-groups.ts';
-import { namelessName, normalizeName, visibleName } from './normalize-name.ts';
+import { namelessName } from './normalize-name.ts';
 import type { Profile } from './profile.ts';
 import type { ResolutionParts } from './resolution-parts.ts';
 import { canAskModel } from './resolution-parts.ts';
-import type { EntityAddition, KnownEntity, NameRow, PairDraft, ResolutionPlan } from './store-ports.ts';
+import type { EntityAddition, KnownEntity, PairDraft, ResolutionPlan } from './store-ports.ts';
 
 /** Whom a name was found to mean: one that is known, or one that this chunk brings. */
 type Target =
@@ -269,57 +269,3 @@ export class ChunkResolution {
 
 /** Points as a number between 0 and 1, one half in the middle of the grey zone. */
 export const confidenceOf = (points: number): number => 1 / (1 + Math.exp(pointsForSame - 1 - points));
-
-/** Null when there is nothing new in it. */
-export function additionOf(
-  group: Pick<MentionGroup, 'type' | 'name' | 'normalizedName' | 'names' | 'clues'>,
-  { entity, aliases }: KnownEntity,
-  suggestedName = '',
-): EntityAddition | null {
-  const known = new Set([entity.canonicalName, ...aliases]);
-  const names = group.names.filter(
-    ({ alias, keys }) => !known.has(alias) || keys.some((key) => /^[ef]:/.test(key)),
-  );
-  const betterName = betterNameOf(group, entity.canonicalName, suggestedName);
-  const { role, organization, email, notes } = group.clues;
-  const isTelling =
-    (role !== null && entity.role === null) ||
-    (organization !== null && entity.organization === null) ||
-    (email !== null && entity.email === null) ||
-    notes.some((note) => !entity.contextClues.includes(note));
-  if (names.length === 0 && betterName === null && !isTelling) return null;
-  return {
-    entityId: entity.entityId,
-    names: [...names, ...nameRowOf(betterName, group)],
-    clues: group.clues,
-    betterName,
-  };
-}
-
-/** A name that nobody wrote yet is looked for like any other. */
-function nameRowOf(
-  better: EntityAddition['betterName'],
-  { type, names }: Pick<MentionGroup, 'type' | 'names'>,
-): readonly NameRow[] {
-  if (better === null || names.some(({ normalizedAlias }) => normalizedAlias === better.normalizedName))
-    return [];
-  const { canonicalName: alias, normalizedName: normalizedAlias } = better;
-  return [{ alias, normalizedAlias, keys: nameKeys(alias, type).kept }];
-}
-
-/** A model may propose a name; it counts only if it is a form of one that we know. */
-function betterNameOf(
-  group: Pick<MentionGroup, 'type' | 'name' | 'normalizedName'>,
-  current: string,
-  suggested: string,
-): EntityAddition['betterName'] {
-  const own = isBetterName(group, current)
-    ? { canonicalName: group.name, normalizedName: group.normalizedName }
-    : null;
-  const name = visibleName(suggested);
-  const isForm = [current, group.name].some(
-    (known) => compareNames(group.type, name, known).points >= pointsForSame,
-  );
-  if (!isForm || !isBetterName({ type: group.type, name }, own?.canonicalName ?? current)) return own;
-  return { canonicalName: name, normalizedName: normalizeName(name, group.type) };
-}

@@ -65,8 +65,8 @@ function compareEmails(a: Profile, b: Profile): Finding {
 
 function mayShareMailbox(a: string, b: string): boolean {
   if (domainOf(a) !== domainOf(b) || publicMailDomains.has(domainOf(a))) return false;
-  const points = comparePersonNames(a, b).points;
-  return points >= 2 && points < 6;
+  const { relation } = comparePersonNames(a, b);
+  return relation === 'part' || relation === 'initials';
 }
 
 /** The employer that clues name, and the one that a mail address belongs to. */

@@ -120,7 +120,7 @@ function givenLikeness(a: string, b: string): Likeness {
 
 function surnameLikeness(a: string, b: string): Exclude<Likeness, 'initial'> {
   if (a === b) return 'equal';
-  const [short = '', long = ''] = a.length < b.length ? [a, b] : [b, a];
+  const [short, long] = a.length < b.length ? [a, b] : [b, a];
   if (long.split(' ').includes(short) && short.length > 2) return 'variant';
   return slipOrTypo(a, b);
 }

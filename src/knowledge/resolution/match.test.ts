@@ -66,6 +66,22 @@ describe('names of people', () => {
   });
 });
 
+describe('an entity of several names', () => {
+  const known = (...names: string[]) => profileOf('person', names, cleanClues({ organization: 'Acme' }));
+  const at = (name: string) => profile(name, { organization: 'Acme' });
+
+  it('is not somebody else whose initials it was once written with', () => {
+    expect(verdict(at('Jennifer Harris'), known('Julia Harris', 'J. Harris'))).toBe('different');
+    expect(verdict(at('J. Harris'), known('Julia Harris', 'J. Harris'))).toBe('same');
+  });
+
+  it('is meant by a first name only where something else says so', () => {
+    const alice = profileOf('person', ['Alice Chen', 'Alice'], cleanClues({}));
+    expect(verdict(profile('Alice'), alice)).toBe('grey');
+    expect(verdict(profile('Alice'), profile('Alice'))).toBe('same');
+  });
+});
+
 describe('context', () => {
   it('vetoes a same name: other organization, other address', () => {
     const acme = profile('Alice Chen', { organization: 'Acme Corp' });

@@ -6,7 +6,7 @@ import { comparePersonNames } from './compare-person-names.ts';
 import { compareOrganizationNames, compareThingNames } from './compare-thing-names.ts';
 import type { NameComparison } from './name-comparison.ts';
 import { otherName } from './name-comparison.ts';
-import { nameFullness } from './person-name.ts';
+import { isFullName } from './person-name.ts';
 import type { Profile } from './profile.ts';
 
 /** From here on without a model. Measured by "headworks eval entities": lower values cost precision. */
@@ -114,16 +114,20 @@ export function compareNames(type: EntityType, a: string, b: string): NameCompar
 
 function bestNameComparison(a: Profile, b: Profile): NameComparison {
   const type = a.type === 'other' ? b.type : a.type;
-  const isFullNamed = type === 'person' && nameFullness(b.names[0] ?? '') > 3;
+  const isFullNamed = type === 'person' && isFullName(b.names[0] ?? '');
+  const fullNames = type === 'person' ? b.names.filter(isFullName) : [];
   let best = otherName(-8);
-  for (const own of a.names)
-    for (const other of b.names) {
+  for (const own of a.names) {
+    // Jennifer is not Julia because Julia was once written as J.: full names are compared with full names.
+    const others = fullNames.length > 0 && isFullName(own) ? fullNames : b.names;
+    for (const other of others) {
       const found = compareNames(type, own, other);
       // Alice Chen is called Alice or A. Chen, and so are others: what was hers once is no proof.
       const isShort = found.relation === 'same' && found.points <= pointsForSame;
       const counted = isFullNamed && isShort ? shortNameAgain : found;
       if (counted.points > best.points) best = counted;
     }
+  }
   return best;
 }
 

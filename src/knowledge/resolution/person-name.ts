@@ -48,7 +48,13 @@ export function handleForms({ given, surname }: PersonName): readonly string[] {
   return [...new Set([initial + last, first + last, first + last.slice(0, 1), last + initial, last + first])];
 }
 
-export const isInitial = (word: string): boolean => [...word].length === 1;
+export const isInitial = (word: string): boolean => /^.$/u.test(word);
+
+/** A given name and a surname, both in full; also as an address or handle spells them. */
+export function isFullName(name: string): boolean {
+  const person = readPersonName(name);
+  return person !== null && person.surname !== null && !isInitial(person.given[0] ?? '');
+}
 
 /** How much a name tells: a full name more than one with initials, that more than a single word. */
 export function nameFullness(name: string): number {

@@ -119,8 +119,6 @@ export interface EntityStore {
   setEmbedding(spaceId: number, entityId: string, model: string, vector: Float32Array): Promise<void>;
   /** Sets or clears the flag; with `onlyIf` no other reason is touched. */
   flag(spaceId: number, entityId: string, reason: ReviewReason | null, onlyIf?: ReviewReason): Promise<void>;
-  /** Live entities that wait for another look for this reason, oldest first. */
-  flagged(reason: ReviewReason, limit: number, after?: string): Promise<readonly Entity[]>;
 }
 
 export interface EntityRow extends Entity {
@@ -156,6 +154,8 @@ export interface PairStore {
   /** Live entities that somebody said are others than this one. */
   differentFrom(spaceId: number, entityId: string): Promise<ReadonlySet<string>>;
   put(spaceId: number, pairs: readonly PairDraft[], at: Date): Promise<void>;
+  /** A model was asked and could not say: it stays open, for people. */
+  noteAsked(spaceId: number, pairId: string, askedOf: string, at: Date): Promise<void>;
   decide(
     spaceId: number,
     pairId: string,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { editDistance, isSlip, isTypingError, jaroWinkler, trigramSimilarity } from './string-distance.ts';
+import { editDistance, isSlip, isTypingError, jaroWinkler } from './string-distance.ts';
 
 describe('distances of strings', () => {
   it('counts edits, a swap of neighbours as one, and stops at the bound', () => {
@@ -14,11 +14,6 @@ describe('distances of strings', () => {
     expect(jaroWinkler('martha', 'marhta')).toBeCloseTo(0.961, 3);
     expect(jaroWinkler('dixon', 'dicksonx')).toBeCloseTo(0.813, 3);
     expect(jaroWinkler('', '')).toBe(0);
-  });
-
-  it('compares trigrams as pg_trgm does', () => {
-    expect(trigramSimilarity('word', 'two words')).toBeCloseTo(0.363636, 5);
-    expect(trigramSimilarity('', 'x')).toBe(0);
   });
 
   it('tells a slip of the fingers from another name', () => {

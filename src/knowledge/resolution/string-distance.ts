@@ -1,4 +1,4 @@
-// How far apart two short strings are: typing errors, shared beginnings, shared trigrams.
+// How far apart two short strings are: typing errors, shared beginnings.
 
 /** Insertions, deletions, changes and swaps of neighbours; anything beyond `most` is reported as `most + 1`. */
 export function editDistance(a: string, b: string, most = 3): number {
@@ -64,25 +64,6 @@ function jaroSimilarity(a: string, b: string): number {
   return (matches / a.length + matches / b.length + (matches - swapped) / matches) / 3;
 }
 
-function trigramsOf(text: string): ReadonlySet<string> {
-  const found = new Set<string>();
-  for (const word of text.split(' ').filter(Boolean)) {
-    const padded = `  ${word} `;
-    for (let at = 0; at + 3 <= padded.length; at++) found.add(padded.slice(at, at + 3));
-  }
-  return found;
-}
-
-/** Shared trigrams over all trigrams, as pg_trgm counts them: 0 to 1. */
-export function trigramSimilarity(a: string, b: string): number {
-  const own = trigramsOf(a);
-  const others = trigramsOf(b);
-  let shared = 0;
-  for (const trigram of own) if (others.has(trigram)) shared++;
-  const all = own.size + others.size - shared;
-  return all === 0 ? 0 : shared / all;
-}
-
 /** One slip of the keyboard in a word long enough for it; two in a long one. */
 export function isTypingError(a: string, b: string): boolean {
   const length = Math.min(a.length, b.length);
@@ -94,8 +75,7 @@ export function isTypingError(a: string, b: string): boolean {
 export function isSlip(a: string, b: string): boolean {
   if (Math.min(a.length, b.length) < 4 || editDistance(a, b, 1) !== 1) return false;
   const undoubled = (text: string) => text.replaceAll(/(.)\1/gu, '$1');
-  return (
-    undoubled(a) === undoubled(b) ||
-    (a.length === b.length && [...a].sort().join('') === [...b].sort().join(''))
-  );
+  return undoubled(a) === undoubled(b) || (a.length === b.length && sortedLetters(a) === sortedLetters(b));
 }
+
+const sortedLetters = (text: string): string => Array.from(text).sort().join('');

