@@ -11,6 +11,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { wholeNumber } from '../number-argument.ts';
 import { UsageError } from '../report-error.ts';
 import type { CliSession } from '../session.ts';
+import { entityName } from './entity-name.ts';
 import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
 
@@ -100,8 +101,8 @@ function showList({ out }: CliSession, pairs: readonly OpenPair[]): void {
     ['PAIR', 'ONE', 'OTHER', 'LIKELY', 'WHY'],
     pairs.map((pair) => [
       pair.pair_id,
-      pair.a.canonical_name,
-      pair.b.canonical_name,
+      entityName(pair.a),
+      entityName(pair.b),
       `${Math.round(pair.confidence * 100)} %`,
       reasonsOf(pair),
     ]),

@@ -150,6 +150,7 @@ describe('headworks entities', () => {
     const piped = world();
     expect(await piped.run('entities', 'review')).toBe(0);
     expect(piped.out).toContain('the initial of the given name');
+    expect(piped.out).toContain('Alice Chen (Acme)');
     expect(await piped.run('entities', 'review', '--pair', pair.pair_id, '--verdict', 'different')).toBe(0);
     expect(piped.out).toContain('different');
     expect(await piped.run('entities', 'review', '--pair', pair.pair_id)).toBe(2);

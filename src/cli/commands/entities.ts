@@ -1,7 +1,7 @@
 // headworks entities: who and what is known, merged, parted, reviewed.
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { EntitiesAnswer, EntityAnswer, EntityDetailAnswer } from '../../app/api-answers.ts';
+import type { EntitiesAnswer, EntityDetailAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -11,6 +11,7 @@ import { wholeNumber } from '../number-argument.ts';
 import type { CliSession } from '../session.ts';
 import { registerMerge, registerSplit, registerUnmerge } from './entities-merge.ts';
 import { registerReview } from './entities-review.ts';
+import { entityName } from './entity-name.ts';
 import { entityPath, exampleEntity } from './entity-path.ts';
 import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
@@ -84,7 +85,7 @@ function showList({ out }: CliSession, { entities, next }: EntitiesAnswer): void
     entities.map((entity) => [
       entity.entity_id,
       entity.type,
-      nameOf(entity),
+      entityName(entity),
       entity.aliases.slice(0, 3).join(', ') || '–',
       String(entity.mention_count),
       String(entity.event_count),
@@ -94,12 +95,6 @@ function showList({ out }: CliSession, { entities, next }: EntitiesAnswer): void
   );
   if (next !== null) out.note(`There are more: add --after ${next}`);
 }
-
-/** With what tells it from others of the name. */
-const nameOf = ({ canonical_name, organization, email }: EntityAnswer): string => {
-  const more = organization ?? email;
-  return more === null ? canonical_name : `${canonical_name} (${more})`;
-};
 
 function registerShow(group: Command, host: CommandHost): void {
   const command = addSpaceOptions(

@@ -79,7 +79,7 @@ export class KnowledgeWatch implements ResolutionWatch {
       'confirmations',
       confirmationRule,
       (rate) =>
-        `${rate} of the questions whether two names mean the same went without an answer in the last 15 minutes. See "headworks models health".`,
+        `${rate} of the questions whether two names mean the same went without an answer in the last 15 minutes. See "headworks models list".`,
     );
     this.#rate(
       'expansions',

@@ -1,0 +1,56 @@
+// The example that docs/knowledge.md runs, read without a model: two people of one name stay two, and who decided is found.
+import { readdir, readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { openEvaluationDesks } from '../../src/app/evaluation-desks.ts';
+import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
+import { systemClock } from '../../src/core/index.ts';
+import { searchDefaults } from '../../src/knowledge/index.ts';
+import { readWish } from '../../src/knowledge/ingest/read-wish.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
+
+const folder = new URL('../../examples/knowledge/notes/', import.meta.url);
+
+let world: KnowledgeWorld;
+beforeAll(async () => {
+  world = await knowledgeWorld();
+});
+afterAll(() => world.dispose());
+
+it('tells two people of one name apart, and finds who decided what', async () => {
+  const { signal } = new AbortController();
+  const { database, ids, options } = world;
+  const embedders = embeddersOf(null);
+  const desks = await openEvaluationDesks({ database, clock: systemClock, ids, embedders, options, signal });
+  const space = await world.space();
+  const closing = new AsyncDisposableStack();
+  onTestFinished(() => closing.disposeAsync());
+  const documents = knowledgeDocuments(systemClock, closing);
+  for (const name of (await readdir(folder)).sort()) {
+    const content = { name, mediaType: '', bytes: await readFile(new URL(name, folder)) };
+    const { text, sourceTs, ...read } = await readWish(
+      { documents, maxDocumentBytes: options.maxDocumentBytes },
+      { content },
+      signal,
+    );
+    await desks.artifacts.ingest(
+      space,
+      { ...read, content: { text }, ...(sourceTs === null ? {} : { sourceTs }) },
+      signal,
+    );
+  }
+  const people = await desks.entities.list({ spaceId: space.spaceId, type: 'person', limit: 50 });
+  const known = people.map(({ canonicalName, email, organization }) => [canonicalName, email, organization]);
+  expect(known).toContainEqual(['Alice Chen', 'alice.chen@acme.example', null]);
+  expect(known).toContainEqual(['Alice Chen', null, 'OtherCorp']);
+  const decisions = await desks.events.list({ spaceId: space.spaceId, category: 'Decision', limit: 50 });
+  expect(decisions.map(({ narrative }) => narrative)).toContain(
+    'We decided with Bob to move the launch of Project Beacon to April 15.',
+  );
+  const answer = await desks.search.search(
+    space,
+    { ...searchDefaults, query: 'when was the launch moved' },
+    signal,
+  );
+  expect(answer.primaryResults[0]?.title).toBe('Billing service before the launch');
+});
