@@ -1,5 +1,5 @@
 // Folders and files of this machine, for knowledge that reads them again and again.
-import { opendir, readFile, realpath, stat } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
 import { CoreError } from '../core/index.ts';
 import type { FolderFiles, FoundFile } from '../knowledge/index.ts';
@@ -26,9 +26,13 @@ export const folderFiles: FolderFiles = {
   read: async (path) => new Uint8Array(await readFile(path)),
 };
 
-/** Links are not followed: they may lead anywhere, and in circles. A file that goes meanwhile is left out. */
+/**
+ * In the order of their names, whatever the file system's is. Links are not followed: they may lead anywhere, and in
+ * circles. A file that goes meanwhile is left out.
+ */
 export async function* filesBelow(folder: string, depth: number): AsyncGenerator<FoundFile> {
-  for await (const entry of await opendir(folder)) {
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (entry.name.startsWith('.')) continue;
     const path = join(folder, entry.name);
     if (entry.isDirectory() && depth < deepest) yield* filesBelow(path, depth + 1);

@@ -77,7 +77,10 @@ export async function startGraph(
     work: async (look) => {
       const spaces = new PostgresSpaceStore(database, systemClock);
       await jobs.work(graphRebuildJob, graphRebuildHandler({ ...common, keeper, spaces }));
-      await jobs.work(lookAgainJob, lookAgainHandler({ ...common, ...look, keeper, jobs, isRecorded }));
+      await jobs.work(
+        lookAgainJob,
+        lookAgainHandler({ ...common, ...look, options: config.knowledge, keeper, jobs, isRecorded }),
+      );
       if (role === 'command') return;
       await jobs.schedule(lookAgainJob, lookAgainCron, {});
       void watch.evaluate();

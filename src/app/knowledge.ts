@@ -113,6 +113,7 @@ export async function startKnowledge(
         entities: entityRepairs({ ...resolution, pairs, merges, onChanged }),
         pairs,
         canAskModel,
+        options,
       }),
       ...graph.repairs,
     ],

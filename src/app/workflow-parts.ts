@@ -3,19 +3,18 @@ import type { Clock, IdSource } from '../core/index.ts';
 import { systemClock, systemIds } from '../core/index.ts';
 import type { DocumentReader, LanguageModel, SchemaChecker, Workflow } from '../deployments/index.ts';
 import { DeploymentError } from '../deployments/index.ts';
-import type { DocumentIntake, KnowledgeSearch } from '../deployments/workflows/index.ts';
+import type { DocumentIntake } from '../deployments/workflows/index.ts';
 import { workflowsOf } from '../deployments/workflows/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import { GatewayError, spokenText } from '../gateway/index.ts';
 import { modelIdentity } from '../gateway/providers/catalogue.ts';
 import type { HttpDependencies } from '../http/index.ts';
-import { viewOfSearch } from '../http/schemas/search.ts';
-import { searchDefaults } from '../knowledge/index.ts';
 import type { DocumentsOptions } from '../platform/documents/index.ts';
 import { Documents, UnreadableDocument } from '../platform/documents/index.ts';
 import type { SchemaChecksOptions } from '../platform/json-schema/index.ts';
 import { SchemaChecks, SchemaCheckStopped } from '../platform/json-schema/index.ts';
 import { deadlineOf } from '../resilience/index.ts';
+import { knowledgeSearchOf } from './knowledge-search.ts';
 
 /** What of the gateway is needed. */
 export type SpeakingGateway = Pick<OpenGateway, 'read' | 'speak' | 'defaults'> & {
@@ -72,20 +71,6 @@ export function documentIntakeOf({
         signal,
       );
       return { outcome, artifactUid, revisionId, jobId, chunks };
-    },
-  };
-}
-
-/** An organization searches its own spaces, whatever name is given. */
-export function knowledgeSearchOf({
-  spaces,
-  search,
-}: Pick<NonNullable<WorkflowHouseParts['knowledge']>, 'spaces' | 'search'>): KnowledgeSearch {
-  return {
-    search: async ({ organizationId, space, query, wish, signal }) => {
-      const owned = await spaces.of(organizationId, space ?? undefined);
-      const answer = await search.search(owned, { ...searchDefaults, query, ...wish }, signal);
-      return { answer: viewOfSearch(answer), warning: answer.warning };
     },
   };
 }

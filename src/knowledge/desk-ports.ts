@@ -40,11 +40,19 @@ export interface IngestWish {
   readonly mentions?: readonly StructuredMention[];
 }
 
-/** What a model would have to do. */
+/**
+ * What models would have to do to read it. Questions whether two names mean the same are not counted: how many there
+ * are shows only when names are compared.
+ */
 export interface IngestEstimate {
   readonly chunks: number;
+  /** Of the text. */
   readonly tokens: number;
+  /** 0, as their tokens, where rules read. */
   readonly modelCalls: number;
+  /** The text and everything that is said around it. */
+  readonly promptTokens: number;
+  readonly answerTokens: number;
   readonly embeddingCalls: number;
 }
 

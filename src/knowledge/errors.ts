@@ -7,8 +7,6 @@ export const knowledgeErrorCodes = {
   KNOWLEDGE_EMBEDDING_FAILED:
     'No vectors could be made; search goes on without, entities are made without and flagged.',
   KNOWLEDGE_READING_FAILED: 'A model did not read the chunk; rules read it, and it is read again later.',
-  KNOWLEDGE_CONFIRMATION_FAILED:
-    'No model said whether two names mean the same; the entity is separate and flagged.',
   KNOWLEDGE_GRAPH_UNAVAILABLE: 'The graph cannot be used now; what would be written to it waits.',
   KNOWLEDGE_MERGE_IMPOSSIBLE: 'These entities cannot be merged or parted; nothing was changed.',
 } as const;

@@ -41,6 +41,12 @@ export const knowledgeOptions = defineOptions({
       env: 'HEADWORKS_KNOWLEDGE_READ_WITH_MODEL',
       default: true,
     }),
+    readAgain: booleanOption({
+      describe:
+        'Let a model that is configured later read what rules have read, and settle names that were left open; off: only what comes from then on.',
+      env: 'HEADWORKS_KNOWLEDGE_READ_AGAIN',
+      default: true,
+    }),
     readingSeconds: numberOption({
       describe: 'Longest time for a model to read one chunk.',
       env: 'HEADWORKS_KNOWLEDGE_READING_SECONDS',

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
+import { contentHash } from '../../src/knowledge/ingest/content-hash.ts';
 import { readWish } from '../../src/knowledge/ingest/read-wish.ts';
 import { docxOf, paragraph, pdfOf, zipOf } from '../support/sample-documents.ts';
 
@@ -35,6 +36,23 @@ describe('a document becomes an artifact', () => {
       sourceTs: null,
     });
     expect(await read('minutes.txt', 'Ship it.')).toMatchObject({ type: 'note', title: 'minutes' });
+  });
+
+  it('from text that begins like a mail or minutes, with their subject and date', async () => {
+    const mail = 'From: Ann\r\nTo: Bob\r\nSubject: Launch\r\nDate: March 9, 2026\r\n\r\n# Hello';
+    const first = await read('inbox/1.txt', mail);
+    expect(first).toMatchObject({
+      type: 'email',
+      title: 'Launch',
+      sourceTs: new Date('2026-03-09'),
+      mentions: [],
+    });
+    expect(contentHash(await read('inbox/1.txt', mail))).toBe(contentHash(first));
+    expect(await read('minutes.txt', 'Date: 2026-03-10\nAttendees: Ann, Bob\n\nWe met.')).toMatchObject({
+      type: 'note',
+      title: 'minutes',
+      sourceTs: new Date('2026-03-10'),
+    });
   });
 
   it('from HTML, PDF and DOCX', async () => {

@@ -78,7 +78,7 @@ describe('embedding again', () => {
       embed: (texts, given) => (++calls > 1 ? Promise.reject(new Error('away')) : good.embed(texts, given)),
     };
     expect((await run(embeddersOf(failing))).outcome).toMatchObject({
-      skipped: expect.stringMatching('after 2 chunks') as string,
+      skipped: expect.stringMatching('done before: 2') as string,
     });
     expect((await missing(space.spaceId, good)).missing).toBe(1);
     await run(embeddersOf(good));

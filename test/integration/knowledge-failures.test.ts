@@ -246,7 +246,7 @@ describe('knowledge when a part fails', () => {
       house.faults.lookup = { [ann ?? 0]: fault };
       const answer = await house.search(space, { query: 'Ann Bob decided', graphSeedLimit: 50 });
       expect(answer.primaryResults.map(({ chunkId }) => chunkId)).toEqual(expect.arrayContaining([ann, bob]));
-      expect(answer.warning).toContain('were not followed');
+      expect(answer.warning).toContain('Not every result was followed');
       expect(house.waitedMs).toEqual(waited);
     });
   });

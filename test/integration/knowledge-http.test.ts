@@ -135,7 +135,10 @@ describe('knowledge over HTTP', () => {
   it('takes files in base64, and estimates without writing', async () => {
     const file = { name: 'notes.md', content: Buffer.from('# Plan\n\n[Bob] came.').toString('base64') };
     const estimate = await call('acme-key', 'POST', '/artifacts/estimate', { file });
-    expect(estimate).toMatchObject({ status: 200, body: { chunks: 1, model_calls: 0, embedding_calls: 0 } });
+    expect(estimate).toMatchObject({
+      status: 200,
+      body: { chunks: 1, model_calls: 0, prompt_tokens: 0, answer_tokens: 0, embedding_calls: 0 },
+    });
     const taken = await call('acme-key', 'POST', '/artifacts', { file, type: 'doc' });
     const view = await call('acme-key', 'GET', `/artifacts/${taken.body?.artifact_uid ?? ''}`);
     expect(view.body).toMatchObject({ title: 'Plan', type: 'doc', source_id: 'notes.md' });

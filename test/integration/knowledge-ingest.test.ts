@@ -139,6 +139,46 @@ describe('ingest', () => {
     expect(world.recorded).toMatchObject([{ cause: 'DEADLINE_EXCEEDED' }]);
   });
 
+  it('waits no more for a model that twice did not answer, in this artifact and the next, until a while has passed', async () => {
+    let asked = 0;
+    let isAway = true;
+    model = {
+      method: 'model',
+      read: (task, within) => {
+        asked += 1;
+        return isAway ? hang(60_000) : bracketReader('model').read(task, within);
+      },
+    };
+    const handle = ingestHandler(parts);
+    const chunks = Array.from(
+      { length: 9 },
+      (_, index) => `# [Ann${index}] decided.\n\n${'So it was. '.repeat(320)}`,
+    );
+    const first = await take(chunks.join('\n\n'));
+    expect(first.chunks).toBeGreaterThanOrEqual(9);
+    const { spaceId } = space;
+    await handle({ spaceId, revisionId: first.revisionId }, context);
+    // Those that were out together.
+    expect(asked).toBeLessThanOrEqual(4);
+    expect(await statusOf(first.artifactUid)).toMatchObject({
+      readByRules: first.chunks,
+      steps: { read: { done: first.chunks } },
+    });
+    expect(world.recorded).toHaveLength(first.chunks);
+    expect(new Set(world.recorded.map(({ kind, cause }) => `${kind} ${cause}`))).toEqual(
+      new Set(['knowledge.chunk-read-by-rules DEADLINE_EXCEEDED']),
+    );
+    const before = asked;
+    isAway = false;
+    const second = await take('[Bob] decided.', { sourceId: 'b' });
+    await handle({ spaceId, revisionId: second.revisionId }, context);
+    expect(asked).toBe(before);
+    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    const third = await take('[Eve] decided.', { sourceId: 'c' });
+    await handle({ spaceId, revisionId: third.revisionId }, context);
+    expect(await statusOf(third.artifactUid)).toMatchObject({ readByRules: 0 });
+  });
+
   it('loses one chunk, not the artifact, when its reading cannot be written', async () => {
     const events: StepParts['events'] = Object.create(world.events, {
       write: {
@@ -273,7 +313,7 @@ describe('ingest', () => {
     await run(revisionId);
     await run(revisionId);
     const view = await artifacts.get(space, artifactUid);
-    expect(view.warnings).toEqual(['1 of its structured mentions had no visible name and were left out.']);
+    expect(view.warnings).toEqual(['Left out for want of a visible name: 1 of its structured mentions.']);
     expect(view.metadata['mentions']).toEqual([mentions[0]]);
   });
 
@@ -291,13 +331,17 @@ describe('ingest', () => {
     expect(await artifacts.estimate(space, wish, signal)).toMatchObject({
       chunks: 3,
       modelCalls: 0,
+      promptTokens: 0,
+      answerTokens: 0,
       embeddingCalls: 0,
     });
     model = bracketReader('model');
-    embedder = wordEmbedder();
+    embedder = { ...wordEmbedder(), textsAtOnce: 2 };
     const estimate = await artifacts.estimate(space, wish, signal);
-    expect(estimate).toMatchObject({ chunks: 3, modelCalls: 3, embeddingCalls: 1 });
+    expect(estimate).toMatchObject({ chunks: 3, modelCalls: 3, embeddingCalls: 2 });
     expect(estimate.tokens).toBeGreaterThan(1_500);
+    expect(estimate.promptTokens).toBeGreaterThan(estimate.tokens + 3 * 300);
+    expect(estimate.answerTokens).toBeGreaterThan(3 * 100);
     expect(await artifacts.list({ spaceId: space.spaceId, limit: 5 })).toEqual([]);
   });
 

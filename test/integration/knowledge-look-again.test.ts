@@ -52,6 +52,7 @@ describe('looking again', () => {
         (await house.entries()).some((entry) => entry.kind === kind && entry.subject === subject),
       pairs: house.pairs,
       canAskModel: () => house.faults.model !== 'not-configured',
+      options: world.options,
       ...change,
     })({}, context);
 
@@ -105,6 +106,32 @@ describe('looking again', () => {
     expect(await house.repair()).toMatchObject({ repaired: 1 });
     expect(await house.desk.list({ spaceId: space.spaceId, limit: 9 })).toHaveLength(1);
     expect(await house.rows()).toEqual([]);
+  });
+
+  it('leaves alone what came before the model when nothing is to be read again, and closes rows of before', async () => {
+    house = failingHouse(world, { readAgain: false });
+    const { revisionId } = await house.ingest(space, ['[Alice Chen] decided.']);
+    await house.ingest(space, ['[A. Chen] decided.']);
+    house.faults.reader = 'none';
+    house.faults.model = 'none';
+    expect(await look({ options: { readAgain: false } })).toMatchObject({
+      skipped: expect.any(String) as string,
+    });
+    expect(await look()).toMatchObject({ result: { byRules: 2, pairs: 1 } });
+    expect(await house.repair()).toMatchObject({ repaired: 0, gone: 3 });
+    expect(await house.rows()).toEqual([]);
+    expect(await house.steps(revisionId)).toEqual(['graph done', 'read done rules']);
+    expect(await house.desk.list({ spaceId: space.spaceId, limit: 9 })).toHaveLength(2);
+  });
+
+  it('reads again what a model failed at, even when nothing else is to be read again', async () => {
+    house = failingHouse(world, { readAgain: false });
+    house.faults.reader = 'fail';
+    const { revisionId } = await house.ingest(space, ['[Ann] decided.']);
+    expect(await house.rows()).toHaveLength(1);
+    house.faults.reader = 'none';
+    expect(await house.repair()).toMatchObject({ repaired: 1 });
+    expect(await house.steps(revisionId)).toEqual(['graph done', 'read done model']);
   });
 
   it('puts into a graph what came while none was wanted, and builds one that is empty', async () => {

@@ -197,7 +197,7 @@ describe('search', () => {
     await world.accept(space, { text: 'harbour two' });
     const answer = await search(space, {}, { embedders: embeddersOf(embedder) });
     expect(answer.primaryResults).toHaveLength(2);
-    expect(answer.warning).toBe('1 of 2 chunks are not embedded yet; they are found by their words.');
+    expect(answer.warning).toBe('Not every chunk is embedded yet (missing: 1 of 2); words find them all.');
   });
 
   it('answers by words, with the remedy, where the store cannot compare vectors', async () => {
@@ -325,7 +325,7 @@ describe('search', () => {
       const answer = await search(space, { graphExpand: true }, { graph, store });
       expect(asked[0]?.seedEventIds).toHaveLength(1);
       expect(answer.warning).toBe(
-        '1 of the first 2 results were not followed: their events could not be looked up.',
+        'Not every result was followed (left out: 1 of 2): events could not be looked up.',
       );
     });
   });

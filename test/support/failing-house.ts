@@ -180,6 +180,7 @@ export function failingHouse(
       entities: entityRepairs({ ...resolution, pairs, merges }),
       pairs,
       canAskModel: () => model.isConfigured(),
+      options,
     }),
   ];
   for (const repair of repairs) registry.register(repair);

@@ -1,6 +1,8 @@
 -- Knowledge: spaces, artifacts with their revisions and chunks, the lexical index, entities, events, pairs and merges.
 -- Written by src/knowledge/postgres/. Every row belongs to a space. Names of tables and columns are those of founding
--- document 004 where it has one, so that its statements for operators work.
+-- document 004 where it has one. Of its statements for operators, the one that finds entities needing another try works
+-- as it stands (where nobody embeds, none has a vector, and it finds all; merged_into is null leaves merged ones out).
+-- Its merge by hand does not, as every row here belongs to a space: use "headworks entities merge", which can be undone.
 -- Vectors are real[]: they need no extension to be kept; indexes on them are made when pgvector is there (see
 -- src/knowledge/postgres/postgres-vector-index.ts).
 -- No SQL newer than Postgres 15. Never edit this file once it is released: add another.

@@ -4,6 +4,7 @@ import type { ArtifactAnswer, ArtifactsAnswer, RevisionsAnswer } from '../../app
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
+import { counted } from '../counted.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { humanMoment } from '../human-time.ts';
@@ -91,7 +92,7 @@ function show({ out, io }: CliSession, artifact: ArtifactAnswer, withText: boole
     ['source', `${artifact.source_system}: ${artifact.source_id}`],
     ['written', humanMoment(artifact.source_ts, io.clock.now())],
     ['taken in', humanMoment(artifact.ingested_at, io.clock.now())],
-    ['size', `${artifact.chunk_count} chunks, about ${artifact.token_count} tokens`],
+    ['size', `${counted(artifact.chunk_count, 'chunk')}, about ${counted(artifact.token_count, 'token')}`],
     ['state', status.state],
     ['searchable', stepText(status.steps.index)],
     ['read', `${stepText(status.steps.read)} (${status.read_by_rules} by rules)`],

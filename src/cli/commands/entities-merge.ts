@@ -4,6 +4,7 @@ import type { EntityDetailAnswer, EntityMergeAnswer } from '../../app/api-answer
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
+import { counted } from '../counted.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { entityPath, exampleEntity } from './entity-path.ts';
@@ -34,7 +35,7 @@ export function registerMerge(group: Command, host: CommandHost): void {
     if (options.force !== true) {
       const stays = await callServer<EntityDetailAnswer>(session, 'GET', entityPath(winner), { query });
       const goes = await callServer<EntityDetailAnswer>(session, 'GET', entityPath(loser), { query });
-      const question = `Make ${goes.canonical_name} (${goes.mention_count} mentions) part of ${stays.canonical_name}?`;
+      const question = `Make ${goes.canonical_name} (${counted(goes.mention_count, 'mention')}) part of ${stays.canonical_name}?`;
       if (!(await confirm(session, question))) {
         out.line('Nothing was merged.');
         return exitCodes.error;

@@ -5,6 +5,7 @@ import type { EntitiesAnswer, EntityDetailAnswer } from '../../app/api-answers.t
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
+import { counted } from '../counted.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { humanMoment } from '../human-time.ts';
 import { wholeNumber } from '../number-argument.ts';
@@ -123,7 +124,7 @@ function showEntity({ out, io }: CliSession, entity: EntityDetailAnswer): void {
     ['email', entity.email ?? none],
     ['clues', entity.context_clues.join('; ') || none],
     ['review', entity.review_reason ?? 'no'],
-    ['mentions', `${entity.mention_count}, in ${entity.event_count} events`],
+    ['mentions', `${entity.mention_count}, in ${counted(entity.event_count, 'event')}`],
     ...entity.merges.map((merge): [string, string] => [
       merge.undone_at === null ? 'merge' : 'merge, undone',
       `${merge.merge_id}: ${merge.loser_id} into ${merge.winner_id}, ${humanMoment(merge.merged_at, now)}, ` +

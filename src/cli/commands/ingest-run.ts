@@ -69,7 +69,7 @@ export function estimateAll(
   bodies: AsyncIterable<IngestBody>,
 ): Promise<ExitCode> {
   return session.withClient(async (client) => {
-    const sum = { documents: 0, chunks: 0, tokens: 0, model_calls: 0, embedding_calls: 0 };
+    const sum: EstimateSum = { documents: 0, ...nothingToDo };
     const failures: Failure[] = [];
     for await (const each of bodies) {
       const failure = await attempt(each, async (body) => {
@@ -81,24 +81,44 @@ export function estimateAll(
           body,
         );
         sum.documents += 1;
-        sum.chunks += answer.chunks;
-        sum.tokens += answer.tokens;
-        sum.model_calls += answer.model_calls;
-        sum.embedding_calls += answer.embedding_calls;
+        for (const key of estimateKeys) sum[key] += answer[key];
       });
       if (failure) failures.push(failure);
     }
     const { out } = session;
     if (out.isJson) out.json({ ...sum, failures });
     else {
-      out.line(
-        `${counted(sum.documents, 'document')}: ${counted(sum.chunks, 'chunk')}, about ${counted(sum.tokens, 'token')}. ` +
-          `Taking them in asks models ${counted(sum.model_calls, 'time')} and embedders ${counted(sum.embedding_calls, 'time')}.`,
-      );
+      for (const line of estimateLines(sum)) out.line(line);
       showFailures(session, failures);
     }
     return failures.length > 0 ? exitCodes.incomplete : exitCodes.ok;
   });
+}
+
+const nothingToDo: IngestEstimateAnswer = {
+  chunks: 0,
+  tokens: 0,
+  model_calls: 0,
+  prompt_tokens: 0,
+  answer_tokens: 0,
+  embedding_calls: 0,
+};
+const estimateKeys = Object.keys(nothingToDo) as (keyof IngestEstimateAnswer)[];
+
+type EstimateSum = IngestEstimateAnswer & { documents: number };
+
+function estimateLines(sum: EstimateSum): readonly string[] {
+  const size = `${counted(sum.documents, 'document')}: ${counted(sum.chunks, 'chunk')}, about ${counted(sum.tokens, 'token')} of text.`;
+  const vectors =
+    sum.embedding_calls === 0
+      ? 'no vectors are made'
+      : counted(sum.embedding_calls, 'call makes vectors', 'calls make vectors');
+  if (sum.model_calls === 0)
+    return [`${size} Rules read ${sum.documents === 1 ? 'it' : 'them'}: no model is asked; ${vectors}.`];
+  return [
+    `${size} Reading asks a model ${counted(sum.model_calls, 'time')}, with about ${counted(sum.prompt_tokens, 'token')} asked and ${sum.answer_tokens} answered; ${vectors}.`,
+    'Questions whether two names mean the same are not counted.',
+  ];
 }
 
 /** A document that is refused is told, and the next one follows; a server that is away ends it all. */

@@ -62,9 +62,20 @@ const folder = {
   last_result: null,
 };
 
+const withModel = {
+  chunks: 2,
+  tokens: 900,
+  model_calls: 2,
+  prompt_tokens: 2_140,
+  answer_tokens: 1_400,
+  embedding_calls: 1,
+};
+
 let shown: object;
+let estimated: typeof withModel;
 beforeEach(() => {
   shown = complete;
+  estimated = withModel;
 });
 
 const world = (cwd: string, stdin = '') =>
@@ -72,8 +83,7 @@ const world = (cwd: string, stdin = '') =>
     cwd,
     stdin,
     answer: ({ method, path, body }) => {
-      if (path.endsWith('/artifacts/estimate'))
-        return { chunks: 2, tokens: 900, model_calls: 2, embedding_calls: 1 };
+      if (path.endsWith('/artifacts/estimate')) return estimated;
       if (path.endsWith('/artifacts') && method === 'POST') {
         if (JSON.stringify(body).includes('bad.txt'))
           throw new CoreError('INPUT_INVALID', 'Nothing was taken in. It is bad.');
@@ -152,8 +162,31 @@ describe('headworks ingest', () => {
   it('estimates without taking anything in', async () => {
     const at = world(await notes());
     expect(await at.start('ingest', 'notes', '--estimate')).toBe(0);
-    expect(at.out).toContain('2 chunks, about 900 tokens. Taking them in asks models 2 times');
+    expect(at.out).toContain(
+      '1 document: 2 chunks, about 900 tokens of text. Reading asks a model 2 times, with about 2140 tokens asked and 1400 answered; 1 call makes vectors.',
+    );
+    expect(at.out).toContain('Questions whether two names mean the same are not counted.');
     expect(at.calls.map(({ path }) => path)).toEqual(['/api/v1/knowledge/artifacts/estimate']);
+  });
+
+  it('says of an estimate that no model would be asked where none is', async () => {
+    estimated = {
+      chunks: 1,
+      tokens: 1,
+      model_calls: 0,
+      prompt_tokens: 0,
+      answer_tokens: 0,
+      embedding_calls: 0,
+    };
+    const at = world(await notes());
+    expect(await at.start('ingest', 'notes', '--estimate')).toBe(0);
+    expect(at.out).toContain(
+      '1 document: 1 chunk, about 1 token of text. Rules read it: no model is asked; no vectors are made.',
+    );
+    expect(at.out).not.toContain('not counted');
+    const json = world(await notes());
+    expect(await json.start('ingest', 'notes', '--estimate', '--json')).toBe(0);
+    expect(JSON.parse(json.out)).toEqual({ documents: 1, ...estimated, failures: [] });
   });
 
   it('lets the server read folders from now on', async () => {
@@ -182,6 +215,7 @@ describe('headworks artifacts, events and spaces', () => {
     expect(await at.run('artifacts', 'revisions', uid)).toBe(0);
     expect(at.out).toMatch(/missing\s+graph of chunk 0: The graph was away\./);
     expect(at.out).toMatch(/embedded\s+not configured/);
+    expect(at.out).toMatch(/size\s+1 chunk, about 9 tokens/);
     expect(at.out).toContain('Ann decided.');
     expect(await at.run('events', '--category', 'Decision')).toBe(0);
     expect(await at.run('events', 'show', uid)).toBe(0);

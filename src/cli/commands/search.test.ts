@@ -52,14 +52,25 @@ describe('headworks search', () => {
 
   it('shows each result around the words that were found, and what was left out', async () => {
     const world = new CliWorld({
-      answer: () => ({ ...answer, warning: '1 of 2 chunks are not embedded yet.' }),
+      answer: () => ({ ...answer, warning: 'Not all is embedded yet.' }),
     });
     await world.run('search', 'launch');
     expect(world.out).toContain('1. Launch › Dates');
     expect(world.out).toContain('email, m1, 2026-01-10');
     expect(world.out).toContain('…');
     expect(world.out).toContain('the launch date is April.');
-    expect(world.err).toContain('1 of 2 chunks are not embedded yet.');
+    expect(world.err).toContain('Not all is embedded yet.');
+  });
+
+  it.each([
+    ['Launch', '1. Launch  email'],
+    ['Launch › Dates', '1. Launch › Dates  email'],
+    ['Launches', '1. Launch › Launches  email'],
+    [null, '1. Launch  email'],
+  ])('says the title once when the headings are %j', async (heading, line) => {
+    const world = new CliWorld({ answer: () => ({ ...answer, primary_results: [{ ...hit, heading }] }) });
+    await world.run('search', 'launch');
+    expect(world.out).toContain(line);
   });
 
   it('shows what is related, and who is mentioned', async () => {

@@ -103,8 +103,9 @@ function show({ out }: CliSession, answer: SearchResultsAnswer): void {
   if (answer.primary_results.length === 0) out.line('Nothing was found.');
   for (const [index, hit] of answer.primary_results.entries()) {
     const where = [hit.type, hit.source_id, hit.source_ts?.slice(0, 10)].filter((part) => part).join(', ');
-    const title = [hit.title, hit.heading].filter((part) => part).join(' › ');
-    out.line(`${index + 1}. ${out.style('bold', printable(title))}  ${out.style('dim', printable(where))}`);
+    out.line(
+      `${index + 1}. ${out.style('bold', printable(titleOf(hit)))}  ${out.style('dim', printable(where))}`,
+    );
     out.line(`   ${printable(excerpt(hit))}`);
   }
   if (answer.related_context !== null) {
@@ -122,6 +123,12 @@ function show({ out }: CliSession, answer: SearchResultsAnswer): void {
     );
   }
   if (answer.warning !== undefined) out.note(answer.warning);
+}
+
+/** Title and headings; the first heading is often the title. */
+function titleOf({ title, heading }: SearchResultsAnswer['primary_results'][number]): string {
+  if (heading === null) return title;
+  return heading === title || heading.startsWith(`${title} › `) ? heading : `${title} › ${heading}`;
 }
 
 /** Around the first word that was looked for. */

@@ -1,6 +1,7 @@
 // What workflows are made of.
 import type { IdSource } from '../../core/index.ts';
-import type { DocumentReader, LanguageModel, SchemaChecker } from '../ports.ts';
+import type { DocumentReader, LanguageModel, SchemaChecker, WorkflowProblem } from '../ports.ts';
+import type { Fields } from './check-fields.ts';
 
 export interface WorkflowParts {
   readonly model: LanguageModel;
@@ -15,19 +16,18 @@ export interface WorkflowParts {
 
 /** Knowledge, as a workflow asks it. */
 export interface KnowledgeSearch {
+  /** What is wrong with filters, all at once: which words may stand there is knowledge's business. */
+  filterProblems(fields: {
+    readonly filters: unknown;
+    readonly graph_filters: unknown;
+  }): readonly WorkflowProblem[];
   /** In the organization's own space of this name; null: its default one. Fails as knowledge does. */
   search(wish: {
     readonly organizationId: string;
     readonly space: string | null;
     readonly query: string;
-    /** What is not said has knowledge's defaults. */
-    readonly wish: {
-      readonly limit?: number;
-      readonly graphExpand?: boolean;
-      readonly graphBudget?: number;
-      readonly graphSeedLimit?: number;
-      readonly includeEntities?: boolean;
-    };
+    /** Checked, and named as in a request; what is not said has knowledge's defaults. */
+    readonly wish: Fields;
     readonly signal: AbortSignal;
   }): Promise<{ readonly answer: unknown; readonly warning: string | null }>;
 }

@@ -78,6 +78,8 @@ function takingRoutes(server: TypedServer, dependencies: HttpDependencies): void
         chunks: estimate.chunks,
         tokens: estimate.tokens,
         model_calls: estimate.modelCalls,
+        prompt_tokens: estimate.promptTokens,
+        answer_tokens: estimate.answerTokens,
         embedding_calls: estimate.embeddingCalls,
       };
     },

@@ -62,9 +62,16 @@ export const acceptedAnswer = z
 export const estimateAnswer = z
   .object({
     chunks: z.number().int(),
-    tokens: z.number().int().describe('About so many, by words and characters.'),
-    model_calls: z.number().int().describe('Calls to a model that reads; 0 where rules read.'),
-    embedding_calls: z.number().int(),
+    tokens: z.number().int().describe('Of the text; about so many, by words and characters.'),
+    model_calls: z
+      .number()
+      .int()
+      .describe(
+        'Calls to a model that reads; 0 where rules read. Questions whether two names mean the same are not counted.',
+      ),
+    prompt_tokens: z.number().int().describe('What those calls send, text and instructions, about.'),
+    answer_tokens: z.number().int().describe('What they usually answer, about.'),
+    embedding_calls: z.number().int().describe('Calls that make vectors; 0 where nobody does.'),
   })
   .meta({ id: 'IngestEstimate', description: 'What taking a document in would cost; nothing was written.' });
 

@@ -11,8 +11,10 @@ import type {
   Revision,
   Space,
 } from '../ports.ts';
+import { estimateReading } from '../reading/create-readers.ts';
 import { artifactStatus } from './artifact-status.ts';
 import { chunkText } from './chunk-text.ts';
+import { usualTextsAtOnce } from './embed-chunks.ts';
 import type { ingestJob } from './ingest-job.ts';
 import type { ReadWishParts } from './read-wish.ts';
 import { readWish } from './read-wish.ts';
@@ -26,8 +28,6 @@ export interface ArtifactsParts extends ReadWishParts {
   readonly embedders: Embedders;
   readonly graph: GraphStep;
 }
-
-const chunksPerEmbedding = 32;
 
 export class Artifacts implements ArtifactDesk {
   readonly maxDocumentBytes: number;
@@ -53,12 +53,19 @@ export class Artifacts implements ArtifactDesk {
   async estimate(_space: Space, wish: IngestWish, signal: AbortSignal): Promise<IngestEstimate> {
     const { readers, embedders } = this.#parts;
     const chunks = chunkText((await readWish(this.#parts, wish, signal)).text);
-    const embeds = embedders.current().state === 'ready';
+    const tokens = chunks.map(({ tokenCount }) => tokenCount);
+    const { calls, promptTokens, answerTokens } = estimateReading(readers.model() ? tokens : []);
+    const state = embedders.current();
     return {
       chunks: chunks.length,
-      tokens: chunks.reduce((sum, { tokenCount }) => sum + tokenCount, 0),
-      modelCalls: readers.model() ? chunks.length : 0,
-      embeddingCalls: embeds ? Math.ceil(chunks.length / chunksPerEmbedding) : 0,
+      tokens: tokens.reduce((sum, count) => sum + count, 0),
+      modelCalls: calls,
+      promptTokens,
+      answerTokens,
+      embeddingCalls:
+        state.state === 'ready'
+          ? Math.ceil(chunks.length / (state.embedder.textsAtOnce ?? usualTextsAtOnce))
+          : 0,
     };
   }
 

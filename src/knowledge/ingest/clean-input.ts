@@ -31,7 +31,7 @@ export function cleanMentions(given: readonly StructuredMention[]): {
   return {
     mentions: visible,
     warnings: [
-      ...(empty > 0 ? [`${empty} of its structured mentions had no visible name and were left out.`] : []),
+      ...(empty > 0 ? [`Left out for want of a visible name: ${empty} of its structured mentions.`] : []),
       ...(given.length > mostMentions
         ? [`Only the first ${mostMentions} of its ${given.length} structured mentions were taken.`]
         : []),

@@ -14,6 +14,7 @@ import { despiteConflicts, isRemoved } from './failure-kinds.ts';
 import type { IngestRequest } from './ingest-job.ts';
 import type { ReadChunkTask } from './read-chunk.ts';
 import { notRead, readingOf, writeReading } from './read-chunk.ts';
+import { ReadingPatience } from './read-chunk-patience.ts';
 import type { StepParts } from './step-ports.ts';
 
 /** Chunks of one artifact that are with a model at the same time; they are written in order. */
@@ -24,6 +25,7 @@ const readAhead = 4;
  * behind what is done, only when the state store is away.
  */
 export function ingestHandler(parts: StepParts): JobHandler<IngestRequest> {
+  const patience = new ReadingPatience(parts.clock, parts.options.probeAgainSeconds * 1_000);
   return async ({ spaceId, revisionId }, context) => {
     const [space, revision] = await Promise.all([
       parts.spaces.byId(spaceId),
@@ -33,7 +35,7 @@ export function ingestHandler(parts: StepParts): JobHandler<IngestRequest> {
     if (!revision.isLatest) return { skipped: 'A newer revision took its place.' };
     const caller = space.organizationId === null ? 'admin' : `org:${space.organizationId}`;
     try {
-      const chunks = await workOn(parts, { revision, caller }, context);
+      const chunks = await workOn(parts, { revision, caller, patience }, context);
       return { result: { artifactUid: revision.artifactUid, chunks } };
     } catch (error) {
       if (isRemoved(error)) return removed;
@@ -44,12 +46,12 @@ export function ingestHandler(parts: StepParts): JobHandler<IngestRequest> {
 
 const removed = { skipped: 'The artifact was removed.' };
 
+interface About extends Omit<ReadChunkTask, 'chunk'> {
+  readonly patience: ReadingPatience;
+}
+
 /** How many chunks it has. */
-async function workOn(
-  parts: StepParts,
-  about: Omit<ReadChunkTask, 'chunk'>,
-  { signal, progress }: JobContext,
-): Promise<number> {
+async function workOn(parts: StepParts, about: About, { signal, progress }: JobContext): Promise<number> {
   const { revision, caller } = about;
   const [chunks, done] = await Promise.all([
     parts.artifacts.chunks(revision.revisionId),
@@ -124,7 +126,7 @@ const mentionOf = (given: StructuredMention, index: number): EntityMention => ({
 
 async function readAll(
   parts: StepParts,
-  about: Omit<ReadChunkTask, 'chunk'>,
+  { patience, ...about }: About,
   chunks: readonly Chunk[],
   tell: (count: number) => void,
   signal: AbortSignal,
@@ -132,7 +134,7 @@ async function readAll(
   const tasks = chunks.map((chunk) => ({ ...about, chunk }));
   const started: Promise<Reading | { readonly error: unknown }>[] = [];
   const start = (task: ReadChunkTask | undefined): void => {
-    if (task) started.push(readingOf(parts, task, signal).catch((error: unknown) => ({ error })));
+    if (task) started.push(readingOf(parts, task, signal, patience).catch((error: unknown) => ({ error })));
   };
   tasks.slice(0, readAhead).forEach(start);
   const marks: StepMark[] = [];

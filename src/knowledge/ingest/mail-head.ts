@@ -1,9 +1,8 @@
 // What the head of a mail says: who wrote it to whom, when, about what.
 import type { StructuredMention } from '../ports.ts';
+import type { TextHead } from './text-head.ts';
 
-export interface MailHead {
-  readonly subject: string | null;
-  readonly date: Date | null;
+export interface MailHead extends TextHead {
   readonly mentions: readonly StructuredMention[];
 }
 
@@ -26,6 +25,7 @@ export function readMailHead(text: string): MailHead {
   return {
     subject: fields.get('subject') ?? null,
     date: Number.isNaN(date.getTime()) ? null : date,
+    isMail: true,
     mentions: mentions.slice(0, mostPeople),
   };
 }

@@ -3,6 +3,7 @@ import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import type { Chunk, Reader, Reading, ReadingTask, Revision, StepMark } from '../ports.ts';
 import { despiteConflicts, ingestDegradations, isOver, isRemoved } from './failure-kinds.ts';
+import type { ReadingPatience } from './read-chunk-patience.ts';
 import type { StepParts } from './step-ports.ts';
 
 export interface ReadChunkTask {
@@ -17,16 +18,21 @@ type ReadParts = Pick<
   'events' | 'readers' | 'resolver' | 'graph' | 'ledger' | 'clock' | 'log' | 'options'
 >;
 
-/** Nothing is written yet. Fails only when the signal aborts, or rules fail. */
+/**
+ * Nothing is written yet. Fails only when the signal aborts, or rules fail. With `patience` a model that is away is not
+ * asked every time.
+ */
 export async function readingOf(
   parts: ReadParts,
   task: ReadChunkTask,
   signal: AbortSignal,
+  patience?: ReadingPatience,
 ): Promise<Reading> {
   const model = parts.readers.model();
   if (!model) return parts.readers.rules.read(readingTask(task), signal);
   try {
-    return await readByModel(parts, model, task, signal);
+    const read = () => readByModel(parts, model, task, signal);
+    return await (patience ? patience.ask(read, signal) : read());
   } catch (error) {
     signal.throwIfAborted();
     recordFallback(parts, task, error);

@@ -8,6 +8,7 @@ import { cleanMentions, cleanMetadata, cleanText } from './clean-input.ts';
 import { jsonText, parseJsonText } from './json-text.ts';
 import type { MailHead } from './mail-head.ts';
 import { readMailHead } from './mail-head.ts';
+import { readTextHead } from './text-head.ts';
 
 export interface DocumentFile {
   readonly name: string;
@@ -85,14 +86,15 @@ async function fromFile(documents: DocumentReader, file: DocumentFile, signal: A
   const { text, warnings } = await documents.read(file, signal);
   const kind = kindOf(file);
   const mail: MailHead | null = kind === 'mail' ? readMailHead(text) : null;
+  const head = mail ?? (kind === 'text' ? readTextHead(text) : null);
   const json = kind === 'json' ? jsonOf(text) : null;
   const name = file.name.split(/[/\\]/).at(-1) ?? '';
   return {
     text: json?.text ?? text,
-    type: kind === 'mail' ? 'email' : kind === 'text' ? 'note' : 'doc',
-    title: mail?.subject ?? (kind === 'json' ? null : headingOf(text)) ?? name.replace(/\.[^.]{1,8}$/, ''),
+    type: head?.isMail ? 'email' : kind === 'text' ? 'note' : 'doc',
+    title: head?.subject ?? (kind === 'json' ? null : headingOf(text)) ?? name.replace(/\.[^.]{1,8}$/, ''),
     sourceId: file.name,
-    sourceTs: mail?.date ?? null,
+    sourceTs: head?.date ?? null,
     warnings: [...warnings, ...(json?.warnings ?? [])],
     mentions: mail?.mentions ?? [],
   };

@@ -52,5 +52,5 @@ export interface StepParts {
   readonly ledger: LedgerRecorder;
   readonly clock: Clock;
   readonly log: Log;
-  readonly options: Pick<KnowledgeOptions, 'readingSeconds' | 'embeddingTimeoutMs'>;
+  readonly options: Pick<KnowledgeOptions, 'readingSeconds' | 'embeddingTimeoutMs' | 'probeAgainSeconds'>;
 }

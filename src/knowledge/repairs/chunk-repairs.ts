@@ -6,10 +6,16 @@ import { ingestDegradations, isOver } from '../ingest/failure-kinds.ts';
 import type { ReadChunkTask } from '../ingest/read-chunk.ts';
 import { readByModel, readingOf, writeReading } from '../ingest/read-chunk.ts';
 import type { StepParts } from '../ingest/step-ports.ts';
+import type { KnowledgeOptions } from '../options.ts';
 import type { ChunkStep, Reading } from '../ports.ts';
 import { gone, repaired, silentLedger, spaceOf, stillBroken } from './outcomes.ts';
 
-export function chunkRepairs(parts: StepParts): readonly RegisteredRepair[] {
+/** Why a chunk is to be read again that nobody failed to read. */
+export const modelCameLater = 'MODEL_NOT_CONFIGURED';
+
+export function chunkRepairs(
+  parts: StepParts & { readonly options: Pick<KnowledgeOptions, 'readAgain'> },
+): readonly RegisteredRepair[] {
   // The row that is being repaired is open already: a failure is told by the outcome.
   const quiet = { ...parts, ledger: silentLedger };
   return [
@@ -25,7 +31,7 @@ export function chunkRepairs(parts: StepParts): readonly RegisteredRepair[] {
       repair: async (entry, signal) => {
         const model = parts.readers.model();
         // No model is wanted here any more: what rules read is what was asked for.
-        if (!model) return gone;
+        if (!model || (entry.cause === modelCameLater && !parts.options.readAgain)) return gone;
         return readAgain(quiet, entry, signal, (task) => readByModel(parts, model, task, signal));
       },
     },

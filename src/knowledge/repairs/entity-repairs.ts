@@ -1,5 +1,6 @@
 // Entities that were made on a fallback, and pairs that no model was asked about.
 import type { RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
+import type { KnowledgeOptions } from '../options.ts';
 import type { EntityRepairs, PairStore } from '../resolution/index.ts';
 import { repairOfEntity, resolutionLedgerKinds } from '../resolution/index.ts';
 import { gone, repaired, stillBroken } from './outcomes.ts';
@@ -9,6 +10,7 @@ export interface EntityRepairParts {
   readonly pairs: Pick<PairStore, 'unasked'>;
   /** A model that settles doubtful names is configured and wanted. */
   readonly canAskModel: () => boolean;
+  readonly options: Pick<KnowledgeOptions, 'readAgain'>;
 }
 
 /** Its one subject stands for all pairs. */
@@ -50,10 +52,10 @@ export function registeredEntityRepairs(parts: EntityRepairParts): readonly Regi
 }
 
 async function askAboutPairs(
-  { entities, pairs, canAskModel }: EntityRepairParts,
+  { entities, pairs, canAskModel, options }: EntityRepairParts,
   signal: AbortSignal,
 ): Promise<RepairOutcome> {
-  if (!canAskModel()) return gone;
+  if (!options.readAgain || !canAskModel()) return gone;
   for (let before: string | undefined; ;) {
     await entities.settleUncertain(pairsAtOnce, signal);
     const [next] = await pairs.unasked(1);

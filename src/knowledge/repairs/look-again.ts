@@ -10,6 +10,7 @@ import { ingestDegradations } from '../ingest/failure-kinds.ts';
 import type { Readers } from '../ingest/step-ports.ts';
 import type { ArtifactStore, Chunk, ChunkStep, Graph, StepMark } from '../ports.ts';
 import type { EntityRepairParts } from './entity-repairs.ts';
+import { modelCameLater } from './chunk-repairs.ts';
 import { pairsNotAsked } from './entity-repairs.ts';
 
 export const lookAgainJob: JobDefinition<Record<string, never>> = {
@@ -25,7 +26,7 @@ export const lookAgainJob: JobDefinition<Record<string, never>> = {
 };
 export const lookAgainCron = '*/5 * * * *';
 
-export interface LookAgainParts extends Pick<EntityRepairParts, 'pairs' | 'canAskModel'> {
+export interface LookAgainParts extends Pick<EntityRepairParts, 'pairs' | 'canAskModel' | 'options'> {
   readonly artifacts: Pick<ArtifactStore, 'unfinished' | 'revision' | 'steps' | 'mark'>;
   readonly readers: Readers;
   readonly graph: Graph;
@@ -45,9 +46,9 @@ export function lookAgainHandler(parts: LookAgainParts): JobHandler<Record<strin
     const looks = new RevisionLooks(parts);
     const notRead = await recordChunks(parts, looks, { step: 'read' }, notTried, signal);
     const byRules =
-      parts.readers.model() === null
-        ? 0
-        : await recordChunks(parts, looks, { step: 'read', doneBy: 'rules' }, readWithoutModel, signal);
+      parts.options.readAgain && parts.readers.model() !== null
+        ? await recordChunks(parts, looks, { step: 'read', doneBy: 'rules' }, readWithoutModel, signal)
+        : 0;
     const pairs = await recordPairs(parts);
     const graph = await seeToGraph(parts, looks, signal);
     const found = { notRead, byRules, pairs, ...graph };
@@ -72,7 +73,7 @@ const notTried: Found = {
 };
 const readWithoutModel: Found = {
   kind: ingestDegradations.readByRules,
-  cause: 'MODEL_NOT_CONFIGURED',
+  cause: modelCameLater,
   message: 'There was no model when this chunk came, so rules read it. There is one now.',
   isWanted: (read) => read?.status === 'done' && read.method === 'rules',
 };
@@ -96,9 +97,16 @@ async function recordChunks(
   return recorded;
 }
 
-async function recordPairs({ pairs, canAskModel, ledger, isRecorded }: LookAgainParts): Promise<number> {
+async function recordPairs(parts: LookAgainParts): Promise<number> {
+  const { pairs, canAskModel, options, ledger, isRecorded } = parts;
   const { kind, subject } = pairsNotAsked;
-  if (!canAskModel() || (await pairs.unasked(1)).length === 0 || (await isRecorded(kind, subject))) return 0;
+  if (
+    !options.readAgain ||
+    !canAskModel() ||
+    (await pairs.unasked(1)).length === 0 ||
+    (await isRecorded(kind, subject))
+  )
+    return 0;
   const message = 'Pairs that may be the same wait for a model that can tell.';
   await ledger.record({ kind, subject, cause: 'MODEL_NOT_ASKED', message });
   return 1;

@@ -9,6 +9,8 @@ import { editDistance, jaroWinkler } from './string-distance.ts';
 
 export interface ClueComparison {
   readonly points: number;
+  /** Those of them, 0 or more, that colleagues share: organization, role, companions. */
+  readonly pointsOfColleagues: number;
   /** Set: they are two, whatever they are called. */
   readonly contradiction: string | null;
   readonly hasSameEmail: boolean;
@@ -28,18 +30,14 @@ interface Finding {
 const nothing: Finding = { points: 0 };
 
 export function compareClues(a: Profile, b: Profile): ClueComparison {
-  const findings = [
-    compareEmails(a, b),
-    compareEmployers(a, b),
-    compareRoles(a, b),
-    compareCompanions(a, b),
-    ...compareFields(a, b),
-  ];
+  const ofColleagues = [compareEmployers(a, b), compareRoles(a, b), compareCompanions(a, b)];
+  const findings = [compareEmails(a, b), ...ofColleagues, ...compareFields(a, b)];
   const hasSameEmail = findings.some(({ isSameEmail }) => isSameEmail);
   const contradiction =
     findings.find((finding) => finding.contradiction !== undefined)?.contradiction ?? null;
   return {
     points: findings.reduce((sum, { points }) => sum + points, 0),
+    pointsOfColleagues: ofColleagues.reduce((sum, { points }) => sum + Math.max(0, points), 0),
     // One address is one person, also after a change of employer.
     contradiction: hasSameEmail ? null : contradiction,
     hasSameEmail,

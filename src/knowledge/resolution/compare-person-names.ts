@@ -1,4 +1,5 @@
 // Do two names mean one person, as far as names can tell?
+import { isGivenName } from '../reading/rules/lexicon.ts';
 import type { NameComparison } from './name-comparison.ts';
 import { otherName } from './name-comparison.ts';
 import { areSameGivenName } from './nicknames.ts';
@@ -21,7 +22,12 @@ function compareSingles(a: string, b: string): NameComparison {
   if (areSameGivenName(a, b))
     return { relation: 'variant', points: 2, reason: 'a short form of a given name' };
   if (a.length >= 5 && isTypingError(a, b))
-    return { relation: 'typing-error', points: 2, reason: 'almost the same single name' };
+    return {
+      relation: 'typing-error',
+      points: 2,
+      reason: 'almost the same single name',
+      isOtherSpelling: true,
+    };
   return otherName(-5);
 }
 
@@ -47,7 +53,7 @@ function compareFull(a: PersonName, b: PersonName): NameComparison {
   const turned = compareInOrder(a, turnedAround(b));
   if (turned.points - 0.5 <= straight.points) return straight;
   const relation = turned.relation === 'same' ? 'variant' : turned.relation;
-  return { relation, points: turned.points - 0.5, reason: `${turned.reason}, in another order` };
+  return { ...turned, relation, points: turned.points - 0.5, reason: `${turned.reason}, in another order` };
 }
 
 /** "Chen Alice" for "Alice Chen": some write the family first. */
@@ -94,8 +100,17 @@ function compareInOrder(a: PersonName, b: PersonName): NameComparison {
   points -= againstByDetail(a, b);
   if (points < 0) return otherName(points);
   const relation = surname === 'equal' ? relationOf[given] : relationOf[surname];
-  return { relation, points, reason: reasonOf(given, surname) };
+  return {
+    relation,
+    points,
+    reason: reasonOf(given, surname),
+    isOtherSpelling: surname === 'slip' || surname === 'typo' || areTwoGivenNames(givenA, givenB),
+  };
 }
+
+/** Maria and Mario: no slip of one another. */
+const areTwoGivenNames = (a: string, b: string): boolean =>
+  a !== b && isGivenName(a) && isGivenName(b) && !areSameGivenName(a, b);
 
 const reasonWords: Readonly<Record<Likeness, string>> = {
   equal: 'the same',
@@ -122,7 +137,9 @@ function surnameLikeness(a: string, b: string): Exclude<Likeness, 'initial'> {
   if (a === b) return 'equal';
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   if (long.split(' ').includes(short) && short.length > 2) return 'variant';
-  return slipOrTypo(a, b);
+  const likeness = slipOrTypo(a, b);
+  // Philips and Phillips, Jansen and Janssen are two families; nobody is called Abbtot.
+  return likeness === 'slip' && a.length !== b.length ? 'typo' : likeness;
 }
 
 function slipOrTypo(a: string, b: string): 'slip' | 'typo' | 'other' {

@@ -110,6 +110,21 @@ describe('context', () => {
     );
   });
 
+  it.each([
+    ['Daniel Johnson', 'Daniel Johnston'],
+    ['Robert Philips', 'Robert Phillips'],
+    ['Maria Lopez', 'Mario Lopez'],
+    ['Johnson', 'Johnston'],
+  ])('that colleagues share does not make one of %s and %s', (a, b) => {
+    const clues = { organization: 'Acme', role: 'Engineer' };
+    const at = (name: string, more: ContextClues = {}) =>
+      profile(name, { ...clues, ...more }, 'person', ['bob', 'eve']);
+    expect(verdict(at(a), at(b))).toBe('grey');
+    expect(verdict(at(a), at(b), { isInArtifact: true, cosine: null })).toBe('grey');
+    // An address is somebody's own.
+    expect(verdict(at(a, { email: 'dj@acme.com' }), at(b, { email: 'dj@acme.com' }))).toBe('same');
+  });
+
   it('compares records field by field, whatever the fields are', () => {
     const notes = [
       'born: 19831024',

@@ -55,8 +55,10 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   if (isNearByVectorOnly(name, types, entity.type, context)) return result('grey', true);
   if (points < pointsForGrey) return result('different');
   // Of another type, or of one address and another name: likely, but not for us to say.
+  // Johnson and Johnston may work side by side: what they share as colleagues says nothing of how a name is spelled.
+  const counted = name.isOtherSpelling ? points - clues.pointsOfColleagues - near : points;
   const isClear =
-    points >= pointsForSame && types === 'same' && (name.relation !== 'other' || hasProof(name, clues));
+    counted >= pointsForSame && types === 'same' && (name.relation !== 'other' || hasProof(name, clues));
   return result(isClear ? 'same' : 'grey');
 }
 

@@ -13,6 +13,8 @@ export interface NameComparison {
   /** `pointsForSame` and more: the same unless something speaks against it. Below 0: it speaks against it. */
   readonly points: number;
   readonly reason: string;
+  /** Written otherwise, and two people may be called that: Johnson and Johnston, Maria and Mario. */
+  readonly isOtherSpelling?: boolean;
 }
 
 export const otherName = (points: number): NameComparison => ({

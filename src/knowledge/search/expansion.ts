@@ -111,7 +111,7 @@ async function seedsOf(
   const skipped = found.filter((events) => events === null).length;
   if (skipped > 0)
     warnings.add(
-      `${skipped} of the first ${hits.length} results were not followed: their events could not be looked up.`,
+      `Not every result was followed (left out: ${skipped} of ${hits.length}): events could not be looked up.`,
     );
   return [...new Set(found.flatMap((events) => events ?? []))];
 }

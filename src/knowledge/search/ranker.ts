@@ -130,7 +130,7 @@ export class Ranker {
     const sentence =
       missing === 0
         ? null
-        : `${missing} of ${total} chunks are not embedded yet; they are found by their words.`;
+        : `Not every chunk is embedded yet (missing: ${missing} of ${total}); words find them all.`;
     if (this.#counts.size > mostCounts) this.#counts.clear();
     this.#counts.set(key, { at: now, sentence });
     return sentence;

@@ -57,7 +57,9 @@ export function embedAgainHandler(parts: EmbedAgainParts): JobHandler<Record<str
       } catch (error) {
         if (signal.aborted || kindOf(error).startsWith('STATE_')) throw error;
         parts.log.warn('chunks were not embedded again', { done, cause: kindOf(error), error });
-        return { skipped: `The embedder failed after ${done} chunks; it is asked again in a few minutes.` };
+        return {
+          skipped: `The embedder failed (chunks done before: ${done}); it is asked again in a few minutes.`,
+        };
       }
       for (const { spaceId } of chunks) spaces.add(spaceId);
       progress({ done: (done += chunks.length) });

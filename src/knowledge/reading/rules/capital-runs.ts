@@ -85,3 +85,23 @@ export function looksLikeFullName(words: readonly Word[], inSmall: ReadonlySet<s
   if (isAmbiguousName(first.lower) || first.isFirst) return !isPlain(last, inSmall);
   return !inSmall.has(last.lower);
 }
+
+/** "A." before the next word of a name: a letter, a point and a blank. */
+export function isInitialAt(words: readonly Word[], at: number): boolean {
+  const [word, next] = words.slice(at, at + 2);
+  return word?.text.length === 1 && next?.isNext === true && next.start === word.end + 2;
+}
+
+/** "A. Chen", "J. R. Roth". */
+export function isInitialed(words: readonly Word[], inSmall: ReadonlySet<string>): boolean {
+  const names = words.filter((_, index) => !isInitialAt(words, index));
+  const [first] = names;
+  return (
+    isInitialAt(words, 0) &&
+    names.length <= 2 &&
+    first !== undefined &&
+    first.text.length > 1 &&
+    !isPlain(first, inSmall) &&
+    !thingEndings.has(names.at(-1)?.lower ?? '')
+  );
+}

@@ -1,9 +1,10 @@
 // What a whole document tells about each of its chunks, found out once: people, their author, its date, its projects.
 import type { ReadingTask } from '../../ports.ts';
 import { findAddresses } from './addresses.ts';
-import { capitalRuns, looksLikeFullName } from './capital-runs.ts';
-import { readIntroductions, roleBehind } from './introductions.ts';
+import { capitalRuns, isInitialed, looksLikeFullName } from './capital-runs.ts';
+import { readIntroductions } from './introductions.ts';
 import { ProjectPhrases } from './project-phrases.ts';
+import { positionBehind } from './role-and-employer.ts';
 import { Roster } from './roster.ts';
 import { wordsOf } from './words.ts';
 
@@ -34,10 +35,9 @@ export function viewDocument({ title, text, sourceTs }: ReadingTask['artifact'])
     const words = wordsOf(piece);
     for (const word of words) if (!word.isCapital) inSmall.add(word.lower);
     for (const { words: run, at } of capitalRuns(words)) {
-      if (!looksLikeFullName(run, inSmall)) continue;
+      if (!looksLikeFullName(run, inSmall) && !isInitialed(run, inSmall)) continue;
       const name = piece.slice(run[0]?.start, run.at(-1)?.end);
-      const role = roleBehind(piece, words[at + run.length - 1]?.end ?? piece.length);
-      roster.add(name, role === null ? {} : { role });
+      roster.add(name, positionBehind(piece, words[at + run.length - 1]?.end ?? piece.length));
     }
     phrases.add(words, piece);
   }

@@ -1,12 +1,13 @@
 // Who and what a piece of text mentions: addresses, known people, pieces of work, and what its capital letters suggest.
 import { findAddresses } from './addresses.ts';
 import type { Run } from './capital-runs.ts';
-import { capitalRuns } from './capital-runs.ts';
+import { capitalRuns, isInitialAt } from './capital-runs.ts';
 import { guessName } from './guess-name.ts';
 import type { DocumentView } from './document-view.ts';
 import type { FoundMention } from './found-mention.ts';
 import { isAmbiguousName } from './lexicon.ts';
 import { projectPhrases } from './project-phrases.ts';
+import { positionBehind } from './role-and-employer.ts';
 import type { KnownPerson } from './roster.ts';
 import type { Word } from './words.ts';
 
@@ -46,12 +47,15 @@ const employed = /^(?:,? \p{Ll}[\p{Ll} ]{0,30})? (?:at|from|of) (?:the )?$/u;
 function withEmployers(text: string, found: readonly FoundMention[]): readonly FoundMention[] {
   return found.map((mention, index) => {
     const next = found[index + 1];
+    if (mention.type !== 'person') return mention;
+    // What is said right here counts for more than what the document says elsewhere of that name.
+    const here = positionBehind(text, mention.end);
     const isEmployed =
-      mention.type === 'person' &&
       next?.type === 'org' &&
       next.start - mention.end < 50 &&
       employed.test(text.slice(mention.end, next.start));
-    return isEmployed ? { ...mention, clues: { organization: next.name, ...mention.clues } } : mention;
+    const employer = isEmployed ? { organization: next.name } : {};
+    return { ...mention, clues: { ...mention.clues, ...employer, ...here } };
   });
 }
 
@@ -121,7 +125,8 @@ function knownAt(run: readonly Word[], at: number, { roster }: DocumentView): Hi
   }
   // "Hi Ann", "Thanks Ben": the name stands at the end of the run; "Ann Arbor" is a town.
   const last = run[at];
-  const person = at > 0 && at === run.length - 1 && last ? roster.byPart(last.lower) : null;
+  const isAlone = at > 0 && at === run.length - 1 && !isInitialAt(run, at - 1);
+  const person = isAlone && last ? roster.byPart(last.lower) : null;
   return person && { person, length: 1 };
 }
 

@@ -1,12 +1,13 @@
 // What a name that nobody introduced may be: judged by its words and by what stands around it.
 import type { EntityType } from '../../ports.ts';
 import type { Run } from './capital-runs.ts';
-import { isPlain, looksLikeFullName } from './capital-runs.ts';
+import { isInitialAt, isInitialed, isPlain, looksLikeFullName } from './capital-runs.ts';
 import type { DocumentView } from './document-view.ts';
 import type { FoundMention } from './found-mention.ts';
 import { isAmbiguousName, isEveryday, isGivenName, isMonth, wordKind } from './lexicon.ts';
 import {
   honorifics,
+  institutions,
   organizationEndings,
   organizationLeads,
   organizationPhrases,
@@ -57,7 +58,8 @@ function leadOf(words: readonly Word[], { at, words: run }: Run): Word | null {
 /** Without what only opens the sentence ("After", "The", "Key customer") or binds. */
 function trimmed({ at, words }: Run, view: DocumentView, hasLead: boolean): Run {
   let from = 0;
-  for (const word of words) {
+  for (const [index, word] of words.entries()) {
+    if (isInitialAt(words, index)) break;
     const isLead = hasLead && organizationLeads.has(word.lower);
     const isOpening = word.isFirst && isPlain(word, view.inSmall) && !isGivenName(word.lower);
     if (!isLead && !isOpening && wordKind(word.lower) !== 'function' && !honorifics.has(word.lower)) break;
@@ -66,17 +68,6 @@ function trimmed({ at, words }: Run, view: DocumentView, hasLead: boolean): Run 
   return { at: at + from, words: words.slice(from) };
 }
 
-const institutions = new Set([
-  'university',
-  'ministry',
-  'bank',
-  'institute',
-  'department',
-  'bureau',
-  'council',
-  'chamber',
-  'college',
-]);
 /** "University of Oxford". */
 const isInstitution = ([first, second]: readonly Word[]): boolean =>
   institutions.has(first?.lower ?? '') && second?.lower === 'of';
@@ -110,7 +101,8 @@ function judge(
     return own.length === 1 && isShort(first.text) && lead.isNext !== undefined
       ? { type: 'org', confidence: 0.4, start: lead.isCapital ? lead.start : first.start }
       : { type: 'org', confidence: 0.45 };
-  if (looksLikeFullName(own, view.inSmall)) return { type: 'person', confidence: 0.5 };
+  if (isInitialed(own, view.inSmall) || looksLikeFullName(own, view.inSmall))
+    return { type: 'person', confidence: 0.5 };
   if (isNamed && organizationPhrases.test(text.slice(Math.max(0, first.start - 40), first.start)))
     return { type: 'org', confidence: 0.4 };
   return own.length === 1 ? judgeOne(text, words, at, first, view) : judgeSeveral(words, at, own, view);

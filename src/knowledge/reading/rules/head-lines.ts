@@ -1,4 +1,6 @@
 // Lines that say who had to do with a document: From, To, Attendees, Decision Maker, …
+import { isRole, isSurelyOrganization, readPosition } from './role-and-employer.ts';
+import { wordKind } from './lexicon.ts';
 
 /** What those who stand in such a line are to the document. */
 export type HeadRole = 'author' | 'recipient' | 'participant' | 'decider' | 'stakeholder';
@@ -41,13 +43,35 @@ export function headLine(line: string, start: number): HeadLine | null {
 export interface NamedPerson {
   readonly name: string;
   readonly role?: string;
+  readonly organization?: string;
   readonly email?: string;
 }
 
 /** Who is named in such a line: "Ann Lee (PM), Ben <ben@x.org>, Carl Roth - Sales; Dora". At most 200. */
 export function peopleIn(value: string): readonly NamedPerson[] {
-  return splitList(value).slice(0, 200).flatMap(personIn);
+  const people: NamedPerson[] = [];
+  let isRoleBefore = false;
+  for (const part of splitList(value).slice(0, 400)) {
+    const said = part.trim();
+    const last = people.at(-1);
+    // "Ann Lee, Engineering Lead, Acme": what follows a name may belong to it.
+    const isRoleHere = last !== undefined && last.role === undefined && isOnlyRole(said);
+    const isEmployer = isRoleBefore && last?.organization === undefined && isEmployerName(said);
+    if (last && isRoleHere) people[people.length - 1] = { ...last, ...readPosition(said) };
+    else if (last && isEmployer) people[people.length - 1] = { ...last, organization: said };
+    else people.push(...personIn(part));
+    isRoleBefore = isRoleHere;
+  }
+  return people.slice(0, 200);
 }
+
+/** A title, and nobody's name with one. */
+const isOnlyRole = (text: string): boolean => isRole(text) && !/[(<@]/.test(text) && !/\s[-–—]\s/.test(text);
+
+/** One word that is nobody's name, or what says that it is an organization. */
+const isEmployerName = (text: string): boolean =>
+  isSurelyOrganization(text) ||
+  (/^\p{Lu}[\p{L}\p{N}]{3,}$/u.test(text) && wordKind(text.toLowerCase()) === undefined);
 
 /** At semicolons, commas and "and", outside of brackets. "Lee, Ann; Roth, Carl" are two. */
 function splitList(value: string): readonly string[] {
@@ -82,18 +106,21 @@ function personIn(part: string): readonly NamedPerson[] {
   if (swapped) return [{ name: `${swapped[2]?.trim()} ${swapped[1]}` }];
   const [, name = '', angled, bracketed, dashed] = entry.exec(part) ?? [];
   if (name === '') return [];
-  const inBrackets =
-    bracketed === undefined
-      ? {}
-      : bracketed.includes('@')
-        ? { email: bracketed.trim() }
-        : { role: bracketed.trim() };
   return [
     {
       name: name.trim(),
       ...(angled?.includes('@') ? { email: angled } : {}),
-      ...inBrackets,
-      ...(dashed === undefined ? {} : { role: dashed.trim() }),
+      ...(bracketed === undefined ? {} : saidInBrackets(bracketed)),
+      ...(dashed === undefined ? {} : readPosition(dashed.trim())),
     },
   ];
+}
+
+const address = /[,;]?\s*<?([^\s,;<>]{1,64}@[^\s,;<>]{1,190}\.[^\s,;<>]{1,63})>?\s*/;
+
+/** "Engineering Lead, Acme, ann@acme.example", or a part of it. */
+function saidInBrackets(text: string): Omit<NamedPerson, 'name'> {
+  const email = address.exec(text)?.[1];
+  const rest = text.replace(address, '').trim();
+  return { ...(rest === '' ? {} : readPosition(rest)), ...(email === undefined ? {} : { email }) };
 }

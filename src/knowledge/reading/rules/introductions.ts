@@ -3,7 +3,8 @@ import { findAddresses } from './addresses.ts';
 import { findDate } from './dates.ts';
 import { headLine, peopleIn } from './head-lines.ts';
 import { isEveryday, isGivenName } from './lexicon.ts';
-import { organizationEndings, roleWords, sharedNames } from './name-cues.ts';
+import { organizationEndings, sharedNames } from './name-cues.ts';
+import { isRole, readPosition } from './role-and-employer.ts';
 import type { Roster } from './roster.ts';
 import { linesOf } from './text-lines.ts';
 
@@ -31,7 +32,7 @@ export function readIntroductions(
       if (head.role === 'author' || head.role === 'decider') author ??= first;
     }
     date ??= findDate(dateLabel.exec(line)?.[1] ?? stamp.exec(line)?.[1] ?? '', null);
-    if (signed !== null && isRole(line)) roster.add(signed, { role: line });
+    if (signed !== null && isRole(line)) roster.add(signed, readPosition(line));
     signed = null;
     if (aloneName.test(line) && isName(line)) {
       signed = line;
@@ -55,19 +56,4 @@ function isName(name: string): boolean {
   const [first = ''] = words;
   if (words.some((word) => sharedNames.has(word) || organizationEndings.has(word))) return false;
   return isGivenName(first) || words.some((word) => !isEveryday(word));
-}
-
-const isRole = (line: string): boolean => {
-  const words = line.toLowerCase().split(/[^\p{L}]+/u);
-  return words.length <= 7 && words.some((word) => roleWords.has(word));
-};
-
-const behind =
-  /^(?: \(([\p{L} ./&-]{2,50})\)|, (?:the |our )?([\p{L} /&-]{2,40}?)(?=[,.;:\n)]| (?:at|of|and|for|who|said|will)\b))/u;
-
-/** "Ann Lee (PM)", "Ann Lee, our head of sales, …". */
-export function roleBehind(text: string, end: number): string | null {
-  const [, bracketed, apposed] = behind.exec(text.slice(end, end + 60)) ?? [];
-  const role = (bracketed ?? apposed ?? '').trim();
-  return role !== '' && isRole(role) ? role : null;
 }

@@ -48,6 +48,17 @@ export const roleWords = set(
   deputy minister spokesperson spokeswoman spokesman partner nurse doctor teacher`,
 );
 
+/** Parts of a company, which stand beside a title as its name would. */
+export const departments = set(
+  `infrastructure analytics growth research communications procurement compliance accounting purchasing platform team
+  department division unit squad core remote infra it ux ui r&d web cloud`,
+);
+
+/** They have their names behind them: University of Oxford. */
+export const institutions = set(
+  'university ministry bank institute department bureau council chamber college',
+);
+
 /** A mailbox or handle of these is nobody's own. */
 export const sharedNames = set(
   `team teams all everyone everybody group info support help helpdesk service contact office admin administrator root

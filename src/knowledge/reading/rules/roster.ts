@@ -12,6 +12,8 @@ interface Entry {
   email?: string;
   role?: string;
   organization?: string;
+  /** Two of that name work in different places: of which of them a sentence speaks it has to say itself. */
+  isTwo?: boolean;
 }
 
 /** More people than that are a telephone book. */
@@ -27,12 +29,18 @@ export class Roster {
   /** What is said of somebody first holds; what is missing is filled in. */
   add(name: string, { email, role, organization }: ContextClues = {}): void {
     const clean = name.replaceAll(/\s+/g, ' ').replace(/^[\s'"’.-]+|[\s'"’-]+$/g, '');
-    const words = clean.toLowerCase().split(' ');
+    // Without the points of initials, as texts are read.
+    const words = clean.toLowerCase().replaceAll('.', ' ').trim().split(/\s+/);
     if (clean === '' || words.length > 5 || words.some((word) => sharedNames.has(word))) return;
     const key = words.join(' ');
     const known = this.#people.get(key);
     if (!known && this.#people.size >= mostPeople) return;
     const entry = known ?? { name: clean };
+    const isOther =
+      organization !== undefined &&
+      entry.organization !== undefined &&
+      !isShortFor(organization, entry.organization);
+    if (isOther) entry.isTwo = true;
     if (email !== undefined) {
       entry.email ??= email.toLowerCase();
       this.#byEmail.set(email.toLowerCase(), key);
@@ -42,7 +50,8 @@ export class Roster {
     if (known) return;
     this.#people.set(key, entry);
     this.longest = Math.max(this.longest, words.length);
-    if (words.length < 2) return;
+    // "A. Chen" is one of the Chens, and "A" nobody.
+    if (words.length < 2 || words[0]?.length === 1) return;
     for (const part of [words[0] ?? '', words.at(-1) ?? ''])
       this.#byPart.set(part, (this.#byPart.get(part) ?? new Set()).add(key));
   }
@@ -66,11 +75,19 @@ export class Roster {
   }
 }
 
-const asPerson = ({ name, email, role, organization }: Entry): KnownPerson => ({
+/** "Acme" for "Acme Corp", either way round. */
+function isShortFor(a: string, b: string): boolean {
+  const [own, other] = [a.toLowerCase(), b.toLowerCase()];
+  return own.startsWith(other) || other.startsWith(own);
+}
+
+const asPerson = ({ name, email, role, organization, isTwo }: Entry): KnownPerson => ({
   name,
-  clues: {
-    ...(email === undefined ? {} : { email }),
-    ...(role === undefined ? {} : { role }),
-    ...(organization === undefined ? {} : { organization }),
-  },
+  clues: isTwo
+    ? {}
+    : {
+        ...(email === undefined ? {} : { email }),
+        ...(role === undefined ? {} : { role }),
+        ...(organization === undefined ? {} : { organization }),
+      },
 });

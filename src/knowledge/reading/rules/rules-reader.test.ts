@@ -151,6 +151,63 @@ describe('the rules reader on mentions', () => {
     const { mentions } = await read('Ingrid Dahl at Halvorsen GmbH complained.');
     expect(mentions[0]).toMatchObject({ contextClues: { organization: 'Halvorsen GmbH' } });
   });
+
+  it.each([
+    ['Attendees: Alice Chen (Engineering Lead, Acme), Bob Smith', 'Engineering Lead', 'Acme'],
+    ['Attendees: Alice Chen (Acme, Engineering Lead)', 'Engineering Lead', 'Acme'],
+    ['Attendees: Alice Chen (Engineering Lead at Acme)', 'Engineering Lead', 'Acme'],
+    ['Attendees: Alice Chen (VP of Engineering, Acme Corp)', 'VP of Engineering', 'Acme Corp'],
+    ['Attendees: Alice Chen (CEO of Acme)', 'CEO', 'Acme'],
+    ['Attendees: Alice Chen (Engineering Lead, Acme, Berlin)', 'Engineering Lead', 'Acme'],
+    ['Attendees: Alice Chen (Acme Corp)', undefined, 'Acme Corp'],
+    ['Attendees: Alice Chen (Acme)', undefined, 'Acme'],
+    ['Attendees: Alice Chen - Engineering Lead at Acme; Bob Smith', 'Engineering Lead', 'Acme'],
+    ['Attendees: Alice Chen, Engineering Lead, Acme; Bob Smith', 'Engineering Lead', 'Acme'],
+    ['We met Alice Chen (Engineering Lead, Acme) there.', 'Engineering Lead', 'Acme'],
+    ['Then Alice Chen, Engineering Lead at Acme, agreed.', 'Engineering Lead', 'Acme'],
+    ['Then Alice Chen, CFO of Acme Corp, agreed.', 'CFO', 'Acme Corp'],
+    ['Then Alice Chen, CFO, Acme Corp, agreed.', 'CFO', 'Acme Corp'],
+    ['Best regards,\nAlice Chen\nEngineering Lead, Acme', 'Engineering Lead', 'Acme'],
+    ['Attendees: Alice Chen (Engineering Lead, Platform)', 'Engineering Lead, Platform', undefined],
+    ['Attendees: Alice Chen (Head of Sales)', 'Head of Sales', undefined],
+    ['Attendees: Alice Chen (VP, Engineering)', 'VP, Engineering', undefined],
+    ['Attendees: Alice Chen (Finance)', 'Finance', undefined],
+    ['Then Alice Chen, CFO, Zhang Min and Bob Smith agreed.', 'CFO', undefined],
+  ])('parts role and organization in %j', async (text, role, organization) => {
+    const { mentions } = await read(text);
+    const alice = mentions.find(({ canonicalSuggestion }) => canonicalSuggestion === 'Alice Chen');
+    expect(alice?.contextClues).toEqual({
+      ...(role === undefined ? {} : { role }),
+      ...(organization === undefined ? {} : { organization }),
+    });
+    expect(named({ mentions, events: [], rejected: [], method: 'rules' }, 'person')).not.toContain('Acme');
+  });
+
+  it('keeps two of one name in one document apart by where they work', async () => {
+    const { mentions } = await read(
+      'Alice Chen (Engineering Lead, Acme) met Alice Chen (Buyer, Globex).\n\nAlice Chen agreed.',
+    );
+    const alices = mentions.filter(({ canonicalSuggestion }) => canonicalSuggestion === 'Alice Chen');
+    expect(alices.map(({ contextClues }) => contextClues)).toEqual([
+      { role: 'Engineering Lead', organization: 'Acme' },
+      { role: 'Buyer', organization: 'Globex' },
+      {},
+    ]);
+  });
+
+  it.each([
+    ['A. Chen approved it.', ['A. Chen']],
+    ['It was approved by A. Chen on Monday.', ['A. Chen']],
+    ['Attendees: A. Chen (CFO), Bob Smith\n\nA. Chen approved it.', ['A. Chen', 'Bob Smith']],
+    ['Attendees: Alice Chen\n\nB. Chen approved it.', ['Alice Chen', 'B. Chen']],
+    ['J. R. Roth approved it.', ['J. R. Roth']],
+    ['We took option A. Chen approved it.', ['Chen']],
+    ['A Chen approved it.', ['Chen']],
+  ])('keeps the initials of a name in %j', async (text, people) => {
+    const reading = await read(text);
+    expect(named(reading, 'person')).toEqual(people);
+    expectExact(reading, text);
+  });
 });
 
 describe('the rules reader on events', () => {

@@ -1,5 +1,6 @@
 // A text as words with their places.
-import { isGivenName } from './lexicon.ts';
+import { isGivenName, wordKind } from './lexicon.ts';
+import { honorifics, personVerbs } from './name-cues.ts';
 
 export interface Word {
   /** As it stands there, without an 's of possession or a verb drawn into it ("I've"). */
@@ -42,9 +43,19 @@ export function wordsOf(text: string, offset = 0): readonly Word[] {
       isFirst: words.length === 0 || (!isNext && endOfSentence.test(gap)),
       isNext,
     });
-    // "Ann M. Lee" and "J. Roth", but "Option A. Then …".
-    isInitial = bare.length === 1 && bare !== 'I' && capital.test(bare) && (!isNext || isGivenName(before));
-    before = bare.toLowerCase();
+    isInitial = bare.length === 1 && bare !== 'I' && capital.test(bare) && (!isNext || isBeforeName(before));
+    before = isInitial ? initial : bare.toLowerCase();
   }
   return words;
 }
+
+/** Stands for any initial: others may follow it. */
+const initial = '.';
+
+/** "Ann M. Lee", "by J. R. Roth" and "met J. Roth", but "option A. Then …". */
+const isBeforeName = (word: string): boolean =>
+  word === initial ||
+  isGivenName(word) ||
+  wordKind(word) === 'function' ||
+  honorifics.has(word) ||
+  personVerbs.has(word);
