@@ -51,6 +51,8 @@ export async function startDeployments(
   const store = new PostgresExecutionStore(stores.database);
   const workflows = createWorkflows(parts, closing);
   const tenants = await startTenants(parts, workflows, closing);
+  // Of this process: a repair that another server asked for may run where Redis is still away, and leave the row open.
+  const returnKey = systemIds.uuid();
   // Admission needs executions, and they need admission: what is called later is looked up later.
   let executions: OpenExecutions | undefined;
   const admission = await startAdmission(
@@ -63,7 +65,7 @@ export async function startDeployments(
       executions: store,
       endOverdue: async ({ executionId }) => executions?.endOverdue(executionId),
       onRedisBack: (kind) => {
-        const repair = jobs.enqueue(ledgerRepairJob, { kind }, { key: JSON.stringify([kind, undefined]) });
+        const repair = jobs.enqueue(ledgerRepairJob, { kind }, { key: returnKey });
         // The ledger's own schedule comes anyway.
         repair.catch(() => undefined);
       },
