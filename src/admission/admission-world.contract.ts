@@ -104,6 +104,7 @@ export interface WorldOptions {
   readonly beside?: AdmissionWorld;
   readonly executions?: FakeExecutions;
   readonly serverId?: string | null;
+  readonly countsSlots?: boolean;
 }
 
 export async function admissionWorld({
@@ -134,7 +135,7 @@ export async function admissionWorld({
     serverId:
       given.serverId === undefined ? (beside ? `server-${clock.pending}` : 'server-1') : given.serverId,
     storeName: 'redis.test:6379/0',
-    countsSlots: true,
+    countsSlots: given.countsSlots ?? true,
     endOverdue: async (slot) => {
       overdue.push(slot);
       executions.end(slot.executionId);

@@ -10,7 +10,7 @@ export const admissionErrorCodes = {
   ADMISSION_UNAVAILABLE:
     'Redis is away and the policy is to admit nobody without it (fail-closed); nothing was accepted.',
   ADMISSION_NEEDS_REDIS:
-    'Another server on the same database counts slots in its own memory; two would admit twice the limit. Not started.',
+    'A server on the same database counts slots in its own memory, where nobody else may, or reaches; nothing was done.',
 } as const;
 
 export type AdmissionErrorCode = keyof typeof admissionErrorCodes;

@@ -51,6 +51,7 @@ export const admissionEvents = {
         name: 'headworks_admission_admissions_total',
         help: 'Requests that got a slot.',
         labels: ['decider'],
+        knownValues: [['store'], ['local']],
       },
       cacheHits,
       cacheMisses,
@@ -66,6 +67,7 @@ export const admissionEvents = {
         name: 'headworks_admission_refusals_total',
         help: 'Requests that got no slot, by the limit that was reached.',
         labels: ['reason'],
+        knownValues: [['organization'], ['global']],
       },
       cacheHits,
       cacheMisses,
@@ -80,6 +82,7 @@ export const admissionEvents = {
       name: 'headworks_admission_unavailable_total',
       help: 'Requests that were not decided because a store was away.',
       labels: ['cause'],
+      knownValues: [['STATE_UNAVAILABLE'], ['ADMISSION_UNAVAILABLE']],
     },
   }),
   'admission:waited': event<{
@@ -155,7 +158,7 @@ export const admissionEvents = {
   }),
   'admission:guard-changed': event<{ readonly state: 'held' | 'lost' | 'taken' }>({
     level: 'warn',
-    message: 'the lock that keeps a second server without Redis away',
+    message: 'the lock that keeps servers without Redis and others apart',
   }),
 } as const;
 

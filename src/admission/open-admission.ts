@@ -92,6 +92,7 @@ export async function openAdmission(given: AdmissionParts): Promise<OpenAdmissio
     clock,
     store: parts.limits,
     slots: parts.slots,
+    executions: parts.executions,
     countsSlots: parts.countsSlots,
     onStoreFailed: (error) => watch.fail(error),
   });
@@ -123,7 +124,7 @@ export async function openAdmission(given: AdmissionParts): Promise<OpenAdmissio
       () => watch.lookNow(),
     ),
     isStoreUp: () => !watch.isAway,
-    redisChanged: (isUp) => (isUp ? watch.lookNow() : watch.fail(connectionLost())),
+    redisChanged: (isUp) => (isUp ? void watch.lookNow() : watch.fail(connectionLost())),
     freeSlotOf: async (executionId) => {
       const holders = await parts.slots.holders();
       const slot = holders.find((each) => each.executionId === executionId);

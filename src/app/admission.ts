@@ -45,8 +45,8 @@ export interface HouseAdmission extends OpenAdmission {
 type Refusal = () => AdmissionError | null;
 
 /**
- * Fails with ADMISSION_NEEDS_REDIS when another server on the same database counts slots in its own memory, or when that
- * could not be known.
+ * Fails with ADMISSION_NEEDS_REDIS when this server or another one on the same database counts slots in its own memory,
+ * or when that could not be known.
  */
 export async function startAdmission(
   parts: AdmissionHouseParts,
@@ -54,7 +54,7 @@ export async function startAdmission(
 ): Promise<HouseAdmission> {
   const { config, stores, telemetry, role, ledger, executions, endOverdue } = parts;
   const { database, redis } = stores;
-  const refusal = redis ? () => null : await guard(parts, closing);
+  const refusal = await guard(parts, closing);
   const store = { ...config.admission, clock: systemClock };
   const slots = redis ? new RedisSlotStore({ ...store, redis }) : new MemorySlotStore(store);
   const admission = await openAdmission({
@@ -96,27 +96,31 @@ const limitChanges = (database: Database) =>
   new PostgresChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
 
 /**
- * Without Redis one server alone may count. On a database that others can reach a server holds a lock that dies with
- * it; a command that is a server for a moment, or a worker, leaves counting to the server.
+ * Without Redis one server alone may count. On a database that others can reach it holds a lock alone, which servers
+ * with Redis share, and which dies with its holder. A command that is a server for a moment, or a worker, takes no part
+ * in that: without Redis it leaves counting to the server.
  */
 async function guard(
   { config, stores, telemetry, role }: AdmissionHouseParts,
   closing: AsyncDisposableStack,
 ): Promise<Refusal> {
   const { databaseUrl, schema } = config.state;
+  const hasRedis = stores.redis !== null;
   if (databaseUrl === null || !stores.database.capabilities.isShared) return () => null;
-  if (!isLasting(role)) return () => needsRedis('This process is no server that stays.');
+  if (!isLasting(role)) return () => (hasRedis ? null : needsRedis('This process is no server that stays.'));
   const { takeSessionLock } = await import('../platform/postgres/server/index.ts');
   const lock = await takeSessionLock({
     url: databaseUrl,
     name: `headworks.admission.${schema}`,
+    mode: hasRedis ? 'shared' : 'alone',
     clock: systemClock,
     onChange: (state) => telemetry.events.emit('admission:guard-changed', { state }),
   });
-  if (!lock) throw needsRedis('Another server uses the same database.');
+  const other = hasRedis ? 'Another server without Redis' : 'Another server';
+  if (!lock) throw needsRedis(`${other} uses the same database.`);
   closing.defer(() => lock.close());
-  if (!(await hearsItself(stores.database))) throw lockDoesNotHold();
-  return () => (lock.state === 'taken' ? needsRedis('Another server took over this database.') : null);
+  if (!hasRedis && !(await hearsItself(stores.database))) throw lockDoesNotHold();
+  return () => (lock.state === 'taken' ? needsRedis(`${other} took over this database.`) : null);
 }
 
 function lockDoesNotHold(): AdmissionError {
@@ -131,7 +135,7 @@ function lockDoesNotHold(): AdmissionError {
 function needsRedis(why: string): AdmissionError {
   return new AdmissionError(
     'ADMISSION_NEEDS_REDIS',
-    `${why} Without Redis each server counts requests in its own memory, and two would admit twice the limit. ` +
+    `${why} Without Redis a server counts requests in its own memory, so that two would admit more than the limit. ` +
       'Set REDIS_URL to the same Redis for all servers, or stop the other one.',
   );
 }

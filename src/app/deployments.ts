@@ -53,6 +53,8 @@ export async function startDeployments(
   const store = new PostgresExecutionStore(stores.database);
   const workflows = createWorkflows(parts, closing);
   const tenants = await startTenants(parts, workflows, closing);
+  // Of this process: a repair that another server asked for may run where Redis is still away, and leave the row open.
+  const returnKey = systemIds.uuid();
   // Admission needs executions, and they need admission: what is called later is looked up later.
   let executions: OpenExecutions | undefined;
   const admission = await startAdmission(
@@ -64,7 +66,7 @@ export async function startDeployments(
       ledger,
       executions: store,
       endOverdue: async ({ executionId }) => executions?.endOverdue(executionId),
-      onRedisBack: (kind) => requestRepairs(jobs, [kind]),
+      onRedisBack: (kind) => requestRepairs(jobs, [kind], returnKey),
     },
     closing,
   );

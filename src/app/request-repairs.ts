@@ -12,10 +12,17 @@ export const modelKinds = [
   resolutionLedgerKinds['confirmation-failed'],
 ] as const;
 
-/** Nobody waits: the ledger's own schedule comes anyway. */
-export function requestRepairs(jobs: Pick<JobQueue, 'enqueue'>, kinds: readonly string[]): void {
+/**
+ * Nobody waits: the ledger's own schedule comes anyway. While a repair of the kind with the same `key` waits or runs,
+ * another is not asked for.
+ */
+export function requestRepairs(
+  jobs: Pick<JobQueue, 'enqueue'>,
+  kinds: readonly string[],
+  key?: string,
+): void {
   for (const kind of kinds) {
-    const repair = jobs.enqueue(ledgerRepairJob, { kind }, { key: JSON.stringify([kind, undefined]) });
+    const repair = jobs.enqueue(ledgerRepairJob, { kind }, { key: JSON.stringify([kind, key]) });
     repair.catch(() => undefined);
   }
 }

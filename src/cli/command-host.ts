@@ -9,6 +9,8 @@ export interface CommandHost {
   readonly io: CliIo;
   session: CliSession | null;
   exitCode: ExitCode;
+  /** The command whose arguments could not be read: `limits set`; absent for the program itself. */
+  misread?: string;
 }
 
 export type CommandWork<Options> = (

@@ -27,6 +27,7 @@ import { registerSources } from './commands/sources.ts';
 import { registerVault } from './commands/vault.ts';
 import { registerSimulate } from './commands/simulate.ts';
 import { registerWorker } from './commands/worker.ts';
+import { commandName } from './session.ts';
 import type { CommandHost } from './command-host.ts';
 import { exitCodeMeanings, exitCodes } from './exit-codes.ts';
 import { addGlobalFlags } from './option-flags.ts';
@@ -90,8 +91,18 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
   ])
     register(program, host);
   examples(program, ['headworks demo', 'headworks serve --port 8420', 'headworks doctor --json']);
+  for (const command of program.commands) noteMisread(command, host);
   program.addHelpText('after', `\nExit codes:\n${exitCodeHelp()}`);
   return program;
+}
+
+/** An error of commander does not say whose it is. */
+function noteMisread(command: Command, host: CommandHost): void {
+  command.exitOverride((error) => {
+    host.misread = commandName(command);
+    throw error;
+  });
+  for (const each of command.commands) noteMisread(each, host);
 }
 
 function exitCodeHelp(): string {

@@ -17,12 +17,14 @@ export interface ErrorContext {
   readonly isJson: boolean;
   /** `null` when the command line could not even be read. */
   readonly session: CliSession | null;
+  /** Whose arguments could not be read: `limits set`; empty for the program itself. */
+  readonly command: string;
 }
 
 /** Writes the error to stderr, without any secret, and gives the exit code. */
 export function reportError(thrown: unknown, io: CliIo, context: ErrorContext): ExitCode {
   if (isInterrupt(thrown, io)) return exitCodes.interrupted;
-  const { code, message, exitCode, isList = false } = describe(thrown);
+  const { code, message, exitCode, isList = false } = describe(thrown, context.command);
   const redactor = context.session?.redactor ?? new Redactor();
   // Line by line: what looks like a secret in one must not swallow the next. A list of problems holds no values, and
   // its names (`headers.Authorization: …`) would be taken for secrets.
@@ -48,11 +50,11 @@ interface Described {
   readonly isList?: boolean;
 }
 
-function describe(thrown: unknown): Described {
+function describe(thrown: unknown, command: string): Described {
   if (thrown instanceof UsageError)
     return { code: 'USAGE', message: thrown.message, exitCode: exitCodes.usage };
   if (thrown instanceof CommanderError)
-    return { code: 'USAGE', message: usageMessage(thrown), exitCode: exitCodes.usage };
+    return { code: 'USAGE', message: usageMessage(thrown, command), exitCode: exitCodes.usage };
   if (thrown instanceof HeadworksError) {
     // Only a list of problems has lines of its own.
     const hasLines = thrown.code === 'CONFIG_INVALID' || Array.isArray(thrown.details['problems']);
@@ -70,9 +72,9 @@ function describe(thrown: unknown): Described {
 }
 
 /** `error: unknown option '--prot'\n(Did you mean --port?)` in our words. */
-function usageMessage(error: CommanderError): string {
+function usageMessage(error: CommanderError, command: string): string {
   const text = error.message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
-  return `${sentence(text)} See headworks --help.`;
+  return `${sentence(text)} See ${['headworks', command, '--help'].filter(Boolean).join(' ')}.`;
 }
 
 const sentence = (text: string): string => (/[.?!)]$/.test(text) ? text : `${text}.`);

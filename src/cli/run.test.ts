@@ -68,11 +68,14 @@ describe('a command line that makes no sense', () => {
     ],
     [
       ['serve', '--prot', '1'],
-      `headworks: unknown option '--prot' (Did you mean --port?) See headworks --help.\n`,
+      `headworks: unknown option '--prot' (Did you mean --port?) See headworks serve --help.\n`,
     ],
-    [['jobs', 'list', '--limit', '0'], /'0' is invalid\. It must be a whole number from 1 to 500\. See/],
+    [
+      ['jobs', 'list', '--limit', '0'],
+      /'0' is invalid\. It must be a whole number from 1 to 500\. See headworks jobs list --help\.\n/,
+    ],
     [['jobs', 'list', '--state', 'odd'], /'odd' is invalid\. Allowed choices are pending, running/],
-    [['ledger', 'show'], /missing required argument 'id'/],
+    [['ledger', 'show'], /missing required argument 'id'\. See headworks ledger show --help\.\n/],
     [['repair', '--kind', 'a', '--id', 'b'], /'--id <id>' cannot be used with option '--kind <kind>'/],
     [['doctor', 'extra'], /too many arguments/],
   ] as const)('%j ends with 2 and says what was meant', async (args, message) => {

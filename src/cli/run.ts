@@ -22,7 +22,8 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCo
       // Help was shown because no command was named: that says enough.
       if (error.code === 'commander.help') return exitCodes.usage;
     }
-    const context = { isJson: host.session?.out.isJson ?? args.includes('--json'), session: host.session };
+    const { session, misread: command = '' } = host;
+    const context = { isJson: session?.out.isJson ?? args.includes('--json'), session, command };
     return reportError(clarify(error, program, args), io, context);
   }
 }

@@ -31,6 +31,14 @@ describe('resolveConfig', () => {
     expect(config.resolution).toMatchObject({ file: null, warnings: [] });
   });
 
+  it('shows only the beginning of a long value, so that what is wrong with it is seen', () => {
+    const good = { name: 'good', baseUrl: 'http://127.0.0.1:1/v1', model: 'x'.repeat(150) };
+    const env = { HEADWORKS_GATEWAY_MODELS: JSON.stringify([good, { name: 'acme/large' }]) };
+    const [problem = ''] = problemsOf(() => resolve({ env }));
+    expect(problem).toContain('model 2 (acme/large): baseUrl is missing');
+    expect(problem).not.toContain('x'.repeat(50));
+  });
+
   it('prefers flag to environment, environment to file, file to default, for every subset that speaks', async () => {
     const cwd = await temporaryFolder();
     writeFileSync(join(cwd, 'headworks.yaml'), 'server:\n  port: 3\n');

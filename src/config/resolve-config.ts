@@ -128,9 +128,14 @@ function problemLine(option: NamedOption, origin: OptionOrigin, raw: unknown, pr
   const names = [...(flag === undefined ? [] : [`--${flag}`]), ...option.spec.env];
   const value = option.spec.secret
     ? 'the value (not shown)'
-    : new Redactor().text(JSON.stringify(raw) ?? 'nothing');
+    : shortened(new Redactor().text(JSON.stringify(raw) ?? 'nothing'));
   return `${option.path} (${names.join(', ')}): ${value} from ${describeOrigin(origin)} ${problem}.`;
 }
+
+/** A list of models would bury what is wrong with one of them. */
+const longestShown = 80;
+const shortened = (text: string): string =>
+  text.length > longestShown ? `${text.slice(0, longestShown)}…` : text;
 
 function invalid(problems: readonly string[]): CoreError {
   const [only] = problems;

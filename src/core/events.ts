@@ -9,6 +9,11 @@ export interface EventCounter<Payload extends object> {
   readonly labels?: readonly (keyof Payload & string)[];
   /** Labels that have the same value for each event. */
   readonly fixedLabels?: Readonly<Record<string, string>>;
+  /**
+   * Values of `labels` that are sure to come, in their order: a scrape shows them as 0 before the first event, without
+   * which Prometheus' `increase` misses that one.
+   */
+  readonly knownValues?: readonly (readonly string[])[];
   readonly by?: keyof Payload & string;
 }
 

@@ -83,8 +83,11 @@ export interface DoorRequest extends DoorAddress {
 export interface Entry {
   readonly executionId: string;
   readonly deployment: Deployment;
-  /** Checks the input and dispatches the execution; gives the slot back when that fails. */
-  accept(input: ExecutionInput): Promise<Execution>;
+  /**
+   * Checks the input and dispatches the execution; gives the slot back when that fails. For a caller that has left by
+   * then (the signal aborts) nothing is dispatched. Fails with STATE_UNAVAILABLE when the store does not answer soon.
+   */
+  accept(input: ExecutionInput, signal?: AbortSignal): Promise<Execution>;
   leave(): Promise<void>;
 }
 

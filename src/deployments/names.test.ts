@@ -82,6 +82,8 @@ describe('the name of a deployment', () => {
     'x'.repeat(101),
     'x?y',
     'x#',
+    '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+    '0195A1B2-C3D4-7E5F-8A9B-0C1D2E3F4A5B',
   ])('is refused: %j', (name) => expect(deploymentNameProblem(name)).toMatch(/^must /));
 });
 

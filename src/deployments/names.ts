@@ -1,5 +1,5 @@
 // What organizations, keys and deployments may be called.
-import { CoreError } from '../core/index.ts';
+import { CoreError, isUuid } from '../core/index.ts';
 import { asSentence } from './as-sentence.ts';
 
 const longestName = 100;
@@ -39,6 +39,7 @@ const deploymentNameShape = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 /** What is wrong with a deployment's name; null when nothing is. */
 export function deploymentNameProblem(name: string): string | null {
   if (name.length < 1 || name.length > longestName) return `must have 1 to ${longestName} characters`;
+  if (isUuid(name)) return 'must not have the form of an id: it would be taken for one';
   if (deploymentNameShape.test(name)) return null;
   return 'must consist of letters (a to z), digits, "-", "_" and ".", and begin with a letter or digit: it is part of an address';
 }

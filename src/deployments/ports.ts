@@ -135,15 +135,17 @@ export type ExecutionOutcome =
 export interface ExecutionStore {
   /**
    * Adds execution, files and job in one transaction, all or nothing. When the deployment has an execution with the
-   * same idempotency key, that one comes back and nothing is added.
+   * same idempotency key, that one comes back and nothing is added; nor is it once the signal aborts. Only a commit that
+   * has begun is waited for, `withinMs`: what fails with STATE_UNAVAILABLE then may have been added.
    */
   dispatch(
     execution: Omit<Execution, 'jobId'>,
     input: ExecutionInput,
     enqueue: (transaction: unknown) => Promise<string>,
+    limits?: { readonly signal: AbortSignal; readonly withinMs: number },
   ): Promise<{ readonly execution: Execution; readonly isNew: boolean }>;
-  get(executionId: string): Promise<Execution | null>;
-  byIdempotencyKey(deploymentId: string, key: string): Promise<Execution | null>;
+  get(executionId: string, signal?: AbortSignal): Promise<Execution | null>;
+  byIdempotencyKey(deploymentId: string, key: string, signal?: AbortSignal): Promise<Execution | null>;
   /** Newest first; without results. */
   list(filter: ExecutionFilter): Promise<readonly Execution[]>;
   input(executionId: string): Promise<ExecutionInput | null>;

@@ -113,8 +113,12 @@ export interface ModelDesk {
   setActive(id: number, isActive: boolean): Promise<ModelView>;
   /** Leaves all its keys alone for so long, by hand; 0 clears every cooldown of the model. */
   setAvailability(id: number, retryAfterSeconds: number, reason: string | null): Promise<ModelView>;
-  /** Appends an attempt by hand. */
-  increment(id: number, outcome: 'success' | 'server-error', responseTimeSeconds: number): Promise<ModelView>;
+  /** Appends an attempt by hand; without a time it leaves the average as it is. */
+  increment(
+    id: number,
+    outcome: 'success' | 'server-error',
+    responseTimeSeconds: number | null,
+  ): Promise<ModelView>;
   explain(id: number): Promise<ModelExplanation>;
   /** Asks them something cheap now; all that are configured when none is named. */
   probe(ids: readonly number[] | null, signal?: AbortSignal): Promise<readonly ProbeResult[]>;

@@ -25,9 +25,9 @@ export interface TriedModel {
   readonly provider: string;
   /**
    * The class of its last failure; `cooling` when it was not asked because it is left alone for now; `unasked` when
-   * time was up before its turn.
+   * time was up before its turn; `gone` when it was disabled, removed or replaced before it.
    */
-  readonly outcome: FailureClass | 'cooling' | 'unasked';
+  readonly outcome: FailureClass | 'cooling' | 'unasked' | 'gone';
   readonly tries: number;
   /** Status of its last answer, if one came. */
   readonly status: number | null;

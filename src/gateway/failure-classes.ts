@@ -10,7 +10,7 @@
  * - `not-found`: the provider does not know the model.
  * - `bad-answer`: empty, or not what was asked for.
  * - `too-little-time`: the caller's deadline left the model much less time than it is allowed, and it did not make it.
- * - `cancelled`: our caller went away.
+ * - `cancelled`: our caller went away, or this server stopped.
  */
 export type FailureClass =
   | 'rate-limit'

@@ -23,12 +23,19 @@ function parseModels(list: readonly unknown[]): Parsed<readonly ModelDefinition[
   const problems: string[] = [];
   for (const [index, item] of list.entries()) {
     const checked = checkModelDefinition(item);
-    if ('problems' in checked) problems.push(`model ${index + 1}: ${checked.problems.join(', ')}`);
+    if ('problems' in checked)
+      problems.push(`model ${index + 1}${nameIn(item)}: ${checked.problems.join(', ')}`);
     else if (models.some(({ name }) => name === checked.value.name))
       problems.push(`model ${index + 1}: the name ${checked.value.name} stands there twice`);
     else models.push(checked.value);
   }
   return problems.length > 0 ? { problem: `must be put right (${problems.join('; ')})` } : { value: models };
+}
+
+/** ` (acme/large)`, where it has a name. */
+function nameIn(item: unknown): string {
+  const name: unknown = (item as { readonly name?: unknown } | null | undefined)?.name;
+  return typeof name === 'string' && name !== '' ? ` (${name.slice(0, 100)})` : '';
 }
 
 function parsedJson(text: string): unknown {

@@ -268,7 +268,7 @@ export interface QuotaKeeper {
   take(
     model: Model,
     keyId: string,
-    estimatedTokens: number,
+    estimate: TokenEstimate,
   ): Promise<{ readonly grant: QuotaGrant } | { readonly availableAt: number }>;
   /** Until when (epoch milliseconds) not even the smallest call can be had; null: one can. Takes nothing. */
   usedUpUntil(model: Model, keyId: string): Promise<number | null>;
@@ -283,8 +283,16 @@ export interface Tokens {
   readonly isEstimated: boolean;
 }
 
+/** About what a request costs. */
+export interface TokenEstimate {
+  /** Prompt and wanted answer together, by characters; an answer of usual length where nobody says. */
+  readonly estimatedTokens: number;
+  /** The prompt alone. */
+  readonly estimatedPromptTokens: number;
+}
+
 /** What is asked, read once. The body travels as the bytes that came, but for the model's name. */
-export interface Ask {
+export interface Ask extends TokenEstimate {
   readonly operation: Operation;
   readonly body: Uint8Array;
   /** Where the top-level `model` values stand in `body`, as byte offsets [start, end), quotes included. */
@@ -299,10 +307,6 @@ export interface Ask {
     readonly json: boolean;
     readonly vision: boolean;
   };
-  /** Prompt and wanted answer together, by characters; an answer of usual length where nobody says. */
-  readonly estimatedTokens: number;
-  /** The prompt alone. */
-  readonly estimatedPromptTokens: number;
   /** Of embeddings: how many vectors must come back; 0 for chat. */
   readonly vectors: number;
   /** Of embeddings: how long each vector must be; null when that was left to the model. */
@@ -351,8 +355,13 @@ export interface ProviderStream {
   readonly ended: Promise<{
     readonly failureClass: FailureClass | null;
     readonly tokens: Tokens;
-    /** From its first content to its last byte, without the time in which its reader kept it waiting. */
+    /**
+     * From its first content to its last byte, or until it was given up, without the time in which its reader kept it
+     * waiting.
+     */
     readonly spokeForMs: number;
+    /** Of a failure that said when to come back. */
+    readonly hint?: ProviderFailure['hint'];
   }>;
   readonly emptyUntil: { readonly at: number; readonly source: string } | undefined;
 }

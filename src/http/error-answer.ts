@@ -92,13 +92,11 @@ const places: Readonly<Record<string, string>> = {
 /** Names every field that is wrong, all at once. */
 function invalidInput(error: FastifyError): CoreError {
   const place = places[error.validationContext ?? ''] ?? 'request';
-  const problems = (error.validation ?? []).map(({ instancePath, message, params }) => {
-    const path = [place, ...instancePath.split('/').filter((part) => part !== '')];
+  const problems = (error.validation ?? []).flatMap(({ instancePath, message = 'is invalid', params }) => {
+    const path = [place, ...instancePath.split('/').filter((part) => part !== '')].join('.');
     const strangers = Array.isArray(params['keys']) ? (params['keys'] as unknown[]).map(String) : [];
-    return {
-      field: path.concat(strangers.length === 1 ? strangers : []).join('.'),
-      message: message ?? 'is invalid',
-    };
+    if (strangers.length === 0) return [{ field: path, message }];
+    return strangers.map((stranger) => ({ field: `${path}.${stranger}`, message }));
   });
   const list = problems.map(({ field, message }) => `${field}: ${message}`).join('; ');
   return new CoreError('INPUT_INVALID', `The request is invalid. ${list.replace(/\.$/, '')}.`, {

@@ -10,6 +10,7 @@ export class Traffic {
   readonly draining: AbortSignal;
   readonly #clock: Clock;
   readonly #drain = new AbortController();
+  readonly #cutOff = new Set<(reason: CoreError) => void>();
   #underWay = 0;
   #idle: (() => void)[] = [];
 
@@ -43,6 +44,17 @@ export class Traffic {
     const waiting = this.#idle;
     this.#idle = [];
     for (const resolve of waiting) resolve();
+  }
+
+  /** Calls `run` when requests under way may go on no longer; the returned function takes that back. */
+  onCutOff(run: (reason: CoreError) => void): () => void {
+    this.#cutOff.add(run);
+    return () => this.#cutOff.delete(run);
+  }
+
+  /** Tells those that listen to come to an end now. */
+  cutOff(): void {
+    for (const run of this.#cutOff) run(shuttingDown());
   }
 
   /** Resolves when no request is under way, but no later than after `ms`. */

@@ -46,7 +46,7 @@ export const inOurWords: $ZodErrorMap = (issue) => {
     case 'invalid_value':
       return mustBe(`${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`);
     case 'unrecognized_keys':
-      return issue.keys.length === 1 ? 'is not known here' : `knows no ${issue.keys.join(', ')}`;
+      return 'is not known here';
     case 'too_small':
       return bounded(issue, 'at least', issue.minimum);
     case 'too_big':

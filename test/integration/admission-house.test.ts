@@ -13,7 +13,7 @@ import type { ServerRole } from '../../src/app/index.ts';
 import { openStores } from '../../src/app/stores.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config } from '../../src/config/index.ts';
-import { systemClock } from '../../src/core/index.ts';
+import { kindOf, systemClock } from '../../src/core/index.ts';
 import { withPostgres } from '../../scripts/services/ping.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
@@ -92,8 +92,12 @@ describe('without Redis', () => {
     await server.admission.gate.admit(request('1'));
     const command = await house(config, 'command');
     const { view } = await command.admission.limits.set('org_x', 1);
-    // It cannot know what the server counts, and does not claim to.
-    expect(view).toMatchObject({ limit: 1, usage: null, cachedLimit: null });
+    // It cannot know what the server counts and remembers, and does not claim to.
+    expect(view).toMatchObject({ limit: 1, usage: { countedBy: 'executions' }, isCacheKnown: false });
+    await expect(command.admission.limits.clearCache('all')).rejects.toMatchObject({
+      code: 'ADMISSION_NEEDS_REDIS',
+      message: expect.stringContaining('Set REDIS_URL as the servers have it') as string,
+    });
     await expect
       .poll(async () => (await server.admission.limits.get('org_x')).cachedLimit, { timeout: 20_000 })
       .toBeNull();
@@ -142,6 +146,64 @@ describe('with Redis', () => {
   });
 });
 
+describe('servers with Redis and one without', () => {
+  const both = async () => {
+    const schema = { HEADWORKS_DATABASE_SCHEMA: uniqueName('app') };
+    const prefix = { HEADWORKS_REDIS_KEY_PREFIX: `${uniqueName('adm')}:` };
+    return {
+      with: await testConfig({ ...schema, ...prefix, REDIS_URL: redisUrl() }),
+      without: await testConfig(schema),
+      lock: `headworks.admission.${schema.HEADWORKS_DATABASE_SCHEMA}`,
+    };
+  };
+  const needsRedis = {
+    code: 'ADMISSION_NEEDS_REDIS',
+    message: expect.stringContaining('Set REDIS_URL') as string,
+  };
+
+  it('do not start beside each other on one database, whoever was first', async () => {
+    const config = await both();
+    const servers = [await house(config.with), await house(config.with)];
+    await expect(house(config.without)).rejects.toMatchObject(needsRedis);
+    for (const server of servers) await server.close();
+    const alone = await house(config.without);
+    await expect(house(config.with)).rejects.toMatchObject(needsRedis);
+    await alone.close();
+    await house(config.with);
+  });
+
+  it('are not kept away by commands and workers, nor keep those away', async () => {
+    const config = await both();
+    for (const role of ['command', 'worker'] as const)
+      for (const each of [config.with, config.without]) await house(each, role);
+    const alone = await house(config.without);
+    for (const each of [config.with, config.without]) await house(each, 'command');
+    expect(await alone.admission.gate.admit(request('1'))).toMatchObject({ decidedBy: 'store' });
+    await alone.close();
+    const server = await house(config.with);
+    for (const each of [config.with, config.without]) await house(each, 'command');
+    expect(await server.admission.gate.admit(request('2'))).toMatchObject({ decidedBy: 'store' });
+  });
+
+  it('shut the door of those whose lock was lost and taken by the other', async () => {
+    const config = await both();
+    const server = await house(config.with);
+    const take = async () => {
+      await cut(config.lock);
+      return takeSessionLock({ url: databaseUrl(), name: config.lock, mode: 'alone', clock: systemClock });
+    };
+    let alone = await take();
+    await expect.poll(async () => (alone ??= await take()), { timeout: 20_000 }).not.toBeNull();
+    await expect
+      .poll(() => server.admission.gate.admit(request('1')).catch(kindOf), { timeout: 20_000 })
+      .toBe('ADMISSION_NEEDS_REDIS');
+    await alone?.close();
+    await expect
+      .poll(() => server.admission.gate.admit(request('1')).catch(kindOf), { timeout: 20_000 })
+      .toMatchObject({ usage: { organization: 1 } });
+  });
+});
+
 describe('the lock of one server', () => {
   it('is free at once when its process is killed', { timeout: 30_000 }, async () => {
     const name = uniqueName('lock');
@@ -151,7 +213,7 @@ describe('the lock of one server', () => {
     });
     onTestFinished(() => void holder.kill('SIGKILL'));
     await once(holder.stdout, 'data');
-    const take = () => takeSessionLock({ url: databaseUrl(), name, clock: systemClock });
+    const take = () => takeSessionLock({ url: databaseUrl(), name, mode: 'alone', clock: systemClock });
     expect(await take()).toBeNull();
     holder.kill('SIGKILL');
     let lock = await take();
@@ -162,7 +224,7 @@ describe('the lock of one server', () => {
   it('is had again when its connection was cut, unless another was quicker', async () => {
     const name = uniqueName('lock');
     const states: string[] = [];
-    const options = { url: databaseUrl(), name, clock: systemClock };
+    const options = { url: databaseUrl(), name, mode: 'alone', clock: systemClock } as const;
     const lock = await takeSessionLock({ ...options, onChange: (state) => states.push(state) });
     onTestFinished(() => lock?.close());
     await cut(name);
@@ -207,5 +269,14 @@ describe('monitoring/headworks-alerts.yml', async () => {
     expect(text).toContain('headworks_admission_global_usage 1');
     expect(text).toContain('headworks_admission_admissions_total{decider="store"} 1');
     expect(text).toContain('headworks_admission_store_up 1');
+    // Those with labels are there before the first event, so that its increase is seen.
+    for (const series of [
+      'admissions_total{decider="local"}',
+      'refusals_total{reason="organization"}',
+      'refusals_total{reason="global"}',
+      'unavailable_total{cause="STATE_UNAVAILABLE"}',
+      'unavailable_total{cause="ADMISSION_UNAVAILABLE"}',
+    ])
+      expect(text).toContain(`headworks_admission_${series} 0\n`);
   });
 });

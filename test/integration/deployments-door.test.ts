@@ -2,8 +2,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { refusalError } from '../../src/admission/gate/refusal.ts';
 import { AdmissionError } from '../../src/admission/index.ts';
-import { CoreError } from '../../src/core/index.ts';
-import type { WorkflowTask } from '../../src/deployments/index.ts';
+import { CoreError, onAbort } from '../../src/core/index.ts';
+import type { ExecutionStore, WorkflowTask } from '../../src/deployments/index.ts';
 import { CountedSlots, acme, exampleDeployment } from '../support/execution-world.ts';
 import type { CallInit, DoorWorld } from '../support/door-world.ts';
 import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/door-world.ts';
@@ -207,6 +207,7 @@ describe('bad input', () => {
     ['timeout=-2', 400, `${doorPath}?timeout=-2`, {}],
     ['timeout=1.5', 400, `${doorPath}?timeout=1.5`, {}],
     ['two timeouts', 400, `${doorPath}?timeout=1&timeout=2`, {}],
+    ['a timeout that is misspelt', 400, `${doorPath}?timout=30`, {}, 'invalid'],
     [
       'a timeout in the body that is none',
       400,
@@ -224,6 +225,13 @@ describe('bad input', () => {
       415,
       doorPath,
       { headers: { ...asAcme, 'content-type': 'text/plain' }, body: 'x' },
+    ],
+    [
+      'JSON in another charset than UTF-8',
+      415,
+      doorPath,
+      { headers: { ...asAcme, 'content-type': 'application/json; charset=utf-16' }, body: '{}' },
+      'unsupported_media_type',
     ],
     [
       'a compressed body',
@@ -290,12 +298,39 @@ describe('bad input', () => {
     const world = await doorWorld();
     const query = await world.call('POST', `${doorPath}?timeout=abc`);
     expect(query.body.errors).toMatchObject([{ attr: 'timeout' }]);
+    const strange = await world.call('POST', `${doorPath}?timout=30&wiat=1`);
+    expect(strange.body.errors).toMatchObject([{ attr: 'timout' }, { attr: 'wiat' }]);
+    const state = await world.call('GET', `${doorPath}?execution_id=${exampleDeployment().id}&wait=1`);
+    expect(state.body.errors).toMatchObject([{ attr: 'wait' }]);
     const body = await world.call('POST', doorPath, { headers: json, body: '{"timeout": 500}' });
     expect(body.body.errors).toMatchObject([{ attr: 'timeout' }]);
     const wait = await world.call('POST', `${doorPath}?wait=100000`);
     expect(wait.body.errors).toEqual([
       { code: 'invalid', detail: '"wait" must be from 0 to 60 seconds.', attr: 'wait' },
     ]);
+  });
+
+  it('says so when something was sent twice', async () => {
+    const world = await doorWorld();
+    const twice = { code: 'invalid', detail: expect.stringMatching(/say it once/) as string };
+    const query = await world.call('POST', `${doorPath}?timeout=5&timeout=6&wait=1&wait=2`);
+    expect(query.body.errors).toEqual([
+      { ...twice, attr: 'timeout' },
+      { ...twice, attr: 'wait' },
+    ]);
+    const form = new FormData();
+    form.append('timeout', '5');
+    form.append('timeout', '6');
+    const { body } = await world.call('POST', doorPath, { body: form });
+    expect(body.errors).toEqual([{ ...twice, attr: 'timeout' }]);
+  });
+
+  it.each(['utf-8', 'UTF8', '"utf-8"'])('is not JSON that says that it is %s', async (charset) => {
+    const world = await doorWorld();
+    const headers = { ...asAcme, 'content-type': `application/json; charset=${charset}` };
+    expect(await world.call('POST', doorPath, { headers, body: '{"a": "ü"}' })).toMatchObject({
+      status: 200,
+    });
   });
 
   it('of a state is a 404 or 400, never another tenant’s', async () => {
@@ -356,6 +391,44 @@ describe('bad input', () => {
     expect(world.slots.held.size).toBe(0);
   });
 
+  it('a store that hangs is one after five seconds, with no slot held', async () => {
+    const world = await doorWorld();
+    const hanging = vi.fn(
+      (signal?: AbortSignal) =>
+        new Promise<never>((_, reject) => void onAbort(signal, (reason) => reject(reason))),
+    );
+    const store: ExecutionStore = world.store;
+    store.dispatch = (_execution, _input, _enqueue, limits) => hanging(limits?.signal);
+    store.byIdempotencyKey = (_deployment, _key, signal) => hanging(signal);
+    store.get = (_id, signal) => hanging(signal);
+    const state = `${doorPath}?execution_id=${exampleDeployment().id}`;
+    const calls = [
+      world.call('POST', doorPath, { headers: json, body: '{}' }),
+      world.call('POST', doorPath, { headers: { ...json, 'idempotency-key': 'k' }, body: '{}' }),
+      world.call('GET', state),
+      world.call('DELETE', state),
+    ];
+    await soon(() => expect(hanging).toHaveBeenCalledTimes(calls.length));
+    expect(world.slots.held.size).toBe(1);
+    await world.clock.advance(5_000);
+    for (const { status, headers, body } of await Promise.all(calls)) {
+      expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+      expect(body.errors).toMatchObject([{ code: 'state_unavailable' }]);
+    }
+    expect(world.slots.held.size).toBe(0);
+  });
+
+  it('a store that goes away after a request was accepted does not make the caller send it again', async () => {
+    const world = await doorWorld();
+    world.store.get = () => Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away'));
+    const { status, body } = await world.call('POST', `${doorPath}?timeout=300`, {
+      headers: json,
+      body: '{}',
+    });
+    expect([status, body.status]).toEqual([200, 'queued']);
+    expect(await world.store.unfinished()).toMatchObject([{ executionId: body.execution_id }]);
+  });
+
   it('of our own is told without details', async () => {
     const world = await doorWorld();
     world.store.dispatch = () => Promise.reject(new TypeError('secret internals'));
@@ -382,7 +455,8 @@ describe('a body that does not come', () => {
     expect(world.slots.held.size).toBe(1);
     await world.clock.advance(1_300);
     await soon(() => expect(received()).toContain('HTTP/1.1 408'));
-    expect(received()).toContain('"type":"client_error"');
+    expect(received()).toMatch(/^connection: close\r$/im);
+    await soon(() => expect(received()).toContain('"type":"client_error"'));
     expect(world.slots.held.size).toBe(0);
     // One that goes on all the same is cut off.
     await world.clock.advance(5_000);
@@ -429,6 +503,19 @@ describe('a body that does not come', () => {
     await soon(() => expect(asked.received()).toContain('HTTP/1.1 200'));
   });
 
+  it('is read to its end and thrown away after a refusal, and the connection closed', async () => {
+    const world = await doorWorld({ slots: new CountedSlots(0) });
+    const { socket, received, closed } = world.socket(`${rawHead(500_000)}{`);
+    await soon(() => expect(received()).toMatch(/^HTTP\/1\.1 429[^]*"type":"client_error"/));
+    expect(received()).toMatch(/^connection: close\r$/im);
+    expect(socket.closed).toBe(false);
+    socket.write('x'.repeat(499_999));
+    await closed;
+    // Nothing is left to throw away here, and the connection stays.
+    const { headers } = await world.call('POST', doorPath, { headers: json, body: '{}' });
+    expect(headers.get('connection')).toBe('keep-alive');
+  });
+
   it('leaves other routes with their own, shorter time', async () => {
     const world = await doorWorld();
     const { received, closed } = world.socket(
@@ -444,6 +531,24 @@ describe('a body that does not come', () => {
 });
 
 describe('a caller that goes away', () => {
+  it('before its request was accepted gets no execution, and gives its slot back', async () => {
+    const checking = Promise.withResolvers<void>();
+    const checked = Promise.withResolvers<readonly []>();
+    const world = await doorWorld({
+      checkInput: () => {
+        checking.resolve();
+        return checked.promise;
+      },
+    });
+    const { socket } = world.socket(`${rawHead(2)}{}`);
+    await checking.promise;
+    socket.destroy();
+    await soon(() => expect(world.server.traffic.underWay).toBe(0));
+    checked.resolve([]);
+    await soon(() => expect(world.slots.releases).toHaveLength(1));
+    expect(await world.store.list({ limit: 1 })).toEqual([]);
+  });
+
   it('after its request was accepted releases nothing: the execution goes on', async () => {
     const world = await doorWorld({ run: async () => 'done anyway' });
     const leaving = new AbortController();

@@ -48,6 +48,7 @@ describe('a webhook', () => {
     );
     expect(JSON.parse(String(body))).toMatchObject({
       type: 'execution.completed',
+      timestamp: new Date(clock.now()).toISOString(),
       data: { execution_id: executionId, deployment: 'invoices', status: 'completed', result: { sum: 3 } },
     });
     expect(world.recorded).toEqual([]);
@@ -82,6 +83,7 @@ describe('a webhook', () => {
     expect(received.every((each) => each.url === url)).toBe(true);
     expect(new Set(received.map(({ headers }) => headers?.['webhook-id'])).size).toBe(1);
     expect(new Set(received.map(({ headers }) => headers?.['webhook-timestamp'])).size).toBe(5);
+    expect(new Set(received.map(({ body }) => String(body))).size).toBe(1);
     expect(world.recorded).toEqual([]);
   });
 

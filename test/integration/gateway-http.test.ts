@@ -390,6 +390,8 @@ describe('scores', () => {
       reliability_score: 0.62,
     });
     expect(await list('include_recent=true&window_days=3')).toMatchObject({ recent_request_count: 2 });
+    await at.call('POST', `/api/v1/models/${id}/increment-success`);
+    expect(await list('')).toMatchObject({ success_count: 2, average_response_time: 2 });
     expect((await at.call('POST', '/api/v1/models/999/increment-success')).status).toBe(404);
     expect((await at.call('GET', '/api/v1/models?window_days=0')).status).toBe(400);
     const count = async (query: string) =>

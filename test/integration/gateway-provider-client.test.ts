@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Redactor, systemClock, VirtualClock } from '../../src/core/index.ts';
+import { CoreError, Redactor, systemClock, VirtualClock } from '../../src/core/index.ts';
 import { createProviderClient, readAsk } from '../../src/gateway/calling/index.ts';
 import type { AttemptLimits, Model, ProviderStream } from '../../src/gateway/ports.ts';
 import { parseModelDefinition } from '../../src/gateway/providers/index.ts';
@@ -144,6 +144,7 @@ describe('a call', () => {
       authorization: `Bearer ${secret}`,
       'content-type': 'application/json',
       accept: 'application/json',
+      'accept-encoding': 'identity',
       'x-team': 'core',
     });
     expect(Buffer.from(request?.body ?? '').toString()).toBe(
@@ -508,7 +509,12 @@ describe('a streamed call, after its first content', () => {
     expect(await readRest(made)).toContain(usage);
     expect(made.clock.monotonic()).toBe(4_000);
     expect(made.requests[0]?.signal.aborted).toBe(true);
-    expect(await made.outcome.ended).toMatchObject({ failureClass: null, tokens: { isEstimated: false } });
+    // Its time goes to its last byte, here the usage: what was waited after it is not charged.
+    expect(await made.outcome.ended).toMatchObject({
+      failureClass: null,
+      tokens: { isEstimated: false },
+      spokeForMs: 3_900,
+    });
     expect(made.clock.pending).toBe(0);
   });
 
@@ -571,6 +577,52 @@ describe('a streamed call, after its first content', () => {
     expect(await made.outcome.ended).toMatchObject({ failureClass, tokens: { isEstimated: true } });
     expect(text).toMatch(/^(data: \{"choices".*\n\n)+$/);
     expect(made.clock.pending).toBe(0);
+  });
+
+  it('that breaks off for a limit tells when to come back', async () => {
+    const words = { code: 429, message: 'Rate limit reached. Please try again in 42s.' };
+    const made = await committed([a, `data: ${JSON.stringify({ error: words })}\n\n`]);
+    await expect(readRest(made)).rejects.toMatchObject({ code: 'GATEWAY_STREAM_BROKEN' });
+    expect(await made.outcome.ended).toMatchObject({
+      failureClass: 'rate-limit',
+      hint: { retryAfterMs: 42_000 },
+    });
+  });
+
+  it.each([
+    ['comments', ': still here\n\n'],
+    ['empty pieces', event({})],
+    ['an event that does not end', 'x'],
+  ])('is given up when nothing but %s comes for ten silences', async (_, mumble) => {
+    const mumbling = Array.from({ length: 30 }, () => [4_000, mumble]).flat();
+    const made = await committed([a, 4_000, event({ content: 'b' }), ...mumbling, event({}, 'stop'), done]);
+    await expect(readRest(made)).rejects.toMatchObject({ details: { failureClass: 'timeout' } });
+    expect(made.clock.monotonic()).toBe(4_000 + 10 * limits.silenceMs);
+    expect(await made.outcome.ended).toMatchObject({
+      failureClass: 'timeout',
+      spokeForMs: 4_000 + 10 * limits.silenceMs,
+    });
+    expect(made.clock.pending).toBe(0);
+  });
+
+  it('may think for several silences, as long as it shows signs of life', async () => {
+    const thinking = Array.from({ length: 10 }, () => [4_000, ': still here\n\n']).flat();
+    const made = await committed([a, ...thinking, event({ content: 'b' }), ...thinking, done]);
+    expect(await readRest(made)).toContain(done);
+  });
+
+  it('says that it is this server that stops', async () => {
+    const made = streamWorld([a, 3_600_000]);
+    const stopping = new AbortController();
+    const outcome = await made.clock.run(made.chat(true, { signal: stopping.signal }));
+    if (!isStream(outcome)) throw new Error('no stream');
+    stopping.abort(new CoreError('SHUTTING_DOWN', 'stopping'));
+    await expect(readRest({ clock: made.clock, outcome })).rejects.toMatchObject({
+      code: 'GATEWAY_STREAM_BROKEN',
+      isRetryable: true,
+      message: expect.stringContaining('(this server is stopping)') as unknown,
+    });
+    expect(await outcome.ended).toMatchObject({ failureClass: 'cancelled' });
   });
 
   it('does not take a slow reader for a silent model', async () => {

@@ -36,6 +36,8 @@ type Windows = ReturnType<typeof quotaWindows>;
 
 describeQuotaCounterContract('Redis', counterOn);
 
+const smallCall = { estimatedTokens: 10, estimatedPromptTokens: 10 };
+
 describe('a quota counter in Redis', () => {
   it('decides as the one in memory does, step by step', async () => {
     const step = fc.record({
@@ -106,7 +108,7 @@ describe('a quota counter in Redis', () => {
     );
     const burst = () => {
       const keeper = new CountingQuotaKeeper({ clock: systemClock, events: silentEmitter, shared });
-      return Array.from({ length: 20 }, () => keeper.take(model, 'key', 10));
+      return Array.from({ length: 20 }, () => keeper.take(model, 'key', smallCall));
     };
     const taken = await Promise.all([burst(), burst(), burst()].flat());
     expect(taken.filter((outcome) => 'grant' in outcome)).toHaveLength(20);
@@ -118,7 +120,7 @@ describe('a quota counter in Redis', () => {
     const shared = new RedisQuotaCounter(gone);
     const keeper = new CountingQuotaKeeper({ clock: systemClock, events: silentEmitter, shared });
     const model = modelOf({ name: uniqueName('model'), quotas: { requestsPerMinute: 3 } }, 1);
-    const taken = await Promise.all(Array.from({ length: 9 }, () => keeper.take(model, 'key', 10)));
+    const taken = await Promise.all(Array.from({ length: 9 }, () => keeper.take(model, 'key', smallCall)));
     expect(taken.filter((outcome) => 'grant' in outcome)).toHaveLength(3);
   });
 });

@@ -156,6 +156,24 @@ describe('bodies', () => {
     expect(at.calls('a')).toBe(1);
   });
 
+  it('that are far too large are answered, and read on for a while, so that the caller sees the answer', async () => {
+    const at = await gatewayWorld({ ...one(), options: { maxBodyBytes: 4_096 } });
+    const megabyte = Buffer.alloc(1_048_576, 0x20);
+    for (const path of ['chat/completions', 'embeddings']) {
+      const socket = await dial(at);
+      const failures: Error[] = [];
+      socket.on('error', (error) => failures.push(error));
+      const sent = (piece: Buffer | string) =>
+        new Promise<void>((resolve) => void socket.write(piece, () => resolve()));
+      const answered = until(socket, /HTTP_BODY_TOO_LARGE/);
+      await sent(head(24 * megabyte.length).replace('chat/completions', path));
+      expect(await answered).toMatch(/^HTTP\/1\.1 413 /);
+      for (let piece = 0; piece < 24; piece++) await sent(megabyte);
+      expect(failures).toEqual([]);
+    }
+    expect(at.calls('a')).toBe(0);
+  });
+
   it('that name the model twice reach the provider with its own name in both places', async () => {
     const at = await gatewayWorld(one());
     const twice = '{"model":"nope","messages":[{"role":"user","content":"hi"}],"model":"alpha/a"}';
@@ -365,12 +383,22 @@ describe('a server that stops', () => {
     expect(at.calls('a')).toBe(1);
   });
 
-  it('cuts off what does not end in time, at the provider too', async () => {
-    const at = await gatewayWorld(one({ answer: manyWords, token_ms: 500 }));
+  it('cuts off what does not end in time, at the provider too, and says so', async () => {
+    const at = await gatewayWorld(one({ answer: manyWords, token_ms: 500, first_token_ms: 200 }));
     const answer = await at.chat({ stream: true });
-    expect(await drain(at.server, 50)).toEqual({ cutOff: 1 });
-    await expect(answer.text()).rejects.toThrow();
+    const whole = at.chat();
+    await expect.poll(() => at.calls('a')).toBe(2);
+    expect(await drain(at.server, 50)).toEqual({ cutOff: 2 });
+    const text = await answer.text();
+    const last = text.trim().split('\n\n').at(-1)?.replace('data: ', '') ?? '';
+    expect((JSON.parse(last) as ErrorBody).error).toMatchObject({
+      headworks_code: 'GATEWAY_STREAM_BROKEN',
+      message: expect.stringContaining('this server is stopping') as unknown,
+    });
+    expect(text).not.toContain('[DONE]');
+    expect((await whole).status).toBe(503);
+    expect(await errorOf(await whole)).toMatchObject({ headworks_code: 'SHUTTING_DOWN' });
     await expect.poll(() => at.simulator.open()).toBe(0);
-    expect(at.simulator.aborted()).toBe(1);
+    expect(at.simulator.aborted()).toBe(2);
   });
 });

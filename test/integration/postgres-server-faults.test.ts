@@ -138,6 +138,30 @@ describe('a server that goes away', () => {
   }, 60_000);
 });
 
+describe('a server that freezes', () => {
+  it('keeps nobody waiting for a connection or a commit for longer than they said', async () => {
+    const server = await startPrivatePostgres();
+    const database = await open({ url: server.url, connectTimeoutMs: 60_000 });
+    await database.script('create table kept (id int)');
+    const committing = database.transaction(
+      async (transaction) => {
+        await transaction.query(sql`insert into kept values (1)`);
+        server.pause();
+      },
+      { leaseMs: 300 },
+    );
+    expect(await failure(committing)).toMatchObject({ code: 'STATE_UNAVAILABLE', isRetryable: true });
+    // The only connection is still with the commit: this one needs a new one.
+    const leaving = new AbortController();
+    const opening = failure(database.query(sql`select 1`, { signal: leaving.signal }));
+    await sleep(50);
+    leaving.abort(new Error('waited enough'));
+    expect(await opening).toMatchObject({ message: 'waited enough' });
+    server.resume();
+    await until(async () => expect(await failure(database.ping())).toBe('it worked'));
+  }, 30_000);
+});
+
 describe('a connection that is lost', () => {
   it('fails its transaction only; the next one works', async () => {
     const database = await open();

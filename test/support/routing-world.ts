@@ -55,6 +55,7 @@ export type Deed =
       readonly afterMs?: number;
       readonly endsAfterMs: number;
       readonly broken?: FailureClass;
+      readonly hintMs?: number;
     };
 
 const limitOf = { unreachable: 'connectMs', hang: 'firstTokenMs', silent: 'silenceMs' } as const;
@@ -81,6 +82,7 @@ export interface ScriptedModel {
 export interface MadeCall {
   readonly model: string;
   readonly key: string;
+  readonly baseUrl: string;
   readonly atMs: number;
 }
 
@@ -265,8 +267,8 @@ export class RoutingWorld {
     return this.models.find((model) => model.name === name)?.id ?? 0;
   }
 
-  /** As a replace by hand does. */
-  replace(name: string, change: Partial<ModelDefinition>): void {
+  /** As a replace by hand does, or switching it off. */
+  replace(name: string, change: Partial<Omit<Model, 'id'>>): void {
     this.models = this.models.map((model) => (model.name === name ? { ...model, ...change } : model));
   }
 
@@ -304,9 +306,10 @@ export class RoutingWorld {
     };
   }
 
-  #call: ProviderClient['call'] = async ({ model, key, limits, signal }) => {
+  #call: ProviderClient['call'] = async ({ model, baseUrl, key, limits, signal }) => {
     const number = this.callsOf(model.name);
-    this.calls.push({ model: model.name, key: key.id, atMs: this.clock.monotonic() - this.#startedAt });
+    const atMs = this.clock.monotonic() - this.#startedAt;
+    this.calls.push({ model: model.name, key: key.id, baseUrl, atMs });
     this.limits.push(limits);
     const script = this.#scriptedOf(model.name).script ?? 'answer';
     const deed = deedOf(script, number, key.id);
@@ -346,7 +349,7 @@ export class RoutingWorld {
   }
 
   #stream(
-    { endsAfterMs, broken }: { readonly endsAfterMs: number; readonly broken?: FailureClass },
+    { endsAfterMs, broken, hintMs }: Extract<Deed, { readonly deed: 'stream' }>,
     signal: AbortSignal,
   ): ProviderStream {
     const begunAt = this.clock.monotonic();
@@ -354,6 +357,7 @@ export class RoutingWorld {
       failureClass: end === 'aborted' ? ('cancelled' as const) : (broken ?? null),
       tokens,
       spokeForMs: this.clock.monotonic() - begunAt,
+      hint: hintOf(hintMs),
     }));
     return {
       outcome: 'stream',
@@ -391,6 +395,9 @@ const statuses: Partial<Record<FailureClass, number>> = {
   'bad-answer': 200,
 };
 
+const hintOf = (hintMs: number | undefined): ProviderFailure['hint'] =>
+  hintMs === undefined ? undefined : { retryAfterMs: hintMs, source: 'retry-after' };
+
 function failureOf(
   failureClass: FailureClass,
   { hintMs, status, message }: { hintMs?: number | undefined; status?: number; message?: string } = {},
@@ -399,7 +406,7 @@ function failureOf(
     outcome: 'failure',
     failureClass,
     status: status ?? statuses[failureClass] ?? null,
-    hint: hintMs === undefined ? undefined : { retryAfterMs: hintMs, source: 'retry-after' },
+    hint: hintOf(hintMs),
     message: message ?? null,
   };
 }

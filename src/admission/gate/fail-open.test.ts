@@ -177,13 +177,27 @@ describe('while Redis is away', () => {
     expect(await burst(world, 'a', 5, 'before')).toBe(2);
     world.faulty.state = 'down';
     const { view } = await world.admission.limits.set('a', 4);
-    expect(view).toMatchObject({ customLimit: 4, usage: null, cachedLimit: null });
+    expect(view).toMatchObject({ customLimit: 4, cachedLimit: null, isCacheKnown: false });
     await world.clock.advance(1_500);
     expect(await burst(world, 'a', 5, 'away')).toBe(2);
     await world.admission.limits.set('a', 5);
     world.faulty.goUp();
     await world.clock.advance(2_500);
     expect(await burst(world, 'a', 5, 'back')).toBe(1);
+    await world.admission.close();
+  });
+
+  it('is repaired by a server that had not noticed its return yet', async () => {
+    const world = await admissionWorld();
+    world.faulty.state = 'down';
+    await world.admit('a', '1');
+    const { repair } = world.admission.repair;
+    const tried = () => repair(undefined as never, undefined as never);
+    expect(await tried()).toMatchObject({ outcome: 'still-broken' });
+    world.faulty.goUp();
+    expect(world.admission.isStoreUp()).toBe(false);
+    expect(await tried()).toEqual({ outcome: 'repaired' });
+    expect(world.admission.isStoreUp()).toBe(true);
     await world.admission.close();
   });
 

@@ -1,4 +1,4 @@
-// When a slot will probably be free: from how long those that are held have been, and how long such work took lately.
+// When a slot will probably be free: from how long those that are held have been, and how long such executions took.
 
 /** So many of the last measurements of a kind of work are kept. */
 const mostMeasured = 20;
@@ -15,6 +15,8 @@ interface Running {
   readonly organizationId: string;
   readonly work: string;
   readonly since: number;
+  /** If not, its request is still being read. */
+  readonly isExecution: boolean;
 }
 
 interface Estimate {
@@ -26,27 +28,31 @@ interface Estimate {
 /** All times in milliseconds of a clock that never runs backwards. */
 export class HoldTimes {
   readonly #running = new Map<string, Running>();
-  readonly #lengths = new Map<string, readonly number[]>();
+  /** By work, by organization, and (null) of all. */
+  readonly #lengths = new Map<string | null, readonly number[]>();
   readonly #estimates = new Map<string | null, Estimate>();
-  #lengthsOfAll: readonly number[] = [];
 
-  /** A slot was taken. Slots of the same `work` are expected to be held about as long. */
-  begin(executionId: string, { organizationId, work, since }: Running): void {
-    if (this.#running.has(executionId)) return;
-    remember(this.#running, executionId, { organizationId, work, since });
+  /** A slot was taken for a request. Slots of the same `work` are expected to be held about as long. */
+  begin(executionId: string, running: Omit<Running, 'isExecution'>): void {
+    if (!this.#running.has(executionId))
+      remember(this.#running, executionId, { ...running, isExecution: false });
   }
 
-  /** It is free again. What was not begun here, or has ended already, says nothing. */
+  /** The request was accepted: from now on the slot is held for an execution. */
+  accepted(executionId: string, now: number): void {
+    const running = this.#running.get(executionId);
+    if (running && !running.isExecution)
+      this.#running.set(executionId, { ...running, since: now, isExecution: true });
+  }
+
+  /** It is free again. What was not begun here, has ended already or never was an execution says nothing. */
   end(executionId: string, now: number): void {
     const ended = this.#running.get(executionId);
-    if (!ended) return;
     this.#running.delete(executionId);
-    const { work, since } = ended;
-    const lengthMs = Math.max(0, now - since);
-    const lengths = this.#lengths.get(work) ?? [];
-    this.#lengths.delete(work);
-    remember(this.#lengths, work, [...lengths, lengthMs].slice(-mostMeasured));
-    this.#lengthsOfAll = [...this.#lengthsOfAll, lengthMs].slice(-mostMeasured);
+    if (!ended?.isExecution) return;
+    const { work, organizationId, since } = ended;
+    for (const whose of new Set([work, organizationId, null]))
+      this.#measured(whose, Math.max(0, now - since));
   }
 
   /**
@@ -59,10 +65,10 @@ export class HoldTimes {
     readonly ahead: number;
     readonly now: number;
   }): number {
-    const { held, ahead } = wish;
-    const { leftMs } = this.#estimate(wish.organizationId, wish.now);
+    const { organizationId, held, ahead } = wish;
+    const { leftMs } = this.#estimate(organizationId, wish.now);
     const known = leftMs.length;
-    const usualMs = median(this.#lengthsOfAll) ?? unmeasuredMs;
+    const usualMs = median(this.#lengths.get(organizationId) ?? []) ?? unmeasuredMs;
     if (known === 0) return bounded((usualMs * (ahead + 1)) / Math.max(held, 1));
     // Those who wait share in what other servers free as well.
     const position = Math.floor((ahead * known) / Math.max(held, known));
@@ -76,19 +82,29 @@ export class HoldTimes {
     const own = [...this.#running.values()].filter(
       (running) => organizationId === null || running.organizationId === organizationId,
     );
-    const leftMs = own.map(({ work, since }) => this.#leftMs(work, now - since)).sort((a, b) => a - b);
+    const leftMs = own.map((running) => this.#leftMs(running, now)).sort((a, b) => a - b);
     const estimate = { at: now, leftMs };
     this.#estimates.delete(organizationId);
     remember(this.#estimates, organizationId, estimate);
     return estimate;
   }
 
-  /** By the work that took longer than this has; what outlasts everything is expected to take as long again. */
-  #leftMs(work: string, ageMs: number): number {
-    const measured = this.#lengths.get(work) ?? this.#lengthsOfAll;
-    const lengths = measured.length > 0 ? measured : [unmeasuredMs];
+  /**
+   * By the executions that took longer than this has. What outlasts everything is expected to take as long again, and
+   * so is the reading of a request: nobody knows whether it becomes an execution.
+   */
+  #leftMs({ work, organizationId, since, isExecution }: Running, now: number): number {
+    const ageMs = now - since;
+    if (!isExecution) return ageMs;
+    const lengths = this.#lengths.get(work) ?? this.#lengths.get(organizationId) ?? [unmeasuredMs];
     const usualMs = median(lengths.filter((length) => length > ageMs));
     return usualMs === undefined ? ageMs : usualMs - ageMs;
+  }
+
+  #measured(whose: string | null, lengthMs: number): void {
+    const lengths = this.#lengths.get(whose) ?? [];
+    this.#lengths.delete(whose);
+    remember(this.#lengths, whose, [...lengths, lengthMs].slice(-mostMeasured));
   }
 }
 

@@ -18,16 +18,16 @@ export function redisAwayDegradation(storeName: string, policy: string, error: u
   };
 }
 
-/** `problem` says why it is still away; null when Redis decides. */
-export function redisAwayRepair(problem: () => string | null, look: () => void): RegisteredRepair {
+/** `problem` says why it is still away; null when Redis decides. `look` resolves when that is looked into. */
+export function redisAwayRepair(problem: () => string | null, look: () => Promise<void>): RegisteredRepair {
   return {
     kind: redisAwayKind,
     describe: 'Looks whether Redis is back; slots are compared with executions before it decides again.',
-    repair: () => {
+    repair: async () => {
+      // This server may be the last to notice that Redis is back, and then nobody else would close the row soon.
+      if (problem() !== null) await look();
       const reason = problem();
-      if (reason === null) return Promise.resolve({ outcome: 'repaired' });
-      look();
-      return Promise.resolve({ outcome: 'still-broken', reason });
+      return reason === null ? { outcome: 'repaired' } : { outcome: 'still-broken', reason };
     },
   };
 }

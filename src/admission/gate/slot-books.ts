@@ -40,6 +40,11 @@ export class SlotBooks {
     this.holdTimes.begin(executionId, { organizationId, work, since: this.#clock.monotonic() });
   }
 
+  /** What it is held for is an execution from now on. */
+  accepted(executionId: string): void {
+    this.holdTimes.accepted(executionId, this.#clock.monotonic());
+  }
+
   /** It is free, whoever held it. */
   free(executionId: string): void {
     this.held.delete(executionId);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { AdmissionError } from '../errors.ts';
+import type { AdmissionWorld } from '../admission-world.contract.ts';
 import { admissionWorld, FakeExecutions, standardOptions } from '../admission-world.contract.ts';
+import type { AdmitRequest } from '../ports.ts';
 import { MemorySlotStore } from '../slots/memory-slot-store.ts';
 
 const slot = (organizationId: string, executionId: string) => ({ organizationId, executionId });
@@ -14,6 +16,21 @@ async function refusalOf(admission: Promise<unknown>): Promise<AdmissionError> {
   if (error instanceof AdmissionError) return error;
   throw error;
 }
+
+/** Lets in what is accepted right after. */
+const execute = async (world: AdmissionWorld, executionId: string, of: Partial<AdmitRequest> = {}) => {
+  const request = { organizationId: 'a', executionId, waitMs: 0, signal, ...of };
+  await world.admission.gate.admit(request);
+  world.admission.gate.letGo(request);
+};
+/** An execution that takes so long. */
+const measure = async (world: AdmissionWorld, ms: number, of: Partial<AdmitRequest> = {}) => {
+  await execute(world, 'measured', of);
+  await world.clock.advance(ms);
+  await world.admission.gate.release(slot(of.organizationId ?? 'a', 'measured'));
+};
+/** When it is told to come back, in milliseconds. */
+const toldBy = async (world: AdmissionWorld) => (await refusalOf(world.admit('a', 'refused'))).retryAfterMs;
 
 describe('SlotGate', () => {
   it('admits up to the limit of the organization and refuses in the words of the document', async () => {
@@ -73,60 +90,82 @@ describe('SlotGate', () => {
     expect(held.map(({ executionId }) => executionId).sort()).toEqual(['1', '2', '4']);
   });
 
-  it('tells when to come back from how long slots are held', async () => {
+  it('tells when to come back from how long executions take', async () => {
     const world = await admissionWorld({ options: { defaultLimit: 2 } });
-    for (const id of ['1', '2', '3', '4']) {
-      await world.admit('a', id);
-      await world.clock.advance(20_000);
-      await world.admission.gate.release(slot('a', id));
-    }
-    await world.admit('a', '5');
-    await world.admit('a', '6');
-    expect((await refusalOf(world.admit('a', '7'))).retryAfterMs).toBe(20_000);
+    for (let count = 0; count < 4; count++) await measure(world, 20_000);
+    await execute(world, '5');
+    await execute(world, '6');
+    expect(await toldBy(world)).toBe(20_000);
     await world.clock.advance(15_000);
-    expect((await refusalOf(world.admit('a', '7'))).retryAfterMs).toBe(5_000);
+    expect(await toldBy(world)).toBe(5_000);
     await world.admission.close();
   });
 
   it('tells when to come back from what the slots are held for', async () => {
     const world = await admissionWorld({ options: { defaultLimit: 2 } });
-    const enter = (executionId: string, work: string) =>
-      world.admission.gate.admit({ ...slot('a', executionId), work, waitMs: 0, signal });
-    for (const [work, ms] of [
-      ['quick', 2_000],
-      ['slow', 50_000],
-      ['quick', 2_000],
-    ] as const) {
-      await enter('measured', work);
-      await world.clock.advance(ms);
-      await world.admission.gate.release(slot('a', 'measured'));
-    }
-    const retryAfterMs = async () => (await refusalOf(enter('refused', 'quick'))).retryAfterMs;
-    await enter('1', 'slow');
+    await measure(world, 2_000, { work: 'quick' });
+    await measure(world, 50_000, { work: 'slow' });
+    await measure(world, 2_000, { work: 'quick' });
+    await execute(world, '1', { work: 'slow' });
     await world.clock.advance(10_000);
-    await enter('2', 'slow');
-    expect(await retryAfterMs()).toBe(40_000);
+    await execute(world, '2', { work: 'slow' });
+    expect(await toldBy(world)).toBe(40_000);
     await world.admission.gate.release(slot('a', '2'));
     await world.clock.advance(1_000);
-    await enter('3', 'quick');
-    expect(await retryAfterMs()).toBe(2_000);
+    await execute(world, '3', { work: 'quick' });
+    expect(await toldBy(world)).toBe(2_000);
+    await world.admission.close();
+  });
+
+  it('measures no request that never became an execution', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 1 } });
+    await measure(world, 30_000);
+    for (let count = 0; count < 20; count++) {
+      await world.admit('a', 'wrong');
+      await world.clock.advance(5);
+      await world.admission.gate.release(slot('a', 'wrong'));
+    }
+    await execute(world, '1');
+    expect(await toldBy(world)).toBe(30_000);
+    await world.admission.close();
+  });
+
+  it('measures nothing for a deployment by those of other organizations', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 1 } });
+    await measure(world, 60_000, { organizationId: 'b', work: 'slow' });
+    await execute(world, '1', { work: 'new' });
+    expect(await toldBy(world)).toBe(5_000);
+    await world.clock.advance(12_000);
+    await world.admission.gate.release(slot('a', '1'));
+    await execute(world, '2', { work: 'newer' });
+    expect(await toldBy(world)).toBe(12_000);
+    await world.admission.close();
+  });
+
+  it('tells to come back soon while requests are still being read', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 2 } });
+    await measure(world, 30_000);
+    await execute(world, '1');
+    await world.admit('a', '2');
+    expect(await toldBy(world)).toBe(1_000);
+    await world.clock.advance(8_000);
+    expect(await toldBy(world)).toBe(8_000);
+    world.admission.gate.letGo(slot('a', '2'));
+    await world.clock.advance(2_000);
+    expect(await toldBy(world)).toBe(20_000);
     await world.admission.close();
   });
 
   it('counts those who wait already when it tells when to come back', async () => {
     const world = await admissionWorld({ options: { defaultLimit: 2 } });
-    for (const id of ['1', '2']) {
-      await world.admit('a', id);
-      await world.clock.advance(10_000);
-      await world.admission.gate.release(slot('a', id));
-    }
-    await world.admit('a', '3');
+    for (let count = 0; count < 2; count++) await measure(world, 10_000);
+    await execute(world, '3');
     await world.clock.advance(4_000);
-    await world.admit('a', '4');
+    await execute(world, '4');
     const line = ['5', '6'].map((id) => world.admit('a', id, 60_000).catch(() => undefined));
     await world.clock.advance(300);
     // Slots are free in 6 and 10 s, which are for those who wait, and then again 10 s later.
-    expect((await refusalOf(world.admit('a', '7'))).retryAfterMs).toBe(15_700);
+    expect(await toldBy(world)).toBe(15_700);
     await world.admission.close();
     await Promise.all(line);
   });
@@ -136,11 +175,9 @@ describe('SlotGate', () => {
     ['never over a minute', 3_600_000, 60_000],
   ])('tells to come back %s', async (_, heldMs, expected) => {
     const world = await admissionWorld({ options: { defaultLimit: 1 } });
-    await world.admit('a', '1');
-    await world.clock.advance(heldMs);
-    await world.admission.gate.release(slot('a', '1'));
-    await world.admit('a', '2');
-    expect((await refusalOf(world.admit('a', '3'))).retryAfterMs).toBe(expected);
+    await measure(world, heldMs);
+    await execute(world, '2');
+    expect(await toldBy(world)).toBe(expected);
     await world.admission.close();
   });
 

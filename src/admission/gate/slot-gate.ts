@@ -46,12 +46,16 @@ export class SlotGate implements AdmissionGate {
   }
 
   hold(slot: SlotForWork): void {
-    this.#help.books.hold(slot);
-    this.#help.books.begin(slot);
+    const { books } = this.#help;
+    books.hold(slot);
+    books.begin(slot);
+    books.accepted(slot.executionId);
   }
 
   letGo({ executionId }: Slot): void {
-    this.#help.books.held.delete(executionId);
+    const { books } = this.#help;
+    books.held.delete(executionId);
+    books.accepted(executionId);
   }
 
   async release({ organizationId, executionId }: Slot): Promise<void> {

@@ -40,14 +40,15 @@ export class StoreWatch {
     this.#lookLater();
   }
 
-  /** There is reason to believe that it is back. */
-  lookNow(): void {
-    if (!this.isAway || this.#isClosed || this.#looking) return;
+  /** There is reason to believe that it is back. Resolves when somebody has looked. */
+  async lookNow(): Promise<void> {
+    if (!this.isAway || this.#isClosed) return;
     this.#cancelLook();
-    this.#looking = this.#look().finally(() => {
+    this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
       if (this.isAway) this.#lookLater();
     });
+    await this.#looking;
   }
 
   async close(): Promise<void> {
@@ -74,6 +75,6 @@ export class StoreWatch {
   #lookLater(): void {
     if (this.#isClosed) return;
     this.#cancelLook();
-    this.#cancelLook = this.#parts.clock.after(this.#pauseMs, () => this.lookNow());
+    this.#cancelLook = this.#parts.clock.after(this.#pauseMs, () => void this.lookNow());
   }
 }

@@ -64,7 +64,8 @@ describe('limits', () => {
       modifiedAt: null,
       limit: 2,
       cachedLimit: 2,
-      usage: { organization: 1, organizationLimit: 2, global: 1, globalLimit: 100 },
+      isCacheKnown: true,
+      usage: { organization: 1, organizationLimit: 2, global: 1, globalLimit: 100, countedBy: 'slots' },
     });
     // Changed behind everybody's back: the cache still has the old one.
     await world.limits.set('a', 9, new Date(0));
@@ -92,6 +93,39 @@ describe('limits', () => {
       { usage: { organization: 0, organizationLimit: 7, global: 1 } },
       { usage: { organization: 1, organizationLimit: 5, global: 1 } },
     ]);
+    await world.admission.close();
+  });
+
+  it('are shown with what the state store knows to be in use while Redis is away', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 2 } });
+    const { limits } = world.admission;
+    await limits.set('a', 5);
+    world.executions.begin({ organizationId: 'a', executionId: '1' }, new Date(0));
+    world.executions.begin({ organizationId: 'b', executionId: '2' }, new Date(0));
+    world.faulty.state = 'down';
+    const usage = { organization: 1, organizationLimit: 5, global: 2, countedBy: 'executions' };
+    const shown = { cachedLimit: null, isCacheKnown: false, usage };
+    expect(await limits.get('a')).toMatchObject(shown);
+    expect(await limits.list({ withUsage: true })).toMatchObject([shown]);
+    expect(await limits.set('a', 6)).toMatchObject({
+      view: { ...shown, usage: { ...usage, organizationLimit: 6 } },
+    });
+    await world.admission.close();
+  });
+
+  it('are not said to be forgotten where another process counts', async () => {
+    const world = await admissionWorld({ countsSlots: false });
+    const { limits } = world.admission;
+    const refused = {
+      code: 'ADMISSION_NEEDS_REDIS',
+      message: expect.stringContaining('REDIS_URL') as string,
+    };
+    for (const which of [['a'], 'custom', 'all'] as const)
+      await expect(limits.clearCache(which)).rejects.toMatchObject(refused);
+    await expect(limits.get('a', { clearCache: true })).rejects.toMatchObject(refused);
+    expect(await limits.set('a', 5)).toMatchObject({
+      view: { limit: 5, cachedLimit: null, isCacheKnown: false, usage: { countedBy: 'executions' } },
+    });
     await world.admission.close();
   });
 

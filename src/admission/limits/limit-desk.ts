@@ -1,25 +1,30 @@
 // Limits as people handle them: changed in the state store first, then forgotten by every process at once.
 import type { Clock } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import type { LimitDesk, LimitView } from '../desk-ports.ts';
+import type { LimitDesk, LimitUsage, LimitView } from '../desk-ports.ts';
+import { AdmissionError } from '../errors.ts';
 import { largestLimit } from '../options.ts';
-import type { LimitStore, OrganizationLimit, SlotStore, Usage } from '../ports.ts';
+import type { ExecutionsView, LimitStore, OrganizationLimit, SlotStore } from '../ports.ts';
 
 export interface LimitDeskParts {
   readonly clock: Clock;
   readonly store: LimitStore;
   readonly slots: SlotStore;
+  readonly executions: Pick<ExecutionsView, 'unfinished'>;
   readonly defaultLimit: number;
   readonly globalLimit: number;
-  /** If not, what the store of slots says is not true. */
+  /** If not, the store of slots is not the one that servers use. */
   readonly countsSlots: boolean;
   /** The store of slots failed: cached limits are forgotten when it is back. */
   readonly onStoreFailed: (error: unknown) => void;
 }
 
+type Counts = Awaited<ReturnType<SlotStore['usage']>>;
+
 interface Observed {
-  readonly cached: ReadonlyMap<string, number>;
-  readonly usage: Awaited<ReturnType<SlotStore['usage']>> | null;
+  /** Null when the cache is not reached. */
+  readonly cached: ReadonlyMap<string, number> | null;
+  readonly usage: (Counts & Pick<LimitUsage, 'countedBy'>) | null;
 }
 
 export class StoredLimitDesk implements LimitDesk {
@@ -40,13 +45,13 @@ export class StoredLimitDesk implements LimitDesk {
     checkLimit(limit);
     const { store, clock } = this.#parts;
     const { limit: stored, isNew } = await store.set(organizationId, limit, new Date(clock.now()));
-    await this.#forget([organizationId]);
-    return { view: await this.#view(organizationId, stored), isNew };
+    return { view: await this.#changed(organizationId, stored), isNew };
   }
 
   async get(organizationId: string, options: { readonly clearCache?: boolean } = {}): Promise<LimitView> {
     if (options.clearCache === true) await this.#refresh(organizationId);
-    return this.#view(organizationId, await this.#parts.store.get(organizationId));
+    const own = await this.#parts.store.get(organizationId);
+    return this.#viewOf(organizationId, own, await this.#observe([organizationId], true));
   }
 
   async list(options: { readonly withUsage?: boolean } = {}): Promise<readonly LimitView[]> {
@@ -63,12 +68,12 @@ export class StoredLimitDesk implements LimitDesk {
         'NOT_FOUND',
         `The organization ${organizationId} has no limit of its own; the default of ${this.defaultLimit} counts.`,
       );
-    await this.#forget([organizationId]);
-    return this.#view(organizationId, null);
+    return this.#changed(organizationId, null);
   }
 
   async clearCache(which: readonly string[] | 'custom' | 'all'): Promise<number> {
-    const { store, slots } = this.#parts;
+    const { store, slots, countsSlots } = this.#parts;
+    if (!countsSlots) throw cacheNotReached();
     if (which !== 'custom') return slots.forgetLimits(which);
     return slots.forgetLimits((await store.list()).map(({ organizationId }) => organizationId));
   }
@@ -78,7 +83,8 @@ export class StoredLimitDesk implements LimitDesk {
    * limit exactly as it does for requests. A limit that is changed meanwhile is left to the next of those.
    */
   async #refresh(organizationId: string): Promise<void> {
-    const { slots, store } = this.#parts;
+    const { slots, store, countsSlots } = this.#parts;
+    if (!countsSlots) throw cacheNotReached();
     await slots.forgetLimits([organizationId]);
     const question = { organizationId, executionId: 'nobody', globalLimit: 0 };
     const answer = await slots.acquire(question);
@@ -88,30 +94,42 @@ export class StoredLimitDesk implements LimitDesk {
     await slots.acquire({ ...question, limit: { value, token: answer.token } });
   }
 
-  /** The change is committed whether or not the cache can be reached. */
-  async #forget(organizationIds: readonly string[]): Promise<void> {
+  /** The change is committed, whether or not the cache can be reached. */
+  async #changed(organizationId: string, own: OrganizationLimit | null): Promise<LimitView> {
+    const ids = [organizationId];
     try {
-      await this.#parts.slots.forgetLimits(organizationIds);
+      await this.#parts.slots.forgetLimits(ids);
     } catch (error) {
       this.#parts.onStoreFailed(error);
+      return this.#viewOf(organizationId, own, await this.#observeState(true));
     }
-  }
-
-  async #view(organizationId: string, own: OrganizationLimit | null): Promise<LimitView> {
-    return this.#viewOf(organizationId, own, await this.#observe([organizationId], true));
+    return this.#viewOf(organizationId, own, await this.#observe(ids, true));
   }
 
   async #observe(organizationIds: readonly string[], withUsage: boolean): Promise<Observed> {
     const { slots, countsSlots } = this.#parts;
-    if (!countsSlots) return { cached: new Map(), usage: null };
+    if (!countsSlots) return this.#observeState(withUsage);
     try {
       const [cached, usage] = await Promise.all([
         slots.cachedLimits(organizationIds),
         withUsage ? slots.usage(organizationIds) : null,
       ]);
-      return { cached, usage };
+      return { cached, usage: usage && { ...usage, countedBy: 'slots' } };
     } catch {
-      return { cached: new Map(), usage: null };
+      return this.#observeState(withUsage);
+    }
+  }
+
+  /** What the state store knows of slots: all but those of requests that are still being read. */
+  async #observeState(withUsage: boolean): Promise<Observed> {
+    if (!withUsage) return { cached: null, usage: null };
+    try {
+      const unfinished = await this.#parts.executions.unfinished();
+      const groups = Map.groupBy(unfinished, ({ organizationId }) => organizationId);
+      const organizations = new Map([...groups].map(([id, slots]) => [id, slots.length]));
+      return { cached: null, usage: { global: unfinished.length, organizations, countedBy: 'executions' } };
+    } catch {
+      return { cached: null, usage: null };
     }
   }
 
@@ -123,13 +141,19 @@ export class StoredLimitDesk implements LimitDesk {
       createdAt: own?.createdAt ?? null,
       modifiedAt: own?.modifiedAt ?? null,
       limit,
-      cachedLimit: cached.get(organizationId) ?? null,
+      cachedLimit: cached?.get(organizationId) ?? null,
+      isCacheKnown: cached !== null,
       usage: usage && this.#usageOf(usage, organizationId, limit),
     };
   }
 
-  #usageOf(usage: NonNullable<Observed['usage']>, organizationId: string, organizationLimit: number): Usage {
+  #usageOf(
+    usage: NonNullable<Observed['usage']>,
+    organizationId: string,
+    organizationLimit: number,
+  ): LimitUsage {
     return {
+      countedBy: usage.countedBy,
       organization: usage.organizations.get(organizationId) ?? 0,
       organizationLimit,
       global: usage.global,
@@ -144,5 +168,13 @@ function checkLimit(limit: number): void {
     'INPUT_INVALID',
     `A limit must be a whole number from 1 to ${largestLimit}, not ${limit}. ` +
       'To stop an organization, revoke its keys or switch its deployments off.',
+  );
+}
+
+function cacheNotReached(): AdmissionError {
+  return new AdmissionError(
+    'ADMISSION_NEEDS_REDIS',
+    'No cached limit was forgotten: this process has no Redis, and does not reach what servers remember. ' +
+      'Set REDIS_URL as the servers have it, or name one of them with --server (HEADWORKS_URL).',
   );
 }

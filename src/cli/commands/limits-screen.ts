@@ -7,7 +7,8 @@ import { printable } from '../table.ts';
 /** From here on usage has a warning sign. */
 const warnPercent = 90;
 
-const unknown = 'not known: Redis is away, or another server counts';
+const why = 'Redis is away, or another server counts';
+const unknown = `not known: ${why}`;
 
 export const cacheCleared = '✓ Cache cleared, and the limit read again from the database';
 
@@ -22,13 +23,13 @@ export const quotedLabelOf = ({ organization_name, organization_id }: LimitAnswe
 const percentText = (percent: number): string => `${percent.toFixed(1)}%`;
 
 /** After a change: what is in use, whether that is too much, and that everybody knows. */
-export function showAfterwards(out: Output, { usage, limit }: LimitAnswer): void {
-  if (!usage) {
-    out.line(out.style('yellow', `⚠ Servers use the new limit soon; usage ${unknown}`));
-    return;
-  }
-  out.line(`Current usage: ${usage.organization}/${limit} concurrent requests`);
-  if (usage.organization > limit)
+export function showAfterwards(out: Output, { usage, limit, is_cache_known }: LimitAnswer): void {
+  if (!usage) out.line(`Current usage: ${unknown}`);
+  else
+    out.line(
+      `Current usage: ${usage.organization}/${limit} concurrent requests${fromDatabase(usage.counted_by)}`,
+    );
+  if (usage && usage.organization > limit)
     out.line(
       out.style(
         'yellow',
@@ -36,22 +37,33 @@ export function showAfterwards(out: Output, { usage, limit }: LimitAnswer): void
           `${counted(usage.organization - limit + 1, 'request')} have ended`,
       ),
     );
-  out.line('✓ Cache automatically cleared');
+  if (is_cache_known) out.line('✓ Cache automatically cleared');
+  else out.line(out.style('yellow', `⚠ Servers use the new limit soon; their cache was not reached: ${why}`));
 }
 
 export function showOne(out: Output, answer: LimitAnswer): void {
-  const { custom_limit, limit, modified_at, cached_limit, usage } = answer;
+  const { custom_limit, limit, modified_at, usage } = answer;
   out.line(`Database Limit: ${custom_limit ?? `not set, using default ${limit}`}`);
   if (modified_at !== null) out.line(`Last Modified: ${modified_at.slice(0, 19).replace('T', ' ')}`);
-  out.line(`Cached Limit: ${cached_limit === null ? 'not cached' : `${cached_limit} ✓`}`);
+  out.line(`Cached Limit: ${cachedText(answer)}`);
   out.line();
   out.line('--- Current Usage ---');
   if (!usage) return out.line(unknown);
-  out.line(`Organization: ${usage.organization}/${usage.organization_limit} concurrent requests`);
-  out.line(`Global System: ${usage.global}/${usage.global_limit} concurrent requests`);
+  const source = fromDatabase(usage.counted_by);
+  out.line(`Organization: ${usage.organization}/${usage.organization_limit} concurrent requests${source}`);
+  out.line(`Global System: ${usage.global}/${usage.global_limit} concurrent requests${source}`);
   out.line(capacity(out, 'Organization', usage.organization_percent));
   out.line(capacity(out, 'Global System', usage.global_percent));
 }
+
+function cachedText({ cached_limit, is_cache_known }: LimitAnswer): string {
+  if (!is_cache_known) return unknown;
+  return cached_limit === null ? 'not cached' : `${cached_limit} ✓`;
+}
+
+/** Requests that are still being read are not among those. */
+const fromDatabase = (countedBy: 'slots' | 'executions'): string =>
+  countedBy === 'executions' ? ' (executions in the database)' : '';
 
 /** `whose`: all, custom, or the organization that was named. */
 export function showCleared(out: Output, deleted: number, whose: string): void {
@@ -91,7 +103,8 @@ export function showList(out: Output, { limits, default_limit }: LimitsAnswer, w
 
 function usageLine(out: Output, usage: LimitAnswer['usage']): string {
   if (!usage) return `  Usage: ${unknown}`;
-  const { organization, organization_limit, organization_percent } = usage;
-  const text = `Usage: ${organization}/${organization_limit} (${percentText(organization_percent)})`;
+  const { organization, organization_limit, organization_percent, counted_by } = usage;
+  const percent = percentText(organization_percent);
+  const text = `Usage: ${organization}/${organization_limit} (${percent})${fromDatabase(counted_by)}`;
   return organization_percent >= warnPercent ? out.style('yellow', `  ⚠ ${text}`) : `  ${text}`;
 }

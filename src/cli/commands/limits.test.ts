@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CliWorldOptions } from '../../../test/support/cli-world.ts';
 import { CliWorld } from '../../../test/support/cli-world.ts';
+import { AdmissionError } from '../../admission/index.ts';
 import { CoreError } from '../../core/index.ts';
 
 const usage = {
@@ -11,7 +12,9 @@ const usage = {
   global: 95,
   global_limit: 100,
   global_percent: 95,
+  counted_by: 'slots',
 };
+const fromDatabase = { ...usage, counted_by: 'executions' };
 const limit = {
   organization_id: 'org_a1b2c3d4e5f6g7h8',
   organization_name: 'acme-corp',
@@ -20,6 +23,7 @@ const limit = {
   created_at: '2025-11-08T10:30:00.000Z' as string | null,
   modified_at: '2025-11-08T10:30:00.000Z' as string | null,
   cached_limit: 50 as number | null,
+  is_cache_known: true,
   usage: usage as typeof usage | null,
 };
 
@@ -49,9 +53,11 @@ describe('headworks limits set', () => {
   });
 
   it('does not claim a cleared cache while Redis is away', async () => {
-    const at = world(() => ({ ...limit, usage: null, cached_limit: null, is_new: false }));
+    const away = { cached_limit: null, is_cache_known: false, usage: fromDatabase };
+    const at = world(() => ({ ...limit, ...away, is_new: false }));
     expect(await at.run('limits', 'set', 'acme-corp', '50')).toBe(0);
-    expect(at.out).toContain('not known: Redis is away, or another server counts');
+    expect(at.out).toContain('Current usage: 5/50 concurrent requests (executions in the database)\n');
+    expect(at.out).toContain('their cache was not reached: Redis is away, or another server counts');
     expect(at.out).not.toContain('✓');
   });
 
@@ -106,6 +112,24 @@ describe('headworks limits get', () => {
     expect(at.out).toContain('Database Limit: not set, using default 20\nCached Limit: not cached\n');
   });
 
+  it('says what is not known while Redis is away, and counts in the database', async () => {
+    const at = world(() => ({ ...limit, cached_limit: null, is_cache_known: false, usage: fromDatabase }));
+    expect(await at.run('limits', 'get', 'acme-corp')).toBe(0);
+    expect(at.out).toContain('Cached Limit: not known: Redis is away, or another server counts\n');
+    expect(at.out).toContain('Organization: 5/50 concurrent requests (executions in the database)\n');
+    expect(at.out).toContain('Global System: 95/100 concurrent requests (executions in the database)\n');
+  });
+
+  it('does not claim a cleared cache that was not reached', async () => {
+    const at = world(() => {
+      throw new AdmissionError('ADMISSION_NEEDS_REDIS', 'Set REDIS_URL as the servers have it.');
+    });
+    expect(await at.run('limits', 'get', 'acme-corp', '--clear-cache')).toBe(2);
+    expect(await at.run('limits', 'clear-cache', '--all')).toBe(2);
+    expect(at.err).toContain('Set REDIS_URL as the servers have it.');
+    expect(`${at.out}${at.err}`).not.toContain('✓');
+  });
+
   it('clears the cache first when asked', async () => {
     const at = world(() => ({ ...limit, usage: null }));
     expect(await at.run('limits', 'get', 'acme-corp', '--clear-cache')).toBe(0);
@@ -136,6 +160,12 @@ describe('headworks limits list', () => {
     await at.run('limits', 'list', '--with-usage');
     expect(at.out).toContain('  Usage: 5/50 (10.0%)\n');
     expect(at.calls[1]).toMatchObject({ query: { with_usage: true } });
+  });
+
+  it('says when usage was counted in the database', async () => {
+    const at = world(() => ({ ...answer, limits: [{ ...limit, usage: fromDatabase }] }));
+    await at.run('limits', 'list', '--with-usage');
+    expect(at.out).toContain('  Usage: 5/50 (10.0%) (executions in the database)\n');
   });
 
   it('says so when there is none', async () => {
@@ -184,9 +214,12 @@ describe('headworks limits delete', () => {
   });
 
   it('says that there is nothing to delete', async () => {
-    const at = world(() => ({ ...limit, custom_limit: null, limit: 20 }), { stdin: 'y\n' });
-    expect(await at.run('limits', 'delete', 'acme-corp')).toBe(2);
-    expect(at.err).toContain('no limit of its own; the default of 20 counts');
+    for (const flags of [[], ['--force']]) {
+      const at = world(() => ({ ...limit, custom_limit: null, limit: 20 }), { stdin: 'y\n' });
+      expect(await at.run('limits', 'delete', 'acme-corp', ...flags)).toBe(2);
+      expect(at.err).toMatch(/"acme-corp" .* no limit of its own; the default of 20 counts/);
+      expect(at.calls.map(({ method }) => method)).toEqual(['GET']);
+    }
   });
 });
 

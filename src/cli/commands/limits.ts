@@ -40,7 +40,7 @@ function registerSet(group: Command, host: CommandHost): void {
   const command = group
     .command('set')
     .argument(...organizationArgument)
-    .argument('<limit>', 'concurrent requests', wholeNumber(1, largestLimit))
+    .argument('<limit>', `concurrent requests, from 1 to ${largestLimit}`, wholeNumber(1, largestLimit))
     .description('give an organization a limit of its own; it counts at once');
   examples(command, ['headworks limits set acme-corp 50', 'headworks limits set org_a1b2c3d4e5f6g7h8 50']);
   act(host, command, async (session, _options, [organization = '', limit = '']) => {
@@ -105,7 +105,9 @@ function registerDelete(group: Command, host: CommandHost): void {
   examples(command, ['headworks limits delete acme-corp', 'headworks limits delete acme-corp --force']);
   act<{ force?: boolean }>(host, command, async (session, { force }, [organization = '']) => {
     const { out } = session;
-    if (force !== true && !(await confirmed(session, organization))) {
+    // The server knows the id only, and whoever typed a name would have to look it up.
+    const own = out.isJson ? null : await ownLimit(session, organization);
+    if (force !== true && !(await confirmed(session, own))) {
       out.line('Nothing was deleted.');
       return exitCodes.error;
     }
@@ -121,16 +123,19 @@ function registerDelete(group: Command, host: CommandHost): void {
   });
 }
 
-async function confirmed(session: CliSession, organization: string): Promise<boolean> {
+async function ownLimit(session: CliSession, organization: string): Promise<LimitAnswer> {
+  const limit = await callServer<LimitAnswer>(session, 'GET', pathOf(organization));
+  if (limit.custom_limit !== null) return limit;
+  throw new UsageError(
+    `the organization ${quotedLabelOf(limit)} has no limit of its own; the default of ${limit.limit} counts.`,
+  );
+}
+
+async function confirmed(session: CliSession, own: LimitAnswer | null): Promise<boolean> {
   const { out } = session;
-  if (!out.isJson) {
-    const limit = await callServer<LimitAnswer>(session, 'GET', pathOf(organization));
-    if (limit.custom_limit === null)
-      throw new UsageError(
-        `the organization ${quotedLabelOf(limit)} has no limit of its own; the default of ${limit.limit} counts.`,
-      );
-    out.note(`Organization: ${labelOf(limit)}`);
-    out.note(`Current custom limit: ${limit.custom_limit}`);
+  if (own) {
+    out.note(`Organization: ${labelOf(own)}`);
+    out.note(`Current custom limit: ${own.custom_limit}`);
     out.note('\nThis will delete the custom rate limit and revert to the system default.');
   }
   const isSure = await confirm(session, 'Continue?');

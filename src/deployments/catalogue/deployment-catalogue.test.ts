@@ -103,11 +103,19 @@ describe('DeploymentCatalogue', () => {
     await expect(deployments.change('nonsense', {})).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('finds by an id what has it, also when somebody gave that id to another as a name', async () => {
-    const { deployments } = await setUp();
+  it('finds by an id what has it: nothing is called so, and what was before gives way', async () => {
+    const { world, deployments } = await setUp();
     const added = await deployments.add('acme', wish);
-    await deployments.add('acme', { ...wish, name: added.id });
-    expect(deployments.find('acme', added.id)).toBe(added);
+    for (const name of [added.id, added.id.toUpperCase()]) {
+      const asId = { code: 'INPUT_INVALID', message: expect.stringContaining('form of an id') as string };
+      await expect(deployments.add('acme', { ...wish, name })).rejects.toMatchObject(asId);
+      await expect(deployments.change(added.id, { name })).rejects.toMatchObject(asId);
+    }
+    const second = await deployments.add('acme', { ...wish, name: 'second' });
+    await world.stores.deployments.change(second.id, { name: added.id }, second.modifiedAt);
+    const { deployments: next } = await world.open();
+    expect(next.find('acme', added.id)).toEqual(added);
+    expect(next.find('acme', second.id)).toMatchObject({ name: added.id });
   });
 
   it('can still be renamed or switched off when its workflow cannot be used any more', async () => {

@@ -141,7 +141,7 @@ export class DeploymentCatalogue implements DeploymentDesk {
   }
 }
 
-/** By name and by id. The id wins: addresses with it stay, whatever somebody calls another deployment later. */
+/** By name and by id. The id wins: once deployments could be named like one, and addresses with it stay. */
 function placesOf(own: readonly Deployment[]): ReadonlyMap<string, Deployment> {
   return new Map([
     ...own.map((row) => [row.name.toLowerCase(), row] as const),

@@ -24,6 +24,7 @@ import type { SlotKeeper } from '../slots-port.ts';
 import type { ExecutionEvents } from './events.ts';
 import { isTooDeep } from './is-too-deep.ts';
 import { requestHash } from './request-hash.ts';
+import { storeDeadlineMs, withinDeadline } from './store-deadline.ts';
 
 export interface DoorParts {
   readonly organizations: Pick<OrganizationDesk, 'find'>;
@@ -69,7 +70,7 @@ export class DeploymentDoor implements Door {
     const deployment = this.deploymentAt(request);
     this.#checkUsable(deployment);
     const waitMs = this.#waitMs(request, deployment);
-    const known = await this.#known(deployment, request.idempotencyKey);
+    const known = await this.#known(deployment, request);
     if (known) return entryOfKnown(known, deployment);
     const slot = { organizationId: deployment.organizationId, executionId: this.#parts.ids.uuid() };
     await this.#parts.slots.admit({ ...slot, work: deployment.id, waitMs, signal: request.signal });
@@ -93,8 +94,13 @@ export class DeploymentDoor implements Door {
   }
 
   /** The only question to the state store before there is a slot, and only for who sent a key. */
-  async #known({ id }: Deployment, key: string | null): Promise<Execution | null> {
-    return key === null ? null : this.#parts.store.byIdempotencyKey(id, key);
+  async #known({ id }: Deployment, request: DoorRequest): Promise<Execution | null> {
+    const { idempotencyKey: key, signal } = request;
+    if (key === null) return null;
+    const { store, clock } = this.#parts;
+    return withinDeadline(clock, storeDeadlineMs, signal, (within) =>
+      store.byIdempotencyKey(id, key, within),
+    );
   }
 }
 
@@ -123,13 +129,13 @@ class NewEntry implements Entry {
     this.#idempotencyKey = idempotencyKey;
   }
 
-  async accept(input: ExecutionInput): Promise<Execution> {
+  async accept(input: ExecutionInput, signal?: AbortSignal): Promise<Execution> {
     if (!this.#isOpen) throw new CoreError('INTERNAL', 'This request was accepted or given up before.');
     this.#isOpen = false;
     try {
       const hash = requestHash(checkedDepth(input));
       await this.#check(input);
-      const { execution, isNew } = await this.#dispatch(input, hash);
+      const { execution, isNew } = await this.#dispatch(input, hash, signal);
       if (!isNew) {
         await this.#release();
         return sameRequest(execution, hash);
@@ -173,25 +179,28 @@ class NewEntry implements Entry {
     );
   }
 
-  async #dispatch(input: ExecutionInput, hash: string) {
+  async #dispatch(input: ExecutionInput, hash: string, caller: AbortSignal | undefined) {
     const { store, clock, events, enqueue } = this.#parts;
     const { id: deploymentId, workflow } = this.deployment;
-    const dispatched = await store.dispatch(
-      {
-        ...this.#slot,
-        deploymentId,
-        status: 'queued',
-        idempotencyKey: this.#idempotencyKey,
-        requestHash: hash,
-        acceptedAt: new Date(clock.now()),
-        startedAt: null,
-        endedAt: null,
-        result: null,
-        failure: null,
-        warnings: [],
-      },
-      input,
-      (transaction) => enqueue(this.executionId, transaction),
+    const execution = {
+      ...this.#slot,
+      deploymentId,
+      status: 'queued',
+      idempotencyKey: this.#idempotencyKey,
+      requestHash: hash,
+      acceptedAt: new Date(clock.now()),
+      startedAt: null,
+      endedAt: null,
+      result: null,
+      failure: null,
+      warnings: [],
+    } as const;
+    const withinMs = storeDeadlineMs + msToWrite(input);
+    const dispatched = await withinDeadline(clock, withinMs, caller, (signal) =>
+      store.dispatch(execution, input, (transaction) => enqueue(this.executionId, transaction), {
+        signal,
+        withinMs,
+      }),
     );
     if (dispatched.isNew)
       events.emit('deployments:execution-accepted', {
@@ -203,6 +212,10 @@ class NewEntry implements Entry {
     return dispatched;
   }
 }
+
+/** A second for each mebibyte of files: a store that is that slow works all the same. */
+const msToWrite = ({ files }: ExecutionInput): number =>
+  (files.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) / 1_048_576) * 1_000;
 
 function sameRequest(known: Execution, hash: string): Execution {
   if (known.requestHash === hash) return known;

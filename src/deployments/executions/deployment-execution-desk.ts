@@ -4,6 +4,7 @@ import { CoreError } from '../../core/index.ts';
 import type { ExecutionDesk } from '../desk-ports.ts';
 import type { Deployment, Execution, ExecutionFilter, ExecutionStore } from '../ports.ts';
 import type { EndExecution } from './end-execution.ts';
+import { storeDeadlineMs, withinDeadline } from './store-deadline.ts';
 import type { Waiters } from './waiters.ts';
 
 export interface ExecutionDeskParts {
@@ -27,11 +28,11 @@ export class DeploymentExecutionDesk implements ExecutionDesk {
   }
 
   async get(id: string): Promise<Execution> {
-    return (await this.#parts.store.get(id)) ?? unknown(id);
+    return (await this.#find(id)) ?? unknown(id);
   }
 
   async getOf(deployment: Deployment, id: string): Promise<Execution> {
-    const execution = await this.#parts.store.get(id);
+    const execution = await this.#find(id);
     const isOurs = execution?.deploymentId === deployment.id;
     return execution && isOurs ? execution : unknown(id);
   }
@@ -68,13 +69,18 @@ export class DeploymentExecutionDesk implements ExecutionDesk {
   }
 
   async release(id: string): Promise<{ readonly wasHeld: boolean }> {
-    const execution = await this.#parts.store.get(id);
+    const execution = await this.#find(id);
     if (execution && execution.endedAt === null)
       throw new CoreError(
         'CONFLICT',
         `The execution ${id} is ${execution.status}: it needs its slot. Stop it, which frees the slot as well.`,
       );
     return { wasHeld: await this.#parts.freeSlot(id) };
+  }
+
+  #find(id: string): Promise<Execution | null> {
+    const { store, clock } = this.#parts;
+    return withinDeadline(clock, storeDeadlineMs, undefined, (signal) => store.get(id, signal));
   }
 }
 

@@ -93,6 +93,17 @@ export function describeExecutionStoreContract(
       expect(await keptJobs()).toBe(0);
     });
 
+    it('adds nothing for a caller that has left', async () => {
+      const { store, homes, enqueue, keptJobs } = await make();
+      const signal = AbortSignal.abort(new Error('left'));
+      const wish = exampleExecution(1, homes[0]);
+      await expect(store.dispatch(wish, noInput, enqueue, { signal, withinMs: 1_000 })).rejects.toThrow(
+        'left',
+      );
+      expect(await store.get(wish.executionId)).toBeNull();
+      expect(await keptJobs()).toBe(0);
+    });
+
     it('accepts an idempotency key once per deployment, however many come at once', async () => {
       const { store, homes, enqueue, keptJobs } = await make();
       const dispatched = await Promise.all(

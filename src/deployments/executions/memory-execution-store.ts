@@ -31,8 +31,10 @@ export class MemoryExecutionStore implements ExecutionStore {
     wish: Omit<Execution, 'jobId'>,
     input: ExecutionInput,
     enqueue: (transaction: unknown) => Promise<string>,
+    limits?: { readonly signal: AbortSignal },
   ): Promise<{ readonly execution: Execution; readonly isNew: boolean }> {
     return this.#inTurn(async () => {
+      limits?.signal.throwIfAborted();
       const { deploymentId, idempotencyKey } = wish;
       const known = idempotencyKey === null ? null : this.#byKey(deploymentId, idempotencyKey);
       if (known) return { execution: known, isNew: false };

@@ -37,17 +37,20 @@ export class PostgresExecutionStore implements ExecutionStore {
     execution: Omit<Execution, 'jobId'>,
     input: ExecutionInput,
     enqueue: (transaction: unknown) => Promise<string>,
+    limits?: { readonly signal: AbortSignal; readonly withinMs: number },
   ): Promise<{ readonly execution: Execution; readonly isNew: boolean }> {
+    const options = limits ? { signal: limits.signal, leaseMs: limits.withinMs } : {};
     try {
       const jobId = await this.#database.transaction(async (transaction) => {
         const id = await enqueue(transaction);
         await insert(transaction, { ...execution, jobId: id }, input);
         return id;
-      });
+      }, options);
       return { execution: { ...execution, jobId }, isNew: true };
     } catch (error) {
       if (error instanceof KeyIsTaken && execution.idempotencyKey !== null) {
-        const known = await this.byIdempotencyKey(execution.deploymentId, execution.idempotencyKey);
+        const { deploymentId, idempotencyKey } = execution;
+        const known = await this.byIdempotencyKey(deploymentId, idempotencyKey, limits?.signal);
         if (known) return { execution: known, isNew: false };
       }
       if (hasSqlState(error, foreignKeyViolation))
@@ -56,13 +59,13 @@ export class PostgresExecutionStore implements ExecutionStore {
     }
   }
 
-  async get(executionId: string): Promise<Execution | null> {
+  async get(executionId: string, signal?: AbortSignal): Promise<Execution | null> {
     if (!isUuid(executionId)) return null;
-    return this.#one(sql`id = ${executionId}::uuid`);
+    return this.#one(sql`id = ${executionId}::uuid`, signal);
   }
 
-  async byIdempotencyKey(deploymentId: string, key: string): Promise<Execution | null> {
-    return this.#one(sql`deployment_id = ${deploymentId}::uuid and idempotency_key = ${key}`);
+  async byIdempotencyKey(deploymentId: string, key: string, signal?: AbortSignal): Promise<Execution | null> {
+    return this.#one(sql`deployment_id = ${deploymentId}::uuid and idempotency_key = ${key}`, signal);
   }
 
   async list(filter: ExecutionFilter): Promise<readonly Execution[]> {
@@ -161,9 +164,10 @@ export class PostgresExecutionStore implements ExecutionStore {
     return rows[0]?.count ?? 0;
   }
 
-  async #one(condition: Sql): Promise<Execution | null> {
+  async #one(condition: Sql, signal: AbortSignal | undefined): Promise<Execution | null> {
     const { rows } = await this.#database.query<Execution>(
       sql`select ${columns} from executions where ${condition}`,
+      signal ? { signal } : {},
     );
     return rows[0] ?? null;
   }

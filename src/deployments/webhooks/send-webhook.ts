@@ -57,38 +57,38 @@ function deploymentOf({ deployments }: SendWebhookParts, { deploymentId }: Execu
 
 interface Message {
   readonly id: string;
-  readonly type: string;
-  readonly data: Readonly<Record<string, unknown>>;
+  readonly body: string;
 }
 
+/** The same with every try: `timestamp` is when it happened, not when it is told. */
 function messageFor(execution: Execution, deployment: Deployment): Message {
   const { executionId, organizationId, status, result, failure, warnings } = forTenant(execution);
-  return {
-    id: executionId,
+  const endedAt = execution.endedAt?.toISOString() ?? null;
+  const body = JSON.stringify({
     type: `execution.${status}`,
+    timestamp: endedAt,
     data: {
       execution_id: executionId,
       organization_id: organizationId,
       deployment: deployment.name,
       status,
       accepted_at: execution.acceptedAt.toISOString(),
-      ended_at: execution.endedAt?.toISOString() ?? null,
+      ended_at: endedAt,
       result: result ?? null,
       ...(failure ? { error: failure } : {}),
       ...(warnings.length > 0 ? { warnings } : {}),
     },
-  };
+  });
+  return { id: executionId, body };
 }
 
 async function post(
   { transport, clock, redact }: SendWebhookParts,
   url: string,
   secret: string,
-  { id, type, data }: Message,
+  { id, body }: Message,
   signal: AbortSignal,
 ): Promise<WebhookOutcome> {
-  const now = new Date(clock.now());
-  const body = JSON.stringify({ type, timestamp: now.toISOString(), data });
   const deadline = linkSignals(signal);
   const cancel = clock.after(longestMs, () => deadline.abort());
   try {
@@ -98,7 +98,7 @@ async function post(
       headers: {
         'content-type': 'application/json',
         'user-agent': 'headworks',
-        ...webhookHeaders(secret, { id, timestamp: Math.floor(now.getTime() / 1_000), body }),
+        ...webhookHeaders(secret, { id, timestamp: Math.floor(clock.now() / 1_000), body }),
       },
       body,
       signal: deadline.signal,

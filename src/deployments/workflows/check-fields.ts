@@ -30,10 +30,12 @@ const longestField = 100;
 export const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 export function text(longest: number): FieldCheck {
-  return (value) =>
-    typeof value === 'string' && value.trim() !== '' && value.length <= longest
-      ? null
-      : `must be text of 1 to ${longest.toLocaleString('en')} characters`;
+  return (value) => {
+    if (typeof value === 'string' && value.trim() !== '' && value.length <= longest) return null;
+    const rule = `must be text of 1 to ${longest.toLocaleString('en')} characters`;
+    // A field that a form has twice is a list, too.
+    return Array.isArray(value) ? `${rule}, and was sent more than once or as a list: say it once` : rule;
+  };
 }
 
 export function number(min: number, max: number): FieldCheck {

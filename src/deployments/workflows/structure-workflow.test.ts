@@ -52,6 +52,11 @@ describe('the input of structure', () => {
     expect(
       await workflow.checkInput({ schema }, { parameters: { text: 'x', instructions: 'y' }, files: [] }),
     ).toEqual([]);
+    expect(
+      await workflow.checkInput({ schema }, { parameters: { text: ['x', 'y'] }, files: [] }),
+    ).toMatchObject([
+      { field: 'text', message: expect.stringMatching(/more than once.*: say it once$/) as string },
+    ]);
     const files = [textFile('a', 'x'), textFile('b', 'x', 'lie'), textFile('c', 'x', 'lie')];
     const asJson = { parameters: { files: ['a.pdf'] }, files: [] };
     expect(await workflow.checkInput({ schema }, asJson)).toEqual([

@@ -1,10 +1,10 @@
 // The rest of a streamed answer after its first content: passed on as it comes, watched for silence and cuts.
 import type { Clock, LinkedSignal } from '../../core/index.ts';
-import { HttpFailure, onAbort } from '../../core/index.ts';
+import { CoreError, HttpFailure, onAbort } from '../../core/index.ts';
 import { classifyAnswer, classifyFailure } from '../classification/index.ts';
 import { GatewayError } from '../errors.ts';
 import type { FailureClass } from '../failure-classes.ts';
-import type { ProviderStream, Tokens } from '../ports.ts';
+import type { ProviderFailure, ProviderStream, Tokens } from '../ports.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import { SpeakingTime } from './speaking-time.ts';
 import type { StreamReader } from './stream-reader.ts';
@@ -27,6 +27,9 @@ const graceMs = 500;
 /** After the last word usage and [DONE] get this long to come. */
 const lastWordsMs = 1_000;
 
+/** Comments and empty pieces are signs of life, but not for ever: without content for so many silences it has hung. */
+const silencesWithoutContent = 10;
+
 type Ended = Awaited<ProviderStream['ended']>;
 
 /** Iterated once, one `next` at a time. */
@@ -41,6 +44,9 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
   #isSilent = false;
   /** Since when all is said; monotonic. */
   #throughAt: number | undefined;
+  /** Pieces of content so far, and when the last one came, in the speaker's own time. */
+  #contents = 0;
+  #contentAtMs = 0;
 
   constructor(parts: CommittedStreamParts) {
     this.#parts = parts;
@@ -66,7 +72,7 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     const { reader, pieces } = this.#parts;
     while (this.#outcome === undefined) {
-      if (reader.failure) return this.#breakOff(this.#spokenFailure());
+      if (reader.failure) return this.#breakOffAsSpoken();
       if (reader.isDone) return this.#finish();
       let next: IteratorResult<Uint8Array>;
       try {
@@ -74,7 +80,8 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
         this.#speaking.ask();
         next = await pieces.next();
         this.#watch.heard();
-        this.#speaking.hear();
+        // The end is no byte: the time goes to the last one that came in.
+        if (!next.done) this.#speaking.hear();
       } catch (error) {
         return this.#interrupted(error);
       }
@@ -97,11 +104,21 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
     const { reader, clock, silenceMs } = this.#parts;
     if (!reader.isThrough) {
       this.#throughAt = undefined;
-      return silenceMs;
+      return Math.min(silenceMs, this.#untilContentMs());
     }
     const now = clock.monotonic();
     this.#throughAt ??= now;
     return Math.max(0, Math.min(silenceMs, this.#throughAt + lastWordsMs - now));
+  }
+
+  #untilContentMs(): number {
+    const { reader, silenceMs } = this.#parts;
+    const { ms } = this.#speaking;
+    if (reader.contents > this.#contents) {
+      this.#contents = reader.contents;
+      this.#contentAtMs = ms;
+    }
+    return Math.max(0, this.#contentAtMs + silencesWithoutContent * silenceMs - ms);
   }
 
   #finish(): IteratorResult<Uint8Array, undefined> {
@@ -123,35 +140,43 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
     return this.#breakOff(failureClass, error);
   }
 
-  #spokenFailure(): FailureClass {
+  #breakOffAsSpoken(): never {
     const { reader, clock } = this.#parts;
-    const failure = reader.failure;
-    if (failure === undefined) return 'bad-answer';
-    if ('failureClass' in failure) return failure.failureClass;
-    return classifyAnswer({ status: 200, headers: {}, body: failure.errorBody }, clock.now()).failureClass;
+    const { failure } = reader;
+    if (!failure || 'failureClass' in failure) return this.#breakOff(failure?.failureClass ?? 'bad-answer');
+    const answer = { status: 200, headers: {}, body: failure.errorBody };
+    const { failureClass, hint } = classifyAnswer(answer, clock.now());
+    return this.#breakOff(failureClass, undefined, hint);
   }
 
-  #breakOff(failureClass: FailureClass, cause?: unknown): never {
+  #breakOff(failureClass: FailureClass, cause?: unknown, hint?: ProviderFailure['hint']): never {
     const { link, model } = this.#parts;
-    this.#settle(failureClass);
+    const isOurDoing = isShuttingDown(link.signal.reason);
+    this.#settle(failureClass, hint);
     link.abort(new HttpFailure('aborted', 'The stream broke off.'));
+    const why = isOurDoing ? 'this server is stopping' : failureClass;
     throw new GatewayError(
       'GATEWAY_STREAM_BROKEN',
-      `The answer of ${model} broke off after it had begun (${failureClass}). What came is not the whole; ask again.`,
-      { isRetryable: failureClass !== 'cancelled', details: { model, failureClass }, cause },
+      `The answer of ${model} broke off after it had begun (${why}). What came is not the whole; ask again.`,
+      { isRetryable: isOurDoing || failureClass !== 'cancelled', details: { model, failureClass }, cause },
     );
   }
 
-  #settle(failureClass: FailureClass | null): void {
+  #settle(failureClass: FailureClass | null, hint?: ProviderFailure['hint']): void {
     if (this.#outcome !== undefined) return;
     const { reader, tokens, link } = this.#parts;
     this.#outcome = reader.isComplete && !reader.failure ? null : failureClass;
     this.#watch.stop();
     this.#forgetAbort();
     link.dispose();
-    this.#ended.resolve({ failureClass: this.#outcome, tokens: tokens(), spokeForMs: this.#speaking.ms });
+    // Whoever fell silent is charged the silence; whoever had said all is not.
+    const spokeForMs = this.#outcome === null ? this.#speaking.ms : this.#speaking.msSoFar;
+    this.#ended.resolve({ failureClass: this.#outcome, tokens: tokens(), spokeForMs, hint });
   }
 }
+
+const isShuttingDown = (reason: unknown): boolean =>
+  reason instanceof CoreError && reason.code === 'SHUTTING_DOWN';
 
 const over: IteratorResult<Uint8Array, undefined> = { done: true, value: undefined };
 

@@ -153,6 +153,8 @@ function requestOf(
 ): HttpRequest {
   const headers: Record<string, string> = { ...model.headers, 'content-type': 'application/json' };
   headers['accept'] = ask.isStream ? 'text/event-stream, application/json' : 'application/json';
+  // Bytes are passed on as they come, so they must be plain.
+  headers['accept-encoding'] = 'identity';
   if (key.secret !== null) headers['authorization'] = `Bearer ${key.secret}`;
   return {
     method: 'POST',

@@ -1,8 +1,12 @@
 // How long a provider took for its stream, without the time in which its reader kept it waiting.
 import type { Clock } from '../../core/index.ts';
 
-/** A piece that is there so soon after it was asked for had come before. */
+/**
+ * A piece that is there so soon after it was asked for had come before. After a long pause of the reader a busy machine
+ * may need longer to hand it over: a hundredth of the pause.
+ */
 const atOnceMs = 1;
+const atOnceShare = 0.01;
 
 /**
  * Between two pieces we wait for the reader, who takes the first, and then for the provider, who sends the next. If the
@@ -21,8 +25,13 @@ export class SpeakingTime {
     this.#heardAt = clock.monotonic();
   }
 
-  /** Up to the last piece, or up to now while the next is waited for. */
+  /** Up to the last piece. */
   get ms(): number {
+    return this.#ms;
+  }
+
+  /** Up to now while the next piece is waited for, else up to the last. */
+  get msSoFar(): number {
     return this.#askedAt === undefined ? this.#ms : this.#ms + this.#since(this.#askedAt);
   }
 
@@ -31,7 +40,7 @@ export class SpeakingTime {
     this.#askedAt = this.#clock.monotonic();
   }
 
-  /** More has come, or the end. */
+  /** More has come. */
   hear(): void {
     if (this.#askedAt === undefined) return;
     this.#ms += this.#since(this.#askedAt);
@@ -42,6 +51,7 @@ export class SpeakingTime {
   #since(askedAt: number): number {
     const waitedMs = this.#clock.monotonic() - askedAt;
     const readersMs = askedAt - this.#heardAt;
-    return waitedMs < atOnceMs && readersMs >= atOnceMs ? waitedMs : waitedMs + readersMs;
+    const isAtOnce = waitedMs < Math.max(atOnceMs, readersMs * atOnceShare);
+    return isAtOnce && readersMs >= atOnceMs ? waitedMs : waitedMs + readersMs;
   }
 }

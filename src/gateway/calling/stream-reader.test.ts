@@ -46,6 +46,22 @@ describe('events', () => {
         ['', 'b'],
       ],
     ],
+    [
+      'CR alone',
+      'data: a\r\r: c\revent: e\rdata: b\r\r',
+      [
+        ['', 'a'],
+        ['e', 'b'],
+      ],
+    ],
+    [
+      'CR alone after a blank line',
+      '\rdata: a\r\r',
+      [
+        ['', undefined],
+        ['', 'a'],
+      ],
+    ],
     ['several lines', 'data: a\ndata:\ndata: b\n\n', [['', 'a\n\nb']]],
     ['a name', 'event: error\ndata: a\n\n', [['error', 'a']]],
     ['a comment', ': keep-alive\n\n', [['', undefined]]],
@@ -65,10 +81,9 @@ describe('events', () => {
   });
 
   it('are the same wherever the stream is cut, and their bytes are the stream', () => {
-    const text = fc.array(
-      fc.constantFrom('data: ', 'я', '😀', '\n', '\r\n', '\n\n', '\r\n\r\n', ': c', 'event: e', 'x'),
-      { maxLength: 40 },
-    );
+    const textWith = (...lineEnds: readonly string[]) =>
+      fc.array(fc.constantFrom('data: ', 'я', '😀', ': c', 'event: e', 'x', ...lineEnds), { maxLength: 40 });
+    const text = fc.oneof(textWith('\n', '\r\n', '\n\n', '\r\n\r\n'), textWith('\r', '\r\r'));
     fc.assert(
       fc.property(text, fc.array(fc.nat(200), { maxLength: 12 }), (parts, cuts) => {
         const whole = Buffer.from(parts.join(''));
@@ -82,6 +97,12 @@ describe('events', () => {
       { numRuns: 500 },
     );
   });
+});
+
+it('hands out an event of lines that end with CR as soon as it is whole', () => {
+  const { reader, out } = read('data: {"choices":[{"delta":{"content":"a"}}]}\r\r', 'data: [DONE]\r\r');
+  expect(out.map((bytes) => bytes.length)).toEqual([47, 14]);
+  expect([reader.isCommitted, reader.isDone]).toEqual([true, true]);
 });
 
 describe('a streamed answer', () => {

@@ -28,6 +28,7 @@ export class StreamReader {
   #failure: StreamFailure | undefined;
   #usage: SpokenUsage | undefined;
   #characters = 0;
+  #contents = 0;
   #hasContentLast = false;
 
   constructor(wanted: number) {
@@ -69,6 +70,11 @@ export class StreamReader {
 
   get characters(): number {
     return this.#characters;
+  }
+
+  /** How many events brought content. */
+  get contents(): number {
+    return this.#contents;
   }
 
   get pendingBytes(): number {
@@ -135,7 +141,10 @@ export class StreamReader {
     this.#characters += choices.characters;
     this.#hasContentLast = choices.hasContent;
     this.#readEnds(chunk['choices'] as readonly Choice[]);
-    if (choices.hasContent) this.#isCommitted = true;
+    if (choices.hasContent) {
+      this.#isCommitted = true;
+      this.#contents++;
+    }
     if (choices.error || choices.finish === 'error')
       this.#failure = { errorBody: JSON.stringify({ error: choices.error ?? {} }) };
     else if (!this.#isCommitted && choices.finish === 'content_filter')

@@ -345,6 +345,12 @@ describe('an answer that refuses', () => {
     expect(classify(500, { error: { message: 'stack trace' } }).sentence).toBeNull();
     expect(classify(400, '<html>nginx</html>').sentence).toBeNull();
   });
+
+  it('keeps of a sentence nothing that steers a terminal, and none that is blank', () => {
+    const steering = 'top\u001b[2J\u0000\u0007 is\u202e bad\n';
+    expect(classify(400, openAi(null, steering)).sentence).toBe('top [2J  is  bad');
+    for (const blank of ['', ' \n', '\u0000']) expect(classify(400, openAi(null, blank)).sentence).toBeNull();
+  });
 });
 
 describe('an error inside a 200', () => {

@@ -13,7 +13,7 @@ export interface ClassifiedFailure {
   /** What the provider answered; for an error inside a 200, the status that it names. Null when no answer came. */
   readonly status: number | null;
   readonly hint: RetryHint | undefined;
-  /** The provider's own sentence where the request is at fault: as it came, not yet redacted. Else null. */
+  /** The provider's own sentence where the request is at fault: not yet redacted, not blank. Else null. */
   readonly sentence: string | null;
 }
 
@@ -47,8 +47,15 @@ export function classifyAnswer(answer: RefusedAnswer, now: number): ClassifiedFa
     failureClass,
     status: isCallersFault && claimed >= 500 ? 400 : claimed,
     hint,
-    sentence: isCallersFault ? (body.messages[0] ?? null) : null,
+    sentence: isCallersFault ? sentenceOf(body) : null,
   };
+}
+
+/** Characters that steer a terminal, or turn the order of what follows, are no part of a sentence. */
+const steering = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
+
+function sentenceOf({ messages }: ErrorBody): string | null {
+  return messages.map((message) => message.replace(steering, ' ').trim()).find((text) => text !== '') ?? null;
 }
 
 /** The status that an error inside a 200 stands for. */

@@ -131,7 +131,7 @@ export class GatewayModelDesk implements ModelDesk {
   async increment(
     id: number,
     outcome: 'success' | 'server-error',
-    responseTimeSeconds: number,
+    responseTimeSeconds: number | null,
   ): Promise<ModelView> {
     const model = this.#existing(id);
     const { state, clock, ids } = this.#parts;
@@ -141,7 +141,8 @@ export class GatewayModelDesk implements ModelDesk {
       at: clock.now(),
       outcome,
       status: null,
-      durationMs: responseTimeSeconds * 1_000,
+      // Of unknown length it counts as long as the others, so that the average stays as it is.
+      durationMs: (responseTimeSeconds ?? state.scores.of(id).longTerm.averageSeconds) * 1_000,
       promptTokens: 0,
       completionTokens: 0,
       caller: 'by-hand',

@@ -82,6 +82,7 @@ async function ask(
     }
     const { outcome, status, availableAt } = tried;
     if (outcome === 'unasked') return skipped('there was no time left to ask it');
+    if (outcome === 'gone') return skipped('it was disabled, removed or replaced meanwhile');
     if (outcome === 'cooling')
       return skipped(`cooling until ${availableAt === null ? 'soon' : new Date(availableAt).toISOString()}`);
     return {

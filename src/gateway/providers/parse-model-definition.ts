@@ -47,7 +47,8 @@ const headers = z
   .refine(
     (given) =>
       Object.keys(given).every(
-        (header) => !/authorization|cookie|key|token|secret|^host$|^content-/i.test(header),
+        (header) =>
+          !/authorization|cookie|key|token|secret|^host$|^content-|^accept(-encoding)?$/i.test(header),
       ),
     'must not hold credentials or headers that are set for you; keys belong into the environment',
   );
@@ -166,8 +167,17 @@ function problemsOfAddress(baseUrl: string): readonly ModelProblem[] {
   const path = ['baseUrl'];
   const variables = urlVariables(baseUrl);
   const filled = fillBaseUrl(baseUrl, Object.fromEntries(variables.map((variable) => [variable.name, 'x'])));
+  const endpoint = /\/(?:(?:chat\/)?completions|embeddings)$/i.exec(baseUrl);
   return [
     ...(filled === undefined ? [{ path, message: baseUrlProblem(baseUrl) ?? 'must be a web address' }] : []),
+    ...(endpoint === null
+      ? []
+      : [
+          {
+            path,
+            message: `must end before ${endpoint[0]}, which is added to it: ${baseUrl.slice(0, endpoint.index)}`,
+          },
+        ]),
     ...variables.flatMap(({ name: variable }) => {
       const refused = urlVariableProblem(variable);
       return refused === undefined ? [] : [{ path, message: `holds {${variable}}, which ${refused}` }];

@@ -286,6 +286,16 @@ describe('a model of one’s own', () => {
     ['another scheme', { ...least, baseUrl: 'file:///etc/passwd' }, /baseUrl must start with http/],
     ['no address at all', { ...least, baseUrl: 'acme' }, /baseUrl must be a web address/],
     ['credentials', { ...least, baseUrl: 'https://u:p@acme.example' }, /baseUrl must not hold a user/],
+    [
+      'the whole address of an endpoint',
+      { ...least, baseUrl: 'https://acme.example/v1/chat/completions/' },
+      /baseUrl must end before \/chat\/completions, which is added to it: https:\/\/acme\.example\/v1$/,
+    ],
+    [
+      'that of embeddings',
+      { ...least, baseUrl: 'https://acme.example/v1/embeddings' },
+      /before \/embeddings/,
+    ],
     ['a query', { ...least, baseUrl: 'https://acme.example/?key=1' }, /baseUrl must not hold a query/],
     [
       'a variable of ours in the address',
@@ -372,7 +382,8 @@ describe('the option gateway.models', () => {
   it('tells which model is wrong, and how', () => {
     expect(problem('groq')).toMatch(/must be a list of models/);
     expect(problem({ model })).toMatch(/must be a list of models/);
-    expect(problem([model, { name: 'b' }])).toMatch(/model 2: baseUrl is missing/);
+    expect(problem([model, { name: 'b' }])).toMatch(/model 2 \(b\): baseUrl is missing/);
+    expect(problem([null, { baseUrl: 'x' }])).toMatch(/model 1: a model must.*; model 2: name is missing/);
     expect(problem([model, model])).toMatch(/model 2: the name a stands there twice/);
   });
 });

@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
 import { CoreError, VirtualClock } from '../../core/index.ts';
-import type { Attempt, Model, Quotas } from '../ports.ts';
+import type { Attempt, Model, Quotas, TokenEstimate } from '../ports.ts';
 import { MemoryQuotaCounter } from './memory-quota-counter.ts';
 import { pastCallsOf } from './past-calls.ts';
 import type { QuotaCounter } from './ports.ts';
 import { CountingQuotaKeeper } from './quota-keeper.ts';
 
 const model = (quotas: Quotas, id = 1): Model => modelOf({ name: `p/m${id}`, quotas }, id);
+
+/** A call that costs its prompt and no more. */
+const prompt = (tokens: number): TokenEstimate => ({
+  estimatedTokens: tokens,
+  estimatedPromptTokens: tokens,
+});
 
 function keeperOf(shared?: QuotaCounter, clock = new VirtualClock()) {
   const events: unknown[] = [];
@@ -17,7 +23,8 @@ function keeperOf(shared?: QuotaCounter, clock = new VirtualClock()) {
     events: { emit: (name, payload) => void events.push({ name, payload }) },
   });
   const takeAll = async (of: Model, tokens = 1, keyId = 'key'): Promise<number> => {
-    for (let taken = 0; ; taken++) if ('availableAt' in (await keeper.take(of, keyId, tokens))) return taken;
+    for (let taken = 0; ; taken++)
+      if ('availableAt' in (await keeper.take(of, keyId, prompt(tokens)))) return taken;
   };
   return { clock, keeper, events, takeAll };
 }
@@ -26,7 +33,7 @@ describe('keeping quotas', () => {
   it('grants everything where no quota is known', async () => {
     const { keeper } = keeperOf();
     for (let call = 0; call < 1_000; call++)
-      expect(await keeper.take(model({}), 'key', 1_000_000)).toHaveProperty('grant');
+      expect(await keeper.take(model({}), 'key', prompt(1_000_000))).toHaveProperty('grant');
   });
 
   it('grants what the quota allows, per model and key, and tells when there is more', async () => {
@@ -35,7 +42,7 @@ describe('keeping quotas', () => {
     expect(await takeAll(limited)).toBe(3);
     expect(await takeAll(limited, 1, 'other')).toBe(3);
     expect(await takeAll(model({ requestsPerMinute: 2 }, 2))).toBe(2);
-    const refused = await keeper.take(limited, 'key', 1);
+    const refused = await keeper.take(limited, 'key', prompt(1));
     const availableAt = 'availableAt' in refused ? refused.availableAt : 0;
     await clock.advance(availableAt - clock.now());
     expect(await takeAll(limited)).toBe(3);
@@ -57,7 +64,7 @@ describe('keeping quotas', () => {
     const limited = model({ requestsPerMinute: 2, tokensPerMinute: 1_000 });
     expect(await keeper.usedUpUntil(model({}), 'key')).toBeNull();
     for (let look = 0; look < 5; look++) expect(await keeper.usedUpUntil(limited, 'key')).toBeNull();
-    await keeper.take(limited, 'key', 999);
+    await keeper.take(limited, 'key', prompt(999));
     expect(await keeper.usedUpUntil(limited, 'key')).toBeNull();
     expect(await takeAll(limited)).toBe(1);
     const until = (await keeper.usedUpUntil(limited, 'key')) ?? 0;
@@ -70,7 +77,7 @@ describe('keeping quotas', () => {
   it('holds the estimate until it is settled', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ tokensPerMinute: 1_000 });
-    const taken = await keeper.take(limited, 'key', 900);
+    const taken = await keeper.take(limited, 'key', prompt(900));
     expect(await takeAll(limited, 200)).toBe(0);
     if (!('grant' in taken)) throw new Error('It was refused.');
     taken.grant.settle(400.5);
@@ -79,10 +86,41 @@ describe('keeping quotas', () => {
     expect(await takeAll(limited, 199)).toBe(3);
   });
 
+  describe('for an answer that may be longer than the quota', () => {
+    const day = model({ tokensPerDay: 100_000 });
+    const greedy = { estimatedTokens: 15 + 131_072, estimatedPromptTokens: 15 };
+
+    it('sets aside a tenth of it, so that what was used already does not block the model', async () => {
+      const { keeper } = keeperOf();
+      await keeper.take(day, 'key', prompt(2));
+      let taken = 0;
+      while ('grant' in (await keeper.take(day, 'key', greedy))) taken++;
+      expect(taken).toBe(9);
+    });
+
+    it('counts what it really cost, in each window its own', async () => {
+      const { keeper, takeAll } = keeperOf();
+      const both = model({ tokensPerMinute: 10_000, tokensPerDay: 100_000 });
+      for (const real of [4_000, 5_000]) {
+        const taken = await keeper.take(both, 'key', greedy);
+        if (!('grant' in taken)) throw new Error('It was refused.');
+        taken.grant.settle(real);
+      }
+      expect(await takeAll(both, 100)).toBe(10);
+    });
+
+    it('asks nobody whose quota the prompt alone would exceed', async () => {
+      const { keeper } = keeperOf();
+      await keeper.take(day, 'key', prompt(60_000));
+      const large = { estimatedTokens: 171_072, estimatedPromptTokens: 40_001 };
+      expect(await keeper.take(day, 'key', large)).toHaveProperty('availableAt');
+    });
+  });
+
   it('takes back a grant that was not used', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerDay: 1, tokensPerMinute: 100 });
-    const taken = await keeper.take(limited, 'key', 100);
+    const taken = await keeper.take(limited, 'key', prompt(100));
     if (!('grant' in taken)) throw new Error('It was refused.');
     taken.grant.giveBack();
     expect(await takeAll(limited, 100)).toBe(1);
@@ -160,8 +198,8 @@ describe('a shared counter', () => {
     const shared = new MemoryQuotaCounter(clock);
     const one = keeperOf(shared, clock);
     const two = keeperOf(shared, clock);
-    await one.keeper.take(limited, 'key', 1);
-    await two.keeper.take(limited, 'key', 1);
+    await one.keeper.take(limited, 'key', prompt(1));
+    await two.keeper.take(limited, 'key', prompt(1));
     expect((await one.takeAll(limited)) + (await two.takeAll(limited))).toBe(2);
   });
 
@@ -190,7 +228,7 @@ describe('a shared counter', () => {
     const clock = new VirtualClock();
     const shared = new MemoryQuotaCounter(clock);
     const tokens = model({ tokensPerMinute: 100 });
-    const taken = await keeperOf(shared, clock).keeper.take(tokens, 'key', 100);
+    const taken = await keeperOf(shared, clock).keeper.take(tokens, 'key', prompt(100));
     if ('grant' in taken) taken.grant.settle(20);
     expect(await keeperOf(shared, clock).takeAll(tokens, 10)).toBe(8);
   });
@@ -245,9 +283,9 @@ describe('a shared counter', () => {
     expect(await clock.run(keeper.usedUpUntil(limited, 'key'))).toBeNull();
     expect(clock.monotonic()).toBe(250);
     await clock.advance(5_000);
-    expect(await clock.run(keeper.take(limited, 'key', 1))).toHaveProperty('grant');
+    expect(await clock.run(keeper.take(limited, 'key', prompt(1)))).toHaveProperty('grant');
     expect(clock.monotonic()).toBe(5_500);
-    expect(await keeper.take(limited, 'key', 1)).toHaveProperty('grant');
+    expect(await keeper.take(limited, 'key', prompt(1))).toHaveProperty('grant');
   });
 
   it('that cannot be told a correction harms nobody', async () => {
@@ -258,7 +296,7 @@ describe('a shared counter', () => {
       wait: away,
       correct: away,
     };
-    const taken = await keeperOf(shared, clock).keeper.take(limited, 'key', 1);
+    const taken = await keeperOf(shared, clock).keeper.take(limited, 'key', prompt(1));
     if ('grant' in taken) taken.grant.giveBack();
     await clock.advance(0);
   });

@@ -7,7 +7,7 @@
 import type { Clock, Emitter } from '../../core/index.ts';
 import { kindOf } from '../../core/index.ts';
 import type { GatewayEvents } from '../events.ts';
-import type { KeyRing, Model, QuotaGrant, QuotaKeeper } from '../ports.ts';
+import type { KeyRing, Model, QuotaGrant, QuotaKeeper, TokenEstimate } from '../ports.ts';
 import { MemoryQuotaCounter } from './memory-quota-counter.ts';
 import type { CountedWindow, PastCalls, QuotaCounter } from './ports.ts';
 import { dayMs, quotaWindows } from './quota-windows.ts';
@@ -22,6 +22,11 @@ export interface QuotaKeeperParts {
 /** A shared counter that takes longer is not waited for, and not asked again for a while. */
 const patienceMs = 250;
 const pauseMs = 5_000;
+/**
+ * Of a quota of tokens, set aside at most for one answer. Many callers write the largest `max_tokens` there is and use a
+ * hundredth of it: taken at its word, it would fit only into a window that nobody has used.
+ */
+const answerShare = 0.1;
 
 const unlimited = Promise.resolve({ grant: { settle: () => undefined, giveBack: () => undefined } });
 
@@ -47,10 +52,10 @@ export class CountingQuotaKeeper implements QuotaKeeper {
   take(
     model: Model,
     keyId: string,
-    estimatedTokens: number,
+    estimate: TokenEstimate,
   ): Promise<{ readonly grant: QuotaGrant } | { readonly availableAt: number }> {
     const windows = this.#windowsOf(model);
-    return windows.length === 0 ? unlimited : this.#take(model, keyId, windows, Math.ceil(estimatedTokens));
+    return windows.length === 0 ? unlimited : this.#take(model, keyId, windows, estimate);
   }
 
   async usedUpUntil(model: Model, keyId: string): Promise<number | null> {
@@ -84,23 +89,25 @@ export class CountingQuotaKeeper implements QuotaKeeper {
     }
   }
 
-  async #take(model: Model, keyId: string, windows: readonly CountedWindow[], estimatedTokens: number) {
+  async #take(model: Model, keyId: string, windows: readonly CountedWindow[], estimate: TokenEstimate) {
     const name = nameOf(model, keyId);
-    const costs = costsOf(windows, 1, estimatedTokens);
+    const costs = windows.map((window) => setAside(window, estimate));
     const here = this.#local.count(name, windows, costs);
     if (here.waitMs > 0) return { availableAt: this.#clock.now() + here.waitMs };
-    const correctHere = (requests: number, tokens: number) =>
-      this.#local.correct(name, windows, costsOf(windows, requests, tokens), here.stamp);
+    const correctHere = (amounts: readonly number[]) =>
+      this.#local.correct(name, windows, amounts, here.stamp);
     const there = await this.#askShared((shared) => shared.count(name, windows, costs));
     if (there && there.waitMs > 0) {
-      correctHere(-1, -estimatedTokens);
+      correctHere(costs.map((cost) => -cost));
       return { availableAt: this.#clock.now() + there.waitMs };
     }
-    const correct = (requests: number, tokens: number) => {
-      correctHere(requests, tokens);
-      if (there) this.#correctShared(name, windows, costsOf(windows, requests, tokens), there.stamp);
+    const turnInto = (real: readonly number[]) => {
+      const amounts = real.map((cost, index) => cost - (costs[index] ?? 0));
+      if (amounts.every((amount) => amount === 0)) return;
+      correctHere(amounts);
+      if (there) this.#correctShared(name, windows, amounts, there.stamp);
     };
-    return { grant: grantOf(correct, estimatedTokens) };
+    return { grant: grantOf(turnInto, windows) };
   }
 
   /** If it cannot be told, the estimate stays. */
@@ -148,15 +155,23 @@ function costsOf(windows: readonly CountedWindow[], requests: number, tokens: nu
   return windows.map(({ unit }) => (unit === 'requests' ? requests : tokens));
 }
 
+/** What is counted before the call: the whole prompt, and of the answer no more than its share. */
+function setAside({ unit, limit }: CountedWindow, estimate: TokenEstimate): number {
+  if (unit === 'requests') return 1;
+  const { estimatedTokens, estimatedPromptTokens } = estimate;
+  const answer = Math.min(estimatedTokens - estimatedPromptTokens, limit * answerShare);
+  return Math.ceil(estimatedPromptTokens + answer);
+}
+
 /** Settled or given back once; what comes after is ignored. */
-function grantOf(correct: (requests: number, tokens: number) => void, estimatedTokens: number): QuotaGrant {
+function grantOf(turnInto: (real: readonly number[]) => void, windows: readonly CountedWindow[]): QuotaGrant {
   let isOpen = true;
   const once = (requests: number, tokens: number) => {
-    if (isOpen && (requests !== 0 || tokens !== 0)) correct(requests, tokens);
+    if (isOpen) turnInto(costsOf(windows, requests, tokens));
     isOpen = false;
   };
   return {
-    settle: (tokens) => once(0, Math.ceil(tokens) - estimatedTokens),
-    giveBack: () => once(-1, -estimatedTokens),
+    settle: (tokens) => once(1, Math.ceil(tokens)),
+    giveBack: () => once(0, 0),
   };
 }

@@ -24,10 +24,18 @@ export function unknownModel(name: string, models: readonly Model[]): GatewayErr
   );
 }
 
-/** `scope` holds no model that is active, has a key, and can do everything. */
-export function noCandidate(scope: readonly Model[], needs: readonly Need[], keys: KeyRing): GatewayError {
+/** `scope`, of all `models`, holds none that is active, has a key, and can do everything. */
+export function noCandidate(
+  scope: readonly Model[],
+  needs: readonly Need[],
+  keys: KeyRing,
+  models: readonly Model[],
+): GatewayError {
   const active = scope.filter((model) => model.isActive);
   if (active.length === 0 && scope.length > 0) return disabled(scope);
+  const kind = needs.find((need) => need === 'chat' || need === 'embeddings');
+  if (scope !== models && kind && !active.some((model) => can(model.capabilities, kind)))
+    return wrongKind(active, kind, models, keys);
   const configured = active.filter((model) => isConfigured(model, keys));
   const able = active.filter((model) => canAll(model.capabilities, needs));
   if (configured.length === 0) return notConfigured(waysTo(able.length > 0 ? able : active, keys));
@@ -55,6 +63,31 @@ function notConfigured(ways: Ways): GatewayError {
   return new GatewayError('GATEWAY_NOT_CONFIGURED', `No model that could answer has a key. ${remedy}`, {
     details: { envVars: ways.envVars },
   });
+}
+
+/** Those that were named are for chat, and embeddings are wanted, or the other way round. */
+function wrongKind(
+  named: readonly Model[],
+  kind: 'chat' | 'embeddings',
+  models: readonly Model[],
+  keys: KeyRing,
+): GatewayError {
+  const right = models.filter((model) => model.isActive && can(model.capabilities, kind));
+  const askable = right.filter((model) => isConfigured(model, keys)).map((model) => model.name);
+  const ways = waysTo(right, keys);
+  const what = kind === 'chat' ? 'chat model' : 'embedding model';
+  const quoted = named.map((model) => `"${model.name}"`);
+  const remedy =
+    askable.length > 0
+      ? `Ask ${listed(askable, 'or')}.`
+      : ways.words.length > 0
+        ? `Models that are need ${listed(ways.words, 'or')} to be set.`
+        : 'Add one with "headworks models add".';
+  return new GatewayError(
+    'GATEWAY_UNABLE',
+    `${listed(quoted, 'and')} ${named.length === 1 ? `is no ${what}` : `are no ${what}s`}. ${remedy}`,
+    { details: { missing: [kind], envVars: askable.length > 0 ? [] : ways.envVars } },
+  );
 }
 
 function unable(configured: readonly Model[], needs: readonly Need[], ways: Ways): GatewayError {

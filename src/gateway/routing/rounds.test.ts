@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Deed } from '../../../test/support/routing-world.ts';
-import { askFor, RoutingWorld } from '../../../test/support/routing-world.ts';
+import type { Deed, ScriptedModel } from '../../../test/support/routing-world.ts';
+import { askFor, modelOf, RoutingWorld } from '../../../test/support/routing-world.ts';
 import type { GatewayError } from '../errors.ts';
 import type { FailureClass } from '../failure-classes.ts';
 import { failureRules } from '../failure-classes.ts';
@@ -9,6 +9,8 @@ import { failureRules } from '../failure-classes.ts';
 const delayMs = 10_000;
 const transient = ['server-error', 'timeout', 'network', 'bad-answer'] as const satisfies FailureClass[];
 const classes = Object.keys(failureRules).filter((name) => name !== 'cancelled') as FailureClass[];
+
+const embedder = modelOf({ name: 'e', capabilities: { embeddings: true } }, 1).capabilities;
 
 describe('rounds', () => {
   it('asks the best model once when it answers', async () => {
@@ -181,12 +183,84 @@ describe('model-first', () => {
   });
 });
 
+describe('a model that changes between its tries', () => {
+  const failing = (...more: readonly ScriptedModel[]) =>
+    new RoutingWorld([{ name: 'a', script: 'server-error', score: 0.9 }, ...more], { maxRetries: 2 });
+  /** Asks, and changes what is known after the first round. */
+  async function meanwhile(
+    world: RoutingWorld,
+    change: () => void,
+    differing: Parameters<RoutingWorld['begin']>[1] = {},
+  ): Promise<unknown> {
+    const speaking = world.begin('auto', differing);
+    await world.clock.advance(1_000);
+    change();
+    return world.clock.run(speaking.catch((error: unknown) => error));
+  }
+
+  it.each<[string, (world: RoutingWorld) => void]>([
+    ['is disabled', (world) => world.replace('a', { isActive: false })],
+    ['is removed', (world) => (world.models = world.models.filter(({ name }) => name !== 'a'))],
+    ['becomes another model', (world) => world.replace('a', { upstreamModel: 'other' })],
+    ['cannot any more do what is asked', (world) => world.replace('a', { capabilities: embedder })],
+    ['loses its address', (world) => world.replace('a', { baseUrl: 'https://{ACME_REGION}.example' })],
+  ])('is not asked again when it %s; the others are', async (_, change) => {
+    for (const retryOrder of ['rounds', 'model-first'] as const) {
+      const world = new RoutingWorld(
+        [
+          { name: 'a', script: 'server-error', score: 0.9 },
+          { name: 'b', script: ['server-error', 'answer'] },
+        ],
+        { retryOrder },
+      );
+      const spoken = await meanwhile(world, () => change(world));
+      expect(spoken).toMatchObject({ model: { name: 'b' } });
+      expect([retryOrder, world.callsOf('a')]).toEqual([retryOrder, 1]);
+    }
+  });
+
+  it('ends the request when it was the last, with what it said; one that had no turn is gone', async () => {
+    const alone = failing();
+    expect(await meanwhile(alone, () => (alone.models = []))).toMatchObject({
+      code: 'GATEWAY_EXHAUSTED',
+      tried: [{ model: 'a', outcome: 'server-error', tries: 1 }],
+    });
+    const slow = {
+      name: 'a',
+      script: { deed: 'rate-limit', afterMs: 5_000, hintMs: 60_000 },
+      score: 0.9,
+    } as const;
+    const world = new RoutingWorld([slow, { name: 'b' }]);
+    world.cool('b', 30_000);
+    expect(await meanwhile(world, () => world.replace('b', { isActive: false }))).toMatchObject({
+      code: 'GATEWAY_ALL_LIMITED',
+      retryAfterMs: 60_000,
+      tried: [{ outcome: 'rate-limit' }, { model: 'b', outcome: 'gone', tries: 0, availableAt: null }],
+    });
+    expect(world.asked).toEqual(['a']);
+  });
+
+  it('is asked where it leads now, and what it did before is forgotten but for the tries', async () => {
+    const world = failing();
+    const error = await meanwhile(world, () => world.replace('a', { baseUrl: 'https://moved.example/v1' }));
+    expect(world.calls.map(({ baseUrl }) => baseUrl)).toEqual([
+      'https://1.example/v1',
+      'https://moved.example/v1',
+      'https://moved.example/v1',
+    ]);
+    expect(error).toMatchObject({ tried: [{ tries: 3 }] });
+    expect(world.attempts.map(({ isOutdated }) => isOutdated)).toEqual([undefined, undefined, undefined]);
+  });
+});
+
 describe('the deadline', () => {
   it('is never slept past', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error' }]);
     const error = await world.failure('auto', { deadlineMs: 25_000 });
     expect(error).toMatchObject({
       code: 'GATEWAY_EXHAUSTED',
+      message: expect.stringContaining('The 25 s of this request leave no time for another try.') as unknown,
+      details: { deadlineMs: 25_000 },
       tried: [{ outcome: 'server-error', tries: 3 }],
     });
     expect(world.clock.monotonic()).toBe(20_000);

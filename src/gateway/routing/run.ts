@@ -21,6 +21,8 @@ export class Run {
   calls = 0;
   /** How much longer it may wait for a model that cools. */
   waitLeftMs: number;
+  /** There would have been another try, had the deadline been later. */
+  isCutShort = false;
   readonly #clock: Clock;
   readonly #endsAt: number;
 
@@ -46,17 +48,22 @@ export class Run {
     return leftMs < nothingLeftMs ? 0 : leftMs;
   }
 
-  /** Throws CANCELLED once the caller has gone. */
+  /** Throws CANCELLED once the caller has gone, and SHUTTING_DOWN when it is this server that goes. */
   throwIfCancelled(): void {
-    if (!this.request.signal.aborted) return;
+    const { aborted, reason } = this.request.signal;
+    if (!aborted) return;
+    if (reason instanceof CoreError && reason.code === 'SHUTTING_DOWN') throw reason;
     throw new CoreError('CANCELLED', 'The caller went away before a model had answered.', {
-      cause: this.request.signal.reason,
+      cause: reason,
     });
   }
 
   /** False, at once, when so long a sleep would reach the deadline. */
   async sleep(ms: number): Promise<boolean> {
-    if (ms >= this.remainingMs()) return false;
+    if (ms >= this.remainingMs()) {
+      this.isCutShort ||= Number.isFinite(ms);
+      return false;
+    }
     try {
       await this.#clock.sleep(ms, this.request.signal);
     } catch (error) {

@@ -251,13 +251,14 @@ describe('when there is no candidate', () => {
         return { ...definition, id: index + 1, isActive: true, origin: 'built-in', createdAt: new Date(0) };
       });
     const message = (env: Record<string, string>) =>
-      noCandidate(models, ['chat'], createKeyRing(env)).message;
+      noCandidate(models, ['chat'], createKeyRing(env), models).message;
     expect(message({})).toContain(
       'Set one of CLOUDFLARE_API_TOKEN together with CLOUDFLARE_ACCOUNT_ID, ' +
         'GROQ_API_KEY, OLLAMA_API_KEY or OLLAMA_BASE_URL in the environment',
     );
     const cloudflare = models.filter(({ provider }) => provider === 'cloudflare');
-    expect(noCandidate(cloudflare, ['chat'], createKeyRing({ CLOUDFLARE_API_TOKEN: 'x' })).message).toContain(
+    const half = createKeyRing({ CLOUDFLARE_API_TOKEN: 'x' });
+    expect(noCandidate(cloudflare, ['chat'], half, models).message).toContain(
       'Set CLOUDFLARE_ACCOUNT_ID in the environment',
     );
   });
@@ -286,6 +287,32 @@ describe('when there is no candidate', () => {
     });
     expect(unable.message).toContain('can do images.');
     expect(unable.message).toContain('RICH_API_KEY');
+  });
+
+  it('says of which kind a named model is not, and who is', () => {
+    const isEmbedding = { capabilities: { embeddings: true } };
+    const embeddings = (model: string) => askFor(model, { operation: 'embeddings' });
+    const { error } = landscapeOf([
+      { name: 'a' },
+      { name: 'vectors', ...isEmbedding },
+      { name: 'keyless', keys: 0, envVar: 'RICH_API_KEY', ...isEmbedding },
+    ]);
+    expect(error(embeddings('a'))).toMatchObject({
+      code: 'GATEWAY_UNABLE',
+      message: '"a" is no embedding model. Ask vectors.',
+      details: { missing: ['embeddings'], envVars: [] },
+    });
+    expect(error(askFor('vectors,keyless'), false).message).toBe(
+      '"vectors" and "keyless" are no chat models. Ask a.',
+    );
+    const needsKey = landscapeOf([
+      { name: 'a' },
+      { name: 'keyless', keys: 0, envVar: 'RICH_API_KEY', ...isEmbedding },
+    ]);
+    expect(needsKey.error(embeddings('a'))).toMatchObject({
+      message: '"a" is no embedding model. Models that are need RICH_API_KEY to be set.',
+      details: { envVars: ['RICH_API_KEY'] },
+    });
   });
 
   it('says "together" when each thing alone could be had', () => {

@@ -90,22 +90,45 @@ function modelsNamed(name: string, models: readonly Model[]): readonly Model[] {
   return found;
 }
 
+function candidateOf(
+  model: Model,
+  needs: readonly Need[],
+  keys: KeyRing,
+  isFirstChoice: boolean,
+): Candidate | undefined {
+  if (!model.isActive || !canAll(model.capabilities, needs)) return undefined;
+  const ring = keys.keysOf(model);
+  const baseUrl = ring.length > 0 ? keys.baseUrlOf(model) : undefined;
+  return baseUrl === undefined ? undefined : { model, keys: ring, baseUrl, isFirstChoice };
+}
+
+/**
+ * A candidate as its model is defined now; undefined when it was disabled or removed since, or cannot do any more what
+ * is asked. So it is when it is another model upstream: somebody may have named that one, and vectors never mix.
+ */
+export function renewedCandidate(
+  { model: before, isFirstChoice }: Candidate,
+  ask: Ask,
+  { models, keys }: Pick<Landscape, 'models' | 'keys'>,
+): Candidate | undefined {
+  const model = models.find(({ id }) => id === before.id);
+  if (!model || identityOf(model) !== identityOf(before)) return undefined;
+  return candidateOf(model, needsOf(ask), keys, isFirstChoice);
+}
+
 function usableOf(
   scope: readonly Model[],
   named: Named,
   needs: readonly Need[],
-  { keys }: Landscape,
+  { keys, models }: Landscape,
 ): readonly Candidate[] {
   const [first] = named;
   const usable: Candidate[] = [];
   for (const model of scope) {
-    if (!model.isActive || !canAll(model.capabilities, needs)) continue;
-    const ring = keys.keysOf(model);
-    const baseUrl = ring.length > 0 ? keys.baseUrlOf(model) : undefined;
-    if (baseUrl === undefined) continue;
-    usable.push({ model, keys: ring, baseUrl, isFirstChoice: first?.includes(model) ?? true });
+    const candidate = candidateOf(model, needs, keys, first?.includes(model) ?? true);
+    if (candidate) usable.push(candidate);
   }
-  if (usable.length === 0) throw noCandidate(scope, needs, keys);
+  if (usable.length === 0) throw noCandidate(scope, needs, keys, models);
   return usable;
 }
 

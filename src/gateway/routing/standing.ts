@@ -10,12 +10,14 @@ import type { Candidate } from './select-candidates.ts';
  * - `failing`: its last try failed with something that may pass; it is asked again in a later round.
  * - `limited`: it refused for a limit; it is asked again in a round that finds its cooldown over. A local model has none
  *   and is not asked again.
- * - `out`: it failed with something that does not pass; it is not asked again.
+ * - `out`: it failed with something that does not pass, or was disabled, removed or replaced by another model since the
+ *   request began; it is not asked again.
  */
 export type StandingState = 'unasked' | 'cooling' | 'failing' | 'limited' | 'out';
 
 export interface Standing {
-  readonly candidate: Candidate;
+  /** As its model was defined when it was last asked. */
+  candidate: Candidate;
   state: StandingState;
   /** Tries, not calls: one that goes from a refused key to the next is one try. */
   tries: number;

@@ -268,6 +268,15 @@ describe('a stream', () => {
     expect(world.cooldowns.all()).toMatchObject([{ modelId: 1, cause: 'rate-limit' }]);
   });
 
+  it('that breaks off for a limit and says how long cools its key for so long', async () => {
+    const script = { deed: 'stream', endsAfterMs: 1_000, broken: 'rate-limit', hintMs: 42_000 } as const;
+    const world = new RoutingWorld([{ name: 'a', script }]);
+    await world.speak('auto', { ask });
+    await world.clock.advance(1_000);
+    const until = world.clock.now() + 42_000;
+    expect(world.cooldowns.all()).toMatchObject([{ until, source: 'retry-after' }]);
+  });
+
   it('is not cut by the deadline once it has begun', async () => {
     const world = new RoutingWorld([{ name: 'a', script: { deed: 'stream', endsAfterMs: 60_000 } }]);
     await world.speak('auto', { ask, deadlineMs: 5_000 });
@@ -348,10 +357,10 @@ describe('own quotas', () => {
   function keeper(world: () => RoutingWorld, freeAfterMs: Readonly<Record<string, number>>) {
     const told: string[] = [];
     const quotas: Pick<QuotaKeeper, 'take'> = {
-      take: async (model, keyId, estimated) => {
+      take: async (model, keyId, { estimatedTokens }) => {
         const availableAt = 1_700_000_000_000 + (freeAfterMs[`${model.name} ${keyId}`] ?? 0);
         if (availableAt > world().clock.now()) return { availableAt };
-        told.push(`${model.name} takes ${estimated}`);
+        told.push(`${model.name} takes ${estimatedTokens}`);
         return {
           grant: {
             settle: (count) => void told.push(`${model.name} settles ${count}`),

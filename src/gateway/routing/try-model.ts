@@ -18,6 +18,7 @@ import type { Call } from './consequences.ts';
 import { coolDown, coolDownEmptyKey, isOutdated, recordCall, recordFailure } from './consequences.ts';
 import type { KeyRotation } from './key-rotation.ts';
 import type { GatewayParts } from './parts.ts';
+import { renewStanding } from './renew-standing.ts';
 import type { Run } from './run.ts';
 import type { Standing } from './standing.ts';
 import { stateAfter } from './standing.ts';
@@ -33,6 +34,8 @@ export async function tryModel(
   standing: Standing,
   othersWait: () => boolean,
 ): Promise<Spoken | undefined> {
+  renewStanding(standing, run.request.ask, engine);
+  if (standing.state === 'out') return undefined;
   const { model, keys, baseUrl } = standing.candidate;
   const passed: string[] = [];
   let isAsked = false;
@@ -42,7 +45,7 @@ export async function tryModel(
     const key = engine.rotation.pick(model.id, keys, isUsable);
     if (!key) break;
     passed.push(key.id);
-    const taken = await engine.quotas.take(model, key.id, run.request.ask.estimatedTokens);
+    const taken = await engine.quotas.take(model, key.id, run.request.ask);
     if ('availableAt' in taken) {
       (standing.held ??= new Map()).set(key.id, taken.availableAt);
       continue;
@@ -138,10 +141,10 @@ async function finishStream(
   { status, ended }: ProviderStream,
   firstContentMs: number,
 ): Promise<void> {
-  const { failureClass, tokens, spokeForMs } = await ended;
+  const { failureClass, tokens, spokeForMs, hint } = await ended;
   recordCall(engine, call, failureClass ?? 'success', status, firstContentMs + spokeForMs, tokens);
   if (isOutdated(engine, call.model)) return;
   if (failureClass === null) return engine.resting.succeeded(call.model.id);
-  coolDown(engine, call, failureClass, undefined);
+  coolDown(engine, call, failureClass, hint);
   if (isPassingFault(failureClass)) engine.resting.failed(call.model.id);
 }

@@ -64,6 +64,24 @@ describe('when nobody answers', () => {
     expect(here.calls).toEqual([]);
   });
 
+  it('tells what a local model said of its limit, though it does not cool', async () => {
+    const script = { deed: 'rate-limit', hintMs: 50_000 } as const;
+    const here = new RoutingWorld([{ name: 'mine', script, isLocal: true }], { maxRetries: 0 });
+    const error = (await here.failure()) as GatewayError;
+    expect(error).toMatchObject({ code: 'GATEWAY_ALL_LIMITED', retryAfterMs: 50_000 });
+    expect(error.message).toContain('The soonest, mine, is free in 50 s.');
+    expect(error.tried).toMatchObject([{ availableAt: null }]);
+  });
+
+  it('says so when our own count of a quota leaves too little for the request', async () => {
+    const now = 1_700_000_000_000;
+    const quotas = { take: async () => ({ availableAt: now + 30_000 }) };
+    const here = new RoutingWorld([{ name: 'a' }], { maxRetries: 0 }, quotas);
+    const error = (await here.failure()) as GatewayError;
+    expect(error.message).toContain('a (its quota has too little left for this request)');
+    expect(error.tried).toMatchObject([{ outcome: 'cooling', availableAt: now + 30_000 }]);
+  });
+
   it('promises no time when a model that failed could be asked at once', async () => {
     const error = (await world('rate-limit', 'server-error').failure()) as GatewayError;
     expect(error.retryAfterMs).toBeUndefined();

@@ -7,7 +7,7 @@ import { failureRules } from '../failure-classes.ts';
 import type { GatewayParts } from './parts.ts';
 import type { Run } from './run.ts';
 import { deadlineExceeded } from './run.ts';
-import type { Availability, Standing } from './standing.ts';
+import type { Availability, Standing, StandingState } from './standing.ts';
 import { availabilityOf } from './standing.ts';
 
 /** A message names at most so many models; `tried` has all. */
@@ -34,7 +34,7 @@ export function verdict(
 
   const error =
     refused(judged) ??
-    (judged.every(isAtLimit) ? allLimited(judged, now, policy.retryDelayMs) : exhausted(judged, now, run));
+    (areAllAtLimit(judged) ? allLimited(judged, now, policy.retryDelayMs) : exhausted(judged, now, run));
   events.emit('gateway:exhausted', {
     requestId: run.request.requestId,
     code: error.code,
@@ -45,19 +45,33 @@ export function verdict(
 
 function judge(standing: Standing, availability: Availability): Judged {
   const { model } = standing.candidate;
+  const outcome = standing.failure?.failureClass ?? outcomeWithoutCall(standing.state);
   const tried: TriedModel = {
     model: model.name,
     provider: model.provider,
-    outcome: standing.failure?.failureClass ?? (standing.state === 'unasked' ? 'unasked' : 'cooling'),
+    outcome,
     tries: standing.tries,
     status: standing.failure?.status ?? null,
-    availableAt: availability.at,
+    availableAt: outcome === 'gone' ? null : availability.at,
   };
   return { standing, availability, tried };
 }
 
+function outcomeWithoutCall(state: StandingState): TriedModel['outcome'] {
+  if (state === 'unasked') return 'unasked';
+  return state === 'out' ? 'gone' : 'cooling';
+}
+
 function isAtLimit({ tried, availability }: Judged): boolean {
   return tried.outcome === 'rate-limit' || (tried.outcome === 'cooling' && availability.isLimited);
+}
+
+/** Nobody waits for one that is gone. */
+const isThere = ({ tried }: Judged): boolean => tried.outcome !== 'gone';
+
+function areAllAtLimit(judged: readonly Judged[]): boolean {
+  const left = judged.filter(isThere);
+  return left.length > 0 && left.every(isAtLimit);
 }
 
 /** These speak of our key or our catalogue, not of the request. */
@@ -89,44 +103,70 @@ function refused(judged: readonly Judged[]): GatewayError | undefined {
 }
 
 function allLimited(judged: readonly Judged[], now: number, otherwiseMs: number): GatewayError {
-  const soonest = soonestOf(judged);
+  const soonest = soonestOf(judged.map((each) => asItSaid(each, now)));
   const retryAfterMs = soonest ? Math.max(0, soonest.at - now) : otherwiseMs;
   const who = soonest ? `The soonest, ${soonest.model}, is free` : 'Come back';
   return gatewayError(
     'GATEWAY_ALL_LIMITED',
-    `Every model that could answer is at a limit: ${named(judged)}. ${who} in ${Math.ceil(retryAfterMs / 1_000)} s.`,
+    `Every model that could answer is at a limit: ${named(judged, now)}. ${who} in ${Math.ceil(retryAfterMs / 1_000)} s.`,
     judged,
     { isRetryable: true, retryAfterMs },
   );
 }
 
 function exhausted(judged: readonly Judged[], now: number, run: Run): GatewayError {
-  const isNobodyFree = judged.every(({ availability }) => availability.at !== null);
-  const soonest = isNobodyFree ? soonestOf(judged) : undefined;
-  const advice = run.isOver
-    ? `The ${run.request.deadlineMs / 1_000} s of this request ran out. Give it more time, or try again later.`
-    : `Try again later, or add another model.`;
-  return gatewayError('GATEWAY_EXHAUSTED', `No model could answer: ${named(judged)}. ${advice}`, judged, {
-    isRetryable: true,
-    ...(soonest && { retryAfterMs: Math.max(0, soonest.at - now) }),
-  });
+  const isNobodyFree = judged.filter(isThere).every(({ availability }) => availability.at !== null);
+  const soonest = isNobodyFree ? soonestOf(judged.map(({ tried }) => tried)) : undefined;
+  const { deadlineMs } = run.request;
+  const isTimeUp = run.isOver || run.isCutShort;
+  const advice = isTimeUp ? outOfTime(deadlineMs, run.isOver) : 'Try again later, or add another model.';
+  return gatewayError(
+    'GATEWAY_EXHAUSTED',
+    `No model could answer: ${named(judged, now)}. ${advice}`,
+    judged,
+    {
+      isRetryable: true,
+      ...(isTimeUp && { details: { deadlineMs } }),
+      ...(soonest && { retryAfterMs: Math.max(0, soonest.at - now) }),
+    },
+  );
 }
 
-function soonestOf(judged: readonly Judged[]): { readonly model: string; readonly at: number } | undefined {
+function outOfTime(deadlineMs: number, isOver: boolean): string {
+  const what = `The ${deadlineMs / 1_000} s of this request`;
+  return `${what} ${isOver ? 'ran out' : 'leave no time for another try'}. Give it more time, or try again later.`;
+}
+
+/** A local model does not cool; what it said is told all the same. */
+function asItSaid({ tried, standing }: Judged, now: number): TriedModel {
+  const hint = standing.candidate.model.isLocal ? standing.failure?.hint : undefined;
+  return tried.availableAt !== null || !hint ? tried : { ...tried, availableAt: now + hint.retryAfterMs };
+}
+
+function soonestOf(
+  tried: readonly TriedModel[],
+): { readonly model: string; readonly at: number } | undefined {
   let soonest: { readonly model: string; readonly at: number } | undefined;
-  for (const { tried } of judged)
-    if (tried.availableAt !== null && (!soonest || tried.availableAt < soonest.at))
-      soonest = { model: tried.model, at: tried.availableAt };
+  for (const { model, availableAt } of tried)
+    if (availableAt !== null && (!soonest || availableAt < soonest.at)) soonest = { model, at: availableAt };
   return soonest;
 }
 
-function named(judged: readonly Judged[]): string {
-  const words = judged.slice(0, mostNamed).map(({ tried: { model, outcome, tries, status } }) => {
+function named(judged: readonly Judged[], now: number): string {
+  const words = judged.slice(0, mostNamed).map(({ standing, tried: { model, outcome, tries, status } }) => {
     const times = tries > 1 ? `, ${tries} times` : '';
-    return `${model} (${outcome}${status === null ? '' : ` ${status}`}${times})`;
+    const why = outcome === 'cooling' && isHeldByQuota(standing, now) ? tooLittleQuota : outcome;
+    return `${model} (${why}${status === null ? '' : ` ${status}`}${times})`;
   });
   if (judged.length > mostNamed) words.push(`${judged.length - mostNamed} more`);
   return words.join(', ');
+}
+
+const tooLittleQuota = 'its quota has too little left for this request';
+
+/** A request that is too large for what is left is passed over though the model is shown as free. */
+function isHeldByQuota({ held }: Standing, now: number): boolean {
+  return held?.values().some((until) => until > now) ?? false;
 }
 
 function gatewayError(

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpDependencies } from '../ports.ts';
 import { doorErrorOf } from './door-error.ts';
-import { discardUnread } from './unread-body.ts';
+import { sendBeforeRest } from './unread-body.ts';
 
 /** Whether a path is the door's: errors that come before the routes are told in its shape, too. */
 export const isDoorPath = (url: string): boolean => url.startsWith('/deployment/api');
@@ -20,10 +20,10 @@ export function answerDoorError(
       route: request.routeOptions.url ?? 'unmatched',
       error,
     });
-  discardUnread(request.raw, reply.raw, clock);
+  const text = JSON.stringify(redactor.value(body));
   void reply
     .code(status)
     .headers({ ...headers, 'x-request-id': request.id })
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(redactor.value(body)));
+    .type('application/json; charset=utf-8');
+  sendBeforeRest(text, request.raw, reply, clock);
 }

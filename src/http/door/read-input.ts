@@ -19,11 +19,17 @@ export function bodyKindOf({ headers }: IncomingMessage, limits: UploadLimits): 
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw unsupported('The body is compressed, which is not read here.');
-  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-  if (type === 'multipart/form-data') return 'form';
-  if (type === 'application/json') return 'json';
+  const [type, ...attributes] = (headers['content-type'] ?? '').toLowerCase().split(';');
+  if (type?.trim() === 'multipart/form-data') return 'form';
+  if (type?.trim() === 'application/json') {
+    if (attributes.some(isOtherCharset)) throw unsupported('The body is JSON in another charset than UTF-8.');
+    return 'json';
+  }
   throw unsupported('The body is of a type that is not read here.');
 }
+
+const isOtherCharset = (attribute: string): boolean =>
+  /^\s*charset\s*=/.test(attribute) && !/=\s*"?utf-?8"?\s*$/.test(attribute);
 
 const unsupported = (what: string): HttpError =>
   new HttpError(

@@ -20,7 +20,7 @@ export function tooLarge(what: string): DeploymentError {
   return new DeploymentError('DEPLOYMENT_UPLOAD_TOO_LARGE', `${what} Send less at once.`);
 }
 
-/** `take` may fail, which ends it. Resolves when all has arrived; what has not is left to `discardUnread`. */
+/** `take` may fail, which ends it. Resolves when all has arrived; what has not is left to the answer. */
 export function receive(
   request: IncomingMessage,
   { clock, limits, memory, signal }: Receiving,

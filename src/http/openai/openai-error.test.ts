@@ -48,6 +48,12 @@ describe('an error of the gateway', () => {
     },
   );
 
+  it('does not tell a client to stay away when tries were left and only time was not', () => {
+    const error = new GatewayError('GATEWAY_EXHAUSTED', 'x', { details: { deadlineMs: 15_000 } });
+    expect(openAiErrorOf(error, 'r')).toMatchObject({ status: 503, headers: {} });
+    expect(openAiErrorOf(error, 'r').headers).not.toHaveProperty('x-should-retry');
+  });
+
   it('lists every model that was tried, with when it is free again', () => {
     const error = new GatewayError('GATEWAY_ALL_LIMITED', 'x', {
       retryAfterMs: 1_200,

@@ -53,7 +53,7 @@ export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorAn
     headers: {
       ...(answered.retryAfterHeader === undefined ? {} : { 'retry-after': answered.retryAfterHeader }),
       // The clients would ask again at once; every model has been asked as often as it may.
-      ...(gatewayError && status !== 400 ? { 'x-should-retry': 'false' } : {}),
+      ...(gatewayError && status !== 400 && !isOutOfTime(gatewayError) ? { 'x-should-retry': 'false' } : {}),
     },
     body: {
       error: {
@@ -82,6 +82,11 @@ export function triedModelAnswer(tried: TriedModel): TriedModelAnswer {
     status,
     available_at: availableAt === null ? null : new Date(availableAt).toISOString(),
   };
+}
+
+/** Tries were left: a client that has more time may well ask again. */
+function isOutOfTime({ details }: GatewayError): boolean {
+  return details['deadlineMs'] !== undefined;
 }
 
 /** What the models said of a request that is itself at fault. */

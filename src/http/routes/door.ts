@@ -146,16 +146,20 @@ async function execute(
         if (draining.aborted && !leaving.aborted) throw draining.reason;
         throw error;
       });
-    const accepted = await accept(entry, request, memory, async (share) => {
+    const read = (share: UploadShare): Promise<ExecutionInput> => {
       if (request.headers.expect !== undefined) reply.raw.writeContinue();
       const receiving = { clock, limits: door.uploads, memory: share, signal: leaving };
-      const input = await readInput(kind, request.raw, receiving);
-      leaving.throwIfAborted();
-      return input;
-    });
-    const { execution, timeout } = accepted;
+      return readInput(kind, request.raw, receiving);
+    };
+    const { execution, timeout } = await accept(entry, request, memory, read, leaving);
     if (timeout <= 0 || execution.endedAt !== null) return execution;
-    return await executions.whenEnded(execution.executionId, timeout * 1_000, patience.signal);
+    return await executions
+      .whenEnded(execution.executionId, timeout * 1_000, patience.signal)
+      .catch((error: unknown) => {
+        // It is accepted all the same: who heard of a failure would send it again, and have it executed twice.
+        if (error instanceof CoreError && error.code === 'STATE_UNAVAILABLE') return execution;
+        throw error;
+      });
   } finally {
     patience.dispose();
   }
@@ -167,12 +171,13 @@ async function accept(
   { query, headers }: ExecuteRequest,
   memory: UploadMemory,
   read: (share: UploadShare) => Promise<ExecutionInput>,
+  leaving: AbortSignal,
 ): Promise<{ readonly execution: Execution; readonly timeout: number }> {
   try {
     using share = memory.open(Number(headers['content-length'] ?? 0));
     const { input, timeout } = withoutTimeout(await read(share));
     const seconds = theOne(timeout, query.timeout) ?? -1;
-    return { execution: await entry.accept(input), timeout: seconds };
+    return { execution: await entry.accept(input, leaving), timeout: seconds };
   } finally {
     // After it was accepted this does nothing.
     await entry.leave();

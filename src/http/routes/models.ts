@@ -170,7 +170,7 @@ export function modelRoutes(server: TypedServer, { gateway }: HttpDependencies):
         },
       },
       async ({ params, query }) =>
-        viewOfModel(await models.increment(params.id, outcome, query.response_time)),
+        viewOfModel(await models.increment(params.id, outcome, query.response_time ?? null)),
     );
 
   server.get(

@@ -4,6 +4,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { CoreError } from '../../core/index.ts';
 import { GatewayError } from '../../gateway/index.ts';
 import type { Operation } from '../../gateway/index.ts';
+import { sendBeforeRest } from '../door/unread-body.ts';
 import { HttpError } from '../errors.ts';
 import { installNotFound } from '../not-found.ts';
 import { attemptsId } from '../openai/attempts-id.ts';
@@ -141,7 +142,7 @@ async function answer(
     ask,
     caller: callerName(request.caller),
     ...steering,
-    signal: callerSignal(reply.raw),
+    signal: callerSignal(reply.raw, reply.server.traffic),
   });
   return sendSpoken(reply, spoken, log);
 }
@@ -178,7 +179,7 @@ function answerError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { log, redactor }: HttpDependencies,
+  { log, redactor, clock }: HttpDependencies,
 ): void {
   const { status, headers, body, isUnexpected } = openAiErrorOf(error, request.id);
   if (isUnexpected)
@@ -187,9 +188,6 @@ function answerError(
       route: request.routeOptions.url ?? 'unmatched',
       error,
     });
-  void reply
-    .code(status)
-    .headers(headers)
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(redactor.value(body)));
+  void reply.code(status).headers(headers).type('application/json; charset=utf-8');
+  sendBeforeRest(JSON.stringify(redactor.value(body)), request.raw, reply, clock);
 }

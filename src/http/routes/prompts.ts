@@ -40,7 +40,7 @@ export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependen
           ask: gateway.read('chat', chatRequest(request.body)),
           caller: callerName(request.caller),
           ...readSteering(request.headers, gateway.defaults),
-          signal: callerSignal(reply.raw),
+          signal: callerSignal(reply.raw, reply.server.traffic),
         });
         return answerOf(request.body.prompt, spoken);
       } catch (error) {

@@ -6,6 +6,11 @@ import { id } from './fields.ts';
 
 const longestTimeout = 300;
 const timeoutRule = `must be a whole number from -1 to ${longestTimeout}`;
+/** In a query or a form it may come more than once. */
+const once =
+  (rule: string) =>
+  ({ input }: { readonly input?: unknown }): string =>
+    Array.isArray(input) ? 'was sent more than once: say it once' : rule;
 
 /** Text as in a query or a form, or a number as in JSON. */
 export const timeoutSeconds = z
@@ -17,7 +22,7 @@ export const timeoutSeconds = z
         .regex(/^-?\d{1,3}$/, timeoutRule)
         .transform(Number),
     ],
-    timeoutRule,
+    { error: once(timeoutRule) },
   )
   .pipe(z.number().int(timeoutRule).min(-1, timeoutRule).max(longestTimeout, timeoutRule));
 
@@ -28,14 +33,15 @@ export const doorParams = z.object({
   api: z.string().describe("The deployment's name or id."),
 });
 
-export const executeQuery = z.object({
+/** Strict: whoever writes `timout` would wait for a default. */
+export const executeQuery = z.strictObject({
   timeout: timeoutSeconds
     .optional()
     .describe(
       'Seconds to wait for the result, up to 300; -1 (default) and 0 answer at once. Instead it may be a field of the body.',
     ),
   wait: z
-    .string(waitRule)
+    .string({ error: once(waitRule) })
     .regex(/^\d{1,9}(\.\d{1,3})?$/, waitRule)
     .transform(Number)
     .optional()
@@ -50,7 +56,7 @@ export const executeHeaders = z.looseObject({
     .describe('The same key with the same request gives the same execution, and runs nothing twice.'),
 });
 
-export const executionQuery = z.object({ execution_id: id });
+export const executionQuery = z.strictObject({ execution_id: id });
 
 export const executionState = z
   .object({

@@ -16,6 +16,9 @@ export const limitUsage = z
     global: whole.describe('Requests of all organizations under way.'),
     global_limit: whole,
     global_percent: z.number(),
+    counted_by: z
+      .enum(['slots', 'executions'])
+      .describe('executions: Redis is away, so that executions under way were counted in the database.'),
   })
   .meta({ id: 'LimitUsage', description: 'How much of what is allowed is in use.' });
 
@@ -27,8 +30,11 @@ export const limitAnswer = z
     limit: whole.describe('What counts.'),
     created_at: instant.nullable(),
     modified_at: instant.nullable(),
-    cached_limit: whole.nullable().describe('What servers remember; null when nothing is.'),
-    usage: limitUsage.nullable().describe('Null when it was not asked for, or Redis is away.'),
+    cached_limit: whole
+      .nullable()
+      .describe('What servers remember; null when that is nothing, or not known.'),
+    is_cache_known: z.boolean().describe('False when Redis is away: nobody knows what is cached.'),
+    usage: limitUsage.nullable().describe('Null when it was not asked for, or nobody could be asked.'),
   })
   .meta({ id: 'Limit', description: 'How many requests an organization may have under way at once.' });
 
@@ -112,6 +118,7 @@ export function viewOfLimit(view: LimitView, name: string): z.infer<typeof limit
     created_at: isoOrNull(view.createdAt),
     modified_at: isoOrNull(view.modifiedAt),
     cached_limit: view.cachedLimit,
+    is_cache_known: view.isCacheKnown,
     usage: view.usage && viewOfUsage(view.usage),
   };
 }
@@ -124,6 +131,7 @@ function viewOfUsage(usage: NonNullable<LimitView['usage']>): z.infer<typeof lim
     global: usage.global,
     global_limit: usage.globalLimit,
     global_percent: percent(usage.global, usage.globalLimit),
+    counted_by: usage.countedBy,
   };
 }
 

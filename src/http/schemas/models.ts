@@ -181,7 +181,12 @@ export const availabilityQuery = z.object({
 export const activeBody = z.strictObject({ is_active: z.boolean() });
 
 export const incrementQuery = z.object({
-  response_time: z.coerce.number('must be a number of seconds').min(0).max(86_400).default(0),
+  response_time: z.coerce
+    .number('must be a number of seconds')
+    .min(0)
+    .max(86_400)
+    .optional()
+    .describe('Seconds. Without it the average stays as it is.'),
 });
 
 const tally = z.object({ requests: z.number(), successes: z.number(), average_seconds: z.number() });

@@ -25,9 +25,10 @@ export function countEvents(events: EventSource, metrics: Metrics): () => void {
 }
 
 function counterOf(spec: EventCounter<Record<string, unknown>>, metrics: Metrics): Count {
-  const { name, help, labels = [], fixedLabels = {}, by } = spec;
+  const { name, help, labels = [], fixedLabels = {}, knownValues = [], by } = spec;
   const fixed = Object.values(fixedLabels);
   const observe = metrics.counter({ name, help, labels: [...labels, ...Object.keys(fixedLabels)] });
+  for (const values of knownValues) observe(0, [...values, ...fixed]);
   return (payload) => {
     const amount = by === undefined ? 1 : Number(payload[by]);
     // A counter must not fall, and one bad number would spoil it for good.

@@ -50,6 +50,16 @@ const specs = {
       },
     ],
   }),
+  'demo:known': event<{ kind: string }>({
+    level: 'info',
+    message: 'kinds that are known',
+    counter: {
+      name: 'headworks_demo_known_total',
+      help: 'K.',
+      labels: ['kind'],
+      knownValues: [['a'], ['b']],
+    },
+  }),
   'demo:silent': event<object>({ level: 'info', message: 'no metric' }),
 };
 
@@ -88,10 +98,16 @@ describe('countEvents', () => {
     );
   });
 
-  it('shows a counter before its first event', async () => {
+  it('shows a counter before its first event, with the labels that are sure to come', async () => {
     const { metrics, lines } = setUp();
     countEvents(new EventBus(specs, () => 0), metrics);
-    expect(await lines()).toContain('headworks_demo_plain_total 0');
+    expect(await lines()).toEqual(
+      expect.arrayContaining([
+        'headworks_demo_plain_total 0',
+        'headworks_demo_known_total{kind="a"} 0',
+        'headworks_demo_known_total{kind="b"} 0',
+      ]),
+    );
   });
 
   it('is not spoiled by numbers that are none', async () => {

@@ -47,14 +47,23 @@ export class Lease implements Transaction {
     void this.#session.cancel();
   }
 
+  /** For a commit that nobody answers: it cannot be taken back, only waited for no longer. */
+  giveUpCommit(reason: unknown): void {
+    this.#stop ??= { reason };
+    this.#stopped.reject(reason);
+    void this.#session.cancel();
+  }
+
   get isStopped(): boolean {
     return this.#stop !== undefined;
   }
 
   /** Commits after the commands that nobody awaited. Postgres answers ROLLBACK if one in between failed. */
   async commit(): Promise<void> {
-    await this.settled();
-    const { tag } = await this.#session.run(scriptCommand('commit'));
+    await this.whileHeld(this.settled());
+    const committing = this.#session.run(scriptCommand('commit'));
+    this.#last = committing.catch(() => undefined);
+    const { tag } = await this.whileHeld(committing);
     if (tag === 'COMMIT') return;
     throw new SqlError(
       { message: 'A statement in the transaction failed, so none of it was kept.', sqlState: '25P02' },

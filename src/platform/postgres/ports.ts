@@ -36,7 +36,10 @@ export interface Transaction extends Queryable {
 }
 
 export interface TransactionOptions extends QueryOptions {
-  /** Rolled back with STATE_LEASE_EXPIRED when it takes longer. Default 30 s. */
+  /**
+   * Rolled back with STATE_LEASE_EXPIRED when it takes longer. Its commit is waited for as long once more; then it fails
+   * with STATE_UNAVAILABLE, and may have been kept. Default 30 s.
+   */
   readonly leaseMs?: number;
 }
 

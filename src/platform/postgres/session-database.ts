@@ -105,7 +105,7 @@ export class SessionDatabase implements Database {
       const result = await lease.whileHeld(scope.result);
       stopClock();
       stopListening();
-      await lease.commit();
+      await this.#commit(lease, leaseMs);
       return result;
     } finally {
       stopClock();
@@ -117,6 +117,15 @@ export class SessionDatabase implements Database {
         .finally(leave);
       // A stopped holder goes at once; the session follows when its running command lets it.
       if (!lease.isStopped) await givenBack;
+    }
+  }
+
+  async #commit(lease: Lease, withinMs: number): Promise<void> {
+    const stopClock = this.#parts.clock.after(withinMs, () => lease.giveUpCommit(unanswered(withinMs)));
+    try {
+      await lease.commit();
+    } finally {
+      stopClock();
     }
   }
 
@@ -155,13 +164,15 @@ export class SessionDatabase implements Database {
   async #takeSession(signal: AbortSignal | undefined): Promise<{ session: Session; leave: () => void }> {
     this.#assertUsable();
     const leave = await this.#turns.take(signal);
+    const opening = this.#parts.store.open();
     try {
-      const session = await this.#parts.store.open();
-      if (!signal?.aborted) return { session, leave };
-      await session.release(false);
-      throw signal.reason;
+      return { session: await abortable(opening, signal), leave };
     } catch (error) {
-      leave();
+      // One that comes after its caller has gone is given back; the next may enter then.
+      void opening
+        .then((session) => session.release(false))
+        .catch(() => undefined)
+        .finally(leave);
       throw error;
     }
   }
@@ -194,6 +205,14 @@ function leaseExpired(leaseMs: number): CoreError {
     'STATE_LEASE_EXPIRED',
     `A transaction took longer than its ${leaseMs} ms and was rolled back so that others can go on.`,
     { isRetryable: true, details: { leaseMs } },
+  );
+}
+
+function unanswered(withinMs: number): CoreError {
+  return new CoreError(
+    'STATE_UNAVAILABLE',
+    `The state store did not answer within ${withinMs} ms whether a transaction was kept. Look before doing it again.`,
+    { isRetryable: true },
   );
 }
 

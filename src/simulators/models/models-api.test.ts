@@ -92,7 +92,14 @@ describe('a scenario', () => {
       /two providers have the same name/,
     ],
     [{ providers: [] }, /providers/],
-    [{ providers: [{ name: 'a', models: [{ name: 'x', script: ['dance'] }] }] }, /script/],
+    [
+      { providers: [{ name: 'a', models: [{ name: 'x', script: ['dance'] }] }] },
+      /script.*dance.*there are 400, 401/,
+    ],
+    [
+      { providers: [{ name: 'a', models: [{ name: 'x', script: [{ fault: 429, hint: 'soon' }] }] }] },
+      /script\.0\.hint: there is no "soon"; there are none, retry-after/,
+    ],
     [undefined, /cannot be used/],
   ])('is refused with the reason: %j', (scenario, why) => {
     expect(() => readScenario(scenario)).toThrow(why);

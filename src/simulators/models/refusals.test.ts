@@ -1,6 +1,6 @@
 // Refusals in the styles of the providers, read back by our own reader of hints.
 import { describe, expect, it } from 'vitest';
-import { readRetryHint } from '../../resilience/index.ts';
+import { classifyHttpFailure, readRetryHint } from '../../resilience/index.ts';
 import { hintStyles } from './ports.ts';
 import { goDuration, refusalOf } from './refusals.ts';
 
@@ -21,6 +21,14 @@ describe('a refusal', () => {
   it('for the day ends with the day', () => {
     const { headers, body } = refusalOf('cloudflare-day', 60, now);
     expect(readRetryHint({ headers, body: JSON.stringify(body) }, now)?.retryAfterMs).toBe(12 * 3_600_000);
+  });
+
+  it.each(hintStyles)('in the style %s is one for a limit, whatever its status', (style) => {
+    const { headers, body } = refusalOf(style, 60, now);
+    for (const status of [429, 500, 503])
+      expect(classifyHttpFailure({ status, headers, body: JSON.stringify(body) }, now).kind).toBe(
+        'rate-limit',
+      );
   });
 
   it('without a hint has none', () => {

@@ -96,7 +96,12 @@ const styles: Readonly<Record<HintStyle, (seconds: number, now: number) => Refus
     body: {
       success: false,
       result: null,
-      errors: [{ code: 4006, message: 'you have used up your daily free allocation of 10,000 neurons' }],
+      errors: [
+        {
+          code: 4006,
+          message: 'Rate limit reached: you have used up your daily free allocation of 10,000 neurons',
+        },
+      ],
     },
   }),
 };

@@ -8,18 +8,30 @@ const name = z.string().regex(/^[\w.@:-]+(\/[\w.@:-]+)*$/, 'letters, digits and 
 const milliseconds = z.number().min(0).max(3_600_000);
 const limit = z.int().min(0).max(1e12).optional();
 
+const oneOf = <const Names extends readonly string[]>(names: Names) =>
+  z.enum(names, {
+    error: ({ input }) => `there is no ${JSON.stringify(input) ?? 'name'}; there are ${names.join(', ')}`,
+  });
+
 const fault = z.strictObject({
   // YAML takes 429 for a number.
-  fault: z.preprocess((value) => (typeof value === 'number' ? String(value) : value), z.enum(faultNames)),
-  hint: z.enum(hintStyles).optional(),
+  fault: z.preprocess((value) => (typeof value === 'number' ? String(value) : value), oneOf(faultNames)),
+  hint: oneOf(hintStyles).optional(),
   seconds: z.number().min(0).max(2_678_400).optional(),
   ms: milliseconds.optional(),
 });
 
-const step = z.preprocess(
-  (value) => (value === 'ok' || typeof value === 'object' ? value : { fault: value }),
-  z.union([z.literal('ok'), fault.extend({ times: z.int().min(1).max(1_000_000).optional() })]),
-);
+const scriptedFault = fault.extend({ times: z.int().min(1).max(1_000_000).optional() });
+
+/** No union: of one that does not match, nothing is told but that. */
+const step = z.unknown().transform((value, context): Step => {
+  if (value === 'ok') return 'ok';
+  const parsed = scriptedFault.safeParse(typeof value === 'object' ? value : { fault: value });
+  if (parsed.success) return parsed.data;
+  for (const { message, path } of parsed.error.issues)
+    context.addIssue({ code: 'custom', message, path: [...path] });
+  return z.NEVER;
+});
 
 const model = z
   .strictObject({

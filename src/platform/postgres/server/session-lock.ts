@@ -1,5 +1,5 @@
-// A lock on a Postgres server that one process holds for as long as it lives: the server frees it when the connection
-// ends, also when the process was killed. On a connection of its own, so that no pool is a connection short.
+// A lock on a Postgres server that one process holds for as long as it lives, or several share: the server frees it when
+// the connection ends, also when the process was killed. On a connection of its own, so that no pool is one short.
 //
 //   held → lost    the connection ended; asked for again every second
 //   lost → held    it was still free
@@ -14,6 +14,8 @@ export interface SessionLockOptions {
   readonly url: string;
   /** Whoever asks for the same name on the same database wants the same lock. */
   readonly name: string;
+  /** `shared`: any number may hold it at a time, but none beside one that has it alone. */
+  readonly mode: 'alone' | 'shared';
   readonly clock: Clock;
   /** Told of every change after it was first had. */
   readonly onChange?: (state: SessionLockState) => void;
@@ -30,7 +32,7 @@ export interface SessionLock {
 const connectTimeoutMs = 5_000;
 const askAgainMs = 1_000;
 
-/** Null when another process holds it. Fails with STATE_UNAVAILABLE or STATE_UNUSABLE. */
+/** Null when another process holds it, in a way that leaves no room for this one. Fails with STATE_UNAVAILABLE or STATE_UNUSABLE. */
 export async function takeSessionLock(options: SessionLockOptions): Promise<SessionLock | null> {
   const lock = new HeldSessionLock(options);
   if (await lock.takeFirst()) return lock;
@@ -72,9 +74,11 @@ class HeldSessionLock implements SessionLock {
         'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; ' +
           'set idle_session_timeout = 0',
       );
+      const { name, mode } = this.#options;
+      const take = mode === 'shared' ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock';
       const { rows } = await client.query<{ taken: boolean }>(
-        'select pg_try_advisory_lock(hashtextextended($1, 0)) as taken',
-        [this.#options.name],
+        `select ${take}(hashtextextended($1, 0)) as taken`,
+        [name],
       );
       if (rows[0]?.taken === true && !this.#isClosed) {
         this.#client = client;
