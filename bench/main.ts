@@ -17,6 +17,7 @@ const suites: Readonly<
   extraction: async () => (await import('./extraction.ts')).extractionFigures,
   gateway: async () => (await import('./gateway.ts')).gatewayFigures,
   admission: async () => (await import('./admission.ts')).admissionFigures,
+  knowledge: async () => (await import('./knowledge.ts')).knowledgeFigures,
 };
 
 const isJson = process.argv.includes('--json');

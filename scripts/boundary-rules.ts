@@ -5,7 +5,7 @@ type Rule = NonNullable<IFlattenedRuleSet['forbidden']>[number];
 
 const domain = '(?:ledger|extraction|gateway|knowledge|admission|deployments)';
 /** Folders named after a technology hold adapters; only they may reach down to platform. */
-const technology = '(?:postgres|redis|sqlite|undici|age)';
+const technology = '(?:postgres|redis|sqlite|undici|age|local)';
 /** Tests and contract suites live beside the code and keep its rules, but may also use what tests are made of. */
 const testFiles = ['^src/.*\\.(test|contract)\\.ts$', '^src/.*/contract/'];
 

@@ -20,9 +20,11 @@ import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
 import type { OpenGateway } from '../gateway/index.ts';
-import type { TenantDesks } from '../http/index.ts';
+import type { AlertDesk, TenantDesks } from '../http/index.ts';
 import { startGateway } from './gateway.ts';
 import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
+import type { HouseKnowledge } from './knowledge.ts';
+import { startKnowledge } from './knowledge.ts';
 import { houseRules, purgeRepair, retentionHandler, retentionJob } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
@@ -38,6 +40,7 @@ export interface Background {
   readonly extraction: ExtractionRuns;
   readonly gateway: OpenGateway;
   readonly tenants: TenantDesks;
+  readonly knowledge: HouseKnowledge;
 }
 
 /**
@@ -71,10 +74,11 @@ export async function startBackground(
 
   const gateway = await startGateway({ config, stores, telemetry, role, env }, closing);
   closing.defer(events.listen(refusedKeyRecorder(recorder, gateway.models)));
-  const deployments = await startDeployments(
-    { config, stores, telemetry, role, jobs, ledger: recorder, gateway },
-    closing,
-  );
+  const isRecorded = async (kind: string, subject: string) =>
+    (await ledgerStore.list({ kind, subject, limit: 1 })).length > 0;
+  const shared = { config, stores, telemetry, role, jobs, ledger: recorder, gateway, isRecorded };
+  const knowledge = await startKnowledge(shared, closing);
+  const deployments = await startDeployments({ ...shared, knowledge: knowledge.desks }, closing);
   const rules = [
     ...houseRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
@@ -84,7 +88,7 @@ export async function startBackground(
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
   repairs.register(refusedKeyRepair(gateway.models));
-  for (const repair of deployments.repairs) repairs.register(repair);
+  for (const repair of [...deployments.repairs, ...knowledge.repairs]) repairs.register(repair);
   const runner = new RepairRunner({
     ...parts,
     store: ledgerStore,
@@ -99,6 +103,7 @@ export async function startBackground(
   const extraction = await startExtractionRuns({ config, database, jobs, telemetry, role, env }, closing);
 
   await deployments.work();
+  await knowledge.work();
 
   metrics.gauge(openRowsGauge(ledgerStore));
   metrics.gauge({
@@ -117,8 +122,14 @@ export async function startBackground(
     runner,
     extraction,
     gateway,
-    tenants: deployments.desks,
+    tenants: { ...deployments.desks, alerts: allAlerts(deployments.desks.alerts, knowledge.alerts) },
+    knowledge,
   };
+}
+
+/** What each domain says needs attention. */
+function allAlerts(...desks: readonly AlertDesk[]): AlertDesk {
+  return { list: () => desks.flatMap((desk) => desk.list()) };
 }
 
 async function schedule(config: Config, jobs: JobQueue): Promise<void> {

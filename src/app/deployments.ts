@@ -7,12 +7,12 @@ import { executionRetentionRules, openExecutions, openTenants } from '../deploym
 import { PostgresExecutionStore } from '../deployments/postgres/postgres-execution-store.ts';
 import { postgresTenantStores } from '../deployments/postgres/postgres-tenant-stores.ts';
 import type { OpenGateway } from '../gateway/index.ts';
-import type { TenantDesks } from '../http/index.ts';
+import type { HttpDependencies, TenantDesks } from '../http/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
-import { ledgerRepairJob } from '../ledger/index.ts';
 import { isPrivateHost } from '../platform/http-client/index.ts';
 import { every } from '../resilience/index.ts';
 import { startAdmission } from './admission.ts';
+import { requestRepairs } from './request-repairs.ts';
 import type { RetentionRule } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
@@ -29,6 +29,8 @@ export interface DeploymentHouseParts {
   readonly jobs: JobQueue;
   readonly ledger: LedgerRecorder;
   readonly gateway: OpenGateway;
+  /** What workflows bring documents into and look things up in. */
+  readonly knowledge: HttpDependencies['knowledge'];
 }
 
 export interface HouseDeployments {
@@ -64,11 +66,7 @@ export async function startDeployments(
       ledger,
       executions: store,
       endOverdue: async ({ executionId }) => executions?.endOverdue(executionId),
-      onRedisBack: (kind) => {
-        const repair = jobs.enqueue(ledgerRepairJob, { kind }, { key: returnKey });
-        // The ledger's own schedule comes anyway.
-        repair.catch(() => undefined);
-      },
+      onRedisBack: (kind) => requestRepairs(jobs, [kind], returnKey),
     },
     closing,
   );

@@ -48,6 +48,8 @@ export async function examine(patient: Patient): Promise<DoctorReport> {
     ['notifications', () => notifications(patient.stores)],
     ['clock', () => clock(patient.stores)],
     ['models', () => models(patient.background)],
+    ['vectors', () => vectors(patient.background)],
+    ['graph', () => graph(patient.background)],
     ['jobs', () => jobs(patient.background)],
     ['ledger', () => ledger(patient.background)],
     ['settings', () => settings(patient.config)],
@@ -157,6 +159,23 @@ async function models({ gateway }: Background): Promise<DoctorCheckResult> {
   return warning(
     `All ${able.length} models are cooling down or out of quota: ${names}.`,
     'See why with "headworks models"; "headworks models warm MODEL" takes a cooldown back.',
+  );
+}
+
+function vectors({ knowledge }: Background): DoctorCheckResult {
+  const state = knowledge.embedders.current();
+  return state.state === 'ready'
+    ? ok(`Made by ${state.embedder.model}.`)
+    : notConfigured(`Nobody makes vectors; search goes by words. ${state.why}`, null);
+}
+
+async function graph({ knowledge }: Background): Promise<DoctorCheckResult> {
+  const { backend, state, detail } = await knowledge.desks.graph.status();
+  if (state === 'off') return notConfigured('The graph is switched off.', 'Set GRAPH_BACKEND to sql or age.');
+  if (state === 'available') return ok(`In ${backend}.`);
+  return problem(
+    `The graph (${backend}) cannot be used now. ${detail ?? ''}`.trim(),
+    'Search goes on without it; what would be written to it waits.',
   );
 }
 

@@ -52,6 +52,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     extraction: background.extraction,
     gateway: background.gateway,
     tenants: background.tenants,
+    knowledge: background.knowledge.desks,
     presence: parts.presence,
     boundHost: server.host,
     allowedHosts: server.allowedHosts,

@@ -31,11 +31,15 @@ export async function openStores(
 }
 
 /** Each adapter is loaded only when it is used: PGlite alone costs a tenth of a second to import. */
-async function openState({ state, data }: Config, { log }: Telemetry): Promise<Database> {
+async function openState({ state, data, knowledge }: Config, { log }: Telemetry): Promise<Database> {
   const common = { schema: state.schema, clock: systemClock, log };
   if (state.databaseUrl === null) {
     const { openEmbeddedDatabase } = await import('../platform/postgres/embedded/index.ts');
-    return openEmbeddedDatabase({ ...common, folder: join(data.folder, 'state') });
+    return openEmbeddedDatabase({
+      ...common,
+      folder: join(data.folder, 'state'),
+      withAge: knowledge.graphBackend === 'age',
+    });
   }
   const { openServerDatabase } = await import('../platform/postgres/server/index.ts');
   return openServerDatabase({

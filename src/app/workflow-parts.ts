@@ -3,15 +3,18 @@ import type { Clock, IdSource } from '../core/index.ts';
 import { systemClock, systemIds } from '../core/index.ts';
 import type { DocumentReader, LanguageModel, SchemaChecker, Workflow } from '../deployments/index.ts';
 import { DeploymentError } from '../deployments/index.ts';
+import type { DocumentIntake } from '../deployments/workflows/index.ts';
 import { workflowsOf } from '../deployments/workflows/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import { GatewayError, spokenText } from '../gateway/index.ts';
 import { modelIdentity } from '../gateway/providers/catalogue.ts';
+import type { HttpDependencies } from '../http/index.ts';
 import type { DocumentsOptions } from '../platform/documents/index.ts';
 import { Documents, UnreadableDocument } from '../platform/documents/index.ts';
 import type { SchemaChecksOptions } from '../platform/json-schema/index.ts';
 import { SchemaChecks, SchemaCheckStopped } from '../platform/json-schema/index.ts';
 import { deadlineOf } from '../resilience/index.ts';
+import { knowledgeSearchOf } from './knowledge-search.ts';
 
 /** What of the gateway is needed. */
 export type SpeakingGateway = Pick<OpenGateway, 'read' | 'speak' | 'defaults'> & {
@@ -20,6 +23,8 @@ export type SpeakingGateway = Pick<OpenGateway, 'read' | 'speak' | 'defaults'> &
 
 export interface WorkflowHouseParts {
   readonly gateway: SpeakingGateway;
+  /** Without it there are no workflows that need knowledge. */
+  readonly knowledge?: Pick<HttpDependencies['knowledge'], 'spaces' | 'artifacts' | 'search'>;
   readonly clock?: Clock;
   readonly ids?: IdSource;
   /** Limits other than the usual ones. */
@@ -29,7 +34,14 @@ export interface WorkflowHouseParts {
 
 /** Threads start at first need and are ended with `closing`. */
 export function createWorkflows(
-  { gateway, clock = systemClock, ids = systemIds, documentLimits, schemaLimits }: WorkflowHouseParts,
+  {
+    gateway,
+    knowledge,
+    clock = systemClock,
+    ids = systemIds,
+    documentLimits,
+    schemaLimits,
+  }: WorkflowHouseParts,
   closing: AsyncDisposableStack,
 ): readonly Workflow[] {
   const documents = new Documents({ clock, ...documentLimits });
@@ -41,7 +53,26 @@ export function createWorkflows(
     documents: documentReaderOf(documents),
     schemas: schemaCheckerOf(schemas),
     ids,
+    ...(knowledge ? { ingest: documentIntakeOf(knowledge), search: knowledgeSearchOf(knowledge) } : {}),
   });
+}
+
+/** Documents of an organization go into its own spaces, whatever name is given. */
+export function documentIntakeOf({
+  spaces,
+  artifacts,
+}: NonNullable<WorkflowHouseParts['knowledge']>): DocumentIntake {
+  return {
+    take: async ({ organizationId, space, document, signal }) => {
+      const owned = await spaces.of(organizationId, space ?? undefined);
+      const { outcome, artifactUid, revisionId, jobId, chunks } = await artifacts.ingest(
+        owned,
+        { content: document, sourceSystem: 'deployment' },
+        signal,
+      );
+      return { outcome, artifactUid, revisionId, jobId, chunks };
+    },
+  };
 }
 
 export function documentReaderOf(documents: Documents): DocumentReader {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { admissionErrorCodes } from '../admission/errors.ts';
 import { CoreError, coreErrorCodes, HeadworksError } from '../core/index.ts';
 import { deploymentErrorCodes } from '../deployments/errors.ts';
+import { knowledgeErrorCodes } from '../knowledge/errors.ts';
 import { extractionErrorCodes } from '../extraction/errors.ts';
 import { gatewayErrorCodes } from '../gateway/errors.ts';
 import { ledgerErrorCodes } from '../ledger/errors.ts';
@@ -16,6 +17,7 @@ describe('exit codes', () => {
       gatewayErrorCodes,
       admissionErrorCodes,
       deploymentErrorCodes,
+      knowledgeErrorCodes,
     ].flatMap((codes) => Object.keys(codes));
     expect(Object.keys(exitCodeByErrorCode).sort()).toEqual(known.sort());
   });

@@ -5,6 +5,7 @@ import { HeadworksError } from '../core/index.ts';
 import type { DeploymentErrorCode } from '../deployments/errors.ts';
 import type { ExtractionErrorCode } from '../extraction/errors.ts';
 import type { GatewayErrorCode } from '../gateway/errors.ts';
+import type { KnowledgeErrorCode } from '../knowledge/errors.ts';
 import type { LedgerErrorCode } from '../ledger/errors.ts';
 
 export const exitCodes = {
@@ -38,7 +39,8 @@ export const exitCodeByErrorCode: Readonly<
     | ExtractionErrorCode
     | GatewayErrorCode
     | AdmissionErrorCode
-    | DeploymentErrorCode,
+    | DeploymentErrorCode
+    | KnowledgeErrorCode,
     ExitCode
   >
 > = {
@@ -105,6 +107,12 @@ export const exitCodeByErrorCode: Readonly<
   DEPLOYMENT_SCHEMA_TOO_SLOW: error,
   DEPLOYMENT_ANSWER_INVALID: error,
   DEPLOYMENT_STOPPED: error,
+  KNOWLEDGE_LANGUAGE_UNKNOWN: usage,
+  KNOWLEDGE_DOCUMENT_UNREADABLE: error,
+  KNOWLEDGE_EMBEDDING_FAILED: error,
+  KNOWLEDGE_READING_FAILED: error,
+  KNOWLEDGE_GRAPH_UNAVAILABLE: error,
+  KNOWLEDGE_MERGE_IMPOSSIBLE: error,
 };
 
 /** The exit code for anything that was thrown. A server newer than this command may know codes that we do not. */

@@ -1,11 +1,17 @@
 // The command line: every command in its own file, global flags and error behaviour here.
 import { Command } from 'commander';
+import { registerArtifacts } from './commands/artifacts.ts';
 import { registerConfig } from './commands/config.ts';
 import { registerDemo } from './commands/demo.ts';
 import { registerDeployments } from './commands/deployments.ts';
 import { registerDoctor } from './commands/doctor.ts';
+import { registerEntities } from './commands/entities.ts';
+import { registerEvents } from './commands/events.ts';
+import { registerEval } from './commands/eval.ts';
 import { registerExecutions } from './commands/executions.ts';
 import { registerExtract } from './commands/extract.ts';
+import { registerGraph } from './commands/graph.ts';
+import { registerIngest } from './commands/ingest.ts';
 import { registerJobs } from './commands/jobs.ts';
 import { registerKeys } from './commands/keys.ts';
 import { registerLedger } from './commands/ledger.ts';
@@ -14,7 +20,9 @@ import { registerModels } from './commands/models.ts';
 import { registerOrganizations } from './commands/organizations.ts';
 import { registerPrompt } from './commands/prompt.ts';
 import { registerRepair } from './commands/repair.ts';
+import { registerSearch } from './commands/search.ts';
 import { registerServe } from './commands/serve.ts';
+import { registerSpaces } from './commands/spaces.ts';
 import { registerSources } from './commands/sources.ts';
 import { registerVault } from './commands/vault.ts';
 import { registerSimulate } from './commands/simulate.ts';
@@ -64,6 +72,14 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     registerExtract,
     registerSources,
     registerVault,
+    registerIngest,
+    registerArtifacts,
+    registerEvents,
+    registerEntities,
+    registerGraph,
+    registerSpaces,
+    registerSearch,
+    registerEval,
     registerPrompt,
     registerModels,
     registerKeys,

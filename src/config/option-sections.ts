@@ -13,6 +13,7 @@ import { admissionOptions } from '../admission/options.ts';
 import { deploymentOptions } from '../deployments/options.ts';
 import { extractionOptions, lookerOptions } from '../extraction/options.ts';
 import { gatewayOptions } from '../gateway/options.ts';
+import { knowledgeOptions } from '../knowledge/options.ts';
 import { ledgerOptions } from '../ledger/options.ts';
 
 /** Keyed by section name, in the order of help and docs. */
@@ -29,6 +30,7 @@ export const optionSections = {
   gateway: gatewayOptions,
   admission: admissionOptions,
   deployments: deploymentOptions,
+  knowledge: knowledgeOptions,
   retention: retentionOptions,
   logging: loggingOptions,
 } as const;

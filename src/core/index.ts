@@ -9,6 +9,8 @@ export * from './events.ts';
 export * from './http.ts';
 export * from './ids.ts';
 export * from './jobs.ts';
+export { findJson } from './lenient-json.ts';
+export type { FoundJson } from './lenient-json.ts';
 export * from './log.ts';
 export { nearNames } from './near-names.ts';
 export * from './options.ts';

@@ -87,9 +87,14 @@ function refuseFormerKey(credential: string, needed: Exclude<RouteAccess, 'publi
 
 function admitted(caller: Caller | null, needed: Exclude<RouteAccess, 'public'>): Caller {
   if (!caller) throw unauthenticated('Nobody here knows these credentials.', needed);
-  if (caller.kind !== needed && !(needed === 'gateway' && caller.kind === 'admin'))
+  if (!reaches(caller, needed))
     throw new CoreError('FORBIDDEN', `These credentials are known but do not reach this. ${howTo[needed]}`);
   return caller;
+}
+
+function reaches({ kind }: Caller, needed: Exclude<RouteAccess, 'public'>): boolean {
+  if (needed === 'tenant') return kind === 'admin' || kind === 'organization';
+  return kind === needed || (needed === 'gateway' && kind === 'admin');
 }
 
 function knownCaller(credential: string, access: Access): Caller | null {
@@ -121,6 +126,7 @@ const howTo: Readonly<Record<Exclude<RouteAccess, 'public'>, string>> = {
     'Send the admin token as bearer token in the Authorization header; ' +
     'it was printed at the first start, or set as HEADWORKS_ADMIN_TOKEN.',
   organization: 'Send a key of the organization as bearer token in the Authorization header.',
+  tenant: 'Send a key of the organization, or the admin token, as bearer token in the Authorization header.',
   gateway:
     'Send a gateway key as bearer token in the Authorization header; "headworks keys create --name NAME" makes one.',
 };

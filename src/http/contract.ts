@@ -1,6 +1,21 @@
 // The answers of the HTTP API as types, for the dashboard and the command line. Types only: nothing here runs.
 import type { z } from 'zod';
 import type { auditPage } from './schemas/audit.ts';
+import type {
+  acceptedAnswer,
+  artifactsAnswer,
+  artifactView,
+  estimateAnswer,
+  revisionsAnswer,
+} from './schemas/artifacts.ts';
+import type {
+  entitiesAnswer,
+  entityDetail,
+  entityMergeView,
+  entityPairView,
+  entityView,
+  reviewAnswer,
+} from './schemas/entities.ts';
 import type { executionAnswer, executionsAnswer, releasedAnswer } from './schemas/executions.ts';
 import type {
   extractionRun,
@@ -13,6 +28,8 @@ import type {
 import type { deployment, deployments, deploymentWithSecret } from './schemas/deployments.ts';
 import type { configAnswer, doctorAnswer, healthAnswer, readinessAnswer } from './schemas/health.ts';
 import type { jobAnswer, jobCountsAnswer, jobsAnswer } from './schemas/jobs.ts';
+import type { knowledgeEventsAnswer, knowledgeEventView } from './schemas/knowledge-events.ts';
+import type { aroundAnswer, graphRebuildAnswer, graphStatusAnswer } from './schemas/knowledge-graph.ts';
 import type { ledgerEntry, ledgerKinds, ledgerPage, repairAnswer } from './schemas/ledger.ts';
 import type {
   alertsAnswer,
@@ -32,6 +49,8 @@ import type {
 } from './schemas/organizations.ts';
 import type { handoverAnswer } from './schemas/presence.ts';
 import type { promptAnswer } from './schemas/prompts.ts';
+import type { foldersAnswer, folderView, spacesAnswer, spaceView } from './schemas/spaces.ts';
+import type { searchAnswer } from './schemas/search.ts';
 import type { streamedEvent } from './schemas/streams.ts';
 
 export type { ErrorAnswer } from './schemas/error.ts';
@@ -76,7 +95,28 @@ export type ModelExplanationAnswer = z.infer<typeof explanationAnswer>;
 export type ProbeAnswer = z.infer<typeof probeAnswer>;
 export type PromptAnswer = z.infer<typeof promptAnswer>;
 export type UsageAnswer = z.infer<typeof usageAnswer>;
+export type GraphStatusAnswer = z.infer<typeof graphStatusAnswer>;
+export type GraphRebuildAnswer = z.infer<typeof graphRebuildAnswer>;
+export type GraphAroundAnswer = z.infer<typeof aroundAnswer>;
+export type SearchResultsAnswer = z.infer<typeof searchAnswer>;
 export type AuditPage = z.infer<typeof auditPage>;
+export type EntityAnswer = z.infer<typeof entityView>;
+export type EntityDetailAnswer = z.infer<typeof entityDetail>;
+export type EntitiesAnswer = z.infer<typeof entitiesAnswer>;
+export type EntityMergeAnswer = z.infer<typeof entityMergeView>;
+export type EntityPairAnswer = z.infer<typeof entityPairView>;
+export type EntityReviewAnswer = z.infer<typeof reviewAnswer>;
+export type SpaceAnswer = z.infer<typeof spaceView>;
+export type SpacesAnswer = z.infer<typeof spacesAnswer>;
+export type FolderAnswer = z.infer<typeof folderView>;
+export type FoldersAnswer = z.infer<typeof foldersAnswer>;
+export type AcceptedAnswer = z.infer<typeof acceptedAnswer>;
+export type IngestEstimateAnswer = z.infer<typeof estimateAnswer>;
+export type ArtifactAnswer = z.infer<typeof artifactView>;
+export type ArtifactsAnswer = z.infer<typeof artifactsAnswer>;
+export type RevisionsAnswer = z.infer<typeof revisionsAnswer>;
+export type KnowledgeEventAnswer = z.infer<typeof knowledgeEventView>;
+export type KnowledgeEventsAnswer = z.infer<typeof knowledgeEventsAnswer>;
 export type HandoverAnswer = z.infer<typeof handoverAnswer>;
 /** The `data` of every event on the live stream. */
 export type StreamedEventData = z.infer<typeof streamedEvent>;

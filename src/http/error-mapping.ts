@@ -4,6 +4,7 @@ import type { CoreErrorCode } from '../core/index.ts';
 import type { DeploymentErrorCode } from '../deployments/index.ts';
 import type { ExtractionErrorCode } from '../extraction/index.ts';
 import type { GatewayErrorCode } from '../gateway/index.ts';
+import type { KnowledgeErrorCode } from '../knowledge/index.ts';
 import type { LedgerErrorCode } from '../ledger/index.ts';
 import type { HttpErrorCode } from './errors.ts';
 
@@ -14,6 +15,7 @@ export type KnownErrorCode =
   | GatewayErrorCode
   | AdmissionErrorCode
   | DeploymentErrorCode
+  | KnowledgeErrorCode
   | HttpErrorCode;
 
 export interface ErrorAnswerRule {
@@ -96,6 +98,13 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   DEPLOYMENT_SCHEMA_TOO_SLOW: { status: 422 },
   DEPLOYMENT_ANSWER_INVALID: { status: 502 },
   DEPLOYMENT_STOPPED: { status: 409 },
+
+  KNOWLEDGE_LANGUAGE_UNKNOWN: { status: 400 },
+  KNOWLEDGE_DOCUMENT_UNREADABLE: { status: 422 },
+  KNOWLEDGE_EMBEDDING_FAILED: { status: 503, retryAfterMs: soon },
+  KNOWLEDGE_READING_FAILED: { status: 503, retryAfterMs: soon },
+  KNOWLEDGE_GRAPH_UNAVAILABLE: { status: 503, retryAfterMs: soon },
+  KNOWLEDGE_MERGE_IMPOSSIBLE: { status: 409 },
 
   HTTP_HOST_NOT_ALLOWED: { status: 421 },
   HTTP_ORIGIN_NOT_ALLOWED: { status: 403 },

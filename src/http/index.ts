@@ -27,5 +27,6 @@ export type {
   LedgerDesk,
   Presence,
   ReadinessReport,
+  AlertDesk,
   TenantDesks,
 } from './ports.ts';

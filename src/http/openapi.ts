@@ -48,6 +48,11 @@ export async function installOpenApi(server: FastifyInstance, version: string): 
             description: 'A gateway key ("headworks keys create"), or the admin token.',
           },
           organization: { type: 'http', scheme: 'bearer', description: 'A key of an organization.' },
+          tenant: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'A key of an organization, for what is its own; or the admin token.',
+          },
         },
       },
     },

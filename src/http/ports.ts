@@ -1,5 +1,5 @@
 // What the HTTP server needs of the rest of the house. The composition root plugs it in.
-import type { AlertDesk, LimitDesk } from '../admission/index.ts';
+import type { Alert, LimitDesk } from '../admission/index.ts';
 import type {
   Clock,
   Emitter,
@@ -19,6 +19,7 @@ import type {
 } from '../deployments/index.ts';
 import type { RunDesk, SourceDesk } from '../extraction/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
+import type { FolderDesk, KnowledgeAlert, KnowledgeDesks } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
@@ -120,6 +121,11 @@ export interface ExtractionDesk {
 
 export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'speak' | 'models' | 'keys'>;
 
+/** What needs attention, of every domain. */
+export interface AlertDesk {
+  list(): readonly (Alert | KnowledgeAlert)[];
+}
+
 /** Organizations, what they may do at once, what they call, and what became of it. */
 export interface TenantDesks {
   readonly organizations: OrganizationDesk;
@@ -172,6 +178,7 @@ export interface HttpDependencies {
   readonly extraction: ExtractionDesk;
   readonly gateway: GatewayDesk;
   readonly tenants: TenantDesks;
+  readonly knowledge: KnowledgeDesks & { readonly folders: FolderDesk };
   readonly presence: Presence;
   /** The name or address that `listen` is given. */
   readonly boundHost: string;

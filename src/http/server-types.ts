@@ -4,9 +4,10 @@ import type { Traffic } from './traffic.ts';
 
 /**
  * `public`: anybody. `admin`: who has the admin token. `organization`: who has a key of an organization.
- * `gateway`: who has a gateway key or the admin token.
+ * `gateway`: who has a gateway key or the admin token. `tenant`: who has a key of an organization, for what is the
+ * organization's own, or the admin token.
  */
-export type RouteAccess = 'public' | 'admin' | 'organization' | 'gateway';
+export type RouteAccess = 'public' | 'admin' | 'organization' | 'gateway' | 'tenant';
 
 export interface KnownRoute {
   readonly method: string;

@@ -37,7 +37,7 @@ const formats: Readonly<Record<string, string>> = {
 };
 
 /** Words that follow the field's name. Undefined: the library's own have to do. */
-const inOurWords: $ZodErrorMap = (issue) => {
+export const inOurWords: $ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined ? 'is missing' : mustBe(nouns[issue.expected]);

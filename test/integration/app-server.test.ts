@@ -107,7 +107,9 @@ describe('a running server', () => {
       );
     const jobs = `${config.state.schema}_jobs`;
     const schedules = await sqlOn(config, `select name from ${jobs}.schedule order by name`);
-    expect(schedules).toEqual([{ name: 'ledger.repair' }, { name: 'retention.run' }]);
+    expect(schedules).toEqual(
+      ['knowledge.embed', 'knowledge.look-again', 'ledger.repair', 'retention.run'].map((name) => ({ name })),
+    );
     await addJob(jobs, 'retention.run');
     await expect
       .poll(() => sqlOn(config, 'select action from audit_log'), { timeout: 10_000 })

@@ -22,6 +22,9 @@ function codeIn({ body }: { readonly body: string }): string {
 /** What the key of an organization is for, and nothing else. Its answers have a shape of their own. */
 const isForOrganizations = ({ url }: Route) => url.startsWith('/deployment/api/');
 
+/** Knowledge is an organization's own, but for what is the house's: folders of the server's machine, the graph. */
+const isForTenants = ({ url }: Route) => /^\/api\/v1\/knowledge\/(?!folders|graph)/.test(url);
+
 /** What a gateway key is for, and nothing else. */
 const isForGatewayKeys = ({ method, url }: Route) =>
   url.startsWith('/v1/') ||
@@ -44,6 +47,9 @@ describe('every route', async () => {
       'DELETE /api/v1/deployments/:id',
       'DELETE /api/v1/extraction/sources/:id',
       'DELETE /api/v1/keys/:id',
+      'DELETE /api/v1/knowledge/artifacts/:id',
+      'DELETE /api/v1/knowledge/folders/:id',
+      'DELETE /api/v1/knowledge/spaces/:space',
       'DELETE /api/v1/limits/:organization',
       'DELETE /api/v1/models/:id',
       'DELETE /api/v1/organizations/:organization',
@@ -67,6 +73,18 @@ describe('every route', async () => {
       'GET /api/v1/jobs/:id',
       'GET /api/v1/jobs/counts',
       'GET /api/v1/keys',
+      'GET /api/v1/knowledge/artifacts',
+      'GET /api/v1/knowledge/artifacts/:id',
+      'GET /api/v1/knowledge/artifacts/:id/revisions',
+      'GET /api/v1/knowledge/entities',
+      'GET /api/v1/knowledge/entities/:id',
+      'GET /api/v1/knowledge/entities/:id/around',
+      'GET /api/v1/knowledge/events',
+      'GET /api/v1/knowledge/events/:id',
+      'GET /api/v1/knowledge/folders',
+      'GET /api/v1/knowledge/graph',
+      'GET /api/v1/knowledge/pairs',
+      'GET /api/v1/knowledge/spaces',
       'GET /api/v1/ledger',
       'GET /api/v1/ledger/:id',
       'GET /api/v1/ledger/kinds',
@@ -99,6 +117,18 @@ describe('every route', async () => {
       'HEAD /api/v1/jobs/:id',
       'HEAD /api/v1/jobs/counts',
       'HEAD /api/v1/keys',
+      'HEAD /api/v1/knowledge/artifacts',
+      'HEAD /api/v1/knowledge/artifacts/:id',
+      'HEAD /api/v1/knowledge/artifacts/:id/revisions',
+      'HEAD /api/v1/knowledge/entities',
+      'HEAD /api/v1/knowledge/entities/:id',
+      'HEAD /api/v1/knowledge/entities/:id/around',
+      'HEAD /api/v1/knowledge/events',
+      'HEAD /api/v1/knowledge/events/:id',
+      'HEAD /api/v1/knowledge/folders',
+      'HEAD /api/v1/knowledge/graph',
+      'HEAD /api/v1/knowledge/pairs',
+      'HEAD /api/v1/knowledge/spaces',
       'HEAD /api/v1/ledger',
       'HEAD /api/v1/ledger/:id',
       'HEAD /api/v1/ledger/kinds',
@@ -131,6 +161,16 @@ describe('every route', async () => {
       'POST /api/v1/jobs/:id/cancel',
       'POST /api/v1/jobs/:id/retry',
       'POST /api/v1/keys',
+      'POST /api/v1/knowledge/artifacts',
+      'POST /api/v1/knowledge/artifacts/estimate',
+      'POST /api/v1/knowledge/entities/:id/split',
+      'POST /api/v1/knowledge/folders',
+      'POST /api/v1/knowledge/graph/rebuild',
+      'POST /api/v1/knowledge/merges',
+      'POST /api/v1/knowledge/merges/:id/undo',
+      'POST /api/v1/knowledge/pairs/:id/verdict',
+      'POST /api/v1/knowledge/search',
+      'POST /api/v1/knowledge/spaces',
       'POST /api/v1/ledger/:id/resolve',
       'POST /api/v1/ledger/repair',
       'POST /api/v1/limits/clear-cache',
@@ -177,12 +217,16 @@ describe('every route', async () => {
     }
   });
 
-  it.each(guarded)('$method $url takes the key of an organization only at the door', async (route) => {
-    const answer = await call(route, { authorization: `Bearer ${organizationKey}` });
-    if (isForOrganizations(route)) return expect([401, 403]).not.toContain(answer.statusCode);
-    expect(answer.statusCode).toBe(403);
-    if (route.method !== 'HEAD') expect(codeIn(answer)).toBe('FORBIDDEN');
-  });
+  it.each(guarded)(
+    '$method $url takes the key of an organization only at the door and for its own knowledge',
+    async (route) => {
+      const answer = await call(route, { authorization: `Bearer ${organizationKey}` });
+      if (isForOrganizations(route) || isForTenants(route))
+        return expect([401, 403]).not.toContain(answer.statusCode);
+      expect(answer.statusCode).toBe(403);
+      if (route.method !== 'HEAD') expect(codeIn(answer)).toBe('FORBIDDEN');
+    },
+  );
 
   it.each(guarded.filter((route) => !isStream(route)))(
     '$method $url lets a gateway key in only if it is there for it',

@@ -9,6 +9,7 @@ import { errorAnswer } from '../../src/http/schemas/error.ts';
 import { extractionErrorCodes } from '../../src/extraction/errors.ts';
 import { admissionErrorCodes } from '../../src/admission/errors.ts';
 import { deploymentErrorCodes } from '../../src/deployments/errors.ts';
+import { knowledgeErrorCodes } from '../../src/knowledge/errors.ts';
 import { gatewayErrorCodes } from '../../src/gateway/errors.ts';
 import { ledgerErrorCodes } from '../../src/ledger/index.ts';
 import { asAdmin, testHouse } from '../support/http-dependencies.ts';
@@ -46,6 +47,7 @@ describe('error answers', () => {
       ...gatewayErrorCodes,
       ...admissionErrorCodes,
       ...deploymentErrorCodes,
+      ...knowledgeErrorCodes,
       ...httpErrorCodes,
     }).sort();
     expect(Object.keys(errorMapping).sort()).toEqual(codes);

@@ -43,7 +43,8 @@ describe('the OpenAPI document', async () => {
         const isOpen = /^\/(healthz|readyz|openapi\.json)$/.test(path);
         const isDoor = path.startsWith('/deployment/api/');
         const ofAdmin = gatewayOperations.has(operation.operationId ?? '') ? 'gateway' : 'admin';
-        const access = isDoor ? 'organization' : ofAdmin;
+        const isTenants = /^\/api\/v1\/knowledge\/(?!folders|graph)/.test(path);
+        const access = isDoor ? 'organization' : isTenants ? 'tenant' : ofAdmin;
         expect({ path, security: operation.security }).toEqual({
           path,
           security: isOpen ? undefined : [{ [access]: [] }],

@@ -21,6 +21,7 @@ import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
 import { createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
+import { emptyKnowledgeDesks } from './knowledge-desks.ts';
 import { emptyTenantDesks } from './tenant-desks.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
@@ -113,6 +114,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     extraction: extractionDesk(clock, ids),
     gateway: silentGateway,
     tenants: emptyTenantDesks,
+    knowledge: emptyKnowledgeDesks,
     presence: {
       attach() {
         attached.count += 1;

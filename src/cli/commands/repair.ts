@@ -13,8 +13,7 @@ import type {
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { followJob } from '../follow-job.ts';
-import { startProgress } from '../progress.ts';
+import { followWithProgress } from '../follow-with-progress.ts';
 import type { CliSession } from '../session.ts';
 
 interface RepairOptions {
@@ -59,25 +58,10 @@ async function runRepair(
   client: HeadworksClient,
   options: RepairOptions,
 ): Promise<JobAnswer | null> {
-  const { io, out } = session;
   const jobId = await requestRepair(session, client, options);
-  if (jobId === null) return null;
-  const progress = startProgress(session, 'Repairing');
-  try {
-    return await followJob(client, jobId, {
-      clock: io.clock,
-      signal: io.signal,
-      onChange: (job) => {
-        if (job.progress === null) return;
-        const { done, total, message } = job.progress;
-        progress.show({ done, total, message: message ?? '' });
-      },
-    });
-  } finally {
-    progress.end();
-    if (io.signal.aborted && !client.isOwnServer)
-      out.note(`The repair goes on in the server: headworks jobs watch ${jobId}`);
-  }
+  return jobId === null
+    ? null
+    : followWithProgress(session, client, jobId, { title: 'Repairing', what: 'The repair' });
 }
 
 async function requestRepair(

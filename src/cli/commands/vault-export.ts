@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
+import { counted } from '../counted.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { addVaultOption, answerOf, readVault, type VaultOption } from './vault-session.ts';
 
@@ -23,7 +24,7 @@ export function registerVaultExport(group: Command, host: CommandHost): void {
       if (out.isJson)
         return out.json({ folder, ...answerOf(report), incomplete: open.map(({ type }) => type) });
       const { written, unchanged, removed } = report;
-      out.line(`${folder}: ${written} files written, ${unchanged} unchanged, ${removed} removed.`);
+      out.line(`${folder}: ${counted(written, 'file')} written, ${unchanged} unchanged, ${removed} removed.`);
       if (open.length > 0)
         out.note(
           `Not complete in the vault: ${open.map(({ type }) => type).join(', ')}. See "headworks vault verify".`,

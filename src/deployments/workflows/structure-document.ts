@@ -1,10 +1,10 @@
 // One document, or several together, to JSON that fits the schema: one answer, one repair, or a clear failure.
+import { findJson } from '../../core/index.ts';
 import { DeploymentError } from '../errors.ts';
 import type { ModelMessage, WorkflowTask } from '../ports.ts';
 import { askModel } from './ask-model.ts';
 import type { DocumentSource } from './documents.ts';
 import { readSource, warningsOf } from './documents.ts';
-import { findJson } from './lenient-json.ts';
 import { modelChoice } from './model-options.ts';
 import { repairPrompt, structurePrompt, wantsObject } from './structure-prompt.ts';
 import type { WorkflowParts } from './workflow-parts.ts';

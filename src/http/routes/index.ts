@@ -4,15 +4,19 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { HttpLimits } from '../limits.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { alertRoutes } from './alerts.ts';
+import { artifactRoutes } from './artifacts.ts';
 import { auditRoutes } from './audit.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { doorRoutes } from './door.ts';
+import { entityRoutes } from './entities.ts';
 import { eventRoutes } from './events.ts';
 import { executionRoutes } from './executions.ts';
 import { extractionRoutes } from './extraction.ts';
 import { healthRoutes } from './health.ts';
 import { gatewayKeyRoutes } from './gateway-keys.ts';
 import { jobRoutes } from './jobs.ts';
+import { knowledgeEventRoutes } from './knowledge-events.ts';
+import { knowledgeGraphRoutes } from './knowledge-graph.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { limitRoutes } from './limits.ts';
 import { modelRoutes } from './models.ts';
@@ -21,6 +25,8 @@ import { operationRoutes } from './operations.ts';
 import { organizationRoutes } from './organizations.ts';
 import { presenceRoutes } from './presence.ts';
 import { promptRoutes } from './prompts.ts';
+import { searchRoutes } from './search.ts';
+import { spaceRoutes } from './spaces.ts';
 
 export function registerRoutes(
   server: FastifyInstance,
@@ -44,6 +50,12 @@ export function registerRoutes(
   executionRoutes(typed, dependencies);
   limitRoutes(typed, dependencies);
   alertRoutes(typed, dependencies);
+  spaceRoutes(typed, dependencies);
+  artifactRoutes(typed, dependencies);
+  knowledgeEventRoutes(typed, dependencies);
+  knowledgeGraphRoutes(typed, dependencies);
+  entityRoutes(typed, dependencies);
+  searchRoutes(typed, dependencies);
   auditRoutes(typed, dependencies);
   presenceRoutes(typed, dependencies);
 }

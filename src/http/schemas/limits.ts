@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Alert, LimitView } from '../../admission/index.ts';
 import { largestLimit } from '../../admission/index.ts';
+import type { KnowledgeAlert } from '../../knowledge/index.ts';
 import { instant, isoOrNull } from './fields.ts';
 import { organizationId, organizationReference } from './organizations.ts';
 
@@ -94,7 +95,7 @@ export const alertsAnswer = z
       z.object({
         name: z.string().describe('As in monitoring/headworks-alerts.yml.'),
         organization_id: organizationId.nullable(),
-        severity: z.enum(['warning', 'critical']),
+        severity: z.enum(['info', 'warning', 'critical']),
         state: z
           .enum(['pending', 'firing'])
           .describe('pending until it has lasted as long as the rule says.'),
@@ -137,7 +138,7 @@ function viewOfUsage(usage: NonNullable<LimitView['usage']>): z.infer<typeof lim
 /** With one decimal. */
 const percent = (used: number, limit: number): number => Math.round((used / limit) * 1_000) / 10;
 
-export function viewOfAlert(alert: Alert): z.infer<typeof alertsAnswer>['alerts'][number] {
+export function viewOfAlert(alert: Alert | KnowledgeAlert): z.infer<typeof alertsAnswer>['alerts'][number] {
   return {
     name: alert.name,
     organization_id: alert.organizationId,

@@ -14,6 +14,7 @@ import { PgliteHost } from './pglite-host.ts';
 export interface EmbeddedStoreParts {
   readonly folder: string | undefined;
   readonly schema: string;
+  readonly withAge: boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly state: StateTracker;
@@ -77,13 +78,14 @@ export class EmbeddedStore implements Store {
   }
 
   async #startOnce(): Promise<PgliteHost> {
-    const { folder, schema, state, subscriptions } = this.#parts;
+    const { folder, schema, withAge, state, subscriptions } = this.#parts;
     if (this.#host && folder === undefined) throw memoryLost();
     // Two workers on the same files would destroy them.
     await this.#host?.exited;
     if (folder !== undefined) await checkInitialised(folder);
-    const host = new PgliteHost({ folder, schema, channels: subscriptions.channels }, (channel, payload) =>
-      subscriptions.deliver(channel, payload),
+    const host = new PgliteHost(
+      { folder, schema, withAge, channels: subscriptions.channels },
+      (channel, payload) => subscriptions.deliver(channel, payload),
     );
     this.#host = host;
     await this.#watched(host, host.ready, longestStartMs);

@@ -16,16 +16,27 @@ export type EmbeddedDatabaseOptions = EmbeddedLocation & {
   readonly log?: Log;
   /** A single command that takes longer gets the worker restarted. Default 60 s. */
   readonly stuckAfterMs?: number;
+  /** Offer the extension age, if its package is installed. Default: no, it makes the store larger. */
+  readonly withAge?: boolean;
 };
 
 /** Ready when it resolves: 0.5 s for files that exist, 3 s for new ones. Fails with STATE_UNUSABLE. */
 export async function openEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<SessionDatabase> {
-  const { schema, clock, log = silentLog, stuckAfterMs = 60_000 } = options;
+  const { schema, clock, log = silentLog, stuckAfterMs = 60_000, withAge = false } = options;
   const folder = 'folder' in options ? options.folder : undefined;
   if (folder !== undefined) await makeFolder(folder);
   const state = new StateTracker();
   const subscriptions = new Subscriptions((error) => log.error('A listener failed.', { error }));
-  const store = new EmbeddedStore({ folder, schema, clock, log, state, subscriptions, stuckAfterMs });
+  const store = new EmbeddedStore({
+    folder,
+    schema,
+    withAge,
+    clock,
+    log,
+    state,
+    subscriptions,
+    stuckAfterMs,
+  });
   const database = new SessionDatabase({ kind: 'embedded', schema, store, state, subscriptions, clock });
   try {
     await database.refreshCapabilities();

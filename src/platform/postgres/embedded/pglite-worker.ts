@@ -1,5 +1,6 @@
 // The thread that PGlite lives in, so that a long statement never blocks the event loop of the server.
 import { parentPort, workerData } from 'node:worker_threads';
+import type { Extensions } from '@electric-sql/pglite';
 import { PGlite } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { vector } from '@electric-sql/pglite-pgvector';
@@ -16,11 +17,22 @@ const send = (message: FromWorker) => port.postMessage(message);
 async function open(): Promise<PGlite> {
   const postgres = await PGlite.create({
     ...(settings.folder === undefined ? {} : { dataDir: settings.folder }),
-    extensions: { vector, pg_trgm },
+    extensions: { vector, pg_trgm, ...(await optionalExtensions()) },
   });
   postgres.onNotification((channel, payload) => send({ kind: 'notification', channel, payload }));
   await postgres.exec(sessionSetup());
   return postgres;
+}
+
+/** Not to be had: then the store opens without, and whoever wants it finds that it is not offered. */
+async function optionalExtensions(): Promise<Extensions> {
+  if (!settings.withAge) return {};
+  try {
+    const { age } = await import('@electric-sql/pglite-age');
+    return { age };
+  } catch {
+    return {};
+  }
 }
 
 function sessionSetup(): string {

@@ -6,6 +6,8 @@ export interface WorkerSettings {
   /** Where the files are; `undefined` keeps everything in memory. */
   readonly folder: string | undefined;
   readonly schema: string;
+  /** Load Apache AGE, an optional package, if it is installed. */
+  readonly withAge: boolean;
   /** Channels to listen to from the start: those of the worker before. */
   readonly channels: readonly string[];
 }

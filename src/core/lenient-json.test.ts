@@ -68,6 +68,12 @@ describe('findJson', () => {
     },
   );
 
+  it('looks through no more than it is told to', () => {
+    const said = `{"a": "${'x'.repeat(400_000)}"}`;
+    expect(findJson(said, 500_000)).toBeDefined();
+    expect(findJson('{"a": 1}', 7)).toBeUndefined();
+  });
+
   it('never throws, and is never long about it', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[{}[\]"\\,:` \n1atN]*$/), (said) => {

@@ -12,10 +12,11 @@ const mostStarts = 10;
 
 /**
  * The whole text if it is JSON; else what is in the last code fence that holds some; else the longest object or list in
- * it. Names that Python has for null, true and false, and commas before a closing bracket are forgiven. Never throws.
+ * it. Names that Python has for null, true and false, and commas before a closing bracket are forgiven. Nothing is found in
+ * what is longer than `longest` characters. Never throws.
  */
-export function findJson(said: string): FoundJson | undefined {
-  if (said.length > longestAnswer) return undefined;
+export function findJson(said: string, longest = longestAnswer): FoundJson | undefined {
+  if (said.length > longest) return undefined;
   const text = afterThoughts(said.replace(/^\uFEFF/, ''));
   const fences = Array.from(text.matchAll(/```[^\n`]*\n([^]*?)```/g), ([, inside]) => inside ?? '');
   for (const candidate of [text, ...fences.toReversed()]) {

@@ -1,0 +1,60 @@
+// Made-up documents whose words are as frequent as words of real texts are, without stop words.
+import { seededRandom } from '../../src/core/index.ts';
+
+const syllables = 'b d f g k l m n p r s t v z'
+  .split(' ')
+  .flatMap((consonant) => 'a e i o u'.split(' ').map((vowel) => consonant + vowel));
+const vocabulary = 60_000;
+/** Words before this rank would be stop words, which are not looked for. */
+const firstRank = 60;
+
+/** Ends in a consonant that no stemmer takes off. */
+function word(rank: number): string {
+  let text = '';
+  for (let rest = rank + syllables.length; rest > 0; rest = Math.floor(rest / syllables.length))
+    text += syllables[rest % syllables.length] ?? '';
+  return `${text}k`;
+}
+
+export interface MadeDocument {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** The same seed gives the same documents and queries. */
+export class MadeCorpus {
+  readonly #random;
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+  }
+
+  /** About as frequent as 1 / rank (Zipf). */
+  #word(): string {
+    const spread = Math.log((vocabulary + firstRank) / firstRank);
+    return word(Math.floor(firstRank * Math.exp(this.#random.next() * spread)) - firstRank);
+  }
+
+  #words(count: number): string {
+    return Array.from({ length: count }, () => this.#word()).join(' ');
+  }
+
+  document(): MadeDocument {
+    const sentences = Array.from(
+      { length: 8 },
+      () => `${this.#words(9 + Math.floor(this.#random.next() * 12))}.`,
+    );
+    return { title: this.#words(4), text: sentences.join(' ') };
+  }
+
+  /** Three to seven words of a document, as somebody would ask for it. */
+  query({ title, text }: MadeDocument): string {
+    const words = text.replaceAll('.', '').split(' ');
+    const count = 2 + Math.floor(this.#random.next() * 5);
+    const own = Array.from(
+      { length: count },
+      () => words[Math.floor(this.#random.next() * words.length)] ?? '',
+    );
+    return [title.split(' ')[0], ...own].join(' ');
+  }
+}

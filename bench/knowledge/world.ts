@@ -1,0 +1,160 @@
+// Knowledge on a Postgres of its own, filled to a given size: made-up documents, events with actors and subjects.
+import { silentLog, systemClock, systemIds } from '../../src/core/index.ts';
+import type { ChunkDraft, Embedders, SearchDesk, Space } from '../../src/knowledge/index.ts';
+import { openSearch } from '../../src/knowledge/index.ts';
+import { chunkText } from '../../src/knowledge/ingest/chunk-text.ts';
+import { PostgresArtifactStore } from '../../src/knowledge/postgres/postgres-artifact-store.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/postgres/postgres-lexical-index.ts';
+import { PostgresSearchStore } from '../../src/knowledge/postgres/postgres-search-store.ts';
+import { PostgresSpaceStore } from '../../src/knowledge/postgres/postgres-space-store.ts';
+import { PostgresSqlGraph } from '../../src/knowledge/postgres/postgres-sql-graph.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import type { Database } from '../../src/platform/postgres/index.ts';
+import { loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import type { MadeDocument } from './corpus.ts';
+import { MadeCorpus } from './corpus.ts';
+
+export interface KnowledgeBench {
+  readonly database: Database;
+  readonly space: Space;
+  readonly artifacts: PostgresArtifactStore;
+  readonly vectors: PostgresVectorIndex;
+  readonly corpus: MadeCorpus;
+  readonly search: SearchDesk;
+  /** Some of what is in it, to make queries of. */
+  readonly sample: MadeDocument[];
+  readonly close: () => Promise<void>;
+}
+
+const schema = 'bench_knowledge';
+const nobody: Embedders = { current: () => ({ state: 'not-configured', why: 'Words only.' }) };
+/** As settings say that nobody changed. */
+const options = { embeddingTimeoutMs: 10_000, expansionTimeoutMs: 500, chunkLookupTimeoutMs: 2_000 };
+
+export async function openKnowledgeBench(databaseUrl: string): Promise<KnowledgeBench> {
+  const database = await openServerDatabase({
+    url: databaseUrl,
+    schema,
+    clock: systemClock,
+    statementTimeoutMs: 600_000,
+  });
+  const migrations = await loadMigrations(new URL('../../src/app/migrations/', import.meta.url));
+  await migrate(database, migrations, { clock: systemClock });
+  const vectors = new PostgresVectorIndex(database);
+  return {
+    database,
+    space: await new PostgresSpaceStore(database, systemClock).ensure(null, 'bench'),
+    artifacts: new PostgresArtifactStore(database, { clock: systemClock, ids: systemIds }),
+    vectors,
+    corpus: new MadeCorpus(7),
+    sample: [],
+    search: openSearch({
+      lexical: new PostgresLexicalIndex(database),
+      store: new PostgresSearchStore(database),
+      graph: new PostgresSqlGraph(database),
+      embedders: nobody,
+      vectors,
+      ledger: { record: async () => undefined },
+      clock: systemClock,
+      log: silentLog,
+      options,
+    }),
+    close: async () => {
+      await database.query(sql`drop schema if exists bench_knowledge cascade`);
+      await database.close();
+    },
+  };
+}
+
+/** Takes in one made-up document of so many chunks, as ingest does, and gives the id of its revision. */
+export async function takeIn(bench: KnowledgeBench, chunkCount = 1): Promise<string> {
+  const parts = Array.from({ length: chunkCount }, () => bench.corpus.document());
+  const [first = bench.corpus.document()] = parts;
+  if (bench.sample.length < mostSamples) bench.sample.push(first);
+  const text = parts.map((part) => part.text).join('\n');
+  const incoming = {
+    type: 'note',
+    sourceSystem: 'bench',
+    sourceId: systemIds.uuid(),
+    title: first.title,
+    text,
+    sourceTs: null,
+    metadata: {},
+    warnings: [],
+    mentions: [],
+  } as const;
+  const drafts = chunkCount === 1 ? chunkText(text) : draftsOf(parts);
+  const { revisionId } = await bench.artifacts.accept(bench.space, incoming, drafts, async () => null);
+  return revisionId;
+}
+
+const mostSamples = 500;
+
+function draftsOf(parts: readonly MadeDocument[]): readonly ChunkDraft[] {
+  let startChar = 0;
+  return parts.map(({ text }, position) => {
+    const endChar = startChar + text.length;
+    const draft = {
+      position,
+      startChar,
+      endChar,
+      tokenCount: Math.ceil(text.length / 4),
+      heading: null,
+      text,
+    };
+    startChar = endChar + 1;
+    return draft;
+  });
+}
+
+const writers = 4;
+
+/** Until it has so many chunks, by several writers at once, in documents of so many. Chunks per second. */
+export async function fillTo(bench: KnowledgeBench, size: number, perDocument: number): Promise<number> {
+  const before = await chunkCount(bench);
+  let left = size - before;
+  const startedAt = performance.now();
+  const write = async (): Promise<void> => {
+    while (left > 0) {
+      const count = Math.min(left, perDocument);
+      left -= count;
+      await takeIn(bench, count);
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, write));
+  const rate = ((size - before) / (performance.now() - startedAt)) * 1000;
+  await addEvents(bench);
+  // As autovacuum does it, some minutes later.
+  await bench.database.query(sql`vacuum analyze`);
+  return rate;
+}
+
+async function chunkCount({ database }: KnowledgeBench): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(sql`select count(*) from chunk`);
+  return rows[0]?.count ?? 0;
+}
+
+const peopleCount = 2_000;
+
+/** An event for every chunk that has none, with one of 2,000 people acting and another one it is about. */
+async function addEvents({ database, space: { spaceId } }: KnowledgeBench): Promise<void> {
+  await database.query(sql`
+    insert into entity (entity_id, space_id, entity_type, canonical_name, normalized_name, created_at, updated_at)
+    select md5('person' || n)::uuid, ${spaceId}, 'person', 'Person ' || n, 'person ' || n, now(), now()
+    from generate_series(0, ${peopleCount - 1}::integer) as n on conflict do nothing`);
+  await database.query(sql`
+    insert into semantic_event (event_id, space_id, artifact_uid, revision_id, chunk_id, category, narrative, confidence,
+      method, created_at)
+    select md5('event' || chunk_id)::uuid, space_id, artifact_uid, revision_id, chunk_id, 'Decision', left(text, 80), 0.8,
+      'rules', now()
+    from chunk on conflict do nothing`);
+  const person = (offset: number) =>
+    sql`md5('person' || (hashint8(chunk_id + ${offset}) & 2147483647) % ${peopleCount})::uuid`;
+  await database.query(sql`
+    insert into event_actor (event_id, entity_id, space_id, role)
+    select event_id, ${person(0)}, space_id, 'owner' from semantic_event on conflict do nothing`);
+  await database.query(sql`
+    insert into event_subject (event_id, entity_id, space_id)
+    select event_id, ${person(1_000_000)}, space_id from semantic_event on conflict do nothing`);
+}

@@ -1,0 +1,43 @@
+// Folders and files of this machine, for knowledge that reads them again and again.
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { extname, join, resolve } from 'node:path';
+import { CoreError } from '../core/index.ts';
+import type { FolderFiles, FoundFile } from '../knowledge/index.ts';
+
+/** Endings of documents that are read. What else lies in a folder (pictures, archives, programs) is no mistake. */
+const endings: ReadonlySet<string> = new Set(
+  '.txt .text .md .markdown .log .csv .tsv .json .jsonl .ndjson .xml .html .htm .xhtml .pdf .docx .eml'.split(
+    ' ',
+  ),
+);
+/** Deeper than anybody files documents. */
+const deepest = 64;
+
+export const isDocumentName = (name: string): boolean => endings.has(extname(name).toLowerCase());
+
+export const folderFiles: FolderFiles = {
+  resolve: async (path) => {
+    const found = await realpath(resolve(path)).catch(() => null);
+    if (found === null || !(await stat(found)).isDirectory())
+      throw new CoreError('INPUT_INVALID', `There is no folder ${path} on the machine of the server.`);
+    return found;
+  },
+  list: (folder) => filesBelow(folder, 0),
+  read: async (path) => new Uint8Array(await readFile(path)),
+};
+
+/**
+ * In the order of their names, whatever the file system's is. Links are not followed: they may lead anywhere, and in
+ * circles. A file that goes meanwhile is left out.
+ */
+export async function* filesBelow(folder: string, depth: number): AsyncGenerator<FoundFile> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.name.startsWith('.')) continue;
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && depth < deepest) yield* filesBelow(path, depth + 1);
+    if (!entry.isFile() || !isDocumentName(entry.name)) continue;
+    const found = await stat(path).catch(() => null);
+    if (found) yield { path, size: found.size, modifiedMs: found.mtimeMs };
+  }
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { systemIds, VirtualClock } from '../core/index.ts';
+import type { EmbeddingGateway, EmbedderParts } from './knowledge-embedder.ts';
+import { createEmbedders } from './knowledge-embedder.ts';
+
+const { signal } = new AbortController();
+
+/** A gateway with these models (`+name` embeds) that gives each text a vector of its length. */
+function gatewayWith(...names: readonly string[]) {
+  const asked: { readonly body: unknown; readonly mayFallBack: boolean }[] = [];
+  const models = names.map((name, index) => ({
+    id: names.length - index,
+    name: name.replace('+', ''),
+    capabilities: { embeddings: name.startsWith('+') },
+  }));
+  const gateway = {
+    defaults: { maxBodyBytes: 1, deadlineMs: 1_000, waitMs: 0 },
+    models: { askable: () => models },
+    read: (_: string, body: Uint8Array) => JSON.parse(Buffer.from(body).toString()) as unknown,
+    speak: async ({ ask, mayFallBack }: { ask: { input: readonly string[] }; mayFallBack: boolean }) => {
+      asked.push({ body: ask, mayFallBack });
+      const data = ask.input.map((text, index) => ({ index, embedding: [text.length, 0] })).toReversed();
+      return { answer: { outcome: 'answer', body: Buffer.from(JSON.stringify({ data })) } };
+    },
+  };
+  return { gateway: gateway as unknown as EmbeddingGateway, asked, models };
+}
+
+function embedders(gateway: EmbeddingGateway, options: Partial<EmbedderParts['options']> = {}) {
+  const usual = {
+    embedder: 'auto',
+    embeddingModel: null,
+    embeddingBlend: null,
+    probeAgainSeconds: 30,
+  } as const;
+  const parts = { gateway, clock: new VirtualClock(), ids: systemIds, options: { ...usual, ...options } };
+  return createEmbedders(parts, new AsyncDisposableStack());
+}
+
+describe('who embeds', () => {
+  it('is nobody when that was chosen, or when no model can', () => {
+    const { gateway } = gatewayWith('talker');
+    expect(embedders(gateway, { embedder: 'none' }).current()).toMatchObject({ state: 'not-configured' });
+    expect(embedders(gateway).current()).toMatchObject({ state: 'not-configured', why: /EMBEDDER=local/ });
+    expect(embedders(gateway, { embedder: 'gateway' }).current()).toMatchObject({
+      state: 'not-configured',
+      why: /no model that embeds is configured/,
+    });
+  });
+
+  it('is the first model that can, as soon as there is one, and the same object each time', () => {
+    const { gateway, models } = gatewayWith('talker');
+    const found = embedders(gateway);
+    expect(found.current().state).toBe('not-configured');
+    models.push({ id: 9, name: 'second', capabilities: { embeddings: true } });
+    models.push({ id: 5, name: 'first', capabilities: { embeddings: true } });
+    const state = found.current();
+    expect(state).toMatchObject({ state: 'ready', embedder: { model: 'first' } });
+    expect(found.current()).toEqual(state);
+  });
+
+  it('is the model that was named and no other, in the order of the texts', async () => {
+    const { gateway, asked } = gatewayWith('+other', '+wanted');
+    const state = embedders(gateway, { embeddingModel: 'wanted', embeddingBlend: '0.4' }).current();
+    if (state.state !== 'ready') throw new Error(state.why);
+    expect(state.embedder).toMatchObject({ model: 'wanted', blend: { kind: 'rerank', weight: 0.4 } });
+    expect(await state.embedder.embed(['a', 'bcd'], signal)).toEqual([
+      Float32Array.of(1, 0),
+      Float32Array.of(1, 0),
+    ]);
+    expect(asked).toEqual([{ body: { model: 'wanted', input: ['a', 'bcd'] }, mayFallBack: false }]);
+  });
+});

@@ -1,0 +1,96 @@
+// Who makes vectors: a model of the gateway, the offline model in a thread, or nobody.
+import type { Clock, IdSource } from '../core/index.ts';
+import { CoreError } from '../core/index.ts';
+import type { Model, OpenGateway } from '../gateway/index.ts';
+import type { Embedder, Embedders, EmbedderState, KnowledgeOptions } from '../knowledge/index.ts';
+import { blendOf, carefulEmbedder } from '../knowledge/index.ts';
+import { localModelMissing, openLocalEmbedder } from '../knowledge/vectors/local/local-embedder.ts';
+import { isOfflineModelInstalled } from '../knowledge/vectors/local/offline-model.ts';
+import { deadlineOf } from '../resilience/index.ts';
+
+/** What of the gateway is needed. */
+export interface EmbeddingGateway extends Pick<OpenGateway, 'read' | 'speak' | 'defaults'> {
+  readonly models: Pick<OpenGateway['models'], 'askable'>;
+}
+
+export interface EmbedderParts {
+  readonly options: Pick<
+    KnowledgeOptions,
+    'embedder' | 'embeddingModel' | 'embeddingBlend' | 'probeAgainSeconds'
+  >;
+  readonly gateway: EmbeddingGateway;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+}
+
+/** Looks at every use: models come and go. Threads are ended with `closing`. Fails with CONFIG_INVALID. */
+export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): Embedders {
+  const { options, clock } = parts;
+  const care = { clock, probeAgainMs: options.probeAgainSeconds * 1_000 };
+  if (options.embedder === 'none') return fixed({ state: 'not-configured', why: 'EMBEDDER is none.' });
+  if (options.embedder === 'local') {
+    if (!isOfflineModelInstalled()) throw new CoreError('CONFIG_INVALID', localModelMissing);
+    const local = openLocalEmbedder(clock, options.embeddingBlend);
+    closing.defer(() => local.close());
+    return fixed({ state: 'ready', embedder: carefulEmbedder(local, care) });
+  }
+  const known = new Map<string, Embedder>();
+  return {
+    current: () => {
+      const model = chosenModel(parts);
+      if (model === null) return { state: 'not-configured', why: nobodyEmbeds(options) };
+      const embedder = known.get(model) ?? carefulEmbedder(gatewayEmbedder(parts, model), care);
+      known.set(model, embedder);
+      return { state: 'ready', embedder };
+    },
+  };
+}
+
+const fixed = (state: EmbedderState): Embedders => ({ current: () => state });
+
+/** Pinned: the one that is named, even while it has no key (then embedding fails, and says so), else the first by id. */
+function chosenModel({ options, gateway }: EmbedderParts): string | null {
+  if (options.embeddingModel !== null) return options.embeddingModel;
+  const able = gateway.models.askable().filter(({ capabilities }) => capabilities.embeddings);
+  return (
+    able.reduce<Model | null>((first, model) => (first && first.id < model.id ? first : model), null)?.name ??
+    null
+  );
+}
+
+function nobodyEmbeds({ embedder }: EmbedderParts['options']): string {
+  return embedder === 'gateway'
+    ? 'EMBEDDER is gateway, but no model that embeds is configured; "headworks models list" shows what each needs.'
+    : 'No model that embeds is configured; set the key of one, or EMBEDDER=local.';
+}
+
+/** Asks one model and no other: vectors of different models never mix. */
+function gatewayEmbedder({ gateway, ids, options }: EmbedderParts, model: string): Embedder {
+  return {
+    model,
+    blend: blendOf(model, options.embeddingBlend),
+    embed: async (texts, signal) => {
+      const { answer } = await gateway.speak({
+        requestId: ids.uuid(),
+        ask: gateway.read('embeddings', Buffer.from(JSON.stringify({ model, input: texts }))),
+        caller: 'knowledge',
+        mayFallBack: false,
+        deadlineMs: deadlineOf(signal)?.remainingMs() ?? gateway.defaults.deadlineMs,
+        waitMs: 0,
+        signal,
+      });
+      if (answer.outcome !== 'answer') throw new TypeError('The answer is a stream.');
+      return vectorsIn(JSON.parse(Buffer.from(answer.body).toString()) as EmbeddingsAnswer);
+    },
+  };
+}
+
+interface EmbeddingsAnswer {
+  readonly data?: readonly { readonly index?: number; readonly embedding?: readonly number[] }[];
+}
+
+function vectorsIn({ data = [] }: EmbeddingsAnswer): readonly Float32Array[] {
+  return data
+    .toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0))
+    .map(({ embedding }) => Float32Array.from(embedding ?? []));
+}

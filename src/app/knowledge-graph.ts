@@ -1,0 +1,134 @@
+// Plugs the graph of knowledge into the house: its backend, what keeps it in step, its jobs, metrics and alerts.
+import type { Config } from '../config/index.ts';
+import type { JobQueue } from '../core/index.ts';
+import { systemClock } from '../core/index.ts';
+import type { ArtifactStore, Graph, GraphDesk } from '../knowledge/index.ts';
+import { AgeGraph } from '../knowledge/age/age-graph.ts';
+import { openGraphDesk } from '../knowledge/graph/graph-desk.ts';
+import { GraphKeeper } from '../knowledge/graph/graph-keeper.ts';
+import { graphRebuildHandler, graphRebuildJob } from '../knowledge/graph/graph-rebuild.ts';
+import { offGraph } from '../knowledge/graph/off-graph.ts';
+import { PostgresGraphSource } from '../knowledge/postgres/postgres-graph-source.ts';
+import { countNeedsReview, PostgresGraphView } from '../knowledge/postgres/postgres-graph-view.ts';
+import { PostgresSpaceStore } from '../knowledge/postgres/postgres-space-store.ts';
+import { PostgresSqlGraph } from '../knowledge/postgres/postgres-sql-graph.ts';
+import { graphKinds, graphRepairs } from '../knowledge/repairs/graph-repairs.ts';
+import type { LookAgainParts } from '../knowledge/repairs/look-again.ts';
+import { lookAgainCron, lookAgainHandler, lookAgainJob } from '../knowledge/repairs/look-again.ts';
+import { KnowledgeWatch, watchedGraph } from '../knowledge/watching/knowledge-watch.ts';
+import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import { every } from '../resilience/index.ts';
+import { requestRepairs } from './request-repairs.ts';
+import type { ServerRole } from './server-role.ts';
+import type { Stores } from './stores.ts';
+import type { Telemetry } from './telemetry.ts';
+
+export interface GraphHouseParts {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly telemetry: Telemetry;
+  readonly role: ServerRole;
+  readonly jobs: JobQueue;
+  readonly ledger: LedgerRecorder;
+  /** Has the ledger an open row of this kind and subject? */
+  readonly isRecorded: (kind: string, subject: string) => Promise<boolean>;
+}
+
+export interface HouseGraph {
+  /** Its expansions are counted. */
+  readonly graph: Graph;
+  readonly keeper: GraphKeeper;
+  readonly desk: GraphDesk;
+  /** Counts what becomes of names and questions, and knows the alerts. */
+  readonly watch: KnowledgeWatch;
+  readonly repairs: readonly RegisteredRepair[];
+  /** Entities were merged, parted or paired. */
+  readonly onChanged: (spaceId: number, entityIds: readonly string[]) => void;
+  /** Takes its jobs; in a process that stays also on schedule, with a look at the alerts now and then. */
+  work(look: Pick<LookAgainParts, 'readers' | 'pairs' | 'canAskModel'>): Promise<void>;
+}
+
+/** As often as those of admission. */
+const evaluateEveryMs = 15_000;
+
+export async function startGraph(
+  parts: GraphHouseParts,
+  artifacts: ArtifactStore,
+  closing: AsyncDisposableStack,
+): Promise<HouseGraph> {
+  const { config, stores, telemetry, role, jobs, ledger, isRecorded } = parts;
+  const { database } = stores;
+  const backend = graphOf(parts);
+  const watch = watchOf(parts, backend);
+  const graph = watchedGraph(backend, watch);
+  const source = new PostgresGraphSource(database);
+  const common = { graph, source, artifacts, ledger, log: telemetry.log };
+  const keeper = new GraphKeeper(common);
+  await jobs.define([graphRebuildJob, lookAgainJob]);
+  return {
+    graph,
+    keeper,
+    watch,
+    desk: openGraphDesk({ graph, view: new PostgresGraphView(database), jobs }),
+    repairs: graphRepairs({ ...common, clock: systemClock, options: config.knowledge }),
+    onChanged: (spaceId, entityIds) =>
+      // What fails is in the ledger.
+      void keeper.refresh(spaceId, entityIds, new AbortController().signal).catch(() => undefined),
+    work: async (look) => {
+      const spaces = new PostgresSpaceStore(database, systemClock);
+      await jobs.work(graphRebuildJob, graphRebuildHandler({ ...common, keeper, spaces }));
+      await jobs.work(
+        lookAgainJob,
+        lookAgainHandler({ ...common, ...look, options: config.knowledge, keeper, jobs, isRecorded }),
+      );
+      if (role === 'command') return;
+      await jobs.schedule(lookAgainJob, lookAgainCron, {});
+      void watch.evaluate();
+      closing.defer(every(systemClock, evaluateEveryMs, () => watch.evaluate()));
+    },
+  };
+}
+
+function graphOf({ config: { knowledge: options }, stores: { database } }: GraphHouseParts): Graph {
+  if (options.graphBackend === 'off') return offGraph;
+  if (options.graphBackend === 'sql') return new PostgresSqlGraph(database);
+  return new AgeGraph({ database, clock: systemClock, options });
+}
+
+function watchOf(
+  { stores: { database }, telemetry: { metrics }, jobs }: GraphHouseParts,
+  graph: Graph,
+): KnowledgeWatch {
+  const counter = (name: string, help: string) =>
+    metrics.counter({ name: `headworks_knowledge_${name}_total`, help, labels: ['outcome'] });
+  const counters = {
+    resolutions: counter('resolutions', 'Names that were resolved: ok, or degraded with a fallback.'),
+    confirmations: counter('confirmations', 'Questions to a model whether two names mean the same.'),
+    expansions: counter('expansions', 'Graph expansions of searches: ok, timeout or failed.'),
+  };
+  const graphState = () => graph.availability(new AbortController().signal);
+  const needsReview = () => countNeedsReview(database);
+  metrics.gauge({
+    name: 'headworks_knowledge_graph_available',
+    help: '1 while the graph can be used, 0 while it cannot; absent when none is wanted.',
+    labels: ['backend'],
+    collect: async () => {
+      const { state } = await graphState();
+      const value = state === 'available' ? 1 : 0;
+      return state === 'off' ? [] : [{ labels: { backend: graph.backend }, value }];
+    },
+  });
+  metrics.gauge({
+    name: 'headworks_knowledge_needs_review',
+    help: 'Entities that wait for another look.',
+    labels: [],
+    collect: async () => [{ labels: {}, value: await needsReview() }],
+  });
+  return new KnowledgeWatch({
+    clock: systemClock,
+    count: (metric, outcome) => counters[metric](1, [outcome]),
+    graphState,
+    needsReview,
+    onGraphBack: () => requestRepairs(jobs, graphKinds),
+  });
+}

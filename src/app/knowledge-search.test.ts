@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { emptyKnowledgeDesks } from '../../test/support/knowledge-desks.ts';
+import type { SearchRequest, Space } from '../knowledge/index.ts';
+import { knowledgeSearchOf } from './knowledge-search.ts';
+
+const space: Space = {
+  spaceId: 7,
+  organizationId: 'org_1',
+  name: 'bi',
+  language: 'english',
+  createdAt: new Date(0),
+};
+
+function world() {
+  const asked: { readonly space: Space; readonly request: SearchRequest }[] = [];
+  const owners: (readonly [string | null, string | undefined])[] = [];
+  const made = knowledgeSearchOf({
+    spaces: {
+      ...emptyKnowledgeDesks.spaces,
+      of: async (organizationId, name) => {
+        owners.push([organizationId, name]);
+        return space;
+      },
+    },
+    search: {
+      search: async (where, request) => {
+        asked.push({ space: where, request });
+        return { primaryResults: [], relatedContext: null, entities: null, expandOptions: [], warning: 'W.' };
+      },
+    },
+  });
+  return { made, asked, owners };
+}
+
+describe('search for workflows', () => {
+  it('asks the organization’s own space with defaults for what is not said', async () => {
+    const { made, asked, owners } = world();
+    const id = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+    const filters = { types: ['email'], from: '2026-03-01T00:00:00Z', entity_ids: [id] };
+    const { warning } = await made.search({
+      organizationId: 'org_1',
+      space: 'bi',
+      query: 'risks',
+      wish: { limit: 3, filters, graph_filters: ['Decision'] },
+      signal: new AbortController().signal,
+    });
+    expect(owners).toEqual([['org_1', 'bi']]);
+    expect(asked).toEqual([
+      {
+        space,
+        request: {
+          query: 'risks',
+          limit: 3,
+          filter: { types: ['email'], from: new Date('2026-03-01T00:00:00Z'), entityIds: [id] },
+          graphExpand: false,
+          graphBudget: 10,
+          graphSeedLimit: 3,
+          graphFilters: ['Decision'],
+          includeEntities: false,
+        },
+      },
+    ]);
+    expect(warning).toBe('W.');
+  });
+
+  it('says in words what is wrong with filters, all at once', () => {
+    const { made } = world();
+    expect(made.filterProblems({ filters: undefined, graph_filters: undefined })).toEqual([]);
+    expect(
+      made.filterProblems({
+        filters: { types: ['fax'], from: 'yesterday', entity_ids: ['7'], colour: 'red' },
+        graph_filters: ['Gossip'],
+      }),
+    ).toEqual([
+      { field: 'filters.types.0', message: 'must be one of email, doc, chat, transcript, note' },
+      { field: 'filters.from', message: 'must be a moment in UTC, like 2026-03-01T12:00:00Z' },
+      {
+        field: 'filters.entity_ids.0',
+        message: 'must be an id, like 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+      },
+      { field: 'filters.colour', message: 'is not known here' },
+      { field: 'graph_filters.0', message: expect.stringMatching(/^must be one of Commitment, /) },
+    ]);
+    expect(made.filterProblems({ filters: 'email', graph_filters: 'Decision' })).toEqual([
+      { field: 'filters', message: 'must be an object' },
+      { field: 'graph_filters', message: 'must be a list' },
+    ]);
+  });
+});

@@ -1,0 +1,141 @@
+// Plugs knowledge into the house: stores, document reader, models, embedder, graph; and what works beside requests.
+import { systemClock, systemIds } from '../core/index.ts';
+import type { OpenGateway } from '../gateway/index.ts';
+import type { HttpDependencies } from '../http/index.ts';
+import type { Embedders, KnowledgeAlert, LanguageModel, OpenKnowledge } from '../knowledge/index.ts';
+import {
+  createReaders,
+  embedAgainCron,
+  embedAgainHandler,
+  embedAgainJob,
+  openKnowledge,
+  openSearch,
+} from '../knowledge/index.ts';
+import { PostgresArtifactStore } from '../knowledge/postgres/postgres-artifact-store.ts';
+import { PostgresEntityStore } from '../knowledge/postgres/postgres-entity-store.ts';
+import { PostgresEventStore } from '../knowledge/postgres/postgres-event-store.ts';
+import { PostgresFolderStore } from '../knowledge/postgres/postgres-folder-store.ts';
+import { PostgresLexicalIndex } from '../knowledge/postgres/postgres-lexical-index.ts';
+import { PostgresMergeStore } from '../knowledge/postgres/postgres-merge-store.ts';
+import { PostgresPairStore } from '../knowledge/postgres/postgres-pair-store.ts';
+import { PostgresSearchStore } from '../knowledge/postgres/postgres-search-store.ts';
+import { PostgresSpaceStore } from '../knowledge/postgres/postgres-space-store.ts';
+import { PostgresVectorIndex } from '../knowledge/postgres/postgres-vector-index.ts';
+import { chunkRepairs } from '../knowledge/repairs/chunk-repairs.ts';
+import { registeredEntityRepairs } from '../knowledge/repairs/entity-repairs.ts';
+import { entityRepairs, EntityResolver, openEntityDesk } from '../knowledge/resolution/index.ts';
+import type { RegisteredRepair } from '../ledger/index.ts';
+import { folderFiles } from './folder-files.ts';
+import { knowledgeDocuments } from './knowledge-documents.ts';
+import { createEmbedders } from './knowledge-embedder.ts';
+import type { GraphHouseParts } from './knowledge-graph.ts';
+import { startGraph } from './knowledge-graph.ts';
+import { repairWhenModelsAnswer } from './request-repairs.ts';
+import { languageModelOf } from './workflow-parts.ts';
+
+export interface KnowledgeHouseParts extends GraphHouseParts {
+  readonly gateway: OpenGateway;
+}
+
+export interface HouseKnowledge {
+  readonly desks: HttpDependencies['knowledge'];
+  readonly repairs: readonly RegisteredRepair[];
+  readonly alerts: { list(): readonly KnowledgeAlert[] };
+  /** What embeds here and now. */
+  readonly embedders: Embedders;
+  /** Takes accepted artifacts, and reads folders in a server that stays. Call it when everything else is ready. */
+  work(): Promise<void>;
+}
+
+/** Desks at once; nothing is worked on before `work`. Documents are parsed in threads that start at first need. */
+export async function startKnowledge(
+  parts: KnowledgeHouseParts,
+  closing: AsyncDisposableStack,
+): Promise<HouseKnowledge> {
+  const { config, stores, telemetry, role, jobs, ledger } = parts;
+  const { database } = stores;
+  const { log } = telemetry;
+  const options = config.knowledge;
+  const common = { clock: systemClock, ids: systemIds, log, ledger, options };
+  const entities = new PostgresEntityStore(database);
+  const embedders = createEmbedders({ ...common, gateway: parts.gateway }, closing);
+  const vectors = new PostgresVectorIndex(database, (model, error) =>
+    log.warn('no index for vectors could be made; every one is compared', { model, error }),
+  );
+  const model = knowledgeModelOf(parts.gateway);
+  const readers = createReaders({ model, ids: systemIds, readWithModel: options.readWithModel });
+  const artifacts = new PostgresArtifactStore(database, common);
+  const graph = await startGraph(parts, artifacts, closing);
+  const pairs = new PostgresPairStore(database);
+  const merges = new PostgresMergeStore(database, systemIds);
+  const { onChanged } = graph;
+  const resolution = { ...common, entities, embedders, model, watch: graph.watch };
+  const canAskModel = (): boolean => options.readWithModel && model.isConfigured();
+  const steps = {
+    ...common,
+    spaces: new PostgresSpaceStore(database, systemClock),
+    artifacts,
+    events: new PostgresEventStore(database, common),
+    readers,
+    resolver: new EntityResolver(resolution),
+    embedders,
+    vectors,
+    graph: graph.keeper,
+  };
+  const opened: OpenKnowledge = await openKnowledge({
+    ...steps,
+    folders: new PostgresFolderStore(database),
+    files: folderFiles,
+    documents: knowledgeDocuments(systemClock, closing),
+    jobs,
+  });
+  await jobs.define([embedAgainJob]);
+  return {
+    desks: {
+      spaces: opened.spaces,
+      artifacts: opened.artifacts,
+      events: opened.events,
+      folders: opened.folders,
+      entities: openEntityDesk({ ...common, entities, pairs, merges, onChanged }),
+      search: openSearch({
+        ...common,
+        lexical: new PostgresLexicalIndex(database),
+        embedders,
+        vectors,
+        store: new PostgresSearchStore(database),
+        graph: graph.graph,
+      }),
+      graph: graph.desk,
+    },
+    repairs: [
+      ...chunkRepairs(steps),
+      ...registeredEntityRepairs({
+        entities: entityRepairs({ ...resolution, pairs, merges, onChanged }),
+        pairs,
+        canAskModel,
+        options,
+      }),
+      ...graph.repairs,
+    ],
+    alerts: graph.watch,
+    embedders,
+    work: async () => {
+      // A command that is a server for a moment works on what it brought; what it cannot finish goes on later.
+      await opened.work();
+      await jobs.work(embedAgainJob, embedAgainHandler(steps));
+      if (role !== 'command') await jobs.schedule(embedAgainJob, embedAgainCron, {});
+      await graph.work({ readers, pairs, canAskModel });
+      if (role !== 'command')
+        closing.defer(telemetry.events.listen(repairWhenModelsAnswer(systemClock, jobs)));
+      if (role === 'serve' || role === 'demo') closing.defer(opened.watchFolders());
+    },
+  };
+}
+
+/** The gateway's models that talk. */
+function knowledgeModelOf(gateway: OpenGateway): LanguageModel {
+  return {
+    ...languageModelOf(gateway),
+    isConfigured: () => gateway.models.askable().some(({ capabilities }) => !capabilities.embeddings),
+  };
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import type { EmittedEvent, JobQueue } from '../core/index.ts';
+import { event, VirtualClock } from '../core/index.ts';
+import { modelKinds, repairWhenModelsAnswer } from './request-repairs.ts';
+
+function world() {
+  const clock = new VirtualClock(0);
+  const asked: unknown[] = [];
+  const enqueue = async (_job: unknown, payload: unknown): Promise<string> => {
+    asked.push(payload);
+    throw new Error('The queue is away.');
+  };
+  const listen = repairWhenModelsAnswer(clock, { enqueue } as Pick<JobQueue, 'enqueue'>);
+  const spec = event<Record<string, unknown>>({ level: 'info', message: '' });
+  const emit = (name: string, payload: EmittedEvent['payload'] = {}) =>
+    listen({ name, at: clock.now(), spec, payload });
+  const answer = (outcome = 'success') => emit('gateway:attempt-finished', { outcome });
+  return { clock, asked, emit, answer };
+}
+
+describe('repairs when models answer again', () => {
+  it('are asked for with the first answer after none could, and only then', () => {
+    const { asked, emit, answer } = world();
+    answer();
+    emit('gateway:exhausted');
+    answer('rate_limit');
+    expect(asked).toEqual([]);
+    answer();
+    answer();
+    expect(asked).toEqual(modelKinds.map((kind) => ({ kind })));
+  });
+
+  it('are not asked for again and again while models come and go', async () => {
+    const { clock, asked, emit, answer } = world();
+    for (let turn = 0; turn < 5; turn++) {
+      emit('gateway:exhausted');
+      answer();
+      await clock.advance(1_000);
+    }
+    expect(asked).toHaveLength(modelKinds.length);
+    await clock.advance(300_000);
+    answer();
+    expect(asked).toHaveLength(2 * modelKinds.length);
+  });
+});

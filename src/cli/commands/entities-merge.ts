@@ -1,0 +1,94 @@
+// headworks entities merge, unmerge and split: what belongs together, and what does not.
+import type { Command } from 'commander';
+import type { EntityDetailAnswer, EntityMergeAnswer } from '../../app/api-answers.ts';
+import { callServer } from '../call-server.ts';
+import type { CommandHost } from '../command-host.ts';
+import { act, examples } from '../command-host.ts';
+import { counted } from '../counted.ts';
+import { confirm } from '../confirm.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { entityPath, exampleEntity } from './entity-path.ts';
+import type { SpaceOption } from './knowledge-space.ts';
+import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+
+const otherId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c';
+
+interface MergeOptions extends SpaceOption {
+  readonly reason: string;
+  readonly force?: boolean;
+}
+
+export function registerMerge(group: Command, host: CommandHost): void {
+  const command = addSpaceOptions(
+    group
+      .command('merge')
+      .argument('<winner>', 'id of the entity that stays')
+      .argument('<loser>', 'id of the entity that becomes part of it')
+      .description('merge two entities; it can be undone'),
+  )
+    .option('--reason <text>', 'why, for those who look at it later', 'Merged by hand.')
+    .option('--force', 'do not ask');
+  examples(command, [`headworks entities merge ${exampleEntity} ${otherId} --reason "the same person"`]);
+  act<MergeOptions>(host, command, async (session, options, [winner = '', loser = '']) => {
+    const { out } = session;
+    const query = spaceFieldsOf(options);
+    if (options.force !== true) {
+      const stays = await callServer<EntityDetailAnswer>(session, 'GET', entityPath(winner), { query });
+      const goes = await callServer<EntityDetailAnswer>(session, 'GET', entityPath(loser), { query });
+      const question = `Make ${goes.canonical_name} (${counted(goes.mention_count, 'mention')}) part of ${stays.canonical_name}?`;
+      if (!(await confirm(session, question))) {
+        out.line('Nothing was merged.');
+        return exitCodes.error;
+      }
+    }
+    const body = { winner_id: winner, loser_id: loser, reason: options.reason, ...query };
+    const merge = await callServer<EntityMergeAnswer>(session, 'POST', `${knowledgePath}/merges`, { body });
+    if (out.isJson) out.json(merge);
+    else {
+      out.line(`${merge.loser_id} is part of ${merge.winner_id} now.`);
+      out.note(`Undo it with: headworks entities unmerge ${merge.merge_id}`);
+    }
+    return exitCodes.ok;
+  });
+}
+
+export function registerUnmerge(group: Command, host: CommandHost): void {
+  const command = addSpaceOptions(
+    group
+      .command('unmerge')
+      .argument('<merge>', 'id of the merge; "headworks entities show" lists them')
+      .description('undo a merge exactly; later merges into the same winner stay'),
+  );
+  examples(command, [`headworks entities unmerge ${exampleEntity}`]);
+  act<SpaceOption>(host, command, async (session, options, [id = '']) => {
+    const path = `${knowledgePath}/merges/${encodeURIComponent(id)}/undo`;
+    const merge = await callServer<EntityMergeAnswer>(session, 'POST', path, {
+      query: spaceFieldsOf(options),
+    });
+    if (session.out.isJson) session.out.json(merge);
+    else session.out.line(`${merge.loser_id} is on its own again.`);
+    return exitCodes.ok;
+  });
+}
+
+interface SplitOptions extends SpaceOption {
+  readonly name: string;
+}
+
+export function registerSplit(group: Command, host: CommandHost): void {
+  const command = addSpaceOptions(
+    group
+      .command('split')
+      .argument('<id>', 'id of the entity')
+      .argument('<mentions...>', 'ids of its mentions that mean somebody else')
+      .description('make some mentions an entity of their own, with their events'),
+  ).requiredOption('--name <name>', 'what the new one is called');
+  examples(command, [`headworks entities split ${exampleEntity} ${otherId} --name "Alice Wong"`]);
+  act<SplitOptions>(host, command, async (session, options, [id = '', ...mentions]) => {
+    const body = { mention_ids: mentions, name: options.name, ...spaceFieldsOf(options) };
+    const made = await callServer<EntityDetailAnswer>(session, 'POST', `${entityPath(id)}/split`, { body });
+    if (session.out.isJson) session.out.json(made);
+    else session.out.line(`${made.canonical_name} is an entity of its own now: ${made.entity_id}`);
+    return exitCodes.ok;
+  });
+}

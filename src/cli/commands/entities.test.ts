@@ -1,0 +1,158 @@
+// headworks entities, against a server that answers what the test says.
+import { describe, expect, it } from 'vitest';
+import type { CliWorldOptions } from '../../../test/support/cli-world.ts';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+
+const at = '2026-03-01T11:00:00.000Z';
+const alice = {
+  entity_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a51',
+  type: 'person',
+  canonical_name: 'Alice Chen',
+  aliases: ['A. Chen'],
+  role: 'PM',
+  organization: 'Acme',
+  email: null,
+  context_clues: [],
+  embedding_model: null,
+  first_artifact_uid: null,
+  needs_review: true,
+  review_reason: 'uncertain',
+  mention_count: 3,
+  event_count: 1,
+  created_at: at,
+  updated_at: at,
+};
+const bob = {
+  ...alice,
+  entity_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a52',
+  canonical_name: 'A. Chen',
+  aliases: [],
+};
+const pair = {
+  pair_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a53',
+  entity_a: alice.entity_id,
+  entity_b: bob.entity_id,
+  confidence: 0.4,
+  reason: 'Names and context do not tell.',
+  evidence: { reasons: ['the initial of the given name'] },
+  state: 'open',
+  decided_by: null,
+  decided_at: null,
+  created_at: at,
+};
+const merge = {
+  merge_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a54',
+  winner_id: alice.entity_id,
+  loser_id: bob.entity_id,
+  reason: 'x',
+  decided_by: 'admin',
+  merged_at: at,
+  undone_at: null,
+};
+const mention = {
+  mention_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a55',
+  artifact_uid: alice.entity_id,
+  title: 'Notes',
+  surface_form: 'A. Chen',
+  start_char: 0,
+  end_char: 7,
+  method: 'rules',
+  confidence: 0.5,
+};
+const detail = { ...alice, mentions: [mention], pairs: [pair], merges: [merge] };
+const base = '/api/v1/knowledge';
+
+const world = (options: CliWorldOptions = {}): CliWorld =>
+  new CliWorld({
+    answer: ({ method, path }) => {
+      if (path === `${base}/entities`) return { entities: [alice, bob], next: bob.entity_id };
+      if (path === `${base}/pairs`)
+        return {
+          pairs: [
+            { ...pair, a: alice, b: bob },
+            { ...pair, a: bob, b: alice },
+          ],
+        };
+      if (path.endsWith('/verdict')) return { ...pair, state: 'different' };
+      if (path.startsWith(`${base}/merges`)) return merge;
+      if (path.endsWith('/split') || method === 'GET') return detail;
+      throw new Error(`unexpected ${method} ${path}`);
+    },
+    ...options,
+  });
+
+describe('headworks entities', () => {
+  it('lists with names, reasons and where to go on, of the space that is named', async () => {
+    const here = world();
+    expect(
+      await here.run('entities', '--type', 'person', '--review', '--space', 'hr', '--organization', 'acme'),
+    ).toBe(0);
+    expect(here.calls[0]).toMatchObject({
+      path: `${base}/entities`,
+      query: { type: 'person', needs_review: true, space: 'hr', organization: 'acme' },
+    });
+    expect(here.out).toMatch(/Alice Chen \(Acme\)\s+A\. Chen\s+3\s+1\s+uncertain/);
+    expect(here.err).toContain(`--after ${bob.entity_id}`);
+    const json = world();
+    await json.run('entities', 'list', '--json');
+    expect(JSON.parse(json.out)).toEqual({ entities: [alice, bob], next: bob.entity_id });
+  });
+
+  it('shows one with mentions, merges and pairs', async () => {
+    const here = world();
+    expect(await here.run('entities', 'show', alice.entity_id)).toBe(0);
+    expect(here.out).toContain(merge.merge_id);
+    expect(here.out).toContain(pair.pair_id);
+    expect(here.out).toMatch(/A\. Chen\s+Notes\s+rules, 50 %/);
+  });
+
+  it('asks before it merges, says how to undo it, and undoes it', async () => {
+    const no = world({ stdin: 'n\n' });
+    expect(await no.run('entities', 'merge', alice.entity_id, bob.entity_id)).toBe(1);
+    expect(no.calls.map(({ method }) => method)).toEqual(['GET', 'GET']);
+    const yes = world({ stdin: 'y\n' });
+    expect(await yes.run('entities', 'merge', alice.entity_id, bob.entity_id, '--reason', 'x')).toBe(0);
+    expect(yes.calls.at(-1)).toMatchObject({
+      path: `${base}/merges`,
+      body: { winner_id: alice.entity_id, loser_id: bob.entity_id, reason: 'x' },
+    });
+    expect(yes.err).toContain(`entities unmerge ${merge.merge_id}`);
+    const silent = world();
+    expect(await silent.run('entities', 'merge', alice.entity_id, bob.entity_id, '--json')).toBe(2);
+    expect(await silent.run('entities', 'merge', alice.entity_id, bob.entity_id, '--json', '--force')).toBe(
+      0,
+    );
+    expect(await silent.run('entities', 'unmerge', merge.merge_id)).toBe(0);
+    expect(silent.calls.at(-1)).toMatchObject({
+      method: 'POST',
+      path: `${base}/merges/${merge.merge_id}/undo`,
+    });
+  });
+
+  it('parts mentions from an entity', async () => {
+    const here = world();
+    expect(
+      await here.run('entities', 'split', alice.entity_id, mention.mention_id, '--name', 'Alice Wong'),
+    ).toBe(0);
+    expect(here.calls[0]).toMatchObject({ body: { mention_ids: [mention.mention_id], name: 'Alice Wong' } });
+    expect(await here.run('entities', 'split', alice.entity_id, mention.mention_id)).toBe(2);
+  });
+
+  it('reviews one by one on a terminal, lists elsewhere, and takes one answer by flags', async () => {
+    const terminal = world({ isTty: true, stdin: 'd\n' });
+    expect(await terminal.run('entities', 'review')).toBe(0);
+    const verdicts = terminal.calls.filter(({ path }) => path.endsWith('/verdict'));
+    expect(verdicts.map(({ body }) => body)).toEqual([{ verdict: 'different' }, { verdict: 'different' }]);
+    expect(terminal.out).toContain('2 pairs answered.');
+    const stopped = world({ isTty: true, stdin: 'q\n' });
+    await stopped.run('entities', 'review');
+    expect(stopped.calls).toHaveLength(1);
+    const piped = world();
+    expect(await piped.run('entities', 'review')).toBe(0);
+    expect(piped.out).toContain('the initial of the given name');
+    expect(piped.out).toContain('Alice Chen (Acme)');
+    expect(await piped.run('entities', 'review', '--pair', pair.pair_id, '--verdict', 'different')).toBe(0);
+    expect(piped.out).toContain('different');
+    expect(await piped.run('entities', 'review', '--pair', pair.pair_id)).toBe(2);
+  });
+});

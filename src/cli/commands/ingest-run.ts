@@ -1,0 +1,210 @@
+// Takes documents in one after the other, or only estimates; then waits until the server has read them.
+import type { AcceptedAnswer, ArtifactAnswer, IngestEstimateAnswer } from '../../app/api-answers.ts';
+import type { HeadworksClient } from '../../app/headworks-client.ts';
+import { HeadworksError, messageOf } from '../../core/index.ts';
+import { counted } from '../counted.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { followJob } from '../follow-job.ts';
+import { startProgress } from '../progress.ts';
+import type { CliSession } from '../session.ts';
+import type { SpaceOption } from './knowledge-space.ts';
+import { knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+
+export interface IngestOptions extends SpaceOption {
+  readonly vault?: string;
+  readonly type?: string;
+  readonly title?: string;
+  readonly sourceId?: string;
+  readonly estimate?: boolean;
+  readonly wait: boolean;
+  readonly watch?: boolean;
+  readonly schedule?: string;
+}
+
+export interface IngestBody {
+  readonly name: string;
+  readonly body: object | (() => Promise<object>);
+}
+
+interface Failure {
+  readonly name: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+interface Taken extends AcceptedAnswer {
+  readonly name: string;
+}
+
+/** What was taken stays taken when something else fails; the exit code says that not all is in. */
+export function ingestAll(
+  session: CliSession,
+  options: IngestOptions,
+  bodies: AsyncIterable<IngestBody>,
+): Promise<ExitCode> {
+  return session.withClient(async (client) => {
+    const taken: Taken[] = [];
+    const failures: Failure[] = [];
+    const progress = startProgress(session, 'Taking in');
+    for await (const each of bodies) {
+      const failure = await attempt(each, async (body) => {
+        const answer = await post<AcceptedAnswer>(session, client, options, '/artifacts', body);
+        taken.push({ name: each.name, ...answer });
+      });
+      if (failure) failures.push(failure);
+      progress.show({ done: taken.length + failures.length, total: null, message: each.name });
+    }
+    progress.end();
+    const partial = options.wait ? await waitForAll(session, client, options, taken) : [];
+    report(session, taken, failures, partial, options.wait);
+    if (taken.length === 0 && failures.length > 0) return exitCodes.error;
+    return failures.length + partial.length > 0 ? exitCodes.incomplete : exitCodes.ok;
+  });
+}
+
+export function estimateAll(
+  session: CliSession,
+  options: IngestOptions,
+  bodies: AsyncIterable<IngestBody>,
+): Promise<ExitCode> {
+  return session.withClient(async (client) => {
+    const sum: EstimateSum = { documents: 0, ...nothingToDo };
+    const failures: Failure[] = [];
+    for await (const each of bodies) {
+      const failure = await attempt(each, async (body) => {
+        const answer = await post<IngestEstimateAnswer>(
+          session,
+          client,
+          options,
+          '/artifacts/estimate',
+          body,
+        );
+        sum.documents += 1;
+        for (const key of estimateKeys) sum[key] += answer[key];
+      });
+      if (failure) failures.push(failure);
+    }
+    const { out } = session;
+    if (out.isJson) out.json({ ...sum, failures });
+    else {
+      for (const line of estimateLines(sum)) out.line(line);
+      showFailures(session, failures);
+    }
+    return failures.length > 0 ? exitCodes.incomplete : exitCodes.ok;
+  });
+}
+
+const nothingToDo: IngestEstimateAnswer = {
+  chunks: 0,
+  tokens: 0,
+  model_calls: 0,
+  prompt_tokens: 0,
+  answer_tokens: 0,
+  embedding_calls: 0,
+};
+const estimateKeys = Object.keys(nothingToDo) as (keyof IngestEstimateAnswer)[];
+
+type EstimateSum = IngestEstimateAnswer & { documents: number };
+
+function estimateLines(sum: EstimateSum): readonly string[] {
+  const size = `${counted(sum.documents, 'document')}: ${counted(sum.chunks, 'chunk')}, about ${counted(sum.tokens, 'token')} of text.`;
+  const vectors =
+    sum.embedding_calls === 0
+      ? 'no vectors are made'
+      : counted(sum.embedding_calls, 'call makes vectors', 'calls make vectors');
+  if (sum.model_calls === 0)
+    return [`${size} Rules read ${sum.documents === 1 ? 'it' : 'them'}: no model is asked; ${vectors}.`];
+  return [
+    `${size} Reading asks a model ${counted(sum.model_calls, 'time')}, with about ${counted(sum.prompt_tokens, 'token')} asked and ${sum.answer_tokens} answered; ${vectors}.`,
+    'Questions whether two names mean the same are not counted.',
+  ];
+}
+
+/** A document that is refused is told, and the next one follows; a server that is away ends it all. */
+async function attempt(
+  { name, body }: IngestBody,
+  work: (body: object) => Promise<void>,
+): Promise<Failure | null> {
+  try {
+    await work(typeof body === 'function' ? await body() : body);
+    return null;
+  } catch (error) {
+    if (!(error instanceof HeadworksError) || error.isRetryable || !isOfDocument(error.code)) throw error;
+    return { name, code: error.code, message: messageOf(error) };
+  }
+}
+
+const isOfDocument = (code: string): boolean =>
+  code === 'INPUT_INVALID' || code === 'KNOWLEDGE_DOCUMENT_UNREADABLE' || code === 'HTTP_BODY_TOO_LARGE';
+
+function post<T>(
+  { io }: CliSession,
+  client: HeadworksClient,
+  options: IngestOptions,
+  path: string,
+  body: object,
+): Promise<T> {
+  const { type, title, sourceId } = options;
+  return client.call<T>('POST', knowledgePath + path, {
+    body: {
+      ...body,
+      ...(type === undefined ? {} : { type }),
+      ...(title === undefined ? {} : { title }),
+      ...(sourceId === undefined ? {} : { source_id: sourceId }),
+      ...spaceFieldsOf(options),
+    },
+    signal: io.signal,
+  });
+}
+
+/** Those of which something is missing, after their jobs have ended. */
+async function waitForAll(
+  session: CliSession,
+  client: HeadworksClient,
+  options: IngestOptions,
+  taken: readonly Taken[],
+): Promise<readonly ArtifactAnswer[]> {
+  const { io } = session;
+  const waiting = taken.filter(({ job_id }) => job_id !== null);
+  const progress = startProgress(session, 'Reading');
+  const partial: ArtifactAnswer[] = [];
+  for (const [index, { job_id, artifact_uid, name }] of waiting.entries()) {
+    await followJob(client, job_id ?? '', { clock: io.clock, signal: io.signal, onChange: () => undefined });
+    const artifact = await client.call<ArtifactAnswer>('GET', `${knowledgePath}/artifacts/${artifact_uid}`, {
+      query: spaceFieldsOf(options),
+      signal: io.signal,
+    });
+    if (artifact.status.missing.length > 0) partial.push(artifact);
+    progress.show({ done: index + 1, total: waiting.length, message: name });
+  }
+  progress.end();
+  return partial;
+}
+
+function report(
+  session: CliSession,
+  taken: readonly Taken[],
+  failures: readonly Failure[],
+  partial: readonly ArtifactAnswer[],
+  hasWaited: boolean,
+): void {
+  const { out } = session;
+  if (out.isJson) {
+    const missing = partial.map(({ artifact_uid, status }) => ({ artifact_uid, missing: status.missing }));
+    out.json({ artifacts: taken, failures, partial: missing });
+    return;
+  }
+  const count = (outcome: string) => taken.filter((each) => each.outcome === outcome).length;
+  out.line(`${count('added')} added, ${count('revised')} revised, ${count('unchanged')} unchanged.`);
+  showFailures(session, failures);
+  for (const { title, artifact_uid } of partial)
+    out.line(`Not everything of "${title}" is in: see "headworks artifacts show ${artifact_uid}".`);
+  if (!hasWaited && taken.length > 0)
+    out.note('They can be searched already, and are read in the background.');
+}
+
+function showFailures({ out }: CliSession, failures: readonly Failure[]): void {
+  for (const { name, message } of failures)
+    out.line(message.includes(name) ? message : `${name}: ${message}`);
+}

@@ -1,0 +1,241 @@
+// headworks ingest, artifacts, events and spaces, against a server that answers what the test says.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+import { CoreError } from '../../core/index.ts';
+
+const at = '2026-03-01T11:00:00.000Z';
+const uid = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+const counts = { done: 1, failed: 0, skipped: 0, pending: 0 };
+const none = { done: 0, failed: 0, skipped: 0, pending: 0 };
+const artifact = {
+  artifact_uid: uid,
+  revision_id: uid,
+  type: 'note',
+  source_system: 'files',
+  source_id: '/notes/a.md',
+  title: 'Minutes',
+  source_ts: null,
+  content_hash: 'x',
+  token_count: 9,
+  chunk_count: 1,
+  is_latest: true,
+  warnings: ['A page was left out.'],
+  ingested_at: at,
+  metadata: {},
+  job_id: 'j1',
+  text: 'Ann decided.',
+  status: {
+    state: 'partial',
+    chunks: 1,
+    steps: { index: counts, read: counts, embed: none, graph: { ...none, skipped: 1 } },
+    read_by_rules: 1,
+    missing: [
+      { step: 'graph', positions: [0], status: 'skipped', cause: 'X', message: 'The graph was away.' },
+    ],
+  },
+};
+const complete = { ...artifact, status: { ...artifact.status, state: 'complete', missing: [] } };
+const event = {
+  event_id: uid,
+  artifact_uid: uid,
+  revision_id: uid,
+  category: 'Decision',
+  event_time: at,
+  narrative: 'Ann decided.',
+  subject: null,
+  confidence: 0.5,
+  method: 'rules',
+  superseded_at: null,
+  actors: [{ entity_id: uid, name: 'Ann', role: 'owner' }],
+  subjects: [],
+  evidence: [{ quote: 'Ann decided.', start_char: 0, end_char: 12 }],
+};
+const folder = {
+  id: uid,
+  path: '/srv/notes',
+  cron: null,
+  created_at: at,
+  last_run_at: null,
+  last_result: null,
+};
+
+const withModel = {
+  chunks: 2,
+  tokens: 900,
+  model_calls: 2,
+  prompt_tokens: 2_140,
+  answer_tokens: 1_400,
+  embedding_calls: 1,
+};
+
+let shown: object;
+let estimated: typeof withModel;
+beforeEach(() => {
+  shown = complete;
+  estimated = withModel;
+});
+
+const world = (cwd: string, stdin = '') =>
+  new CliWorld({
+    cwd,
+    stdin,
+    answer: ({ method, path, body }) => {
+      if (path.endsWith('/artifacts/estimate')) return estimated;
+      if (path.endsWith('/artifacts') && method === 'POST') {
+        if (JSON.stringify(body).includes('bad.txt'))
+          throw new CoreError('INPUT_INVALID', 'Nothing was taken in. It is bad.');
+        return { outcome: 'added', artifact_uid: uid, revision_id: uid, job_id: 'j1', chunks: 1 };
+      }
+      if (path.includes('/jobs/')) return { id: 'j1', name: 'knowledge.ingest', state: 'done' };
+      if (path.endsWith('/artifacts')) return { artifacts: [artifact], next: null };
+      if (path.endsWith('/revisions')) return { revisions: [artifact] };
+      if (path.includes('/artifacts/')) return method === 'DELETE' ? undefined : shown;
+      if (path.endsWith('/events')) return { events: [event], next: null };
+      if (path.includes('/events/')) return event;
+      if (path.includes('/folders')) return method === 'GET' ? { folders: [folder] } : folder;
+      if (path.endsWith('/spaces') && method === 'GET') return { spaces: [space] };
+      return method === 'DELETE' ? undefined : space;
+    },
+  });
+const space = { name: 'bi', organization_id: null, language: 'english', created_at: at };
+
+async function notes(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'headworks-test-'));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  await mkdir(join(path, 'notes', '.hidden'), { recursive: true });
+  await writeFile(join(path, 'notes', 'a.md'), '# A');
+  await writeFile(join(path, 'notes', 'picture.png'), 'no document');
+  await writeFile(join(path, 'notes', '.hidden', 'b.md'), 'hidden');
+  return path;
+}
+
+describe('headworks ingest', () => {
+  it('takes documents of a folder in, waits until they are read, and says what came of it', async () => {
+    const at = world(await notes());
+    expect(await at.start('ingest', 'notes', '--space', 'bi', '--organization', 'acme')).toBe(0);
+    const posts = at.calls.filter(({ method }) => method === 'POST');
+    expect(posts).toHaveLength(1);
+    expect(posts[0]?.body).toMatchObject({
+      file: { content: Buffer.from('# A').toString('base64') },
+      source_system: 'files',
+      space: 'bi',
+      organization: 'acme',
+    });
+    expect(at.out).toContain('1 added, 0 revised, 0 unchanged.');
+    expect(at.calls.some(({ path }) => path === '/api/v1/jobs/j1')).toBe(true);
+  });
+
+  it('goes on after a document that is refused, and says so with its exit code', async () => {
+    const folderPath = await notes();
+    await writeFile(join(folderPath, 'notes', 'bad.txt'), 'bad');
+    const at = world(folderPath);
+    expect(await at.start('ingest', 'notes')).toBe(4);
+    expect(at.out).toMatch(/1 added.*\n.*bad\.txt: Nothing was taken in\. It is bad\./);
+    const only = world(folderPath);
+    expect(await only.start('ingest', 'notes/bad.txt')).toBe(1);
+  });
+
+  it('tells of what is not all in', async () => {
+    shown = artifact;
+    const at = world(await notes());
+    expect(await at.start('ingest', 'notes')).toBe(4);
+    expect(at.out).toContain(`Not everything of "Minutes" is in: see "headworks artifacts show ${uid}".`);
+  });
+
+  it('reads standard input, and does not wait when told so', async () => {
+    const at = world('/', 'Hello.');
+    expect(await at.start('ingest', '-', '--title', 'T', '--type', 'transcript', '--no-wait', '--json')).toBe(
+      0,
+    );
+    expect(at.calls).toHaveLength(1);
+    expect(at.calls[0]?.body).toEqual({ text: 'Hello.', title: 'T', type: 'transcript' });
+    expect(JSON.parse(at.out)).toMatchObject({
+      artifacts: [{ outcome: 'added' }],
+      failures: [],
+      partial: [],
+    });
+  });
+
+  it('estimates without taking anything in', async () => {
+    const at = world(await notes());
+    expect(await at.start('ingest', 'notes', '--estimate')).toBe(0);
+    expect(at.out).toContain(
+      '1 document: 2 chunks, about 900 tokens of text. Reading asks a model 2 times, with about 2140 tokens asked and 1400 answered; 1 call makes vectors.',
+    );
+    expect(at.out).toContain('Questions whether two names mean the same are not counted.');
+    expect(at.calls.map(({ path }) => path)).toEqual(['/api/v1/knowledge/artifacts/estimate']);
+  });
+
+  it('says of an estimate that no model would be asked where none is', async () => {
+    estimated = {
+      chunks: 1,
+      tokens: 1,
+      model_calls: 0,
+      prompt_tokens: 0,
+      answer_tokens: 0,
+      embedding_calls: 0,
+    };
+    const at = world(await notes());
+    expect(await at.start('ingest', 'notes', '--estimate')).toBe(0);
+    expect(at.out).toContain(
+      '1 document: 1 chunk, about 1 token of text. Rules read it: no model is asked; no vectors are made.',
+    );
+    expect(at.out).not.toContain('not counted');
+    const json = world(await notes());
+    expect(await json.start('ingest', 'notes', '--estimate', '--json')).toBe(0);
+    expect(JSON.parse(json.out)).toEqual({ documents: 1, ...estimated, failures: [] });
+  });
+
+  it('lets the server read folders from now on', async () => {
+    const at = world('/srv');
+    expect(await at.start('ingest', 'notes', '--schedule', '0 3 * * *')).toBe(0);
+    expect(at.calls[0]).toMatchObject({
+      path: '/api/v1/knowledge/folders',
+      body: { path: '/srv/notes', cron: '0 3 * * *' },
+    });
+  });
+
+  it('refuses to do nothing, and what is not there', async () => {
+    expect(await world('/').start('ingest')).toBe(2);
+    const at = world('/');
+    expect(await at.start('ingest', 'nowhere/at/all')).toBe(2);
+    expect(at.err).toContain('There is no file or folder nowhere/at/all.');
+  });
+});
+
+describe('headworks artifacts, events and spaces', () => {
+  it('list and show', async () => {
+    shown = artifact;
+    const at = world('/');
+    expect(await at.run('artifacts', '--type', 'note')).toBe(0);
+    expect(await at.run('artifacts', 'show', uid, '--text')).toBe(0);
+    expect(await at.run('artifacts', 'revisions', uid)).toBe(0);
+    expect(at.out).toMatch(/missing\s+graph of chunk 0: The graph was away\./);
+    expect(at.out).toMatch(/embedded\s+not configured/);
+    expect(at.out).toMatch(/size\s+1 chunk, about 9 tokens/);
+    expect(at.out).toContain('Ann decided.');
+    expect(await at.run('events', '--category', 'Decision')).toBe(0);
+    expect(await at.run('events', 'show', uid)).toBe(0);
+    expect(at.out).toContain('“Ann decided.”');
+    expect(await at.run('spaces')).toBe(0);
+    expect(await at.run('spaces', 'folders')).toBe(0);
+    expect(at.out).toMatch(/\/srv\/notes\s+watched/);
+  });
+
+  it('add and remove, after a question unless forced', async () => {
+    const at = world('/', 'no\n');
+    expect(await at.run('artifacts', 'remove', uid)).toBe(1);
+    expect(await at.run('artifacts', 'remove', uid, '--force')).toBe(0);
+    expect(await at.run('spaces', 'add', 'bi', '--language', 'german')).toBe(0);
+    expect(await at.run('spaces', 'remove', 'bi', '--force', '--json')).toBe(0);
+    expect(await at.run('spaces', 'folders', '--remove', uid)).toBe(0);
+    expect(at.calls.filter(({ method }) => method === 'DELETE').map(({ path }) => path)).toEqual([
+      `/api/v1/knowledge/artifacts/${uid}`,
+      '/api/v1/knowledge/spaces/bi',
+      `/api/v1/knowledge/folders/${uid}`,
+    ]);
+  });
+});

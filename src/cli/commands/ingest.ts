@@ -1,0 +1,104 @@
+// headworks ingest: documents into knowledge.
+import type { Command } from 'commander';
+import { resolve } from 'node:path';
+import type { FolderAnswer } from '../../app/api-answers.ts';
+import { CoreError } from '../../core/index.ts';
+import { callServer } from '../call-server.ts';
+import type { CommandHost } from '../command-host.ts';
+import { act, examples } from '../command-host.ts';
+import { counted } from '../counted.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { CliSession } from '../session.ts';
+import type { IngestBody, IngestOptions } from './ingest-run.ts';
+import { estimateAll, ingestAll } from './ingest-run.ts';
+import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+
+export function registerIngest(program: Command, host: CommandHost): void {
+  const command = addSpaceOptions(
+    program
+      .command('ingest')
+      .argument('[paths...]', 'files and folders; - reads text from standard input')
+      .description('take documents in: text, Markdown, HTML, PDF, DOCX, EML, JSON'),
+  )
+    .option('--vault <file>', 'items of a vault, with owners, folders, models and explores')
+    .option('--type <type>', 'email, doc, chat, transcript or note; default: by the kind of file')
+    .option('--title <title>', 'default: what the document says, or its name')
+    .option('--source-id <id>', 'what the source calls it, so that it can be revised later')
+    .option('--estimate', 'say how many calls and tokens it would take, and do nothing')
+    .option('--no-wait', 'do not wait until everything is read')
+    .option('--watch', 'from now on the server looks at these folders every few seconds')
+    .option(
+      '--schedule <cron>',
+      'from now on the server reads these folders when it says (five fields, UTC)',
+    );
+  examples(command, [
+    'headworks ingest notes/ minutes.docx mail.eml',
+    'headworks ingest notes/ --estimate',
+    'headworks ingest --vault looker.vault --space bi',
+    'pbpaste | headworks ingest - --title "Call with Acme" --type transcript',
+    'headworks ingest /srv/notes --schedule "0 3 * * *"',
+  ]);
+  act<IngestOptions>(host, command, ingest);
+}
+
+async function ingest(
+  session: CliSession,
+  options: IngestOptions,
+  paths: readonly string[],
+): Promise<ExitCode> {
+  if (paths.length === 0 && options.vault === undefined)
+    throw new CoreError(
+      'INPUT_INVALID',
+      'Name files or folders, or a vault with --vault; - reads standard input.',
+    );
+  if (options.watch === true || options.schedule !== undefined) return keepReading(session, options, paths);
+  const bodies = documents(session, options, paths);
+  return options.estimate === true
+    ? estimateAll(session, options, bodies)
+    : ingestAll(session, options, bodies);
+}
+
+/** One after the other: each is read when its turn comes. */
+async function* documents(
+  session: CliSession,
+  options: IngestOptions,
+  paths: readonly string[],
+): AsyncGenerator<IngestBody> {
+  const { fileDocument, documentPaths } = await import('../../app/ingest-files.ts');
+  const { maxDocumentBytes } = session.config().knowledge;
+  for (const path of paths)
+    if (path === '-') yield { name: 'standard input', body: { text: await session.io.readStdin() } };
+    else
+      for await (const file of documentPaths(path, session.io.cwd))
+        yield { name: file, body: () => fileDocument(file, maxDocumentBytes) };
+  if (options.vault === undefined) return;
+  const { documentsOfVault } = await import('../../app/vault-artifacts.ts');
+  const choice = { file: options.vault, cwd: session.io.cwd, dataFolder: session.config().data.folder };
+  for await (const body of documentsOfVault(choice)) yield { name: body.source_id, body };
+}
+
+async function keepReading(
+  session: CliSession,
+  options: IngestOptions,
+  paths: readonly string[],
+): Promise<ExitCode> {
+  const { out, io } = session;
+  const folders: FolderAnswer[] = [];
+  for (const path of paths)
+    folders.push(
+      await callServer<FolderAnswer>(session, 'POST', `${knowledgePath}/folders`, {
+        body: {
+          path: resolve(io.cwd, path),
+          ...(options.schedule === undefined ? {} : { cron: options.schedule }),
+          ...spaceFieldsOf(options),
+        },
+      }),
+    );
+  if (out.isJson) out.json({ folders });
+  else
+    out.line(
+      `The server reads ${counted(folders.length, 'folder')} from now on: ${folders.map(({ path }) => path).join(', ')}.`,
+    );
+  return exitCodes.ok;
+}

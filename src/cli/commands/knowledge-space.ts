@@ -1,0 +1,21 @@
+// How commands about knowledge say which space they mean.
+import type { Command } from 'commander';
+
+export const knowledgePath = '/api/v1/knowledge';
+
+export interface SpaceOption {
+  readonly space?: string;
+  readonly organization?: string;
+}
+
+export function addSpaceOptions(command: Command): Command {
+  return command
+    .option('--space <name>', 'the space; default: "default"')
+    .option('--organization <organization>', 'whose space: id or name; default: the house’s own');
+}
+
+/** For a query or a body. */
+export const spaceFieldsOf = ({ space, organization }: SpaceOption): Record<string, string> => ({
+  ...(space === undefined ? {} : { space }),
+  ...(organization === undefined ? {} : { organization }),
+});

@@ -1,0 +1,137 @@
+// headworks spaces: what belongs together, and whose it is; folders that are read into one.
+import type { Command } from 'commander';
+import type { FoldersAnswer, SpaceAnswer, SpacesAnswer } from '../../app/api-answers.ts';
+import { callServer } from '../call-server.ts';
+import type { CommandHost } from '../command-host.ts';
+import { act, examples } from '../command-host.ts';
+import { confirm } from '../confirm.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { humanMoment } from '../human-time.ts';
+import type { SpaceOption } from './knowledge-space.ts';
+import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+
+const own = `${knowledgePath}/spaces`;
+const whose = ['--organization <organization>', 'whose: id or name; default: the house’s own'] as const;
+
+export function registerSpaces(program: Command, host: CommandHost): void {
+  const group = program
+    .command('spaces')
+    .description('what knowledge is kept in: one space sees nothing of another');
+  examples(group, ['headworks spaces', 'headworks spaces add notizen --language german']);
+  registerList(group, host);
+  registerAdd(group, host);
+  registerRemove(group, host);
+  registerFolders(group, host);
+}
+
+interface OwnerOption {
+  readonly organization?: string;
+}
+
+function registerList(group: Command, host: CommandHost): void {
+  const command = group
+    .command('list', { isDefault: true })
+    .description('list spaces')
+    .option('--organization <organization>', 'only of this one: its id or its name');
+  examples(command, ['headworks spaces list --json']);
+  act<OwnerOption>(host, command, async (session, { organization }) => {
+    const { out, io } = session;
+    const answer = await callServer<SpacesAnswer>(session, 'GET', own, { query: { organization } });
+    if (out.isJson) out.json(answer);
+    else if (answer.spaces.length === 0)
+      out.line('There are no spaces yet; the first "headworks ingest" makes one.');
+    else
+      out.table(
+        ['NAME', 'OF', 'LANGUAGE', 'CREATED'],
+        answer.spaces.map((each) => [
+          each.name,
+          each.organization_id ?? 'the house',
+          each.language,
+          humanMoment(each.created_at, io.clock.now()),
+        ]),
+      );
+    return exitCodes.ok;
+  });
+}
+
+function registerAdd(group: Command, host: CommandHost): void {
+  const command = group
+    .command('add')
+    .argument('<name>', 'letters, digits, "-", "_" and "."')
+    .description('make a space')
+    .option('--language <configuration>', 'a text search configuration of Postgres; default: english')
+    .option(...whose);
+  examples(command, ['headworks spaces add bi', 'headworks spaces add notizen --language german']);
+  act<OwnerOption & { language?: string }>(host, command, async (session, options, [name = '']) => {
+    const { language, organization } = options;
+    const body = {
+      name,
+      ...(language === undefined ? {} : { language }),
+      ...(organization === undefined ? {} : { organization }),
+    };
+    const added = await callServer<SpaceAnswer>(session, 'POST', own, { body });
+    if (session.out.isJson) session.out.json(added);
+    else session.out.line(`Space ${added.name} is made.`);
+    return exitCodes.ok;
+  });
+}
+
+function registerRemove(group: Command, host: CommandHost): void {
+  const command = group
+    .command('remove')
+    .argument('<name>')
+    .description('remove a space with everything in it')
+    .option('--force', 'do not ask')
+    .option(...whose);
+  examples(command, ['headworks spaces remove bi --force']);
+  act<OwnerOption & { force?: boolean }>(host, command, async (session, options, [name = '']) => {
+    const { out } = session;
+    const question = `Remove the space ${name} with all documents, events and entities in it?`;
+    if (options.force !== true && !(await confirm(session, question))) {
+      out.line('Nothing was removed.');
+      return exitCodes.error;
+    }
+    const { organization } = options;
+    await callServer(session, 'DELETE', `${own}/${encodeURIComponent(name)}`, { query: { organization } });
+    if (out.isJson) out.json({ removed: name });
+    else out.line(`Space ${name} is removed.`);
+    return exitCodes.ok;
+  });
+}
+
+function registerFolders(group: Command, host: CommandHost): void {
+  const command = addSpaceOptions(
+    group
+      .command('folders')
+      .description(
+        'folders of the server’s machine that are read into a space ("headworks ingest FOLDER --watch")',
+      ),
+  ).option('--remove <id>', 'read this one no longer; what was read stays');
+  examples(command, ['headworks spaces folders', 'headworks spaces folders --remove ID']);
+  act<SpaceOption & { remove?: string }>(host, command, async (session, options) => {
+    const { out, io } = session;
+    const query = spaceFieldsOf(options);
+    const path = `${knowledgePath}/folders`;
+    if (options.remove !== undefined) {
+      await callServer(session, 'DELETE', `${path}/${encodeURIComponent(options.remove)}`, { query });
+      if (out.isJson) out.json({ removed: options.remove });
+      else out.line('The folder is read no longer.');
+      return exitCodes.ok;
+    }
+    const answer = await callServer<FoldersAnswer>(session, 'GET', path, { query });
+    if (out.isJson) out.json(answer);
+    else if (answer.folders.length === 0) out.line('No folder is read into this space.');
+    else
+      out.table(
+        ['ID', 'PATH', 'WHEN', 'LAST READ', 'FAILED'],
+        answer.folders.map((each) => [
+          each.id,
+          each.path,
+          each.cron ?? 'watched',
+          humanMoment(each.last_run_at, io.clock.now()),
+          String(each.last_result?.failed ?? 0),
+        ]),
+      );
+    return exitCodes.ok;
+  });
+}

@@ -1,0 +1,225 @@
+// Artifacts over HTTP.
+import { z } from 'zod';
+import type { Accepted, ArtifactStatus, IngestWish, Revision } from '../../knowledge/index.ts';
+import { artifactTypes, chunkSteps, entityTypes } from '../../knowledge/index.ts';
+import { spaceFields } from '../knowledge-space.ts';
+import { id, instant, isoOrNull, limitOf } from './fields.ts';
+
+const clue = z.string().min(1).max(300).optional();
+
+const structuredMention = z.strictObject({
+  name: z.string().min(1).max(300),
+  type: z.enum(entityTypes),
+  relation: z.string().min(1).max(100).describe('owner, folder, author, …'),
+  role: clue,
+  organization: clue,
+  email: clue,
+});
+
+export const artifactBody = z.strictObject({
+  text: z.string().min(1).optional().describe('The document as text; or give `file`.'),
+  file: z
+    .strictObject({
+      name: z.string().min(1).max(1_000),
+      media_type: z.string().max(200).default('').describe('Empty: by the name’s ending and the content.'),
+      content: z.base64().describe('The file’s bytes in base64.'),
+    })
+    .optional(),
+  type: z.enum(artifactTypes).optional(),
+  title: z.string().max(1_000).optional(),
+  source_system: z.string().min(1).max(200).optional().describe('Default: "upload".'),
+  source_id: z
+    .string()
+    .min(1)
+    .max(2_000)
+    .optional()
+    .describe('What the source calls it: the same again with other content is a new revision.'),
+  source_ts: instant.optional().describe('When the source says it was written.'),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  mentions: z
+    .array(structuredMention)
+    .max(1_000)
+    .optional()
+    .describe('Known without reading the text: owner, folder, …'),
+  ...spaceFields,
+});
+
+export const acceptedAnswer = z
+  .object({
+    outcome: z
+      .enum(['added', 'revised', 'unchanged'])
+      .describe('`unchanged`: the latest revision has this very content; nothing was written.'),
+    artifact_uid: id,
+    revision_id: id,
+    job_id: z.string().nullable().describe('The job that reads it; null when nothing is to be done.'),
+    chunks: z.number().int(),
+  })
+  .meta({
+    id: 'AcceptedArtifact',
+    description: 'An artifact that was taken in; it can be searched already.',
+  });
+
+export const estimateAnswer = z
+  .object({
+    chunks: z.number().int(),
+    tokens: z.number().int().describe('Of the text; about so many, by words and characters.'),
+    model_calls: z
+      .number()
+      .int()
+      .describe(
+        'Calls to a model that reads; 0 where rules read. Questions whether two names mean the same are not counted.',
+      ),
+    prompt_tokens: z.number().int().describe('What those calls send, text and instructions, about.'),
+    answer_tokens: z.number().int().describe('What they usually answer, about.'),
+    embedding_calls: z.number().int().describe('Calls that make vectors; 0 where nobody does.'),
+  })
+  .meta({ id: 'IngestEstimate', description: 'What taking a document in would cost; nothing was written.' });
+
+const revisionFields = {
+  artifact_uid: id,
+  revision_id: id,
+  type: z.enum(artifactTypes),
+  source_system: z.string(),
+  source_id: z.string(),
+  title: z.string(),
+  source_ts: instant.nullable(),
+  content_hash: z.string(),
+  token_count: z.number().int(),
+  chunk_count: z.number().int(),
+  is_latest: z.boolean(),
+  warnings: z.array(z.string()).describe('What reading the document left out.'),
+  ingested_at: instant,
+};
+
+export const revisionView = z
+  .object(revisionFields)
+  .meta({ id: 'Revision', description: 'A revision of an artifact.' });
+
+export const artifactsQuery = z.strictObject({
+  type: z.enum(artifactTypes).optional(),
+  source_system: z.string().min(1).max(200).optional(),
+  limit: limitOf(500, 100),
+  before: id.optional().describe('Only those before this revision: `next` of the page before.'),
+  ...spaceFields,
+});
+
+export const artifactQuery = z.strictObject(spaceFields);
+
+export const artifactsAnswer = z
+  .object({
+    artifacts: z.array(revisionView),
+    next: z.string().nullable().describe('Give it as `before` for the next page.'),
+  })
+  .meta({ id: 'Artifacts', description: 'Artifacts with their latest revisions, newest first.' });
+
+export const revisionsAnswer = z
+  .object({ revisions: z.array(revisionView) })
+  .meta({ id: 'Revisions', description: 'All revisions of an artifact, newest first.' });
+
+const stepName = z.enum(chunkSteps);
+const stepCounts = z.object({
+  done: z.number().int(),
+  failed: z.number().int(),
+  skipped: z.number().int(),
+  pending: z.number().int(),
+});
+
+const statusView = z
+  .object({
+    state: z.enum(['processing', 'complete', 'partial']),
+    chunks: z.number().int(),
+    steps: z.object({ index: stepCounts, read: stepCounts, embed: stepCounts, graph: stepCounts }),
+    read_by_rules: z.number().int().describe('Chunks that rules read, not a model.'),
+    missing: z.array(
+      z.object({
+        step: stepName,
+        positions: z.array(z.number().int()).describe('Of the chunks, from 0.'),
+        status: z.enum(['failed', 'skipped', 'pending', 'done']),
+        cause: z.string().nullable(),
+        message: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({
+    id: 'ArtifactStatus',
+    description:
+      'Which parts are in, and which are missing and why. Steps that are not configured count nothing.',
+  });
+
+export const artifactView = z
+  .object({
+    ...revisionFields,
+    metadata: z.record(z.string(), z.unknown()),
+    job_id: z.string().nullable(),
+    status: statusView,
+    text: z.string(),
+  })
+  .meta({ id: 'Artifact', description: 'An artifact with its latest revision and its exact status.' });
+
+export const viewOfRevision = (revision: Revision): z.infer<typeof revisionView> => ({
+  artifact_uid: revision.artifactUid,
+  revision_id: revision.revisionId,
+  type: revision.type,
+  source_system: revision.sourceSystem,
+  source_id: revision.sourceId,
+  title: revision.title,
+  source_ts: isoOrNull(revision.sourceTs),
+  content_hash: revision.contentHash,
+  token_count: revision.tokenCount,
+  chunk_count: revision.chunkCount,
+  is_latest: revision.isLatest,
+  warnings: [...revision.warnings],
+  ingested_at: revision.ingestedAt.toISOString(),
+});
+
+export function viewOfArtifact(
+  artifact: Revision & { readonly status: ArtifactStatus; readonly text: string },
+): z.infer<typeof artifactView> {
+  const { state, chunks, steps, readByRules, missing } = artifact.status;
+  return {
+    ...viewOfRevision(artifact),
+    metadata: { ...artifact.metadata },
+    job_id: artifact.jobId,
+    status: {
+      state,
+      chunks,
+      steps,
+      read_by_rules: readByRules,
+      missing: missing.map((each) => ({ ...each, positions: [...each.positions] })),
+    },
+    text: artifact.text,
+  };
+}
+
+export const viewOfAccepted = (accepted: Accepted): z.infer<typeof acceptedAnswer> => ({
+  outcome: accepted.outcome,
+  artifact_uid: accepted.artifactUid,
+  revision_id: accepted.revisionId,
+  job_id: accepted.jobId,
+  chunks: accepted.chunks,
+});
+
+/** Null unless it brings either text or a file. */
+export function wishOf(body: z.infer<typeof artifactBody>): IngestWish | null {
+  const { text, file, type, title, metadata, mentions } = body;
+  if ((text === undefined) === (file === undefined)) return null;
+  return {
+    content: file
+      ? { name: file.name, mediaType: file.media_type, bytes: Buffer.from(file.content, 'base64') }
+      : { text: text ?? '' },
+    ...(type === undefined ? {} : { type }),
+    ...(title === undefined ? {} : { title }),
+    ...(body.source_system === undefined ? {} : { sourceSystem: body.source_system }),
+    ...(body.source_id === undefined ? {} : { sourceId: body.source_id }),
+    ...(body.source_ts === undefined ? {} : { sourceTs: new Date(body.source_ts) }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(mentions === undefined ? {} : { mentions: mentions.map(mentionOf) }),
+  };
+}
+
+const mentionOf = ({ name, type, relation, ...clues }: z.infer<typeof structuredMention>) => ({
+  surfaceForm: name,
+  type,
+  relation,
+  contextClues: Object.fromEntries(Object.entries(clues).filter(([, value]) => value !== undefined)),
+});

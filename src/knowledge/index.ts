@@ -1,0 +1,18 @@
+// Knowledge: documents in, evidence out: events, entities, graph and search, each going on when another is away.
+export type * from './desk-ports.ts';
+export * from './errors.ts';
+export * from './ports.ts';
+export type { KnowledgeParts, OpenKnowledge } from './open-knowledge.ts';
+export { openKnowledge } from './open-knowledge.ts';
+export type { GraphStep, Readers, StepParts } from './ingest/step-ports.ts';
+export { noGraph } from './ingest/step-ports.ts';
+export type { FolderFiles, FoundFile } from './ingest/folder-ports.ts';
+export type { DocumentFile, DocumentReader } from './ingest/read-wish.ts';
+export type { KnowledgeOptions } from './options.ts';
+export { createReaders, estimateReading } from './reading/create-readers.ts';
+export { openSearch } from './search/search-desk.ts';
+export type { SearchParts } from './search/search-desk.ts';
+export { carefulEmbedder } from './vectors/careful-embedder.ts';
+export { embedAgainCron, embedAgainHandler, embedAgainJob } from './vectors/embed-again.ts';
+export type { KnowledgeAlert } from './watching/knowledge-watch.ts';
+export { blendOf } from './vectors/known-blends.ts';

@@ -1,0 +1,109 @@
+// Makes vectors of chunks, a batch at a time, and keeps them.
+import { abortable, kindOf } from '../../core/index.ts';
+import { withDeadline } from '../../resilience/index.ts';
+import type { Chunk, Embedder, StepMark } from '../ports.ts';
+import { ingestDegradations, isOver } from './failure-kinds.ts';
+import type { StepParts } from './step-ports.ts';
+
+type EmbedParts = Pick<
+  StepParts,
+  'artifacts' | 'embedders' | 'vectors' | 'ledger' | 'clock' | 'log' | 'options'
+>;
+
+/** For embedders that do not say how many texts a call may take. */
+export const usualTextsAtOnce = 32;
+/** An embedder that failed so often in a row is away: the rest waits for the repair. */
+const mostFailures = 2;
+
+/** What is embedded of a chunk: its artifact's title says what it is about, unless the text begins with it anyway. */
+export function embeddedText(title: string, { heading, text }: Pick<Chunk, 'heading' | 'text'>): string {
+  const words = (given: string): string => given.replaceAll(/\s+/g, ' ').trim();
+  const begins = words(text.slice(0, title.length * 2)).startsWith(words(title));
+  return [begins ? '' : title, heading, text].filter((part) => part !== null && part !== '').join('\n');
+}
+
+/**
+ * Marks each chunk as done, failed or skipped, and records what is missing. Nothing happens where nobody embeds. Fails
+ * only when the state store is away or the signal aborts.
+ */
+export async function embedChunks(
+  parts: EmbedParts,
+  title: string,
+  chunks: readonly Chunk[],
+  signal: AbortSignal,
+): Promise<void> {
+  let failures = 0;
+  for (let first = 0; first < chunks.length;) {
+    const state = parts.embedders.current();
+    if (state.state === 'not-configured') return;
+    const batch = chunks.slice(first, first + (state.embedder.textsAtOnce ?? usualTextsAtOnce));
+    first += batch.length;
+    const isAway = failures >= mostFailures;
+    const error = isAway ? null : await embedBatch(parts, state.embedder, title, batch, signal);
+    const isDone = !isAway && error === null;
+    failures = isDone ? 0 : failures + 1;
+    await settle(parts, batch, state.embedder.model, isDone ? null : { isAway, error });
+  }
+}
+
+/** What it failed with; null when the vectors are kept. */
+async function embedBatch(
+  { vectors, clock, options }: EmbedParts,
+  embedder: Embedder,
+  title: string,
+  chunks: readonly Chunk[],
+  signal: AbortSignal,
+): Promise<unknown> {
+  const deadline = withDeadline(signal, options.embeddingTimeoutMs, clock, 'embedding');
+  try {
+    const texts = chunks.map((chunk) => embeddedText(title, chunk));
+    const made = await abortable(embedder.embed(texts, deadline.signal), deadline.signal);
+    const rows = chunks.flatMap(({ chunkId }, index) => {
+      const vector = made[index];
+      return vector === undefined ? [] : [{ chunkId, vector }];
+    });
+    if (rows.length < chunks.length) return new RangeError('fewer vectors than texts');
+    await vectors.put(chunks[0]?.spaceId ?? 0, embedder.model, rows);
+    return null;
+  } catch (error) {
+    if (isOver(error, signal)) throw error;
+    return error;
+  } finally {
+    deadline.dispose();
+  }
+}
+
+async function settle(
+  { artifacts, ledger, log }: EmbedParts,
+  chunks: readonly Chunk[],
+  model: string,
+  failure: { readonly isAway: boolean; readonly error: unknown } | null,
+): Promise<void> {
+  const spaceId = chunks[0]?.spaceId ?? 0;
+  const cause = failure === null ? '' : failure.isAway ? 'KNOWLEDGE_EMBEDDING_FAILED' : kindOf(failure.error);
+  const message = 'This chunk has no vector; search finds it by its words. "headworks repair" embeds it.';
+  const marks = chunks.map(({ chunkId }): StepMark =>
+    failure === null
+      ? { chunkId, step: 'embed', status: 'done', method: model }
+      : {
+          chunkId,
+          step: 'embed',
+          status: failure.isAway ? 'skipped' : 'failed',
+          method: model,
+          cause,
+          message,
+        },
+  );
+  await artifacts.mark(spaceId, marks);
+  if (failure === null) return;
+  const { artifactUid, revisionId } = chunks[0] ?? { artifactUid: null, revisionId: null };
+  log.warn('chunks were not embedded', { chunks: chunks.length, artifactUid, revisionId, cause });
+  for (const { chunkId } of chunks)
+    void ledger.record({
+      kind: ingestDegradations.notEmbedded,
+      subject: String(chunkId),
+      cause,
+      message,
+      details: { artifact_uid: artifactUid, revision_id: revisionId, space_id: spaceId, model },
+    });
+}

@@ -1,0 +1,180 @@
+// Works on an accepted revision: structured mentions, then chunk after chunk; vectors beside it.
+import type { JobContext, JobHandler } from '../../core/index.ts';
+import type {
+  Chunk,
+  ChunkStep,
+  EntityMention,
+  Reading,
+  Revision,
+  StepMark,
+  StructuredMention,
+} from '../ports.ts';
+import { embedChunks } from './embed-chunks.ts';
+import { despiteConflicts, isRemoved } from './failure-kinds.ts';
+import type { IngestRequest } from './ingest-job.ts';
+import type { ReadChunkTask } from './read-chunk.ts';
+import { notRead, readingOf, writeReading } from './read-chunk.ts';
+import { ReadingPatience } from './read-chunk-patience.ts';
+import type { StepParts } from './step-ports.ts';
+
+/** Chunks of one artifact that are with a model at the same time; they are written in order. */
+const readAhead = 4;
+
+/**
+ * The job ends as done whatever happened to single chunks: their steps and the ledger tell. It fails, to be tried again
+ * behind what is done, only when the state store is away.
+ */
+export function ingestHandler(parts: StepParts): JobHandler<IngestRequest> {
+  const patience = new ReadingPatience(parts.clock, parts.options.probeAgainSeconds * 1_000);
+  return async ({ spaceId, revisionId }, context) => {
+    const [space, revision] = await Promise.all([
+      parts.spaces.byId(spaceId),
+      parts.artifacts.revision(spaceId, revisionId),
+    ]);
+    if (!space || !revision) return removed;
+    if (!revision.isLatest) return { skipped: 'A newer revision took its place.' };
+    const caller = space.organizationId === null ? 'admin' : `org:${space.organizationId}`;
+    try {
+      const chunks = await workOn(parts, { revision, caller, patience }, context);
+      return { result: { artifactUid: revision.artifactUid, chunks } };
+    } catch (error) {
+      if (isRemoved(error)) return removed;
+      throw error;
+    }
+  };
+}
+
+const removed = { skipped: 'The artifact was removed.' };
+
+interface About extends Omit<ReadChunkTask, 'chunk'> {
+  readonly patience: ReadingPatience;
+}
+
+/** How many chunks it has. */
+async function workOn(parts: StepParts, about: About, { signal, progress }: JobContext): Promise<number> {
+  const { revision, caller } = about;
+  const [chunks, done] = await Promise.all([
+    parts.artifacts.chunks(revision.revisionId),
+    doneSteps(parts, revision.revisionId),
+  ]);
+  const todo = (step: ChunkStep) => chunks.filter(({ chunkId }) => !done.has(`${step} ${chunkId}`));
+  await writeStructured(parts, revision, caller, signal);
+  const reads = todo('read');
+  const tell = (count: number): void =>
+    progress({ done: chunks.length - reads.length + count, total: chunks.length });
+  tell(0);
+  const stop = new AbortController();
+  const within = AbortSignal.any([signal, stop.signal]);
+  const work = [
+    readAll(parts, about, reads, tell, within),
+    embedChunks(parts, revision.title, todo('embed'), within),
+  ];
+  try {
+    await Promise.all(work);
+  } catch (error) {
+    stop.abort(error);
+    await Promise.allSettled(work);
+    throw error;
+  }
+  if (parts.graph.isWanted) await putIntoGraph(parts, todo('graph'), signal);
+  return chunks.length;
+}
+
+async function doneSteps({ artifacts, embedders }: StepParts, revisionId: string): Promise<Set<string>> {
+  const state = embedders.current();
+  const model = state.state === 'ready' ? state.embedder.model : null;
+  const steps = await artifacts.steps(revisionId);
+  const isDone = ({ step, status, method }: (typeof steps)[number]): boolean =>
+    status === 'done' && (step !== 'embed' || method === model);
+  return new Set(steps.filter(isDone).map(({ step, chunkId }) => `${step} ${chunkId}`));
+}
+
+async function writeStructured(
+  { resolver, events, graph }: StepParts,
+  revision: Revision,
+  caller: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const given = (revision.metadata['mentions'] ?? []) as readonly StructuredMention[];
+  if (given.length === 0) return;
+  const { spaceId, artifactUid, revisionId } = revision;
+  const place = { spaceId, artifactUid, revisionId };
+  const mentions = given.map(mentionOf);
+  const gone = await despiteConflicts(async () => {
+    const whole = { ...place, chunkId: null, relation: null };
+    const results = await resolver.resolve(mentions, whole, caller, signal);
+    const found = mentions.flatMap((mention, index) => {
+      const result = results[index];
+      return result ? [{ mention, relation: given[index]?.relation ?? 'other', result }] : [];
+    });
+    return events.writeStructured(place, found);
+  });
+  if (gone.entityIds.length > 0) await graph.forget(spaceId, gone);
+}
+
+const mentionOf = (given: StructuredMention, index: number): EntityMention => ({
+  ref: `s${index}`,
+  surfaceForm: given.surfaceForm,
+  canonicalSuggestion: given.surfaceForm,
+  type: given.type,
+  contextClues: given.contextClues,
+  startChar: null,
+  endChar: null,
+  confidence: 1,
+  method: 'structured',
+});
+
+async function readAll(
+  parts: StepParts,
+  { patience, ...about }: About,
+  chunks: readonly Chunk[],
+  tell: (count: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const tasks = chunks.map((chunk) => ({ ...about, chunk }));
+  const started: Promise<Reading | { readonly error: unknown }>[] = [];
+  const start = (task: ReadChunkTask | undefined): void => {
+    if (task) started.push(readingOf(parts, task, signal, patience).catch((error: unknown) => ({ error })));
+  };
+  tasks.slice(0, readAhead).forEach(start);
+  const marks: StepMark[] = [];
+  const keep = async (): Promise<void> => {
+    await parts.artifacts.mark(about.revision.spaceId, marks.splice(0));
+  };
+  try {
+    for (const [index, task] of tasks.entries()) {
+      signal.throwIfAborted();
+      const reading = await started[index];
+      start(tasks[index + readAhead]);
+      if (!reading) continue;
+      const mark =
+        'error' in reading
+          ? notRead(parts, task, reading.error, signal)
+          : await writeReading(parts, task, reading, signal);
+      marks.push(mark);
+      tell(index + 1);
+      // What a model read is not to be paid for twice; what rules read costs little.
+      if (mark.method === 'model' || marks.length >= marksAtOnce) await keep();
+    }
+  } finally {
+    await keep();
+  }
+}
+
+const marksAtOnce = 20;
+
+/** Enough for one statement of the graph, few enough that what was done is soon marked. */
+const graphAtOnce = 50;
+
+async function putIntoGraph(
+  { artifacts, graph }: StepParts,
+  chunks: readonly Chunk[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (let first = 0; first < chunks.length; first += graphAtOnce) {
+    const batch = chunks.slice(first, first + graphAtOnce);
+    const [{ spaceId } = { spaceId: 0 }] = batch;
+    const ids = batch.map(({ chunkId }) => chunkId);
+    await artifacts.mark(spaceId, await graph.put(spaceId, ids, signal));
+  }
+}

@@ -1,0 +1,137 @@
+// Reads one chunk, finds out whom it means, and writes both: by a model if there is one, else by rules.
+import { abortable, kindOf, messageOf } from '../../core/index.ts';
+import { withDeadline } from '../../resilience/index.ts';
+import type { Chunk, Reader, Reading, ReadingTask, Revision, StepMark } from '../ports.ts';
+import { despiteConflicts, ingestDegradations, isOver, isRemoved } from './failure-kinds.ts';
+import type { ReadingPatience } from './read-chunk-patience.ts';
+import type { StepParts } from './step-ports.ts';
+
+export interface ReadChunkTask {
+  readonly chunk: Chunk;
+  readonly revision: Revision & { readonly text: string };
+  /** Who pays: `org:ID`, or `admin`. */
+  readonly caller: string;
+}
+
+type ReadParts = Pick<
+  StepParts,
+  'events' | 'readers' | 'resolver' | 'graph' | 'ledger' | 'clock' | 'log' | 'options'
+>;
+
+/**
+ * Nothing is written yet. Fails only when the signal aborts, or rules fail. With `patience` a model that is away is not
+ * asked every time.
+ */
+export async function readingOf(
+  parts: ReadParts,
+  task: ReadChunkTask,
+  signal: AbortSignal,
+  patience?: ReadingPatience,
+): Promise<Reading> {
+  const model = parts.readers.model();
+  if (!model) return parts.readers.rules.read(readingTask(task), signal);
+  try {
+    const read = () => readByModel(parts, model, task, signal);
+    return await (patience ? patience.ask(read, signal) : read());
+  } catch (error) {
+    signal.throwIfAborted();
+    recordFallback(parts, task, error);
+    return parts.readers.rules.read(readingTask(task), signal);
+  }
+}
+
+/** Fails when the model does, or takes longer than it may. Nothing is written yet. */
+export async function readByModel(
+  { clock, options }: Pick<ReadParts, 'clock' | 'options'>,
+  model: Reader,
+  task: ReadChunkTask,
+  signal: AbortSignal,
+): Promise<Reading> {
+  const deadline = withDeadline(signal, options.readingSeconds * 1_000, clock, 'reading a chunk');
+  try {
+    // A reader that does not listen is left behind.
+    return await abortable(model.read(readingTask(task), deadline.signal), deadline.signal);
+  } finally {
+    deadline.dispose();
+  }
+}
+
+function readingTask({ chunk, revision, caller }: ReadChunkTask): ReadingTask {
+  const { text, startChar, heading } = chunk;
+  const { title, type, sourceTs } = revision;
+  return {
+    chunk: { text, startChar, heading },
+    artifact: { title, type, sourceTs, text: revision.text },
+    caller,
+  };
+}
+
+function recordFallback(
+  { ledger, log }: ReadParts,
+  { chunk, revision }: ReadChunkTask,
+  error: unknown,
+): void {
+  const cause = kindOf(error);
+  const details = detailsOf(chunk, revision, error);
+  log.warn('a chunk was read by rules: no model read it', { chunkId: chunk.chunkId, ...details });
+  void ledger.record({
+    kind: ingestDegradations.readByRules,
+    subject: String(chunk.chunkId),
+    cause,
+    message: 'No model read this chunk, so rules did: fewer mentions and events, at lower confidence.',
+    details,
+  });
+}
+
+const detailsOf = (chunk: Chunk, { artifactUid }: Revision, error: unknown) => ({
+  artifact_uid: artifactUid,
+  revision_id: chunk.revisionId,
+  space_id: chunk.spaceId,
+  error_type: kindOf(error),
+});
+
+/** Resolves the mentions and writes all of it. The step's mark; fails only when nothing more can be done now. */
+export async function writeReading(
+  parts: ReadParts,
+  task: ReadChunkTask,
+  reading: Reading,
+  signal: AbortSignal,
+): Promise<StepMark> {
+  const { chunk } = task;
+  const { chunkId, spaceId, artifactUid, revisionId } = chunk;
+  const place = { spaceId, artifactUid, revisionId, chunkId, relation: null };
+  const { mentions, events, method } = reading;
+  try {
+    const gone = await despiteConflicts(async () => {
+      const results = await parts.resolver.resolve(mentions, place, task.caller, signal);
+      return parts.events.write(place, method, { mentions, results, events });
+    });
+    if (gone.eventIds.length + gone.entityIds.length > 0) await parts.graph.forget(spaceId, gone);
+    return { chunkId, step: 'read', status: 'done', method };
+  } catch (error) {
+    return notRead(parts, task, error, signal);
+  }
+}
+
+/** This chunk is lost for now, the others are not. */
+export function notRead(
+  { ledger, log }: Pick<ReadParts, 'ledger' | 'log'>,
+  { chunk, revision }: ReadChunkTask,
+  error: unknown,
+  signal: AbortSignal,
+): StepMark {
+  if (isOver(error, signal) || isRemoved(error)) throw error;
+  const details = detailsOf(chunk, revision, error);
+  log.error('a chunk could not be read', { chunkId: chunk.chunkId, ...details });
+  log.debug('why a chunk could not be read', { chunkId: chunk.chunkId, reason: messageOf(error) });
+  const message = 'Mentions and events of this chunk are missing. It is read again by "headworks repair".';
+  const cause = kindOf(error);
+  void ledger.record({
+    kind: ingestDegradations.notRead,
+    subject: String(chunk.chunkId),
+    cause,
+    message,
+    details,
+  });
+  return { chunkId: chunk.chunkId, step: 'read', status: 'failed', cause, message };
+}

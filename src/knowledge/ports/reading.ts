@@ -1,0 +1,116 @@
+// What is read out of a chunk: who and what it mentions, and what happened in it, with evidence.
+
+export const entityTypes = ['person', 'org', 'project', 'object', 'place', 'other'] as const;
+export type EntityType = (typeof entityTypes)[number];
+
+export const eventCategories = [
+  'Commitment',
+  'Execution',
+  'Decision',
+  'Collaboration',
+  'QualityRisk',
+  'Feedback',
+  'Change',
+  'Stakeholder',
+] as const;
+export type EventCategory = (typeof eventCategories)[number];
+
+export const actorRoles = ['owner', 'contributor', 'reviewer', 'stakeholder', 'other'] as const;
+export type ActorRole = (typeof actorRoles)[number];
+
+export type ReadingMethod = 'model' | 'rules' | 'structured';
+
+/** What a text says of somebody or something at one place. */
+export interface EntityMention {
+  /** Within its reading; events name actors by it. */
+  readonly ref: string;
+  readonly surfaceForm: string;
+  readonly canonicalSuggestion: string;
+  readonly type: EntityType;
+  readonly contextClues: ContextClues;
+  /** In the revision's text; null when the name stands nowhere literally (structured). */
+  readonly startChar: number | null;
+  readonly endChar: number | null;
+  readonly confidence: number;
+  readonly method: ReadingMethod;
+}
+
+export interface ContextClues {
+  readonly role?: string;
+  readonly organization?: string;
+  readonly email?: string;
+  /** Anything else that tells people apart: team, city, … */
+  readonly notes?: readonly string[];
+}
+
+/** Known from the source itself, without reading the text. */
+export interface StructuredMention {
+  readonly surfaceForm: string;
+  readonly type: EntityType;
+  /** owner, folder, model, explore, author, recipient, … */
+  readonly relation: string;
+  readonly contextClues: ContextClues;
+}
+
+export interface ReadEvent {
+  readonly category: EventCategory;
+  readonly eventTime: Date | null;
+  readonly narrative: string;
+  /** The `ref` of a mention, or plain words when it is no entity. */
+  readonly subjectRef: string | null;
+  readonly subject: string | null;
+  readonly actors: readonly { readonly ref: string; readonly role: ActorRole }[];
+  /** At least one; each quote stands literally in the revision's text at these offsets, at most 25 words. */
+  readonly evidence: readonly {
+    readonly quote: string;
+    readonly startChar: number;
+    readonly endChar: number;
+  }[];
+  readonly confidence: number;
+}
+
+export interface Reading {
+  readonly method: 'model' | 'rules';
+  readonly mentions: readonly EntityMention[];
+  readonly events: readonly ReadEvent[];
+  /** What was rejected (a quote that is not in the text, an unknown category), in sentences. */
+  readonly rejected: readonly string[];
+}
+
+export interface ReadingTask {
+  readonly chunk: { readonly text: string; readonly startChar: number; readonly heading: string | null };
+  readonly artifact: {
+    readonly title: string;
+    readonly type: string;
+    readonly sourceTs: Date | null;
+    /** The whole text: names that are introduced elsewhere (attendees, senders) are known in every chunk. */
+    readonly text: string;
+  };
+  /** Who pays: `org:ID`, or `admin`. */
+  readonly caller: string;
+}
+
+export interface Reader {
+  readonly method: 'model' | 'rules';
+  /** Fails with KNOWLEDGE_READING_FAILED (model: refused, late or twice unusable); rules do not fail. */
+  read(task: ReadingTask, signal: AbortSignal): Promise<Reading>;
+}
+
+/** The gateway, as knowledge sees it: retries and fallbacks are its own. */
+export interface LanguageModel {
+  /** A model that could answer is configured. Without one it is no degradation that none answers. */
+  isConfigured(): boolean;
+  /** Fails when no model answers within the signal's deadline. */
+  complete(request: {
+    readonly requestId: string;
+    readonly caller: string;
+    readonly messages: readonly {
+      readonly role: 'system' | 'user' | 'assistant';
+      readonly content: string;
+    }[];
+    readonly temperature?: number;
+    readonly maxTokens?: number;
+    readonly json?: boolean;
+    readonly signal: AbortSignal;
+  }): Promise<{ readonly text: string; readonly model: string }>;
+}

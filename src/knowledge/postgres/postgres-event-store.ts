@@ -1,0 +1,150 @@
+// Events with actors, subjects and evidence, and the mentions they were found with, in Postgres.
+import type { Clock, IdSource } from '../../core/index.ts';
+import { isUuid } from '../../core/index.ts';
+import type { Database, Transaction } from '../../platform/postgres/ports.ts';
+import type { Sql } from '../../platform/postgres/sql.ts';
+import { joinSql, sql } from '../../platform/postgres/sql.ts';
+import type { EventFilter, EventStore, Gone, StoredEvent } from '../ports.ts';
+import { forgetEntities } from './postgres-remove-artifact.ts';
+import type { RemovedMention } from './postgres-remove-artifact.ts';
+import { eventInserts } from './postgres-write-events.ts';
+import { liveEntities, lockPlace, mentionInsert } from './postgres-write-mentions.ts';
+
+export class PostgresEventStore implements EventStore {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #ids: IdSource;
+
+  constructor(database: Database, { clock, ids }: { readonly clock: Clock; readonly ids: IdSource }) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#ids = ids;
+  }
+
+  write(...[place, method, found]: Parameters<EventStore['write']>): Promise<Gone> {
+    const { spaceId, chunkId } = place;
+    return this.#database.transaction(async (transaction) => {
+      const isLatest = await lockPlace(transaction, place);
+      const live = await liveEntities(transaction, spaceId, found.results);
+      const before = await removeFound(transaction, spaceId, chunkId);
+      const rows = found.mentions.map((mention, index) => ({
+        mention,
+        relation: place.relation,
+        entityId: live[index] ?? '',
+      }));
+      if (rows.length + found.events.length > 0) {
+        const inserts = eventInserts(place, {
+          method,
+          events: found.events,
+          entityOf: new Map(rows.map(({ mention, entityId }) => [mention.ref, entityId])),
+          ids: this.#ids,
+          at: new Date(this.#clock.now()),
+          isSuperseded: !isLatest,
+        });
+        // One trip to the store: foreign keys are looked at when all of it is done.
+        await transaction.query(sql`
+          with mention as (${mentionInsert(place, rows, this.#ids)}),
+            event as (${inserts.event}),
+            evidence as (${inserts.evidence}),
+            actor as (${inserts.actor}),
+            subject as (${inserts.subject})
+          select`);
+      }
+      const entityIds = await forgetEntities(transaction, spaceId, before.mentions);
+      return { eventIds: before.eventIds, entityIds };
+    });
+  }
+
+  writeStructured(...[place, found]: Parameters<EventStore['writeStructured']>): Promise<Gone> {
+    const { spaceId, revisionId } = place;
+    const whole = { ...place, chunkId: null };
+    return this.#database.transaction(async (transaction) => {
+      await lockPlace(transaction, whole);
+      const live = await liveEntities(
+        transaction,
+        spaceId,
+        found.map(({ result }) => result),
+      );
+      const mentions = await transaction.query<RemovedMention>(sql`
+        delete from entity_mention
+        where revision_id = ${revisionId}::uuid and chunk_id is null and space_id = ${spaceId}
+        returning mention_id as "mentionId", entity_id as "entityId", surface_form as "surfaceForm"`);
+      const rows = found.map(({ mention, relation }, index) => ({
+        mention,
+        relation,
+        entityId: live[index] ?? '',
+      }));
+      if (rows.length > 0) await transaction.query(mentionInsert(whole, rows, this.#ids));
+      return { eventIds: [], entityIds: await forgetEntities(transaction, spaceId, mentions.rows) };
+    });
+  }
+
+  list({ limit, ...filter }: EventFilter): Promise<readonly StoredEvent[]> {
+    return this.#read(
+      joinSql([...conditionsOf(filter)], sql` and `),
+      sql`order by e.event_id desc limit ${limit}`,
+    );
+  }
+
+  async get(spaceId: number, eventId: string): Promise<StoredEvent | null> {
+    if (!isUuid(eventId)) return null;
+    const [found] = await this.#read(
+      sql`e.space_id = ${spaceId} and e.event_id = ${eventId}::uuid`,
+      sql`limit 1`,
+    );
+    return found ?? null;
+  }
+
+  async #read(condition: Sql, order: Sql): Promise<readonly StoredEvent[]> {
+    const { rows } = await this.#database.query<StoredEvent>(sql`
+      select e.event_id as "eventId", e.space_id as "spaceId", e.artifact_uid as "artifactUid",
+        e.revision_id as "revisionId", e.chunk_id as "chunkId", e.category, e.event_time as "eventTime", e.narrative,
+        e.subject, e.confidence, e.method, e.superseded_at as "supersededAt",
+        (select coalesce(jsonb_agg(jsonb_build_object('entityId', a.entity_id, 'name', n.canonical_name, 'role', a.role)
+            order by n.canonical_name, a.role), '[]')
+          from event_actor a join entity n using (entity_id) where a.event_id = e.event_id) as actors,
+        (select coalesce(jsonb_agg(jsonb_build_object('entityId', s.entity_id, 'name', n.canonical_name)
+            order by n.canonical_name), '[]')
+          from event_subject s join entity n using (entity_id) where s.event_id = e.event_id) as subjects,
+        (select coalesce(jsonb_agg(jsonb_build_object('chunkId', v.chunk_id, 'quote', v.quote, 'startChar', v.start_char,
+            'endChar', v.end_char) order by v.start_char), '[]')
+          from event_evidence v where v.event_id = e.event_id) as evidence
+      from semantic_event e where ${condition} ${order}`);
+    return rows;
+  }
+}
+
+/** What was found in a chunk before, deleted. */
+async function removeFound(
+  transaction: Transaction,
+  spaceId: number,
+  chunkId: number,
+): Promise<{ readonly eventIds: readonly string[]; readonly mentions: readonly RemovedMention[] }> {
+  const { rows } = await transaction.query<{ eventId: string | null } & RemovedMention>(sql`
+    with event as (
+      delete from semantic_event where chunk_id = ${chunkId} and space_id = ${spaceId} returning event_id),
+    mention as (
+      delete from entity_mention where chunk_id = ${chunkId} and space_id = ${spaceId}
+      returning mention_id, entity_id, surface_form)
+    select event_id as "eventId", null as "mentionId", null as "entityId", null as "surfaceForm" from event
+    union all
+    select null, mention_id, entity_id, surface_form from mention`);
+  return {
+    eventIds: rows.flatMap(({ eventId }) => (eventId === null ? [] : [eventId])),
+    mentions: rows.filter(({ eventId }) => eventId === null),
+  };
+}
+
+function* conditionsOf(filter: Omit<EventFilter, 'limit'>): Generator<Sql> {
+  const { spaceId, category, entityId, artifactUid, from, to, withSuperseded, before } = filter;
+  yield sql`e.space_id = ${spaceId}`;
+  if (withSuperseded !== true) yield sql`e.superseded_at is null`;
+  if (category !== undefined) yield sql`e.category = ${category}`;
+  if (artifactUid !== undefined) yield sql`e.artifact_uid = ${artifactUid}::uuid`;
+  if (entityId !== undefined)
+    yield sql`(exists (select from event_actor a where a.event_id = e.event_id and a.entity_id = ${entityId}::uuid)
+      or exists (select from event_subject s where s.event_id = e.event_id and s.entity_id = ${entityId}::uuid))`;
+  if (from !== undefined) yield sql`e.event_time >= ${from}`;
+  if (to !== undefined) yield sql`e.event_time < ${to}`;
+  if (before !== undefined) yield sql`e.event_id < ${before}::uuid`;
+}

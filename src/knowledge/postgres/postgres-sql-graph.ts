@@ -1,0 +1,78 @@
+// The graph without a graph: events and entities are rows already, and their edges are event_actor and event_subject.
+import type { Database } from '../../platform/postgres/ports.ts';
+import type { Sql } from '../../platform/postgres/sql.ts';
+import { sql } from '../../platform/postgres/sql.ts';
+import { countGraph } from './postgres-graph-source.ts';
+import type { ExpansionRequest, Graph, RebuildResult, RelatedEvent } from '../ports.ts';
+import { isRelatable, mostPerEntity, rankRelated } from './related-events.ts';
+
+export class PostgresSqlGraph implements Graph {
+  readonly backend = 'sql';
+  readonly isApart = false;
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async availability(): ReturnType<Graph['availability']> {
+    return { state: 'available' };
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return false;
+  }
+
+  /** The rows are there before anybody could put them in. */
+  async upsert(): Promise<readonly []> {
+    return [];
+  }
+
+  async remove(): Promise<void> {}
+
+  async prune(): Promise<void> {}
+
+  async expand(request: ExpansionRequest, signal: AbortSignal): Promise<readonly RelatedEvent[]> {
+    const { spaceId, seedEventIds, budget } = request;
+    if (seedEventIds.length === 0 || budget === 0) return [];
+    const seeds = sql`${seedEventIds}::uuid[]`;
+    // OFFSET 0 keeps it a look at one row after the other: whoever is in 20,000 events is left after the newest 100
+    // (six seeds among 100,000 events on a server: 13 ms against 84 as a plain join).
+    const wanted = (id: Sql) => sql`
+      select from semantic_event e where e.event_id = ${id} and ${isRelatable(request)} offset 0`;
+    const { rows } = await this.#database.query<RelatedEvent>(
+      sql`
+      with via as materialized (
+        select entity_id, bool_or(acts) as acts, bool_or(not acts) as is_subject
+        from (
+          select entity_id, true as acts from event_actor where event_id = any(${seeds}) and space_id = ${spaceId}
+          union all
+          select entity_id, false from event_subject where event_id = any(${seeds}) and space_id = ${spaceId}) as part
+        group by entity_id),
+      near as materialized (
+        select v.entity_id, near.event_id, 'same_actor:' as kind, v.acts as is_same
+        from via v cross join lateral (
+          select distinct event_id from (
+            select a.event_id from event_actor a cross join lateral (${wanted(sql`a.event_id`)}) as e
+            where a.entity_id = v.entity_id order by a.event_id desc limit ${mostPerEntity}) as newest) as near
+        union all
+        select v.entity_id, near.event_id, 'same_subject:', v.is_subject
+        from via v cross join lateral (
+          select s.event_id from event_subject s cross join lateral (${wanted(sql`s.event_id`)}) as e
+          where s.entity_id = v.entity_id order by s.event_id desc limit ${mostPerEntity}) as near),
+      ${rankRelated(sql`near`, request)}`,
+      { signal },
+    );
+    return rows;
+  }
+
+  /** There is nothing to rebuild. */
+  async rebuild(
+    _parts: Parameters<Graph['rebuild']>[0],
+    progress: Parameters<Graph['rebuild']>[1],
+  ): Promise<RebuildResult> {
+    const counts = await countGraph(this.#database);
+    progress(counts);
+    return { ...counts, since: null };
+  }
+}

@@ -1,0 +1,131 @@
+// One event of an answer: its category must be known, and a quote must stand in the text.
+import type { EntityMention, ReadEvent, ReadingTask } from '../../ports.ts';
+import type { Place, QuoteFinder } from '../quotes.ts';
+import { quoteRange } from '../quotes.ts';
+import { longestName } from './answer-mention.ts';
+import type { Notes } from './answer-notes.ts';
+import type { Fields } from './lenient-fields.ts';
+import {
+  field,
+  isFields,
+  listField,
+  readCategory,
+  readRole,
+  shareField,
+  textField,
+} from './lenient-fields.ts';
+
+const mostActors = 50;
+const mostQuotes = 5;
+
+/** Whom an event's names mean: by canonical name, by the words of the text, or by a part that only one has. */
+export class Names {
+  readonly #refs = new Map<string, string | null>();
+
+  add({ ref, surfaceForm, canonicalSuggestion }: EntityMention): void {
+    for (const name of [canonicalSuggestion, surfaceForm]) {
+      const key = name.toLowerCase();
+      if (!this.#refs.get(key)) this.#refs.set(key, ref);
+    }
+    const [first = '', ...rest] = canonicalSuggestion.toLowerCase().split(' ');
+    const known = this.#refs.get(first);
+    if (rest.length > 0 && known !== ref) this.#refs.set(first, known === undefined ? ref : known);
+  }
+
+  ref(name: string | null): string | null {
+    return name === null ? null : (this.#refs.get(name.toLowerCase()) ?? null);
+  }
+}
+
+/** Null, with a note, when it cannot be used. */
+export function readEvent(
+  entry: unknown,
+  finder: QuoteFinder,
+  chunk: ReadingTask['chunk'],
+  names: Names,
+  notes: Notes,
+): ReadEvent | null {
+  if (!isFields(entry)) {
+    notes.add('An event was rejected: it is no object.');
+    return null;
+  }
+  const category = readCategory(field(entry, 'category', 'type', 'event_type', 'kind'));
+  if (category === null) {
+    notes.add('An event was rejected: its category is not known.');
+    return null;
+  }
+  const evidence = evidenceOf(entry, finder, chunk);
+  const [first] = evidence;
+  if (!first) {
+    notes.add(`An event (${category}) was rejected: its quote does not stand in the text.`);
+    return null;
+  }
+  const subject = textField(entry, longestName, 'subject', 'topic', 'object', 'about');
+  return {
+    category,
+    eventTime: timeOf(textField(entry, 40, 'event_time', 'time', 'date', 'due_date', 'when', 'timestamp')),
+    narrative: textField(entry, 500, 'narrative', 'summary', 'description', 'event', 'text') ?? first.quote,
+    subjectRef: names.ref(subject),
+    subject,
+    actors: actorsOf(entry, names),
+    evidence,
+    confidence: shareField(entry, 0.8, 'confidence', 'score'),
+  };
+}
+
+function evidenceOf(
+  entry: Fields,
+  finder: QuoteFinder,
+  { text, startChar }: ReadingTask['chunk'],
+): ReadEvent['evidence'] {
+  const given = listField(
+    entry,
+    'evidence',
+    'evidence_quote',
+    'quote',
+    'quotes',
+    'evidence_quotes',
+    'source_quote',
+  );
+  const places = new Map<number, Place>();
+  for (const one of given.slice(0, mostQuotes)) {
+    const quote = isFields(one) ? field(one, 'quote', 'text', 'evidence', 'span') : one;
+    const place = typeof quote === 'string' ? finder.find(quote) : null;
+    if (place) places.set(place.start, quoteRange(text, place));
+  }
+  return [...places.values()].map(({ start, end }) => ({
+    quote: text.slice(start, end),
+    startChar: startChar + start,
+    endChar: startChar + end,
+  }));
+}
+
+/** Names that are no mention are left out: nothing stands in the text for them. */
+function actorsOf(entry: Fields, names: Names): ReadEvent['actors'] {
+  const found = new Map<string, ReadEvent['actors'][number]>();
+  for (const one of listField(entry, 'actors', 'actor', 'participants', 'people', 'who').slice(
+    0,
+    mostActors,
+  )) {
+    const name = isFields(one)
+      ? textField(one, longestName, 'name', 'canonical_name', 'actor', 'ref', 'entity', 'person')
+      : typeof one === 'string'
+        ? one.trim()
+        : null;
+    const ref = names.ref(name);
+    if (ref !== null && !found.has(ref))
+      found.set(ref, {
+        ref,
+        role: (isFields(one) ? readRole(field(one, 'role', 'type')) : null) ?? 'contributor',
+      });
+  }
+  return [...found.values()];
+}
+
+/** A day or an instant of a year that people write about. */
+function timeOf(text: string | null): Date | null {
+  if (text === null || !/^\d{4}-\d{2}(?:-\d{2})?/.test(text)) return null;
+  const date = new Date(text.length === 7 ? `${text}-01` : text);
+  const year = date.getUTCFullYear();
+  return Number.isNaN(year) || year < 1900 || year >= 2200 ? null : date;
+}

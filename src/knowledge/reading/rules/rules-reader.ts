@@ -1,0 +1,97 @@
+// Reads without a model: names, pieces of work and simple events by rules, at lower confidence.
+import type { EntityMention, ReadEvent, Reader, Reading, ReadingTask } from '../../ports.ts';
+import { sectionOf } from './cues.ts';
+import type { DocumentView } from './document-view.ts';
+import { viewDocument } from './document-view.ts';
+import type { RefMention } from './event-people.ts';
+import { findEvents } from './find-events.ts';
+import { findMentions } from './find-mentions.ts';
+import { headEvent } from './head-event.ts';
+import { sentencesOf } from './sentences.ts';
+import { wordsOf } from './words.ts';
+
+/** What one reading may find: the store and the reader of the answer have an end. */
+const mostMentions = 2_000;
+const mostEvents = 500;
+/** Documents whose chunks are read in turns, as workers do. */
+const keptViews = 8;
+
+/** Never fails, and knows nothing but what it is given. A document is looked through once for all of its chunks. */
+export function createRulesReader(): Reader {
+  // By the text itself: its hash is kept with it, and the same string is found without being compared.
+  const views = new Map<
+    string,
+    { readonly title: string; readonly date: Date | null; readonly view: DocumentView }
+  >();
+  const viewOf = (artifact: ReadingTask['artifact']): DocumentView => {
+    const { text, title, sourceTs: date } = artifact;
+    const known = views.get(text);
+    const isSame = known?.title === title && known.date?.getTime() === date?.getTime();
+    const view = isSame ? known.view : viewDocument(artifact);
+    views.delete(text);
+    views.set(text, { title, date, view });
+    for (const oldest of views.keys()) {
+      if (views.size <= keptViews) break;
+      views.delete(oldest);
+    }
+    return view;
+  };
+  return {
+    method: 'rules',
+    read: async (task) => readByRules(task, viewOf(task.artifact)),
+  };
+}
+
+/** Offsets of mentions and evidence are those of the revision's text. */
+export function readByRules({ chunk, artifact }: ReadingTask, view: DocumentView): Reading {
+  const { text, startChar, heading } = chunk;
+  const found = findMentions(text, wordsOf(text), view);
+  const mentions: readonly RefMention[] = found
+    .slice(0, mostMentions)
+    .map((mention, index) => ({ ...mention, ref: `m${index + 1}` }));
+  const starts = new Set(mentions.filter(({ type }) => type === 'person').map(({ start }) => start));
+  const { sentences, head } = sentencesOf(text, sectionOf(heading ?? ''), (start) => starts.has(start));
+  const author = mentions.find(({ type, name }) => type === 'person' && name === view.author) ?? null;
+  const events = [
+    ...[headEvent(text, head, mentions, artifact.title, view)].filter((event) => event !== null),
+    ...findEvents({ text, mentions, author, view }, sentences),
+  ];
+  const rejected = [
+    ...tooMany('mentions', found.length, mostMentions),
+    ...tooMany('events', events.length, mostEvents),
+  ];
+  return {
+    method: 'rules',
+    mentions: mentions.map((mention) => asMention(mention, text, startChar)),
+    events: events.slice(0, mostEvents).map((event) => moved(event, startChar)),
+    rejected,
+  };
+}
+
+const tooMany = (what: string, count: number, most: number): readonly string[] =>
+  count > most ? [`${count - most} of ${count} ${what} were left out: one chunk may have ${most}.`] : [];
+
+const asMention = (
+  { ref, start, end, name, type, clues, confidence }: RefMention,
+  text: string,
+  offset: number,
+): EntityMention => ({
+  ref,
+  surfaceForm: text.slice(start, end),
+  canonicalSuggestion: name,
+  type,
+  contextClues: clues,
+  startChar: start + offset,
+  endChar: end + offset,
+  confidence,
+  method: 'rules',
+});
+
+const moved = (event: ReadEvent, offset: number): ReadEvent => ({
+  ...event,
+  evidence: event.evidence.map(({ quote, startChar, endChar }) => ({
+    quote,
+    startChar: startChar + offset,
+    endChar: endChar + offset,
+  })),
+});

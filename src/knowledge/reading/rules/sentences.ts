@@ -1,0 +1,118 @@
+// A chunk as the sentences and items that are read one by one, each with who speaks and under which heading.
+import type { Section } from './cues.ts';
+import { sectionOf } from './cues.ts';
+import type { HeadLine } from './head-lines.ts';
+import { headLine } from './head-lines.ts';
+import { linesOf } from './text-lines.ts';
+
+export interface Sentence {
+  readonly start: number;
+  readonly end: number;
+  readonly isItem: boolean;
+  readonly section: Section | null;
+  /** Where the name or handle of the speaker stands: "ann.lee:", "Ann:". */
+  readonly speaker: { readonly start: number; readonly end: number } | null;
+}
+
+export interface SentencedText {
+  readonly sentences: readonly Sentence[];
+  readonly head: readonly HeadLine[];
+}
+
+const heading = /^(?:#{1,6}\s+(.{1,120})|\*\*([^*:]{1,80}):?\*\*:?|(\p{Lu}[^.!?:]{0,60}):)\s*$/u;
+const item = /^\s*(?:[-*+•▪‣]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?/;
+const speakerLine =
+  /^\s*(?:\[[^\]]{1,40}\]\s*|\(?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?\)?\s*[-–]?\s*)?<?([\p{L}][\p{L}\p{M}\p{N}._'’-]{0,30}(?: \p{Lu}[\p{L}\p{M}'’.-]{0,30}){0,2})>?\s*(?:\([^()]{1,40}\)\s*)?:(?:\s+|$)/iu;
+const label =
+  /^\s*(?:subject|title|date|status|re|sent|channel|location|time|when|where|(?:[a-z]+ )?(?:record|notes|minutes|report|memo|thread|log))\s*:/i;
+
+/** `section`: what the heading above the chunk says. `isSpeaker`: whether a name before a colon is somebody's. */
+export function sentencesOf(
+  text: string,
+  above: Section | null,
+  isSpeaker: (start: number, end: number) => boolean,
+): SentencedText {
+  const sentences: Sentence[] = [];
+  const head: HeadLine[] = [];
+  let section = above;
+  let speaker: Sentence['speaker'] = null;
+  let open: { start: number; isItem: boolean } | null = null;
+  const close = (end: number): void => {
+    if (open)
+      for (const [from, to] of split(text, open.start, end))
+        sentences.push({ start: from, end: to, isItem: open.isItem, section, speaker });
+    open = null;
+  };
+  let previousEnd = 0;
+  for (const { start, text: line } of linesOf(text)) {
+    const end = previousEnd;
+    previousEnd = start + line.length;
+    if (line.trim() === '') {
+      close(end);
+      speaker = null;
+      continue;
+    }
+    const top = headLine(line, start);
+    if (top || label.test(line)) {
+      close(end);
+      if (top) head.push(top);
+      continue;
+    }
+    const spoken = speakerIn(line, start, isSpeaker);
+    const titled = spoken ? null : heading.exec(line);
+    if (titled) {
+      close(end);
+      const lead = titled[3] ?? '';
+      section = sectionOf(titled[1] ?? titled[2] ?? lead);
+      speaker = null;
+      // "Ann raised concerns about the cost:" says something itself.
+      if (lead.split(' ').length > 3) {
+        open = { start, isItem: false };
+        close(start + line.length);
+      }
+      continue;
+    }
+    const bullet = item.exec(line);
+    if (bullet || spoken) close(end);
+    if (spoken) speaker = spoken;
+    const from = spoken ? spoken.after : start + (bullet?.[0].length ?? 0);
+    if (bullet && !spoken) speaker = null;
+    if (from < start + line.length) open ??= { start: from, isItem: bullet !== null };
+  }
+  close(text.length);
+  return { sentences, head };
+}
+
+function speakerIn(line: string, start: number, isSpeaker: (start: number, end: number) => boolean) {
+  const mark = item.exec(line)?.[0].length ?? 0;
+  const found = speakerLine.exec(line.slice(mark));
+  if (!found?.[1]) return null;
+  const from = start + mark + found[0].lastIndexOf(found[1]);
+  const to = from + found[1].length;
+  return isSpeaker(from, to) ? { start: from, end: to, after: start + mark + found[0].length } : null;
+}
+
+const sentenceEnd = /[.!?…]+["'”’)\]*]*(?=\s+["'“‘([*@:$]*[\p{Lu}\p{N}:@])|[。！？]/gu;
+const abbreviation =
+  /(?:^|[\s(])(?:\p{L}|e\.g|i\.e|etc|vs|approx|no|dr|mr|mrs|ms|prof|st|inc|ltd|co|corp|jr|sr|fig|cf)\.$/iu;
+
+/** At the ends of sentences; blank ones are left out. */
+function* split(text: string, start: number, end: number): Generator<readonly [number, number]> {
+  const whole = text.slice(start, end);
+  let from = 0;
+  for (const { 0: sign, index } of whole.matchAll(sentenceEnd)) {
+    const to = index + sign.length;
+    if (sign === '.' && abbreviation.test(whole.slice(Math.max(from, to - 12), to))) continue;
+    yield* visible(text, start + from, start + to);
+    from = to;
+  }
+  yield* visible(text, start + from, end);
+}
+
+function* visible(text: string, start: number, end: number): Generator<readonly [number, number]> {
+  const piece = text.slice(start, end);
+  const trimmed = piece.trim();
+  if (trimmed === '') return;
+  const from = start + piece.indexOf(trimmed);
+  yield [from, from + trimmed.length];
+}

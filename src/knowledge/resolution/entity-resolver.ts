@@ -1,0 +1,225 @@
+// Mentions find their entities: try; on failure make one with a flag, record it, go on. Never block, never drop one.
+import { kindOf, messageOf } from '../../core/index.ts';
+import type { EntityMention, EntityResolutionResult, MentionPlace, Resolver } from '../ports.ts';
+import { chooseMatch } from './choose-match.ts';
+import type { Fallback } from './chunk-resolution.ts';
+import { ChunkResolution } from './chunk-resolution.ts';
+import type { Evidence } from './gather-evidence.ts';
+import { gatherEvidence, isFatal } from './gather-evidence.ts';
+import { matchKnown } from './match-known.ts';
+import type { MentionGroup } from './mention-groups.ts';
+import { groupMentions } from './mention-groups.ts';
+import { profileOf } from './profile.ts';
+import { reportFallbacks } from './report-fallbacks.ts';
+import type { ResolutionParts } from './resolution-parts.ts';
+import type { EntityDraft, FindAgain, ResolutionPlan } from './store-ports.ts';
+
+/** Entities that one transaction makes. */
+const draftsPerWrite = 1_000;
+
+export class EntityResolver implements Resolver {
+  readonly #parts: ResolutionParts;
+
+  constructor(parts: ResolutionParts) {
+    this.#parts = parts;
+  }
+
+  async resolve(
+    mentions: readonly EntityMention[],
+    place: MentionPlace,
+    caller: string,
+    signal: AbortSignal,
+  ): Promise<readonly EntityResolutionResult[]> {
+    signal.throwIfAborted();
+    if (mentions.length === 0) return [];
+    const groups = groupMentions(mentions, place);
+    const work = new ChunkResolution(this.#parts, place, caller, signal);
+    for (const evidence of await this.#gather(groups, place, signal, work)) await work.decide(evidence);
+    const ended = await this.#write(work, place, signal);
+    const fallbacks = work.fallbacks.filter(({ entityId }) => ended.get(entityId) === entityId);
+    reportFallbacks(this.#parts, place, fallbacks);
+    return this.#results(mentions.length, groups, work, ended, fallbacks);
+  }
+
+  /** Evidence that cannot even be gathered for a reason nobody thought of: every name becomes a basic entity. */
+  async #gather(
+    groups: readonly MentionGroup[],
+    place: MentionPlace,
+    signal: AbortSignal,
+    work: ChunkResolution,
+  ): Promise<readonly Evidence[]> {
+    try {
+      return await gatherEvidence(this.#parts, groups, place, signal);
+    } catch (error) {
+      if (isFatal(error, signal)) throw error;
+      for (const group of groups) work.makeBasic(withoutEvidence(group), error);
+      return [];
+    }
+  }
+
+  async #write(
+    work: ChunkResolution,
+    { spaceId }: MentionPlace,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, string>> {
+    const plan = work.plan;
+    const ended = new Map(await this.#writeAnyhow(spaceId, plan, work, signal));
+    // Additions whose entity was removed meanwhile: the name is made anew.
+    const lost = new Set(plan.additions.map(({ entityId }) => entityId).filter((id) => !ended.has(id)));
+    const anew = [...work.outcomes].filter(([, { entityId }]) => lost.has(entityId));
+    if (anew.length > 0) {
+      const drafts = anew.map(([group]) => this.#draftOf(group));
+      for (const [index, [, { entityId }]] of anew.entries()) {
+        const draft = drafts[index];
+        if (draft && !ended.has(entityId)) ended.set(entityId, draft.entityId);
+      }
+      for (const [id, live] of await this.#writeAnyhow(
+        spaceId,
+        { drafts, additions: [], pairs: [] },
+        work,
+        signal,
+      ))
+        ended.set(id, live);
+    }
+    return ended;
+  }
+
+  #draftOf(group: MentionGroup): EntityDraft {
+    return {
+      entityId: this.#parts.ids.uuid(),
+      type: group.type,
+      canonicalName: group.name,
+      normalizedName: group.normalizedName,
+      names: group.names,
+      clues: group.clues,
+      embedding: null,
+      artifactUid: null,
+      revisionId: null,
+      reviewReason: null,
+      isUnchecked: false,
+    };
+  }
+
+  /** All at once; if the store refuses that, piece by piece, and the piece that it refuses in its barest form. */
+  async #writeAnyhow(
+    spaceId: number,
+    plan: ResolutionPlan,
+    work: ChunkResolution,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, string>> {
+    const { entities, clock } = this.#parts;
+    const none: ResolutionPlan = { drafts: [], additions: [], pairs: [] };
+    const write = (part: ResolutionPlan) =>
+      entities.write(spaceId, part, findAgain, new Date(clock.now()), signal);
+    if (plan.drafts.length + plan.additions.length + plan.pairs.length === 0) return new Map();
+    const ended = new Map<string, string>();
+    try {
+      // Others wait while one writes: not for long.
+      let left = plan.drafts;
+      for (; left.length > draftsPerWrite; left = left.slice(draftsPerWrite))
+        for (const [id, live] of await write({ ...none, drafts: left.slice(0, draftsPerWrite) }))
+          ended.set(id, live);
+      const now = (id: string) => ended.get(id) ?? id;
+      const pairs = plan.pairs.map((pair) => ({
+        ...pair,
+        entityId: now(pair.entityId),
+        otherId: now(pair.otherId),
+      }));
+      for (const [id, live] of await write({ ...plan, drafts: left, pairs })) ended.set(id, live);
+      return ended;
+    } catch (error) {
+      if (isFatal(error, signal)) throw error;
+      const gather = async (part: Partial<ResolutionPlan>) => {
+        for (const [id, live] of await write({ ...none, ...part })) ended.set(id, live);
+      };
+      for (const draft of plan.drafts.filter(({ entityId }) => !ended.has(entityId)))
+        await gather({ drafts: [draft] }).catch(async (why: unknown) => {
+          if (isFatal(why, signal)) throw why;
+          await gather({ drafts: [bare(draft)] });
+          this.#noteBare(work, draft, why);
+        });
+      for (const addition of plan.additions)
+        await gather({ additions: [addition] }).catch((why: unknown) => this.#skip('addition', why, signal));
+      await gather({ pairs: plan.pairs }).catch((why: unknown) => this.#skip('pairs', why, signal));
+      // An addition that could not be made leaves its entity as it was.
+      for (const { entityId } of plan.additions) if (!ended.has(entityId)) ended.set(entityId, entityId);
+      return ended;
+    }
+  }
+
+  #skip(what: string, error: unknown, signal: AbortSignal): void {
+    if (isFatal(error, signal)) throw error;
+    this.#parts.log.error('part of a resolution could not be written', {
+      what,
+      error_type: kindOf(error),
+      error_message: messageOf(error),
+    });
+  }
+
+  #noteBare(work: ChunkResolution, { entityId }: EntityDraft, error: unknown): void {
+    for (const [group, outcome] of work.outcomes)
+      if (outcome.entityId === entityId) {
+        work.fallbacks.push({ reason: 'resolution-failed', entityId, group, error });
+        return;
+      }
+  }
+
+  #results(
+    count: number,
+    groups: readonly MentionGroup[],
+    work: ChunkResolution,
+    ended: ReadonlyMap<string, string>,
+    fallbacks: readonly Fallback[],
+  ): readonly EntityResolutionResult[] {
+    const results = Array.from({ length: count }, (): EntityResolutionResult | null => null);
+    const degraded = new Set(fallbacks.map(({ entityId }) => entityId));
+    for (const group of groups) {
+      const outcome = work.outcomes.get(group);
+      if (!outcome) throw new Error('A name was left undecided.');
+      const entityId = ended.get(outcome.entityId) ?? outcome.entityId;
+      this.#parts.watch?.resolved(outcome.isNew && degraded.has(entityId) ? 'degraded' : 'ok');
+      for (const [position, member] of group.members.entries())
+        results[member] = {
+          entityId,
+          isNew: outcome.isNew && position === 0 && entityId === outcome.entityId,
+          mergedFrom: outcome.isJoinedByOtherName ? entityId : null,
+          uncertainMatch:
+            outcome.uncertainMatch === null
+              ? null
+              : (ended.get(outcome.uncertainMatch) ?? outcome.uncertainMatch),
+          canonicalName: outcome.canonicalName,
+        };
+    }
+    return results.filter((result) => result !== null);
+  }
+}
+
+const withoutEvidence = (group: MentionGroup): Evidence => ({
+  group,
+  known: [],
+  candidatesProblem: null,
+  embedding: null,
+  embeddingProblem: null,
+});
+
+/** Nothing but a name that every store takes. */
+const bare = (draft: EntityDraft): EntityDraft => ({
+  ...draft,
+  names: draft.names.slice(0, 1).map((name) => ({ ...name, keys: [] })),
+  clues: { role: null, organization: null, email: null, notes: [] },
+  embedding: null,
+  reviewReason: 'resolution-failed',
+  isUnchecked: true,
+});
+
+/** Another process made it between our look and our writing: the same unless the context contradicts. */
+const findAgain: FindAgain = (draft, there) => {
+  const profile = profileOf(
+    draft.type,
+    draft.names.map(({ alias }) => alias),
+    draft.clues,
+  );
+  const group = { profile, name: draft.canonicalName, normalizedName: draft.normalizedName };
+  const choice = chooseMatch(matchKnown(group, there), false);
+  return choice.kind === 'join' ? choice.chosen.candidate.entity.entityId : undefined;
+};

@@ -1,0 +1,140 @@
+// Are a mention and an entity the same? Names and context together; what is neither clear nor excluded is grey.
+import type { EntityType } from '../ports.ts';
+import type { ClueComparison } from './compare-clues.ts';
+import { compareClues } from './compare-clues.ts';
+import { comparePersonNames } from './compare-person-names.ts';
+import { compareOrganizationNames, compareThingNames } from './compare-thing-names.ts';
+import type { NameComparison } from './name-comparison.ts';
+import { otherName } from './name-comparison.ts';
+import { isFullName } from './person-name.ts';
+import type { Profile } from './profile.ts';
+
+/** From here on without a model. Measured by "headworks eval entities": lower values cost precision. */
+export const pointsForSame = 4;
+/** From here on worth a question. */
+export const pointsForGrey = 2;
+/** Vectors that close are worth a question where names say nothing. */
+export const closeCosine = 0.85;
+
+export interface Match {
+  readonly verdict: 'same' | 'grey' | 'different';
+  readonly points: number;
+  readonly name: NameComparison;
+  /** Only vectors brought it up: without a model to ask it means nothing. */
+  readonly isByVectorOnly: boolean;
+  readonly reasons: readonly string[];
+}
+
+export interface MatchContext {
+  /** Both are mentioned in one artifact. */
+  readonly isInArtifact: boolean;
+  readonly cosine: number | null;
+}
+
+export function matchProfiles(mention: Profile, entity: Profile, context: MatchContext): Match {
+  const types = compareTypes(mention.type, entity.type);
+  const name = types === 'different' ? otherName(-8) : bestNameComparison(mention, entity);
+  // Who is in one artifact shares its company anyway.
+  const clues = compareClues(context.isInArtifact ? { ...mention, companions: [] } : mention, entity);
+  const near = context.isInArtifact ? pointsForCompany(name) : -doubtOfShortName(name, mention, entity);
+  const points = name.points + clues.points + near;
+  const reasons = [
+    name.reason,
+    ...clues.reasons,
+    ...(near > 0 ? ['both in one artifact'] : []),
+    ...(context.cosine === null ? [] : [`cosine ${context.cosine.toFixed(2)}`]),
+  ];
+  const result = (verdict: Match['verdict'], isByVectorOnly = false): Match => ({
+    verdict,
+    points,
+    name,
+    isByVectorOnly,
+    reasons,
+  });
+  if (types === 'different' || clues.contradiction !== null) return result('different');
+  if (isNearByVectorOnly(name, types, entity.type, context)) return result('grey', true);
+  if (points < pointsForGrey) return result('different');
+  // Of another type, or of one address and another name: likely, but not for us to say.
+  // Johnson and Johnston may work side by side: what they share as colleagues says nothing of how a name is spelled.
+  const counted = name.isOtherSpelling ? points - clues.pointsOfColleagues - near : points;
+  const isClear =
+    counted >= pointsForSame && types === 'same' && (name.relation !== 'other' || hasProof(name, clues));
+  return result(isClear ? 'same' : 'grey');
+}
+
+/** Records with unlike names are one only if nearly everything else agrees. */
+const hasProof = (name: NameComparison, clues: ClueComparison): boolean =>
+  (name.points > -3 && clues.points >= 7) || (clues.proofs >= 2 && clues.points >= 9);
+
+function isNearByVectorOnly(
+  name: NameComparison,
+  types: TypeComparison,
+  type: EntityType,
+  { cosine }: MatchContext,
+): boolean {
+  // Vectors do not tell people's names apart.
+  return (
+    type !== 'person' &&
+    types === 'same' &&
+    name.relation === 'other' &&
+    name.points > -6 &&
+    (cosine ?? 0) >= closeCosine
+  );
+}
+
+/** What is only a part or a short form of a name means the one of that name who is there. */
+function pointsForCompany({ relation }: NameComparison): number {
+  if (relation === 'part' || relation === 'initials') return 2;
+  return relation === 'variant' || relation === 'typing-error' ? 1 : 0;
+}
+
+/** Two of one short name, of which only one is known by more: somebody else may be called that as well. */
+function doubtOfShortName(name: NameComparison, a: Profile, b: Profile): number {
+  const isShort = name.relation === 'same' && name.points <= pointsForSame;
+  return isShort && hasContext(a) !== hasContext(b) ? 0.5 : 0;
+}
+
+export const hasContext = ({ emails, organizations }: Profile): boolean =>
+  emails.length > 0 || organizations.length > 0;
+
+type TypeComparison = 'same' | 'alike' | 'different';
+
+const things: ReadonlySet<EntityType> = new Set(['project', 'object', 'other']);
+
+/** Readers disagree on what is a project, an object or something else; not on who is a person. */
+function compareTypes(a: EntityType, b: EntityType): TypeComparison {
+  if (a === b || (things.has(a) && things.has(b))) return 'same';
+  if (a === 'person' || b === 'person') return 'different';
+  return a === 'other' || b === 'other' ? 'alike' : 'different';
+}
+
+/** As names of this type are compared. */
+export function compareNames(type: EntityType, a: string, b: string): NameComparison {
+  if (type === 'person') return comparePersonNames(a, b);
+  return type === 'org' ? compareOrganizationNames(a, b) : compareThingNames(a, b);
+}
+
+function bestNameComparison(a: Profile, b: Profile): NameComparison {
+  const type = a.type === 'other' ? b.type : a.type;
+  const isFullNamed = type === 'person' && isFullName(b.names[0] ?? '');
+  const fullNames = type === 'person' ? b.names.filter(isFullName) : [];
+  let best = otherName(-8);
+  for (const own of a.names) {
+    // Jennifer is not Julia because Julia was once written as J.: full names are compared with full names.
+    const others = fullNames.length > 0 && isFullName(own) ? fullNames : b.names;
+    for (const other of others) {
+      const found = compareNames(type, own, other);
+      // Alice Chen is called Alice or A. Chen, and so are others: what was hers once is no proof.
+      const isShort = found.relation === 'same' && found.points <= pointsForSame;
+      const counted = isFullNamed && isShort ? shortNameAgain : found;
+      if (counted.points > best.points) best = counted;
+    }
+  }
+  return best;
+}
+
+const shortNameAgain: NameComparison = {
+  relation: 'part',
+  points: 2.75,
+  reason: 'a short name it is known by',
+};

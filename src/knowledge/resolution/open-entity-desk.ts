@@ -1,0 +1,144 @@
+// Entities merged, parted, reviewed: by people, and by repairs that look again.
+import type { Clock, IdSource } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import type { EntityDesk, EntityDetail, EntityView } from '../desk-ports.ts';
+import type { Entity, EntityFilter, EntityMerge, EntityPair, Space } from '../ports.ts';
+import { nameKeys } from './lookup-keys.ts';
+import { isNameless, normalizeName, visibleName } from './normalize-name.ts';
+import { nameFullness } from './person-name.ts';
+import { cleanClues } from './profile.ts';
+import type { EntityStore, MergeStore, PairStore } from './store-ports.ts';
+
+export interface EntityDeskParts {
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly entities: EntityStore;
+  readonly pairs: PairStore;
+  readonly merges: MergeStore;
+  /** Told of entities whose edges a graph elsewhere has to draw anew. */
+  readonly onChanged?: (spaceId: number, entityIds: readonly string[]) => void;
+}
+
+/** Mentions that are shown of one entity. */
+const mostMentions = 200;
+/** Merges upon merges are followed this far. */
+const longestChain = 32;
+
+export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
+  const { entities, pairs, merges, clock, ids } = parts;
+  const now = () => new Date(clock.now());
+  const changed = (spaceId: number, entityIds: readonly string[]) => parts.onChanged?.(spaceId, entityIds);
+  const live = (space: Space, entityId: string) => liveEntity(entities, space.spaceId, entityId);
+
+  async function merge(
+    space: Space,
+    winnerId: string,
+    loserId: string,
+    reason: string,
+    decidedBy: string,
+  ): Promise<EntityMerge> {
+    const done = await merges.merge(space.spaceId, { winnerId, loserId, reason, decidedBy }, now());
+    changed(space.spaceId, [winnerId, loserId]);
+    return done;
+  }
+
+  return {
+    list: (filter: EntityFilter) => entities.list(filter),
+
+    async get(space, entityId): Promise<EntityDetail> {
+      const entity = await live(space, entityId);
+      const view = await viewOf(entities, space.spaceId, entity.entityId);
+      return {
+        ...view,
+        mentions: await entities.mentions(space.spaceId, entity.entityId, mostMentions),
+        pairs: await pairs.of(space.spaceId, entity.entityId),
+        merges: await merges.of(space.spaceId, entity.entityId),
+      };
+    },
+
+    merge,
+
+    async unmerge(space, mergeId) {
+      const undone = await merges.undo(space.spaceId, mergeId, now());
+      changed(space.spaceId, [undone.winnerId, undone.loserId]);
+      return undone;
+    },
+
+    async split(space, entityId, mentionIds, name): Promise<Entity> {
+      if (mentionIds.length === 0 || isNameless(name))
+        throw new CoreError('INPUT_INVALID', 'Parting an entity takes at least one mention and a name.');
+      const { type } = await live(space, entityId);
+      const canonicalName = visibleName(name);
+      const normalizedName = normalizeName(name, type);
+      const { kept } = nameKeys(canonicalName, type);
+      const draft = {
+        entityId: ids.uuid(),
+        type,
+        canonicalName,
+        normalizedName,
+        names: [{ alias: canonicalName, normalizedAlias: normalizedName, keys: kept }],
+        clues: cleanClues({}, canonicalName),
+        embedding: null,
+        artifactUid: null,
+        revisionId: null,
+        reviewReason: null,
+        isUnchecked: true,
+      };
+      await merges.split(space.spaceId, entityId, mentionIds, draft, now());
+      changed(space.spaceId, [entityId, draft.entityId]);
+      return live(space, draft.entityId);
+    },
+
+    async review(space, limit) {
+      const open = await pairs.undecided(space.spaceId, limit);
+      const views = new Map<string, EntityView>();
+      for (const id of new Set(open.flatMap(({ liveA, liveB }) => [liveA, liveB])))
+        views.set(id, await viewOf(entities, space.spaceId, id));
+      return open.flatMap(({ liveA, liveB, ...pair }) => {
+        const [a, b] = [views.get(liveA), views.get(liveB)];
+        return a && b ? [{ ...pair, a, b }] : [];
+      });
+    },
+
+    async decide(space, pairId, verdict, decidedBy): Promise<EntityPair> {
+      const pair = await pairs.get(space.spaceId, pairId);
+      if (!pair) throw new CoreError('NOT_FOUND', `There is no pair ${pairId}.`);
+      if (verdict === 'same') {
+        const a = await live(space, pair.entityA);
+        const b = await live(space, pair.entityB);
+        if (a.entityId !== b.entityId) {
+          const [winner, loser] = inOrderOfMerit(a, b);
+          await merge(space, winner.entityId, loser.entityId, `Reviewed: ${pair.reason}`, decidedBy);
+        }
+        return (await pairs.get(space.spaceId, pairId)) ?? pair;
+      }
+      const decided = await pairs.decide(space.spaceId, pairId, verdict, decidedBy, now());
+      if (!decided)
+        throw new CoreError('CONFLICT', 'These two have been merged meanwhile. Undo that merge first.');
+      changed(space.spaceId, [pair.entityA, pair.entityB]);
+      return decided;
+    },
+  };
+}
+
+/** The one that stays: with the fuller name, else the older. */
+export function inOrderOfMerit(a: Entity, b: Entity): readonly [winner: Entity, loser: Entity] {
+  const merit = ({ type, canonicalName }: Entity) => (type === 'person' ? nameFullness(canonicalName) : 0);
+  const difference = merit(a) - merit(b) || (a.entityId < b.entityId ? 1 : -1);
+  return difference > 0 ? [a, b] : [b, a];
+}
+
+async function viewOf(entities: EntityStore, spaceId: number, entityId: string): Promise<EntityView> {
+  const view = await entities.details(spaceId, entityId);
+  if (!view) throw new CoreError('NOT_FOUND', `There is no entity ${entityId}.`);
+  return view;
+}
+
+/** The entity, or the one it became part of. Fails with NOT_FOUND. */
+export async function liveEntity(entities: EntityStore, spaceId: number, entityId: string): Promise<Entity> {
+  let entity = await entities.get(spaceId, entityId);
+  for (let step = 0; entity?.mergedInto && step < longestChain; step++)
+    entity = await entities.get(spaceId, entity.mergedInto);
+  if (!entity) throw new CoreError('NOT_FOUND', `There is no entity ${entityId}.`);
+  return entity;
+}

@@ -1,0 +1,31 @@
+// What resolving takes, and whom it tells.
+import type { Clock, IdSource, Log } from '../../core/index.ts';
+import type { LedgerRecorder } from '../../ledger/index.ts';
+import type { KnowledgeOptions } from '../options.ts';
+import type { Embedders, LanguageModel } from '../ports.ts';
+import type { EntityStore } from './store-ports.ts';
+
+/** Told of every name that was resolved and every question to a model, for rates and alerts. */
+export interface ResolutionWatch {
+  resolved(outcome: 'ok' | 'degraded'): void;
+  asked(outcome: 'answered' | 'failed'): void;
+}
+
+export interface ResolutionParts {
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly log: Log;
+  readonly ledger: LedgerRecorder;
+  readonly entities: EntityStore;
+  readonly embedders: Embedders;
+  readonly model: LanguageModel;
+  readonly options: Pick<
+    KnowledgeOptions,
+    'candidatesTimeoutMs' | 'embeddingTimeoutMs' | 'confirmationTimeoutMs' | 'readWithModel'
+  >;
+  readonly watch?: ResolutionWatch;
+}
+
+/** Whether doubtful names can be put to a model at all: without one it is no degradation that none answers. */
+export const canAskModel = ({ model, options }: Pick<ResolutionParts, 'model' | 'options'>): boolean =>
+  options.readWithModel && model.isConfigured();

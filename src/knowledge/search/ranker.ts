@@ -1,0 +1,140 @@
+// Which chunks answer a query, best first: by words always, by vectors where there are any.
+import type { Clock } from '../../core/index.ts';
+import { abortable, kindOf, messageOf } from '../../core/index.ts';
+import { withDeadline } from '../../resilience/index.ts';
+import type { KnowledgeOptions } from '../options.ts';
+import type { Embedder, Embedders, LexicalHit, LexicalIndex, SearchFilter, VectorIndex } from '../ports.ts';
+import { fuse, rerank } from './blend.ts';
+import { readQuery } from './read-query.ts';
+import type { Warnings } from './warnings.ts';
+
+export interface RankerParts {
+  readonly lexical: LexicalIndex;
+  readonly embedders: Embedders;
+  readonly vectors: VectorIndex;
+  readonly clock: Clock;
+  readonly options: Pick<KnowledgeOptions, 'embeddingTimeoutMs'>;
+}
+
+interface RankedSpace {
+  readonly spaceId: number;
+  readonly language: string;
+}
+
+/** Each half of a fusion gives this many. */
+const fusedDepth = 100;
+/** How many chunks have no vector yet is counted anew after this. */
+const countAgainMs = 5_000;
+const mostCounts = 10_000;
+
+export class Ranker {
+  readonly #parts: RankerParts;
+  readonly #counts = new Map<string, { readonly at: number; readonly sentence: string | null }>();
+
+  constructor(parts: RankerParts) {
+    this.#parts = parts;
+  }
+
+  /** Fails only when the state store is away; vectors that are missing become a warning. */
+  async rank(
+    space: RankedSpace,
+    query: string,
+    limit: number,
+    filter: SearchFilter,
+    warnings: Warnings,
+    signal: AbortSignal,
+  ): Promise<readonly LexicalHit[]> {
+    const embedder = this.#usableEmbedder(warnings);
+    const wanted = embedder === null ? limit : Math.max(limit, depthOf(embedder));
+    const lexical = this.#parts.lexical.search(space, query, wanted, filter, signal);
+    if (embedder === null) return lexical;
+    const [words, vector] = await Promise.all([lexical, this.#vectorOf(query, embedder, warnings, signal)]);
+    if (vector === null) return words.slice(0, limit);
+    try {
+      const blended = await this.#blend(space, query, words, { embedder, vector, filter }, signal);
+      const missing = await this.#missing(space.spaceId, embedder.model);
+      if (missing !== null) warnings.add(missing);
+      return blended.slice(0, limit);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (kindOf(error).startsWith('STATE_')) throw error;
+      warnings.add(`Results are by words only: vectors could not be compared (${kindOf(error)}).`);
+      return words.slice(0, limit);
+    }
+  }
+
+  /** Null when nobody embeds, which is no failure, or when the store cannot compare vectors. */
+  #usableEmbedder(warnings: Warnings): Embedder | null {
+    const { embedders, vectors } = this.#parts;
+    const state = embedders.current();
+    if (state.state === 'not-configured') return null;
+    if (vectors.capability.available) return state.embedder;
+    warnings.add(
+      `Results are by words only: vectors cannot be compared. ${vectors.capability.reason} ${vectors.capability.remedy}`,
+    );
+    return null;
+  }
+
+  async #vectorOf(
+    query: string,
+    embedder: Embedder,
+    warnings: Warnings,
+    signal: AbortSignal,
+  ): Promise<Float32Array | null> {
+    const { clock, options } = this.#parts;
+    const deadline = withDeadline(signal, options.embeddingTimeoutMs, clock, 'embedding');
+    try {
+      const [vector] = await abortable(
+        embedder.embed([readQuery(query).words], deadline.signal),
+        deadline.signal,
+      );
+      return vector ?? null;
+    } catch (error) {
+      signal.throwIfAborted();
+      warnings.add(
+        `Results are by words only: the query could not be embedded (${kindOf(error)}). ${messageOf(error)}`,
+      );
+      return null;
+    } finally {
+      deadline.dispose();
+    }
+  }
+
+  async #blend(
+    { spaceId }: RankedSpace,
+    query: string,
+    words: readonly LexicalHit[],
+    by: { readonly embedder: Embedder; readonly vector: Float32Array; readonly filter: SearchFilter },
+    signal: AbortSignal,
+  ): Promise<readonly LexicalHit[]> {
+    const { vectors } = this.#parts;
+    const { blend, model } = by.embedder;
+    if (blend.kind === 'rerank') {
+      const ids = words.slice(0, blend.depth).map(({ chunkId }) => chunkId);
+      return rerank(words, await vectors.cosines(spaceId, model, by.vector, ids, signal), blend);
+    }
+    const near = await vectors.nearest(spaceId, model, by.vector, fusedDepth, by.filter, signal);
+    // What must hold a phrase is found by words alone; vectors may still order it.
+    const found = new Set(words.map(({ chunkId }) => chunkId));
+    const may = readQuery(query).isExact ? near.filter(({ chunkId }) => found.has(chunkId)) : near;
+    return fuse([words, may], blend.k);
+  }
+
+  /** Counting takes longer than searching in a large space: what was counted holds for a few seconds. */
+  async #missing(spaceId: number, model: string): Promise<string | null> {
+    const key = `${spaceId} ${model}`;
+    const now = this.#parts.clock.monotonic();
+    const known = this.#counts.get(key);
+    if (known && now - known.at < countAgainMs) return known.sentence;
+    const { missing, total } = await this.#parts.vectors.missing(spaceId, model);
+    const sentence =
+      missing === 0
+        ? null
+        : `Not every chunk is embedded yet (missing: ${missing} of ${total}); words find them all.`;
+    if (this.#counts.size > mostCounts) this.#counts.clear();
+    this.#counts.set(key, { at: now, sentence });
+    return sentence;
+  }
+}
+
+const depthOf = ({ blend }: Embedder): number => (blend.kind === 'rerank' ? blend.depth : fusedDepth);

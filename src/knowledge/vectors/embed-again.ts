@@ -1,0 +1,97 @@
+// Gives vectors of the embedder of today to chunks that have none: it was changed, or it was away. Search goes on
+// meanwhile: by words, and by the vectors there are.
+import { z } from 'zod';
+import type { Clock, JobDefinition, JobHandler, Log } from '../../core/index.ts';
+import { abortable, kindOf } from '../../core/index.ts';
+import { withDeadline } from '../../resilience/index.ts';
+import { embeddedText, usualTextsAtOnce } from '../ingest/embed-chunks.ts';
+import type { KnowledgeOptions } from '../options.ts';
+import type { ArtifactStore, Embedder, Embedders, UnembeddedChunk, VectorIndex } from '../ports.ts';
+
+/** Chunks that came in just now are embedded by their own job. */
+const leaveAloneMs = 600_000;
+
+export const embedAgainJob: JobDefinition<Record<string, never>> = {
+  name: 'knowledge.embed',
+  description: 'Embeds chunks that have no vector of the embedder of today.',
+  parse: (raw) => z.strictObject({}).parse(raw),
+  // It comes again by itself.
+  retries: 0,
+  retryDelayMs: 0,
+  retryBackoff: false,
+  concurrency: 1,
+  timeoutMs: 6 * 3_600_000,
+};
+/** When there is nothing to do, that is one quick query. */
+export const embedAgainCron = '*/5 * * * *';
+
+export interface EmbedAgainParts {
+  readonly embedders: Embedders;
+  readonly vectors: Pick<VectorIndex, 'lacking' | 'put' | 'forgetOthers'>;
+  readonly artifacts: Pick<ArtifactStore, 'mark'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly options: Pick<KnowledgeOptions, 'embeddingTimeoutMs'>;
+}
+
+/** Ends as skipped when nobody embeds or the embedder fails: then the next run goes on. */
+export function embedAgainHandler(parts: EmbedAgainParts): JobHandler<Record<string, never>> {
+  return async (_, { signal, progress }) => {
+    const state = parts.embedders.current();
+    if (state.state === 'not-configured') return { skipped: state.why };
+    const { embedder } = state;
+    const spaces = new Set<number>();
+    let done = 0;
+    for (let after = 0; ;) {
+      signal.throwIfAborted();
+      const chunks = await parts.vectors.lacking({
+        model: embedder.model,
+        unlessNewerThan: new Date(parts.clock.now() - leaveAloneMs),
+        after,
+        limit: embedder.textsAtOnce ?? usualTextsAtOnce,
+      });
+      const last = chunks.at(-1);
+      if (!last) break;
+      try {
+        await embedBatch(parts, embedder, chunks, signal);
+      } catch (error) {
+        if (signal.aborted || kindOf(error).startsWith('STATE_')) throw error;
+        parts.log.warn('chunks were not embedded again', { done, cause: kindOf(error), error });
+        return {
+          skipped: `The embedder failed (chunks done before: ${done}); it is asked again in a few minutes.`,
+        };
+      }
+      for (const { spaceId } of chunks) spaces.add(spaceId);
+      progress({ done: (done += chunks.length) });
+      after = last.chunkId;
+    }
+    for (const spaceId of spaces) await parts.vectors.forgetOthers(spaceId, embedder.model);
+    return { result: { chunks: done } };
+  };
+}
+
+async function embedBatch(
+  { vectors, artifacts, clock, options }: EmbedAgainParts,
+  embedder: Embedder,
+  chunks: readonly UnembeddedChunk[],
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = withDeadline(signal, options.embeddingTimeoutMs, clock, 'embedding');
+  try {
+    const texts = chunks.map((chunk) => embeddedText(chunk.title, chunk));
+    const made = await abortable(embedder.embed(texts, deadline.signal), deadline.signal);
+    const rows = chunks.flatMap((chunk, index) => {
+      const vector = made[index];
+      return vector ? [{ ...chunk, vector }] : [];
+    });
+    for (const [spaceId, own] of Map.groupBy(rows, (row) => row.spaceId)) {
+      await vectors.put(spaceId, embedder.model, own);
+      await artifacts.mark(
+        spaceId,
+        own.map(({ chunkId }) => ({ chunkId, step: 'embed', status: 'done', method: embedder.model })),
+      );
+    }
+  } finally {
+    deadline.dispose();
+  }
+}

@@ -1,0 +1,393 @@
+// Artifacts, revisions, chunks, mentions and events in a real store: accepted together, replaced together, gone together.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EntityResolutionResult } from '../../src/knowledge/index.ts';
+import { PostgresMergeStore } from '../../src/knowledge/postgres/postgres-merge-store.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
+import { exactResolver } from '../support/knowledge-stand-ins.ts';
+import { bracketReader } from '../support/knowledge-stand-ins.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { incomingOf, knowledgeWorld } from '../support/knowledge-world.ts';
+
+const signal = new AbortController().signal;
+
+describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (kind) => {
+  let world: KnowledgeWorld;
+  beforeAll(async () => {
+    world = await knowledgeWorld(kind);
+  });
+  afterAll(() => world.dispose());
+
+  const counts = async (spaceId: number) => {
+    const { rows } = await world.database.query<Record<string, number>>(sql`
+      select (select count(*) from artifact where space_id = ${spaceId}) as artifacts,
+        (select count(*) from artifact_revision where space_id = ${spaceId}) as revisions,
+        (select count(*) from chunk where space_id = ${spaceId}) as chunks,
+        (select count(*) from chunk_step where space_id = ${spaceId}) as steps,
+        (select count(distinct chunk_id) from chunk_posting where space_id = ${spaceId}) as posted,
+        (select coalesce(sum(chunk_count), 0)::integer from corpus_total where space_id = ${spaceId}) as total,
+        (select count(*) from entity where space_id = ${spaceId}) as entities,
+        (select count(*) from entity_mention where space_id = ${spaceId}) as mentions,
+        (select count(*) from semantic_event where space_id = ${spaceId}) as events,
+        (select count(*) from event_actor where space_id = ${spaceId}) as actors,
+        (select count(*) from event_evidence where space_id = ${spaceId}) as evidence,
+        (select count(*) from entity_pair where space_id = ${spaceId}) as pairs,
+        (select count(*) from entity_merge where space_id = ${spaceId}) as merges,
+        (select count(*) from entity_alias where space_id = ${spaceId}) as aliases`);
+    return rows[0] ?? {};
+  };
+
+  /** Reads a chunk as a job would. */
+  const readInto = async (
+    chunk: Awaited<ReturnType<KnowledgeWorld['accept']>>['stored'][number] | undefined,
+  ) => {
+    if (!chunk) throw new Error('no chunk');
+    const place = { ...chunk, relation: null };
+    const reading = await bracketReader('rules').read(
+      {
+        chunk,
+        artifact: { title: '', type: 'note', sourceTs: null, text: chunk.text },
+        caller: 'admin',
+      },
+      signal,
+    );
+    const results = await exactResolver(world).resolve(reading.mentions, place, 'admin', signal);
+    return world.events.write(place, 'rules', { ...reading, results });
+  };
+
+  it('accepts artifact, revision, chunks, postings and job together', async () => {
+    const space = await world.space();
+    const text = 'Ann met Bob. They agreed.';
+    const incoming = incomingOf({ text, mentions: [owner], metadata: { page: 1 }, warnings: ['One.'] });
+    const drafts = [
+      { position: 0, startChar: 0, endChar: 12, tokenCount: 4, heading: 'Day › One', text: 'Ann met Bob.' },
+      { position: 1, startChar: 13, endChar: 25, tokenCount: 3, heading: null, text: 'They agreed.' },
+    ];
+    const jobs: unknown[] = [];
+    const accepted = await world.artifacts.accept(space, incoming, drafts, async (revision) => {
+      jobs.push(revision);
+      return world.ids.uuid();
+    });
+    expect(accepted).toMatchObject({ outcome: 'added', chunks: 2, jobId: expect.any(String) as string });
+    expect(jobs).toEqual([{ spaceId: space.spaceId, revisionId: accepted.revisionId }]);
+    expect(await world.artifacts.chunks(accepted.revisionId)).toMatchObject(drafts);
+    expect(await world.artifacts.revision(space.spaceId, accepted.revisionId)).toMatchObject({
+      text,
+      title: incoming.title,
+      tokenCount: 7,
+      isLatest: true,
+      metadata: { page: 1, mentions: [owner] },
+      warnings: ['One.'],
+      jobId: accepted.jobId,
+    });
+    expect(await counts(space.spaceId)).toMatchObject({ chunks: 2, posted: 2, total: 2, steps: 2 });
+  });
+
+  it('keeps nothing when the job cannot be added', async () => {
+    const space = await world.space();
+    const refused = world.artifacts.accept(space, incomingOf({ text: 'a b' }), [], () =>
+      Promise.reject(new Error('no job')),
+    );
+    await expect(refused).rejects.toThrow('no job');
+    expect(await counts(space.spaceId)).toMatchObject({ artifacts: 0, revisions: 0 });
+  });
+
+  it('takes the same content again for what it is: nothing new', async () => {
+    const space = await world.space();
+    const wish = { sourceId: 'a', text: 'Ann decided.' };
+    const first = await world.accept(space, wish);
+    const second = await world.accept(space, { ...wish, metadata: { seen: 'again' } });
+    expect(second).toMatchObject({ outcome: 'unchanged', revisionId: first.revisionId, jobId: null });
+    expect(await counts(space.spaceId)).toMatchObject({ artifacts: 1, revisions: 1, chunks: 1 });
+  });
+
+  it('takes the same source twice at once as one artifact', async () => {
+    const space = await world.space();
+    const outcomes = await Promise.all(
+      ['one', 'two', 'three'].map((text) => world.accept(space, { sourceId: 'a', text })),
+    );
+    expect(new Set(outcomes.map(({ artifactUid }) => artifactUid)).size).toBe(1);
+    expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['added', 'revised', 'revised']);
+    expect(await counts(space.spaceId)).toMatchObject({ artifacts: 1, revisions: 3, posted: 1, total: 1 });
+  });
+
+  it('lets a newer revision take the place of the old one, with its events', async () => {
+    const space = await world.space();
+    const first = await world.accept(space, { sourceId: 'a', text: '[Ann] decided.' });
+    await readInto(first.stored[0]);
+    const second = await world.accept(space, { sourceId: 'a', text: '[Bob] decided.', type: 'doc' });
+    expect(second).toMatchObject({ outcome: 'revised', artifactUid: first.artifactUid });
+    await readInto(second.stored[0]);
+    const filter = { spaceId: space.spaceId, limit: 10 };
+    expect((await world.events.list(filter)).map(({ narrative }) => narrative)).toEqual(['Bob decided.']);
+    expect(
+      (await world.events.list({ ...filter, withSuperseded: true })).map(({ narrative, supersededAt }) => [
+        narrative,
+        supersededAt !== null,
+      ]),
+    ).toEqual([
+      ['Bob decided.', false],
+      ['Ann decided.', true],
+    ]);
+    expect(await world.artifacts.list(filter)).toMatchObject([
+      { revisionId: second.revisionId, type: 'doc', isLatest: true },
+    ]);
+    expect(
+      (await world.artifacts.revisions(space.spaceId, first.artifactUid)).map((each) => each.isLatest),
+    ).toEqual([true, false]);
+    expect(await counts(space.spaceId)).toMatchObject({ posted: 1, total: 1, chunks: 2 });
+  });
+
+  it('marks what was read late, after a newer revision came, as superseded at once', async () => {
+    const space = await world.space();
+    const first = await world.accept(space, { sourceId: 'a', text: '[Ann] decided.' });
+    await world.accept(space, { sourceId: 'a', text: 'Other.' });
+    await readInto(first.stored[0]);
+    expect(await world.events.list({ spaceId: space.spaceId, limit: 10 })).toEqual([]);
+  });
+
+  it('replaces what a chunk had when it is read again, entities that nothing mentions any more included', async () => {
+    const space = await world.space();
+    const { stored } = await world.accept(space, { text: '[Ann] decided. [Bob] decided.' });
+    const [chunk] = stored;
+    expect(await readInto(chunk)).toEqual({ eventIds: [], entityIds: [] });
+    const before = await world.events.list({ spaceId: space.spaceId, limit: 10 });
+    expect(await readInto(chunk)).toMatchObject({ entityIds: [] });
+    expect(await counts(space.spaceId)).toMatchObject({
+      mentions: 2,
+      events: 2,
+      entities: 2,
+      actors: 2,
+      evidence: 2,
+    });
+    if (!chunk) throw new Error('no chunk');
+    const gone = await world.events.write({ ...chunk, relation: null }, 'model', {
+      mentions: [],
+      results: [],
+      events: [],
+    });
+    expect(gone.entityIds).toHaveLength(2);
+    expect(gone.eventIds).toHaveLength(2);
+    expect(gone.eventIds).not.toEqual(before.map(({ eventId }) => eventId));
+    expect(await counts(space.spaceId)).toMatchObject({
+      mentions: 0,
+      events: 0,
+      entities: 0,
+      actors: 0,
+      evidence: 0,
+    });
+  });
+
+  it('writes a mention of an entity that was merged meanwhile as one of what it became', async () => {
+    const space = await world.space();
+    const [ann, anne] = await entitiesOf(space.spaceId, ['Ann', 'Anne']);
+    await world.database.query(
+      sql`update entity set merged_into = ${ann}::uuid where entity_id = ${anne}::uuid`,
+    );
+    const { stored } = await world.accept(space, { text: 'Anne decided.' });
+    await writeMention(stored[0], anne ?? '');
+    const { rows } = await world.database.query<{ id: string }>(
+      sql`select entity_id as id from entity_mention where space_id = ${space.spaceId}`,
+    );
+    expect(rows).toEqual([{ id: ann }]);
+  });
+
+  it('refuses a mention of an entity or a chunk that is gone', async () => {
+    const space = await world.space();
+    const { stored, artifactUid } = await world.accept(space, { text: 'Anne decided.' });
+    await expect(writeMention(stored[0], world.ids.uuid())).rejects.toMatchObject({
+      code: 'CONFLICT',
+      isRetryable: true,
+    });
+    await world.artifacts.remove(space.spaceId, artifactUid);
+    await expect(writeMention(stored[0], world.ids.uuid())).rejects.toMatchObject({
+      code: 'CONFLICT',
+      isRetryable: false,
+    });
+  });
+
+  it('keeps structured mentions with their relations, and replaces them', async () => {
+    const space = await world.space();
+    const { artifactUid, revisionId } = await world.accept(space, { text: 'A dashboard.' });
+    const place = { spaceId: space.spaceId, artifactUid, revisionId };
+    const [ann] = await entitiesOf(space.spaceId, ['Ann']);
+    const row = { mention: mentionOf('Ann'), relation: 'owner', result: resultOf(ann ?? '') };
+    await world.events.writeStructured(place, [row]);
+    await world.events.writeStructured(place, [row]);
+    const { rows } = await world.database.query(sql`
+      select relation, chunk_id as "chunkId", method, surface_form as name from entity_mention
+      where space_id = ${space.spaceId}`);
+    expect(rows).toEqual([{ relation: 'owner', chunkId: null, method: 'structured', name: 'Ann' }]);
+  });
+
+  it('removes an artifact with everything that came from it alone', async () => {
+    const space = await world.space();
+    const kept = await world.accept(space, { text: '[Ann] decided.' });
+    await readInto(kept.stored[0]);
+    const before = await counts(space.spaceId);
+    const doomed = await world.accept(space, {
+      text: '[Ann] decided. [Bob] decided. [Eve] came.',
+      sourceId: 'd',
+    });
+    await world.accept(space, { text: 'A second revision of it.', sourceId: 'd' });
+    await readInto(doomed.stored[0]);
+    const [bob, eve, ann] = await entitiesOf(space.spaceId, ['Bob', 'Eve', 'Ann']);
+    await addPairAndMerge(space.spaceId, bob ?? '', eve ?? '');
+    await world.database.query(sql`
+      insert into entity_alias (entity_id, space_id, alias, normalized_alias) values (${bob}, ${space.spaceId}, 'Bobby', 'bobby')`);
+    const gone = await world.artifacts.remove(space.spaceId, doomed.artifactUid);
+    expect(gone?.eventIds).toHaveLength(2);
+    expect(new Set(gone?.entityIds)).toEqual(new Set([bob, eve]));
+    expect(await counts(space.spaceId)).toEqual(before);
+    expect((await world.events.list({ spaceId: space.spaceId, entityId: ann ?? '', limit: 5 })).length).toBe(
+      1,
+    );
+    expect(await world.artifacts.remove(space.spaceId, doomed.artifactUid)).toBeNull();
+  });
+
+  it('forgets a merge of which nothing is left, and the names that only the removed artifact used', async () => {
+    const space = await world.space();
+    const kept = await world.accept(space, { text: '[Ann] decided.' });
+    await readInto(kept.stored[0]);
+    const doomed = await world.accept(space, { text: '[Annie] decided.' });
+    await readInto(doomed.stored[0]);
+    const [ann, annie] = await entitiesOf(space.spaceId, ['Ann', 'Annie']);
+    await merge(space.spaceId, ann ?? '', annie ?? '');
+    await world.database.query(sql`
+      insert into entity_alias (entity_id, space_id, alias, normalized_alias)
+      values (${ann}, ${space.spaceId}, 'Annie', 'annie'), (${ann}, ${space.spaceId}, 'Ann', 'ann')
+      on conflict do nothing`);
+    await world.artifacts.remove(space.spaceId, doomed.artifactUid);
+    expect(await counts(space.spaceId)).toMatchObject({ entities: 1, merges: 0, aliases: 1, mentions: 1 });
+  });
+
+  it('keeps a merge while something that it moved is left', async () => {
+    const space = await world.space();
+    for (const [sourceId, text] of [
+      ['a', '[Ann] came.'],
+      ['b', '[Annie] came.'],
+      ['c', '[Annie] went.'],
+    ] as const)
+      await readInto((await world.accept(space, { sourceId, text })).stored[0]);
+    const [ann, annie] = await entitiesOf(space.spaceId, ['Ann', 'Annie']);
+    await merge(space.spaceId, ann ?? '', annie ?? '');
+    const [last] = await world.artifacts.list({ spaceId: space.spaceId, limit: 1 });
+    await world.artifacts.remove(space.spaceId, last?.artifactUid ?? '');
+    expect(await counts(space.spaceId)).toMatchObject({ entities: 2, merges: 1, mentions: 2 });
+  });
+
+  it('lists chunks whose step is not done, of latest revisions only', async () => {
+    const space = await world.space();
+    const old = await world.accept(space, { sourceId: 'a', text: 'Old.' });
+    const { stored } = await world.accept(space, { sourceId: 'a', text: 'One. Two. Three.' }, [
+      'One.',
+      'Two.',
+      'Three.',
+    ]);
+    const [one, two, three] = stored.map(({ chunkId }) => chunkId);
+    if (one === undefined || two === undefined || three === undefined) throw new Error('no chunks');
+    await world.artifacts.mark(space.spaceId, [
+      { chunkId: one, step: 'read', status: 'failed', cause: 'X', message: 'Y.' },
+      { chunkId: one, step: 'read', status: 'done', method: 'model' },
+      { chunkId: two, step: 'read', status: 'done', method: 'rules' },
+      { chunkId: 999_999_999, step: 'read', status: 'done' },
+    ]);
+    const filter = { step: 'read', spaceId: space.spaceId, limit: 10 } as const;
+    const idsOf = async (more: object = {}) =>
+      (await world.artifacts.unfinished({ ...filter, ...more })).map(({ chunkId }) => chunkId);
+    expect(await idsOf()).toEqual([three]);
+    expect(await idsOf({ doneBy: 'rules' })).toEqual([two, three]);
+    expect(await idsOf({ doneBy: 'rules', after: two })).toEqual([three]);
+    expect(await idsOf({ limit: 0 })).toEqual([]);
+    expect(old.stored).toHaveLength(1);
+    expect(await world.artifacts.steps(stored[0]?.revisionId ?? '')).toContainEqual({
+      chunkId: one,
+      step: 'read',
+      status: 'done',
+      method: 'model',
+      updatedAt: new Date(world.clock.now()),
+    });
+  });
+
+  it('shows nothing of a space to who names another', async () => {
+    const [mine, other] = [await world.space(), await world.space()];
+    const { artifactUid, revisionId, stored } = await world.accept(mine, { text: '[Ann] decided.' });
+    await readInto(stored[0]);
+    const [event] = await world.events.list({ spaceId: mine.spaceId, limit: 1 });
+    const { artifacts, events } = world;
+    expect(await artifacts.get(other.spaceId, artifactUid)).toBeNull();
+    expect(await artifacts.revision(other.spaceId, revisionId)).toBeNull();
+    expect(await artifacts.revisions(other.spaceId, artifactUid)).toEqual([]);
+    expect(await artifacts.chunk(other.spaceId, stored[0]?.chunkId ?? 0)).toBeNull();
+    expect(await artifacts.list({ spaceId: other.spaceId, limit: 9, before: revisionId })).toEqual([]);
+    expect(await artifacts.remove(other.spaceId, artifactUid)).toBeNull();
+    expect(await events.get(other.spaceId, event?.eventId ?? '')).toBeNull();
+    expect(await events.get(mine.spaceId, event?.eventId ?? '')).toEqual(event);
+    expect(await events.list({ spaceId: other.spaceId, artifactUid, limit: 9 })).toEqual([]);
+    await artifacts.mark(other.spaceId, [
+      { chunkId: stored[0]?.chunkId ?? 0, step: 'read', status: 'failed' },
+    ]);
+    expect((await artifacts.steps(revisionId)).map(({ step }) => step)).toEqual(['index']);
+  });
+
+  const owner = { surfaceForm: 'Ann', type: 'person', relation: 'owner', contextClues: {} } as const;
+
+  const mentionOf = (surfaceForm: string) =>
+    ({
+      ref: 'm',
+      surfaceForm,
+      canonicalSuggestion: surfaceForm,
+      type: 'person',
+      contextClues: {},
+      startChar: null,
+      endChar: null,
+      confidence: 1,
+      method: 'structured',
+    }) as const;
+
+  const resultOf = (entityId: string): EntityResolutionResult => ({
+    entityId,
+    isNew: false,
+    mergedFrom: null,
+    uncertainMatch: null,
+    canonicalName: '',
+  });
+
+  const writeMention = async (
+    chunk: Awaited<ReturnType<KnowledgeWorld['accept']>>['stored'][number] | undefined,
+    entityId: string,
+  ) => {
+    if (!chunk) throw new Error('no chunk');
+    return world.events.write({ ...chunk, relation: null }, 'rules', {
+      mentions: [{ ...mentionOf('Anne'), method: 'rules' }],
+      results: [resultOf(entityId)],
+      events: [],
+    });
+  };
+
+  const entitiesOf = async (spaceId: number, names: readonly string[]): Promise<readonly string[]> =>
+    (
+      await exactResolver(world).resolve(
+        names.map(mentionOf),
+        { spaceId, artifactUid: world.ids.uuid(), revisionId: '', chunkId: null, relation: null },
+        'admin',
+        signal,
+      )
+    ).map(({ entityId }) => entityId);
+
+  const addPairAndMerge = async (spaceId: number, a: string, b: string) => {
+    const [first, second] = [a, b].sort();
+    await world.database.query(sql`
+      insert into entity_pair (pair_id, space_id, entity_a, entity_b, confidence, reason, created_at)
+      values (${world.ids.uuid()}, ${spaceId}, ${first}, ${second}, 0.5, 'alike', now())`);
+    await world.database.query(sql`
+      insert into entity_merge (merge_id, space_id, winner_id, loser_id, reason, decided_by, moved, merged_at, undone_at)
+      values (${world.ids.uuid()}, ${spaceId}, ${a}, ${b}, 'r', 'admin', '{}', now(), now())`);
+  };
+
+  const merge = (spaceId: number, winnerId: string, loserId: string) =>
+    new PostgresMergeStore(world.database, world.ids).merge(
+      spaceId,
+      { winnerId, loserId, reason: 'the same', decidedBy: 'admin' },
+      new Date(world.clock.now()),
+    );
+});

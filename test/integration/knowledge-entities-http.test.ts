@@ -1,0 +1,115 @@
+// Entities over HTTP on a real store: two tenants, neither of which sees anything of the other's.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CoreError } from '../../src/core/index.ts';
+import { buildServer } from '../../src/http/index.ts';
+import type { Space } from '../../src/knowledge/index.ts';
+import { entityWorld } from '../support/entity-world.ts';
+import { asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
+import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { knowledgeWorld } from '../support/knowledge-world.ts';
+
+let world: KnowledgeWorld;
+beforeAll(async () => {
+  world = await knowledgeWorld();
+});
+afterAll(() => world.dispose());
+
+const base = '/api/v1/knowledge';
+const asTenant = { authorization: `Bearer ${organizationKey}` };
+
+/** The tenant's key reaches `own`, the admin token `house`. */
+async function houseOf(own: Space, house: Space) {
+  const at = entityWorld(world);
+  const of = async (organizationId: string | null): Promise<Space> => {
+    if (organizationId === null) return house;
+    if (organizationId === 'organization-1') return own;
+    throw new CoreError('NOT_FOUND', 'There is no such space.');
+  };
+  const { dependencies } = testHouse({
+    knowledge: {
+      ...emptyKnowledgeDesks,
+      entities: at.desk,
+      spaces: { ...emptyKnowledgeDesks.spaces, of },
+    },
+  });
+  const server = await buildServer(dependencies);
+  const call = async (
+    method: 'GET' | 'POST',
+    path: string,
+    headers: Record<string, string>,
+    payload?: object,
+  ) => {
+    const answer = await server.inject({
+      method,
+      url: `${base}${path}`,
+      headers,
+      ...(payload ? { payload } : {}),
+    });
+    return {
+      status: answer.statusCode,
+      body: answer.json<Record<string, never>>() as Record<string, unknown>,
+    };
+  };
+  return { at, call };
+}
+
+it('lists, shows, merges, undoes, parts and decides for the one it belongs to, and for nobody else', async () => {
+  const [own, house] = [await world.space(await world.organization()), await world.space()];
+  const { at, call } = await houseOf(own, house);
+  const { ids } = await at.read(own, ['Alice Chen', 'Bob Smith']);
+  await at.read(own, ['Alice Chen']);
+  await at.read(own, ['A. Chen']);
+  await at.read(house, ['Zoe Young']);
+  const [alice = '', bob = ''] = ids;
+
+  const page = await call('GET', '/entities?limit=2', asTenant);
+  expect(page).toMatchObject({
+    status: 200,
+    body: { entities: [{}, {}], next: expect.any(String) as string },
+  });
+  expect(
+    (await call('GET', `/entities?limit=2&after=${String(page.body['next'])}`, asTenant)).body,
+  ).toMatchObject({ next: null });
+  expect((await call('GET', '/entities?name=alice&type=person', asTenant)).body).toMatchObject({
+    entities: [{ entity_id: alice }],
+  });
+  const { pairs } = (await call('GET', '/pairs', asTenant)).body as { pairs: { pair_id: string }[] };
+  const pairId = pairs[0]?.pair_id ?? '';
+  const shown = (await call('GET', `/entities/${alice}`, asTenant)).body as {
+    mentions: { mention_id: string }[];
+  };
+  const mention = shown.mentions[0]?.mention_id ?? '';
+  const merged = await call('POST', '/merges', asTenant, { winner_id: alice, loser_id: bob });
+  expect(merged).toMatchObject({ status: 201, body: { decided_by: 'organization-1', loser_id: bob } });
+  const mergeId = String(merged.body['merge_id']);
+
+  // The admin's own space knows none of it.
+  for (const [method, path, body] of [
+    ['GET', `/entities/${alice}`],
+    ['POST', '/merges', { winner_id: alice, loser_id: bob }],
+    ['POST', `/merges/${mergeId}/undo`, {}],
+    ['POST', `/entities/${alice}/split`, { mention_ids: [mention], name: 'X' }],
+    ['POST', `/pairs/${pairId}/verdict`, { verdict: 'same' }],
+  ] as const)
+    expect((await call(method, path, asAdmin, body)).status, path).toBe(404);
+  expect((await call('GET', '/pairs', asAdmin)).body).toEqual({ pairs: [] });
+  expect((await call('GET', '/entities', asAdmin)).body).toMatchObject({
+    entities: [{ canonical_name: 'Zoe Young' }],
+  });
+
+  expect(await call('POST', '/merges', asTenant, { winner_id: alice, loser_id: bob })).toMatchObject({
+    status: 409,
+  });
+  expect(await call('POST', `/merges/${mergeId}/undo`, asTenant)).toMatchObject({ status: 200 });
+  const parted = await call('POST', `/entities/${alice}/split`, asTenant, {
+    mention_ids: [mention],
+    name: 'Alice Wong',
+  });
+  expect(parted).toMatchObject({ status: 201, body: { canonical_name: 'Alice Wong' } });
+  expect(await call('POST', `/pairs/${pairId}/verdict`, asTenant, { verdict: 'different' })).toMatchObject({
+    status: 200,
+    body: { state: 'different', decided_by: 'organization-1' },
+  });
+  expect((await call('POST', '/merges', asTenant, { winner_id: 'x', loser_id: bob })).status).toBe(400);
+});

@@ -1,0 +1,222 @@
+// Entities merged and parted on a real store: what moved is known, and goes back exactly, in any order that is allowed.
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Space } from '../../src/knowledge/index.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
+import { entityWorld, eventOf } from '../support/entity-world.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { knowledgeWorld } from '../support/knowledge-world.ts';
+
+describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) => {
+  let world: KnowledgeWorld;
+  let at: ReturnType<typeof entityWorld>;
+  beforeAll(async () => {
+    world = await knowledgeWorld(kind);
+    at = entityWorld(world);
+  });
+  afterAll(() => world.dispose());
+
+  /** Everything that a merge may touch, as it stands. */
+  async function rowsOf({ spaceId }: Space): Promise<unknown> {
+    const { rows } = await world.database.query<{ rows: unknown }>(sql`
+      select jsonb_build_object(
+        'entities', (select jsonb_agg(to_jsonb(e) order by entity_id) from entity e where space_id = ${spaceId}),
+        'aliases', (select jsonb_agg(to_jsonb(a) order by entity_id, normalized_alias) from entity_alias a where space_id = ${spaceId}),
+        'keys', (select jsonb_agg(to_jsonb(k) order by key, entity_id, normalized_alias) from entity_key k where space_id = ${spaceId}),
+        'mentions', (select jsonb_agg(to_jsonb(m) order by mention_id) from entity_mention m where space_id = ${spaceId}),
+        'actors', (select jsonb_agg(to_jsonb(a) order by event_id, entity_id, role) from event_actor a where space_id = ${spaceId}),
+        'subjects', (select jsonb_agg(to_jsonb(s) order by event_id, entity_id) from event_subject s where space_id = ${spaceId}),
+        'pairs', (select jsonb_agg(to_jsonb(p) order by pair_id) from entity_pair p where space_id = ${spaceId})) as rows`);
+    return rows[0]?.rows;
+  }
+
+  const people = ['Alice Chen', 'Bob Smith', 'Carol Davis', 'Dan Evans', 'Emma Fox'];
+
+  /** Five people who act together in three chunks, two names in doubt. */
+  async function populated(): Promise<{ space: Space; ids: readonly string[] }> {
+    const space = await world.space();
+    const { ids } = await at.read(space, people, [eventOf([0, 1, 2], 3), eventOf([1, 2, 3, 4], 0)]);
+    await at.read(space, people.slice(0, 3), [eventOf([0, 1], 2)]);
+    await at.read(space, ['A. Chen']);
+    await at.read(space, ['Bob']);
+    return { space, ids };
+  }
+
+  it('moves everything, keeps every name, and answers under both ids', async () => {
+    const { space, ids } = await populated();
+    const [alice = '', bob = ''] = ids;
+    const merge = await at.desk.merge(space, alice, bob, 'the same', 'admin');
+    const both = await at.desk.get(space, bob);
+    expect(both).toMatchObject({ entityId: alice, aliases: ['Bob Smith'], mentionCount: 4, eventCount: 3 });
+    expect(both.merges).toMatchObject([
+      { mergeId: merge.mergeId, winnerId: alice, loserId: bob, undoneAt: null },
+    ]);
+    // Both acted in one event: once is enough.
+    const { rows } = await world.database.query(
+      sql`select from event_actor where entity_id = ${alice}::uuid`,
+    );
+    expect(rows).toHaveLength(3);
+    expect((await at.read(space, ['Bob Smith'])).ids).toEqual([alice]);
+    expect(await at.desk.list({ spaceId: space.spaceId, name: 'bob smi', limit: 10 })).toMatchObject([
+      { entityId: alice },
+    ]);
+    expect(
+      (await at.desk.list({ spaceId: space.spaceId, limit: 100 })).map(({ entityId }) => entityId),
+    ).not.toContain(bob);
+  });
+
+  it('refuses what cannot be, and changes nothing', async () => {
+    const { space, ids } = await populated();
+    const [alice = '', bob = '', carol = ''] = ids;
+    const stranger = await populated();
+    const first = await at.desk.merge(space, alice, bob, 'x', 'admin');
+    const second = await at.desk.merge(space, carol, alice, 'x', 'admin');
+    const before = await rowsOf(space);
+    const impossible = { code: 'KNOWLEDGE_MERGE_IMPOSSIBLE' };
+    await expect(at.desk.merge(space, carol, carol, 'x', 'admin')).rejects.toMatchObject(impossible);
+    await expect(at.desk.merge(space, carol, bob, 'x', 'admin')).rejects.toMatchObject(impossible);
+    await expect(at.desk.unmerge(space, first.mergeId)).rejects.toMatchObject(impossible);
+    const missing = { code: 'NOT_FOUND' };
+    await expect(at.desk.merge(space, carol, stranger.ids[0] ?? '', 'x', 'admin')).rejects.toMatchObject(
+      missing,
+    );
+    await expect(at.desk.merge(space, carol, 'nobody', 'x', 'admin')).rejects.toMatchObject(missing);
+    await expect(at.desk.unmerge(stranger.space, second.mergeId)).rejects.toMatchObject(missing);
+    await expect(at.desk.get(stranger.space, carol)).rejects.toMatchObject(missing);
+    expect(await rowsOf(space)).toEqual(before);
+    await at.desk.unmerge(space, second.mergeId);
+    await expect(at.desk.unmerge(space, second.mergeId)).rejects.toMatchObject(impossible);
+  });
+
+  it('undoes a merge exactly, whatever was merged into the same winner before and after', async () => {
+    const { space, ids } = await populated();
+    const [alice = '', bob = '', carol = '', dan = ''] = ids;
+    const original = await rowsOf(space);
+    const [one, two, three] = [
+      await at.desk.merge(space, alice, bob, 'x', 'admin'),
+      await at.desk.merge(space, alice, carol, 'x', 'admin'),
+      await at.desk.merge(space, alice, dan, 'x', 'admin'),
+    ];
+    await at.desk.unmerge(space, two.mergeId);
+    expect((await at.desk.get(space, carol)).entityId).toBe(carol);
+    expect((await at.desk.get(space, bob)).entityId).toBe(alice);
+    await at.desk.unmerge(space, one.mergeId);
+    await at.desk.unmerge(space, three.mergeId);
+    expect(await rowsOf(space)).toEqual(original);
+  });
+
+  it('gives the original rows after random merges and unmerges in any allowed order', async () => {
+    const step = fc.record({ merge: fc.boolean(), a: fc.nat(6), b: fc.nat(6) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 12 }), async (steps) => {
+        const { space } = await populated();
+        const everybody = (await at.desk.list({ spaceId: space.spaceId, limit: 10 })).map(
+          ({ entityId }) => entityId,
+        );
+        const original = await rowsOf(space);
+        const standing: string[] = [];
+        const undo = async (mergeId: string) => {
+          const done = await at.desk.unmerge(space, mergeId).catch(() => null);
+          if (done) standing.splice(standing.indexOf(mergeId), 1);
+        };
+        for (const { merge, a, b } of steps) {
+          const [winner = '', loser = ''] = [everybody[a], everybody[b]];
+          if (!merge) await undo(standing[a % Math.max(1, standing.length)] ?? '');
+          else {
+            const done = await at.desk.merge(space, winner, loser, 'x', 'admin').catch(() => null);
+            if (done) standing.push(done.mergeId);
+          }
+        }
+        while (standing.length > 0) for (const mergeId of standing.toSorted()) await undo(mergeId);
+        expect(await rowsOf(space)).toEqual(original);
+      }),
+      { numRuns: kind === 'server' ? 12 : 3, seed: 6, endOnFailure: true },
+    );
+  }, 120_000);
+
+  it('parts some mentions with their events, and never asks about the two again', async () => {
+    const { space, ids } = await populated();
+    const [alice = ''] = ids;
+    const { mentions } = await at.desk.get(space, alice);
+    const [second, first] = mentions.map(({ mentionId }) => mentionId);
+    const parted = await at.desk.split(space, alice, [second ?? ''], 'Alice Wong');
+    expect(parted).toMatchObject({ canonicalName: 'Alice Wong', type: 'person' });
+    expect(await at.desk.get(space, parted.entityId)).toMatchObject({
+      mentionCount: 1,
+      eventCount: 1,
+      pairs: [{ state: 'different' }],
+    });
+    expect(await at.desk.get(space, alice)).toMatchObject({ mentionCount: 1, eventCount: 2 });
+    await expect(at.desk.split(space, alice, [first ?? ''], 'Another')).rejects.toMatchObject({
+      code: 'KNOWLEDGE_MERGE_IMPOSSIBLE',
+    });
+    await expect(at.desk.split(space, alice, [second ?? ''], 'Another')).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+    });
+    await expect(at.desk.split(space, alice, [], 'Another')).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  });
+
+  it('reviews what is in doubt: same merges, different is never asked again, later comes last', async () => {
+    const { space, ids } = await populated();
+    const [alice = '', bob = ''] = ids;
+    const open = await at.desk.review(space, 10);
+    expect(open).toHaveLength(2);
+    const pairOf = (id: string) => open.find(({ a, b }) => [a.entityId, b.entityId].includes(id));
+    const [withAlice, withBob] = [pairOf(alice), pairOf(bob)];
+    expect(withAlice).toMatchObject({
+      reason: expect.any(String) as string,
+      evidence: { reasons: expect.any(Array) as [] },
+    });
+    expect(await at.desk.list({ spaceId: space.spaceId, needsReview: true, limit: 10 })).toHaveLength(2);
+    await at.desk.decide(space, withAlice?.pairId ?? '', 'later', 'admin');
+    expect((await at.desk.review(space, 10)).at(-1)?.pairId).toBe(withAlice?.pairId);
+    expect(await at.desk.decide(space, withAlice?.pairId ?? '', 'same', 'admin')).toMatchObject({
+      state: 'same',
+      decidedBy: 'admin',
+    });
+    expect((await at.desk.get(space, alice)).aliases).toEqual(['A. Chen']);
+    expect(await at.desk.decide(space, withBob?.pairId ?? '', 'different', 'org_1')).toMatchObject({
+      state: 'different',
+      decidedBy: 'org_1',
+    });
+    expect(await at.desk.review(space, 10)).toEqual([]);
+    expect(await at.desk.list({ spaceId: space.spaceId, needsReview: true, limit: 10 })).toEqual([]);
+    const [merge] = (await at.desk.get(space, alice)).merges;
+    await at.desk.unmerge(space, merge?.mergeId ?? '');
+    expect(await at.desk.review(space, 10)).toMatchObject([{ pairId: withAlice?.pairId, state: 'later' }]);
+    await expect(at.desk.decide(space, 'nothing', 'same', 'admin')).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+  });
+
+  it('lets mentions that are written during a merge end up with the winner', async () => {
+    const { space, ids } = await populated();
+    const [alice = '', bob = ''] = ids;
+    await Promise.all(
+      [
+        at.read(space, ['Bob Smith', 'Carol Davis']),
+        at.desk.merge(space, alice, bob, 'x', 'admin'),
+        at.read(space, ['Bob Smith', 'Dan Evans']),
+      ].map((work) => work.catch((error: unknown) => expect(error).toMatchObject({ code: 'CONFLICT' }))),
+    );
+    const { rows } = await world.database.query(
+      sql`select from entity_mention where entity_id = ${bob}::uuid`,
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it('forgets with an artifact the names that only it gave, also of what was merged', async () => {
+    const space = await world.space();
+    const { ids } = await at.read(space, ['Alice Chen', 'Robert Smith']);
+    const [alice = '', bob = ''] = ids;
+    const { place } = await at.read(space, [{ name: 'Robert Smith', as: 'Bob\0 Smith' }]);
+    await at.desk.merge(space, alice, bob, 'x', 'admin');
+    expect((await at.desk.get(space, alice)).aliases).toEqual(['Bob Smith', 'Robert Smith']);
+    await world.artifacts.remove(space.spaceId, place.artifactUid);
+    expect((await at.desk.get(space, alice)).aliases).toEqual(['Robert Smith']);
+    const { rows } = await world.database.query(
+      sql`select from entity_key where space_id = ${space.spaceId} and normalized_alias = 'bob smith'`,
+    );
+    expect(rows).toEqual([]);
+  });
+});

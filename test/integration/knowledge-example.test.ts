@@ -1,0 +1,86 @@
+// The example that docs/knowledge.md runs, read without a model: two people of one name stay two, who decided is found, and
+// what founding document 004 has operators ask the tables can be asked.
+import { readdir, readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { openEvaluationDesks } from '../../src/app/evaluation-desks.ts';
+import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
+import { systemClock } from '../../src/core/index.ts';
+import { searchDefaults } from '../../src/knowledge/index.ts';
+import { readWish } from '../../src/knowledge/ingest/read-wish.ts';
+import { sql } from '../../src/platform/postgres/sql.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
+
+const folder = new URL('../../examples/knowledge/notes/', import.meta.url);
+
+let world: KnowledgeWorld;
+beforeAll(async () => {
+  world = await knowledgeWorld();
+});
+afterAll(() => world.dispose());
+
+const { signal } = new AbortController();
+
+/** The example's documents, taken in one after the other by name. */
+async function readExample() {
+  const { database, ids, options } = world;
+  const embedders = embeddersOf(null);
+  const desks = await openEvaluationDesks({ database, clock: systemClock, ids, embedders, options, signal });
+  const space = await world.space();
+  const closing = new AsyncDisposableStack();
+  onTestFinished(() => closing.disposeAsync());
+  const documents = knowledgeDocuments(systemClock, closing);
+  for (const name of (await readdir(folder)).sort()) {
+    const content = { name, mediaType: '', bytes: await readFile(new URL(name, folder)) };
+    const { text, sourceTs, ...read } = await readWish(
+      { documents, maxDocumentBytes: options.maxDocumentBytes },
+      { content },
+      signal,
+    );
+    await desks.artifacts.ingest(
+      space,
+      { ...read, content: { text }, ...(sourceTs === null ? {} : { sourceTs }) },
+      signal,
+    );
+  }
+  return { desks, space };
+}
+
+it('tells two people of one name apart, and finds who decided what', async () => {
+  const { desks, space } = await readExample();
+  const people = await desks.entities.list({ spaceId: space.spaceId, type: 'person', limit: 50 });
+  const known = people.map(({ canonicalName, email, organization }) => [canonicalName, email, organization]);
+  expect(known).toContainEqual(['Alice Chen', 'alice.chen@acme.example', null]);
+  expect(known).toContainEqual(['Alice Chen', null, 'OtherCorp']);
+  const decisions = await desks.events.list({ spaceId: space.spaceId, category: 'Decision', limit: 50 });
+  expect(decisions.map(({ narrative }) => narrative)).toContain(
+    'We decided with Bob to move the launch of Project Beacon to April 15.',
+  );
+  const answer = await desks.search.search(
+    space,
+    { ...searchDefaults, query: 'when was the launch moved' },
+    signal,
+  );
+  expect(answer.primaryResults[0]?.title).toBe('Billing service before the launch');
+});
+
+it('answers the statements of the founding document for operators', async () => {
+  const { space } = await readExample();
+  const { rows: retry } = await world.database.query<{ entity_id: string; canonical_name: string }>(sql`
+    SELECT entity_id, canonical_name, entity_type
+    FROM entity
+    WHERE needs_review = true
+       OR context_embedding IS NULL`);
+  // Nobody embeds here, so that all are listed.
+  expect(retry.map(({ canonical_name }) => canonical_name)).toEqual(
+    expect.arrayContaining(['Alice Chen', 'Bob Smith', 'Carol Davis']),
+  );
+  const { rows: uses } = await world.database.query<{ canonical_name: string; uses: number }>(sql`
+    select canonical_name,
+      (select count(*) from entity_mention m where m.entity_id = e.entity_id)
+      + (select count(*) from entity_alias a where a.entity_id = e.entity_id and a.normalized_alias <> a.alias)
+      + (select count(*) from event_actor v join semantic_event using (event_id) where v.entity_id = e.entity_id)
+      + (select count(*) from event_subject s where s.entity_id = e.entity_id) as uses
+    from entity e where e.space_id = ${space.spaceId}`);
+  expect(uses.every(({ uses: count }) => count > 1)).toBe(true);
+});

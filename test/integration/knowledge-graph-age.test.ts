@@ -1,0 +1,192 @@
+// The graph in Apache AGE: the contract, what AGE does wrong by itself, rebuilds, and databases without it.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AgeGraph } from '../../src/knowledge/age/age-graph.ts';
+import { AgeSession } from '../../src/knowledge/age/age-session.ts';
+import { graphContract } from '../../src/knowledge/graph/graph.contract.ts';
+import type { GraphSubject } from '../../src/knowledge/graph/graph.contract.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
+import { graphSubject } from '../support/graph-subject.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { knowledgeWorld } from '../support/knowledge-world.ts';
+
+const { signal } = new AbortController();
+
+describe('Apache AGE', () => {
+  let world: KnowledgeWorld;
+  let session: AgeSession;
+  beforeAll(async () => {
+    world = await knowledgeWorld('age');
+    session = new AgeSession(world.database);
+  });
+  afterAll(() => world.dispose());
+
+  const newGraph = () => new AgeGraph(world);
+  graphContract('age', () => graphSubject(world, newGraph()));
+
+  const edgesOf = async (spaceId: number) => {
+    const { rows } = await session.run((age) =>
+      age.query<{ kind: string; from: string; to: string; count: number }>(sql`
+        select kind::text, "from"::text, "to"::text, count(*) from cypher('nur', $$
+          MATCH (a)-[r]->(b) WHERE a.space = $space RETURN label(r), a.id, b.id
+        $$, ${JSON.stringify({ space: spaceId })}) as (kind agtype, "from" agtype, "to" agtype) group by 1, 2, 3`),
+    );
+    return rows;
+  };
+
+  it('stores each edge once, with both ends, however often it is written', async () => {
+    const subject = graphSubject(world, newGraph());
+    const spaceId = await subject.space();
+    await subject.tell(spaceId, [{ actors: ['Ann', 'Bob'], subjects: ['Atlas'] }]);
+    const part = subject.lastPart();
+    const [a, b] = part.entities;
+    const pair = {
+      entityA: a?.entityId ?? '',
+      entityB: b?.entityId ?? '',
+      confidence: 0.4,
+      reason: "it's so",
+    };
+    const whole = { ...part, actedIn: [...part.actedIn, ...part.actedIn], possiblySame: [pair] };
+    for (let turn = 0; turn < 2; turn++) expect(await subject.graph.upsert(whole, signal)).toEqual([]);
+    const edges = await edgesOf(spaceId);
+    expect(edges.map(({ kind }) => kind).sort()).toEqual(['ABOUT', 'ACTED_IN', 'ACTED_IN', 'POSSIBLY_SAME']);
+    expect(edges.every(({ count }) => count === 1)).toBe(true);
+  });
+
+  it('names what could not be written, and writes the rest', async () => {
+    const subject = graphSubject(world, newGraph());
+    const spaceId = await subject.space();
+    await subject.tell(spaceId, [{ actors: ['Ann'] }]);
+    const { actedIn } = subject.lastPart();
+    const eventId = actedIn[0]?.eventId ?? '';
+    const stray = { entityId: world.ids.uuid(), eventId, role: 'owner' };
+    const failures = await subject.graph.upsert(
+      {
+        ...subject.lastPart(),
+        actedIn: [...actedIn, stray, { ...actedIn[0], role: 'reviewer' } as typeof stray],
+      },
+      signal,
+    );
+    expect(failures).toEqual([
+      { what: 'acted-in', id: `${stray.entityId} owner ${eventId}`, cause: 'NOT_WRITTEN' },
+    ]);
+    expect(await edgesOf(spaceId)).toMatchObject([{ kind: 'ACTED_IN', count: 2 }]);
+  });
+
+  it('makes a graph that is missing, and says that nothing is in it', async () => {
+    const subject = graphSubject(world, newGraph());
+    const spaceId = await subject.space();
+    const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+    await session.run((age) => age.query(sql`select drop_graph('nur', true)`));
+    const graph = newGraph();
+    expect(await graph.availability()).toEqual({ state: 'available' });
+    expect(await graph.isEmpty(signal)).toBe(true);
+    const rebuilt = await graph.rebuild(
+      (after) => subject.all(after),
+      () => undefined,
+      signal,
+    );
+    expect(rebuilt.entities).toBeGreaterThan(0);
+    expect(await graph.isEmpty(signal)).toBe(false);
+    const found = await graph.expand({ spaceId, seedEventIds: [seed], budget: 5 }, signal);
+    expect(found).toMatchObject([{ eventId: other }]);
+  });
+
+  it('goes on with a rebuild that was interrupted, and keeps the old graph until then', async () => {
+    const subject = graphSubject(world, newGraph());
+    const { graph } = subject;
+    const spaceId = await subject.space();
+    const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+    const answer = async () =>
+      (await graph.expand({ spaceId, seedEventIds: [seed], budget: 5 }, signal)).map(
+        ({ eventId }) => eventId,
+      );
+    const began: (string | null)[] = [];
+    const parts = (after: string | null) => {
+      began.push(after);
+      return subject.all(after);
+    };
+    const stop = new AbortController();
+    await expect(graph.rebuild(parts, () => stop.abort(new Error('stopped')), stop.signal)).rejects.toThrow(
+      'stopped',
+    );
+    expect(await answer()).toEqual([other]);
+    await graph.rebuild(parts, () => undefined, signal);
+    expect(began).toEqual([null, expect.stringMatching(/^entities:/)]);
+    expect(await answer()).toEqual([other]);
+  });
+
+  it('keeps the old graph when the new one lacks something', async () => {
+    const subject: GraphSubject = graphSubject(world, newGraph());
+    const spaceId = await subject.space();
+    const [seed = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+    const { graph } = subject;
+    async function* broken() {
+      const stray = { entityId: world.ids.uuid(), eventId: world.ids.uuid(), role: 'owner' };
+      yield { ...subject.lastPart(), actedIn: [stray], position: 'events:x' };
+    }
+    await expect(graph.rebuild(broken, () => undefined, signal)).rejects.toMatchObject({
+      code: 'KNOWLEDGE_GRAPH_UNAVAILABLE',
+    });
+    expect(await graph.expand({ spaceId, seedEventIds: [seed], budget: 5 }, signal)).toHaveLength(1);
+  });
+
+  it('does not touch a graph of another schema', async () => {
+    const { database } = world;
+    const foreign = Object.create(database, { schema: { value: 'somebody' } }) as typeof database;
+    const state = await new AgeGraph({
+      ...world,
+      database: new Proxy(foreign, {
+        get: (_, key) => {
+          const value: unknown = key === 'schema' ? 'somebody' : Reflect.get(database, key, database);
+          return typeof value === 'function' ? (value.bind(database) as unknown) : value;
+        },
+      }),
+    }).availability();
+    expect(state).toMatchObject({
+      state: 'unavailable',
+      reason: expect.stringContaining(database.schema) as string,
+    });
+  });
+
+  it('leaves the session as it was for everything else', async () => {
+    await newGraph().isEmpty(signal);
+    const { rows } = await world.database.query<{ path: string }>(
+      sql`select current_setting('search_path') as path`,
+    );
+    expect(rows[0]?.path).not.toContain('ag_catalog');
+  });
+});
+
+describe('a Postgres server without Apache AGE', () => {
+  let world: KnowledgeWorld;
+  beforeAll(async () => {
+    world = await knowledgeWorld('server');
+  });
+  afterAll(() => world.dispose());
+
+  it('is unavailable with a reason and a remedy, and is looked at again after a while', async () => {
+    let looks = 0;
+    const { database } = world;
+    const counted = new Proxy(database, {
+      get: (_, key) => {
+        const value: unknown = Reflect.get(database, key, database);
+        if (key === 'query') looks += 1;
+        return typeof value === 'function' ? (value.bind(database) as unknown) : value;
+      },
+    });
+    const graph = new AgeGraph({ ...world, database: counted });
+    const state = await graph.availability();
+    expect(state).toMatchObject({
+      state: 'unavailable',
+      reason: 'The Postgres server does not have the extension age.',
+      remedy: expect.stringContaining('GRAPH_BACKEND=sql') as string,
+    });
+    await expect(
+      graph.expand({ spaceId: 1, seedEventIds: [world.ids.uuid()], budget: 5 }, signal),
+    ).rejects.toMatchObject({ code: 'KNOWLEDGE_GRAPH_UNAVAILABLE' });
+    expect(looks).toBe(1);
+    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    await graph.availability();
+    expect(looks).toBe(2);
+  });
+});

@@ -1,0 +1,17 @@
+// The graph that is made of the tables: the contract on both kinds of Postgres.
+import { afterAll, beforeAll, describe } from 'vitest';
+import { graphContract } from '../../src/knowledge/graph/graph.contract.ts';
+import { PostgresSqlGraph } from '../../src/knowledge/postgres/postgres-sql-graph.ts';
+import { graphSubject } from '../support/graph-subject.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { knowledgeWorld } from '../support/knowledge-world.ts';
+
+describe.each(['server', 'embedded'] as const)('plain SQL, %s', (kind) => {
+  let world: KnowledgeWorld;
+  beforeAll(async () => {
+    world = await knowledgeWorld(kind);
+  });
+  afterAll(() => world.dispose());
+
+  graphContract('sql', () => graphSubject(world, new PostgresSqlGraph(world.database)));
+});

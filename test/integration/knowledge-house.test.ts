@@ -1,0 +1,84 @@
+// Knowledge in a whole server: a graph that is wanted and is not there, as people and monitoring see it.
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import { describe, expect, it } from 'vitest';
+import { knowledgeAlertRules } from '../../src/knowledge/watching/alert-rules.ts';
+import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+}
+
+async function knowledgeRules(): Promise<readonly Rule[]> {
+  const file = new URL('../../monitoring/headworks-alerts.yml', import.meta.url);
+  const { groups } = parse(await readFile(file, 'utf8')) as {
+    groups: { name: string; rules: readonly Rule[] }[];
+  };
+  return groups.find(({ name }) => name === 'headworks-knowledge')?.rules ?? [];
+}
+
+describe('monitoring/headworks-alerts.yml, knowledge', () => {
+  it('has the rules that servers evaluate themselves', async () => {
+    const shipped = (await knowledgeRules()).map(({ alert, labels }) => ({
+      name: alert,
+      severity: labels.severity,
+    }));
+    expect(shipped).toEqual(knowledgeAlertRules.map(({ name, severity }) => ({ name, severity })));
+  });
+});
+
+describe('a server that wants Apache AGE on a Postgres without it', () => {
+  it('takes documents in, searches, and says everywhere what is missing', { timeout: 60_000 }, async () => {
+    const server = await startTestServer(await testConfig({ GRAPH_BACKEND: 'age' }));
+    const call = (method: string, path: string, body?: unknown) => callAsAdmin(server, method, path, body);
+    const knowledge = '/api/v1/knowledge';
+
+    expect(await call('GET', `${knowledge}/graph`)).toMatchObject({
+      status: 200,
+      body: {
+        backend: 'age',
+        state: 'unavailable',
+        detail: expect.stringContaining('GRAPH_BACKEND=sql') as string,
+      },
+    });
+    const text = 'Alice Chen decided to launch in April. Bob Smith will write the plan.';
+    const { status, body } = await call('POST', `${knowledge}/artifacts`, { text, title: 'Launch' });
+    expect(status, JSON.stringify(body)).toBeLessThan(300);
+
+    const openKinds = async () =>
+      (await call('GET', '/api/v1/ledger')).body as { entries: readonly { kind: string }[] };
+    await expect
+      .poll(async () => (await openKinds()).entries.map(({ kind }) => kind), { timeout: 30_000 })
+      .toEqual(['knowledge.graph-skipped']);
+    const search = { query: 'launch', graph_expand: true };
+    expect(await call('POST', `${knowledge}/search`, search)).toMatchObject({
+      status: 200,
+      body: { primary_results: [{ title: 'Launch' }] },
+    });
+
+    await expect
+      .poll(async () => (await call('GET', '/api/v1/alerts')).body, { timeout: 30_000 })
+      .toMatchObject({
+        alerts: [{ name: 'HeadworksKnowledgeGraphUnavailable', severity: 'critical', state: 'firing' }],
+      });
+    const { checks } = (await call('GET', '/api/v1/doctor')).body as {
+      checks: { name: string; state: string }[];
+    };
+    expect(checks.find(({ name }) => name.includes('graph'))).toMatchObject({ state: 'problem' });
+
+    const { job_id: jobId } = (await call('POST', `${knowledge}/graph/rebuild`)).body as { job_id: string };
+    await expect
+      .poll(async () => (await call('GET', `/api/v1/jobs/${jobId}`)).body, { timeout: 30_000 })
+      .toMatchObject({ state: 'skipped', reason: expect.stringContaining('age') as string });
+
+    const metrics = await (
+      await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${server.adminToken}` } })
+    ).text();
+    expect(metrics).toContain('headworks_knowledge_graph_available{backend="age"} 0');
+    for (const { expr } of await knowledgeRules())
+      for (const name of expr.match(/headworks_\w+/g) ?? [])
+        expect(metrics).toMatch(new RegExp(`^# TYPE ${name} `, 'm'));
+  });
+});

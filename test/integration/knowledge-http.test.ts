@@ -1,0 +1,232 @@
+// Knowledge over HTTP: what tenants and the admin can do, and that nobody sees anything of another.
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CoreError, silentLog } from '../../src/core/index.ts';
+import { buildServer } from '../../src/http/index.ts';
+import { openKnowledge } from '../../src/knowledge/index.ts';
+import { PostgresFolderStore } from '../../src/knowledge/postgres/postgres-folder-store.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { adminToken, testHouse } from '../support/http-dependencies.ts';
+import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
+import { bracketReader, exactResolver, NotedGraph } from '../support/knowledge-stand-ins.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
+import { emptyTenantDesks } from '../support/tenant-desks.ts';
+
+const base = '/api/v1/knowledge';
+
+describe('knowledge over HTTP', () => {
+  let world: KnowledgeWorld;
+  let server: FastifyInstance;
+  let acme: string;
+  let other: string;
+
+  beforeAll(async () => {
+    world = await knowledgeWorld();
+    [acme, other] = [await world.organization(), await world.organization()];
+    const knowledge = await openKnowledge({
+      ...world,
+      folders: new PostgresFolderStore(world.database),
+      files: {
+        resolve: async (path) => path,
+        // oxlint-disable-next-line typescript/require-await -- the port streams; this folder is empty
+        list: async function* () {},
+        read: async () => new Uint8Array(),
+      },
+      documents: { read: async ({ bytes }) => ({ text: Buffer.from(bytes).toString(), warnings: [] }) },
+      readers: { rules: bracketReader('rules'), model: () => null },
+      resolver: exactResolver(world),
+      embedders: embeddersOf(null),
+      vectors: new PostgresVectorIndex(world.database),
+      graph: new NotedGraph(),
+      log: silentLog,
+      options: { ...world.options, maxDocumentBytes: 100_000 },
+    });
+    await knowledge.work();
+    const house = testHouse();
+    const organizations = { acme, other };
+    server = await buildServer({
+      ...house.dependencies,
+      access: {
+        ...house.dependencies.access,
+        organizationOf: (key) => ({ 'acme-key': acme, 'other-key': other })[key] ?? null,
+      },
+      tenants: {
+        ...emptyTenantDesks,
+        organizations: {
+          ...emptyTenantDesks.organizations,
+          find: (reference) => {
+            const found = Object.entries(organizations).find((entry) => entry.includes(reference));
+            if (!found) throw new CoreError('NOT_FOUND', 'There is no such organization.');
+            return { id: found[1], name: found[0], createdAt: new Date(0) };
+          },
+        },
+      },
+      knowledge: { ...emptyKnowledgeDesks, ...knowledge },
+    });
+  });
+  afterAll(async () => {
+    await server.close();
+    await world.dispose();
+  });
+
+  const call = async (key: string, method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => {
+    const answer = await server.inject({
+      method,
+      url: base + path,
+      headers: { authorization: `Bearer ${key}` },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    return { status: answer.statusCode, body: answer.body === '' ? null : answer.json<Answer>() };
+  };
+  type Answer = Record<string, unknown> & {
+    readonly artifact_uid: string;
+    readonly artifacts: readonly Record<string, unknown>[];
+    readonly events: readonly Record<string, unknown>[];
+    readonly spaces: readonly Record<string, unknown>[];
+    readonly error: { readonly code: string; readonly message: string };
+  };
+
+  const settled = async (key: string, id: string, query = '') => {
+    await expect
+      .poll(
+        async () => {
+          await world.clock.advance(1_000);
+          return (await call(key, 'GET', `/artifacts/${id}${query}`)).body?.['status'];
+        },
+        { timeout: 10_000 },
+      )
+      .toMatchObject({ state: 'complete' });
+  };
+
+  it('takes a document in and tells what became of it', async () => {
+    const taken = await call('acme-key', 'POST', '/artifacts', { text: '[Ann] decided.', title: 'Minutes' });
+    expect(taken).toMatchObject({ status: 202, body: { outcome: 'added', chunks: 1 } });
+    const id = taken.body?.artifact_uid ?? '';
+    await settled('acme-key', id);
+    expect(await call('acme-key', 'GET', `/artifacts/${id}`)).toMatchObject({
+      status: 200,
+      body: {
+        title: 'Minutes',
+        text: '[Ann] decided.',
+        status: { steps: { read: { done: 1 } }, missing: [] },
+      },
+    });
+    expect((await call('acme-key', 'GET', '/events?category=Decision')).body?.events).toMatchObject([
+      {
+        narrative: 'Ann decided.',
+        actors: [{ name: 'Ann', role: 'owner' }],
+        evidence: [{ quote: 'decided.' }],
+      },
+    ]);
+    expect(
+      await call('acme-key', 'POST', '/artifacts', { text: '[Ann] decided.', title: 'Minutes' }),
+    ).toMatchObject({
+      status: 200,
+      body: { outcome: 'unchanged', job_id: null },
+    });
+    expect((await call('acme-key', 'GET', `/artifacts/${id}/revisions`)).body).toMatchObject({
+      revisions: [{}],
+    });
+    expect((await call('acme-key', 'DELETE', `/artifacts/${id}`)).status).toBe(204);
+    expect((await call('acme-key', 'GET', '/events')).body?.events).toEqual([]);
+  });
+
+  it('takes files in base64, and estimates without writing', async () => {
+    const file = { name: 'notes.md', content: Buffer.from('# Plan\n\n[Bob] came.').toString('base64') };
+    const estimate = await call('acme-key', 'POST', '/artifacts/estimate', { file });
+    expect(estimate).toMatchObject({
+      status: 200,
+      body: { chunks: 1, model_calls: 0, prompt_tokens: 0, answer_tokens: 0, embedding_calls: 0 },
+    });
+    const taken = await call('acme-key', 'POST', '/artifacts', { file, type: 'doc' });
+    const view = await call('acme-key', 'GET', `/artifacts/${taken.body?.artifact_uid ?? ''}`);
+    expect(view.body).toMatchObject({ title: 'Plan', type: 'doc', source_id: 'notes.md' });
+  });
+
+  it.each([
+    ['neither text nor file', {}, 400, 'INPUT_INVALID'],
+    ['both', { text: 'a', file: { name: 'a', content: '' } }, 400, 'INPUT_INVALID'],
+    ['an unknown field', { text: 'a', colour: 'red' }, 400, 'INPUT_INVALID'],
+    ['too large a text', { text: 'a'.repeat(100_001) }, 400, 'INPUT_INVALID'],
+    ['a space that is not there', { text: 'a', space: 'nowhere' }, 404, 'NOT_FOUND'],
+  ])('refuses %s', async (_, body, status, code) => {
+    expect(await call('acme-key', 'POST', '/artifacts', body)).toMatchObject({
+      status,
+      body: { error: { code } },
+    });
+  });
+
+  it('makes and removes spaces; an unknown language is refused by name', async () => {
+    const made = await call('acme-key', 'POST', '/spaces', { name: 'Deutsch', language: 'german' });
+    expect(made).toMatchObject({ status: 201, body: { organization_id: acme, language: 'german' } });
+    expect((await call('acme-key', 'POST', '/spaces', { name: 'deutsch' })).status).toBe(409);
+    expect(await call('acme-key', 'POST', '/spaces', { name: 'x', language: 'klingon' })).toMatchObject({
+      body: { error: { code: 'KNOWLEDGE_LANGUAGE_UNKNOWN' } },
+    });
+    expect((await call('acme-key', 'POST', '/spaces', { name: 'a b' })).status).toBe(400);
+    expect((await call('acme-key', 'DELETE', '/spaces/DEUTSCH')).status).toBe(204);
+    expect((await call('acme-key', 'DELETE', '/spaces/deutsch')).status).toBe(404);
+  });
+
+  it('lets the admin name whose space it is, and read folders into it', async () => {
+    const taken = await call(adminToken, 'POST', '/artifacts', { text: 'x', organization: 'other' });
+    expect(taken.status).toBe(202);
+    expect((await call('other-key', 'GET', '/artifacts')).body?.artifacts).toHaveLength(1);
+    expect((await call(adminToken, 'GET', '/artifacts')).body?.artifacts).toEqual([]);
+    const spaces = (await call(adminToken, 'GET', '/spaces')).body?.spaces ?? [];
+    expect(new Set(spaces.map((space) => space['organization_id']))).toEqual(new Set([null, acme, other]));
+    const folder = await call(adminToken, 'POST', '/folders', { path: '/srv/notes', cron: '0 3 * * *' });
+    expect(folder).toMatchObject({ status: 201, body: { path: '/srv/notes', last_run_at: null } });
+    expect((await call(adminToken, 'POST', '/folders', { path: '/srv/notes' })).status).toBe(409);
+    expect((await call(adminToken, 'POST', '/folders', { path: '/srv', cron: 'often' })).status).toBe(400);
+    expect((await call('acme-key', 'GET', '/folders')).status).toBe(403);
+    expect((await call(adminToken, 'DELETE', `/folders/${String(folder.body?.['id'])}`)).status).toBe(204);
+  });
+
+  it('shows and changes nothing of another tenant, on any route', async () => {
+    const secret = 'hunter2-of-acme';
+    const taken = await call('acme-key', 'POST', '/artifacts', {
+      text: `[${secret}] decided.`,
+      title: secret,
+    });
+    const id = taken.body?.artifact_uid ?? '';
+    await settled('acme-key', id);
+    await call('acme-key', 'POST', '/spaces', { name: 'only-acme' });
+    const events = (await call('acme-key', 'GET', '/events')).body?.events ?? [];
+    const event = String(events[0]?.['event_id']);
+    const revision = String(taken.body?.['revision_id']);
+    const attempts = [
+      ['GET', '/spaces'],
+      ['GET', '/spaces?organization=acme'],
+      ['GET', `/artifacts`],
+      ['GET', `/artifacts?before=${revision}`],
+      ['GET', `/artifacts?space=only-acme`],
+      ['GET', `/artifacts?organization=${acme}`],
+      ['GET', `/artifacts/${id}`],
+      ['GET', `/artifacts/${id}?organization=acme`],
+      ['GET', `/artifacts/${id}/revisions`],
+      ['GET', '/events'],
+      ['GET', `/events?artifact_uid=${id}`],
+      ['GET', `/events/${event}`],
+      ['DELETE', `/artifacts/${id}`],
+      ['DELETE', '/spaces/only-acme'],
+      ['DELETE', '/spaces/only-acme?organization=acme'],
+    ] as const;
+    for (const [method, path] of attempts) {
+      const answer = await call('other-key', method, path);
+      expect(JSON.stringify(answer.body), `${method} ${path}`).not.toMatch(/hunter2|only-acme"|org_.*acme/);
+      if (method === 'DELETE') expect(answer.status, path).toBeGreaterThanOrEqual(403);
+    }
+    const intruding = { text: 'x', organization: 'acme' };
+    expect((await call('other-key', 'POST', '/artifacts', intruding)).status).toBe(403);
+    expect(
+      (await call('other-key', 'POST', '/artifacts', { ...intruding, organization: 'nobody' })).status,
+    ).toBe(403);
+    expect((await call('other-key', 'POST', '/spaces', { name: 'x', organization: 'acme' })).status).toBe(
+      403,
+    );
+    expect((await call('acme-key', 'GET', `/artifacts/${id}`)).status).toBe(200);
+    expect((await call('acme-key', 'GET', `/events/${event}`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,380 @@
+// Ingest from the wish to the last step: what is read, what is refused, and what one failing chunk or part costs.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { JobContext } from '../../src/core/index.ts';
+import { CoreError, silentLog } from '../../src/core/index.ts';
+import type { Embedder, Reader, Space } from '../../src/knowledge/index.ts';
+import { KnowledgeError } from '../../src/knowledge/index.ts';
+import { Artifacts } from '../../src/knowledge/ingest/artifacts.ts';
+import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
+import { ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
+import type { StepParts } from '../../src/knowledge/ingest/step-ports.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { bracketReader, exactResolver, NotedGraph } from '../support/knowledge-stand-ins.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
+
+const { signal } = new AbortController();
+const threeChunks = ['[Ann] decided.', '[Bob] decided.', '[Eve] decided.'];
+/** Each is a chunk of its own. */
+const longText = threeChunks
+  .map((text) => `# ${text}\n\n${'Nothing else happened that day. '.repeat(110)}`)
+  .join('\n\n');
+
+describe('ingest', () => {
+  let world: KnowledgeWorld;
+  let space: Space;
+  let model: Reader | null;
+  let embedder: Embedder | null;
+  let graph: NotedGraph;
+  let parts: StepParts;
+  let artifacts: Artifacts;
+
+  beforeAll(async () => {
+    world = await knowledgeWorld();
+    await world.jobs.define([ingestJob(2)]);
+  });
+  afterAll(() => world.dispose());
+  beforeEach(async () => {
+    space = await world.space();
+    model = null;
+    embedder = null;
+    graph = new NotedGraph();
+    parts = {
+      ...world,
+      readers: { rules: bracketReader('rules'), model: () => model },
+      resolver: exactResolver(world),
+      embedders: { current: () => embeddersOf(embedder).current() },
+      vectors: new PostgresVectorIndex(world.database),
+      graph,
+      log: silentLog,
+    };
+    artifacts = new Artifacts({
+      ...parts,
+      store: world.artifacts,
+      jobs: world.jobs,
+      job: ingestJob(2),
+      documents: {
+        read: () => Promise.reject(new KnowledgeError('KNOWLEDGE_DOCUMENT_UNREADABLE', 'damaged')),
+      },
+      maxDocumentBytes: 1_000_000,
+    });
+  });
+  afterEach(() => {
+    world.recorded.length = 0;
+  });
+
+  const context: JobContext = { id: 'job', attempt: 1, signal, progress: () => undefined };
+  /** Does not listen to its signal, and lets so much time pass. */
+  const hang = (ms: number): Promise<never> => {
+    queueMicrotask(() => void world.clock.advance(ms));
+    return new Promise(() => undefined);
+  };
+  const take = (text: string, more: object = {}) =>
+    artifacts.ingest(space, { content: { text }, sourceId: 'a', ...more }, signal);
+  const run = (revisionId: string, change: Partial<StepParts> = {}) =>
+    ingestHandler({ ...parts, ...change })({ spaceId: space.spaceId, revisionId }, context);
+  const statusOf = async (artifactUid: string) => (await artifacts.get(space, artifactUid)).status;
+  const narratives = async () =>
+    (await world.events.list({ spaceId: space.spaceId, limit: 20 })).map(({ narrative }) => narrative).sort();
+
+  it('takes a text in, adds one job, and says what is still to be done', async () => {
+    const accepted = await take(longText);
+    expect(accepted).toMatchObject({ outcome: 'added', chunks: 3 });
+    expect(await statusOf(accepted.artifactUid)).toMatchObject({
+      state: 'processing',
+      chunks: 3,
+      steps: { index: { done: 3 }, read: { pending: 3 }, graph: { pending: 3 }, embed: { pending: 0 } },
+    });
+    expect(await take(longText)).toMatchObject({ outcome: 'unchanged', jobId: null });
+    const counts = await world.jobs.counts();
+    expect(counts.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(0);
+  });
+
+  it('reads, resolves, embeds and puts into the graph every chunk, and is then complete', async () => {
+    embedder = wordEmbedder();
+    const { revisionId, artifactUid } = await take(longText);
+    expect(await run(revisionId)).toMatchObject({ result: { chunks: 3 } });
+    expect(await narratives()).toEqual(['Ann decided.', 'Bob decided.', 'Eve decided.']);
+    expect(graph.chunks).toHaveLength(3);
+    const status = await statusOf(artifactUid);
+    expect(status).toMatchObject({
+      steps: { read: { done: 3 }, embed: { done: 3 }, graph: { done: 3 } },
+      readByRules: 3,
+      missing: [],
+    });
+    expect(world.recorded).toEqual([]);
+    await run(revisionId);
+    expect(graph.chunks).toHaveLength(3);
+  });
+
+  it('uses a model where there is one, and rules with a row in the ledger where it fails', async () => {
+    model = {
+      method: 'model',
+      read: async (task, within) => {
+        if (task.chunk.text.includes('Bob'))
+          throw new KnowledgeError('KNOWLEDGE_READING_FAILED', 'unusable twice');
+        return bracketReader('model').read(task, within);
+      },
+    };
+    const { revisionId, artifactUid } = await take(longText);
+    await run(revisionId);
+    const found = await world.events.list({ spaceId: space.spaceId, limit: 9 });
+    expect(found.map(({ narrative, method }) => `${narrative} ${method}`).sort()).toEqual([
+      'Ann decided. model',
+      'Bob decided. rules',
+      'Eve decided. model',
+    ]);
+    expect(world.recorded).toMatchObject([
+      { kind: 'knowledge.chunk-read-by-rules', cause: 'KNOWLEDGE_READING_FAILED' },
+    ]);
+    expect(JSON.stringify(world.recorded)).not.toContain('Bob');
+    expect(await statusOf(artifactUid)).toMatchObject({ readByRules: 1, steps: { read: { done: 3 } } });
+  });
+
+  it('lets rules read when a model does not answer within its time', async () => {
+    model = { method: 'model', read: () => hang(60_000) };
+    const { revisionId } = await take('[Ann] decided.');
+    await run(revisionId);
+    expect(await narratives()).toEqual(['Ann decided.']);
+    expect(world.recorded).toMatchObject([{ cause: 'DEADLINE_EXCEEDED' }]);
+  });
+
+  it('waits no more for a model that twice did not answer, in this artifact and the next, until a while has passed', async () => {
+    let asked = 0;
+    let isAway = true;
+    model = {
+      method: 'model',
+      read: (task, within) => {
+        asked += 1;
+        return isAway ? hang(60_000) : bracketReader('model').read(task, within);
+      },
+    };
+    const handle = ingestHandler(parts);
+    const chunks = Array.from(
+      { length: 9 },
+      (_, index) => `# [Ann${index}] decided.\n\n${'So it was. '.repeat(320)}`,
+    );
+    const first = await take(chunks.join('\n\n'));
+    expect(first.chunks).toBeGreaterThanOrEqual(9);
+    const { spaceId } = space;
+    await handle({ spaceId, revisionId: first.revisionId }, context);
+    // Those that were out together.
+    expect(asked).toBeLessThanOrEqual(4);
+    expect(await statusOf(first.artifactUid)).toMatchObject({
+      readByRules: first.chunks,
+      steps: { read: { done: first.chunks } },
+    });
+    expect(world.recorded).toHaveLength(first.chunks);
+    expect(new Set(world.recorded.map(({ kind, cause }) => `${kind} ${cause}`))).toEqual(
+      new Set(['knowledge.chunk-read-by-rules DEADLINE_EXCEEDED']),
+    );
+    const before = asked;
+    isAway = false;
+    const second = await take('[Bob] decided.', { sourceId: 'b' });
+    await handle({ spaceId, revisionId: second.revisionId }, context);
+    expect(asked).toBe(before);
+    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    const third = await take('[Eve] decided.', { sourceId: 'c' });
+    await handle({ spaceId, revisionId: third.revisionId }, context);
+    expect(await statusOf(third.artifactUid)).toMatchObject({ readByRules: 0 });
+  });
+
+  it('loses one chunk, not the artifact, when its reading cannot be written', async () => {
+    const events: StepParts['events'] = Object.create(world.events, {
+      write: {
+        value: (...args: Parameters<StepParts['events']['write']>) =>
+          args[2].events.some(({ narrative }) => narrative.startsWith('Bob'))
+            ? Promise.reject(new RangeError('no'))
+            : world.events.write(...args),
+      },
+    }) as StepParts['events'];
+    const { revisionId, artifactUid } = await take(longText);
+    await run(revisionId, { events });
+    expect(await narratives()).toEqual(['Ann decided.', 'Eve decided.']);
+    const status = await statusOf(artifactUid);
+    expect(status.steps.read).toEqual({ done: 2, failed: 1, skipped: 0, pending: 0 });
+    expect(status.missing).toMatchObject([
+      { step: 'read', positions: [1], status: 'failed', cause: 'RangeError' },
+    ]);
+    expect(world.recorded).toMatchObject([{ kind: 'knowledge.chunk-not-read', cause: 'RangeError' }]);
+    await run(revisionId);
+    expect(await narratives()).toEqual(['Ann decided.', 'Bob decided.', 'Eve decided.']);
+  });
+
+  it('looks for an entity again that was removed before it was mentioned', async () => {
+    let turns = 0;
+    const resolver: StepParts['resolver'] = {
+      resolve: async (...args) => {
+        const results = await exactResolver(world).resolve(...args);
+        return turns++ === 0 ? results.map((each) => ({ ...each, entityId: world.ids.uuid() })) : results;
+      },
+    };
+    const { revisionId } = await take('[Ann] decided.');
+    await run(revisionId, { resolver });
+    expect(await narratives()).toEqual(['Ann decided.']);
+  });
+
+  it('fails, to be tried again behind what is done, when the state store is away', async () => {
+    const away = new CoreError('STATE_UNAVAILABLE', 'away');
+    let resolved = 0;
+    const resolver: StepParts['resolver'] = {
+      resolve: (...args) => (++resolved === 2 ? Promise.reject(away) : exactResolver(world).resolve(...args)),
+    };
+    const { revisionId } = await take(longText);
+    await expect(run(revisionId, { resolver })).rejects.toBe(away);
+    expect(await narratives()).toEqual(['Ann decided.']);
+    expect(world.recorded).toEqual([]);
+    const read: string[] = [];
+    await run(revisionId, {
+      readers: {
+        model: () => null,
+        rules: {
+          method: 'rules',
+          read: (task, within) => {
+            read.push(task.chunk.text.slice(0, 5));
+            return bracketReader('rules').read(task, within);
+          },
+        },
+      },
+    });
+    expect(read).toEqual(['# [Bo', '# [Ev']);
+  });
+
+  it('does nothing for what was removed or replaced meanwhile', async () => {
+    const first = await take('[Ann] decided.');
+    await take('[Bob] decided.');
+    expect(await run(first.revisionId)).toEqual({ skipped: 'A newer revision took its place.' });
+    expect(await run(world.ids.uuid())).toEqual({ skipped: 'The artifact was removed.' });
+    const { artifactUid, revisionId } = await take('[Eve] decided.');
+    const resolver: StepParts['resolver'] = {
+      resolve: async (...args) => {
+        const results = await exactResolver(world).resolve(...args);
+        await artifacts.remove(space, artifactUid);
+        return results;
+      },
+    };
+    expect(await run(revisionId, { resolver })).toEqual({ skipped: 'The artifact was removed.' });
+    expect(world.recorded).toEqual([]);
+  });
+
+  it('marks chunks as failed, then as skipped, when the embedder fails, with a row for each', async () => {
+    let calls = 0;
+    embedder = {
+      ...wordEmbedder(),
+      textsAtOnce: 1,
+      embed: () => {
+        calls++;
+        return Promise.reject(new KnowledgeError('KNOWLEDGE_EMBEDDING_FAILED', 'down'));
+      },
+    };
+    const { revisionId, artifactUid } = await take(longText);
+    await run(revisionId);
+    expect(calls).toBe(2);
+    const status = await statusOf(artifactUid);
+    expect(status.steps).toMatchObject({ embed: { failed: 2, skipped: 1 }, read: { done: 3 } });
+    expect(world.recorded.map(({ kind }) => kind)).toEqual(Array(3).fill('knowledge.chunk-not-embedded'));
+    embedder = wordEmbedder();
+    await run(revisionId);
+    expect((await statusOf(artifactUid)).steps.embed).toMatchObject({ done: 3 });
+  });
+
+  it('gives an embedder that hangs no longer than its time', async () => {
+    embedder = { ...wordEmbedder(), embed: () => hang(10_000) };
+    const { revisionId, artifactUid } = await take('[Ann] decided.');
+    await run(revisionId);
+    expect((await statusOf(artifactUid)).missing).toMatchObject([
+      { step: 'embed', status: 'failed', cause: 'DEADLINE_EXCEEDED' },
+    ]);
+  });
+
+  it('counts vectors of another model as not there', async () => {
+    embedder = wordEmbedder('old');
+    const { revisionId, artifactUid } = await take('[Ann] decided.');
+    await run(revisionId);
+    embedder = wordEmbedder('new');
+    expect((await statusOf(artifactUid)).steps.embed).toMatchObject({ pending: 1, done: 0 });
+  });
+
+  it('says which chunks the graph misses', async () => {
+    graph.isAway = true;
+    const { revisionId, artifactUid } = await take(longText);
+    await run(revisionId);
+    expect((await statusOf(artifactUid)).missing).toMatchObject([
+      { step: 'graph', positions: [0, 1, 2], status: 'skipped', cause: 'KNOWLEDGE_GRAPH_UNAVAILABLE' },
+    ]);
+  });
+
+  it('makes entities of structured mentions without reading anything', async () => {
+    const mentions = [
+      { surfaceForm: 'Ann', type: 'person', relation: 'owner', contextClues: { email: 'ann@x.org' } },
+      { surfaceForm: '\u200b', type: 'person', relation: 'owner', contextClues: {} },
+    ] as const;
+    const { revisionId, artifactUid } = await take('A board.', { mentions });
+    await run(revisionId);
+    await run(revisionId);
+    const view = await artifacts.get(space, artifactUid);
+    expect(view.warnings).toEqual(['Left out for want of a visible name: 1 of its structured mentions.']);
+    expect(view.metadata['mentions']).toEqual([mentions[0]]);
+  });
+
+  it('tells the graph what is gone with an artifact', async () => {
+    const { revisionId, artifactUid } = await take('[Ann] decided.');
+    await run(revisionId);
+    await artifacts.remove(space, artifactUid);
+    expect(graph.gone).toMatchObject([{ eventIds: [expect.any(String)], entityIds: [expect.any(String)] }]);
+    await expect(artifacts.get(space, artifactUid)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(artifacts.remove(space, artifactUid)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('estimates calls and tokens without writing anything', async () => {
+    const wish = { content: { text: longText } };
+    expect(await artifacts.estimate(space, wish, signal)).toMatchObject({
+      chunks: 3,
+      modelCalls: 0,
+      promptTokens: 0,
+      answerTokens: 0,
+      embeddingCalls: 0,
+    });
+    model = bracketReader('model');
+    embedder = { ...wordEmbedder(), textsAtOnce: 2 };
+    const estimate = await artifacts.estimate(space, wish, signal);
+    expect(estimate).toMatchObject({ chunks: 3, modelCalls: 3, embeddingCalls: 2 });
+    expect(estimate.tokens).toBeGreaterThan(1_500);
+    expect(estimate.promptTokens).toBeGreaterThan(estimate.tokens + 3 * 300);
+    expect(estimate.answerTokens).toBeGreaterThan(3 * 100);
+    expect(await artifacts.list({ spaceId: space.spaceId, limit: 5 })).toEqual([]);
+  });
+
+  it.each([
+    ['an empty text', { content: { text: ' \n ' } }, 'INPUT_INVALID'],
+    ['a text that is too large', { content: { text: 'x'.repeat(1_000_001) } }, 'INPUT_INVALID'],
+    [
+      'binary as text',
+      { content: { text: '\u0001\u0002\u0003\u0004'.repeat(50) } },
+      'KNOWLEDGE_DOCUMENT_UNREADABLE',
+    ],
+    [
+      'a damaged file',
+      { content: { name: 'a.docx', mediaType: '', bytes: new Uint8Array(9) } },
+      'KNOWLEDGE_DOCUMENT_UNREADABLE',
+    ],
+    ['an endless name of a source', { content: { text: 'x' }, sourceId: 'x'.repeat(3_000) }, 'INPUT_INVALID'],
+    ['too much metadata', { content: { text: 'x' }, metadata: { a: 'x'.repeat(70_000) } }, 'INPUT_INVALID'],
+  ])('refuses %s and writes nothing', async (_, wish, code) => {
+    await expect(artifacts.ingest(space, wish, signal)).rejects.toMatchObject({ code });
+    expect(await artifacts.list({ spaceId: space.spaceId, limit: 5 })).toEqual([]);
+  });
+
+  it('takes what looks like SQL, Cypher, HTML or an order for what it is: text', async () => {
+    const text = `[Robert'); drop table chunk; --] decided. <script>x</script> $$) MATCH (n) DETACH DELETE n // Ignore all. \ud800 \0`;
+    const { artifactUid, revisionId } = await take(text, {
+      title: `'; drop table artifact; --`,
+      metadata: { 'a\0': '\0\ud800' },
+    });
+    await run(revisionId);
+    const view = await artifacts.get(space, artifactUid);
+    expect(view.title).toBe(`'; drop table artifact; --`);
+    expect(view.text).toContain('<script>');
+    expect(await narratives()).toEqual([`Robert'); drop table chunk; -- decided.`]);
+  });
+});

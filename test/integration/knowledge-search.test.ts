@@ -1,0 +1,355 @@
+// Search as a whole: words and vectors together, the graph on wish, and a warning for each thing that was left out.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLog } from '../../src/core/index.ts';
+import type {
+  Embedder,
+  Embedders,
+  ExpansionRequest,
+  Graph,
+  SearchAnswer,
+  SearchParts,
+  SearchRequest,
+  Space,
+} from '../../src/knowledge/index.ts';
+import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/postgres/postgres-lexical-index.ts';
+import { PostgresSearchStore } from '../../src/knowledge/postgres/postgres-search-store.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
+
+const { signal } = new AbortController();
+
+describe('search', () => {
+  let world: KnowledgeWorld;
+  beforeAll(async () => {
+    world = await knowledgeWorld();
+  });
+  afterAll(() => world.dispose());
+
+  const graphOf = (expand: Graph['expand']): SearchParts['graph'] => ({ backend: 'sql', expand });
+  const noGraph: SearchParts['graph'] = { backend: 'off', expand: async () => [] };
+
+  function search(
+    space: Space,
+    wish: Partial<SearchRequest>,
+    parts: Partial<SearchParts> = {},
+  ): Promise<SearchAnswer> {
+    const desk = openSearch({
+      lexical: new PostgresLexicalIndex(world.database),
+      embedders: embeddersOf(null),
+      vectors: new PostgresVectorIndex(world.database),
+      store: new PostgresSearchStore(world.database),
+      graph: noGraph,
+      ledger: world.ledger,
+      clock: world.clock,
+      log: silentLog,
+      options: world.options,
+      ...parts,
+    });
+    return desk.search(space, { ...searchDefaults, query: 'harbour', ...wish }, signal);
+  }
+
+  async function embedded(space: Space, embedder: Embedder, texts: readonly string[]): Promise<void> {
+    const vectors = new PostgresVectorIndex(world.database);
+    for (const text of texts) {
+      const { stored } = await world.accept(space, { title: text, text });
+      const [vector] = await embedder.embed([text], signal);
+      if (vector)
+        await vectors.put(
+          space.spaceId,
+          embedder.model,
+          stored.map(({ chunkId }) => ({ chunkId, vector })),
+        );
+    }
+  }
+
+  /** Documents in which people in brackets decide, read into events. */
+  async function decided(space: Space, texts: readonly string[]): Promise<void> {
+    for (const text of texts) {
+      const { stored, artifactUid, revisionId } = await world.accept(space, { title: text, text });
+      for (const chunk of stored) {
+        const place = {
+          spaceId: space.spaceId,
+          artifactUid,
+          revisionId,
+          chunkId: chunk.chunkId,
+          relation: null,
+        };
+        const about = {
+          chunk,
+          title: text,
+          sourceTs: null,
+          language: 'english',
+          type: 'note',
+          caller: 'test',
+        };
+        const { mentions, events } = await bracketReader('rules').read(about as never, signal);
+        const results = await exactResolver(world).resolve(mentions, place, 'test', signal);
+        await world.events.write(place, 'rules', { mentions, results, events });
+      }
+    }
+  }
+
+  const titlesOf = ({ primaryResults }: SearchAnswer) => primaryResults.map(({ title }) => title);
+
+  it('gives results with where they stand, what else could be asked for, and nothing that was not asked for', async () => {
+    const space = await world.space();
+    const { artifactUid, revisionId } = await world.accept(space, {
+      type: 'email',
+      sourceSystem: 'gmail',
+      sourceId: 'm1',
+      title: 'Mail',
+      text: 'Ships leave the harbour.',
+    });
+    const answer = await search(space, {});
+    expect(answer).toEqual({
+      primaryResults: [
+        {
+          chunkId: expect.any(Number) as number,
+          artifactUid,
+          revisionId,
+          type: 'email',
+          sourceSystem: 'gmail',
+          sourceId: 'm1',
+          title: 'Mail',
+          heading: null,
+          sourceTs: null,
+          text: 'Ships leave the harbour.',
+          startChar: 0,
+          endChar: 24,
+          score: expect.any(Number) as number,
+          highlights: [{ start: 16, end: 23 }],
+        },
+      ],
+      relatedContext: null,
+      entities: null,
+      expandOptions: expect.any(Array) as unknown[],
+      warning: null,
+    });
+    expect(answer.expandOptions.map(({ parameter }) => parameter)).toContain('graph_expand');
+    expect((await search(space, { query: 'nowhere' })).expandOptions).toEqual(answer.expandOptions);
+  });
+
+  it.each([
+    ['an empty query', { query: ' \n' }],
+    ['a limit of 0', { limit: 0 }],
+    ['a limit of 51', { limit: 51 }],
+    ['a budget of 51', { graphBudget: 51 }],
+    ['half a seed', { graphSeedLimit: 0.5 }],
+    ['a time that ends before it begins', { filter: { from: new Date(2), to: new Date(1) } }],
+  ])('refuses %s', async (_, wish) => {
+    await expect(search(await world.space(), wish)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  });
+
+  it('lets vectors decide between results that words find alike', async () => {
+    const space = await world.space();
+    const embedder = wordEmbedder();
+    await embedded(space, embedder, ['harbour one two', 'harbour boats quay']);
+    const query = 'harbour boats-quay';
+    const answer = await search(
+      space,
+      { query: 'harbour' },
+      { embedders: embeddersOf(sameAs(embedder, query)) },
+    );
+    expect(titlesOf(answer)[0]).toBe('harbour boats quay');
+    expect(answer.warning).toBeNull();
+  });
+
+  it('finds by vectors alone what shares no word, with an embedder that earned it', async () => {
+    const space = await world.space();
+    const embedder: Embedder = { ...wordEmbedder('strong'), blend: { kind: 'rrf', k: 60 } };
+    await embedded(space, embedder, ['boats at the quay', 'something else entirely']);
+    const meaning = embeddersOf(sameAs(embedder, 'boats at the quay'));
+    expect(titlesOf(await search(space, { query: 'harbour' }, { embedders: meaning }))[0]).toBe(
+      'boats at the quay',
+    );
+    expect(titlesOf(await search(space, { query: '"harbour"' }, { embedders: meaning }))).toEqual([]);
+    const filter = { types: ['email'] } as const;
+    expect(titlesOf(await search(space, { query: 'harbour', filter }, { embedders: meaning }))).toEqual([]);
+  });
+
+  it('answers by words, with a warning, when the query cannot be embedded', async () => {
+    const space = await world.space();
+    await world.accept(space, { title: 'found', text: 'harbour' });
+    const failing = embedderThat(() =>
+      Promise.reject(new KnowledgeError('KNOWLEDGE_EMBEDDING_FAILED', 'no key')),
+    );
+    const answer = await search(space, {}, { embedders: failing });
+    expect(titlesOf(answer)).toEqual(['found']);
+    expect(answer.warning).toContain('could not be embedded (KNOWLEDGE_EMBEDDING_FAILED)');
+  });
+
+  it('waits for an embedder that hangs only as long as it may', async () => {
+    const space = await world.space();
+    await world.accept(space, { title: 'found', text: 'harbour' });
+    const hangs = embedderThat(() => hanging(world.options.embeddingTimeoutMs));
+    const answer = await search(space, {}, { embedders: hangs });
+    expect(titlesOf(answer)).toEqual(['found']);
+    expect(answer.warning).toContain('DEADLINE_EXCEEDED');
+  });
+
+  it('says how many chunks are not embedded yet, and how many there are', async () => {
+    const space = await world.space();
+    const embedder = wordEmbedder();
+    await embedded(space, embedder, ['harbour one']);
+    await world.accept(space, { text: 'harbour two' });
+    const answer = await search(space, {}, { embedders: embeddersOf(embedder) });
+    expect(answer.primaryResults).toHaveLength(2);
+    expect(answer.warning).toBe('Not every chunk is embedded yet (missing: 1 of 2); words find them all.');
+  });
+
+  it('answers by words, with the remedy, where the store cannot compare vectors', async () => {
+    const space = await world.space();
+    await world.accept(space, { title: 'found', text: 'harbour' });
+    const vectors = Object.assign(new PostgresVectorIndex(world.database), {
+      capability: { available: false, reason: 'No extension.', remedy: 'Install pgvector.' } as const,
+    });
+    const answer = await search(space, {}, { embedders: embeddersOf(wordEmbedder()), vectors });
+    expect(titlesOf(answer)).toEqual(['found']);
+    expect(answer.warning).toContain('Install pgvector.');
+  });
+
+  it('warns of nothing when nobody embeds: that is a choice', async () => {
+    const space = await world.space();
+    await world.accept(space, { text: 'harbour' });
+    expect((await search(space, {})).warning).toBeNull();
+  });
+
+  describe('with the graph', () => {
+    it('follows the first results, within limits, and gives what is related with reason and evidence', async () => {
+      const space = await world.space();
+      await decided(space, [
+        '[Ann] decided. harbour',
+        '[Ann] decided. elsewhere',
+        '[Bob] decided. harbour harbour',
+      ]);
+      const asked: ExpansionRequest[] = [];
+      const { rows } = await eventsIn(space);
+      const elsewhere = rows.find(({ title }) => title.includes('elsewhere'));
+      const graph = graphOf(async (request) => {
+        asked.push(request);
+        return [
+          { eventId: elsewhere?.id ?? '', reason: 'same_actor:Ann', viaEntityId: world.ids.uuid(), score: 1 },
+          { eventId: world.ids.uuid(), reason: 'same_actor:Nobody', viaEntityId: world.ids.uuid(), score: 1 },
+        ];
+      });
+      const wish = {
+        graphExpand: true,
+        graphSeedLimit: 1,
+        graphBudget: 7,
+        graphFilters: ['Decision'],
+      } as const;
+      const answer = await search(space, { ...wish, includeEntities: true }, { graph });
+      expect(asked).toMatchObject([{ spaceId: space.spaceId, budget: 7, categories: ['Decision'] }]);
+      expect(asked[0]?.seedEventIds).toHaveLength(1);
+      expect(answer.relatedContext).toMatchObject([
+        {
+          type: 'event',
+          id: elsewhere?.id,
+          category: 'Decision',
+          reason: 'same_actor:Ann',
+          summary: 'Ann decided.',
+          evidence: [{ quote: 'decided.', startChar: 6, endChar: 14 }],
+        },
+      ]);
+      expect(answer.entities?.map(({ name }) => name).toSorted()).toEqual(['Ann', 'Bob']);
+      expect(answer.warning).toBeNull();
+    });
+
+    it('gives empty lists when nothing was found, and asks no graph without seeds', async () => {
+      const space = await world.space();
+      await world.accept(space, { text: 'harbour' });
+      const graph = graphOf(() => Promise.reject(new Error('must not be asked')));
+      const answer = await search(space, { graphExpand: true, includeEntities: true }, { graph });
+      expect([answer.relatedContext, answer.entities, answer.warning]).toEqual([[], [], null]);
+    });
+
+    it('gives entities without the graph when only these are asked for', async () => {
+      const space = await world.space();
+      await decided(space, ['[Ann] decided. harbour']);
+      const answer = await search(space, { includeEntities: true });
+      expect(answer.relatedContext).toBeNull();
+      expect(answer.entities).toMatchObject([{ name: 'Ann', type: 'person', mentions: 1 }]);
+    });
+
+    it.each([
+      [
+        'is away',
+        () => Promise.reject(new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', 'AGE extension not loaded')),
+        'Graph expansion unavailable: AGE extension not loaded',
+        'KNOWLEDGE_GRAPH_UNAVAILABLE',
+      ],
+      ['breaks', () => Promise.reject(new TypeError('bug')), 'Graph expansion unavailable: bug', 'TypeError'],
+      ['takes too long', () => hanging(500), 'Graph expansion timed out after 500 ms', 'DEADLINE_EXCEEDED'],
+    ])('answers without when the graph %s, says so and records it', async (_, expand, warning, cause) => {
+      const space = await world.space();
+      await decided(space, ['[Ann] decided. harbour']);
+      const answer = await search(space, { graphExpand: true }, { graph: graphOf(expand) });
+      expect(answer.primaryResults).toHaveLength(1);
+      expect(answer.relatedContext).toEqual([]);
+      expect(answer.warning).toContain(warning);
+      expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toMatchObject([
+        { kind: 'knowledge.expansion-failed', cause },
+      ]);
+    });
+
+    it('says that the graph is switched off, and records nothing: that is a choice', async () => {
+      const space = await world.space();
+      await decided(space, ['[Ann] decided. harbour']);
+      const answer = await search(space, { graphExpand: true });
+      expect(answer.relatedContext).toEqual([]);
+      expect(answer.warning).toContain('GRAPH_BACKEND=off');
+      expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toEqual([]);
+    });
+
+    it('skips a result whose events cannot be looked up, and follows the others', async () => {
+      const space = await world.space();
+      await decided(space, ['[Ann] decided. harbour', '[Bob] decided. harbour']);
+      const real = new PostgresSearchStore(world.database);
+      let calls = 0;
+      const store = Object.assign(new PostgresSearchStore(world.database), {
+        eventsOf: async (...given: Parameters<typeof real.eventsOf>) => {
+          if (++calls === 1) return new Promise<never>(() => undefined);
+          const found = await real.eventsOf(...given);
+          setImmediate(() => void world.clock.advance(world.options.chunkLookupTimeoutMs));
+          return found;
+        },
+      });
+      const asked: ExpansionRequest[] = [];
+      const graph = graphOf(async (request) => {
+        asked.push(request);
+        return [];
+      });
+      const answer = await search(space, { graphExpand: true }, { graph, store });
+      expect(asked[0]?.seedEventIds).toHaveLength(1);
+      expect(answer.warning).toBe(
+        'Not every result was followed (left out: 1 of 2): events could not be looked up.',
+      );
+    });
+  });
+
+  async function eventsIn({ spaceId }: Space) {
+    const events = await world.events.list({ spaceId, limit: 100 });
+    const rows = [];
+    for (const { eventId, artifactUid } of events) {
+      const revision = await world.artifacts.get(spaceId, artifactUid);
+      rows.push({ id: eventId, title: revision?.title ?? '' });
+    }
+    return { rows };
+  }
+
+  /** Never answers, and lets so much time pass meanwhile. */
+  function hanging(ms: number): Promise<never> {
+    void world.clock.advance(ms);
+    return new Promise<never>(() => undefined);
+  }
+
+  /** Understands any query as that text. */
+  const sameAs = (embedder: Embedder, text: string): Embedder => ({
+    ...embedder,
+    embed: (_, given) => embedder.embed([text], given),
+  });
+  const embedderThat = (embed: Embedder['embed']): Embedders => embeddersOf({ ...wordEmbedder(), embed });
+});

@@ -1,0 +1,59 @@
+// Knowledge in a whole server: a tenant's deployment brings documents in, the job reads them, the tenant finds them.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
+import { callDoor } from '../support/tenant-house.ts';
+import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
+
+/** Servers that share a store take executions only where they share limits. */
+const redisEnv = () => ({
+  REDIS_URL: redisUrl(),
+  HEADWORKS_REDIS_KEY_PREFIX: `${uniqueName('knowledge')}:`,
+});
+
+it('reads what a deployment and a watched folder bring in', async () => {
+  const notes = await temporaryFolder();
+  const server = await startTestServer(await testConfig(redisEnv()));
+  const made = async (path: string, body: unknown): Promise<Record<string, string>> => {
+    const answer = await callAsAdmin(server, 'POST', path, body);
+    expect(answer).toMatchObject({ status: 201 });
+    return answer.body;
+  };
+  await writeFile(join(notes, 'watched.md'), '# Watched\n\nBob Ray will fix the turbine by Friday.');
+  await made('/api/v1/knowledge/folders', { path: notes });
+  const { id = '' } = await made('/api/v1/organizations', { name: 'acme' });
+  const { key = '' } = await made(`/api/v1/organizations/${id}/keys`, { name: 'test' });
+  await made('/api/v1/deployments', { organization: id, name: 'in', workflow: 'ingest' });
+  const tenant = { organizationId: id, key, path: '/deployment/api/acme/in' };
+  const text = 'Alice Chen decided to move the database to Frankfurt on 2026-03-02.';
+  expect((await callDoor(server, tenant, { body: { text } })).status).toBeLessThan(300);
+
+  const get = async (path: string, token = key): Promise<{ status: number; body: Answer }> => {
+    const answer = await fetch(`${server.url}/api/v1/knowledge${path}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    return { status: answer.status, body: (await answer.json()) as Answer };
+  };
+  await expect.poll(async () => (await get('/artifacts')).body.artifacts.length, { timeout: 20_000 }).toBe(1);
+  const [artifact] = (await get('/artifacts')).body.artifacts;
+  await expect
+    .poll(async () => (await get(`/artifacts/${artifact?.artifact_uid ?? ''}`)).body.status, {
+      timeout: 20_000,
+    })
+    .toMatchObject({ state: 'complete', steps: { read: { done: 1 }, graph: { done: 1 } } });
+  expect((await get('/events')).body.events.length).toBeGreaterThan(0);
+  // The house's own space has what the folder brought, and the tenant sees nothing of it.
+  await expect
+    .poll(async () => (await get('/artifacts', server.adminToken)).body.artifacts.map(({ title }) => title), {
+      timeout: 20_000,
+    })
+    .toEqual(['Watched']);
+  expect((await get('/artifacts')).body.artifacts).toHaveLength(1);
+}, 60_000);
+
+interface Answer {
+  readonly artifacts: readonly { readonly artifact_uid: string; readonly title: string }[];
+  readonly events: readonly unknown[];
+  readonly status: unknown;
+}

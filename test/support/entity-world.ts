@@ -1,0 +1,143 @@
+// Resolution on a real store, with parts that answer, fail, hang or lie as a test wants.
+import { silentLog } from '../../src/core/index.ts';
+import type {
+  ContextClues,
+  Embedder,
+  EntityMention,
+  EntityResolutionResult,
+  EntityType,
+  LanguageModel,
+  MentionPlace,
+  ReadEvent,
+  Space,
+} from '../../src/knowledge/index.ts';
+import { PostgresEntityStore } from '../../src/knowledge/postgres/postgres-entity-store.ts';
+import { PostgresMergeStore } from '../../src/knowledge/postgres/postgres-merge-store.ts';
+import { PostgresPairStore } from '../../src/knowledge/postgres/postgres-pair-store.ts';
+import type { RepairParts } from '../../src/knowledge/resolution/index.ts';
+import { EntityResolver, entityRepairs, openEntityDesk } from '../../src/knowledge/resolution/index.ts';
+import { embeddersOf } from './knowledge-world.ts';
+import type { KnowledgeWorld } from './knowledge-world.ts';
+
+/** `Alice Chen`, or with clues. */
+export type MentionWish =
+  string | ({ readonly name: string; readonly type?: EntityType; readonly as?: string } & ContextClues);
+
+export function mentionOf(wish: MentionWish, index = 0): EntityMention {
+  const { name, type = 'person', as, ...contextClues } = typeof wish === 'string' ? { name: wish } : wish;
+  return {
+    ref: `m${index}`,
+    surfaceForm: as ?? name,
+    canonicalSuggestion: name,
+    type,
+    contextClues,
+    startChar: null,
+    endChar: null,
+    confidence: 0.9,
+    method: 'rules',
+  };
+}
+
+/** Answers what it is told, in turn, and remembers the questions. */
+export class ScriptedModel implements LanguageModel {
+  readonly questions: Parameters<LanguageModel['complete']>[0][] = [];
+  readonly #answers: (string | Error)[];
+  isHere = true;
+
+  constructor(...answers: (string | Error)[]) {
+    this.#answers = answers;
+  }
+
+  isConfigured(): boolean {
+    return this.isHere;
+  }
+
+  async complete(
+    request: Parameters<LanguageModel['complete']>[0],
+  ): Promise<{ text: string; model: string }> {
+    this.questions.push(request);
+    const answer = this.#answers.length > 1 ? this.#answers.shift() : this.#answers[0];
+    if (answer === 'hang') return new Promise(() => undefined);
+    if (answer instanceof Error || answer === undefined) throw answer ?? new Error('no answer');
+    return { text: answer, model: 'scripted' };
+  }
+}
+
+export const noModel = new ScriptedModel();
+noModel.isHere = false;
+
+export interface EntityWorldParts {
+  readonly model?: LanguageModel;
+  readonly embedder?: Embedder | null;
+  readonly change?: Partial<RepairParts>;
+}
+
+export function entityWorld(
+  world: KnowledgeWorld,
+  { model = noModel, embedder = null, change = {} }: EntityWorldParts = {},
+) {
+  const { database, clock, ids, ledger, options } = world;
+  const entities = new PostgresEntityStore(database);
+  const pairs = new PostgresPairStore(database);
+  const merges = new PostgresMergeStore(database, ids);
+  const parts: RepairParts = {
+    clock,
+    ids,
+    log: silentLog,
+    ledger,
+    entities,
+    pairs,
+    merges,
+    embedders: embeddersOf(embedder),
+    model,
+    options,
+    ...change,
+  };
+  const resolver = new EntityResolver(parts);
+  const { signal } = new AbortController();
+  /** Resolves in a fresh artifact of one chunk and writes the mentions, as ingest does. */
+  async function read(space: Space, wishes: readonly MentionWish[], events: readonly ReadEvent[] = []) {
+    const { artifactUid, revisionId, stored } = await world.accept(space, {
+      text: `A note of ${ids.uuid()}.`,
+    });
+    const chunkId = stored[0]?.chunkId ?? 0;
+    const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId, relation: null };
+    const mentions = wishes.map(mentionOf);
+    const results = await resolver.resolve(mentions, place, 'admin', signal);
+    await world.events.write(place, 'rules', { mentions, results, events });
+    return { results, place, ids: results.map(({ entityId }) => entityId) };
+  }
+  return {
+    entities,
+    pairs,
+    merges,
+    resolver,
+    repairs: entityRepairs(parts),
+    desk: openEntityDesk({ clock, ids, entities, pairs, merges }),
+    signal,
+    read,
+    /** In one chunk of no artifact: nothing but resolving. */
+    resolve: (space: Space, wishes: readonly MentionWish[]): Promise<readonly EntityResolutionResult[]> =>
+      resolver.resolve(wishes.map(mentionOf), placeIn(space, ids.uuid()), 'admin', signal),
+  };
+}
+
+export const placeIn = ({ spaceId }: Space, artifactUid: string): MentionPlace => ({
+  spaceId,
+  artifactUid,
+  revisionId: artifactUid,
+  chunkId: null,
+  relation: null,
+});
+
+/** Something that these mentions, by their place in the list, took part in. */
+export const eventOf = (actors: readonly number[], subject: number | null = null): ReadEvent => ({
+  category: 'Decision',
+  eventTime: null,
+  narrative: 'It was decided.',
+  subjectRef: subject === null ? null : `m${subject}`,
+  subject: null,
+  actors: actors.map((index) => ({ ref: `m${index}`, role: 'owner' })),
+  evidence: [{ quote: 'A note', startChar: 0, endChar: 6 }],
+  confidence: 0.5,
+});

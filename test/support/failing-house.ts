@@ -1,0 +1,317 @@
+// All of knowledge on a real store, with parts that fail or hang as a test wants, a ledger, and its repairs.
+import type { JobContext, Log, LogLevel } from '../../src/core/index.ts';
+import { EventBus, Redactor, seededRandom } from '../../src/core/index.ts';
+import type {
+  Embedder,
+  Graph,
+  GraphAvailability,
+  GraphPart,
+  KnowledgeOptions,
+  LanguageModel,
+  SearchRequest,
+  Space,
+} from '../../src/knowledge/index.ts';
+import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
+import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
+import type { GraphWriter } from '../../src/knowledge/graph/write-part.ts';
+import { writePart } from '../../src/knowledge/graph/write-part.ts';
+import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
+import type { Readers } from '../../src/knowledge/ingest/step-ports.ts';
+import { PostgresEntityStore } from '../../src/knowledge/postgres/postgres-entity-store.ts';
+import { PostgresGraphSource } from '../../src/knowledge/postgres/postgres-graph-source.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/postgres/postgres-lexical-index.ts';
+import { PostgresMergeStore } from '../../src/knowledge/postgres/postgres-merge-store.ts';
+import { PostgresPairStore } from '../../src/knowledge/postgres/postgres-pair-store.ts';
+import { PostgresSearchStore } from '../../src/knowledge/postgres/postgres-search-store.ts';
+import { PostgresSqlGraph } from '../../src/knowledge/postgres/postgres-sql-graph.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { chunkRepairs } from '../../src/knowledge/repairs/chunk-repairs.ts';
+import { registeredEntityRepairs } from '../../src/knowledge/repairs/entity-repairs.ts';
+import { graphRepairs } from '../../src/knowledge/repairs/graph-repairs.ts';
+import { entityRepairs, EntityResolver, openEntityDesk } from '../../src/knowledge/resolution/index.ts';
+import type { LedgerEntry } from '../../src/ledger/index.ts';
+import { ledgerEvents, MemoryLedgerStore, RepairRegistry, RepairRunner } from '../../src/ledger/index.ts';
+import { bracketReader } from './knowledge-stand-ins.ts';
+import type { KnowledgeWorld } from './knowledge-world.ts';
+import { embeddersOf, wordEmbedder } from './knowledge-world.ts';
+
+/** `hang`: until the time that the part was given is over. */
+export type Fault = 'none' | 'fail' | 'hang';
+
+export interface Faults {
+  embedding: Fault | 'not-configured';
+  candidates: Fault;
+  /** An answer, or what goes wrong. */
+  model: Fault | 'not-configured' | { readonly answer: string };
+  reader: Fault | 'not-configured';
+  graph: 'there' | 'away' | 'off';
+  /** Names of entities that the graph does not take, and how. */
+  badNodes: Readonly<Record<string, 'fail' | 'hang'>>;
+  badEdges: Fault;
+  expansion: Fault;
+  /** Of the chunk's events, by chunk id. */
+  lookup: Readonly<Record<number, 'fail' | 'hang'>>;
+}
+
+const { signal } = new AbortController();
+const context: JobContext = { id: 'job', attempt: 1, signal, progress: () => undefined };
+
+export type FailingHouse = ReturnType<typeof failingHouse>;
+
+/** Time stands still but for what hangs; what runs beside that may need a longer time than usual. */
+export function failingHouse(
+  world: KnowledgeWorld,
+  change: Partial<KnowledgeOptions> = {},
+  graphAtStart: Faults['graph'] = 'there',
+) {
+  const { database, clock, ids, artifacts } = world;
+  const options = { ...world.options, ...change };
+  const faults: Faults = {
+    embedding: 'not-configured',
+    candidates: 'none',
+    model: 'not-configured',
+    reader: 'not-configured',
+    graph: graphAtStart,
+    badNodes: {},
+    badEdges: 'none',
+    expansion: 'none',
+    lookup: {},
+  };
+  /** How long each part that hung was waited for. */
+  const waitedMs: number[] = [];
+  const logged: { readonly level: LogLevel; readonly text: string }[] = [];
+
+  async function hang(within: AbortSignal): Promise<never> {
+    const from = clock.monotonic();
+    within.addEventListener('abort', () => waitedMs.push(clock.monotonic() - from));
+    while (!within.aborted) await clock.advance(100);
+    throw within.reason;
+  }
+  async function suffer(fault: unknown, within: AbortSignal): Promise<void> {
+    if (fault === 'hang') await hang(within);
+    if (fault === 'fail') throw new TypeError('It broke.');
+  }
+
+  const line = (level: LogLevel) => (message: string, fields?: object) =>
+    void logged.push({ level, text: `${message} ${JSON.stringify(fields ?? {})}` });
+  const log: Log = {
+    level: 'debug',
+    debug: line('debug'),
+    info: line('info'),
+    warn: line('warn'),
+    error: line('error'),
+    with: () => log,
+  };
+  const store = new MemoryLedgerStore(ids);
+  const ledger: KnowledgeWorld['ledger'] = {
+    record: ({ details = {}, ...row }) => {
+      const at = new Date(clock.now());
+      return store.record([{ ...row, details, count: 1, firstSeenAt: at, lastSeenAt: at }]);
+    },
+  };
+
+  const embedder: Embedder = {
+    ...wordEmbedder(),
+    embed: async (texts, within) => {
+      await suffer(faults.embedding, within);
+      return wordEmbedder().embed(texts, within);
+    },
+  };
+  const embedders = {
+    current: () => embeddersOf(faults.embedding === 'not-configured' ? null : embedder).current(),
+  };
+  const model: LanguageModel = {
+    isConfigured: () => faults.model !== 'not-configured',
+    complete: async (request) => {
+      await suffer(faults.model, request.signal);
+      const same =
+        '{"decision": "same", "candidate": 1, "canonical_name": "Alice Chen", "reason": "so it is"}';
+      return { text: typeof faults.model === 'object' ? faults.model.answer : same, model: 'scripted' };
+    },
+  };
+  const readers: Readers = {
+    rules: bracketReader('rules'),
+    model: () =>
+      faults.reader === 'not-configured'
+        ? null
+        : {
+            method: 'model',
+            read: async (task, within) => {
+              await suffer(faults.reader, within);
+              return bracketReader('model').read(task, within);
+            },
+          },
+  };
+  class FaultyEntities extends PostgresEntityStore {
+    override async candidates(...wish: Parameters<PostgresEntityStore['candidates']>) {
+      await suffer(faults.candidates, wish[3]);
+      return super.candidates(...wish);
+    }
+  }
+  class FaultyLookup extends PostgresSearchStore {
+    override async eventsOf(...wish: Parameters<PostgresSearchStore['eventsOf']>) {
+      await suffer(faults.lookup[wish[1]], wish[2]);
+      return super.eventsOf(...wish);
+    }
+  }
+  const graph = new StandInGraph(world, faults, suffer);
+  const source = new PostgresGraphSource(database);
+  const common = { clock, ids, log, ledger, options };
+  const graphParts = { ...common, graph, source, artifacts };
+  const keeper = new GraphKeeper(graphParts);
+  const entities = new FaultyEntities(database);
+  const pairs = new PostgresPairStore(database);
+  const merges = new PostgresMergeStore(database, ids);
+  const resolution = { ...common, entities, embedders, model };
+  const steps = {
+    ...world,
+    ...common,
+    readers,
+    resolver: new EntityResolver(resolution),
+    embedders,
+    vectors: new PostgresVectorIndex(database),
+    graph: keeper,
+  };
+  const registry = new RepairRegistry();
+  const repairs = [
+    ...chunkRepairs(steps),
+    ...graphRepairs(graphParts),
+    ...registeredEntityRepairs({
+      entities: entityRepairs({ ...resolution, pairs, merges }),
+      pairs,
+      canAskModel: () => model.isConfigured(),
+      options,
+    }),
+  ];
+  for (const repair of repairs) registry.register(repair);
+  const runner = new RepairRunner({
+    store,
+    registry,
+    clock,
+    random: seededRandom(5),
+    redactor: new Redactor(),
+    events: new EventBus(ledgerEvents, () => clock.now()),
+    options: {
+      repairBatch: 100,
+      repairConcurrency: 1,
+      repairTimeoutMs: 600_000,
+      repairBackoffMs: 1_000,
+      repairBackoffMaxMs: 60_000,
+    },
+  });
+
+  return {
+    faults,
+    waitedMs,
+    logged,
+    graph,
+    keeper,
+    pairs,
+    ledger,
+    desk: openEntityDesk({ ...common, entities, pairs, merges }),
+    /** Open rows, as `kind cause`. */
+    rows: async () => (await store.list({})).map(({ kind, cause }) => `${kind} ${cause}`).sort(),
+    entries: (): Promise<readonly LedgerEntry[]> => store.list({}),
+    repair: () => runner.run(),
+    /** Takes chunks in and works on them, as the job does. */
+    async ingest(space: Space, chunks: readonly string[], sourceId?: string) {
+      const text = chunks.join('\n');
+      const accepted = await world.accept(
+        space,
+        { text, ...(sourceId === undefined ? {} : { sourceId }) },
+        chunks,
+      );
+      await ingestHandler(steps)({ spaceId: space.spaceId, revisionId: accepted.revisionId }, context);
+      return accepted;
+    },
+    /** `read done`, `graph skipped`, … of a revision's chunks in order. */
+    async steps(revisionId: string) {
+      return (await artifacts.steps(revisionId))
+        .filter(({ step }) => step !== 'index')
+        .map(({ step, status, method }) =>
+          [step, status, method].filter((part) => part !== undefined).join(' '),
+        )
+        .sort();
+    },
+    search: (space: Space, wish: Partial<SearchRequest>) =>
+      openSearch({
+        ...common,
+        lexical: new PostgresLexicalIndex(database),
+        embedders: embeddersOf(null),
+        vectors: new PostgresVectorIndex(database),
+        store: new FaultyLookup(database),
+        graph,
+      }).search(space, { ...searchDefaults, query: 'decided', graphExpand: true, ...wish }, signal),
+  };
+}
+
+/** Keeps names only; finds what is related in the tables. */
+class StandInGraph implements Graph {
+  readonly isApart = true;
+  readonly entities = new Map<string, string>();
+  readonly edges = new Set<string>();
+  readonly #world: KnowledgeWorld;
+  readonly #faults: Faults;
+  readonly #suffer: (fault: unknown, within: AbortSignal) => Promise<void>;
+
+  constructor(
+    world: KnowledgeWorld,
+    faults: Faults,
+    suffer: (fault: unknown, within: AbortSignal) => Promise<void>,
+  ) {
+    this.#world = world;
+    this.#faults = faults;
+    this.#suffer = suffer;
+  }
+
+  get backend(): 'age' | 'off' {
+    return this.#faults.graph === 'off' ? 'off' : 'age';
+  }
+
+  async availability(): Promise<GraphAvailability> {
+    if (this.#faults.graph === 'off') return { state: 'off' };
+    return this.#faults.graph === 'there'
+      ? { state: 'available' }
+      : { state: 'unavailable', reason: 'AGE extension not loaded.', remedy: 'Load it.' };
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return this.entities.size === 0;
+  }
+
+  upsert(part: GraphPart, within: AbortSignal) {
+    const { clock, options } = this.#world;
+    return writePart(this.#write, part, { clock, timeoutMs: options.graphUpsertTimeoutMs }, within);
+  }
+
+  readonly #write: GraphWriter = async (_what, _spaceId, items, within) => {
+    for (const item of items) {
+      if ('name' in item) await this.#suffer(this.#faults.badNodes[item.name], within);
+      else if ('role' in item) await this.#suffer(this.#faults.badEdges, within);
+    }
+    for (const item of items) {
+      if ('name' in item) this.entities.set(item.entityId, item.name);
+      else if (!('narrative' in item)) this.edges.add(JSON.stringify(item));
+    }
+    return [];
+  };
+
+  async remove(_spaceId: number, { entityIds }: { readonly entityIds: readonly string[] }): Promise<void> {
+    for (const id of entityIds) this.entities.delete(id);
+  }
+
+  async prune(): Promise<void> {
+    this.entities.clear();
+  }
+
+  async expand(...[request, within]: Parameters<Graph['expand']>) {
+    await this.#suffer(this.#faults.expansion, within);
+    const state = await this.availability();
+    if (state.state === 'unavailable') throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', state.reason);
+    return new PostgresSqlGraph(this.#world.database).expand(request, within);
+  }
+
+  rebuild(): Promise<never> {
+    return Promise.reject(new Error('No test rebuilds it.'));
+  }
+}

@@ -1,0 +1,35 @@
+// Desks of knowledge that hold nothing: a test brings the ones it is about.
+import { CoreError } from '../../src/core/index.ts';
+import type { HttpDependencies } from '../../src/http/index.ts';
+
+const nothing = async (): Promise<never> => {
+  throw new CoreError('NOT_FOUND', 'There is nothing in this test house.');
+};
+const none = async (): Promise<readonly never[]> => [];
+
+/** `testHouse({ knowledge: { ...emptyKnowledgeDesks, search: … } })`. */
+export const emptyKnowledgeDesks: HttpDependencies['knowledge'] = {
+  spaces: { of: nothing, list: none, add: nothing, remove: nothing },
+  artifacts: {
+    maxDocumentBytes: 1_000_000,
+    ingest: nothing,
+    estimate: nothing,
+    list: none,
+    get: nothing,
+    revisions: nothing,
+    remove: nothing,
+  },
+  entities: {
+    list: none,
+    get: nothing,
+    merge: nothing,
+    unmerge: nothing,
+    split: nothing,
+    review: none,
+    decide: nothing,
+  },
+  events: { list: none, get: nothing },
+  search: { search: nothing },
+  graph: { requestRebuild: nothing, status: nothing, around: nothing },
+  folders: { list: none, add: nothing, remove: nothing },
+};

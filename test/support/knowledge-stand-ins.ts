@@ -1,0 +1,106 @@
+// Stand-ins for the parts of knowledge that may be away: a reader of marked-up text, a resolver by exact name, a graph.
+import type { KnowledgeWorld } from './knowledge-world.ts';
+import type { GraphStep } from '../../src/knowledge/ingest/step-ports.ts';
+import type { EntityMention, Gone, Reader, Reading, Resolver } from '../../src/knowledge/index.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
+
+/** `[Ann]` is a mention of a person, `[Ann] decided.` a decision of hers. */
+export function bracketReader(method: 'model' | 'rules'): Reader {
+  return {
+    method,
+    read: async ({ chunk }) => {
+      const mentions = [...chunk.text.matchAll(/\[([^\]]+)\]/g)].map((found, index): EntityMention => ({
+        ref: `m${index}`,
+        surfaceForm: found[1] ?? '',
+        canonicalSuggestion: found[1] ?? '',
+        type: 'person',
+        contextClues: {},
+        startChar: chunk.startChar + found.index + 1,
+        endChar: chunk.startChar + found.index + found[0].length - 1,
+        confidence: method === 'model' ? 0.9 : 0.5,
+        method,
+      }));
+      const events = mentions.flatMap((mention): Reading['events'] => {
+        const end = (mention.endChar ?? 0) + 1 - chunk.startChar;
+        if (!chunk.text.startsWith(' decided.', end)) return [];
+        const startChar = chunk.startChar + end + 1;
+        return [
+          {
+            category: 'Decision',
+            eventTime: null,
+            narrative: `${mention.surfaceForm} decided.`,
+            subjectRef: null,
+            subject: null,
+            actors: [{ ref: mention.ref, role: 'owner' }],
+            evidence: [{ quote: 'decided.', startChar, endChar: startChar + 8 }],
+            confidence: mention.confidence,
+          },
+        ];
+      });
+      return { method, mentions, events, rejected: [] };
+    },
+  };
+}
+
+/** The same name is the same entity. */
+export function exactResolver({ database, ids }: Pick<KnowledgeWorld, 'database' | 'ids'>): Resolver {
+  return {
+    resolve: async (mentions, { spaceId, artifactUid }) => {
+      const results = [];
+      for (const { canonicalSuggestion, type } of mentions) {
+        const key = canonicalSuggestion.toLowerCase();
+        const known = await database.query<{ id: string }>(sql`
+          select entity_id as id from entity where space_id = ${spaceId} and normalized_name = ${key}
+            and merged_into is null`);
+        const entityId = known.rows[0]?.id ?? ids.uuid();
+        if (known.rows.length === 0)
+          await database.query(sql`
+            insert into entity (entity_id, space_id, entity_type, canonical_name, normalized_name, first_artifact_uid,
+              created_at, updated_at)
+            values (${entityId}, ${spaceId}, ${type}, ${canonicalSuggestion}, ${key}, ${artifactUid}, now(), now())`);
+        results.push({
+          entityId,
+          isNew: known.rows.length === 0,
+          mergedFrom: null,
+          uncertainMatch: null,
+          canonicalName: canonicalSuggestion,
+        });
+      }
+      return results;
+    },
+  };
+}
+
+/** Remembers what it was given. */
+export class NotedGraph implements GraphStep {
+  isWanted = true;
+  isAway = false;
+  readonly put: GraphStep['put'];
+  readonly chunks: number[] = [];
+  readonly gone: Gone[] = [];
+
+  constructor() {
+    this.put = async (_spaceId, chunkIds) => {
+      this.chunks.push(...chunkIds);
+      return chunkIds.map((chunkId) =>
+        this.isAway
+          ? {
+              chunkId,
+              step: 'graph',
+              status: 'skipped',
+              cause: 'KNOWLEDGE_GRAPH_UNAVAILABLE',
+              message: 'It is away.',
+            }
+          : { chunkId, step: 'graph', status: 'done' },
+      );
+    };
+  }
+
+  async forget(_spaceId: number, gone: Gone): Promise<void> {
+    if (gone.eventIds.length + gone.entityIds.length > 0) this.gone.push(gone);
+  }
+
+  async forgetSpace(): Promise<void> {
+    this.chunks.length = 0;
+  }
+}

@@ -1,0 +1,184 @@
+// A world for knowledge: a database with our tables, spaces of tenants, stores, a clock that stands, a ledger to look at.
+import {
+  EventBus,
+  VirtualClock,
+  seededIds,
+  seededRandom,
+  systemClock,
+  systemIds,
+} from '../../src/core/index.ts';
+import type { IdSource, JobQueue } from '../../src/core/index.ts';
+import { chunkText } from '../../src/knowledge/ingest/chunk-text.ts';
+import { knowledgeOptions } from '../../src/knowledge/options.ts';
+import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
+import type {
+  Accepted,
+  Chunk,
+  Embedder,
+  Embedders,
+  IncomingArtifact,
+  Space,
+} from '../../src/knowledge/index.ts';
+import { PostgresArtifactStore } from '../../src/knowledge/postgres/postgres-artifact-store.ts';
+import { PostgresEventStore } from '../../src/knowledge/postgres/postgres-event-store.ts';
+import { PostgresSpaceStore } from '../../src/knowledge/postgres/postgres-space-store.ts';
+import type { Degradation } from '../../src/ledger/index.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
+import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
+import type { Database } from '../../src/platform/postgres/index.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
+import { migratedDatabase, migratedDatabases } from './migrated-databases.ts';
+import { uniqueName } from './services.ts';
+
+export interface KnowledgeWorld {
+  readonly database: Database;
+  /** Stands still until the test moves it. */
+  readonly clock: VirtualClock;
+  readonly ids: IdSource;
+  readonly spaces: PostgresSpaceStore;
+  readonly artifacts: PostgresArtifactStore;
+  readonly events: PostgresEventStore;
+  /** In memory, so that it knows nothing of transactions: jobs start when the clock moves. */
+  readonly jobs: JobQueue;
+  /** What was recorded as degraded, in order. */
+  readonly recorded: Degradation[];
+  readonly ledger: { record(degradation: Degradation): Promise<void> };
+  readonly options: KnowledgeOptions;
+  /** A fresh space of the house, or of an organization. */
+  space(organizationId?: string | null, language?: string): Promise<Space>;
+  /** A fresh organization's id: spaces of tenants need one. */
+  organization(): Promise<string>;
+  /** Accepts a text as the store does, without a job; `chunks` (they must follow each other in the text) as given. */
+  accept(
+    space: Space,
+    wish: Partial<IncomingArtifact> & { readonly text: string },
+    chunks?: readonly string[],
+  ): Promise<Accepted & { readonly stored: readonly Chunk[] }>;
+  dispose(): Promise<void>;
+}
+
+/** Open one per file (beforeAll) and take a space per test; `dispose` it in afterAll. */
+export async function knowledgeWorld(
+  kind: 'server' | 'embedded' | 'age' = 'server',
+): Promise<KnowledgeWorld> {
+  const open = kind === 'age' ? openWithAge : migratedDatabases.find(([name]) => name === kind)?.[1];
+  if (!open) throw new Error(`There is no database of the kind ${kind}.`);
+  const { database, dispose } = await open();
+  const clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
+  const ids = systemIds;
+  const recorded: Degradation[] = [];
+  const random = seededRandom(7);
+  const jobs = createMemoryJobQueue({
+    clock,
+    random,
+    ids: seededIds(random, () => clock.now()),
+    events: new EventBus(jobEventSpecs, () => clock.now()),
+  });
+  const enqueue: JobQueue['enqueue'] = jobs.enqueue.bind(jobs);
+  Object.assign(jobs, {
+    enqueue: (...[job, payload, options]: Parameters<JobQueue['enqueue']>) =>
+      enqueue(job, payload, { startAfterMs: 1, ...options }),
+  });
+  const spaces = new PostgresSpaceStore(database, clock);
+  const artifacts = new PostgresArtifactStore(database, { clock, ids });
+  return {
+    database,
+    clock,
+    ids,
+    spaces,
+    artifacts,
+    events: new PostgresEventStore(database, { clock, ids }),
+    jobs,
+    recorded,
+    ledger: { record: async (row) => void recorded.push(row) },
+    options: knowledgeDefaults,
+    space: (organizationId = null, language) => spaces.ensure(organizationId, uniqueName('space'), language),
+    organization: async () => {
+      const id = `org_${uniqueName('t').slice(2)}`;
+      await database.query(sql`
+        insert into organizations (id, name, name_key, created_at) values (${id}, ${id}, ${id}, now())`);
+      return id;
+    },
+    accept: async (space, wish, chunks) => {
+      const incoming = incomingOf(wish);
+      const drafts = chunks === undefined ? chunkText(incoming.text) : draftsOf(incoming.text, chunks);
+      const accepted = await artifacts.accept(space, incoming, drafts, async () => null);
+      return { ...accepted, stored: await artifacts.chunks(accepted.revisionId) };
+    },
+    dispose,
+  };
+}
+
+/** Embedded, with the optional package for Apache AGE. */
+const openWithAge = async () =>
+  migratedDatabase(
+    await openEmbeddedDatabase({
+      memory: true,
+      schema: uniqueName('headworks'),
+      clock: systemClock,
+      withAge: true,
+    }),
+  );
+
+/** As an installation has them that sets nothing. */
+export const knowledgeDefaults = Object.fromEntries(
+  Object.entries(knowledgeOptions.fields).map(([name, field]) => [name, field.default]),
+) as unknown as KnowledgeOptions;
+
+/** What a test does not say of an artifact. */
+export function incomingOf(wish: Partial<IncomingArtifact> & { readonly text: string }): IncomingArtifact {
+  return {
+    type: 'note',
+    sourceSystem: 'test',
+    sourceId: uniqueName('note'),
+    title: 'A note',
+    sourceTs: null,
+    metadata: {},
+    warnings: [],
+    mentions: [],
+    ...wish,
+  };
+}
+
+function draftsOf(text: string, chunks: readonly string[]) {
+  let at = 0;
+  return chunks.map((piece, position) => {
+    const startChar = text.indexOf(piece, at);
+    if (startChar < 0)
+      throw new Error(`The text does not hold the chunk ${position} after the one before it.`);
+    at = startChar + piece.length;
+    const tokenCount = Math.ceil(piece.length / 4);
+    return { position, startChar, endChar: at, tokenCount, heading: null, text: piece };
+  });
+}
+
+/** Makes the same unit vector of the same text, near for texts that share words. For tests that need some embedder. */
+export function wordEmbedder(model = 'words-16', dimensions = 16): Embedder {
+  const vectorOf = (text: string): Float32Array => {
+    const vector = new Float32Array(dimensions);
+    for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
+      let hash = 7;
+      for (const letter of word) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 65_521;
+      const at = hash % dimensions;
+      vector[at] = (vector[at] ?? 0) + 1;
+    }
+    const length = Math.hypot(...vector) || 1;
+    return vector.map((value) => value / length);
+  };
+  return {
+    model,
+    blend: { kind: 'rerank', weight: 0.2, depth: 100 },
+    embed: async (texts, signal) => {
+      signal.throwIfAborted();
+      return texts.map(vectorOf);
+    },
+  };
+}
+
+export const embeddersOf = (embedder: Embedder | null): Embedders => ({
+  current: () =>
+    embedder === null
+      ? { state: 'not-configured', why: 'This test has no embedder.' }
+      : { state: 'ready', embedder },
+});
