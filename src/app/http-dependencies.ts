@@ -9,7 +9,7 @@ import { isLoopback } from './loopback.ts';
 import type { Telemetry } from './telemetry.ts';
 import { version } from './version.ts';
 
-export interface HttpParts extends Pick<HttpDependencies, 'readiness' | 'doctor' | 'presence'> {
+export interface HttpParts extends Pick<HttpDependencies, 'readiness' | 'doctor' | 'presence' | 'dashboard'> {
   readonly config: Config;
   readonly telemetry: Telemetry;
   readonly background: Background;
@@ -53,6 +53,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     gateway: background.gateway,
     tenants: background.tenants,
     knowledge: background.knowledge.desks,
+    dashboard: parts.dashboard,
     presence: parts.presence,
     boundHost: server.host,
     allowedHosts: server.allowedHosts,

@@ -2,10 +2,12 @@
 import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { processEnvironment } from '../config/index.ts';
-import { buildServer, createTokenCheck, drain } from '../http/index.ts';
+import { buildServer, createSessions, createTokenCheck, drain } from '../http/index.ts';
 import type { AdminToken } from './admin-token.ts';
 import { ensureAdminToken, markAdminTokenSeen } from './admin-token.ts';
 import { startBackground } from './background.ts';
+import { loadDashboard } from './dashboard/load-dashboard.ts';
+import { PostgresLogins } from './dashboard/postgres-logins.ts';
 import { examine } from './doctor.ts';
 import { httpDependencies } from './http-dependencies.ts';
 import { listen } from './listen.ts';
@@ -94,6 +96,11 @@ async function start(
       isAdminToken: createTokenCheck(token.token),
       readiness: () => readiness.report(),
       doctor: () => examine({ config, stores, background, readiness }),
+      dashboard: {
+        files: await loadDashboard(),
+        logins: new PostgresLogins(stores.database, systemClock, systemIds),
+        sessions: createSessions(token.token, systemClock, systemIds),
+      },
       presence: { attach: () => presence.attach(), requestHandover: () => role === 'command' && handOver() },
     }),
   );

@@ -3,6 +3,8 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CoreError, kindOf } from '../core/index.ts';
 import type { Emitter } from '../core/index.ts';
+import { comesFromOurPage, sessionIn } from './dashboard/session-cookie.ts';
+import type { Sessions } from './dashboard/sessions.ts';
 import type { HttpEvents } from './events.ts';
 import type { Access } from './ports.ts';
 import type { Caller, RouteAccess } from './server-types.ts';
@@ -25,7 +27,12 @@ function padded(text: string, into: Buffer): Buffer {
 }
 
 /** Refuses to build a route that does not say who may call it, and checks every call of the others. */
-export function installAccess(server: FastifyInstance, access: Access, events: Emitter<HttpEvents>): void {
+export function installAccess(
+  server: FastifyInstance,
+  access: Access,
+  sessions: Pick<Sessions, 'isValid'>,
+  events: Emitter<HttpEvents>,
+): void {
   server.decorateRequest('caller', null);
   server.addHook('onRoute', ({ method, url, config }) => {
     if (!config?.access)
@@ -34,7 +41,7 @@ export function installAccess(server: FastifyInstance, access: Access, events: E
   server.addHook('onRequest', (request, reply, done) => {
     const needed = request.routeOptions.config.access;
     if (needed === undefined || needed === 'public') return done();
-    const caller = callerOrError(request, needed, access);
+    const caller = callerOrError(request, needed, access, sessions);
     if (caller instanceof Error) return done(refused(request, reply, caller, events));
     request.caller = caller;
     return done();
@@ -68,7 +75,14 @@ function refused(
 }
 
 /** From memory, at once. */
-function callerOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'public'>, access: Access): Caller {
+function callerOf(
+  request: FastifyRequest,
+  needed: Exclude<RouteAccess, 'public'>,
+  access: Access,
+  sessions: Pick<Sessions, 'isValid'>,
+): Caller {
+  if (request.headers.authorization === undefined && hasSession(request, sessions))
+    return admitted({ kind: 'admin' }, needed);
   const credential = credentialOf(request, needed);
   const known = knownCaller(credential, access);
   if (!known) refuseFormerKey(credential, needed, access);
@@ -105,7 +119,13 @@ function knownCaller(credential: string, access: Access): Caller | null {
   return access.isAdminToken(credential) ? { kind: 'admin' } : null;
 }
 
-/** The one place that knows how credentials travel: `Authorization: Bearer …`. A dashboard's cookie would go here. */
+/** The dashboard's cookie is as good as the admin token, but only for what our own page asks. */
+function hasSession(request: FastifyRequest, sessions: Pick<Sessions, 'isValid'>): boolean {
+  const session = sessionIn(request);
+  return session !== null && comesFromOurPage(request) && sessions.isValid(session);
+}
+
+/** How all other credentials travel: `Authorization: Bearer …`. */
 function credentialOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'public'>): string {
   const header = request.headers.authorization;
   if (header === undefined) throw unauthenticated('This needs credentials.', needed);

@@ -65,7 +65,7 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   server.decorate('openStreams', new OpenStreams({ clock, events, limits }));
   installOriginCheck(server, dependencies, events);
   declareDocsPublic(server);
-  installAccess(server, dependencies.access, events);
+  installAccess(server, dependencies.access, dependencies.dashboard.sessions, events);
   installRouteTable(server);
   installRouteRules(server, limits.handlerTimeoutMs);
   // Error answers are redacted more thoroughly where they are made; content must arrive as it is.

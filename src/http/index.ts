@@ -1,6 +1,8 @@
 // The HTTP server: build it, listen with it, drain it.
 export { createTokenCheck } from './access.ts';
 export { buildServer } from './build-server.ts';
+export type { DashboardFile, DashboardFiles } from './dashboard/files.ts';
+export { createSessions } from './dashboard/sessions.ts';
 export type { DrainReport } from './drain.ts';
 export { drain } from './drain.ts';
 export type { KnownErrorCode } from './error-mapping.ts';
@@ -24,6 +26,8 @@ export type {
   ExtractionDesk,
   GatewayDesk,
   HttpDependencies,
+  DashboardParts,
+  Logins,
   LedgerDesk,
   Presence,
   ReadinessReport,

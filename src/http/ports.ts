@@ -21,6 +21,8 @@ import type { RunDesk, SourceDesk } from '../extraction/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { FolderDesk, KnowledgeAlert, KnowledgeDesks } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
+import type { DashboardFiles } from './dashboard/files.ts';
+import type { Sessions } from './dashboard/sessions.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
 
@@ -155,6 +157,20 @@ export interface Presence {
   requestHandover(): boolean;
 }
 
+/** Tokens of links that log in to the dashboard. */
+export interface Logins {
+  create(): Promise<{ readonly token: string; readonly expiresAt: Date }>;
+  /** True once for a token that was made here, within its time. */
+  use(token: string): Promise<boolean>;
+}
+
+export interface DashboardParts {
+  /** Null when it was not built. */
+  readonly files: DashboardFiles | null;
+  readonly logins: Logins;
+  readonly sessions: Sessions;
+}
+
 export interface HttpDependencies {
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -179,6 +195,7 @@ export interface HttpDependencies {
   readonly gateway: GatewayDesk;
   readonly tenants: TenantDesks;
   readonly knowledge: KnowledgeDesks & { readonly folders: FolderDesk };
+  readonly dashboard: DashboardParts;
   readonly presence: Presence;
   /** The name or address that `listen` is given. */
   readonly boundHost: string;

@@ -19,7 +19,7 @@ import {
 } from '../../src/extraction/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
-import { createTokenCheck, httpEvents } from '../../src/http/index.ts';
+import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
 import { emptyTenantDesks } from './tenant-desks.ts';
@@ -115,6 +115,11 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     gateway: silentGateway,
     tenants: emptyTenantDesks,
     knowledge: emptyKnowledgeDesks,
+    dashboard: {
+      files: null,
+      logins: memoryLogins(clock, ids),
+      sessions: createSessions(adminToken, clock, ids),
+    },
     presence: {
       attach() {
         attached.count += 1;
@@ -236,5 +241,22 @@ function jobQueueOf(views: Map<string, JobView>): HttpDependencies['jobs'] {
       })),
     retry: async (id) => move(id, ['failed'], 'pending'),
     cancel: async (id) => move(id, ['pending', 'running'], 'skipped'),
+  };
+}
+
+function memoryLogins(clock: VirtualClock, ids: IdSource): HttpDependencies['dashboard']['logins'] {
+  const expiry = new Map<string, number>();
+  return {
+    create: async () => {
+      const token = ids.token(32);
+      const expiresAt = new Date(clock.now() + 600_000);
+      expiry.set(token, expiresAt.getTime());
+      return { token, expiresAt };
+    },
+    use: async (token) => {
+      const until = expiry.get(token);
+      expiry.delete(token);
+      return until !== undefined && until > clock.now();
+    },
   };
 }

@@ -6,6 +6,7 @@ import type { HttpDependencies } from '../ports.ts';
 import { alertRoutes } from './alerts.ts';
 import { artifactRoutes } from './artifacts.ts';
 import { auditRoutes } from './audit.ts';
+import { dashboardRoutes } from './dashboard.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { doorRoutes } from './door.ts';
 import { entityRoutes } from './entities.ts';
@@ -58,4 +59,5 @@ export function registerRoutes(
   searchRoutes(typed, dependencies);
   auditRoutes(typed, dependencies);
   presenceRoutes(typed, dependencies);
+  dashboardRoutes(typed, dependencies);
 }

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { buildServer, createSessions } from '../../src/http/index.ts';
+import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
+
+const page = '<html><style nonce="%NONCE%"></style></html>';
+const files = {
+  page,
+  assets: new Map([['assets/app-1.js', { body: Buffer.from('let a;'), type: 'text/javascript' }]]),
+};
+
+async function house() {
+  const made = testHouse();
+  const server = await buildServer({
+    ...made.dependencies,
+    dashboard: { ...made.dependencies.dashboard, files },
+  });
+  const logIn = (token: string) =>
+    server.inject({ method: 'POST', url: '/api/v1/dashboard/session', payload: { token } });
+  const link = async () => {
+    const answer = await server.inject({
+      method: 'POST',
+      url: '/api/v1/dashboard/login-links',
+      headers: asAdmin,
+    });
+    return answer.json<{ path: string }>().path.split('#')[1] ?? '';
+  };
+  const session = async () => {
+    const { headers } = await logIn(await link());
+    return String(headers['set-cookie']).split(';', 1)[0] ?? '';
+  };
+  return { ...made, server, logIn, link, session };
+}
+
+describe('logging in', () => {
+  it('works once with the token of a link, and sets a cookie that scripts and other sites cannot use', async () => {
+    const { logIn, link } = await house();
+    const token = await link();
+    const first = await logIn(token);
+    expect(first.statusCode).toBe(200);
+    expect(first.headers['set-cookie']).toMatch(
+      /^headworks_session=[^;]+; Expires=[^;]+; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
+    const second = await logIn(token);
+    expect(second.statusCode).toBe(401);
+    expect(second.headers['set-cookie']).toBeUndefined();
+    expect(second.body).toContain('headworks dashboard');
+  });
+
+  it('refuses a link after ten minutes', async () => {
+    const { logIn, link, clock } = await house();
+    const token = await link();
+    await clock.advance(600_001);
+    expect((await logIn(token)).statusCode).toBe(401);
+  });
+
+  it('works with the admin token, and with nothing else', async () => {
+    const { logIn } = await house();
+    expect((await logIn(adminToken)).statusCode).toBe(200);
+    expect((await logIn('another-token-0123456789')).statusCode).toBe(401);
+    expect((await logIn('')).statusCode).toBe(400);
+    expect((await logIn('x'.repeat(600))).statusCode).toBe(400);
+  });
+
+  it('marks the cookie as secure when the page was reached by https', async () => {
+    const { server, link } = await house();
+    const answer = await server.inject({
+      method: 'POST',
+      url: '/api/v1/dashboard/session',
+      headers: { origin: 'https://localhost:80', host: 'localhost:80' },
+      payload: { token: await link() },
+    });
+    expect(answer.headers['set-cookie']).toMatch(/; Secure$/);
+  });
+});
+
+describe('a session', () => {
+  const own = { 'x-headworks-dashboard': '1' };
+
+  it('reads what the admin may read, until it ends', async () => {
+    const { server, session, clock } = await house();
+    const cookie = await session();
+    const read = () => server.inject({ url: '/api/v1/config', headers: { cookie: `other=1; ${cookie}` } });
+    expect((await read()).statusCode).toBe(200);
+    await clock.advance(12 * 3_600_000);
+    expect((await read()).statusCode).toBe(401);
+  });
+
+  it('changes something only with the header that other pages cannot send', async () => {
+    const { server, session, auditRows } = await house();
+    const cookie = await session();
+    const write = (headers: Record<string, string>) =>
+      server.inject({ method: 'POST', url: '/api/v1/ledger/repair', headers: { cookie, ...headers } });
+    expect((await write({})).statusCode).toBe(401);
+    expect((await write({ ...own, 'sec-fetch-site': 'cross-site' })).statusCode).toBe(401);
+    expect((await write({ ...own, origin: 'http://evil.example' })).statusCode).toBe(403);
+    expect(auditRows.filter(({ action }) => action === 'ledger.repair')).toEqual([]);
+    expect((await write({ ...own, 'sec-fetch-site': 'same-origin' })).statusCode).toBe(202);
+    expect(auditRows[0]).toMatchObject({ action: 'ledger.repair', actor: 'admin' });
+  });
+
+  it('is nobody to routes of organizations', async () => {
+    const { server, session } = await house();
+    const headers = { cookie: await session(), ...own };
+    const answer = await server.inject({ method: 'POST', url: '/deployment/api/acme/x', headers });
+    expect([401, 403]).toContain(answer.statusCode);
+  });
+
+  it('is refused when anything of it was changed, or another admin token signed it', async () => {
+    const { server, session, clock, dependencies } = await house();
+    const cookie = await session();
+    const status = async (value: string) =>
+      (await server.inject({ url: '/api/v1/config', headers: { cookie: value } })).statusCode;
+    const [, value = ''] = cookie.split('=', 2);
+    const later = (Number.parseInt(value.split('.', 1)[0] ?? '', 36) + 1).toString(36);
+    const other = createSessions('another-admin-token', clock, dependencies.ids).issue().value;
+    expect(await status(cookie)).toBe(200);
+    for (const bad of [value.slice(0, -2), value.replace(/^[^.]+/, later), other, '', 'x'.repeat(9_000)])
+      expect(await status(`headworks_session=${bad}`)).toBe(401);
+  });
+
+  it('ends in this browser when it logs out', async () => {
+    const { server } = await house();
+    const answer = await server.inject({ method: 'DELETE', url: '/api/v1/dashboard/session' });
+    expect(answer.headers['set-cookie']).toContain('headworks_session=; Max-Age=0');
+  });
+});
+
+describe('the dashboard', () => {
+  it('is one page under every path, with a policy whose nonce is fresh', async () => {
+    const { server } = await house();
+    const nonces = new Set<string>();
+    for (const url of ['/dashboard/', '/dashboard/models', '/dashboard/entities/1']) {
+      const answer = await server.inject(url);
+      expect(answer.statusCode).toBe(200);
+      const [, nonce = ''] = /nonce="([^"]+)"/.exec(answer.body) ?? [];
+      expect(answer.headers['content-security-policy']).toContain(`'nonce-${nonce}'`);
+      expect(answer.headers['content-security-policy']).toContain("script-src 'self';");
+      nonces.add(nonce);
+    }
+    expect(nonces.size).toBe(3);
+    expect((await server.inject('/')).headers.location).toBe('/dashboard/');
+  });
+
+  it('serves its files for ever, packed for who takes that, and knows no others', async () => {
+    const { server } = await house();
+    const plain = await server.inject('/dashboard/assets/app-1.js');
+    expect(plain.body).toBe('let a;');
+    expect(plain.headers).toMatchObject({ 'content-type': 'text/javascript' });
+    expect(plain.headers['cache-control']).toContain('immutable');
+    const headers = { 'accept-encoding': 'gzip, br' };
+    const packed = await server.inject({ url: '/dashboard/assets/app-1.js', headers });
+    expect(packed.headers['content-encoding']).toBe('gzip');
+    for (const path of ['assets/none.js', 'assets/..%2f..%2fpackage.json', 'assets/../../package.json'])
+      expect((await server.inject(`/dashboard/${path}`)).body).not.toContain('"headworks"');
+    expect((await server.inject('/dashboard/assets/none.js')).statusCode).toBe(404);
+  });
+
+  it('says how to build it where nobody has', async () => {
+    const server = await buildServer(testHouse().dependencies);
+    expect((await server.inject('/dashboard/')).body).toContain('npm run build:web');
+  });
+});
