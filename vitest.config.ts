@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          globalSetup: embeddedTemplate,
+          globalSetup: [embeddedTemplate, 'test/support/build-dashboard.ts'],
           testTimeout: 120_000,
         },
       },

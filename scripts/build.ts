@@ -1,11 +1,20 @@
-// npm run build: compiles src/ into dist/ and takes along the files that code reads at run time.
+// npm run build: compiles src/ into dist/, with the files that code reads at run time and the dashboard.
 import { cp, glob, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runPart } from './run-part.ts';
 
 await rm('dist', { recursive: true, force: true });
 const compiled = await runPart('compile', ['tsc', '-p', 'tsconfig.build.json']);
-if (compiled.isGood) {
+const dashboard = await runPart('dashboard', [
+  'vite',
+  'build',
+  'web',
+  '--outDir',
+  '../dist/web',
+  '--logLevel',
+  'warn',
+]);
+if (compiled.isGood && dashboard.isGood) {
   // SQL, Lua, and whatever else stands beside the code that reads it.
   for await (const entry of glob('**/*', { cwd: 'src', withFileTypes: true }))
     if (entry.isFile() && !/\.(ts|md)$/.test(entry.name) && !entry.parentPath.includes('__fixtures__')) {
@@ -13,7 +22,7 @@ if (compiled.isGood) {
       await cp(from, join('dist', from.slice(from.indexOf('src/') + 4)));
     }
 } else {
-  console.error(compiled.output.trim());
+  console.error(`${compiled.output}${dashboard.output}`.trim());
   await rm('dist', { recursive: true, force: true }); // half a build would be run as if it were whole
   process.exitCode = 1;
 }

@@ -4,6 +4,7 @@ import { partLine, runPart } from './run-part.ts';
 const parts: Readonly<Record<string, readonly string[]>> = {
   types: ['tsc', '--noEmit', '-p', '.'],
   build: ['tsc', '--noEmit', '-p', 'tsconfig.build.json'], // what declarations need is asked only here
+  web: ['tsc', '--noEmit', '-p', 'web'],
   lint: ['oxlint', '--type-aware', '--deny-warnings', '.'],
   format: ['prettier', '--check', '--log-level', 'warn', '.'],
   boundaries: ['node', 'scripts/check-boundaries.ts'],

@@ -28,6 +28,7 @@ export type {
   GraphAroundAnswer,
   GraphRebuildAnswer,
   GraphStatusAnswer,
+  LoginLinkAnswer,
   IngestEstimateAnswer,
   JobAnswer,
   JobCountsAnswer,

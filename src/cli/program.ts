@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { registerArtifacts } from './commands/artifacts.ts';
 import { registerConfig } from './commands/config.ts';
+import { registerDashboard } from './commands/dashboard.ts';
 import { registerDemo } from './commands/demo.ts';
 import { registerDeployments } from './commands/deployments.ts';
 import { registerDoctor } from './commands/doctor.ts';
@@ -64,6 +65,7 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     registerServe,
     registerWorker,
     registerDemo,
+    registerDashboard,
     registerDoctor,
     registerConfig,
     registerLedger,

@@ -25,6 +25,7 @@ import type {
   runReport,
   runStarted,
 } from './schemas/extraction.ts';
+import type { loginLinkAnswer, sessionAnswer } from './schemas/dashboard.ts';
 import type { deployment, deployments, deploymentWithSecret } from './schemas/deployments.ts';
 import type { configAnswer, doctorAnswer, healthAnswer, readinessAnswer } from './schemas/health.ts';
 import type { jobAnswer, jobCountsAnswer, jobsAnswer } from './schemas/jobs.ts';
@@ -117,6 +118,8 @@ export type ArtifactsAnswer = z.infer<typeof artifactsAnswer>;
 export type RevisionsAnswer = z.infer<typeof revisionsAnswer>;
 export type KnowledgeEventAnswer = z.infer<typeof knowledgeEventView>;
 export type KnowledgeEventsAnswer = z.infer<typeof knowledgeEventsAnswer>;
+export type LoginLinkAnswer = z.infer<typeof loginLinkAnswer>;
+export type DashboardSessionAnswer = z.infer<typeof sessionAnswer>;
 export type HandoverAnswer = z.infer<typeof handoverAnswer>;
 /** The `data` of every event on the live stream. */
 export type StreamedEventData = z.infer<typeof streamedEvent>;

@@ -1,0 +1,80 @@
+// Which tables a store has, and how a row of them looks as text.
+import type { Queryable, Sql } from '../../platform/postgres/index.ts';
+import { identifier, joinSql, sql } from '../../platform/postgres/index.ts';
+import { jobsSchemaOf } from '../../platform/postgres/missing-rights.ts';
+import type { TablePlace } from './archive.ts';
+
+export interface StoreTable {
+  readonly place: TablePlace;
+  readonly schema: string;
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+/** Our list of migrations is in the header. Of pg-boss's tables, its version and its statistics are its own affair. */
+const leftOut: Readonly<Record<TablePlace, readonly string[]>> = {
+  state: ['schema_migrations'],
+  jobs: ['version', 'bam', 'warning', 'queue_stats'],
+};
+
+export const schemaOf = (place: TablePlace, schema: string): string =>
+  place === 'state' ? schema : jobsSchemaOf(schema);
+
+export const tableOf = ({ schema, name }: Pick<StoreTable, 'schema' | 'name'>): Sql =>
+  sql`${identifier(schema)}.${identifier(name)}`;
+
+/** Partitions go with the table that they are part of. Columns that Postgres computes are not listed. */
+export async function storeTables(queryable: Queryable, schema: string): Promise<readonly StoreTable[]> {
+  const tables: StoreTable[] = [];
+  for (const place of ['state', 'jobs'] as const) {
+    const { rows } = await queryable.query<{ name: string; columns: string[] }>(sql`
+      select c.relname::text as name,
+             array_agg(a.attname::text order by a.attnum) as columns
+      from pg_class c
+      join pg_namespace n on n.oid = c.relnamespace
+      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+      where n.nspname = ${schemaOf(place, schema)} and c.relkind in ('r', 'p') and not c.relispartition
+        and c.relname <> all(${leftOut[place]}::text[])
+      group by c.relname order by c.relname`);
+    tables.push(...rows.map((row) => ({ place, schema: schemaOf(place, schema), ...row })));
+  }
+  return tables;
+}
+
+/**
+ * One row, `t`, as one line of JSON. Values are text that Postgres made and Postgres reads again: microseconds, large
+ * numbers and floats arrive as they were. A column of type json may hold line breaks between its parts.
+ */
+export const lineOf = (columns: readonly string[]): Sql => {
+  const row = joinSql(
+    columns.map((name) => sql`t.${identifier(name)}`),
+    sql`, `,
+  );
+  return sql`translate((select row_to_json(r) from (select ${row}) r)::text, E'\n\r', '  ')`;
+};
+
+/** Rows of a table, and what `RowSum` makes of them. */
+export async function tableSum(
+  queryable: Queryable,
+  table: StoreTable,
+  columns: readonly string[],
+): Promise<{ readonly rows: number; readonly sum: string }> {
+  const { rows } = await queryable.query<{ rows: number; sum: string }>(sql`
+    select count(*) as rows, coalesce(sum(
+      ('x' || left(encode(sha256(convert_to(${lineOf(columns)}, 'UTF8')), 'hex'), 15))::bit(60)::bigint), 0)::text as sum
+    from ${tableOf(table)} t`);
+  return rows[0] ?? { rows: 0, sum: '0' };
+}
+
+/** Of pg-boss; null when its tables are not there. */
+export async function jobsVersion(queryable: Queryable, schema: string): Promise<number | null> {
+  const jobs = jobsSchemaOf(schema);
+  const { rows } = await queryable.query<{ exists: boolean }>(
+    sql`select to_regclass(format('%I.version', ${jobs}::text)) is not null as exists`,
+  );
+  if (!rows[0]?.exists) return null;
+  const found = await queryable.query<{ version: number }>(
+    sql`select version from ${identifier(jobs)}.version limit 1`,
+  );
+  return found.rows[0]?.version ?? null;
+}

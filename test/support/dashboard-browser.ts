@@ -1,0 +1,99 @@
+// The dashboard in a real browser: logged in, every complaint noted, checked for accessibility.
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { chromium } from 'playwright-core';
+import { onTestFinished } from 'vitest';
+import { chromiumPath } from '../../scripts/services/chromium.ts';
+import type { RunningServer } from '../../src/app/index.ts';
+import { callAsAdmin } from './test-server.ts';
+
+export type Width = 390 | 1440;
+
+/** One for a whole file: starting it takes a second. Close it at the end. */
+export async function openBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: await chromiumPath(),
+    args: [
+      '--no-sandbox',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      // WebGL without a graphics card.
+      '--use-gl=angle',
+      '--use-angle=swiftshader',
+      '--enable-unsafe-swiftshader',
+    ],
+  });
+}
+
+export interface DashboardPage {
+  readonly page: Page;
+  /** Errors on the console, uncaught ones, and requests to anybody else. Empty is good. */
+  readonly complaints: string[];
+  /** Goes to a page of the dashboard, for example `/models`, by its address. */
+  open(path: string): Promise<void>;
+  /** Serious faults that axe-core finds on the page as it is now: rule and what it is about. */
+  accessibilityFaults(): Promise<readonly string[]>;
+  /** By how many pixels the page is wider than its window. */
+  overflow(): Promise<number>;
+}
+
+/** A browser window of its own, logged in by a link. Closed with the test. */
+export async function openDashboard(
+  browser: Browser,
+  server: Pick<RunningServer, 'url' | 'adminToken'>,
+  width: Width = 1440,
+): Promise<DashboardPage> {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    reducedMotion: 'reduce',
+  });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!/^(data:|blob:)/.test(request.url()) && !request.url().startsWith(server.url))
+      complaints.push(`a request to ${request.url()}`);
+  });
+  const { body } = await callAsAdmin(server, 'POST', '/api/v1/dashboard/login-links');
+  await page.goto(server.url + (body as { path: string }).path);
+  await page.getByText('live', { exact: true }).waitFor();
+  return {
+    page,
+    complaints,
+    open: async (path) => {
+      await page.goto(`${server.url}/dashboard${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+    },
+    accessibilityFaults: () => faultsOf(page),
+    overflow: () =>
+      page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+  };
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string | null;
+    readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
+  }[];
+}
+
+async function faultsOf(page: Page): Promise<readonly string[]> {
+  const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+  // By the debugger, not as a script of the page: its policy takes none from elsewhere.
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run(),
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`),
+    );
+}

@@ -1,0 +1,91 @@
+// Talks to the server that served this page. Every failure is an ApiError with a sentence for a person.
+import type { ErrorAnswer } from '../../../src/http/contract.ts';
+
+export type ApiErrorKind = 'logged-out' | 'gone' | 'refused' | 'failed';
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly kind: ApiErrorKind;
+  readonly code: string;
+  readonly requestId: string | null;
+
+  constructor(kind: ApiErrorKind, code: string, message: string, requestId: string | null = null) {
+    super(message);
+    this.kind = kind;
+    this.code = code;
+    this.requestId = requestId;
+  }
+}
+
+type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+export interface CallOptions {
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** The parsed answer. Fails with ApiError: `gone` when nobody answers, `logged-out` when the session ended. */
+export async function call<T>(
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  { query, body, signal }: CallOptions = {},
+): Promise<T> {
+  const answer = await ask(method, path + queryText(query), body, signal);
+  const text = await answer.text();
+  const parsed: unknown = text === '' ? null : parse(text);
+  if (answer.ok) return parsed as T;
+  throw errorOf(answer, parsed);
+}
+
+export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
+  call<T>('GET', path, { ...(query ? { query } : {}), ...(signal ? { signal } : {}) });
+
+async function ask(
+  method: string,
+  url: string,
+  body: unknown,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  try {
+    return await fetch(url, {
+      method,
+      headers: {
+        // Other sites cannot send it: what changes something is taken only with it.
+        'x-headworks-dashboard': '1',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError('gone', 'SERVER_GONE', 'The server does not answer. It may be stopped or restarting.');
+  }
+}
+
+function queryText(query: Query = {}): string {
+  const given = Object.entries(query).filter(
+    ([, value]) => value !== undefined && value !== null && value !== '',
+  );
+  return given.length === 0
+    ? ''
+    : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function errorOf(answer: Response, parsed: unknown): ApiError {
+  const error = (parsed as Partial<ErrorAnswer> | null)?.error;
+  const requestId = answer.headers.get('x-request-id');
+  const message = error?.message ?? `The server answered ${answer.status}.`;
+  const code = error?.code ?? `HTTP_${answer.status}`;
+  if (answer.status === 401) return new ApiError('logged-out', code, message, requestId);
+  return new ApiError(answer.status < 500 ? 'refused' : 'failed', code, message, requestId);
+}

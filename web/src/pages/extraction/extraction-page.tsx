@@ -1,0 +1,6 @@
+// The page Extraction.
+import { PageTitle } from '../../parts/states.tsx';
+
+export default function ExtractionPage() {
+  return <PageTitle>Extraction</PageTitle>;
+}

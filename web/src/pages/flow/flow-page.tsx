@@ -1,0 +1,6 @@
+// The page Flow.
+import { PageTitle } from '../../parts/states.tsx';
+
+export default function FlowPage() {
+  return <PageTitle>Flow</PageTitle>;
+}

@@ -1,0 +1,6 @@
+// The page Models.
+import { PageTitle } from '../../parts/states.tsx';
+
+export default function ModelsPage() {
+  return <PageTitle>Models</PageTitle>;
+}

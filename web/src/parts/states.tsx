@@ -1,0 +1,124 @@
+// What a page shows when it has nothing to show yet, nothing at all, or cannot get it.
+import { Alert, Anchor, Button, Center, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react';
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { ApiError } from '../api/client.ts';
+
+export function Loading({ what }: { readonly what: string }) {
+  return (
+    <Center mih={160} role="status" aria-live="polite">
+      <Group gap="sm">
+        <Loader size="sm" aria-hidden />
+        <Text c="dimmed">Reading {what} …</Text>
+      </Group>
+    </Center>
+  );
+}
+
+export interface EmptyProps {
+  readonly title: string;
+  /** What would bring something here. */
+  readonly children?: ReactNode;
+}
+
+export function Empty({ title, children }: EmptyProps) {
+  return (
+    <Center mih={160} p="md">
+      <Stack gap={4} align="center" maw={520}>
+        <Text fw={600}>{title}</Text>
+        {children === undefined ? null : (
+          <Text c="dimmed" ta="center" component="div">
+            {children}
+          </Text>
+        )}
+      </Stack>
+    </Center>
+  );
+}
+
+export function Failed({
+  what,
+  error,
+  retry,
+}: {
+  readonly what: string;
+  readonly error: unknown;
+  readonly retry?: () => void;
+}) {
+  const isGone = error instanceof ApiError && error.kind === 'gone';
+  const requestId = error instanceof ApiError ? error.requestId : null;
+  return (
+    <Alert
+      color={isGone ? 'gray' : 'red'}
+      icon={isGone ? <IconPlugConnectedX /> : <IconAlertTriangle />}
+      title={isGone ? 'The server does not answer' : `Cannot read ${what}`}
+      role="alert"
+    >
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">
+          {isGone
+            ? `Cannot read ${what} until it is back. This page goes on by itself then.`
+            : error instanceof Error
+              ? error.message
+              : String(error)}
+        </Text>
+        {requestId === null ? null : (
+          <Text size="xs" c="dimmed">
+            Request {requestId}; the server's log has it.
+          </Text>
+        )}
+        {retry ? (
+          <Button size="xs" variant="default" onClick={retry}>
+            Try again
+          </Button>
+        ) : null}
+      </Stack>
+    </Alert>
+  );
+}
+
+/** One of the three above, or what `children` makes of the data. What was read before stays while it is read again. */
+export function Shown<T>({
+  what,
+  query,
+  isEmpty,
+  empty,
+  children,
+}: {
+  readonly what: string;
+  readonly query: UseQueryResult<T>;
+  readonly isEmpty?: (data: T) => boolean;
+  readonly empty?: ReactNode;
+  readonly children: (data: T) => ReactNode;
+}) {
+  if (query.data === undefined)
+    return query.isError ? (
+      <Failed what={what} error={query.error} retry={() => void query.refetch()} />
+    ) : (
+      <Loading what={what} />
+    );
+  return isEmpty?.(query.data) ? <>{empty}</> : <>{children(query.data)}</>;
+}
+
+export function NotFound() {
+  return (
+    <Empty title="There is no such page">
+      <Anchor component={Link} href="/">
+        Back to the flow
+      </Anchor>
+    </Empty>
+  );
+}
+
+export function PageTitle({ children, right }: { readonly children: ReactNode; readonly right?: ReactNode }) {
+  return (
+    <Group justify="space-between" mb="md" gap="sm">
+      <Title order={1} size="h2">
+        {children}
+      </Title>
+      {right}
+    </Group>
+  );
+}

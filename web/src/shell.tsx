@@ -1,0 +1,172 @@
+// What is around every page: where one can go, whether the server is heard, and what needs attention.
+import {
+  ActionIcon,
+  Alert,
+  Anchor,
+  AppShell,
+  Badge,
+  Burger,
+  Group,
+  NavLink,
+  ScrollArea,
+  Stack,
+  Text,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import {
+  IconBrain,
+  IconBuildingCommunity,
+  IconCloudDownload,
+  IconListCheck,
+  IconLogout,
+  IconMoon,
+  IconRobot,
+  IconSitemap,
+  IconSun,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useEffect } from 'react';
+import { Link, useLocation } from 'wouter';
+import type { AlertsAnswer } from '../../src/http/contract.ts';
+import { ApiError, call, get } from './api/client.ts';
+import type { Connection } from './api/live.ts';
+import { useLiveConnection } from './api/live.ts';
+
+const pages = [
+  { path: '/', label: 'Flow', icon: IconSitemap },
+  { path: '/extraction', label: 'Extraction', icon: IconCloudDownload },
+  { path: '/models', label: 'Models', icon: IconRobot },
+  { path: '/tenants', label: 'Tenants', icon: IconBuildingCommunity },
+  { path: '/knowledge', label: 'Knowledge', icon: IconBrain },
+  { path: '/ledger', label: 'Ledger', icon: IconListCheck },
+] as const;
+
+export function Shell({ children }: { readonly children: ReactNode }) {
+  const [isOpen, { toggle, close }] = useDisclosure();
+  const connection = useLiveConnection();
+  const alerts = useAlerts();
+  return (
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="md"
+    >
+      <Anchor href="#page" className="skip-link">
+        Skip to the page
+      </Anchor>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={isOpen ? 'Close the menu' : 'Open the menu'}
+            />
+            <Text fw={700}>Headworks</Text>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <ConnectionBadge connection={connection} />
+            <SchemeButton />
+            <ActionIcon variant="subtle" aria-label="Log out" onClick={() => void logOut()}>
+              <IconLogout size={18} />
+            </ActionIcon>
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label="Pages">
+        <ScrollArea>
+          <Pages onGo={close} />
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="page">
+        <Stack gap="sm" mb={connection === 'lost' || alerts.length > 0 ? 'md' : 0}>
+          {connection === 'lost' ? <LostAlert /> : null}
+          {alerts.map((alert) => (
+            <Alert
+              key={`${alert.name} ${alert.message}`}
+              color={alert.severity === 'critical' ? 'red' : alert.severity === 'warning' ? 'orange' : 'blue'}
+              title={alert.name}
+              role="alert"
+              p="xs"
+            >
+              {alert.message}
+            </Alert>
+          ))}
+        </Stack>
+        {children}
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+function Pages({ onGo }: { readonly onGo: () => void }) {
+  const [location] = useLocation();
+  return pages.map(({ path, label, icon: Icon }) => {
+    const isHere = path === '/' ? location === '/' : location.startsWith(path);
+    return (
+      <NavLink
+        key={path}
+        component={Link}
+        href={path}
+        label={label}
+        leftSection={<Icon size={18} aria-hidden />}
+        active={isHere}
+        aria-current={isHere ? 'page' : undefined}
+        onClick={onGo}
+      />
+    );
+  });
+}
+
+/** What needs attention; whoever has no session any more is led to the login. */
+function useAlerts(): AlertsAnswer['alerts'] {
+  const [, go] = useLocation();
+  const { data, error } = useQuery({
+    queryKey: ['alerts'],
+    queryFn: ({ signal }) => get<AlertsAnswer>('/api/v1/alerts', {}, signal),
+    refetchInterval: 15_000,
+  });
+  const isLoggedOut = error instanceof ApiError && error.kind === 'logged-out';
+  useEffect(() => {
+    if (isLoggedOut) go('/login');
+  }, [isLoggedOut, go]);
+  return data?.alerts ?? [];
+}
+
+function ConnectionBadge({ connection }: { readonly connection: Connection }) {
+  const color = connection === 'live' ? 'teal' : connection === 'lost' ? 'red' : 'gray';
+  return (
+    <Badge variant="dot" color={color} role="status" tt="none">
+      {connection === 'live' ? 'live' : connection === 'lost' ? 'no connection' : 'connecting'}
+    </Badge>
+  );
+}
+
+function LostAlert() {
+  return (
+    <Alert color="gray" title="The server does not answer" role="alert" p="xs">
+      What you see is what it said last. This page tries again every two seconds and goes on by itself.
+    </Alert>
+  );
+}
+
+function SchemeButton() {
+  const { setColorScheme } = useMantineColorScheme();
+  const scheme = useComputedColorScheme('light');
+  const other = scheme === 'dark' ? 'light' : 'dark';
+  return (
+    <ActionIcon variant="subtle" aria-label={`Use ${other} colours`} onClick={() => setColorScheme(other)}>
+      {scheme === 'dark' ? <IconSun size={18} /> : <IconMoon size={18} />}
+    </ActionIcon>
+  );
+}
+
+async function logOut(): Promise<void> {
+  await call('DELETE', '/api/v1/dashboard/session').catch(() => undefined);
+  globalThis.location.assign('/dashboard/login');
+}
