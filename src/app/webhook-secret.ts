@@ -12,6 +12,8 @@ export interface WebhookSecretSource {
   readonly isShared: boolean;
 }
 
+export const webhookSecretPath = (folder: string): string => join(folder, 'webhook-secret');
+
 /**
  * Null where none was configured and other machines may share the database: each would make its own, and receivers
  * would refuse what another one signed. Fails with DATA_FOLDER_UNUSABLE.
@@ -23,7 +25,7 @@ export async function ensureWebhookSecret(
   if (configured !== null) return configured;
   if (folder === null || isShared) return null;
   const kept = {
-    path: join(folder, 'webhook-secret'),
+    path: webhookSecretPath(folder),
     what: 'secret for webhooks',
     variable: 'HEADWORKS_WEBHOOK_SECRET',
   };

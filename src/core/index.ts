@@ -17,5 +17,6 @@ export * from './options.ts';
 export * from './plain-value.ts';
 export * from './random.ts';
 export { Redactor } from './redactor.ts';
+export { inOurWords } from './schema-words.ts';
 export * from './system.ts';
 export { VirtualClock } from './virtual-clock.ts';

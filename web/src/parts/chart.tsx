@@ -1,0 +1,95 @@
+// Lines over time. What the picture shows is said in words, too, for who does not see it.
+import { Box, Text, useComputedColorScheme, useMantineTheme } from '@mantine/core';
+import { useElementSize } from '@mantine/hooks';
+import { useEffect, useRef } from 'react';
+import UPlot from 'uplot';
+
+export interface Line {
+  readonly label: string;
+  /** One per time; null where nothing is known. */
+  readonly values: readonly (number | null)[];
+  /** A colour of the theme. */
+  readonly color: string;
+  /** Of the right-hand scale. */
+  readonly isSecond?: boolean;
+}
+
+export interface ChartProps {
+  /** What it shows, in one sentence. */
+  readonly label: string;
+  /** Milliseconds, ascending. */
+  readonly times: readonly number[];
+  readonly lines: readonly Line[];
+  readonly height?: number;
+}
+
+export function Chart({ label, times, lines, height = 160 }: ChartProps) {
+  const { ref: box, width } = useElementSize();
+  const target = useRef<HTMLDivElement>(null);
+  const theme = useMantineTheme();
+  const scheme = useComputedColorScheme('light');
+
+  useEffect(() => {
+    if (target.current === null || width === 0) return undefined;
+    const ink = scheme === 'dark' ? theme.colors.dark[1] : theme.colors.gray[7];
+    const grid = { stroke: scheme === 'dark' ? theme.colors.dark[5] : theme.colors.gray[2], width: 1 };
+    const axis = { stroke: ink ?? '', grid, font: '11px system-ui' } as UPlot.Axis;
+    const hasSecond = lines.some(({ isSecond }) => isSecond);
+    const plot = new UPlot(
+      {
+        width,
+        height,
+        legend: { show: true, live: false },
+        cursor: { drag: { x: false, y: false } },
+        scales: { x: { time: true }, y: { range: fromZero }, second: { range: fromZero } },
+        axes: [
+          axis,
+          { ...axis, size: 48 },
+          ...(hasSecond
+            ? [{ ...axis, scale: 'second', side: 1, size: 48, grid: { show: false } } as UPlot.Axis]
+            : []),
+        ],
+        series: [
+          {},
+          ...lines.map((line) => ({
+            label: line.label,
+            stroke: theme.colors[line.color]?.[scheme === 'dark' ? 4 : 7] ?? line.color,
+            width: 2,
+            points: { show: times.length < 3 },
+            scale: line.isSecond ? 'second' : 'y',
+          })),
+        ],
+      },
+      [times.map((ms) => ms / 1_000), ...lines.map(({ values }) => [...values])] as UPlot.AlignedData,
+      target.current,
+    );
+    return () => plot.destroy();
+  }, [times, lines, width, height, scheme, theme]);
+
+  return (
+    <Box ref={box} w="100%">
+      <figure role="img" aria-label={`${label} ${inWords(lines)}`} style={{ margin: 0 }}>
+        <div ref={target} aria-hidden />
+      </figure>
+      {times.length === 0 ? (
+        <Text size="xs" c="dimmed">
+          Nothing was measured yet.
+        </Text>
+      ) : null}
+    </Box>
+  );
+}
+
+const fromZero = (_plot: UPlot, _least: number, most: number): [number, number] => [
+  0,
+  most > 0 ? most * 1.1 : 1,
+];
+
+function inWords(lines: readonly Line[]): string {
+  return lines
+    .map(({ label, values }) => {
+      const last = values.findLast((value) => value !== null);
+      return `${label}: ${last === undefined || last === null ? 'not known' : `last ${Math.round(last * 100) / 100}`}.`;
+    })
+    .join(' ');
+}
