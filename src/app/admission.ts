@@ -95,6 +95,9 @@ const isLasting = (role: ServerRole): boolean => role === 'serve' || role === 'd
 const limitChanges = (database: Database) =>
   new PostgresChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
 
+/** Every server that stays holds it, alone or shared: whoever has it alone knows that there is no other. */
+export const serverLock = (schema: string): string => `headworks.admission.${schema}`;
+
 /**
  * Without Redis one server alone may count. On a database that others can reach it holds a lock alone, which servers
  * with Redis share, and which dies with its holder. A command that is a server for a moment, or a worker, takes no part
@@ -111,7 +114,7 @@ async function guard(
   const { takeSessionLock } = await import('../platform/postgres/server/index.ts');
   const lock = await takeSessionLock({
     url: databaseUrl,
-    name: `headworks.admission.${schema}`,
+    name: serverLock(schema),
     mode: hasRedis ? 'shared' : 'alone',
     clock: systemClock,
     onChange: (state) => telemetry.events.emit('admission:guard-changed', { state }),

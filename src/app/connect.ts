@@ -24,6 +24,8 @@ export interface ConnectOptions {
   /** Called when this process stays only because others still use its server. */
   readonly onWaitingForOthers?: (attached: number) => void;
   readonly signal?: AbortSignal;
+  /** Calls are made with this key; default: as the admin. Only the admin can become the server, or keep it running. */
+  readonly key?: string;
 }
 
 /** What `find` came up with: somebody else's server, or our own. */
@@ -89,12 +91,20 @@ class FollowingClient implements HeadworksClient {
     }
   }
 
-  async stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer> {
-    const connection = await this.connection();
+  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer> {
+    return this.#once((session) => session.stream(path, body, signal), signal);
+  }
+
+  download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    return this.#once((session) => session.download(path, body, signal), signal);
+  }
+
+  async #once<T>(work: (session: ServerSession) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { session } = await this.connection();
     try {
-      return await connection.session.stream(path, body, signal);
+      return await work(session);
     } catch (error) {
-      throw isGone(error) && !signal.aborted ? gone(connection.session.url, 'POST', error) : error;
+      throw isGone(error) && !signal.aborted ? gone(session.url, 'POST', error) : error;
     }
   }
 
@@ -164,6 +174,9 @@ class FollowingClient implements HeadworksClient {
   }
 
   async #attachRemote(url: string): Promise<Connection> {
+    const { key } = this.#options;
+    // Whoever has only a key is no reason for a server elsewhere to stay.
+    if (key !== undefined) return this.#visit(this.#session(url, key));
     // The token in our own folder is of our own server: it is not sent to another one.
     const token = this.#config.server.adminToken;
     if (token === null)
@@ -172,7 +185,7 @@ class FollowingClient implements HeadworksClient {
         `Set HEADWORKS_ADMIN_TOKEN to the token of the server at ${url}.`,
       );
     try {
-      return await this.#attach(new ServerSession(url, token, this.#transport));
+      return await this.#attach(this.#session(url, token));
     } catch (error) {
       throw isGone(error) ? gone(url, 'GET', error) : error;
     }
@@ -185,7 +198,7 @@ class FollowingClient implements HeadworksClient {
     if (!file) return null;
     const token = await readAdminToken(folder, this.#config.server.adminToken);
     if (token === null) return null;
-    const session = new ServerSession(file.url, token, this.#transport);
+    const session = this.#session(file.url, token);
     try {
       if ((await session.identity(this.#options.signal)).instance !== file.instance) return null;
       return await this.#attach(session);
@@ -194,6 +207,20 @@ class FollowingClient implements HeadworksClient {
       if (isGone(error)) return null;
       throw error;
     }
+  }
+
+  #session(url: string, token: string): ServerSession {
+    return new ServerSession(url, token, this.#transport, this.#options.key);
+  }
+
+  /** Uses the server without being attached to it. */
+  async #visit(session: ServerSession): Promise<Connection> {
+    try {
+      await session.identity(this.#options.signal);
+    } catch (error) {
+      throw isGone(error) ? gone(session.url, 'GET', error) : error;
+    }
+    return { session, own: null, detach: () => undefined, isGone: false };
   }
 
   async #attach(session: ServerSession): Promise<Connection> {
@@ -213,7 +240,7 @@ class FollowingClient implements HeadworksClient {
         purpose,
         ...(signal ? { signal } : {}),
       });
-      const session = new ServerSession(own.url, own.adminToken, this.#transport);
+      const session = this.#session(own.url, own.adminToken);
       const connection: Connection = { session, own, detach: () => undefined, isGone: false };
       void own.stopped.then(() => (connection.isGone = true));
       return connection;

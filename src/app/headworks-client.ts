@@ -31,6 +31,8 @@ export interface HeadworksClient {
   ): Promise<T>;
   /** Posts, and reads the answer as it comes: its headers, and the data of its server-sent events. */
   stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer>;
+  /** Posts, and gives the bytes of the answer as they come. */
+  download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /** The live stream (`/api/v1/events`), reconnecting by itself, until the signal aborts. */
   events(signal: AbortSignal): AsyncIterable<StreamedEvent>;
   /** Detaches. If this process is the server, it stays until nobody else is attached, then stops. */

@@ -9,7 +9,10 @@ import { isLoopback } from './loopback.ts';
 import type { Telemetry } from './telemetry.ts';
 import { version } from './version.ts';
 
-export interface HttpParts extends Pick<HttpDependencies, 'readiness' | 'doctor' | 'presence' | 'dashboard'> {
+export interface HttpParts extends Pick<
+  HttpDependencies,
+  'readiness' | 'doctor' | 'backup' | 'presence' | 'dashboard' | 'activity' | 'mcp'
+> {
   readonly config: Config;
   readonly telemetry: Telemetry;
   readonly background: Background;
@@ -42,6 +45,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
       server.metricsAccess === 'auto' ? (isLoopback(server.host) ? 'public' : 'admin') : server.metricsAccess,
     readiness: parts.readiness,
     doctor: parts.doctor,
+    backup: parts.backup,
     configView: () => describeConfig(config).map((row) => configValue(row, config)),
     audit: {
       record: (row) => background.audit.record({ ...row, details: {} }),
@@ -53,7 +57,9 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     gateway: background.gateway,
     tenants: background.tenants,
     knowledge: background.knowledge.desks,
+    activity: parts.activity,
     dashboard: parts.dashboard,
+    mcp: parts.mcp,
     presence: parts.presence,
     boundHost: server.host,
     allowedHosts: server.allowedHosts,

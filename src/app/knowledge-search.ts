@@ -1,8 +1,8 @@
 // Search, as workflows ask for it: the same words and limits as over HTTP.
+import { inOurWords } from '../core/index.ts';
 import type { KnowledgeSearch } from '../deployments/workflows/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import { requestOf, searchBody, viewOfSearch } from '../http/schemas/search.ts';
-import { inOurWords } from '../http/validator-compiler.ts';
 
 const filterFields = searchBody.pick({ filters: true, graph_filters: true });
 

@@ -174,6 +174,15 @@ export const clientOptions = defineOptions({
       defaultText: 'the server of the data folder; if none runs, the command becomes one while it needs it',
       schemes: ['http', 'https'],
     }),
+    apiKey: textOption({
+      describe: 'The key of an organization, for "headworks mcp": models then reach what is its own.',
+      env: 'HEADWORKS_API_KEY',
+      default: null,
+      defaultText: 'the admin token of the server',
+      secret: true,
+      allowed: 'up to 512 visible characters without spaces',
+      pattern: /^[\u0021-\u007e]{1,512}$/,
+    }),
   },
 });
 

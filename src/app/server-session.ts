@@ -23,11 +23,14 @@ export interface ServerIdentity {
 export class ServerSession {
   readonly url: string;
   readonly #token: string;
+  readonly #key: string;
   readonly #transport: HttpTransport;
 
-  constructor(url: string, token: string, transport: HttpTransport) {
+  /** Calls are made with `key`; being attached takes the token. */
+  constructor(url: string, token: string, transport: HttpTransport, key = token) {
     this.url = url.replace(/\/+$/, '');
     this.#token = token;
+    this.#key = key;
     this.#transport = transport;
   }
 
@@ -46,7 +49,7 @@ export class ServerSession {
   }
 
   call<T>(method: CallMethod, path: string, options: CallOptions = {}): Promise<T> {
-    return this.#call<T>(method, path, options, { headers: this.#headers() });
+    return this.#call<T>(method, path, options, { headers: this.#headers(this.#key) });
   }
 
   async #call<T>(
@@ -92,15 +95,23 @@ export class ServerSession {
 
   /** How long the answer takes to begin is the server's to limit. */
   async stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer> {
-    const answer = await this.#open(path, {
+    const answer = await this.#post(path, body, signal, 'text/event-stream');
+    return { headers: answer.headers, data: dataOf(answer.body) };
+  }
+
+  async download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    return (await this.#post(path, body, signal, 'application/gzip, application/json')).body;
+  }
+
+  #post(path: string, body: unknown, signal: AbortSignal, accept: string): Promise<HttpAnswer> {
+    return this.#open(path, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', accept },
       body: JSON.stringify(body),
       headersTimeoutMs: longestThoughtMs,
       bodyTimeoutMs: longestThoughtMs,
       signal,
     });
-    return { headers: answer.headers, data: dataOf(answer.body) };
   }
 
   async #open(
@@ -121,8 +132,8 @@ export class ServerSession {
     return answer;
   }
 
-  #headers(): Record<string, string> {
-    return { accept: 'application/json', authorization: `Bearer ${this.#token}` };
+  #headers(credential = this.#token): Record<string, string> {
+    return { accept: 'application/json', authorization: `Bearer ${credential}` };
   }
 }
 

@@ -3,14 +3,17 @@ import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { processEnvironment } from '../config/index.ts';
 import { buildServer, createSessions, createTokenCheck, drain } from '../http/index.ts';
+import { EventActivity } from './activity/event-activity.ts';
 import type { AdminToken } from './admin-token.ts';
 import { ensureAdminToken, markAdminTokenSeen } from './admin-token.ts';
 import { startBackground } from './background.ts';
+import { BackupDesk } from './backup/write-backup.ts';
 import { loadDashboard } from './dashboard/load-dashboard.ts';
 import { PostgresLogins } from './dashboard/postgres-logins.ts';
 import { examine } from './doctor.ts';
 import { httpDependencies } from './http-dependencies.ts';
 import { listen } from './listen.ts';
+import { openMcp } from './mcp.ts';
 import { Presence } from './presence.ts';
 import { Readiness } from './readiness.ts';
 import { removeServerFile, writeServerFile } from './server-file.ts';
@@ -76,6 +79,8 @@ async function start(
     { role, env: options.env ?? processEnvironment().env },
     closing,
   );
+  const activity = new EventActivity(systemClock);
+  closing.defer(telemetry.events.listen(activity.take));
   const readiness = new Readiness(stores);
   const presence = new Presence();
   telemetry.metrics.gauge({
@@ -87,6 +92,9 @@ async function start(
   const instance = systemIds.uuid();
   const stopping = Promise.withResolvers<void>();
 
+  let url = '';
+  const mcp = openMcp(telemetry.log, () => url);
+  closing.defer(() => mcp.close());
   const server = await buildServer(
     httpDependencies({
       config,
@@ -96,18 +104,21 @@ async function start(
       isAdminToken: createTokenCheck(token.token),
       readiness: () => readiness.report(),
       doctor: () => examine({ config, stores, background, readiness }),
+      backup: new BackupDesk({ config, database: stores.database, redactor: telemetry.redactor }),
+      activity,
       dashboard: {
         files: await loadDashboard(),
         logins: new PostgresLogins(stores.database, systemClock, systemIds),
         sessions: createSessions(token.token, systemClock, systemIds),
       },
+      mcp,
       presence: { attach: () => presence.attach(), requestHandover: () => role === 'command' && handOver() },
     }),
   );
   closing.defer(async () => {
     await drain(server, config.server.drainSeconds * 1000);
   });
-  const url = await listen(server, config.server.host, portFor(config, role));
+  url = await listen(server, config.server.host, portFor(config, role));
   if (role !== 'worker') {
     await writeServerFile(config.data.folder, { pid: process.pid, url, instance, role, version });
     closing.defer(() => removeServerFile(config.data.folder, instance));

@@ -25,6 +25,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   isTty: { stdin: process.stdin.isTTY, stdout: process.stdout.isTTY, stderr: process.stderr.isTTY },
   columns: process.stdout.isTTY ? process.stdout.columns : null,
   ...processEnvironment(),
+  stdin: process.stdin,
   readStdin: () => text(process.stdin),
   readLine,
   signal: interruptSignal(),

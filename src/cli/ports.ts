@@ -1,4 +1,5 @@
 // What the command line needs of the world and of the application; main.ts plugs in the real ones, tests their own.
+import type { Readable, Writable } from 'node:stream';
 import type { HeadworksClient } from '../app/headworks-client.ts';
 import type { Config } from '../config/index.ts';
 import type { Clock } from '../core/index.ts';
@@ -26,6 +27,8 @@ export interface AppPort {
       readonly signal: AbortSignal;
       /** Called when this process stays only because others still use its server. */
       readonly onWaitingForOthers: (attached: number) => void;
+      /** Calls are made with this key; default: as the admin. */
+      readonly key?: string;
     },
   ): Promise<HeadworksClient>;
   /** Starts and is ready when it resolves. What it has to say on the way goes to `announce`, a sentence each. */
@@ -35,12 +38,14 @@ export interface AppPort {
       readonly role: StartRole;
       readonly announce: (sentence: string) => void;
       readonly signal: AbortSignal;
+      /** Where keys and secrets are; default: the environment of this process. */
+      readonly env?: Readonly<Record<string, string | undefined>>;
     },
   ): Promise<RunningServer>;
 }
 
 export interface CliIo {
-  readonly stdout: NodeJS.WritableStream;
+  readonly stdout: Writable;
   readonly stderr: NodeJS.WritableStream;
   /** Colour on stdout and progress on stderr only where somebody watches; on stdin somebody types. */
   readonly isTty: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
@@ -48,6 +53,8 @@ export interface CliIo {
   readonly columns: number | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** For who reads it as it comes. */
+  readonly stdin: Readable;
   /** Everything that comes on standard input, as text. */
   readStdin(): Promise<string>;
   /** One line of standard input; empty when there is none. */

@@ -1,6 +1,7 @@
 // The command line: every command in its own file, global flags and error behaviour here.
 import { Command } from 'commander';
 import { registerArtifacts } from './commands/artifacts.ts';
+import { registerBackup } from './commands/backup.ts';
 import { registerConfig } from './commands/config.ts';
 import { registerDashboard } from './commands/dashboard.ts';
 import { registerDemo } from './commands/demo.ts';
@@ -17,10 +18,13 @@ import { registerJobs } from './commands/jobs.ts';
 import { registerKeys } from './commands/keys.ts';
 import { registerLedger } from './commands/ledger.ts';
 import { registerLimits } from './commands/limits.ts';
+import { registerMigrateStore } from './commands/migrate-store.ts';
+import { registerMcp } from './commands/mcp.ts';
 import { registerModels } from './commands/models.ts';
 import { registerOrganizations } from './commands/organizations.ts';
 import { registerPrompt } from './commands/prompt.ts';
 import { registerRepair } from './commands/repair.ts';
+import { registerRestore } from './commands/restore.ts';
 import { registerSearch } from './commands/search.ts';
 import { registerServe } from './commands/serve.ts';
 import { registerSpaces } from './commands/spaces.ts';
@@ -67,6 +71,9 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     registerDemo,
     registerDashboard,
     registerDoctor,
+    registerBackup,
+    registerRestore,
+    registerMigrateStore,
     registerConfig,
     registerLedger,
     registerRepair,
@@ -81,6 +88,7 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     registerGraph,
     registerSpaces,
     registerSearch,
+    registerMcp,
     registerEval,
     registerPrompt,
     registerModels,

@@ -52,11 +52,12 @@ export class CliSession {
     return config;
   }
 
-  /** Runs `work` as a client of the server, and leaves whatever happens. */
-  async withClient<T>(work: (client: HeadworksClient) => Promise<T>): Promise<T> {
+  /** Runs `work` as a client of the server (with `key`, or as the admin), and leaves whatever happens. */
+  async withClient<T>(work: (client: HeadworksClient) => Promise<T>, key?: string): Promise<T> {
     const client = await this.io.app.connect(this.config(), {
       purpose: `headworks ${this.#command}`,
       signal: this.io.signal,
+      ...(key === undefined ? {} : { key }),
       onWaitingForOthers: (attached) =>
         this.out.note(
           `Done. ${attached} other ${attached === 1 ? 'command uses' : 'commands use'} the server that this one started; ` +

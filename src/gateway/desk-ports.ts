@@ -3,6 +3,7 @@ import type {
   Attempt,
   Capabilities,
   GatewayKey,
+  HistoryStretch,
   Model,
   ModelCooldown,
   Quotas,
@@ -70,6 +71,14 @@ export interface ModelExplanation {
   readonly recentAttempts: readonly Attempt[];
 }
 
+/** How a model did over time. */
+export interface ModelHistory {
+  readonly since: Date;
+  readonly stretchMs: number;
+  /** Those in which it was asked, oldest first. */
+  readonly stretches: readonly HistoryStretch[];
+}
+
 export interface ProbeResult {
   readonly model: string;
   /** `skipped`: cooling, out of quota, disabled or without key; `reason` says which. */
@@ -120,6 +129,7 @@ export interface ModelDesk {
     responseTimeSeconds: number | null,
   ): Promise<ModelView>;
   explain(id: number): Promise<ModelExplanation>;
+  history(id: number, hours: number): Promise<ModelHistory>;
   /** Asks them something cheap now; all that are configured when none is named. */
   probe(ids: readonly number[] | null, signal?: AbortSignal): Promise<readonly ProbeResult[]>;
 }

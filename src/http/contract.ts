@@ -7,6 +7,7 @@ import type {
   artifactView,
   estimateAnswer,
   revisionsAnswer,
+  statusesAnswer,
 } from './schemas/artifacts.ts';
 import type {
   entitiesAnswer,
@@ -40,7 +41,7 @@ import type {
   limitsAnswer,
 } from './schemas/limits.ts';
 import type { gatewayKey, gatewayKeys, newGatewayKey, usageAnswer } from './schemas/gateway-keys.ts';
-import type { explanationAnswer, modelAnswer, probeAnswer } from './schemas/models.ts';
+import type { explanationAnswer, modelAnswer, modelHistory, probeAnswer } from './schemas/models.ts';
 import type {
   newOrganizationKey,
   organization,
@@ -48,6 +49,7 @@ import type {
   organizationKeys,
   organizations,
 } from './schemas/organizations.ts';
+import type { flowAnswer, runSamples, tenantsOverview } from './schemas/overview.ts';
 import type { handoverAnswer } from './schemas/presence.ts';
 import type { promptAnswer } from './schemas/prompts.ts';
 import type { foldersAnswer, folderView, spacesAnswer, spaceView } from './schemas/spaces.ts';
@@ -93,6 +95,7 @@ export type LimitCacheCleared = z.infer<typeof clearCacheAnswer>;
 export type AlertsAnswer = z.infer<typeof alertsAnswer>;
 export type ModelAnswer = z.infer<typeof modelAnswer>;
 export type ModelExplanationAnswer = z.infer<typeof explanationAnswer>;
+export type ModelHistoryAnswer = z.infer<typeof modelHistory>;
 export type ProbeAnswer = z.infer<typeof probeAnswer>;
 export type PromptAnswer = z.infer<typeof promptAnswer>;
 export type UsageAnswer = z.infer<typeof usageAnswer>;
@@ -115,11 +118,15 @@ export type AcceptedAnswer = z.infer<typeof acceptedAnswer>;
 export type IngestEstimateAnswer = z.infer<typeof estimateAnswer>;
 export type ArtifactAnswer = z.infer<typeof artifactView>;
 export type ArtifactsAnswer = z.infer<typeof artifactsAnswer>;
+export type ArtifactStatusesAnswer = z.infer<typeof statusesAnswer>;
 export type RevisionsAnswer = z.infer<typeof revisionsAnswer>;
 export type KnowledgeEventAnswer = z.infer<typeof knowledgeEventView>;
 export type KnowledgeEventsAnswer = z.infer<typeof knowledgeEventsAnswer>;
 export type LoginLinkAnswer = z.infer<typeof loginLinkAnswer>;
 export type DashboardSessionAnswer = z.infer<typeof sessionAnswer>;
+export type FlowAnswer = z.infer<typeof flowAnswer>;
+export type RunSamplesAnswer = z.infer<typeof runSamples>;
+export type TenantsOverviewAnswer = z.infer<typeof tenantsOverview>;
 export type HandoverAnswer = z.infer<typeof handoverAnswer>;
 /** The `data` of every event on the live stream. */
 export type StreamedEventData = z.infer<typeof streamedEvent>;

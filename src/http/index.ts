@@ -1,4 +1,5 @@
 // The HTTP server: build it, listen with it, drain it.
+export type { Activity, MinuteCounts, RunSample, TenantActivity } from './activity.ts';
 export { createTokenCheck } from './access.ts';
 export { buildServer } from './build-server.ts';
 export type { DashboardFile, DashboardFiles } from './dashboard/files.ts';
@@ -18,6 +19,7 @@ export type {
   AuditRecord,
   AuditRow,
   AuditTrail,
+  BackupDesk,
   CapabilityReport,
   ConfigValue,
   DependencyReport,
@@ -29,6 +31,8 @@ export type {
   DashboardParts,
   Logins,
   LedgerDesk,
+  McpDesk,
+  McpRequest,
   Presence,
   ReadinessReport,
   AlertDesk,

@@ -35,3 +35,10 @@ export const defaultHttpLimits: HttpLimits = {
   streamBufferBytes: 1_048_576,
   maxStreams: 256,
 };
+
+/** Of a body beside the document itself. */
+const bodySlackBytes = 1_048_576;
+
+/** Largest body that brings a document of so many bytes: in base64 it is a third larger. */
+export const documentBodyBytes = (maxDocumentBytes: number): number =>
+  Math.ceil((maxDocumentBytes * 4) / 3) + bodySlackBytes;

@@ -1,4 +1,5 @@
 // What the HTTP server needs of the rest of the house. The composition root plugs it in.
+import type { Readable } from 'node:stream';
 import type { Alert, LimitDesk } from '../admission/index.ts';
 import type {
   Clock,
@@ -21,6 +22,7 @@ import type { RunDesk, SourceDesk } from '../extraction/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { FolderDesk, KnowledgeAlert, KnowledgeDesks } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
+import type { Activity } from './activity.ts';
 import type { DashboardFiles } from './dashboard/files.ts';
 import type { Sessions } from './dashboard/sessions.ts';
 import type { HttpEvents } from './events.ts';
@@ -61,6 +63,14 @@ export interface DoctorCheck {
 
 export interface DoctorReport {
   readonly checks: readonly DoctorCheck[];
+}
+
+export interface BackupDesk {
+  /**
+   * Everything that the store and the data folder hold, compressed. Fails with CONFLICT while another one is under way;
+   * what goes wrong later is said in the last line.
+   */
+  open(wish: { readonly vaults: boolean }): Readable;
 }
 
 export interface Access {
@@ -164,6 +174,21 @@ export interface Logins {
   use(token: string): Promise<boolean>;
 }
 
+export interface McpRequest {
+  readonly caller: 'admin' | 'organization';
+  /** The bearer token that the caller came with. */
+  readonly credential: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** Speaks MCP; whatever tools do, they ask this API for it, with the caller's own credentials. */
+export interface McpDesk {
+  /** `body` is JSON, or empty. */
+  answer(request: McpRequest): Promise<{ readonly status: number; readonly body: string }>;
+}
+
 export interface DashboardParts {
   /** Null when it was not built. */
   readonly files: DashboardFiles | null;
@@ -187,6 +212,7 @@ export interface HttpDependencies {
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
   readiness(): Promise<ReadinessReport>;
   doctor(): Promise<DoctorReport>;
+  readonly backup: BackupDesk;
   configView(): readonly ConfigValue[];
   readonly audit: AuditTrail;
   readonly jobs: Pick<JobQueue, 'get' | 'list' | 'counts' | 'retry' | 'cancel'>;
@@ -195,7 +221,9 @@ export interface HttpDependencies {
   readonly gateway: GatewayDesk;
   readonly tenants: TenantDesks;
   readonly knowledge: KnowledgeDesks & { readonly folders: FolderDesk };
+  readonly activity: Activity;
   readonly dashboard: DashboardParts;
+  readonly mcp: McpDesk;
   readonly presence: Presence;
   /** The name or address that `listen` is given. */
   readonly boundHost: string;

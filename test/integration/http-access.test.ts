@@ -23,7 +23,8 @@ function codeIn({ body }: { readonly body: string }): string {
 const isForOrganizations = ({ url }: Route) => url.startsWith('/deployment/api/');
 
 /** Knowledge is an organization's own, but for what is the house's: folders of the server's machine, the graph. */
-const isForTenants = ({ url }: Route) => /^\/api\/v1\/knowledge\/(?!folders|graph)/.test(url);
+const isForTenants = ({ url }: Route) =>
+  /^(\/api\/v1\/(knowledge\/(?!folders|graph)|caller$)|\/mcp$)/.test(url);
 
 /** What a gateway key is for, and nothing else. */
 const isForGatewayKeys = ({ method, url }: Route) =>
@@ -60,6 +61,7 @@ describe('every route', async () => {
       'GET /api/v1/alerts',
       'GET /api/v1/attach',
       'GET /api/v1/audit',
+      'GET /api/v1/caller',
       'GET /api/v1/config',
       'GET /api/v1/deployments',
       'GET /api/v1/deployments/:id',
@@ -69,6 +71,7 @@ describe('every route', async () => {
       'GET /api/v1/executions/:id',
       'GET /api/v1/extraction/runs',
       'GET /api/v1/extraction/runs/:id',
+      'GET /api/v1/extraction/runs/:id/samples',
       'GET /api/v1/extraction/sources',
       'GET /api/v1/extraction/sources/:id',
       'GET /api/v1/jobs',
@@ -78,6 +81,7 @@ describe('every route', async () => {
       'GET /api/v1/knowledge/artifacts',
       'GET /api/v1/knowledge/artifacts/:id',
       'GET /api/v1/knowledge/artifacts/:id/revisions',
+      'GET /api/v1/knowledge/artifacts/statuses',
       'GET /api/v1/knowledge/entities',
       'GET /api/v1/knowledge/entities/:id',
       'GET /api/v1/knowledge/entities/:id/around',
@@ -95,9 +99,12 @@ describe('every route', async () => {
       'GET /api/v1/models',
       'GET /api/v1/models/:id',
       'GET /api/v1/models/:id/explain',
+      'GET /api/v1/models/:id/history',
       'GET /api/v1/organizations',
       'GET /api/v1/organizations/:organization',
       'GET /api/v1/organizations/:organization/keys',
+      'GET /api/v1/overview/flow',
+      'GET /api/v1/overview/tenants',
       'GET /api/v1/usage',
       'GET /deployment/api/:org/:api',
       'GET /metrics',
@@ -105,6 +112,7 @@ describe('every route', async () => {
       'GET /v1/models/*',
       'HEAD /api/v1/alerts',
       'HEAD /api/v1/audit',
+      'HEAD /api/v1/caller',
       'HEAD /api/v1/config',
       'HEAD /api/v1/deployments',
       'HEAD /api/v1/deployments/:id',
@@ -113,6 +121,7 @@ describe('every route', async () => {
       'HEAD /api/v1/executions/:id',
       'HEAD /api/v1/extraction/runs',
       'HEAD /api/v1/extraction/runs/:id',
+      'HEAD /api/v1/extraction/runs/:id/samples',
       'HEAD /api/v1/extraction/sources',
       'HEAD /api/v1/extraction/sources/:id',
       'HEAD /api/v1/jobs',
@@ -122,6 +131,7 @@ describe('every route', async () => {
       'HEAD /api/v1/knowledge/artifacts',
       'HEAD /api/v1/knowledge/artifacts/:id',
       'HEAD /api/v1/knowledge/artifacts/:id/revisions',
+      'HEAD /api/v1/knowledge/artifacts/statuses',
       'HEAD /api/v1/knowledge/entities',
       'HEAD /api/v1/knowledge/entities/:id',
       'HEAD /api/v1/knowledge/entities/:id/around',
@@ -139,9 +149,12 @@ describe('every route', async () => {
       'HEAD /api/v1/models',
       'HEAD /api/v1/models/:id',
       'HEAD /api/v1/models/:id/explain',
+      'HEAD /api/v1/models/:id/history',
       'HEAD /api/v1/organizations',
       'HEAD /api/v1/organizations/:organization',
       'HEAD /api/v1/organizations/:organization/keys',
+      'HEAD /api/v1/overview/flow',
+      'HEAD /api/v1/overview/tenants',
       'HEAD /api/v1/usage',
       'HEAD /deployment/api/:org/:api',
       'HEAD /metrics',
@@ -185,6 +198,7 @@ describe('every route', async () => {
       'POST /api/v1/organizations/:organization/keys',
       'POST /api/v1/prompts/process',
       'POST /deployment/api/:org/:api',
+      'POST /mcp',
       'POST /v1/chat/completions',
       'POST /v1/embeddings',
       'PUT /api/v1/limits/:organization',

@@ -43,7 +43,7 @@ describe('the OpenAPI document', async () => {
         const isOpen = /^\/(healthz|readyz|openapi\.json|api\/v1\/dashboard\/session)$/.test(path);
         const isDoor = path.startsWith('/deployment/api/');
         const ofAdmin = gatewayOperations.has(operation.operationId ?? '') ? 'gateway' : 'admin';
-        const isTenants = /^\/api\/v1\/knowledge\/(?!folders|graph)/.test(path);
+        const isTenants = /^(\/api\/v1\/(knowledge\/(?!folders|graph)|caller$)|\/mcp$)/.test(path);
         const access = isDoor ? 'organization' : isTenants ? 'tenant' : ofAdmin;
         expect({ path, security: operation.security }).toEqual({
           path,

@@ -1,5 +1,5 @@
 // A world for the command line in which nothing is real but the commands: streams, server, clock and signals are ours.
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import type { CallOptions, HeadworksClient, StreamedEvent } from '../../src/app/headworks-client.ts';
 import type { ExitCode } from '../../src/cli/exit-codes.ts';
 import type { AppPort, CliIo, RunningServer } from '../../src/cli/ports.ts';
@@ -36,6 +36,8 @@ export class CliWorld {
   readonly clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
   readonly calls: FakeCall[] = [];
   readonly configs: Config[] = [];
+  /** With which key each client was asked for; undefined: as the admin. */
+  readonly keys: (string | undefined)[] = [];
   openClients = 0;
   out = '';
   err = '';
@@ -74,6 +76,7 @@ export class CliWorld {
       columns,
       env,
       cwd,
+      stdin: Readable.from(this.#options.stdin === undefined ? [] : [Buffer.from(this.#options.stdin)]),
       readStdin: async () => this.#options.stdin ?? '',
       readLine: async () => this.#options.stdin?.split('\n')[0] ?? '',
       signal: this.#interrupt.signal,
@@ -81,7 +84,10 @@ export class CliWorld {
       clock: this.clock,
       version: '1.2.3',
       app: {
-        connect: (config) => Promise.resolve(this.#connect(config)),
+        connect: (config, { key }) => {
+          this.keys.push(key);
+          return Promise.resolve(this.#connect(config));
+        },
         startServer: (config, options) => {
           this.configs.push(config);
           return (this.#options.startServer ?? (() => Promise.resolve(fakeServer())))(config, options);
@@ -113,6 +119,11 @@ export class CliWorld {
           yield* data;
         };
         return { headers, data: each() };
+      },
+      download: async (path, body) => {
+        const call = { method: 'POST', path, body };
+        this.calls.push(call);
+        return (await answer?.(call)) as AsyncIterable<Uint8Array>;
       },
       // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
       async *events(signal) {

@@ -1,4 +1,5 @@
 // Everything the HTTP server needs, in memory, and what a test wants to see of it afterwards.
+import { Readable } from 'node:stream';
 import type { EmittedEvent, IdSource, JobView, LogFields } from '../../src/core/index.ts';
 import {
   CoreError,
@@ -93,6 +94,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     metrics: { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: async () => 'up 1\n' },
     readiness: async () => ({ status: 'ready', dependencies: [], capabilities: [] }),
     doctor: async () => ({ checks: [] }),
+    backup: { open: () => Readable.from(['backup']) },
     configView: () => [],
     audit: {
       record: async (row) => void auditRows.unshift({ ...row, id: ids.uuid() }),
@@ -115,11 +117,13 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     gateway: silentGateway,
     tenants: emptyTenantDesks,
     knowledge: emptyKnowledgeDesks,
+    activity: { since: clock.now(), minutes: () => [], tenants: () => [], run: () => [] },
     dashboard: {
       files: null,
       logins: memoryLogins(clock, ids),
       sessions: createSessions(adminToken, clock, ids),
     },
+    mcp: { answer: async () => ({ status: 200, body: '{}' }) },
     presence: {
       attach() {
         attached.count += 1;
@@ -184,6 +188,7 @@ const silentGateway: GatewayDesk = {
     setAvailability: unknownModel,
     increment: unknownModel,
     explain: unknownModel,
+    history: unknownModel,
     probe: async () => [],
   },
   keys: {

@@ -63,7 +63,7 @@ async function measure(
   transaction: Transaction,
   table: StoreTable,
 ): Promise<{ readonly rows: number; readonly widest: number }> {
-  const sizes = table.columns.map((name) => sql`coalesce(pg_column_size(${identifier(name)}), 0)`);
+  const sizes = table.columns.map(({ name }) => sql`coalesce(pg_column_size(${identifier(name)}), 0)`);
   const { rows } = await transaction.query<{ rows: number; widest: number }>(sql`
     select count(*) as rows, coalesce(max(${joinSql(sizes, sql` + `)}), 0) as widest from ${tableOf(table)}`);
   return rows[0] ?? { rows: 0, widest: 0 };
@@ -71,7 +71,8 @@ async function measure(
 
 async function dumpTable(transaction: Transaction, table: Measured, write: LineSink): Promise<void> {
   const { place, name, columns } = table;
-  await write(controlLine({ headworks: 'table', place, name, columns, rows: table.rows }));
+  const names = columns.map((column) => column.name);
+  await write(controlLine({ headworks: 'table', place, name, columns: names, rows: table.rows }));
   const atOnce = Math.floor(batchBytes / (table.widest * unpackedFactor + 1));
   const fetch = rawSql(`fetch ${Math.min(mostRowsAtOnce, Math.max(1, atOnce))} from backup_rows`);
   await transaction.query(

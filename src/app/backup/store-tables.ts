@@ -4,11 +4,17 @@ import { identifier, joinSql, sql } from '../../platform/postgres/index.ts';
 import { jobsSchemaOf } from '../../platform/postgres/missing-rights.ts';
 import type { TablePlace } from './archive.ts';
 
+export interface StoreColumn {
+  readonly name: string;
+  /** As Postgres writes it in a definition. */
+  readonly type: string;
+}
+
 export interface StoreTable {
   readonly place: TablePlace;
   readonly schema: string;
   readonly name: string;
-  readonly columns: readonly string[];
+  readonly columns: readonly StoreColumn[];
 }
 
 /** Our list of migrations is in the header. Of pg-boss's tables, its version and its statistics are its own affair. */
@@ -27,9 +33,10 @@ export const tableOf = ({ schema, name }: Pick<StoreTable, 'schema' | 'name'>): 
 export async function storeTables(queryable: Queryable, schema: string): Promise<readonly StoreTable[]> {
   const tables: StoreTable[] = [];
   for (const place of ['state', 'jobs'] as const) {
-    const { rows } = await queryable.query<{ name: string; columns: string[] }>(sql`
+    const { rows } = await queryable.query<{ name: string; columns: StoreColumn[] }>(sql`
       select c.relname::text as name,
-             array_agg(a.attname::text order by a.attnum) as columns
+             json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod))
+               order by a.attnum) as columns
       from pg_class c
       join pg_namespace n on n.oid = c.relnamespace
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
@@ -42,22 +49,28 @@ export async function storeTables(queryable: Queryable, schema: string): Promise
 }
 
 /**
- * One row, `t`, as one line of JSON. Values are text that Postgres made and Postgres reads again: microseconds, large
- * numbers and floats arrive as they were. A column of type json may hold line breaks between its parts.
+ * JSON travels as a text in its own right. Inside the row's JSON its null could not be told from no value, and a column
+ * of type json could not be read again where it holds what Postgres keeps but does not decode (`\u0000`).
  */
-export const lineOf = (columns: readonly string[]): Sql => {
-  const row = joinSql(
-    columns.map((name) => sql`t.${identifier(name)}`),
-    sql`, `,
-  );
-  return sql`translate((select row_to_json(r) from (select ${row}) r)::text, E'\n\r', '  ')`;
-};
+export const travelsAsText = ({ type }: StoreColumn): boolean => type === 'json' || type === 'jsonb';
+
+/**
+ * One row, `t`, as one line of JSON. Values are text that Postgres made and Postgres reads again: microseconds, large
+ * numbers and floats arrive as they were.
+ */
+export function lineOf(columns: readonly StoreColumn[]): Sql {
+  const row = columns.map((column) => {
+    const name = identifier(column.name);
+    return travelsAsText(column) ? sql`t.${name}::text as ${name}` : sql`t.${name}`;
+  });
+  return sql`(select row_to_json(r) from (select ${joinSql(row, sql`, `)}) r)::text`;
+}
 
 /** Rows of a table, and what `RowSum` makes of them. */
 export async function tableSum(
   queryable: Queryable,
   table: StoreTable,
-  columns: readonly string[],
+  columns: readonly StoreColumn[],
 ): Promise<{ readonly rows: number; readonly sum: string }> {
   const { rows } = await queryable.query<{ rows: number; sum: string }>(sql`
     select count(*) as rows, coalesce(sum(

@@ -1,25 +1,36 @@
-// headworks demo: a server on embedded stores in a folder of its own, and what to try with it.
-import { join, relative } from 'node:path';
+// headworks demo: Acme Retail, a company that does not exist, run through a real server on embedded stores.
+import { join } from 'node:path';
 import type { Command } from 'commander';
+import type { LoginLinkAnswer } from '../../app/api-answers.ts';
+import type { DemoMemory, DemoWorld } from '../../app/demo/index.ts';
 import type { Config } from '../../config/index.ts';
 import { HeadworksError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { addServerFlags } from '../option-flags.ts';
-import type { CliIo, RunningServer } from '../ports.ts';
+import type { RunningServer } from '../ports.ts';
 import type { CliSession } from '../session.ts';
-import { adminTokenHint } from './admin-token-hint.ts';
+import { demoScreen } from './demo-screen.ts';
+import type { DemoFacts } from './demo-welcome.ts';
+import { thingsToTry, welcome } from './demo-welcome.ts';
 import { noteBesideLogs, runServer } from './run-server.ts';
 
 export function registerDemo(program: Command, host: CommandHost): void {
   const command = program
     .command('demo')
-    .description('start a server on embedded stores, in a folder of its own, and show what there is');
+    .description('a company that does not exist: extracted, read, served, with dashboard; needs no keys')
+    .option('--reset', 'delete what an earlier demo left in its folder, and start over')
+    .addHelpText(
+      'after',
+      '\nA Looker and AI providers are simulated in this process; everything else is real. ' +
+        'It lives in the folder "demo" of the data folder, and touches nothing else.',
+    );
   addServerFlags(command);
-  examples(command, ['headworks demo', 'headworks demo --port 0']);
-  act(host, command, async (session) => {
+  examples(command, ['headworks demo', 'headworks demo --reset', 'headworks demo --port 0 --json']);
+  act<{ readonly reset?: boolean }>(host, command, async (session, { reset = false }) => {
     const config = demoConfig(session);
+    if (reset) await startOver(session, config);
     try {
       return await runDemo(session, config);
     } catch (error) {
@@ -31,11 +42,31 @@ export function registerDemo(program: Command, host: CommandHost): void {
   });
 }
 
-/** Whatever is configured, the demo touches neither a server of yours nor the data folder itself. */
+/**
+ * Whatever is configured, the demo touches neither a server of yours nor the data folder itself, and asks nobody but
+ * its simulators. Between rounds of failing models it does not wait as long as would be right for real ones.
+ */
 function demoConfig(session: CliSession, more: Readonly<Record<string, unknown>> = {}): Config {
-  const insist = { 'state.databaseUrl': null, 'redis.url': null, 'client.serverUrl': null, ...more };
-  const { folder } = session.config(insist).data;
-  return session.config({ ...insist, 'data.folder': join(folder, 'demo') });
+  const insist = {
+    'state.databaseUrl': null,
+    'redis.url': null,
+    'client.serverUrl': null,
+    'extraction.sourcesFile': null,
+    'gateway.models': [],
+    'gateway.retryDelaySeconds': 1,
+    'gateway.maxRetries': 1,
+    'knowledge.embedder': 'none',
+    'knowledge.graphBackend': 'sql',
+    ...more,
+  };
+  const asked = session.config(insist);
+  const isQuiet = asked.resolution.origins['logging.level']?.kind === 'default';
+  return session.config({
+    ...insist,
+    'data.folder': join(asked.data.folder, 'demo'),
+    // Its warnings are about what the demo breaks on purpose, and would run through the bars.
+    ...(isQuiet ? { 'logging.level': 'error' } : {}),
+  });
 }
 
 function isDefaultPortTaken(error: unknown, config: Config): boolean {
@@ -43,62 +74,66 @@ function isDefaultPortTaken(error: unknown, config: Config): boolean {
   return isDefault && error instanceof HeadworksError && error.code === 'PORT_UNAVAILABLE';
 }
 
-function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
-  return runServer(session, {
-    role: 'demo',
-    config,
-    welcome: (server) => welcome(session, config, server),
-  });
+async function startOver({ out }: CliSession, { data }: Config): Promise<void> {
+  const { deleteDemoFolder } = await import('../../app/demo/index.ts');
+  const wasThere = await deleteDemoFolder(data.folder);
+  if (wasThere) out.note(`What an earlier demo left in ${data.folder} is deleted.`);
 }
 
-function welcome({ io, out }: CliSession, config: Config, server: RunningServer): void {
-  const url = String(server.url);
-  out.line(
-    `Headworks ${io.version}: the demo is ready. It runs on embedded stores and touches nothing else.`,
-  );
-  out.line();
-  out.facts([
-    ['address', url],
-    ['API docs', `${url}/docs`],
-    ['health', `${url}/readyz`],
-    ['metrics', `${url}/metrics`],
-    ['data', `${config.data.folder} (stop the demo and delete it to begin anew)`],
-    ['admin token', adminTokenHint(config, server)],
-  ]);
-  out.line();
-  out.line('Try, in another terminal:');
-  for (const [index, [what, command]] of thingsToTry(io, config, url).entries()) {
-    out.line(`  ${index + 1}. ${what}`);
-    out.line(`     ${out.style('cyan', command)}`);
+async function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
+  const demo = await import('../../app/demo/index.ts');
+  const memory = await demo.openDemoMemory(config.data.folder);
+  // Before the server: jobs that an earlier demo left go on at once, and ask them.
+  const world = await demo.startDemoWorld(memory.ports);
+  let facts: DemoFacts | null = null;
+  try {
+    return await runServer(session, {
+      role: 'demo',
+      config,
+      env: demo.demoEnvironment,
+      prepare: async (server) => {
+        facts = await prepare(session, config, server, { memory, world });
+        return jsonFacts(session, facts);
+      },
+      welcome: () => {
+        if (facts) welcome(session, facts);
+      },
+    });
+  } finally {
+    await world.stop();
   }
-  out.line();
-  out.line('Ctrl-C stops it.');
 }
 
-function thingsToTry(io: CliIo, config: Config, url: string): readonly (readonly [string, string])[] {
-  const folder = shellWord(shortPath(io.cwd, config.data.folder));
-  const headworks = (words: string) => `${invocation(io)} ${words} --data-dir ${folder}`;
-  const token = config.server.adminToken === null ? `$(cat ${folder}/admin-token)` : '$HEADWORKS_ADMIN_TOKEN';
-  return [
-    ['Is everything up?', headworks('doctor')],
-    ['Which dependency is in which state?', `curl ${url}/readyz`],
-    ['What fell back, and is it repaired?', headworks('ledger --state all')],
-    ['Watch background jobs live.', headworks('jobs watch')],
-    ['Call the API as admin.', `curl -H "Authorization: Bearer ${token}" ${url}/api/v1/jobs`],
-  ];
+async function prepare(
+  session: CliSession,
+  config: Config,
+  server: RunningServer,
+  { memory, world }: { readonly memory: DemoMemory; readonly world: DemoWorld },
+): Promise<DemoFacts> {
+  const { runChapters, brightline, steadyModel } = await import('../../app/demo/index.ts');
+  const { io } = session;
+  const { signal, clock } = io;
+  const client = await io.app.connect(config, {
+    purpose: 'headworks demo',
+    signal,
+    onWaitingForOthers: () => undefined,
+  });
+  const screen = demoScreen(session);
+  try {
+    const dataFolder = config.data.folder;
+    const { keys } = await runChapters({ client, world, dataFolder, memory, clock, signal, screen });
+    const link = await client.call<LoginLinkAnswer>('POST', '/api/v1/dashboard/login-links', { signal });
+    const url = String(server.url);
+    const organization = brightline.name;
+    const key = keys[organization] ?? '';
+    return { url, loginUrl: url + link.path, dataFolder, organization, key, steadyModel };
+  } finally {
+    screen.close();
+    await client.close();
+  }
 }
 
-/** The words that start this program again, as whoever started it would write them. */
-function invocation(io: CliIo): string {
-  const isOurScript = io.env['npm_package_name'] === 'headworks' && io.env['npm_lifecycle_event'] !== 'npx';
-  return isOurScript ? 'npm run -s headworks --' : 'headworks';
-}
-
-function shortPath(from: string, path: string): string {
-  const short = relative(from, path);
-  return short === '' || short.startsWith('..') ? path : short;
-}
-
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+function jsonFacts({ io }: CliSession, facts: DemoFacts): object {
+  const { loginUrl, organization, key } = facts;
+  return { login_url: loginUrl, organization, api_key: key, try: thingsToTry(io, facts) };
 }

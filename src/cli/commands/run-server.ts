@@ -10,6 +10,10 @@ import type { CliSession } from '../session.ts';
 export interface ServerRun {
   readonly role: StartRole;
   readonly config: Config;
+  /** Where keys and secrets are; default: the environment of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Done before anybody is told that it is ready; what it gives is part of the answer in JSON. */
+  readonly prepare?: (server: RunningServer) => Promise<object>;
   /** Tells a person what there is now. */
   readonly welcome: (server: RunningServer) => void;
 }
@@ -22,10 +26,12 @@ export async function runServer(session: CliSession, run: ServerRun): Promise<Ex
     role: run.role,
     announce: (sentence) => noteBesideLogs(session, run.config, sentence),
     signal: io.signal,
+    ...(run.env ? { env: run.env } : {}),
   });
   if (server.newAdminToken !== null) session.redactor.add(server.newAdminToken);
-  if (out.isJson) out.jsonLine(readyAnswer(run, server));
-  else run.welcome(server);
+  const prepared = await prepare(session, run, server);
+  if (prepared && out.isJson) out.jsonLine({ ...readyAnswer(run, server), ...prepared });
+  else if (prepared) run.welcome(server);
   await Promise.race([aborted(io.signal), server.stopped]);
   // In JSON the server's own log says when it stops and when it has stopped.
   if (io.signal.aborted && !areLogsJson) out.note('Stopping; Ctrl-C again stops at once.');
@@ -35,6 +41,17 @@ export async function runServer(session: CliSession, run: ServerRun): Promise<Ex
   else if (!areLogsJson) out.note('Stopped.');
   const reason: unknown = io.signal.reason;
   return reason instanceof Interrupt && reason.by === 'SIGINT' ? exitCodes.interrupted : exitCodes.ok;
+}
+
+/** Null when somebody has stopped it meanwhile. A server that cannot be prepared does not stay. */
+async function prepare({ io }: CliSession, run: ServerRun, server: RunningServer): Promise<object | null> {
+  try {
+    return (await run.prepare?.(server)) ?? {};
+  } catch (error) {
+    if (io.signal.aborted) return null;
+    await server.stop();
+    throw error;
+  }
 }
 
 /** For people, beside the log of a server: where that is JSON, a line of it. */

@@ -5,6 +5,7 @@ import { leadsElsewhere, parseModelDefinition, waysInWords } from '../providers/
 import type {
   ModelDesk,
   ModelExplanation,
+  ModelHistory,
   ModelFilter,
   ModelInput,
   ModelView,
@@ -162,6 +163,10 @@ export class GatewayModelDesk implements ModelDesk {
     const restingUntil = resting.until(id);
     const landscape = { models, keys, cooldowns: held, scores: state.scores, resting };
     return { model: view, ...explained, ...placeOf(model, view, landscape), restingUntil };
+  }
+
+  history(id: number, hours: number): Promise<ModelHistory> {
+    return this.#parts.state.scores.history(this.#existing(id).id, hours);
   }
 
   probe(ids: readonly number[] | null, signal?: AbortSignal): Promise<readonly ProbeResult[]> {

@@ -24,6 +24,27 @@ export function describeAttemptStoreContract(
       expect(await store.list({ limit: 1, modelId: two })).toEqual([second]);
     });
 
+    it('tells how a model did, stretch by stretch', async () => {
+      const { store, modelIds } = await make();
+      const [modelId, other] = modelIds;
+      const of = (requestId: string, at: number, change: Partial<Attempt> = {}) =>
+        exampleAttempt({ requestId, modelId, at: moment(at), ...change });
+      await store.append([
+        of('before', -1),
+        of('quick', 0, { durationMs: 1_000 }),
+        of('slow', 9_999, { durationMs: 3_000 }),
+        of('failed', 9_999, { outcome: 'timeout' }),
+        of('not its fault', 9_999, { outcome: 'rate-limit' }),
+        of('another', 9_999, { modelId: other }),
+        of('later', 30_000, { durationMs: 500 }),
+      ]);
+      const range = { modelId, since: new Date(moment(0)), stretchMs: 10_000 };
+      expect(await store.history(range)).toEqual([
+        { at: moment(0), requests: 3, successes: 2, averageSeconds: 2 },
+        { at: moment(30_000), requests: 1, successes: 1, averageSeconds: 0.5 },
+      ]);
+    });
+
     it('tells requests that ask a model again from those that ask it first, in one batch', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;

@@ -12,6 +12,7 @@ import type {
   ModelCooldown,
   ModelDefinition,
   ModelStore,
+  HistoryStretch,
   ModelTally,
   StoredGatewayKey,
   Usage,
@@ -152,6 +153,28 @@ export class MemoryAttemptStore implements AttemptStore {
       .filter((attempt) => modelId === undefined || attempt.modelId === modelId)
       .toReversed()
       .slice(0, limit);
+  }
+
+  async history({
+    modelId,
+    since,
+    stretchMs,
+  }: {
+    modelId: number;
+    since: Date;
+    stretchMs: number;
+  }): Promise<readonly HistoryStretch[]> {
+    const counts = countsOf(this.#attempts);
+    const from = since.getTime();
+    const counted = this.#attempts.filter(
+      (attempt, index) => counts[index] && attempt.modelId === modelId && attempt.at >= from,
+    );
+    return [...Map.groupBy(counted, ({ at }) => from + Math.floor((at - from) / stretchMs) * stretchMs)]
+      .map(([at, outcomes]) => {
+        const { requests, successes, averageSeconds } = tallyOf(modelId, outcomes);
+        return { at, requests, successes, averageSeconds };
+      })
+      .sort((a, b) => a.at - b.at);
   }
 
   async purge(before: Date, limit: number): Promise<number> {

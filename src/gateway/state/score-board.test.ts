@@ -25,6 +25,7 @@ const slow = (store: AttemptStore, clock: Clock): AttemptStore => ({
     return tallies;
   },
   list: (filter) => store.list(filter),
+  history: (range) => store.history(range),
   purge: (before, limit) => store.purge(before, limit),
 });
 

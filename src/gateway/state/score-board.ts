@@ -2,6 +2,7 @@
 //
 // The long-term tally is all before the window plus the window. What lies before it changes only as the window moves on,
 // in whole hours, so that the many old attempts are read once an hour and only the recent ones every time.
+import type { ModelHistory } from '../desk-ports.ts';
 import type { Attempt, AttemptStore, ModelTally, Score, Scores, Tally } from '../ports.ts';
 import type { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
 import { forPerson } from './in-time.ts';
@@ -16,7 +17,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 export interface ScoreBoardParts extends StateParts {
-  readonly store: Pick<AttemptStore, 'tallies' | 'list'>;
+  readonly store: Pick<AttemptStore, 'tallies' | 'list' | 'history'>;
   readonly recorder: Pick<BatchingAttemptRecorder, 'whileStill' | 'waiting' | 'onRecord' | 'flush'>;
   /** Days that count as recent. */
   readonly windowDays: number;
@@ -80,6 +81,15 @@ export class ScoreBoard implements Scores {
     const recentAttempts = await forPerson(clock, reading);
     const score = this.of(modelId);
     return { score, steps: explainScore(score), recentAttempts };
+  }
+
+  /** How it did over the last `hours`, in about a hundred stretches. Fails with STATE_UNAVAILABLE. */
+  async history(modelId: number, hours: number): Promise<ModelHistory> {
+    const { clock, recorder, store } = this.#parts;
+    const stretchMs = Math.ceil((hours * hourMs) / 96 / 60_000) * 60_000;
+    const since = new Date(Math.floor((clock.now() - hours * hourMs) / stretchMs) * stretchMs);
+    const reading = recorder.flush().then(() => store.history({ modelId, since, stretchMs }));
+    return { since, stretchMs, stretches: await forPerson(clock, reading) };
   }
 
   start(): Promise<void> {

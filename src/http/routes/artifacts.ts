@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
 import type { IngestWish } from '../../knowledge/index.ts';
 import { knowledgeAccess, knowledgePath, spaceOf } from '../knowledge-space.ts';
+import { documentBodyBytes } from '../limits.ts';
 import { callerSignal } from '../openai/caller-signal.ts';
 import type { HttpDependencies } from '../ports.ts';
 import {
@@ -25,8 +26,6 @@ import type { TypedServer } from './typed-server.ts';
 
 const tags = ['knowledge'];
 const config = knowledgeAccess;
-/** Of a body beside the document itself. */
-const bodySlackBytes = 1_048_576;
 
 export function artifactRoutes(server: TypedServer, dependencies: HttpDependencies): void {
   takingRoutes(server, dependencies);
@@ -35,8 +34,7 @@ export function artifactRoutes(server: TypedServer, dependencies: HttpDependenci
 
 function takingRoutes(server: TypedServer, dependencies: HttpDependencies): void {
   const { artifacts } = dependencies.knowledge;
-  // In base64 a file is a third larger.
-  const bodyLimit = Math.ceil((artifacts.maxDocumentBytes * 4) / 3) + bodySlackBytes;
+  const bodyLimit = documentBodyBytes(artifacts.maxDocumentBytes);
 
   server.post(
     `${knowledgePath}/artifacts`,

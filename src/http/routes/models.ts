@@ -6,9 +6,11 @@ import {
   activeBody,
   availabilityQuery,
   explanationAnswer,
+  historyQuery,
   incrementQuery,
   modelAnswer,
   modelBody,
+  modelHistory,
   modelInput,
   modelParams,
   modelsAnswer,
@@ -16,6 +18,7 @@ import {
   probeAnswer,
   probeBody,
   viewOfExplanation,
+  viewOfHistory,
   viewOfModel,
 } from '../schemas/models.ts';
 import { callerName } from './openai.ts';
@@ -196,6 +199,22 @@ export function modelRoutes(server: TypedServer, { gateway }: HttpDependencies):
         recentAttempts: explanation.recentAttempts.filter((attempt) => attempt.caller === own),
       });
     },
+  );
+
+  server.get(
+    '/api/v1/models/:id/history',
+    {
+      config,
+      schema: {
+        operationId: 'models.history',
+        tags,
+        summary: 'How a model did over time',
+        params: modelParams,
+        querystring: historyQuery,
+        response: { 200: modelHistory, ...errorAnswers },
+      },
+    },
+    async ({ params, query }) => viewOfHistory(await models.history(params.id, query.hours)),
   );
 
   server.post(

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ConfigValue, DoctorReport, HttpDependencies } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
-import { configAnswer, doctorAnswer } from '../schemas/health.ts';
+import { backupAnswer, backupBody, configAnswer, doctorAnswer } from '../schemas/health.ts';
 import type { TypedServer } from './typed-server.ts';
 
 const tags = ['operations'];
@@ -39,6 +39,28 @@ export function operationRoutes(server: TypedServer, dependencies: HttpDependenc
       const { checks } = await dependencies.doctor();
       return { status: worst(checks), checks: [...checks] };
     },
+  );
+
+  server.post(
+    '/api/v1/backup',
+    {
+      config: { access: 'admin', isStream: true },
+      schema: {
+        operationId: 'backup.make',
+        tags,
+        summary: 'A backup of everything, as of one moment',
+        description:
+          'Rows of all tables, jobs included, vaults of extractions, and the secret that webhooks are signed with if ' +
+          'it is kept in the data folder; not the admin token. Keep it as safe as the store itself. ' +
+          '"headworks backup" writes it to a file and checks it, "headworks restore" reads it.',
+        body: backupBody,
+        response: { 200: backupAnswer, ...errorAnswers },
+      },
+    },
+    async (request, reply) =>
+      reply
+        .headers({ 'content-type': 'application/gzip', 'cache-control': 'no-store, no-transform' })
+        .send(dependencies.backup.open(request.body) as never),
   );
 
   let document: string | undefined;

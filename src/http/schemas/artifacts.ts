@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Accepted, ArtifactStatus, IngestWish, Revision } from '../../knowledge/index.ts';
 import { artifactTypes, chunkSteps, entityTypes } from '../../knowledge/index.ts';
 import { spaceFields } from '../knowledge-space.ts';
-import { id, instant, isoOrNull, limitOf } from './fields.ts';
+import { id, instant, isoOrNull, limitOf, listOf } from './fields.ts';
 
 const clue = z.string().min(1).max(300).optional();
 
@@ -124,7 +124,7 @@ const stepCounts = z.object({
   pending: z.number().int(),
 });
 
-const statusView = z
+export const statusView = z
   .object({
     state: z.enum(['processing', 'complete', 'partial']),
     chunks: z.number().int(),
@@ -156,6 +156,20 @@ export const artifactView = z
   })
   .meta({ id: 'Artifact', description: 'An artifact with its latest revision and its exact status.' });
 
+/** One by one they are looked up: no more than a page of the dashboard. */
+export const statusesQuery = z.strictObject({
+  ids: listOf(id).describe('Ids of artifacts, at most 50, separated by commas.'),
+  ...spaceFields,
+});
+
+export const statusesAnswer = z
+  .object({ statuses: z.array(z.object({ artifact_uid: id, status: statusView })) })
+  .meta({
+    id: 'ArtifactStatuses',
+    description:
+      'What is in and what is missing of several artifacts; those that are not there are left out.',
+  });
+
 export const viewOfRevision = (revision: Revision): z.infer<typeof revisionView> => ({
   artifact_uid: revision.artifactUid,
   revision_id: revision.revisionId,
@@ -172,24 +186,23 @@ export const viewOfRevision = (revision: Revision): z.infer<typeof revisionView>
   ingested_at: revision.ingestedAt.toISOString(),
 });
 
-export function viewOfArtifact(
+export const viewOfStatus = (status: ArtifactStatus): z.infer<typeof statusView> => ({
+  state: status.state,
+  chunks: status.chunks,
+  steps: status.steps,
+  read_by_rules: status.readByRules,
+  missing: status.missing.map((each) => ({ ...each, positions: [...each.positions] })),
+});
+
+export const viewOfArtifact = (
   artifact: Revision & { readonly status: ArtifactStatus; readonly text: string },
-): z.infer<typeof artifactView> {
-  const { state, chunks, steps, readByRules, missing } = artifact.status;
-  return {
-    ...viewOfRevision(artifact),
-    metadata: { ...artifact.metadata },
-    job_id: artifact.jobId,
-    status: {
-      state,
-      chunks,
-      steps,
-      read_by_rules: readByRules,
-      missing: missing.map((each) => ({ ...each, positions: [...each.positions] })),
-    },
-    text: artifact.text,
-  };
-}
+): z.infer<typeof artifactView> => ({
+  ...viewOfRevision(artifact),
+  metadata: { ...artifact.metadata },
+  job_id: artifact.jobId,
+  status: viewOfStatus(artifact.status),
+  text: artifact.text,
+});
 
 export const viewOfAccepted = (accepted: Accepted): z.infer<typeof acceptedAnswer> => ({
   outcome: accepted.outcome,

@@ -44,6 +44,15 @@ export const doctorAnswer = z
   })
   .meta({ id: 'Doctor', description: 'Every check with its remedy; the status is that of the worst.' });
 
+export const backupBody = z.strictObject({
+  vaults: z.boolean().default(true).describe('Whether vaults of extractions come along.'),
+});
+
+export const backupAnswer = {
+  description: 'Lines of JSON, compressed with gzip. The last one says whether the backup is whole.',
+  content: { 'application/gzip': { schema: z.string() } },
+} as const;
+
 export const configAnswer = z
   .object({
     values: z.array(

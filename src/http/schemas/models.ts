@@ -1,6 +1,6 @@
 // Models as the founding document shows them, and what is done with them.
 import { z } from 'zod';
-import type { ModelExplanation, ModelInput, ModelView } from '../../gateway/index.ts';
+import type { ModelExplanation, ModelHistory, ModelInput, ModelView } from '../../gateway/index.ts';
 import { modelProblems } from '../../gateway/index.ts';
 import { snakeCase, snakeName } from '../snake-case.ts';
 import { instant, isoOrNull } from './fields.ts';
@@ -222,6 +222,27 @@ export const explanationAnswer = z
   })
   .meta({ id: 'ModelExplanation', description: 'How the score came about.' });
 
+export const historyQuery = z.strictObject({
+  hours: z.coerce.number().int().min(1).max(720).default(24).describe('How far back.'),
+});
+
+export const modelHistory = z
+  .object({
+    since: instant,
+    stretch_ms: z.number().int().describe('How long a stretch is.'),
+    stretches: z
+      .array(
+        z.object({
+          at: instant.describe('When it began.'),
+          requests: z.number().int(),
+          successes: z.number().int(),
+          average_seconds: z.number().describe('Of successful attempts.'),
+        }),
+      )
+      .describe('Those in which it was asked, oldest first.'),
+  })
+  .meta({ id: 'ModelHistory', description: 'How a model did over time, counted as its score counts.' });
+
 export const probeBody = z
   .strictObject({ ids: z.array(z.number().int().min(1)).min(1).max(1_000).optional() })
   .optional();
@@ -252,6 +273,17 @@ export function viewOfModel(model: ModelView): z.infer<typeof modelAnswer> {
     })),
   };
 }
+
+export const viewOfHistory = (history: ModelHistory): z.infer<typeof modelHistory> => ({
+  since: history.since.toISOString(),
+  stretch_ms: history.stretchMs,
+  stretches: history.stretches.map(({ at, requests, successes, averageSeconds }) => ({
+    at: new Date(at).toISOString(),
+    requests,
+    successes,
+    average_seconds: averageSeconds,
+  })),
+});
 
 export function viewOfExplanation(explanation: ModelExplanation): z.infer<typeof explanationAnswer> {
   const { model, restingUntil, recentAttempts, ...rest } = explanation;

@@ -4,7 +4,7 @@ import { itemMakers } from './items/index.ts';
 import type { ItemContext, Json, World } from './items/item-context.ts';
 import { tile } from './items/queries.ts';
 import { subjects } from './names.ts';
-import type { SimulatedType } from './ports.ts';
+import type { SimulatedType, WrittenItems } from './ports.ts';
 import { simulatedTypes } from './ports.ts';
 
 export interface ItemState {
@@ -25,13 +25,20 @@ const fillerSpread = 4_096;
 export class ItemEncoder {
   readonly #seed: number;
   readonly #world: World;
+  readonly #written: WrittenItems;
   readonly #itemBytes: number;
   readonly #tiles: readonly Buffer[];
   readonly #filler: Buffer;
 
-  constructor(settings: { readonly seed: number; readonly world: World; readonly itemBytes: number }) {
+  constructor(settings: {
+    readonly seed: number;
+    readonly world: World;
+    readonly itemBytes: number;
+    readonly written?: WrittenItems;
+  }) {
     this.#seed = settings.seed;
     this.#world = settings.world;
+    this.#written = settings.written ?? {};
     this.#itemBytes = settings.itemBytes;
     this.#tiles = Array.from({ length: tileCount }, (_, index) =>
       Buffer.from(JSON.stringify(tile(index, new Chance(settings.seed, 99, index)))),
@@ -45,19 +52,24 @@ export class ItemEncoder {
     const chance = new Chance(this.#seed, simulatedTypes.indexOf(type), state.index);
     const context: ItemContext = { index: state.index, version: state.version, chance, world: this.#world };
     const facts = maker.make(context);
-    const value = revised(maker.text.value(context), state.version);
-    const all = { ...facts, ...(state.isWhole ? maker.more?.(context) : {}), ...state.joined };
+    const written = this.#written[type]?.[state.index];
+    const said = written?.[maker.text.field];
+    const value = revised(typeof said === 'string' ? said : maker.text.value(context), state.version);
+    const generated = { ...facts, ...(state.isWhole ? maker.more?.(context) : {}), ...state.joined };
+    const all = written ? withWritten(generated, written) : generated;
     const head = Buffer.from(JSON.stringify(all).slice(0, -1));
     const text = Buffer.from(`,"${maker.text.field}":${JSON.stringify(value).slice(0, -1)}`);
     const room = this.#itemBytes - head.length - text.length - end.length;
-    const tiles = maker.hasTiles ? this.#tilesFor(chance, room) : [];
+    const tiles = maker.hasTiles ? this.#tilesFor(chance, room, written?.['dashboard_elements']) : [];
     const filler = this.#fillerFor(chance, room - lengthOf(tiles));
     const parts = [head, ...tiles, text, filler, end];
     return state.isRewritten ? [withReversedKeys(Buffer.concat(parts))] : parts;
   }
 
-  /** As many tiles as there is room for; a handful where items have no given size. */
-  #tilesFor(chance: Chance, room: number): readonly Buffer[] {
+  /** Those that are written; else as many as there is room for, or a handful where items have no given size. */
+  #tilesFor(chance: Chance, room: number, written: unknown): readonly Buffer[] {
+    if (Array.isArray(written))
+      return [tilesBegin, Buffer.from(JSON.stringify(written).slice(1, -1)), tilesEnd];
     const parts: Buffer[] = [tilesBegin];
     let size = tilesBegin.length;
     const count = this.#itemBytes === 0 ? 2 + chance.below(5) : Number.POSITIVE_INFINITY;
@@ -83,6 +95,12 @@ const end = Buffer.from('"}');
 const comma = Buffer.from(',');
 const tilesBegin = Buffer.from(',"dashboard_elements":[');
 const tilesEnd = Buffer.from(']');
+
+/** Only fields that the item has: what is asked for by itself has more than what is listed. */
+function withWritten(generated: Json, written: Readonly<Json>): Json {
+  const known = Object.entries(written).filter(([field]) => field in generated);
+  return { ...generated, ...Object.fromEntries(known) };
+}
 
 const lengthOf = (parts: readonly Buffer[]): number => parts.reduce((sum, { length }) => sum + length, 0);
 

@@ -7,7 +7,7 @@ import { exploresOfModel } from './items/lookml.ts';
 import type { ListingQuery, SortField } from './listing-query.ts';
 import { PageCache } from './page-cache.ts';
 import { pickFields } from './pick-fields.ts';
-import type { ContentChange, ContentChanged, SimulatedType } from './ports.ts';
+import type { ContentChange, ContentChanged, SimulatedType, WrittenItems } from './ports.ts';
 import { simulatedTypes } from './ports.ts';
 import { TypeContent } from './type-content.ts';
 
@@ -19,6 +19,7 @@ export interface Listing {
 
 export interface LookerContentSettings {
   readonly world: World;
+  readonly written: WrittenItems;
   readonly seed: number;
   readonly itemBytes: number;
   readonly pageLimit: number | null;

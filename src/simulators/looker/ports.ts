@@ -23,6 +23,14 @@ export type SimulatedType = (typeof simulatedTypes)[number];
 export type ItemCounts = Readonly<Partial<Record<SimulatedType, number>>>;
 
 /**
+ * Items that somebody has written, the first of their types: these fields take the place of generated ones. Fields that
+ * the generated item does not have are left out, but for `dashboard_elements`; ids stay as they are generated.
+ */
+export type WrittenItems = Readonly<
+  Partial<Record<SimulatedType, readonly Readonly<Record<string, unknown>>[]>>
+>;
+
+/**
  * What may go wrong with a content call, or, with `login-` before it, with a login.
  * `429`, `500`, `503`: that answer. `slow`: the right answer, late. `hang`: none, until the caller leaves. `reset`: the
  * connection is reset before an answer. `truncated`: half of the body, then the connection closes. `malformed`: a whole
@@ -96,6 +104,8 @@ export interface LookerSimulatorOptions extends Partial<SimulatorBehaviour> {
   readonly port?: number;
   /** Types that are not named have no items. */
   readonly items?: ItemCounts;
+  /** There are at least as many items of a type as are written. */
+  readonly written?: WrittenItems;
   /** The most items in one answer, whatever the caller asks for. Default: no bound. */
   readonly pageLimit?: number;
   /** Items are filled up to exactly this size, if they are not larger by nature. */

@@ -7,7 +7,14 @@ import { control } from './control.ts';
 import { deliver } from './deliver.ts';
 import { LookerApi } from './looker-api.ts';
 import { LookerContent } from './looker-content.ts';
-import type { LookerSimulator, LookerSimulatorOptions, SimulatedType, SimulatorBehaviour } from './ports.ts';
+import type {
+  ItemCounts,
+  LookerSimulator,
+  LookerSimulatorOptions,
+  SimulatedType,
+  SimulatorBehaviour,
+  WrittenItems,
+} from './ports.ts';
 import { simulatedTypes } from './ports.ts';
 import { readBody } from '../read-body.ts';
 import { checkBehaviour, checkChange } from './settings-schema.ts';
@@ -34,7 +41,8 @@ export async function startLookerSimulator(options: LookerSimulatorOptions = {})
     clientSecret = 'simulated-secret',
   } = options;
   const content = new LookerContent({
-    world: worldOf(options.items ?? {}),
+    world: worldOf(options.items ?? {}, options.written ?? {}),
+    written: options.written ?? {},
     seed,
     itemBytes: options.itemBytes ?? 0,
     pageLimit: options.pageLimit ?? null,
@@ -81,13 +89,14 @@ export async function startLookerSimulator(options: LookerSimulatorOptions = {})
   };
 }
 
-function worldOf(
-  items: Readonly<Partial<Record<SimulatedType, number>>>,
-): Readonly<Record<SimulatedType, number>> {
-  const world = Object.fromEntries(simulatedTypes.map((type) => [type, items[type] ?? 0]));
-  if ((items.explores ?? 0) > 0 && (items.lookml_models ?? 0) === 0)
+function worldOf(items: ItemCounts, written: WrittenItems): Readonly<Record<SimulatedType, number>> {
+  const countOf = (type: SimulatedType) => Math.max(items[type] ?? 0, written[type]?.length ?? 0);
+  if (countOf('explores') > 0 && countOf('lookml_models') === 0)
     throw new RangeError('items.explores belong to models: items.lookml_models must be at least 1');
-  return world as Record<SimulatedType, number>;
+  return Object.fromEntries(simulatedTypes.map((type) => [type, countOf(type)])) as Record<
+    SimulatedType,
+    number
+  >;
 }
 
 function behaviourOf(options: LookerSimulatorOptions): Partial<SimulatorBehaviour> {

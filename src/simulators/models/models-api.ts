@@ -155,7 +155,7 @@ export class ModelsApi {
       created: Math.floor(now / 1_000),
       model: model.name,
       request,
-      speech: speechOf(request, model.name, model.answer),
+      speech: speechOf(request, model),
     };
   }
 

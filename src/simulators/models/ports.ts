@@ -71,11 +71,25 @@ export interface Fault {
 /** One step of a script: `ok` or a fault, so many calls long. */
 export type Step = 'ok' | (Fault & { readonly times?: number | undefined });
 
+/** Somebody or something that a simulated reader has heard of. */
+export interface KnownName {
+  /** The full name. */
+  readonly name: string;
+  /** Other spellings that it knows to mean the same. */
+  readonly also: readonly string[];
+  readonly type: 'person' | 'org' | 'project' | 'object' | 'place' | 'other';
+  readonly role?: string | undefined;
+  readonly organization?: string | undefined;
+  readonly email?: string | undefined;
+}
+
 export interface SimulatedModel {
   readonly name: string;
   readonly kind: 'chat' | 'embeddings';
   /** What it says; without one it repeats the question. */
   readonly answer?: string | undefined;
+  /** It reads documents when knowledge asks it to, and finds these in them. Null: it cannot read. */
+  readonly knows: readonly KnownName[] | null;
   readonly dimensions: number;
   readonly firstTokenMs: number;
   readonly tokenMs: number;

@@ -33,11 +33,21 @@ const step = z.unknown().transform((value, context): Step => {
   return z.NEVER;
 });
 
+const knownName = z.strictObject({
+  name: z.string().min(2),
+  also: z.array(z.string().min(2)).default([]),
+  type: z.enum(['person', 'org', 'project', 'object', 'place', 'other']),
+  role: z.string().optional(),
+  organization: z.string().optional(),
+  email: z.string().optional(),
+});
+
 const model = z
   .strictObject({
     name,
     kind: z.enum(['chat', 'embeddings']).default('chat'),
     answer: z.string().optional(),
+    knows: z.array(knownName).nullable().default(null),
     dimensions: z.int().min(1).max(4_096).default(64),
     first_token_ms: milliseconds.default(0),
     token_ms: milliseconds.default(0),

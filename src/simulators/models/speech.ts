@@ -1,4 +1,6 @@
-// What simulated models say: repeatable, and fit for what was asked (tools, JSON, images).
+// What simulated models say: repeatable, and fit for what was asked (tools, JSON, images, documents to read).
+import type { SimulatedModel } from './ports.ts';
+import { readingOf } from './reader.ts';
 
 export interface ChatRequest {
   readonly model?: unknown;
@@ -25,7 +27,10 @@ export type Speech =
   { readonly text: string } | { readonly tool: { readonly name: string; readonly arguments: string } };
 
 /** A tool is called once: with its result among the messages, the model talks. */
-export function speechOf(request: ChatRequest, model: string, answer: string | undefined): Speech {
+export function speechOf(
+  request: ChatRequest,
+  { name, answer, knows }: Pick<SimulatedModel, 'name' | 'answer' | 'knows'>,
+): Speech {
   const messages = request.messages ?? [];
   const tool = request.tools?.[0]?.function;
   const hasResult = messages.at(-1)?.role === 'tool';
@@ -33,9 +38,11 @@ export function speechOf(request: ChatRequest, model: string, answer: string | u
     return { tool: { name: tool.name, arguments: JSON.stringify(instanceOf(tool.parameters) ?? {}) } };
   const format = request.response_format?.type;
   if (answer !== undefined) return { text: answer };
+  const reading = knows && readingOf(messages, knows);
+  if (reading) return { text: JSON.stringify(reading) };
   if (format === 'json_schema')
     return { text: JSON.stringify(instanceOf(request.response_format?.json_schema?.schema) ?? {}) };
-  const text = plainText(messages, model);
+  const text = plainText(messages, name);
   return { text: format === 'json_object' ? JSON.stringify({ answer: text }) : text };
 }
 

@@ -23,15 +23,17 @@ export interface CallOptions {
   readonly query?: Query;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  /** To recognise events of this request by. */
+  readonly requestId?: string;
 }
 
 /** The parsed answer. Fails with ApiError: `gone` when nobody answers, `logged-out` when the session ended. */
 export async function call<T>(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
-  { query, body, signal }: CallOptions = {},
+  { query, body, signal, requestId }: CallOptions = {},
 ): Promise<T> {
-  const answer = await ask(method, path + queryText(query), body, signal);
+  const answer = await ask(method, path + queryText(query), body, { signal, requestId });
   const text = await answer.text();
   const parsed: unknown = text === '' ? null : parse(text);
   if (answer.ok) return parsed as T;
@@ -45,7 +47,7 @@ async function ask(
   method: string,
   url: string,
   body: unknown,
-  signal: AbortSignal | undefined,
+  { signal, requestId }: Pick<CallOptions, 'signal' | 'requestId'>,
 ): Promise<Response> {
   try {
     return await fetch(url, {
@@ -54,6 +56,7 @@ async function ask(
         // Other sites cannot send it: what changes something is taken only with it.
         'x-headworks-dashboard': '1',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
@@ -82,10 +85,19 @@ function parse(text: string): unknown {
 }
 
 function errorOf(answer: Response, parsed: unknown): ApiError {
-  const error = (parsed as Partial<ErrorAnswer> | null)?.error;
+  const error = errorIn(parsed);
   const requestId = answer.headers.get('x-request-id');
   const message = error?.message ?? `The server answered ${answer.status}.`;
   const code = error?.code ?? `HTTP_${answer.status}`;
   if (answer.status === 401) return new ApiError('logged-out', code, message, requestId);
   return new ApiError(answer.status < 500 ? 'refused' : 'failed', code, message, requestId);
+}
+
+/** Prompts are refused in the founding document's shape, everything else in ours. */
+function errorIn(parsed: unknown): { readonly code: string; readonly message: string } | undefined {
+  const { error, message } = (parsed ?? {}) as {
+    readonly error?: ErrorAnswer['error'] | string;
+    readonly message?: string;
+  };
+  return typeof error === 'string' ? { code: error, message: message ?? error } : error;
 }

@@ -43,7 +43,7 @@ export function Chart({ label, times, lines, height = 160 }: ChartProps) {
         cursor: { drag: { x: false, y: false } },
         scales: { x: { time: true }, y: { range: fromZero }, second: { range: fromZero } },
         axes: [
-          axis,
+          { ...axis, space: 60, values: (_plot, splits) => splits.map(clockText) },
           { ...axis, size: 48 },
           ...(hasSecond
             ? [{ ...axis, scale: 'second', side: 1, size: 48, grid: { show: false } } as UPlot.Axis]
@@ -79,6 +79,9 @@ export function Chart({ label, times, lines, height = 160 }: ChartProps) {
     </Box>
   );
 }
+
+const clockText = (seconds: number): string =>
+  new Date(seconds * 1_000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
 
 const fromZero = (_plot: UPlot, _least: number, most: number): [number, number] => [
   0,

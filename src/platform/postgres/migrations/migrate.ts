@@ -6,7 +6,14 @@ import { withRights } from '../missing-rights.ts';
 import { hasSqlState, SqlError } from '../sql-error.ts';
 import type { Migration } from './load-migrations.ts';
 import { migrationFailed } from './migration-errors.ts';
-import { checkHistory, ensureSchema, ensureTable, readHistory, table } from './migration-history.ts';
+import {
+  type AppliedMigration,
+  checkHistory,
+  ensureSchema,
+  ensureTable,
+  readHistory,
+  table,
+} from './migration-history.ts';
 
 export interface MigrateOptions {
   readonly clock: Clock;
@@ -52,20 +59,50 @@ async function applyOnce(
   const { schema } = database;
   return database.transaction(
     async (transaction) => {
-      await lock(transaction, schema);
-      await ensureSchema(transaction, schema);
-      await ensureTable(transaction, schema);
-      const history = await readHistory(transaction, schema);
-      checkHistory(history, all);
+      const history = await begin(transaction, schema, all);
       if (history.some(({ number }) => number === migration.number)) return false;
-      await run(transaction, migration);
-      await transaction.query(sql`
-        insert into ${table(schema)} (number, name, checksum, applied_at)
-        values (${migration.number}, ${migration.name}, ${migration.checksum}, ${new Date(clock.now())})`);
+      await apply(transaction, schema, migration, clock);
       return true;
     },
     { leaseMs, ...(signal ? { signal } : {}) },
   );
+}
+
+/** The same in a transaction of the caller's: all of them, or none. Fails as `migrate` does. */
+export async function migrateWithin(
+  transaction: Transaction,
+  schema: string,
+  migrations: readonly Migration[],
+  clock: Clock,
+): Promise<void> {
+  const history = await begin(transaction, schema, migrations);
+  for (const migration of migrations.slice(history.length))
+    await apply(transaction, schema, migration, clock);
+}
+
+async function begin(
+  transaction: Transaction,
+  schema: string,
+  all: readonly Migration[],
+): Promise<readonly AppliedMigration[]> {
+  await lock(transaction, schema);
+  await ensureSchema(transaction, schema);
+  await ensureTable(transaction, schema);
+  const history = await readHistory(transaction, schema);
+  checkHistory(history, all);
+  return history;
+}
+
+async function apply(
+  transaction: Transaction,
+  schema: string,
+  migration: Migration,
+  clock: Clock,
+): Promise<void> {
+  await run(transaction, migration);
+  await transaction.query(sql`
+    insert into ${table(schema)} (number, name, checksum, applied_at)
+    values (${migration.number}, ${migration.name}, ${migration.checksum}, ${new Date(clock.now())})`);
 }
 
 /** Held until the transaction ends. The key is the schema's, so that other schemas do not wait. */

@@ -1,6 +1,76 @@
-// The page Knowledge.
-import { PageTitle } from '../../parts/states.tsx';
+// The page Knowledge: search, artifacts, entities and review of one space.
+import { Box, Button, Group } from '@mantine/core';
+import { Link, Route, Switch, useLocation } from 'wouter';
+import type { EntityReviewAnswer } from '../../../../src/http/contract.ts';
+import { NotFound, PageTitle } from '../../parts/states.tsx';
+import { ArtifactPage } from './artifacts/artifact-page.tsx';
+import { ArtifactsPage } from './artifacts/artifacts-page.tsx';
+import { useRead } from './ask.ts';
+import { EntitiesPage } from './entities/entities-page.tsx';
+import { EntityPage } from './entities/entity-page.tsx';
+import { EventRedirect } from './artifacts/event-redirect.tsx';
+import { useAddress, usePlace } from './place.ts';
+import { ReviewPage } from './review/review-page.tsx';
+import { mostPairs } from './review/review-queries.ts';
+import { SearchPage } from './search/search-page.tsx';
+import { SpaceSwitcher } from './space-switcher.tsx';
+
+const sections = [
+  { path: '', label: 'Search' },
+  { path: '/artifacts', label: 'Artifacts' },
+  { path: '/entities', label: 'Entities' },
+  { path: '/review', label: 'Review' },
+] as const;
 
 export default function KnowledgePage() {
-  return <PageTitle>Knowledge</PageTitle>;
+  const [location] = useLocation();
+  const { organization = '', space = '' } = usePlace();
+  const section = sections.findLast(({ path }) => location.startsWith(`/knowledge${path}`))?.path ?? '';
+  return (
+    <>
+      <PageTitle right={<SpaceSwitcher section={section} />}>Knowledge</PageTitle>
+      <Sections current={section} />
+      {/* Another space is another page: nothing of the one before stays. */}
+      <Box key={`${organization} ${space}`}>
+        <Switch>
+          <Route path="/knowledge" component={SearchPage} />
+          <Route path="/knowledge/artifacts" component={ArtifactsPage} />
+          <Route path="/knowledge/artifacts/:id">{({ id }) => <ArtifactPage key={id} id={id} />}</Route>
+          <Route path="/knowledge/events/:id">{({ id }) => <EventRedirect id={id} />}</Route>
+          <Route path="/knowledge/entities" component={EntitiesPage} />
+          <Route path="/knowledge/entities/:id">{({ id }) => <EntityPage key={id} id={id} />}</Route>
+          <Route path="/knowledge/review" component={ReviewPage} />
+          <Route component={NotFound} />
+        </Switch>
+      </Box>
+    </>
+  );
+}
+
+function Sections({ current }: { readonly current: string }) {
+  const address = useAddress();
+  return (
+    <Group component="nav" aria-label="Knowledge" gap={4} mb="md">
+      {sections.map(({ path, label }) => (
+        <Button
+          key={path}
+          component={Link}
+          href={address(path)}
+          size="compact-md"
+          variant={path === current ? 'light' : 'subtle'}
+          color={path === current ? 'blue' : 'gray'}
+          aria-current={path === current ? 'page' : undefined}
+        >
+          {label}
+          {path === '/review' ? <OpenPairs /> : null}
+        </Button>
+      ))}
+    </Group>
+  );
+}
+
+function OpenPairs() {
+  const { data } = useRead<EntityReviewAnswer>('/pairs', { limit: mostPairs });
+  const count = data?.pairs.length ?? 0;
+  return count === 0 ? null : <>&nbsp;({count === mostPairs ? `${mostPairs}+` : count})</>;
 }

@@ -1,6 +1,75 @@
-// The page Ledger.
-import { PageTitle } from '../../parts/states.tsx';
+// The page Ledger: what fell back and is not yet made good, what was, and its repair with progress.
+import { SegmentedControl, Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useSearchParams } from 'wouter';
+import type { LedgerKinds } from '../../../../src/http/contract.ts';
+import { get } from '../../api/client.ts';
+import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
+import { Kinds } from './kinds.tsx';
+import { LastRepairs } from './last-repairs.tsx';
+import { Rows } from './rows.tsx';
 
 export default function LedgerPage() {
-  return <PageTitle>Ledger</PageTitle>;
+  const [params, setParams] = useSearchParams();
+  const state = params.get('state') === 'repaired' ? 'repaired' : 'open';
+  const kind = params.get('kind');
+  const show = (change: { readonly state?: string; readonly kind?: string | null }): void =>
+    setParams({
+      state: change.state ?? state,
+      ...(change.kind === undefined
+        ? kind === null
+          ? {}
+          : { kind }
+        : change.kind === null
+          ? {}
+          : { kind: change.kind }),
+    });
+  const kinds = useQuery({
+    queryKey: ['ledger', 'kinds'],
+    queryFn: ({ signal }) => get<LedgerKinds>('/api/v1/ledger/kinds', {}, signal),
+    refetchInterval: 10_000,
+  });
+  return (
+    <>
+      <PageTitle
+        right={
+          <SegmentedControl
+            aria-label="Which rows"
+            value={state}
+            onChange={(value) => show({ state: value })}
+            data={[
+              { value: 'open', label: 'Open' },
+              { value: 'repaired', label: 'History' },
+            ]}
+          />
+        }
+      >
+        Ledger
+      </PageTitle>
+      <Shown
+        what="the ledger"
+        query={kinds}
+        isEmpty={({ kinds: all }) => all.every(({ open, repaired }) => open + repaired === 0)}
+        empty={
+          <Empty title="Nothing has ever fallen back here">
+            Whenever a part fails and something stands in for it, a row appears here, with its cause and its
+            repair.
+          </Empty>
+        }
+      >
+        {(data) => (
+          <Stack gap="lg">
+            <Kinds
+              kinds={data.kinds}
+              state={state}
+              chosen={kind}
+              onChoose={(chosen) => show({ kind: chosen })}
+            />
+            <LastRepairs />
+            <Rows state={state} kind={kind} />
+          </Stack>
+        )}
+      </Shown>
+    </>
+  );
 }

@@ -1,6 +1,67 @@
-// The page Models.
-import { PageTitle } from '../../parts/states.tsx';
+// The page Models: who is asked first and why, who is left alone and until when; a prompt to see it happen.
+import { Checkbox, Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Route, Switch, useSearchParams } from 'wouter';
+import type { ModelAnswer } from '../../../../src/http/contract.ts';
+import { get } from '../../api/client.ts';
+import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
+import { ModelDetail } from './model-detail.tsx';
+import { ModelTable } from './model-table.tsx';
+import { PromptBox } from './prompt-box.tsx';
 
 export default function ModelsPage() {
-  return <PageTitle>Models</PageTitle>;
+  return (
+    <Switch>
+      <Route path="/models/:id">{({ id }) => <ModelDetail id={id} />}</Route>
+      <Route>
+        <AllModels />
+      </Route>
+    </Switch>
+  );
+}
+
+function AllModels() {
+  const [params, setParams] = useSearchParams();
+  const isEverything = params.get('all') === 'true';
+  const query = useQuery({
+    queryKey: ['models', 'list', isEverything],
+    queryFn: ({ signal }) =>
+      get<readonly ModelAnswer[]>(
+        '/api/v1/models',
+        { active_only: !isEverything, configured_only: !isEverything, include_recent: true },
+        signal,
+      ),
+    refetchInterval: 10_000,
+  });
+  return (
+    <>
+      <PageTitle
+        right={
+          <Checkbox
+            label="Also those that are disabled or lack a key"
+            checked={isEverything}
+            onChange={({ currentTarget }) => setParams(currentTarget.checked ? { all: 'true' } : {})}
+          />
+        }
+      >
+        Models
+      </PageTitle>
+      <Stack gap="xl">
+        <Shown
+          what="the models"
+          query={query}
+          isEmpty={(models) => models.length === 0}
+          empty={
+            <Empty title="No model can be asked yet">
+              Set the key of a provider (for example OPENAI_API_KEY) and start the server again, or add a
+              model of any OpenAI-compatible server: headworks models add --help.
+            </Empty>
+          }
+        >
+          {(models) => <ModelTable models={models} />}
+        </Shown>
+        <PromptBox />
+      </Stack>
+    </>
+  );
 }

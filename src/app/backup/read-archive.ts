@@ -1,0 +1,168 @@
+// Reads a backup line by line and checks it as it goes: order, counts, sums, and that it has an end.
+import { createHash, type Hash } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { CoreError, HeadworksError, messageOf } from '../../core/index.ts';
+import type {
+  ArchiveEnd,
+  ArchiveHeader,
+  ControlLine,
+  FileStart,
+  SequenceLine,
+  TableEnd,
+  TableStart,
+} from './archive.ts';
+import { archiveFormat, damaged, readControl, RowSum } from './archive.ts';
+
+/** Who gets what is read. Nothing of a table or file is known to be right before its end was called. */
+export interface ArchiveHandler {
+  header(header: ArchiveHeader): Promise<void>;
+  table(table: TableStart): Promise<void>;
+  row(line: string): Promise<void>;
+  tableEnd(table: TableStart, end: TableEnd): Promise<void>;
+  sequence(line: SequenceLine): Promise<void>;
+  file(file: FileStart): Promise<void>;
+  piece(bytes: Uint8Array): Promise<void>;
+  fileEnd(file: FileStart, bytes: number): Promise<void>;
+}
+
+type Place =
+  | { readonly at: 'begin' | 'between' | 'end' }
+  | { readonly at: 'table'; readonly table: TableStart; readonly sum: RowSum }
+  | { readonly at: 'file'; readonly file: FileStart; readonly hash: Hash; bytes: number };
+
+/** begin → header → between ⇄ table, file → end. */
+export class ArchiveReader {
+  readonly #handler: ArchiveHandler;
+  #place: Place = { at: 'begin' };
+  #tables = 0;
+  #rows = 0;
+  #files = 0;
+
+  constructor(handler: ArchiveHandler) {
+    this.#handler = handler;
+  }
+
+  /** Fails with INPUT_INVALID when the backup is damaged, and as the handler does. */
+  async take(line: string): Promise<void> {
+    const control = readControl(line);
+    if (control) return this.#steer(control);
+    if (this.#place.at === 'table') {
+      this.#place.sum.add(line);
+      return this.#handler.row(line);
+    }
+    if (this.#place.at !== 'file') throw damaged('something stands where nothing should');
+    const bytes = pieceOf(line);
+    this.#place.hash.update(bytes);
+    this.#place.bytes += bytes.length;
+    return this.#handler.piece(bytes);
+  }
+
+  /** After the last line. */
+  finish(): ArchiveEnd {
+    if (this.#place.at !== 'end') throw damaged('it has no end');
+    return { headworks: 'end', tables: this.#tables, rows: this.#rows, files: this.#files };
+  }
+
+  async #steer(line: ControlLine): Promise<void> {
+    if (line.headworks === 'failed')
+      throw new HeadworksError(
+        line.code,
+        `The backup was not finished when it was written: ${line.message} Make another one.`,
+      );
+    if (this.#place.at === 'table') return this.#endTable(this.#place, line);
+    if (this.#place.at === 'file') return this.#endFile(this.#place, line);
+    if (this.#place.at === 'begin') return this.#begin(line);
+    if (this.#place.at === 'end') throw damaged('it goes on after its end');
+    switch (line.headworks) {
+      case 'table':
+        this.#place = { at: 'table', table: line, sum: new RowSum() };
+        return this.#handler.table(line);
+      case 'sequence':
+        return this.#handler.sequence(line);
+      case 'file':
+        this.#place = { at: 'file', file: line, hash: createHash('sha256'), bytes: 0 };
+        return this.#handler.file(line);
+      case 'end':
+        return this.#end(line);
+      default:
+        throw damaged(`"${line.headworks}" stands where it should not`);
+    }
+  }
+
+  async #begin(line: ControlLine): Promise<void> {
+    if (line.headworks !== 'backup') throw damaged('it does not begin as a backup does');
+    if (line.format > archiveFormat)
+      throw new CoreError(
+        'INPUT_INVALID',
+        `The backup was written by a newer Headworks (${line.version}). Upgrade Headworks to restore it.`,
+      );
+    this.#place = { at: 'between' };
+    await this.#handler.header(line);
+  }
+
+  async #endTable({ table, sum }: Place & { readonly at: 'table' }, line: ControlLine): Promise<void> {
+    if (line.headworks !== 'table-end') throw damaged(`the table ${table.name} has no end`);
+    if (line.rows !== sum.rows || line.rows !== table.rows || line.sum !== sum.sum)
+      throw damaged(`the rows of the table ${table.name} are not those that were written`);
+    this.#tables += 1;
+    this.#rows += sum.rows;
+    this.#place = { at: 'between' };
+    await this.#handler.tableEnd(table, line);
+  }
+
+  async #endFile({ file, hash, bytes }: Place & { readonly at: 'file' }, line: ControlLine): Promise<void> {
+    if (line.headworks !== 'file-end') throw damaged(`the file ${file.name} has no end`);
+    if (line.bytes !== bytes || line.sha256 !== hash.digest('hex'))
+      throw damaged(`the file ${file.name} is not what was written`);
+    this.#files += 1;
+    this.#place = { at: 'between' };
+    await this.#handler.fileEnd(file, bytes);
+  }
+
+  #end(line: ArchiveEnd): void {
+    if (line.tables !== this.#tables || line.rows !== this.#rows || line.files !== this.#files)
+      throw damaged('tables or files are missing');
+    this.#place = { at: 'end' };
+  }
+}
+
+function pieceOf(line: string): Buffer {
+  try {
+    return Buffer.from(JSON.parse(line) as string, 'base64');
+  } catch (error) {
+    throw damaged('a piece of a file cannot be read', error);
+  }
+}
+
+/** Lines of a compressed stream. Fails with INPUT_INVALID when it is cut off, damaged or no backup at all. */
+export async function* linesOf(compressed: Readable): AsyncGenerator<string> {
+  const text = createGunzip();
+  // readline does not pass on what happens to its input.
+  let failure: Error | undefined;
+  const fail = (error: Error): void => {
+    failure ??= error;
+    lines.close();
+    text.destroy();
+    compressed.destroy();
+  };
+  compressed.on('error', fail);
+  text.on('error', fail);
+  const lines = createInterface({ input: compressed.pipe(text), crlfDelay: Infinity });
+  try {
+    yield* lines;
+  } finally {
+    lines.close();
+    compressed.destroy();
+  }
+  if (failure instanceof HeadworksError) throw failure;
+  if (failure) throw damaged(reasonOf(failure), failure);
+}
+
+function reasonOf(error: Error): string {
+  const { code } = error as { code?: unknown };
+  if (code === 'Z_BUF_ERROR') return 'it is cut off';
+  if (code === 'Z_DATA_ERROR') return 'it is not a backup, or not as it was written';
+  return messageOf(error);
+}

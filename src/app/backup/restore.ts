@@ -1,0 +1,176 @@
+// headworks restore: puts a backup into the store of this configuration, all of it or nothing.
+import { createReadStream, existsSync } from 'node:fs';
+import { CoreError } from '../../core/index.ts';
+import type { Config } from '../../config/index.ts';
+import { openDataFolder } from '../../platform/data-folder/index.ts';
+import type { Database } from '../../platform/postgres/index.ts';
+import { loadMigrations } from '../../platform/postgres/index.ts';
+import { version } from '../version.ts';
+import { webhookSecretPath } from '../webhook-secret.ts';
+import type { ArchiveEnd, ArchiveHeader } from './archive.ts';
+import { FileLoader, prepareVaultsFolder } from './load-files.ts';
+import { StoreLoader } from './load-store.ts';
+import { type BackupProgress, ProgressTeller } from './progress-teller.ts';
+import { openEmbeddedTarget, openServerTarget, refuseContent } from './open-target.ts';
+import { ArchiveReader, linesOf, type ArchiveHandler } from './read-archive.ts';
+
+export interface RestoreWish {
+  readonly file: string;
+  /** Whatever is in the store, and files of the same names, may go. */
+  readonly replace: boolean;
+  readonly onProgress: (progress: BackupProgress) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface RestoreReport extends Omit<ArchiveEnd, 'headworks'> {
+  readonly store: 'embedded' | 'server';
+  readonly backup: Pick<ArchiveHeader, 'version' | 'createdAt' | 'store'>;
+  /** What somebody has to do, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/** A store is loaded within a day, or not at all. */
+const longestMs = 24 * 3_600_000;
+
+/**
+ * Fails with DATA_FOLDER_BUSY or CONFLICT while a server runs or something is there that may not be replaced,
+ * INPUT_INVALID when the backup is damaged or of a newer version, and as the store does; then nothing was changed.
+ */
+export async function restore(config: Config, wish: RestoreWish): Promise<RestoreReport> {
+  if (config.client.serverUrl !== null)
+    throw new CoreError(
+      'INPUT_INVALID',
+      'A backup is restored where the store is: run this on that machine, without --server and HEADWORKS_URL.',
+    );
+  if (!existsSync(wish.file)) throw new CoreError('INPUT_INVALID', `There is no file ${wish.file}.`);
+  await using closing = new AsyncDisposableStack();
+  const folder = await openDataFolder(config.data.folder, { version, command: 'headworks restore' });
+  closing.defer(() => folder.release());
+  const { databaseUrl, schema } = config.state;
+  const database =
+    databaseUrl === null
+      ? await openEmbeddedTarget(config, closing)
+      : await openServerTarget(databaseUrl, schema, closing);
+  const where = databaseUrl === null ? `The store in ${folder.path}` : `The schema ${schema} of the database`;
+  if (!wish.replace) await refuseContent(database, where);
+  await prepareVaultsFolder(folder.path);
+  const files = new FileLoader(folder.path, wish.replace);
+  try {
+    const { header, end } = await loadAll(database, files, wish);
+    // From here on the rows are there; files follow by renaming.
+    await files.place();
+    const { kind } = database.capabilities;
+    return { ...end, store: kind, backup: header, notes: notesFor(config, kind) };
+  } catch (error) {
+    await files.discard();
+    throw error;
+  }
+}
+
+interface LoadedArchive {
+  readonly header: ArchiveHeader;
+  readonly end: Omit<ArchiveEnd, 'headworks'>;
+}
+
+async function loadAll(database: Database, files: FileLoader, wish: RestoreWish): Promise<LoadedArchive> {
+  return loadInto(database, wish, files, async (take) => {
+    for await (const line of linesOf(createReadStream(wish.file))) {
+      wish.signal.throwIfAborted();
+      await take(line);
+    }
+  });
+}
+
+/** Whatever `feed` gives goes into the store, or nothing does. Without `files` there may be none. */
+export function loadInto(
+  database: Database,
+  { onProgress, signal }: Pick<RestoreWish, 'onProgress' | 'signal'>,
+  files: FileLoader | null,
+  feed: (take: (line: string) => Promise<void>) => Promise<void>,
+): Promise<LoadedArchive> {
+  return database.transaction(
+    async (transaction) => {
+      const migrations = await loadMigrations(new URL('../migrations/', import.meta.url));
+      const loader = new StoreLoader({ transaction, database, migrations });
+      const filling = new Filling(loader, files, onProgress);
+      const reader = new ArchiveReader(filling);
+      await feed((line) => reader.take(line));
+      const { headworks: _, ...end } = reader.finish();
+      await loader.finish();
+      return { header: filling.found(), end };
+    },
+    { leaseMs: longestMs, signal },
+  );
+}
+
+/** Passes what is read on to where it belongs, and tells how far it is. */
+class Filling implements ArchiveHandler {
+  readonly #loader: StoreLoader;
+  readonly #files: FileLoader | null;
+  readonly #teller: ProgressTeller;
+  #header: ArchiveHeader | undefined;
+
+  constructor(loader: StoreLoader, files: FileLoader | null, onProgress: (progress: BackupProgress) => void) {
+    this.#loader = loader;
+    this.#files = files;
+    this.#teller = new ProgressTeller(onProgress);
+  }
+
+  found(): ArchiveHeader {
+    if (!this.#header) throw new CoreError('INTERNAL', 'A backup was read that has no beginning.');
+    return this.#header;
+  }
+
+  async header(header: ArchiveHeader): Promise<void> {
+    this.#header = header;
+    this.#teller.total = header.rows;
+    await this.#loader.prepare(header);
+  }
+
+  async table(table: Parameters<ArchiveHandler['table']>[0]): Promise<void> {
+    this.#teller.at(table.name);
+    this.#loader.table(table);
+  }
+
+  async row(line: string): Promise<void> {
+    this.#teller.one();
+    await this.#loader.row(line);
+  }
+
+  async tableEnd(...[, end]: Parameters<ArchiveHandler['tableEnd']>): Promise<void> {
+    await this.#loader.tableEnd(end);
+  }
+
+  async sequence(line: Parameters<ArchiveHandler['sequence']>[0]): Promise<void> {
+    await this.#loader.sequence(line);
+  }
+
+  async file(file: Parameters<ArchiveHandler['file']>[0]): Promise<void> {
+    this.#teller.at(file.name);
+    await this.#files?.file(file);
+  }
+
+  async piece(bytes: Uint8Array): Promise<void> {
+    await this.#files?.piece(bytes);
+  }
+
+  async fileEnd(): Promise<void> {
+    await this.#files?.fileEnd();
+  }
+}
+
+/** What a store of rows alone does not bring along. */
+export function notesFor(config: Config, kind: 'embedded' | 'server'): readonly string[] {
+  const secret = webhookSecretPath(config.data.folder);
+  return [
+    ...(kind === 'server' && config.deployments.webhookSecret === null && existsSync(secret)
+      ? [
+          `Webhooks were signed with the secret in ${secret}. On a Postgres server it is not read from there: ` +
+            'set HEADWORKS_WEBHOOK_SECRET to what is in that file, on every server and worker.',
+        ]
+      : []),
+    ...(config.knowledge.graphBackend === 'age'
+      ? ['The graph in AGE is made from the tables: run "headworks graph rebuild" once the server runs.']
+      : []),
+  ];
+}

@@ -1,0 +1,143 @@
+// Writes a backup that comes from a server into a file, reading along: a file that is there is whole.
+import { createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { CoreError } from '../../core/index.ts';
+import type { ArchiveEnd, ArchiveHeader } from './archive.ts';
+import { ArchiveReader, linesOf, type ArchiveHandler } from './read-archive.ts';
+import { type BackupProgress, ProgressTeller } from './progress-teller.ts';
+
+export interface SavedBackup extends Omit<ArchiveEnd, 'headworks'> {
+  readonly file: string;
+  readonly bytes: number;
+  readonly vaults: readonly string[];
+  readonly hasWebhookSecret: boolean;
+}
+
+/** `headworks-2026-03-01T12-00-00Z.backup` when a folder was named. Fails with CONFLICT when the file is there. */
+export async function backupPath(given: string, now: Date): Promise<string> {
+  const found = await stat(given).catch(() => null);
+  const name = `headworks-${now.toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}.backup`;
+  const path = found?.isDirectory() ? join(given, name) : given;
+  if (await stat(path).catch(() => null))
+    throw new CoreError('CONFLICT', `${path} is there already. Name another file; this one was not touched.`);
+  return path;
+}
+
+/** The file has its name only when all of it is there and right. For its owner's eyes only, as the store is. */
+export async function saveBackup(
+  bytes: AsyncIterable<Uint8Array>,
+  path: string,
+  onProgress: (progress: BackupProgress) => void,
+): Promise<SavedBackup> {
+  const draft = `${path}.part`;
+  const seen = new Looking(onProgress);
+  const reader = new ArchiveReader(seen);
+  const copy = new PassThrough();
+  try {
+    const checking = (async () => {
+      for await (const line of linesOf(copy)) await reader.take(line);
+    })();
+    checking.catch(() => undefined);
+    const file = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
+    await pipeline(
+      Readable.from(bytes),
+      async function* (source: AsyncIterable<Uint8Array>) {
+        for await (const piece of source) {
+          if (!copy.write(piece) && !copy.destroyed) await roomIn(copy);
+          yield piece;
+        }
+        copy.end();
+      },
+      file,
+    );
+    await checking;
+    const { headworks: _, ...end } = reader.finish();
+    const { size } = await stat(draft);
+    await rename(draft, path);
+    return { file: path, bytes: size, ...end, vaults: seen.vaults, hasWebhookSecret: seen.hasWebhookSecret };
+  } catch (error) {
+    copy.destroy();
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rm(draft, { force: true });
+    throw explained(error, path);
+  }
+}
+
+/** Whoever checks may have given up: then there is always room. */
+function roomIn(copy: PassThrough): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      copy.off('drain', go);
+      copy.off('close', go);
+      resolve();
+    };
+    copy.on('drain', go);
+    copy.on('close', go);
+  });
+}
+
+function explained(error: unknown, path: string): unknown {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOSPC':
+      return new CoreError('INPUT_INVALID', `${path}: the disk is full. Make room, or name another place.`, {
+        cause: error,
+      });
+    case 'EEXIST':
+      return new CoreError(
+        'CONFLICT',
+        `${path}.part is there already: another backup is being written, or one was killed. Remove it if nobody writes to it.`,
+        { cause: error },
+      );
+    case 'ENOENT':
+    case 'EACCES':
+    case 'EROFS':
+      return new CoreError(
+        'INPUT_INVALID',
+        `${path} cannot be written. Name a place that exists and is yours.`,
+        {
+          cause: error,
+        },
+      );
+    default:
+      return error;
+  }
+}
+
+/** Reads along to say how far it is, and what is in it. */
+class Looking implements ArchiveHandler {
+  readonly vaults: string[] = [];
+  hasWebhookSecret = false;
+  readonly #teller: ProgressTeller;
+
+  constructor(onProgress: (progress: BackupProgress) => void) {
+    this.#teller = new ProgressTeller(onProgress);
+  }
+
+  async header({ rows }: ArchiveHeader): Promise<void> {
+    this.#teller.total = rows;
+  }
+
+  async table({ name }: Parameters<ArchiveHandler['table']>[0]): Promise<void> {
+    this.#teller.at(name);
+  }
+
+  async row(): Promise<void> {
+    this.#teller.one();
+  }
+
+  async tableEnd(): Promise<void> {}
+
+  async sequence(): Promise<void> {}
+
+  async file({ kind, name }: Parameters<ArchiveHandler['file']>[0]): Promise<void> {
+    this.#teller.at(name);
+    if (kind === 'vault') this.vaults.push(name);
+    else this.hasWebhookSecret = true;
+  }
+
+  async piece(): Promise<void> {}
+
+  async fileEnd(): Promise<void> {}
+}

@@ -1,0 +1,63 @@
+// The BI estate comes out of the simulated Looker: throttled, and with one look that does not come.
+import type {
+  ExtractionRunAnswer,
+  ExtractionRunsAnswer,
+  ExtractionRunStarted,
+  ExtractionSourceAnswer,
+} from '../api-answers.ts';
+import type { Chapter, Stage } from './chapter.ts';
+import { until } from './chapter.ts';
+import { lookerSource } from './demo-world.ts';
+import { ensureSource } from './ensure-upstreams.ts';
+
+const hasEnded = ({ state }: ExtractionRunAnswer): boolean => state !== 'waiting' && state !== 'running';
+
+export const extractionChapter: Chapter = {
+  name: 'extraction',
+  title: 'Extracting the BI estate from a Looker that throttles',
+  run: async (stage) => {
+    const source = await ensureSource(stage);
+    const run = await followed(stage, await runOf(stage, source));
+    // From now on Looker would hand out what it failed to: asking again is one of the things to try.
+    stage.world.looker.configure({ failures: [] });
+    const items = run.types.reduce((sum, { items: count }) => sum + count, 0);
+    const missing = run.types.filter(({ status }) => status === 'incomplete').map(({ type }) => type);
+    const rest = missing.length === 0 ? 'Everything came.' : `Not everything came of ${missing.join(', ')}.`;
+    return `${items} items of ${run.types.length} types in ${run.calls} calls, ${run.refusals} of them refused with 429. ${rest}`;
+  },
+};
+
+/** The one that goes on already, or a new one; one that was interrupted goes on where it was. */
+async function runOf(stage: Stage, source: ExtractionSourceAnswer): Promise<string> {
+  const { client, signal } = stage;
+  const query = { source: lookerSource('').name, limit: 1 };
+  const { runs } = await client.call<ExtractionRunsAnswer>('GET', '/api/v1/extraction/runs', {
+    query,
+    signal,
+  });
+  const [last] = runs;
+  if (last && (last.state === 'completed' || last.state === 'incomplete' || !hasEnded(last))) return last.id;
+  const path = `/api/v1/extraction/sources/${source.id}/runs`;
+  return (await client.call<ExtractionRunStarted>('POST', path, { body: {}, signal })).run_id;
+}
+
+async function followed(stage: Stage, id: string): Promise<ExtractionRunAnswer> {
+  const { client, signal } = stage;
+  const look = () => client.call<ExtractionRunAnswer>('GET', `/api/v1/extraction/runs/${id}`, { signal });
+  let run = await look();
+  await until(stage, async () => {
+    run = await look();
+    const sum = (of: (type: ExtractionRunAnswer['types'][number]) => number | null) =>
+      run.types.reduce((total, type) => total + (of(type) ?? 0), 0);
+    stage.show({
+      done: sum(({ items }) => items),
+      total: sum(({ total }) => total),
+      message: `${run.calls} calls, ${run.refusals} × 429`,
+      run,
+    });
+    return hasEnded(run);
+  });
+  if (run.state === 'failed')
+    throw new Error(`The extraction failed: ${run.message ?? 'no reason was given'}`);
+  return run;
+}

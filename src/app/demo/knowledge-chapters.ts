@@ -1,0 +1,131 @@
+// Mails, notes and the vault go into knowledge: taken in one by one, then read in the background by whichever model is up.
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openVaultReader } from '../../extraction/vault/index.ts';
+import type {
+  AcceptedAnswer,
+  EntityPairAnswer,
+  EntityReviewAnswer,
+  JobCountsAnswer,
+  LedgerPage,
+} from '../api-answers.ts';
+import { fileDocument, documentPaths } from '../ingest-files.ts';
+import { vaultDocuments } from '../vault-artifacts.ts';
+import { vaultsFolder } from '../vault.ts';
+import type { Chapter, Stage } from './chapter.ts';
+import { until } from './chapter.ts';
+import { readingModels } from './demo-models.ts';
+import { lookerSource } from './demo-world.ts';
+
+const knowledge = '/api/v1/knowledge';
+const documentsFolder = fileURLToPath(new URL('./documents/', import.meta.url));
+const largestDocument = 1_000_000;
+
+export const documentsChapter: Chapter = {
+  name: 'documents',
+  title: 'Reading mails and notes with models that throttle and fail',
+  run: async (stage) => {
+    const taken = await takeIn(stage, [...(await documentsIn('mails')), ...(await documentsIn('notes'))]);
+    await read(stage);
+    return `${taken} documents are read.`;
+  },
+};
+
+/** Of the vault, what people talk about; who may see what is left out. */
+const talkedAbout = ['dashboards', 'looks', 'explores', 'boards'];
+
+export const vaultChapter: Chapter = {
+  name: 'vault',
+  title: 'Reading what the vault holds of Looker',
+  run: async (stage) => {
+    const path = join(vaultsFolder(stage.dataFolder), `${lookerSource('').name}.vault`);
+    const reader = openVaultReader(path);
+    let taken = 0;
+    try {
+      taken = await takeIn(stage, [...vaultDocuments(reader, talkedAbout)]);
+    } finally {
+      reader.close();
+    }
+    await read(stage);
+    return `${taken} dashboards, looks, explores and boards are read.`;
+  },
+};
+
+/** How long both models that read are away: long enough to be seen, short enough to be waited for. */
+const throttledSeconds = 180;
+
+export const throttledChapter: Chapter = {
+  name: 'throttled',
+  title: 'Two late documents, while every model that reads is at its limit',
+  run: async (stage) => {
+    const { client, world, signal } = stage;
+    const hints = ['groq-prose', 'openai-reset'] as const;
+    for (const [index, model] of readingModels.entries())
+      world.models.script(model, [
+        { fault: '429', hint: hints[index] ?? 'retry-after', seconds: throttledSeconds, times: 2 },
+      ]);
+    await takeIn(stage, await documentsIn('late'));
+    await read(stage);
+    const query = { kind: 'knowledge.chunk-read-by-rules', limit: 100 };
+    const { entries } = await client.call<LedgerPage>('GET', '/api/v1/ledger', { query, signal });
+    return `Rules read what no model could; ${entries.length} passages wait in the ledger for a model to read them again.`;
+  },
+};
+
+/** One that is clear to a person who knows the company; the others wait in the queue. */
+export const reviewChapter: Chapter = {
+  name: 'review',
+  title: 'Deciding who is who, as a person would',
+  run: async (stage) => {
+    const { client, signal } = stage;
+    const { pairs } = await client.call<EntityReviewAnswer>('GET', `${knowledge}/pairs`, {
+      query: { limit: 100 },
+      signal,
+    });
+    const clear = pairs.find(({ a, b }) => [a, b].every((each) => /\bHerrera$/.test(each.canonical_name)));
+    if (!clear) return `${pairs.length} pairs wait to be decided.`;
+    const path = `${knowledge}/pairs/${clear.pair_id}/verdict`;
+    await client.call<EntityPairAnswer>('POST', path, { body: { verdict: 'same' }, signal });
+    return `${clear.a.canonical_name} and ${clear.b.canonical_name} are one, and can be parted again; ${pairs.length - 1} more pairs wait for you.`;
+  },
+};
+
+type Body = object;
+
+async function documentsIn(folder: string): Promise<readonly Body[]> {
+  const bodies: Body[] = [];
+  for await (const path of documentPaths(join(documentsFolder, folder), '/')) {
+    const { file } = await fileDocument(path, largestDocument);
+    const name = path.slice(path.lastIndexOf(folder));
+    // Named by where they stand in the demo, not by where the demo is installed.
+    bodies.push({ file: { ...file, name }, source_system: 'demo', source_id: name });
+  }
+  return bodies;
+}
+
+/** The same again is nothing new: whatever was taken in before an interruption stays as it is. */
+async function takeIn(stage: Stage, bodies: readonly Body[]): Promise<number> {
+  const { client, signal } = stage;
+  for (const [index, body] of bodies.entries()) {
+    await client.call<AcceptedAnswer>('POST', `${knowledge}/artifacts`, { body, signal });
+    stage.show({ done: index + 1, total: bodies.length, message: 'taken in' });
+  }
+  return bodies.length;
+}
+
+const unfinished = ['pending', 'running'];
+
+/** Until nothing waits to be read. */
+async function read(stage: Stage): Promise<void> {
+  const { client, signal } = stage;
+  let most = 0;
+  await until(stage, async () => {
+    const { counts } = await client.call<JobCountsAnswer>('GET', '/api/v1/jobs/counts', { signal });
+    const left = counts
+      .filter(({ name, state }) => name === 'knowledge.ingest' && unfinished.includes(state))
+      .reduce((sum, { count }) => sum + count, 0);
+    most = Math.max(most, left);
+    stage.show({ done: most - left, total: most, message: 'read' });
+    return left === 0;
+  });
+}

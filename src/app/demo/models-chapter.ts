@@ -1,0 +1,17 @@
+// The gateway hears of five models and asks each something cheap: who is up, and whose key is refused.
+import type { ProbeAnswer } from '../api-answers.ts';
+import type { Chapter } from './chapter.ts';
+import { ensureModels } from './ensure-upstreams.ts';
+
+export const modelsChapter: Chapter = {
+  name: 'models',
+  title: 'Asking the AI providers who is up',
+  run: async (stage) => {
+    const count = await ensureModels(stage);
+    const { client, signal } = stage;
+    const { probes } = await client.call<ProbeAnswer>('POST', '/api/v1/models/probe', { body: {}, signal });
+    const failed = probes.filter(({ outcome }) => outcome !== 'success');
+    const how = failed.map(({ model, outcome }) => `${model} (${outcome})`).join(', ');
+    return `${count - failed.length} of ${count} models answer${failed.length === 0 ? '' : `; not ${how}`}.`;
+  },
+};

@@ -1,0 +1,146 @@
+// The demo while it is being prepared: bars on a terminal, a line now and then elsewhere, JSON lines with --json.
+import type { SingleBar } from 'cli-progress';
+import { MultiBar } from 'cli-progress';
+import type { ExtractionRunAnswer } from '../../app/api-answers.ts';
+import type { ChapterProgress, ChapterScreen } from '../../app/demo/index.ts';
+import { humanDuration } from '../human-time.ts';
+import type { CliSession } from '../session.ts';
+import { printable } from '../table.ts';
+
+/** A log needs no more. */
+const lineEveryMs = 2_000;
+
+export interface DemoScreen extends ChapterScreen {
+  /** Leaves no bar behind. Safe to call twice. */
+  close(): void;
+}
+
+export function demoScreen(session: CliSession): DemoScreen {
+  if (session.out.isJson) return jsonScreen(session);
+  return new PersonScreen(session);
+}
+
+function jsonScreen({ out, io }: CliSession): DemoScreen {
+  let chapter = '';
+  const tell = (event: string, facts: object): void =>
+    out.jsonLine({ event, at: new Date(io.clock.now()).toISOString(), chapter, ...facts });
+  const isDue = every(lineEveryMs, io.clock);
+  return {
+    begin: ({ name, title }) => {
+      chapter = name;
+      tell('demo:chapter-begun', { title });
+    },
+    show: ({ done, total, message }) => {
+      if (isDue()) tell('demo:progress', { done, total, message });
+    },
+    end: (summary) => tell('demo:chapter-ended', { summary }),
+    close: () => undefined,
+  };
+}
+
+class PersonScreen implements DemoScreen {
+  readonly #session: CliSession;
+  readonly #isDue: () => boolean;
+  #bars: Bars | null = null;
+  #startedAt = 0;
+  #last = '';
+
+  constructor(session: CliSession) {
+    this.#session = session;
+    this.#isDue = every(lineEveryMs, session.io.clock);
+  }
+
+  begin({ title }: { readonly title: string }): void {
+    const { out, io } = this.#session;
+    this.#startedAt = io.clock.monotonic();
+    this.#last = '';
+    out.line(out.style('bold', `${title} …`));
+    if (out.canDraw) this.#bars = new Bars(this.#session);
+  }
+
+  show(progress: ChapterProgress): void {
+    if (this.#bars) this.#bars.show(progress);
+    else if (this.#isDue()) this.#line(progress);
+  }
+
+  end(summary: string): void {
+    this.close();
+    const { out, io } = this.#session;
+    const took = humanDuration(io.clock.monotonic() - this.#startedAt);
+    out.line(`  ${out.style('green', '✓')} ${printable(summary)} ${out.style('dim', `(${took})`)}`);
+  }
+
+  close(): void {
+    this.#bars?.close();
+    this.#bars = null;
+  }
+
+  #line({ done, total, message }: ChapterProgress): void {
+    const counted = total === null ? '' : `${done} of ${total} `;
+    const line = printable(`  ${counted}${message}`);
+    if (line !== this.#last) this.#session.out.note(line);
+    this.#last = line;
+  }
+}
+
+/** Drawn over while the chapter runs, and gone at its end: what came of it says the line that stays. */
+class Bars {
+  readonly #multi: MultiBar;
+  readonly #byName = new Map<string, SingleBar>();
+
+  constructor({ io }: CliSession) {
+    this.#multi = new MultiBar({
+      stream: io.stderr,
+      hideCursor: true,
+      clearOnComplete: true,
+      barCompleteChar: '█',
+      barIncompleteChar: '░',
+      barsize: 24,
+      fps: 8,
+      forceRedraw: true,
+      linewrap: false,
+      format: '  {name} {bar} {value}/{total} {message}',
+    });
+  }
+
+  show({ done, total, message, run }: ChapterProgress): void {
+    if (run) this.#showRun(run);
+    else if (total !== null) this.#draw('', done, total, message);
+  }
+
+  close(): void {
+    this.#multi.stop();
+  }
+
+  /** A bar for each type, and what the rate limiter does below the last. */
+  #showRun({ types, calls, refusals, multiplier }: ExtractionRunAnswer): void {
+    const longest = Math.max(0, ...types.map(({ type }) => type.length));
+    for (const { type, items, total, status } of types) {
+      const whole = status === 'completed' ? items : (total ?? items + 1);
+      this.#draw(type.padEnd(longest), items, whole, status);
+    }
+    const facts = `${calls} calls, ${refusals} × 429, rate divided by ${multiplier.toFixed(2)}`;
+    const known = this.#byName.get('facts');
+    if (known) known.update(0, { message: facts });
+    else this.#byName.set('facts', this.#multi.create(1, 0, { message: facts }, { format: '  {message}' }));
+  }
+
+  #draw(name: string, done: number, total: number, message: string): void {
+    const whole = Math.max(total, 1);
+    const facts = { name, message: printable(message) };
+    const bar = this.#byName.get(name) ?? this.#multi.create(whole, 0, facts);
+    this.#byName.set(name, bar);
+    bar.setTotal(whole);
+    bar.update(Math.min(done, whole), facts);
+  }
+}
+
+/** True at most once in so many milliseconds. */
+function every(ms: number, clock: CliSession['io']['clock']): () => boolean {
+  let next = clock.monotonic() + ms;
+  return () => {
+    if (clock.monotonic() < next) return false;
+    next = clock.monotonic() + ms;
+    return true;
+  };
+}

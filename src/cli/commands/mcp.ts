@@ -1,0 +1,68 @@
+// headworks mcp: tools and resources for models, on standard input and output.
+import type { Command } from 'commander';
+import { linkSignals } from '../../core/index.ts';
+import type { CommandHost } from '../command-host.ts';
+import { act, examples } from '../command-host.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { interrupted } from '../interrupted.ts';
+import { UsageError } from '../report-error.ts';
+import type { CliSession } from '../session.ts';
+
+interface McpOptions {
+  readonly keyEnv?: string;
+}
+
+export function registerMcp(program: Command, host: CommandHost): void {
+  const command = program
+    .command('mcp')
+    .description('speak MCP with a model’s client (Claude Desktop, …) on standard input and output')
+    .option(
+      '--key-env <name>',
+      'variable that holds the key of an organization (default: HEADWORKS_API_KEY; without one: as the admin)',
+    );
+  examples(command, [
+    'headworks mcp --data-dir /srv/headworks',
+    'HEADWORKS_API_KEY=hwo_… headworks mcp --server https://headworks.example.com',
+    'headworks mcp --key-env ACME_KEY',
+  ]);
+  act<McpOptions>(host, command, speak);
+}
+
+async function speak(session: CliSession, options: McpOptions): Promise<ExitCode> {
+  const { io, out } = session;
+  const key = keyOf(session, options);
+  if (io.isTty.stdin)
+    out.note('This speaks MCP, which is for programs: let a client start it (docs/mcp.md). Ctrl-D ends it.');
+  const { serveMcp } = await import('../../app/serve-mcp.ts');
+  // Nobody reads any more: the conversation is over.
+  const over = linkSignals(io.signal, io.outputClosed);
+  try {
+    await session.withClient(
+      (client) =>
+        serveMcp(client, {
+          stdin: io.stdin,
+          stdout: io.stdout,
+          signal: over.signal,
+          maxDocumentBytes: session.config().knowledge.maxDocumentBytes,
+          complain: (sentence) => io.stderr.write(`headworks: ${session.redactor.text(sentence)}\n`),
+        }),
+      key,
+    );
+  } finally {
+    over.dispose();
+  }
+  return io.signal.aborted ? interrupted(io) : exitCodes.ok;
+}
+
+/** Undefined: as the admin. */
+function keyOf(session: CliSession, { keyEnv }: McpOptions): string | undefined {
+  if (keyEnv === undefined) return session.config().client.apiKey ?? undefined;
+  const key = session.io.env[keyEnv];
+  if (key === undefined || key === '')
+    throw new UsageError(
+      `--key-env names ${keyEnv}, but that variable is not set. Set it to the key of an organization.`,
+    );
+  session.redactor.add(key);
+  return key;
+}

@@ -1,0 +1,27 @@
+// What a model hears when something went wrong: what happened, and what to do next. Never a stack, never an inside.
+import { HeadworksError } from '../core/index.ts';
+
+/** Where the API speaks to people at a terminal, what a model can do. */
+const advice: Readonly<Record<string, string>> = {
+  UNAUTHENTICATED: 'You cannot mend this: tell the user that this connection needs a key that works.',
+  FORBIDDEN: 'You cannot mend this: tell the user that the key of this connection does not reach it.',
+  SERVER_UNREACHABLE: 'Tell the user if it stays so.',
+};
+
+export const unforeseen =
+  'Something went wrong inside Headworks, not with your input. Doing the same again will hardly help; tell the user, ' +
+  'whose log has a line about it.';
+
+/** Null for what nobody foresaw: then `unforeseen` is all there is to say. */
+export function errorText(error: unknown, whenNotFound?: string): string | null {
+  if (!(error instanceof HeadworksError)) return null;
+  const { code, message, retryAfterMs } = error;
+  return [
+    message,
+    code === 'NOT_FOUND' ? whenNotFound : advice[code],
+    retryAfterMs === undefined ? undefined : `Try again in ${Math.max(1, Math.ceil(retryAfterMs / 1000))} s.`,
+    `(${code})`,
+  ]
+    .filter((part) => part !== undefined)
+    .join(' ');
+}

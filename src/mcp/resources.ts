@@ -1,0 +1,134 @@
+// Artifacts and entities as resources: `headworks://artifacts/ID` and `headworks://entities/ID`.
+import { z } from 'zod';
+import { CoreError } from '../core/index.ts';
+import { windowOf } from './bounds.ts';
+import type { Place, ResourceKind } from './fields.ts';
+import { id, knowledgePath, maybe, resourceUri, text, wordsAreData } from './fields.ts';
+import type { CallerKind, McpParts } from './ports.ts';
+import { entityFields, shortEntity } from './tools/entity.ts';
+
+/** What a client attaches to a conversation should not fill it. */
+const longestText = 100_000;
+const pageSize = 50;
+
+export interface ListedResource {
+  readonly uri: string;
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly mimeType: string;
+}
+
+export function resourceTemplates(caller: CallerKind) {
+  const query = caller === 'admin' ? '{?space,organization}' : '{?space}';
+  return [
+    {
+      uriTemplate: `headworks://artifacts/{artifact_uid}${query}`,
+      name: 'artifact',
+      title: 'A document',
+      description: `The text of a document. ${wordsAreData}`,
+      mimeType: 'text/plain',
+    },
+    {
+      uriTemplate: `headworks://entities/{entity_id}${query}`,
+      name: 'entity',
+      title: 'A person, project or thing',
+      description: `Who it is, by what names, and how often it is mentioned. ${wordsAreData}`,
+      mimeType: 'application/json',
+    },
+  ];
+}
+
+const spaces = z.object({ spaces: z.array(z.object({ name: text, organization_id: maybe })) });
+const artifacts = z.object({
+  artifacts: z.array(
+    z.object({ artifact_uid: text, title: text, type: text, source_id: text, ingested_at: text }),
+  ),
+  next: maybe,
+});
+
+/**
+ * Documents of the caller's own spaces, newest first, one space after the other; a page is of one space. For the admin
+ * these are the house's own: those of organizations are reached by the template. Entities are too many to list.
+ */
+export async function listResources(
+  { api, caller }: Pick<McpParts, 'api' | 'caller'>,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<{ readonly resources: ListedResource[]; readonly nextCursor?: string }> {
+  const known = spaces.parse(await api.call('GET', `${knowledgePath}/spaces`, { signal })).spaces;
+  const own = known.filter(({ organization_id: owner }) => caller !== 'admin' || owner === null);
+  const names = own.map(({ name }) => name).sort();
+  const { space = names[0], before } = cursor === undefined ? {} : positionIn(cursor);
+  if (space === undefined) return { resources: [] };
+  const query = { space, before, limit: pageSize };
+  const page = artifacts.parse(await api.call('GET', `${knowledgePath}/artifacts`, { query, signal }));
+  const following = names.find((name) => name > space);
+  const nextCursor =
+    page.next !== null
+      ? cursorOf({ space, before: page.next })
+      : following === undefined
+        ? null
+        : cursorOf({ space: following });
+  return {
+    resources: page.artifacts.map((each) => ({
+      uri: resourceUri('artifacts', each.artifact_uid, { space }),
+      name: each.source_id,
+      title: each.title,
+      description: `${each.type} in the space ${space}, taken in at ${each.ingested_at}`,
+      mimeType: 'text/plain',
+    })),
+    ...(nextCursor === null ? {} : { nextCursor }),
+  };
+}
+
+const position = z.object({ space: text, before: id.optional() });
+
+const cursorOf = (at: z.infer<typeof position>): string =>
+  Buffer.from(JSON.stringify(at)).toString('base64url');
+
+function positionIn(cursor: string): z.infer<typeof position> {
+  try {
+    return position.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+  } catch (error) {
+    throw new CoreError('INPUT_INVALID', 'This cursor is not one of ours. Begin again without one.', {
+      cause: error,
+    });
+  }
+}
+
+const readArtifact = z.object({ title: text, text });
+const readEntity = z.object(entityFields);
+
+/** Fails with INPUT_INVALID, NOT_FOUND, or whatever the API says. */
+export async function readResource(
+  { api }: Pick<McpParts, 'api'>,
+  uri: string,
+  signal: AbortSignal,
+): Promise<{ readonly uri: string; readonly mimeType: string; readonly text: string }> {
+  const { kind, id: wanted, place } = parsed(uri);
+  const answer = await api.call('GET', `${knowledgePath}/${kind}/${wanted}`, { query: { ...place }, signal });
+  if (kind === 'entities')
+    return { uri, mimeType: 'application/json', text: JSON.stringify(shortEntity(readEntity.parse(answer))) };
+  const { text: whole } = readArtifact.parse(answer);
+  const { text: part, next } = windowOf(whole, 0, longestText);
+  const rest =
+    next === null ? '' : `\n\n[${whole.length - next} characters follow: get_artifact with offset ${next}]`;
+  return { uri, mimeType: 'text/plain', text: part + rest };
+}
+
+const parameters = z.strictObject({ space: text.optional(), organization: text.optional() });
+
+function parsed(uri: string): { readonly kind: ResourceKind; readonly id: string; readonly place: Place } {
+  const url = URL.parse(uri);
+  const wanted = id.safeParse(url?.pathname.slice(1));
+  const place = parameters.safeParse(Object.fromEntries(url?.searchParams ?? []));
+  const kind = url?.protocol === 'headworks:' ? url.hostname : '';
+  if ((kind === 'artifacts' || kind === 'entities') && wanted.success && place.success)
+    return { kind, id: wanted.data, place: place.data };
+  throw new CoreError(
+    'INPUT_INVALID',
+    'There is no such kind of resource. Addresses look like headworks://artifacts/ID and headworks://entities/ID, with ' +
+      '?space=NAME for another space than the default one; the ids come from search.',
+  );
+}

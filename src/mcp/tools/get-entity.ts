@@ -1,0 +1,106 @@
+// get_entity: somebody or something that documents mention.
+import { z } from 'zod';
+import { CoreError } from '../../core/index.ts';
+import { cut } from '../bounds.ts';
+import { entityType } from '../choices.ts';
+import { id, knowledgePath, limitOf, maybe, note, resourceUri, text, wordsAreData } from '../fields.ts';
+import type { ToolContext } from '../tool.ts';
+import { defineTool } from '../tool.ts';
+import { entityFields, shortEntity } from './entity.ts';
+
+const mostCandidates = 10;
+
+const mention = z.object({
+  artifact_uid: text,
+  title: text.describe('Of the document.'),
+  surface_form: text.describe('How it is called there.'),
+  start_char: z.number().nullable().describe('Where: an offset for get_artifact.'),
+  confidence: z.number(),
+});
+
+const detail = z.object({ ...entityFields, mentions: z.array(mention) });
+const candidates = z.object({ entities: z.array(z.object(entityFields)), next: maybe });
+
+export const getEntity = defineTool({
+  name: 'get_entity',
+  title: 'Look up a person, project or thing',
+  description:
+    'One entity with its other names, role, organization and where it is mentioned; by id, or by (part of) a name. Where ' +
+    'a name means several, entity is null and candidates has them: ask again with an entity_id. For what it did, use ' +
+    `list_events with its entity_id. ${wordsAreData}`,
+  access: 'tenant',
+  isOfSpace: true,
+  does: 'reads',
+  whenNotFound: 'Look it up by name, or find its id with search, in the same space.',
+  input: {
+    entity_id: id.optional().describe('From search or list_events. Give this or `name`.'),
+    name: z.string().min(1).max(200).optional().describe('A name or part of one, whatever its case.'),
+    type: entityType.optional().describe('With `name`: only entities of this type.'),
+    limit: limitOf(100, 20).describe('Mentions at most, up to 100.'),
+    offset: z.int().min(0).default(0).describe('Mentions to pass over.'),
+  },
+  output: {
+    entity: z
+      .object({ ...entityFields, uri: text })
+      .nullable()
+      .describe(
+        'Null when the name means several, or none. An entity that was merged is what it became part of.',
+      ),
+    mentions: z.array(mention).describe('Newest first.'),
+    candidates: z.array(z.object(entityFields)).describe('Whom the name could mean, when that is not clear.'),
+    note,
+  },
+  async run({ entity_id: given, name, type, limit, offset }, context) {
+    if ((given === undefined) === (name === undefined))
+      throw new CoreError('INPUT_INVALID', 'Nothing was looked up. Give either "entity_id" or "name".');
+    const { found, unclear, hasMore } =
+      name === undefined ? only(given ?? '') : await named(name, type, context);
+    if (found === null)
+      return { entity: null, mentions: [], candidates: unclear, note: unclearNote(unclear, hasMore) };
+    const { api, place, signal } = context;
+    const path = `${knowledgePath}/entities/${found}`;
+    const { mentions, ...entity } = detail.parse(
+      await api.call('GET', path, { query: { ...place }, signal }),
+    );
+    const shown = mentions.slice(offset, offset + limit);
+    const left = mentions.length - offset - shown.length;
+    return {
+      entity: { ...shortEntity(entity), uri: resourceUri('entities', entity.entity_id, place) },
+      mentions: shown.map((each) => ({ ...each, title: cut(each.title, 300) })),
+      candidates: [],
+      note: left > 0 ? `${left} mentions follow; call again with offset ${offset + shown.length}.` : null,
+    };
+  },
+});
+
+interface Lookup {
+  readonly found: string | null;
+  readonly unclear: z.infer<typeof candidates>['entities'];
+  readonly hasMore: boolean;
+}
+
+const only = (found: string): Lookup => ({ found, unclear: [], hasMore: false });
+
+/** The one that has the name, or whose name is called exactly so. */
+async function named(
+  name: string,
+  type: string | undefined,
+  { api, place, signal }: ToolContext,
+): Promise<Lookup> {
+  const query = { name, type, limit: mostCandidates, ...place };
+  const { entities, next } = candidates.parse(
+    await api.call('GET', `${knowledgePath}/entities`, { query, signal }),
+  );
+  const isCalledSo = (called: string) => called.toLowerCase() === name.toLowerCase();
+  const exact = entities.filter((each) => [each.canonical_name, ...each.aliases].some(isCalledSo));
+  const [sure] = entities.length === 1 && next === null ? entities : exact.length === 1 ? exact : [];
+  if (sure) return only(sure.entity_id);
+  return { found: null, unclear: entities.map(shortEntity), hasMore: next !== null };
+}
+
+function unclearNote({ length }: Lookup['unclear'], hasMore: boolean): string {
+  if (length === 0) return 'Nobody and nothing of that name is known here. Try part of the name, or search.';
+  return `${hasMore ? `More than ${length}` : length} entities could be meant; ask again with the entity_id of one${
+    hasMore ? ', or with more of the name' : ''
+  }.`;
+}

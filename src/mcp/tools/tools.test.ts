@@ -1,0 +1,209 @@
+// What tools make of the API's answers, where a whole server seldom gives such.
+import { describe, expect, it } from 'vitest';
+import { CoreError } from '../../core/index.ts';
+import type { ApiCallOptions } from '../ports.ts';
+import { allTools } from './index.ts';
+
+const entityId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+
+const entity = (name: string, change: object = {}) => ({
+  entity_id: entityId,
+  type: 'person',
+  canonical_name: name,
+  aliases: [],
+  role: null,
+  organization: null,
+  email: null,
+  context_clues: [],
+  needs_review: false,
+  mention_count: 1,
+  event_count: 0,
+  // What the API says besides is not passed on.
+  embedding_model: 'inner',
+  ...change,
+});
+
+/** The tool's answer, where the API gives these answers by path. */
+async function run(
+  name: string,
+  given: object,
+  answers: Readonly<Record<string, unknown>>,
+  calls: (ApiCallOptions & { readonly path: string })[] = [],
+) {
+  const tool = allTools.find((each) => each.name === name);
+  const call = async (_method: string, path: string, options: ApiCallOptions = {}) => {
+    calls.push({ path, ...options });
+    const answer = answers[path.replace('/api/v1/', '').replace('knowledge/', '')];
+    if (answer === undefined || answer instanceof Error) throw answer ?? new Error(`nobody answers ${path}`);
+    return answer;
+  };
+  return tool?.answer(given, { api: { call }, caller: 'admin', signal: new AbortController().signal });
+}
+
+describe('get_entity', () => {
+  const detail = { ...entity('Ann Lee'), mentions: [] };
+
+  it('takes the one that is called exactly so', async () => {
+    const entities = [
+      entity('Joann Lee', { entity_id: 'other' }),
+      entity('A. Lee', { aliases: ['Ann lee'] }),
+    ];
+    const answers = { entities: { entities, next: null }, [`entities/${entityId}`]: detail };
+    expect(await run('get_entity', { name: 'ann Lee' }, answers)).toMatchObject({
+      entity: { canonical_name: 'Ann Lee' },
+      candidates: [],
+    });
+  });
+
+  it('shows whom a name could mean, and asks for more of it', async () => {
+    const entities = [entity('Ann Lee'), entity('Ann Ray')];
+    expect(await run('get_entity', { name: 'ann' }, { entities: { entities, next: 'more' } })).toMatchObject({
+      entity: null,
+      candidates: [{ canonical_name: 'Ann Lee' }, { canonical_name: 'Ann Ray' }],
+      note: 'More than 2 entities could be meant; ask again with the entity_id of one, or with more of the name.',
+    });
+    expect(
+      await run('get_entity', { name: 'zoe' }, { entities: { entities: [], next: null } }),
+    ).toMatchObject({
+      entity: null,
+      note: expect.stringContaining('Try part of the name') as string,
+    });
+  });
+
+  it('gives mentions in parts', async () => {
+    const mention = (index: number) => ({
+      artifact_uid: `${index}`,
+      title: 'T',
+      surface_form: 'Ann',
+      start_char: null,
+      confidence: 1,
+    });
+    const answers = { [`entities/${entityId}`]: { ...detail, mentions: [0, 1, 2, 3].map(mention) } };
+    const answer = await run('get_entity', { entity_id: entityId, limit: 2, offset: 1 }, answers);
+    expect(answer).toMatchObject({
+      mentions: [{ artifact_uid: '1' }, { artifact_uid: '2' }],
+      note: '1 mentions follow; call again with offset 3.',
+    });
+    expect(JSON.stringify(answer)).not.toContain('inner');
+  });
+});
+
+describe('list_events', () => {
+  it('leaves to the next page what does not fit', async () => {
+    const events = Array.from({ length: 100 }, (_, index) => ({
+      event_id: `event-${index}`,
+      category: 'Decision',
+      event_time: null,
+      narrative: 'n'.repeat(5_000),
+      artifact_uid: 'a',
+      confidence: 1,
+      actors: [],
+      subjects: [],
+      evidence: [{ quote: 'q'.repeat(5_000) }],
+    }));
+    const answer = (await run('list_events', { limit: 100 }, { events: { events, next: null } })) as {
+      events: readonly { event_id: string; narrative: string }[];
+      next: string;
+      note: string;
+    };
+    expect(JSON.stringify(answer).length).toBeLessThan(45_000);
+    expect(answer.next).toBe(answer.events.at(-1)?.event_id);
+    expect(answer.note).toContain(`before = ${answer.next}`);
+    expect(answer.events[0]?.narrative).toMatch(/… \[4000 more characters\]$/);
+  });
+});
+
+describe('review_queue', () => {
+  const pair = (evidence: object) => ({
+    pair_id: 'p',
+    confidence: 0.8,
+    reason: 'near-name',
+    evidence,
+    a: entity('Ann Lee'),
+    b: entity('A. Lee', { aliases: Array.from({ length: 50 }, (_, index) => `Alias ${index}`) }),
+  });
+
+  it('tells what speaks for it, and that more wait', async () => {
+    const calls: (ApiCallOptions & { readonly path: string })[] = [];
+    const pairs = [pair({ reasons: ['same mail'] }), pair({ reasons: 7 }), pair({})];
+    const answer = await run('review_queue', { limit: 2, organization: 'acme' }, { pairs: { pairs } }, calls);
+    expect(calls[0]?.query).toMatchObject({ limit: 3, organization: 'acme' });
+    expect(answer).toMatchObject({
+      pairs: [{ reasons: ['same mail'] }, { reasons: ['near-name'], b: { aliases: { length: 20 } } }],
+      note: expect.stringContaining('More pairs wait') as string,
+    });
+  });
+});
+
+describe('job_status', () => {
+  it('shows the admin the job that still reads', async () => {
+    const counts = { done: 0, failed: 0, skipped: 0, pending: 1 };
+    const steps = { index: counts, read: counts, embed: counts, graph: counts };
+    const missing = [{ step: 'read', status: 'pending', cause: null, message: null, positions: [0, 1] }];
+    const status = { state: 'processing', chunks: 2, steps, missing };
+    const job = {
+      id: 'j',
+      name: 'knowledge.ingest',
+      state: 'running',
+      attempts: 1,
+      created_at: 'now',
+      finished_at: null,
+      progress: null,
+      reason: null,
+    };
+    const answers = {
+      [`artifacts/${entityId}`]: { artifact_uid: entityId, title: 'T', job_id: 'j', status },
+      'jobs/j': job,
+    };
+    expect(await run('job_status', { artifact_uid: entityId }, answers)).toMatchObject({
+      is_finished: false,
+      missing: [{ step: 'read', chunks: 2 }],
+      job: { state: 'running' },
+      note: expect.stringContaining('Ask again') as string,
+    });
+    expect(
+      await run('job_status', { job_id: entityId }, { [`jobs/${entityId}`]: { ...job, state: 'failed' } }),
+    ).toMatchObject({
+      is_finished: true,
+      artifact: null,
+    });
+  });
+});
+
+describe('status', () => {
+  const check = { name: 'clock', state: 'ok', detail: 'Fine.', remedy: null };
+  const answers = {
+    doctor: {
+      status: 'warning',
+      checks: [check, { ...check, name: 'disk', state: 'warning', remedy: 'Make room.' }],
+    },
+    alerts: { alerts: [] },
+    'jobs/counts': { counts: [] },
+    'ledger/kinds': {
+      kinds: [
+        { kind: 'a', open: 0 },
+        { kind: 'b', open: 2 },
+      ],
+    },
+  };
+
+  it('begins with what is not well', async () => {
+    expect(await run('status', {}, answers)).toMatchObject({
+      status: 'warning',
+      checks: [{ name: 'disk' }, { name: 'clock' }],
+      open_degradations: [{ kind: 'b', open: 2 }],
+      note: null,
+    });
+  });
+
+  it('tells the rest when a part cannot be asked, and fails only when none can', async () => {
+    const away = new CoreError('STATE_UNAVAILABLE', 'The state store is away.');
+    expect(await run('status', {}, { ...answers, 'ledger/kinds': away })).toMatchObject({
+      status: 'warning',
+      open_degradations: [],
+      note: '/api/v1/ledger/kinds: The state store is away. (STATE_UNAVAILABLE)',
+    });
+    const none = { doctor: away, alerts: away, 'jobs/counts': away, 'ledger/kinds': away };
+    await expect(run('status', {}, none)).rejects.toThrow('The state store is away.');
+  });
+});

@@ -1,0 +1,237 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { migrateStore } from '../../src/app/backup/migrate-store.ts';
+import type { RunningServer } from '../../src/app/index.ts';
+import type { Config } from '../../src/config/index.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
+import { openSqlite } from '../../src/platform/sqlite/index.ts';
+import {
+  backUp,
+  contentsOf,
+  dropStore,
+  dumpAsItIs,
+  emptyHouse,
+  fillStore,
+  inStore,
+  linesIn,
+  restoreFrom,
+  type StoreKind,
+} from '../support/backup-world.ts';
+import { databaseUrl, temporaryFolder } from '../support/services.ts';
+import { callAsAdmin, startTestServer } from '../support/test-server.ts';
+
+/** A house starts and stops several times in each, and machines that run tests are busy. */
+const patience = { timeout: 90_000 };
+
+/** Tables that a running server writes to by itself, or because of the documents that the test sends. */
+const stirred =
+  /^(audit_log|artifact|artifact_revision|chunk|chunk_posting|chunk_step|corpus_total|job|queue|schedule|entity.*|event.*|semantic_event|gateway_models)$/;
+
+const untouched = (contents: Readonly<Record<string, readonly string[]>>) =>
+  Object.fromEntries(Object.entries(contents).filter(([name]) => !stirred.test(name)));
+
+async function filledHouse(kind: StoreKind): Promise<{
+  readonly config: Config;
+  readonly contents: Readonly<Record<string, readonly string[]>>;
+}> {
+  const config = await emptyHouse(kind);
+  const contents = await inStore(config, async (database) => {
+    await fillStore(database);
+    return contentsOf(database);
+  });
+  return { config, contents };
+}
+
+const vaultIn = ({ data }: Config): string => join(data.folder, 'vaults', 'acme.vault');
+
+async function addVault(config: Config, text: string): Promise<void> {
+  await mkdir(join(config.data.folder, 'vaults'), { recursive: true });
+  const db = openSqlite(vaultIn(config));
+  db.exec('create table item (text)');
+  db.prepare('insert into item values (?)').run(text);
+  db.close();
+}
+
+function textInVault(config: Config): unknown {
+  const db = openSqlite(vaultIn(config), { readOnly: true });
+  const row = db.prepare('select text from item').get();
+  db.close();
+  return row?.['text'];
+}
+
+/** Sends documents one after the other until the returned function is called. */
+function keepWriting(server: RunningServer): () => Promise<void> {
+  let isWriting = true;
+  const writing = (async () => {
+    for (let round = 0; isWriting && round < 50; round++)
+      await callAsAdmin(server, 'POST', '/api/v1/knowledge/artifacts', {
+        file: { name: `${round}.txt`, media_type: 'text/plain', content: btoa(`Round ${round} of Falcon.`) },
+      });
+  })();
+  return () => {
+    isWriting = false;
+    return writing;
+  };
+}
+
+async function countsIn(config: Config) {
+  const { rows } = await inStore(config, (database) =>
+    database.query<{ artifacts: number; revisions: number; chunks: number }>(sql`
+      select (select count(*) from artifact) as artifacts, (select count(*) from artifact_revision) as revisions,
+             (select count(*) from chunk) as chunks`),
+  );
+  return rows[0];
+}
+
+describe.each([
+  ['embedded', 'server'],
+  ['server', 'embedded'],
+] as const)('a backup of the %s store, while a server writes to it', (kind, other) => {
+  it(`restores into a store of the other kind: rows of one moment, vaults, secrets`, patience, async () => {
+    const source = await filledHouse(kind);
+    await addVault(source.config, 'längst');
+    const file = join(await temporaryFolder(), 'a.backup');
+    const server = await startTestServer(source.config);
+    const stopWriting = keepWriting(server);
+    const saved = await backUp(source.config, file).finally(stopWriting);
+    await server.stop();
+    expect(saved).toMatchObject({ file, vaults: ['acme.vault'], hasWebhookSecret: kind === 'embedded' });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const token = (await readFile(join(source.config.data.folder, 'admin-token'), 'utf8')).trim();
+    expect((await linesIn(file)).some((line) => line.includes(token))).toBe(false);
+
+    const target = await emptyHouse(other);
+    const report = await restoreFrom(target, file);
+    expect(report).toMatchObject({ rows: saved.rows, tables: saved.tables, backup: { store: kind } });
+    expect(untouched(await inStore(target, contentsOf))).toEqual(untouched(source.contents));
+    // Whoever wrote an artifact wrote its revision and its chunk in the same transaction.
+    const counts = await countsIn(target);
+    expect(counts).toEqual({
+      artifacts: counts?.artifacts,
+      revisions: counts?.artifacts,
+      chunks: counts?.artifacts,
+    });
+    expect(textInVault(target)).toBe('längst');
+    expect(existsSync(join(target.data.folder, 'webhook-secret'))).toBe(kind === 'embedded');
+    const isTold = report.notes.some((note) => note.includes('HEADWORKS_WEBHOOK_SECRET'));
+    expect(isTold).toBe(kind === 'embedded');
+  });
+});
+
+describe('restore', () => {
+  it(
+    'gives a store that a server works with: names, jobs that wait, numbers that count on',
+    patience,
+    async () => {
+      const source = await filledHouse('server');
+      const file = join(await temporaryFolder(), 'a.backup');
+      await dumpAsItIs(source.config, file);
+      const target = await emptyHouse('server');
+      await restoreFrom(target, file);
+      expect(await inStore(target, contentsOf)).toEqual(source.contents);
+      const server = await startTestServer(target);
+      const organizations = await callAsAdmin(server, 'GET', '/api/v1/organizations');
+      expect(JSON.stringify(organizations.body)).toContain('漢字 🎉');
+      const model = { name: 'another', base_url: 'http://127.0.0.1:9' };
+      expect(await callAsAdmin(server, 'POST', '/api/v1/models', model)).toMatchObject({ status: 201 });
+      const jobs = await callAsAdmin(server, 'GET', '/api/v1/jobs?state=pending');
+      expect(JSON.stringify(jobs.body)).toContain('test.waiting');
+      await server.stop();
+      const { rows } = await inStore(target, (database) =>
+        database.query<{ id: number }>(sql`select id from gateway_models where name = 'another'`),
+      );
+      expect(rows[0]?.id).toBeGreaterThan(99);
+    },
+  );
+
+  it('refuses a store or a vault that is there, until it may replace it', patience, async () => {
+    const source = await filledHouse('server');
+    await addVault(source.config, 'from the backup');
+    const file = join(await temporaryFolder(), 'a.backup');
+    await backUp(source.config, file);
+    const target = await filledHouse('server');
+    await expect(restoreFrom(target.config, file)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('--replace') as string,
+    });
+    const onlyVault = await emptyHouse('server');
+    await addVault(onlyVault, 'there before');
+    await expect(restoreFrom(onlyVault, file)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('acme.vault') as string,
+    });
+    expect(textInVault(onlyVault)).toBe('there before');
+    expect(await inStore(onlyVault, contentsOf)).toEqual({});
+    expect(await inStore(target.config, contentsOf)).toEqual(target.contents);
+    await addVault(target.config, 'there before');
+    await restoreFrom(target.config, file, { replace: true });
+    expect(textInVault(target.config)).toBe('from the backup');
+    const after = await inStore(target.config, contentsOf);
+    expect(after['organization_keys']).toEqual(source.contents['organization_keys']);
+    expect(after['organization_keys']).not.toEqual(target.contents['organization_keys']);
+  });
+
+  it('refuses while a server runs on the folder, or on the database', patience, async () => {
+    const file = join(await temporaryFolder(), 'a.backup');
+    const busy = await emptyHouse('server');
+    await inStore(busy, (database) => fillStore(database));
+    await dumpAsItIs(busy, file);
+    await startTestServer(busy);
+    await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
+      code: 'DATA_FOLDER_BUSY',
+    });
+    const elsewhere = { ...busy, data: { ...busy.data, folder: await temporaryFolder() } };
+    await expect(restoreFrom(elsewhere, file, { replace: true })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('Stop all servers') as string,
+    });
+  });
+
+  it('brings a backup of an older version up to date', patience, async () => {
+    const source = await emptyHouse('server');
+    const file = join(await temporaryFolder(), 'older.backup');
+    const older = await inStore(source, async (database) => {
+      await fillStore(database, 7);
+      return contentsOf(database);
+    });
+    await dumpAsItIs(source, file);
+    const target = await emptyHouse('server');
+    await restoreFrom(target, file);
+    expect(await inStore(target, contentsOf)).toEqual(older);
+    const { rows } = await inStore(target, (database) =>
+      database.query<{ newest: string }>(sql`select to_regclass('login_link')::text as newest`),
+    );
+    expect(rows).toEqual([{ newest: 'login_link' }]);
+  });
+});
+
+describe('migrate-store', () => {
+  const wish = () => ({
+    to: databaseUrl(),
+    replace: false,
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+  });
+
+  it('takes every row to a server, and leaves the embedded store as it was', patience, async () => {
+    const { config, contents } = await filledHouse('embedded');
+    await writeFile(join(config.data.folder, 'webhook-secret'), 'a-secret-of-sixteen\n');
+    onTestFinished(() => dropStore(config.state.schema));
+    const report = await migrateStore(config, wish());
+    const moved = { ...config, state: { ...config.state, databaseUrl: databaseUrl() } };
+    const after = await inStore(moved, contentsOf);
+    expect(after).toEqual(contents);
+    expect(report.rows).toBe(Object.values(after).reduce((sum, rows) => sum + rows.length, 0));
+    expect(report.notes.join(' ')).toContain('HEADWORKS_WEBHOOK_SECRET');
+    expect(await inStore(config, contentsOf)).toEqual(contents);
+    await expect(migrateStore(config, wish())).rejects.toMatchObject({ code: 'CONFLICT' });
+  });
+
+  it('refuses while a server works with the embedded store', patience, async () => {
+    const config = await emptyHouse('embedded');
+    await startTestServer(config);
+    await expect(migrateStore(config, wish())).rejects.toMatchObject({ code: 'DATA_FOLDER_BUSY' });
+  });
+});

@@ -1,0 +1,167 @@
+// POST /mcp as a route: who gets in, what it refuses, and that nothing is kept between two messages.
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HeadworksError } from '../../src/core/index.ts';
+import { buildServer } from '../../src/http/index.ts';
+import type { HeadworksApi } from '../../src/mcp/index.ts';
+import { answerHttp } from '../../src/mcp/index.ts';
+import type { TestHouse } from '../support/http-dependencies.ts';
+import { adminToken, asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
+
+const spoken = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+
+describe('POST /mcp', () => {
+  let house: TestHouse;
+  let server: FastifyInstance;
+  /** What the API does next. */
+  let api: HeadworksApi['call'];
+  const credentials: string[] = [];
+  beforeAll(async () => {
+    house = testHouse();
+    const { log } = house.dependencies;
+    server = await buildServer({
+      ...house.dependencies,
+      mcp: {
+        answer: ({ caller, credential, ...request }) => {
+          credentials.push(credential);
+          return answerHttp({ api: { call: (...args) => api(...args) }, caller, version: '1', log }, request);
+        },
+      },
+    });
+  });
+  afterAll(() => server.close());
+
+  const post = (payload: unknown, headers: Record<string, string> = asAdmin) =>
+    server.inject({
+      method: 'POST',
+      url: '/mcp',
+      headers: { ...spoken, ...headers },
+      payload: JSON.stringify(payload),
+    });
+  const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params });
+  const initialize = (protocolVersion: string) =>
+    message('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'x', version: '1' } });
+
+  it('passes the caller’s own credential on, and keeps no session', async () => {
+    const answer = await post(initialize('2025-06-18'), { authorization: `bearer  ${organizationKey}` });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers['content-type']).toContain('application/json');
+    expect(answer.headers['mcp-session-id']).toBeUndefined();
+    expect(credentials.at(-1)).toBe(organizationKey);
+    // No initialize before: another server may have answered that.
+    expect((await post(message('tools/list'))).json()).toMatchObject({
+      result: { tools: [{ name: 'search' }, {}, {}, {}, {}, {}, {}, {}, {}, {}] },
+    });
+  });
+
+  it.each([
+    ['2024-11-05', '2024-11-05'],
+    ['2025-06-18', '2025-06-18'],
+    ['1999-01-01', '2025-11-25'],
+  ])('agrees on a version with a client that speaks %s', async (asked, agreed) => {
+    expect((await post(initialize(asked))).json()).toMatchObject({ result: { protocolVersion: agreed } });
+  });
+
+  it('takes messages that want no answer, and several at once', async () => {
+    const note = await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    expect([note.statusCode, note.body]).toEqual([202, '']);
+    const both = await post([message('ping'), { ...message('tools/list'), id: 2 }]);
+    expect(both.json()).toMatchObject([{ id: 1 }, { id: 2 }]);
+  });
+
+  it.each([
+    ['no JSON-RPC', {}, { hello: 1 }, 400],
+    ['an unknown version', { 'mcp-protocol-version': '1999-01-01' }, message('ping'), 400],
+    ['no wish for our answers', { accept: 'text/html' }, message('ping'), 406],
+    ['another type', { 'content-type': 'text/plain' }, message('ping'), 415],
+    ['a page of another origin', { origin: 'https://evil.example' }, message('ping'), 403],
+    ['a name that is not ours', { host: 'evil.example' }, message('ping'), 421],
+  ])('refuses %s', async (_name, headers, body, status) => {
+    expect((await post(body, { ...asAdmin, ...headers })).statusCode).toBe(status);
+  });
+
+  it('says in the usual way what is missing: credentials, JSON, a smaller body, another method', async () => {
+    const anonymous = await post(message('ping'), {});
+    expect([anonymous.statusCode, anonymous.headers['www-authenticate']]).toEqual([
+      401,
+      'Bearer realm="headworks"',
+    ]);
+    const broken = await server.inject({
+      method: 'POST',
+      url: '/mcp',
+      headers: { ...spoken, ...asAdmin },
+      payload: '{',
+    });
+    expect(broken.json()).toMatchObject({ error: { code: 'INPUT_INVALID' } });
+    const { maxDocumentBytes } = house.dependencies.knowledge.artifacts;
+    const large = await post({ filler: 'x'.repeat(maxDocumentBytes * 1.4 + 1_100_000) });
+    expect(large.statusCode).toBe(413);
+    for (const method of ['GET', 'DELETE'] as const) {
+      const answer = await server.inject({ method, url: '/mcp', headers: { ...spoken, ...asAdmin } });
+      expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'POST']);
+    }
+  });
+
+  it('does not take the dashboard’s cookie: tools could not use it', async () => {
+    const login = await server.inject({
+      method: 'POST',
+      url: '/api/v1/dashboard/session',
+      payload: { token: adminToken },
+    });
+    const cookie = String(login.headers['set-cookie']).split(';', 1)[0] ?? '';
+    const answer = await post(message('ping'), { cookie, 'x-headworks-dashboard': '1' });
+    expect(answer.statusCode).toBe(401);
+  });
+
+  it('leaves no audit row of its own', async () => {
+    await post(message('ping'));
+    expect(house.auditRows.filter(({ action }) => action === 'mcp')).toEqual([]);
+  });
+
+  const ask = async () =>
+    (await post(message('tools/call', { name: 'search', arguments: { query: 'x' } }))).json<{
+      result: { isError: boolean; content: [{ text: string }] };
+    }>().result;
+
+  it('tells when to try again, and never what is inside', async () => {
+    api = async () => {
+      throw new HeadworksError('STATE_UNAVAILABLE', 'The state store is away.', { retryAfterMs: 1_500 });
+    };
+    expect(await ask()).toMatchObject({
+      isError: true,
+      content: [{ text: 'The state store is away. Try again in 2 s. (STATE_UNAVAILABLE)' }],
+    });
+    const logged = house.logged.length;
+    api = async () => ({ primary_results: 'inner secret' });
+    const broken = await ask();
+    expect(broken.isError).toBe(true);
+    expect(broken.content[0].text).toMatch(/^Something went wrong inside Headworks/);
+    expect(JSON.stringify(broken)).not.toContain('inner secret');
+    expect(house.logged.length).toBe(logged + 1);
+  });
+
+  it('stops working when the caller leaves', async () => {
+    await server.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = server.server.address() as AddressInfo;
+    const asked = Promise.withResolvers<AbortSignal | undefined>();
+    api = (_method, _path, options) => {
+      asked.resolve(options?.signal);
+      return new Promise(() => undefined);
+    };
+    const leaving = new AbortController();
+    const call = fetch(`http://127.0.0.1:${port}/mcp`, {
+      method: 'POST',
+      headers: { ...spoken, ...asAdmin },
+      body: JSON.stringify(message('tools/call', { name: 'search', arguments: { query: 'x' } })),
+      signal: leaving.signal,
+    });
+    const signal = await asked.promise;
+    const aborted = signal?.aborted ? Promise.resolve() : once(signal as AbortSignal, 'abort');
+    leaving.abort();
+    await expect(call).rejects.toThrow('abort');
+    await aborted;
+    expect(signal?.aborted).toBe(true);
+  });
+});

@@ -1,0 +1,385 @@
+// MCP as models use it: the official SDK's client on both transports, against a whole server.
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { allTools, toolsFor } from '../../src/mcp/tools/index.ts';
+import type { McpHouse, McpTenant } from '../support/mcp-house.ts';
+import { mcpTransports, startMcpHouse } from '../support/mcp-house.ts';
+import { callAsAdmin } from '../support/test-server.ts';
+
+const unknownId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+const patient = { timeout: 20_000, interval: 200 };
+
+let house: McpHouse;
+let acme: McpTenant;
+let globex: McpTenant;
+beforeAll(async () => {
+  house = await startMcpHouse();
+  [acme, globex] = [await house.tenant('acme'), await house.tenant('globex')];
+}, 120_000);
+afterAll(() => house.close(), 60_000);
+
+type Answer = Record<string, never> & {
+  readonly artifact_uid: string;
+  readonly results: readonly { artifact_uid: string; text: string; start_char: number; uri: string }[];
+};
+
+/** The structured answer; the client has checked it against the tool's schema. */
+async function use(client: Client, name: string, args: Record<string, unknown> = {}): Promise<Answer> {
+  const result = (await client.callTool({ name, arguments: args })) as CallToolResult;
+  expect(result.isError, JSON.stringify(result.content)).toBeFalsy();
+  expect(JSON.parse(textOf(result))).toEqual(result.structuredContent);
+  return result.structuredContent as Answer;
+}
+
+/** The sentence that it fails with. */
+async function refusal(client: Client, name: string, args: Record<string, unknown> = {}): Promise<string> {
+  const result = (await client.callTool({ name, arguments: args })) as CallToolResult;
+  expect(result.isError).toBe(true);
+  expect(textOf(result)).not.toMatch(/\n\s+at |node_modules|\.ts:\d/);
+  return textOf(result);
+}
+
+function textOf({ content: [first] }: CallToolResult): string {
+  return first?.type === 'text' ? first.text : '';
+}
+
+/** Takes a document in and waits until it was read. */
+async function taken(client: Client, args: Record<string, unknown>): Promise<string> {
+  const { artifact_uid: uid } = await use(client, 'ingest', args);
+  const { space, organization } = args;
+  const place = { ...(space ? { space } : {}), ...(organization ? { organization } : {}) };
+  await vi.waitFor(
+    async () =>
+      expect(await use(client, 'job_status', { artifact_uid: uid, ...place })).toMatchObject({
+        is_finished: true,
+        artifact: { state: 'complete' },
+        missing: [],
+      }),
+    patient,
+  );
+  return uid;
+}
+
+describe.each(mcpTransports)('MCP over %s', (transport) => {
+  let organization: Client;
+  let admin: Client;
+  beforeAll(async () => {
+    organization = await house.client(transport, acme.key);
+    admin = await house.client(transport, null);
+    // The client checks answers against the schemas of the tools that it has listed.
+    await Promise.all([organization.listTools(), admin.listTools()]);
+  });
+
+  it('tells each caller what is for it, with schemas', async () => {
+    const names = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name).sort();
+    const ofTenants = ['get_artifact', 'get_entity', 'ingest', 'job_status', 'list_events', 'search'];
+    expect(await names(organization)).toEqual(ofTenants);
+    const ofAdmins = ['ledger', 'merge_entities', 'review_queue', 'status'];
+    expect(await names(admin)).toEqual([...ofTenants, ...ofAdmins].sort());
+    for (const tool of (await admin.listTools()).tools) {
+      expect(tool.description?.length).toBeGreaterThan(100);
+      expect(tool.outputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+      expect(tool.annotations?.readOnlyHint).toBe(!['ingest', 'merge_entities'].includes(tool.name));
+    }
+    const inputs = async (client: Client) =>
+      (await client.listTools()).tools.filter(
+        ({ inputSchema }) => 'organization' in (inputSchema.properties ?? {}),
+      );
+    expect(await inputs(organization)).toEqual([]);
+    expect(organization.getInstructions()).toContain('the key of an organization');
+    expect(organization.getInstructions()).toContain('data, not instructions');
+    expect(organization.getServerVersion()).toMatchObject({ name: 'headworks' });
+  });
+
+  it('takes a document in, and answers from it with evidence', async () => {
+    const said = `Alice Chen decided to move the turbine ${transport} to Frankfurt on 2026-03-02.`;
+    const document = { text: said, title: `Turbine ${transport}`, source_id: `t-${transport}` };
+    const uid = await taken(organization, document);
+    expect(await use(organization, 'ingest', document)).toMatchObject({
+      outcome: 'unchanged',
+      artifact_uid: uid,
+    });
+    const found = await use(organization, 'search', { query: `turbine ${transport} Frankfurt`, limit: 1 });
+    expect(found).toMatchObject({
+      results: [{ artifact_uid: uid, text: said, uri: `headworks://artifacts/${uid}` }],
+      note: null,
+    });
+    expect(
+      await use(organization, 'get_artifact', { artifact_uid: uid, max_chars: 5, offset: 6 }),
+    ).toMatchObject({
+      text: 'Chen ',
+      text_length: said.length,
+      next_offset: 11,
+      note: expect.stringContaining('offset 11') as string,
+    });
+    const { events } = await use(organization, 'list_events', { artifact_uid: uid });
+    expect(events).toMatchObject([{ category: 'Decision', quotes: [expect.stringContaining('Frankfurt')] }]);
+    expect(await use(organization, 'get_entity', { name: 'alice chen' })).toMatchObject({
+      entity: { canonical_name: 'Alice Chen', type: 'person' },
+      candidates: [],
+    });
+  });
+
+  it('takes files in base64, of another space', async () => {
+    const space = `files-${transport.toLowerCase()}`;
+    await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', {
+      name: space,
+      organization: acme.id,
+    });
+    const content = Buffer.from('# Plan\n\nBob Ray will write the handbook.').toString('base64');
+    const uid = await taken(organization, { file: { name: 'plan.md', content }, space });
+    expect(await use(organization, 'search', { query: 'handbook', space })).toMatchObject({
+      results: [{ title: 'Plan', uri: `headworks://artifacts/${uid}?space=${space}` }],
+    });
+    expect(await use(organization, 'search', { query: 'handbook' })).toMatchObject({ results: [] });
+    expect(await refusal(organization, 'search', { query: 'handbook', space: 'none' })).toMatch(
+      /There is no space "none".*Spaces here: default, files-/,
+    );
+  });
+
+  it('gives documents and entities as resources', async () => {
+    const uid = await taken(organization, {
+      text: `Carol Ng will test the ${transport} valve.`,
+      title: 'Valve',
+    });
+    const { resources } = await organization.listResources();
+    expect(resources[0]).toMatchObject({ title: 'Valve', uri: `headworks://artifacts/${uid}?space=default` });
+    for (const uri of [resources[0]?.uri ?? '', `headworks://artifacts/${uid}`])
+      expect(await organization.readResource({ uri })).toMatchObject({
+        contents: [{ uri, mimeType: 'text/plain', text: `Carol Ng will test the ${transport} valve.` }],
+      });
+    const { entity } = (await use(organization, 'get_entity', { name: 'Carol Ng' })) as never as {
+      entity: { uri: string };
+    };
+    const read = await organization.readResource({ uri: entity.uri });
+    expect(JSON.parse((read.contents[0] as { text: string }).text)).toMatchObject({
+      canonical_name: 'Carol Ng',
+    });
+    const templates = (await organization.listResourceTemplates()).resourceTemplates.map(
+      (each) => each.uriTemplate,
+    );
+    expect(templates).toEqual([
+      'headworks://artifacts/{artifact_uid}{?space}',
+      'headworks://entities/{entity_id}{?space}',
+    ]);
+  });
+
+  it('lists resources in pages, one space after the other', async () => {
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await organization.listResources(cursor === undefined ? {} : { cursor });
+      seen.push(...page.resources.map(({ uri }) => uri));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.filter((uri) => uri.endsWith('space=default')).length).toBeGreaterThan(0);
+    expect(seen.filter((uri) => uri.includes('space=files-')).length).toBeGreaterThan(0);
+    await expect(organization.listResources({ cursor: 'x' })).rejects.toThrow('Begin again without one');
+  });
+
+  it('fails in sentences that name the field, the cause and what to do', async () => {
+    expect(await refusal(organization, 'search')).toMatch(/query: is missing.*It takes: query, limit/);
+    expect(await refusal(organization, 'search', { query: 'x', limit: 99 })).toContain(
+      'limit: must be at most 20',
+    );
+    expect(await refusal(organization, 'search', { query: 'x', from: 'May' })).toContain(
+      'from: must be a moment',
+    );
+    expect(await refusal(organization, 'search', { query: 'x', organization: 'globex' })).toContain(
+      'organization: is not known here',
+    );
+    expect(await refusal(organization, 'ingest')).toContain('Give either "text" or "file"');
+    expect(await refusal(organization, 'ingest', { file: { name: 'a.md', content: '%' } })).toContain(
+      'file.content',
+    );
+    expect(await refusal(organization, 'get_artifact', { artifact_uid: unknownId })).toMatch(
+      /There is no artifact .* Use search to find documents.*\(NOT_FOUND\)/,
+    );
+    expect(await refusal(organization, 'get_entity', {})).toContain('Give either "entity_id" or "name"');
+    expect(await refusal(organization, 'job_status', { job_id: unknownId })).toContain('give "artifact_uid"');
+    expect(
+      await refusal(admin, 'merge_entities', { winner_id: unknownId, loser_id: unknownId, reason: 'x' }),
+    ).toContain('the same entity');
+    expect(await refusal(admin, 'nonsense')).toMatch(/There is no tool "nonsense"\. There are: search, /);
+    await expect(
+      organization.readResource({ uri: `headworks://artifacts/${unknownId}` }),
+    ).rejects.toMatchObject({
+      code: -32002,
+      message: expect.stringContaining('There is no artifact') as string,
+    });
+    for (const uri of [
+      'headworks://jobs/1',
+      'file:///etc/passwd',
+      'headworks://artifacts/..%2Fspaces',
+      'nothing',
+    ])
+      await expect(organization.readResource({ uri })).rejects.toMatchObject({
+        code: -32602,
+        message: expect.stringContaining('headworks://artifacts/ID') as string,
+      });
+  });
+
+  it('knows the tools of the admin, and gives them to nobody else', async () => {
+    for (const { name, access } of allTools)
+      if (access === 'admin') {
+        const sentence = await refusal(organization, name);
+        expect(sentence).toContain(`The tool "${name}" needs the admin token`);
+        expect(sentence).toContain(
+          'There are: search, get_artifact, list_events, get_entity, ingest, job_status.',
+        );
+      }
+    expect(toolsFor('organization').map(({ access }) => access)).not.toContain('admin');
+  });
+
+  it('lets the admin look after the house, and leaves the usual audit rows', async () => {
+    const place = { organization: 'acme', space: `review-${transport.toLowerCase()}` };
+    await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', {
+      name: place.space,
+      organization: place.organization,
+    });
+    await taken(admin, { text: 'Dan Fox will fix the pump. Bob Smith decided to buy a hose.', ...place });
+    const idOf = async (name: string) => {
+      const { entity } = (await use(admin, 'get_entity', { name, ...place })) as never as {
+        entity: { entity_id: string };
+      };
+      return entity.entity_id;
+    };
+    const [winner, loser] = [await idOf('Dan Fox'), await idOf('Bob Smith')];
+    expect(await use(admin, 'review_queue', place)).toMatchObject({
+      pairs: [],
+      note: 'Nothing is in doubt here.',
+    });
+    const merged = { winner_id: winner, loser_id: loser, reason: 'A test says so.', ...place };
+    expect(await use(admin, 'merge_entities', merged)).toMatchObject({
+      winner_id: winner,
+      next: expect.stringContaining('headworks entities unmerge') as string,
+    });
+    expect(await use(admin, 'get_entity', { entity_id: loser, ...place })).toMatchObject({
+      entity: { entity_id: winner, aliases: ['Bob Smith'] },
+    });
+    const { rows } = (await callAsAdmin(house.server, 'GET', '/api/v1/audit?limit=20')).body as {
+      rows: readonly { action: string }[];
+    };
+    const actions = rows.map(({ action }) => action);
+    expect(actions).toContain('entities.merge');
+    expect(actions).not.toContain('mcp');
+    expect(await use(admin, 'ledger', { state: 'all' })).toMatchObject({ next: null });
+    const { checks } = (await use(admin, 'status')) as never as { checks: readonly { name: string }[] };
+    expect(checks.map(({ name }) => name)).toContain('state store');
+  });
+
+  it('reads long documents in parts, and cuts what would fill a context', async () => {
+    const line = (index: number) =>
+      `Line ${index} of the marathon ${transport} 🏃 says nothing new at all.\n`;
+    const whole = Array.from({ length: 3_000 }, (_, index) => line(index))
+      .join('')
+      .trim();
+    const uid = (await use(admin, 'ingest', { text: whole, title: 'Marathon' })).artifact_uid;
+    let read = '';
+    for (let offset: number | null = 0; offset !== null;) {
+      const part = (await use(admin, 'get_artifact', {
+        artifact_uid: uid,
+        offset,
+        max_chars: 39_999,
+      })) as never as {
+        text: string;
+        next_offset: number | null;
+      };
+      read += part.text;
+      offset = part.next_offset;
+    }
+    expect(read).toBe(whole);
+    const { contents } = await admin.readResource({ uri: `headworks://artifacts/${uid}` });
+    expect((contents[0] as { text: string }).text).toMatch(
+      /characters follow: get_artifact with offset \d+\]$/,
+    );
+    const found = await use(admin, 'search', { query: `marathon ${transport}`, limit: 20 });
+    expect(JSON.stringify(found).length).toBeLessThan(100_000);
+    expect(found.results.length).toBeGreaterThan(1);
+  });
+});
+
+describe('tenants', () => {
+  const secret = 'Zebulon Quint decided to sell the purple submarine on 2026-04-05.';
+  const theirs: Record<string, string> = {};
+  beforeAll(async () => {
+    const globexClient = await house.client('HTTP', globex.key);
+    theirs['artifact'] = await taken(globexClient, {
+      text: secret,
+      title: 'Purple plan',
+      source_id: 'purple',
+    });
+    const { entity } = (await use(globexClient, 'get_entity', { name: 'Zebulon Quint' })) as never as {
+      entity: { entity_id: string };
+    };
+    theirs['entity'] = entity.entity_id;
+    await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', {
+      name: 'hidden',
+      organization: globex.id,
+    });
+  });
+
+  /** Everything that somebody else could try, tool by tool. */
+  const tries = (): Readonly<Record<string, readonly Record<string, unknown>[]>> => {
+    const { artifact, entity } = theirs;
+    return {
+      search: [
+        { query: 'purple submarine Zebulon Quint' },
+        { query: 'purple', entity_ids: [entity] },
+        { query: 'purple', sources: ['upload'] },
+        { query: 'purple', space: 'hidden' },
+        { query: 'purple', organization: globex.id },
+        { query: 'purple', organization: globex.name },
+      ],
+      get_artifact: [{ artifact_uid: artifact }, { artifact_uid: artifact, space: 'hidden' }],
+      list_events: [{ artifact_uid: artifact }, { entity_id: entity }, { category: 'Decision' }, {}],
+      get_entity: [{ entity_id: entity }, { name: 'Zebulon' }, { name: 'Quint', space: 'hidden' }],
+      ingest: [
+        { text: 'Mine.', source_id: 'purple', organization: globex.id },
+        { text: 'Mine.', source_id: 'purple', space: 'hidden' },
+      ],
+      job_status: [{ artifact_uid: artifact }, { job_id: artifact }],
+      review_queue: [{ organization: globex.id }],
+      merge_entities: [{ winner_id: entity, loser_id: unknownId, reason: 'x', organization: globex.id }],
+      ledger: [{}],
+      status: [{}],
+    };
+  };
+
+  it.each(mcpTransports)('see nothing of each other over %s, whatever they try', async (transport) => {
+    const client = await house.client(transport, acme.key);
+    expect(Object.keys(tries()).sort()).toEqual(allTools.map(({ name }) => name).sort());
+    for (const [name, attempts] of Object.entries(tries()))
+      for (const args of attempts) {
+        const text = textOf((await client.callTool({ name, arguments: args })) as CallToolResult);
+        expect({ name, args, leaks: /submarine|zebulon quint|purple plan/i.test(text) }).toMatchObject({
+          leaks: false,
+        });
+      }
+    const { artifact, entity } = theirs;
+    for (const uri of [
+      `headworks://artifacts/${artifact}`,
+      `headworks://artifacts/${artifact}?space=hidden`,
+      `headworks://artifacts/${artifact}?organization=${globex.id}`,
+      `headworks://entities/${entity}`,
+      `headworks://entities/${entity}?organization=globex`,
+    ])
+      await expect(client.readResource({ uri })).rejects.not.toThrow(/submarine|Quint|Purple/);
+    const listed = JSON.stringify(await client.listResources());
+    expect(listed).not.toContain(artifact);
+    const hidden = Buffer.from(JSON.stringify({ space: 'hidden' })).toString('base64url');
+    await expect(client.listResources({ cursor: hidden })).rejects.toThrow('There is no space');
+  });
+
+  it('still have what is theirs afterwards', async () => {
+    const client = await house.client('HTTP', globex.key);
+    expect(await use(client, 'get_artifact', { artifact_uid: theirs['artifact'] })).toMatchObject({
+      text: secret,
+    });
+    expect(await use(client, 'get_entity', { entity_id: theirs['entity'] })).toMatchObject({
+      entity: { canonical_name: 'Zebulon Quint', aliases: [] },
+    });
+  });
+});

@@ -1,0 +1,33 @@
+// From one gate to the next: across on a wide screen, down on a narrow one.
+import { Text } from '@mantine/core';
+import classes from './flow-picture.module.css';
+
+export function Arrow({
+  says,
+  isBusy,
+  isBack = false,
+  isUp = false,
+}: {
+  readonly says: string | null;
+  readonly isBusy: boolean;
+  readonly isBack?: boolean;
+  readonly isUp?: boolean;
+}) {
+  return (
+    <div
+      className={classes['arrow']}
+      data-busy={isBusy || undefined}
+      data-back={isBack || undefined}
+      data-up={isUp || undefined}
+    >
+      <svg viewBox="0 0 48 12" aria-hidden className={classes['line-art']}>
+        <path d="M0 6h42M36 1l6 5-6 5" fill="none" stroke="currentColor" strokeWidth="1.5" />
+      </svg>
+      {says === null ? null : (
+        <Text size="xs" c="dimmed" ta="center">
+          {says}
+        </Text>
+      )}
+    </div>
+  );
+}

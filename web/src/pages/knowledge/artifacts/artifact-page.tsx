@@ -1,0 +1,167 @@
+// One document: its text with marks, what was read out of it, what is in and what is missing.
+import { Alert, Chip, Grid, Group, List, Stack, Text, Title } from '@mantine/core';
+import { useState } from 'react';
+import { useLocation, useSearchParams } from 'wouter';
+import type { ArtifactAnswer, KnowledgeEventsAnswer } from '../../../../../src/http/contract.ts';
+import { ConfirmButton, useAct } from '../../../parts/act.tsx';
+import { Empty, Shown } from '../../../parts/states.tsx';
+import { Ago } from '../../../parts/time.tsx';
+import { change, useRead } from '../ask.ts';
+import { EventList } from '../event-list.tsx';
+import '../knowledge.css';
+import { rangesIn } from '../marks.ts';
+import { useAddress, usePlace } from '../place.ts';
+import { artifactTypeWords, counted } from '../words.ts';
+import { ArtifactStatus, StateBadge } from './artifact-status.tsx';
+import { askedMarks, evidenceMarks, useNameMarks } from './document-marks.ts';
+import { DocumentView } from './document-view.tsx';
+import { Revisions } from './revisions.tsx';
+
+const mostEvents = 200;
+const noEvents: KnowledgeEventsAnswer['events'] = [];
+
+export function ArtifactPage({ id }: { readonly id: string }) {
+  const query = useRead<ArtifactAnswer>(`/artifacts/${id}`);
+  return (
+    <Shown what="the document" query={query}>
+      {(artifact) => <Artifact artifact={artifact} />}
+    </Shown>
+  );
+}
+
+function Artifact({ artifact }: { readonly artifact: ArtifactAnswer }) {
+  const { artifact_uid: uid } = artifact;
+  const events = useRead<KnowledgeEventsAnswer>('/events', { artifact_uid: uid, limit: mostEvents });
+  return (
+    <Stack gap="md">
+      <Header artifact={artifact} />
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, md: 7, lg: 8 }}>
+          <MarkedDocument artifact={artifact} events={events.data?.events ?? noEvents} />
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 5, lg: 4 }}>
+          <Stack gap="lg">
+            <section aria-labelledby="in-and-missing">
+              <Title order={3} size="h5" mb="xs" id="in-and-missing">
+                What is in, what is missing
+              </Title>
+              <ArtifactStatus status={artifact.status} />
+            </section>
+            <section aria-labelledby="events-of-it">
+              <Title order={3} size="h5" mb="xs" id="events-of-it">
+                What happened in it
+              </Title>
+              <Shown
+                what="the events"
+                query={events}
+                isEmpty={(data) => data.events.length === 0}
+                empty={<Nothing artifact={artifact} />}
+              >
+                {(data) => <EventList events={data.events} />}
+              </Shown>
+            </section>
+            <Revisions id={uid} />
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </Stack>
+  );
+}
+
+function Nothing({ artifact }: { readonly artifact: ArtifactAnswer }) {
+  return artifact.status.steps.read.pending > 0 ? (
+    <Empty title="It is still being read" />
+  ) : (
+    <Empty title="No events were read out of it" />
+  );
+}
+
+function Header({ artifact }: { readonly artifact: ArtifactAnswer }) {
+  const { artifact_uid: uid, title, source_id: sourceId, warnings } = artifact;
+  return (
+    <Stack gap="xs">
+      <Group justify="space-between" align="flex-start" gap="sm">
+        <Title order={2} size="h3" style={{ overflowWrap: 'anywhere' }}>
+          {title === '' ? sourceId : title}
+        </Title>
+        <RemoveButton uid={uid} />
+      </Group>
+      <Group gap="sm">
+        <StateBadge state={artifact.status.state} />
+        <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {artifactTypeWords[artifact.type]}
+          {artifact.source_ts === null ? '' : ` of ${artifact.source_ts.slice(0, 10)}`}, from{' '}
+          {artifact.source_system}: {sourceId}; {counted(artifact.chunk_count, 'chunk')},{' '}
+          {counted(artifact.token_count, 'token')}; taken in <Ago at={artifact.ingested_at} />
+        </Text>
+      </Group>
+      {warnings.length === 0 ? null : (
+        <Alert color="orange" p="xs" title="Reading the file left something out">
+          <List size="sm">
+            {warnings.map((warning) => (
+              <List.Item key={warning}>{warning}</List.Item>
+            ))}
+          </List>
+        </Alert>
+      )}
+    </Stack>
+  );
+}
+
+function RemoveButton({ uid }: { readonly uid: string }) {
+  const place = usePlace();
+  const address = useAddress();
+  const [, go] = useLocation();
+  const removing = useAct(
+    async () => {
+      await change(place, 'DELETE', `/artifacts/${uid}`);
+      go(address('/artifacts'));
+    },
+    { stale: ['knowledge'], done: () => 'The document is removed.' },
+  );
+  return (
+    <ConfirmButton
+      label="Remove"
+      variant="subtle"
+      color="red"
+      size="xs"
+      loading={removing.isRunning}
+      question="The document goes with everything that came from it alone: events, mentions, and entities that nothing else mentions. This cannot be undone."
+      onConfirm={() => removing.run(undefined)}
+    />
+  );
+}
+
+function MarkedDocument({
+  artifact,
+  events,
+}: {
+  readonly artifact: ArtifactAnswer;
+  readonly events: KnowledgeEventsAnswer['events'];
+}) {
+  const [params] = useSearchParams();
+  const [shown, setShown] = useState(['evidence', 'names']);
+  const names = useNameMarks(artifact.artifact_uid, events);
+  const asked = params.get('event');
+  const evidence = evidenceMarks(events, asked);
+  const marks = [
+    ...askedMarks(rangesIn(params.get('at'))),
+    ...evidence.filter(({ kind }) => kind === 'asked' || shown.includes('evidence')),
+    ...(shown.includes('names') ? names : []),
+  ];
+  return (
+    <Stack gap="xs">
+      <Chip.Group multiple value={shown} onChange={setShown}>
+        <Group gap="xs">
+          <Chip value="evidence" size="xs" variant="outline">
+            Evidence ({evidence.length})
+          </Chip>
+          <Chip value="names" size="xs" variant="outline">
+            Names ({names.length})
+          </Chip>
+        </Group>
+      </Chip.Group>
+      <DocumentView text={artifact.text} marks={marks} />
+    </Stack>
+  );
+}

@@ -1,0 +1,124 @@
+// Artifacts of a space, newest first, and what is in and what is missing of each.
+import { Anchor, Badge, Button, Code, Group, Stack, Table, Text } from '@mantine/core';
+import { Link } from 'wouter';
+import type { ArtifactsAnswer, ArtifactStatusesAnswer } from '../../../../../src/http/contract.ts';
+import { Empty, Shown } from '../../../parts/states.tsx';
+import { Ago } from '../../../parts/time.tsx';
+import { useList, useRead } from '../ask.ts';
+import { useAddress } from '../place.ts';
+import { artifactTypeWords } from '../words.ts';
+import { StateBadge, stepsText } from './artifact-status.tsx';
+import { IngestBox } from './ingest-box.tsx';
+
+type Row = ArtifactsAnswer['artifacts'][number];
+type Status = ArtifactStatusesAnswer['statuses'][number]['status'];
+
+const pageSize = 25;
+
+export function ArtifactsPage() {
+  const list = useList<ArtifactsAnswer>('/artifacts', { limit: pageSize }, 'before');
+  return (
+    <Stack gap="md">
+      <IngestBox />
+      <Shown
+        what="the artifacts"
+        query={list}
+        isEmpty={(pages) => pages.every(({ artifacts }) => artifacts.length === 0)}
+        empty={
+          <Empty title="Nothing was taken in yet">
+            Paste a text or drop a file above, or run <Code>headworks ingest examples/knowledge/notes</Code>.
+          </Empty>
+        }
+      >
+        {(pages) => (
+          <>
+            <Table.ScrollContainer minWidth={640} type="native">
+              <Table verticalSpacing={6} highlightOnHover>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>Title</Table.Th>
+                    <Table.Th>Kind</Table.Th>
+                    <Table.Th>State</Table.Th>
+                    <Table.Th ta="right">Chunks</Table.Th>
+                    <Table.Th>In</Table.Th>
+                    <Table.Th>Taken in</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {pages.map(({ artifacts }, index) => (
+                    <PageRows key={artifacts[0]?.revision_id ?? index} artifacts={artifacts} />
+                  ))}
+                </Table.Tbody>
+              </Table>
+            </Table.ScrollContainer>
+            {list.hasNextPage ? (
+              <Button
+                variant="default"
+                loading={list.isFetchingNextPage}
+                onClick={() => void list.fetchNextPage()}
+              >
+                Show more
+              </Button>
+            ) : null}
+          </>
+        )}
+      </Shown>
+    </Stack>
+  );
+}
+
+/** Statuses come a page at a time, as the list does. */
+function PageRows({ artifacts }: { readonly artifacts: readonly Row[] }) {
+  const { data } = useRead<ArtifactStatusesAnswer>(
+    '/artifacts/statuses',
+    { ids: artifacts.map((each) => each.artifact_uid).join(',') },
+    { isWanted: artifacts.length > 0 },
+  );
+  const statuses = new Map(data?.statuses.map((each) => [each.artifact_uid, each.status]));
+  return artifacts.map((artifact) => (
+    <ArtifactRow
+      key={artifact.revision_id}
+      artifact={artifact}
+      status={statuses.get(artifact.artifact_uid)}
+    />
+  ));
+}
+
+function ArtifactRow({ artifact, status }: { readonly artifact: Row; readonly status: Status | undefined }) {
+  const address = useAddress();
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Anchor component={Link} href={address(`/artifacts/${artifact.artifact_uid}`)} size="sm" fw={500}>
+          {artifact.title === '' ? artifact.source_id : artifact.title}
+        </Anchor>
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }} lineClamp={1}>
+          {artifact.source_system}: {artifact.source_id}
+        </Text>
+      </Table.Td>
+      <Table.Td>{artifactTypeWords[artifact.type]}</Table.Td>
+      <Table.Td>
+        <Group gap={4} wrap="nowrap">
+          {status === undefined ? (
+            <Badge color="gray" variant="light" tt="none">
+              …
+            </Badge>
+          ) : (
+            <StateBadge state={status.state} />
+          )}
+        </Group>
+      </Table.Td>
+      <Table.Td ta="right">{artifact.chunk_count}</Table.Td>
+      <Table.Td>
+        <Text size="xs" c="dimmed">
+          {status === undefined ? '…' : stepsText(status)}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+          <Ago at={artifact.ingested_at} />
+        </Text>
+      </Table.Td>
+    </Table.Tr>
+  );
+}

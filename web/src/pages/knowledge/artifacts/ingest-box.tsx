@@ -1,0 +1,146 @@
+// Bringing a document: pasted, chosen or dropped.
+import { Button, FileButton, Group, Paper, Text, Textarea, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { DragEvent } from 'react';
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import type { AcceptedAnswer } from '../../../../../src/http/contract.ts';
+import { useAct } from '../../../parts/act.tsx';
+import { change } from '../ask.ts';
+import { useAddress, usePlace } from '../place.ts';
+import { counted } from '../words.ts';
+
+const outcomeWords = {
+  added: 'Taken in',
+  revised: 'Taken in as a new revision',
+  unchanged: 'It was here already',
+};
+
+export function IngestBox() {
+  const [isOpen, { toggle }] = useDisclosure();
+  const [isOver, setOver] = useState(false);
+  const ingest = useIngest();
+  const drop = (event: DragEvent): void => {
+    event.preventDefault();
+    setOver(false);
+    const [file] = event.dataTransfer.files;
+    if (file) ingest.run(file);
+  };
+  return (
+    <Paper
+      withBorder
+      p="xs"
+      style={isOver ? { borderStyle: 'dashed', borderColor: 'var(--mantine-color-blue-6)' } : {}}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      <Group gap="xs">
+        <Button variant="default" size="xs" onClick={toggle} aria-expanded={isOpen}>
+          Paste a text
+        </Button>
+        <FileButton onChange={(file) => file && ingest.run(file)}>
+          {(props) => (
+            <Button {...props} variant="default" size="xs" loading={ingest.isRunning}>
+              Choose a file
+            </Button>
+          )}
+        </FileButton>
+        <Text size="xs" c="dimmed">
+          or drop one here: text, Markdown, HTML, PDF, DOCX, mail, JSON, CSV, XML
+        </Text>
+      </Group>
+      {isOpen ? <PasteForm isRunning={ingest.isRunning} onBring={(pasted) => ingest.run(pasted)} /> : null}
+    </Paper>
+  );
+}
+
+interface Pasted {
+  readonly text: string;
+  readonly title: string;
+}
+
+function PasteForm({
+  isRunning,
+  onBring,
+}: {
+  readonly isRunning: boolean;
+  readonly onBring: (pasted: Pasted) => void;
+}) {
+  const [text, setText] = useState('');
+  const [title, setTitle] = useState('');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onBring({ text, title });
+      }}
+    >
+      <TextInput
+        label="Title"
+        mt="xs"
+        size="xs"
+        value={title}
+        onChange={({ currentTarget }) => setTitle(currentTarget.value)}
+      />
+      <Textarea
+        label="Text"
+        required
+        mt="xs"
+        autosize
+        minRows={4}
+        maxRows={14}
+        value={text}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <Button type="submit" size="xs" mt="xs" loading={isRunning} disabled={text.trim() === ''}>
+        Take it in
+      </Button>
+    </form>
+  );
+}
+
+/** Goes to the document when it is in. */
+function useIngest() {
+  const place = usePlace();
+  const address = useAddress();
+  const [, go] = useLocation();
+  return useAct(
+    async (brought: Pasted | File) => {
+      const accepted = await change<AcceptedAnswer>(place, 'POST', '/artifacts', await bodyOf(brought));
+      go(address(`/artifacts/${accepted.artifact_uid}`));
+      return accepted;
+    },
+    {
+      stale: ['knowledge'],
+      done: ({ outcome, chunks }) => `${outcomeWords[outcome]}: ${counted(chunks, 'chunk')}.`,
+    },
+  );
+}
+
+async function bodyOf(brought: Pasted | File): Promise<Readonly<Record<string, unknown>>> {
+  if (brought instanceof File)
+    return {
+      file: { name: brought.name, media_type: brought.type, content: await base64Of(brought) },
+      source_id: brought.name,
+    };
+  const { text, title } = brought;
+  return { text, ...(title.trim() === '' ? {} : { title: title.trim() }) };
+}
+
+/** Read by the browser itself: a page's own encoding of 20 MB would hold it up. */
+const base64Of = (file: File): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => {
+      const address = typeof reader.result === 'string' ? reader.result : '';
+      resolve(address.slice(address.indexOf(',') + 1));
+    });
+    reader.addEventListener('error', () =>
+      reject(new Error(`${file.name} cannot be read. Choose it again.`)),
+    );
+    reader.readAsDataURL(file);
+  });

@@ -1,0 +1,28 @@
+// Earlier revisions of a document, if there are any.
+import { List, Text, Title } from '@mantine/core';
+import type { RevisionsAnswer } from '../../../../../src/http/contract.ts';
+import { Ago } from '../../../parts/time.tsx';
+import { useRead } from '../ask.ts';
+import { counted } from '../words.ts';
+
+export function Revisions({ id }: { readonly id: string }) {
+  const { data } = useRead<RevisionsAnswer>(`/artifacts/${id}/revisions`);
+  if (data === undefined || data.revisions.length < 2) return null;
+  return (
+    <section aria-labelledby="revisions">
+      <Title order={3} size="h5" mb="xs" id="revisions">
+        {counted(data.revisions.length, 'revision')}
+      </Title>
+      <List size="sm">
+        {data.revisions.map((revision) => (
+          <List.Item key={revision.revision_id}>
+            <Ago at={revision.ingested_at} />, {counted(revision.token_count, 'token')}
+            <Text span size="xs" c="dimmed">
+              {revision.is_latest ? ' what you see' : ' replaced'}
+            </Text>
+          </List.Item>
+        ))}
+      </List>
+    </section>
+  );
+}

@@ -1,0 +1,162 @@
+// Entities of a space: found by name, narrowed by kind and by what waits for another look.
+import { Badge, Button, Checkbox, Code, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { useState } from 'react';
+import { useSearchParams } from 'wouter';
+import type { EntitiesAnswer, EntityAnswer } from '../../../../../src/http/contract.ts';
+import { Empty, Shown } from '../../../parts/states.tsx';
+import { toneColor } from '../../../theme.ts';
+import { useList } from '../ask.ts';
+import { entityTypeWords, reviewWords } from '../words.ts';
+import { EntityLink } from './entity-link.tsx';
+
+const pageSize = 50;
+
+export function EntitiesPage() {
+  const [params] = useSearchParams();
+  const name = params.get('name') ?? undefined;
+  const type = params.get('type') ?? undefined;
+  const isReview = params.get('review') === 'yes';
+  const list = useList<EntitiesAnswer>(
+    '/entities',
+    { name, type, needs_review: isReview ? true : undefined, limit: pageSize },
+    'after',
+  );
+  const isNarrowed = name !== undefined || type !== undefined || isReview;
+  return (
+    <Stack gap="md">
+      <Narrowing />
+      <Shown
+        what="the entities"
+        query={list}
+        isEmpty={(pages) => pages.every(({ entities }) => entities.length === 0)}
+        empty={isNarrowed ? <Empty title="Nobody and nothing is like that" /> : <Nothing />}
+      >
+        {(pages) => (
+          <>
+            <EntityTable entities={pages.flatMap(({ entities }) => entities)} />
+            {list.hasNextPage ? (
+              <Button
+                variant="default"
+                loading={list.isFetchingNextPage}
+                onClick={() => void list.fetchNextPage()}
+              >
+                Show more
+              </Button>
+            ) : null}
+          </>
+        )}
+      </Shown>
+    </Stack>
+  );
+}
+
+function Nothing() {
+  return (
+    <Empty title="Nobody is known here yet">
+      People, organizations and projects appear when documents that mention them are read:{' '}
+      <Code>headworks ingest examples/knowledge/notes</Code>.
+    </Empty>
+  );
+}
+
+function Narrowing() {
+  const [params, setParams] = useSearchParams();
+  const [name, setName] = useState(params.get('name') ?? '');
+  const put = (field: string, value: string): void =>
+    setParams(
+      (before) => {
+        const after = new URLSearchParams(before);
+        if (value === '') after.delete(field);
+        else after.set(field, value);
+        return after;
+      },
+      { replace: true },
+    );
+  const putName = useDebouncedCallback((value: string) => put('name', value), 250);
+  return (
+    <Group gap="sm">
+      <TextInput
+        aria-label="Name or alias"
+        placeholder="Name or alias"
+        size="sm"
+        flex="1 1 200px"
+        maw={360}
+        value={name}
+        onChange={({ currentTarget }) => {
+          setName(currentTarget.value);
+          putName(currentTarget.value.trim());
+        }}
+      />
+      <Select
+        aria-label="Kind"
+        placeholder="all kinds"
+        w={150}
+        clearable
+        data={Object.entries(entityTypeWords).map(([value, label]) => ({ value, label }))}
+        value={params.get('type')}
+        onChange={(type) => put('type', type ?? '')}
+      />
+      <Checkbox
+        label="Waits for another look"
+        checked={params.get('review') === 'yes'}
+        onChange={({ currentTarget }) => put('review', currentTarget.checked ? 'yes' : '')}
+      />
+    </Group>
+  );
+}
+
+function EntityTable({ entities }: { readonly entities: readonly EntityAnswer[] }) {
+  return (
+    <Table.ScrollContainer minWidth={600} type="native">
+      <Table verticalSpacing={6} highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Name</Table.Th>
+            <Table.Th>Kind</Table.Th>
+            <Table.Th>Also</Table.Th>
+            <Table.Th ta="right">Mentions</Table.Th>
+            <Table.Th ta="right">Events</Table.Th>
+            <Table.Th>Review</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {entities.map((entity) => (
+            <Table.Tr key={entity.entity_id}>
+              <Table.Td>
+                <Text size="sm" fw={500} component="div">
+                  <EntityLink id={entity.entity_id} name={entity.canonical_name} />
+                </Text>
+                <Text size="xs" c="dimmed">
+                  {[entity.role, entity.organization, entity.email]
+                    .filter((clue) => clue !== null)
+                    .join(', ')}
+                </Text>
+              </Table.Td>
+              <Table.Td>{entityTypeWords[entity.type]}</Table.Td>
+              <Table.Td>
+                <Text size="xs" c="dimmed" lineClamp={2}>
+                  {entity.aliases.length === 0 ? '–' : entity.aliases.join(', ')}
+                </Text>
+              </Table.Td>
+              <Table.Td ta="right">{entity.mention_count}</Table.Td>
+              <Table.Td ta="right">{entity.event_count}</Table.Td>
+              <Table.Td>
+                <ReviewBadge entity={entity} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+export function ReviewBadge({ entity }: { readonly entity: EntityAnswer }) {
+  if (entity.review_reason === null) return null;
+  return (
+    <Badge color={toneColor.warning} variant="light" tt="none" fw={500} style={{ flexShrink: 0 }}>
+      {reviewWords[entity.review_reason]}
+    </Badge>
+  );
+}

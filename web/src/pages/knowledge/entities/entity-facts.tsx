@@ -1,0 +1,37 @@
+// What is known of an entity, as a list of words and values.
+import { Box, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { EntityAnswer } from '../../../../../src/http/contract.ts';
+import { Ago } from '../../../parts/time.tsx';
+
+export function EntityFacts({ entity }: { readonly entity: EntityAnswer }) {
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ['Also called', entity.aliases.length === 0 ? null : entity.aliases.join(', ')],
+    ['Role', entity.role],
+    ['Organization', entity.organization],
+    ['Mail', entity.email],
+    ['Notes', entity.context_clues.length === 0 ? null : entity.context_clues.join('; ')],
+    ['Vector', entity.embedding_model ?? 'none'],
+    ['Known for', <Ago key="ago" at={entity.created_at} />],
+  ];
+  return (
+    <Box
+      component="dl"
+      m={0}
+      style={{ display: 'grid', gridTemplateColumns: 'repeat(auto-fill, minmax(220px, 1fr))', gap: 12 }}
+    >
+      {facts
+        .filter(([, value]) => value !== null)
+        .map(([word, value]) => (
+          <div key={word}>
+            <Text component="dt" size="xs" c="dimmed">
+              {word}
+            </Text>
+            <Text component="dd" m={0} size="sm" style={{ overflowWrap: 'anywhere' }}>
+              {value}
+            </Text>
+          </div>
+        ))}
+    </Box>
+  );
+}

@@ -1,0 +1,31 @@
+// An entity by its name, leading to its page.
+import { Anchor, Text } from '@mantine/core';
+import { Link } from 'wouter';
+import { useAddress } from '../place.ts';
+import type { EntityType } from '../words.ts';
+import { entityTypeWords } from '../words.ts';
+
+export function EntityLink({
+  id,
+  name,
+  type,
+}: {
+  readonly id: string;
+  readonly name: string;
+  readonly type?: EntityType;
+}) {
+  const address = useAddress();
+  return (
+    <>
+      <Anchor component={Link} href={address(`/entities/${id}`)} inherit style={{ overflowWrap: 'anywhere' }}>
+        {name}
+      </Anchor>
+      {type === undefined ? null : (
+        <Text span c="dimmed" size="xs">
+          {' '}
+          {entityTypeWords[type] ?? type}
+        </Text>
+      )}
+    </>
+  );
+}

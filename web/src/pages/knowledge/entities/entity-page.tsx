@@ -1,0 +1,110 @@
+// One entity: what is known of it, what lies around it, what it did, where it is mentioned, what was merged.
+import { Alert, Grid, Group, Stack, Text, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useId } from 'react';
+import type { EntityDetailAnswer, KnowledgeEventsAnswer } from '../../../../../src/http/contract.ts';
+import { Empty, Shown } from '../../../parts/states.tsx';
+import { useRead } from '../ask.ts';
+import { EventList } from '../event-list.tsx';
+import { GraphExplorer } from '../graph/graph-explorer.tsx';
+import { counted, entityTypeWords } from '../words.ts';
+import { ReviewBadge } from './entities-page.tsx';
+import { EntityFacts } from './entity-facts.tsx';
+import { EntityPairs } from './entity-pairs.tsx';
+import { MergeForm } from './merge-form.tsx';
+import { Mentions } from './mentions.tsx';
+import { Merges } from './merges.tsx';
+
+const mostEvents = 50;
+
+export function EntityPage({ id }: { readonly id: string }) {
+  const query = useRead<EntityDetailAnswer>(`/entities/${id}`);
+  return (
+    <Shown what="the entity" query={query}>
+      {(entity) => (
+        <Stack gap="lg">
+          {entity.entity_id === id ? null : (
+            <Alert color="blue" p="xs">
+              What you asked for became part of this one. Its merge can be undone below.
+            </Alert>
+          )}
+          <Entity entity={entity} />
+        </Stack>
+      )}
+    </Shown>
+  );
+}
+
+function Entity({ entity }: { readonly entity: EntityDetailAnswer }) {
+  return (
+    <>
+      <Group gap="sm" align="baseline">
+        <Title order={2} size="h3" style={{ overflowWrap: 'anywhere' }}>
+          {entity.canonical_name}
+        </Title>
+        <Text c="dimmed">{entityTypeWords[entity.type]}</Text>
+        <ReviewBadge entity={entity} />
+      </Group>
+      <EntityFacts entity={entity} />
+      <Section title="What lies around it">
+        <GraphExplorer key={entity.entity_id} entityId={entity.entity_id} name={entity.canonical_name} />
+      </Section>
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, md: 6 }}>
+          <Section title={counted(entity.event_count, 'event')}>
+            <Events id={entity.entity_id} />
+          </Section>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 6 }}>
+          <Stack gap="lg">
+            <Section title={counted(entity.mention_count, 'mention')}>
+              <Mentions entity={entity} />
+            </Section>
+            <Section title="Possibly the same">
+              <EntityPairs entity={entity} />
+            </Section>
+            <Section title="Merges">
+              <Merges entity={entity} />
+              <MergeForm entity={entity} />
+            </Section>
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </>
+  );
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <Title order={3} size="h5" mb="xs" id={id}>
+        {title}
+      </Title>
+      {children}
+    </section>
+  );
+}
+
+function Events({ id }: { readonly id: string }) {
+  const query = useRead<KnowledgeEventsAnswer>('/events', { entity_id: id, limit: mostEvents });
+  return (
+    <Shown
+      what="the events"
+      query={query}
+      isEmpty={({ events }) => events.length === 0}
+      empty={<Empty title="It took part in nothing that was read" />}
+    >
+      {({ events, next }) => (
+        <>
+          <EventList events={events} />
+          {next === null ? null : (
+            <Text size="xs" c="dimmed" mt="xs">
+              The newest {mostEvents}. All of them: headworks events list --entity {id}
+            </Text>
+          )}
+        </>
+      )}
+    </Shown>
+  );
+}

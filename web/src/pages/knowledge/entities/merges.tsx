@@ -1,0 +1,56 @@
+// Merges that an entity was part of, each with its undo.
+import { Button, Group, Stack, Text } from '@mantine/core';
+import type { EntityDetailAnswer, EntityMergeAnswer } from '../../../../../src/http/contract.ts';
+import { useAct } from '../../../parts/act.tsx';
+import { Ago } from '../../../parts/time.tsx';
+import { change } from '../ask.ts';
+import { usePlace } from '../place.ts';
+
+export function Merges({ entity }: { readonly entity: EntityDetailAnswer }) {
+  if (entity.merges.length === 0)
+    return (
+      <Text size="sm" c="dimmed" mb="xs">
+        Nothing was merged into it.
+      </Text>
+    );
+  return (
+    <Stack gap="xs" mb="sm">
+      {entity.merges.map((merge) => (
+        <MergeRow key={merge.merge_id} merge={merge} />
+      ))}
+    </Stack>
+  );
+}
+
+function MergeRow({ merge }: { readonly merge: EntityMergeAnswer }) {
+  const place = usePlace();
+  const undoing = useAct(() => change<EntityMergeAnswer>(place, 'POST', `/merges/${merge.merge_id}/undo`), {
+    stale: ['knowledge'],
+    done: () => 'The merge is undone: both are on their own again.',
+  });
+  const isUndone = merge.undone_at !== null;
+  return (
+    <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }} c={isUndone ? 'dimmed' : undefined}>
+        {isUndone ? 'Undone: ' : ''}
+        {merge.reason}
+        <Text span size="xs" c="dimmed">
+          {' '}
+          …{merge.loser_id.slice(-5)} into …{merge.winner_id.slice(-5)}, <Ago at={merge.merged_at} />, by{' '}
+          {merge.decided_by}
+        </Text>
+      </Text>
+      {isUndone ? null : (
+        <Button
+          size="compact-sm"
+          variant="default"
+          loading={undoing.isRunning}
+          onClick={() => undoing.run(undefined)}
+          style={{ flexShrink: 0 }}
+        >
+          Undo
+        </Button>
+      )}
+    </Group>
+  );
+}

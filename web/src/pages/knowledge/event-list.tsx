@@ -1,0 +1,60 @@
+// Events with who took part, and their evidence, which leads to its place in the document.
+import { Anchor, Paper, Stack, Text } from '@mantine/core';
+import { Fragment } from 'react';
+import { Link } from 'wouter';
+import type { KnowledgeEventAnswer } from '../../../../src/http/contract.ts';
+import { CategoryBadge } from './category-badge.tsx';
+import { EntityLink } from './entities/entity-link.tsx';
+import { useAddress } from './place.ts';
+
+export function EventList({ events }: { readonly events: readonly KnowledgeEventAnswer[] }) {
+  return (
+    <Stack gap="xs">
+      {events.map((event) => (
+        <EventCard key={event.event_id} event={event} />
+      ))}
+    </Stack>
+  );
+}
+
+function EventCard({ event }: { readonly event: KnowledgeEventAnswer }) {
+  const address = useAddress();
+  const href = address(`/artifacts/${event.artifact_uid}`, { event: event.event_id });
+  const [proof] = event.evidence;
+  return (
+    <Paper withBorder p="xs" component="article">
+      <Text size="xs" c="dimmed">
+        <CategoryBadge category={event.category} />{' '}
+        {event.event_time === null ? '' : `${event.event_time.slice(0, 10)}, `}
+        {Math.round(event.confidence * 100)} % sure, read by {event.method === 'model' ? 'a model' : 'rules'}
+      </Text>
+      <Anchor component={Link} href={href} size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {event.narrative}
+      </Anchor>
+      {proof === undefined || proof.quote === event.narrative ? null : (
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          “{proof.quote}”
+        </Text>
+      )}
+      <Text size="xs" mt={4}>
+        <TookPart event={event} />
+      </Text>
+    </Paper>
+  );
+}
+
+function TookPart({ event: { actors, subjects } }: { readonly event: KnowledgeEventAnswer }) {
+  const parts = [
+    ...actors.map(({ entity_id: id, name, role }) => ({ id, name, word: role })),
+    ...subjects.map(({ entity_id: id, name }) => ({ id, name, word: 'about' })),
+  ];
+  return parts.map(({ id, name, word }, index) => (
+    <Fragment key={`${id} ${word}`}>
+      {index === 0 ? '' : ', '}
+      <Text span size="xs" c="dimmed">
+        {word}{' '}
+      </Text>
+      <EntityLink id={id} name={name} />
+    </Fragment>
+  ));
+}

@@ -1,0 +1,63 @@
+// Colours of the graph, by theme and scheme; the drawing library knows no CSS variables.
+import type { MantineTheme } from '@mantine/core';
+import type { NodeHoverDrawingFunction } from 'sigma/rendering';
+import { toneColor } from '../../../theme.ts';
+import type { EntityType } from '../words.ts';
+
+export interface GraphColors {
+  readonly text: string;
+  readonly paper: string;
+  readonly edge: string;
+  readonly event: string;
+  /** Of edges between those who may be the same. */
+  readonly doubt: string;
+  ofType(type: string): string;
+}
+
+/** Names in the theme. */
+export const typeColors: Readonly<Record<EntityType, string>> = {
+  person: 'blue',
+  org: 'grape',
+  project: 'teal',
+  object: 'cyan',
+  place: 'lime',
+  other: 'gray',
+};
+
+export function graphColors({ colors, white }: MantineTheme, scheme: 'light' | 'dark'): GraphColors {
+  const isDark = scheme === 'dark';
+  const shade = (name: string): string => colors[name]?.[isDark ? 4 : 7] ?? '#868e96';
+  return {
+    text: (isDark ? colors.dark[0] : colors.gray[9]) ?? '#868e96',
+    paper: (isDark ? colors.dark[6] : white) ?? '#ffffff',
+    edge: (isDark ? colors.dark[3] : colors.gray[4]) ?? '#868e96',
+    event: (isDark ? colors.dark[2] : colors.gray[5]) ?? '#868e96',
+    doubt: shade(toneColor.warning),
+    ofType: (type) => shade(typeColors[type as EntityType] ?? 'gray'),
+  };
+}
+
+/** The label on a plate of the page's colour; the library's own is always white. */
+export const drawHover =
+  ({ paper, text, edge }: GraphColors): NodeHoverDrawingFunction =>
+  (context, { x, y, size, label, color }, settings) => {
+    context.beginPath();
+    context.arc(x, y, size + 3, 0, Math.PI * 2);
+    context.fillStyle = paper;
+    context.fill();
+    context.beginPath();
+    context.arc(x, y, size + 1, 0, Math.PI * 2);
+    context.fillStyle = color;
+    context.fill();
+    if (typeof label !== 'string' || label === '') return;
+    context.font = `600 ${settings.labelSize}px ${settings.labelFont}`;
+    const width = context.measureText(label).width + 12;
+    context.fillStyle = paper;
+    context.strokeStyle = edge;
+    context.beginPath();
+    context.roundRect(x + size + 4, y - settings.labelSize, width, settings.labelSize * 2, 4);
+    context.fill();
+    context.stroke();
+    context.fillStyle = text;
+    context.fillText(label, x + size + 10, y + settings.labelSize / 3);
+  };

@@ -1,0 +1,28 @@
+// The surroundings of one or several entities as one graph.
+import type { GraphAroundAnswer } from '../../../../../src/http/contract.ts';
+
+export type GraphNode = GraphAroundAnswer['nodes'][number];
+export type GraphEdge = GraphAroundAnswer['edges'][number];
+
+export interface Surroundings {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+/** Every node and every edge once. */
+export function joined(parts: readonly Surroundings[]): Surroundings {
+  const nodes = new Map(parts.flatMap((part) => part.nodes.map((node) => [node.id, node])));
+  const edges = new Map(
+    parts.flatMap((part) =>
+      part.edges.map((edge) => [`${edge.from} ${edge.to} ${edge.kind} ${edge.role}`, edge]),
+    ),
+  );
+  return { nodes: [...nodes.values()], edges: [...edges.values()] };
+}
+
+/** How many edges each node has. */
+export function degreesOf({ edges }: Surroundings): ReadonlyMap<string, number> {
+  const degrees = new Map<string, number>();
+  for (const { from, to } of edges) for (const id of [from, to]) degrees.set(id, (degrees.get(id) ?? 0) + 1);
+  return degrees;
+}

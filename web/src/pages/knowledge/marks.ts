@@ -1,0 +1,55 @@
+// A text cut where marks begin and end, so that marks may overlap and keep their exact offsets.
+
+/** In UTF-16 units; `end` is the first unit behind it. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Piece<R> {
+  readonly text: string;
+  readonly start: number;
+  /** Marks that cover the whole piece, in the order they were given. */
+  readonly marks: readonly R[];
+}
+
+/** The pieces of `text` from `from` to `to`. Marks that lie outside, or are empty, are left out. */
+export function piecesOf<R extends Range>(
+  text: string,
+  marks: readonly R[],
+  from = 0,
+  to = text.length,
+): readonly Piece<R>[] {
+  const within = marks
+    .map((mark) => ({ mark, start: Math.max(mark.start, from), end: Math.min(mark.end, to) }))
+    .filter(({ start, end }) => start < end);
+  const starts = within.toSorted((a, b) => a.start - b.start);
+  const cuts = [...new Set([from, to, ...within.flatMap(({ start, end }) => [start, end])])].sort(
+    (a, b) => a - b,
+  );
+  let active: typeof within = [];
+  let next = 0;
+  return cuts.slice(0, -1).map((start, index) => {
+    const end = cuts[index + 1] ?? to;
+    active = active.filter((each) => each.end > start);
+    for (let each = starts[next]; each && each.start <= start; each = starts[next]) {
+      active.push(each);
+      next += 1;
+    }
+    const inOrder = active.toSorted((a, b) => within.indexOf(a) - within.indexOf(b));
+    return { text: text.slice(start, end), start, marks: inOrder.map(({ mark }) => mark) };
+  });
+}
+
+/** `12-30,40-44`, as addresses carry ranges. What is not one is left out. */
+export function rangesIn(text: string | null): readonly Range[] {
+  return (text ?? '').split(',').flatMap((part) => {
+    const [, start, end] = /^(\d+)-(\d+)$/.exec(part) ?? [];
+    return start === undefined || end === undefined || Number(start) >= Number(end)
+      ? []
+      : [{ start: Number(start), end: Number(end) }];
+  });
+}
+
+export const rangesOut = (ranges: readonly Range[]): string =>
+  ranges.map(({ start, end }) => `${start}-${end}`).join(',');

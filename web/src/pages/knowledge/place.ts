@@ -1,0 +1,33 @@
+// Which space the page is about: kept in the address, and carried by every link.
+import { useCallback, useMemo } from 'react';
+import { useSearchParams } from 'wouter';
+
+/** Undefined: the house's own, and its space `default`. */
+export interface Place {
+  readonly organization?: string;
+  readonly space?: string;
+}
+
+export function usePlace(): Place {
+  const [params] = useSearchParams();
+  const organization = params.get('organization') ?? '';
+  const space = params.get('space') ?? '';
+  return useMemo(
+    () => ({ ...(organization === '' ? {} : { organization }), ...(space === '' ? {} : { space }) }),
+    [organization, space],
+  );
+}
+
+export type Params = Readonly<Record<string, string | undefined>>;
+
+export function addressOf(path: string, place: Place, params: Params = {}): string {
+  const given = Object.entries({ ...params, ...place }).filter(([, value]) => value !== undefined);
+  const query = new URLSearchParams(given).toString();
+  return `/knowledge${path}${query === '' ? '' : `?${query}`}`;
+}
+
+/** Makes addresses of this page that stay in the space. */
+export function useAddress(): (path: string, params?: Params) => string {
+  const place = usePlace();
+  return useCallback((path, params) => addressOf(path, place, params), [place]);
+}

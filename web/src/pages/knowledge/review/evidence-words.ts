@@ -1,0 +1,59 @@
+// What speaks for and against two entities being one, in words; and what only one of them is known by.
+import type { EntityAnswer, EntityReviewAnswer } from '../../../../../src/http/contract.ts';
+
+export type ReviewPair = EntityReviewAnswer['pairs'][number];
+
+export interface EvidenceWords {
+  readonly speaksFor: readonly string[];
+  readonly speaksAgainst: readonly string[];
+  readonly notKnown: readonly string[];
+}
+
+const clues = [
+  ['organization', 'organization'],
+  ['email', 'mail address'],
+  ['role', 'role'],
+] as const;
+
+export function evidenceWords(pair: ReviewPair): EvidenceWords {
+  const reasons = reasonsOf(pair.evidence);
+  const against = reasons.filter(isAgainst);
+  const compared = clues.map(([field, word]) => compareClue(word, pair.a[field], pair.b[field]));
+  return {
+    speaksFor: reasons.filter((reason) => !isAgainst(reason)).map(sentence),
+    speaksAgainst: [...against.map(sentence), ...compared.flatMap(({ against: said }) => said)],
+    notKnown: compared.flatMap(({ unknown }) => unknown),
+  };
+}
+
+function reasonsOf({ reasons }: Readonly<Record<string, unknown>>): readonly string[] {
+  return Array.isArray(reasons) ? reasons.filter((reason) => typeof reason === 'string') : [];
+}
+
+/** As comparing names says it: "they have different …", "the names differ". */
+const isAgainst = (reason: string): boolean => /\bdiffer|\bno visible name/.test(reason);
+
+interface Compared {
+  readonly against: readonly string[];
+  readonly unknown: readonly string[];
+}
+
+function compareClue(word: string, a: EntityAnswer['role'], b: EntityAnswer['role']): Compared {
+  if (a === null && b === null) return { against: [], unknown: [] };
+  if (a === null || b === null)
+    return {
+      against: [],
+      unknown: [
+        `The ${word} of the ${a === null ? 'left' : 'right'} one: ${a ?? b ?? ''} on the other side.`,
+      ],
+    };
+  return a.toLowerCase() === b.toLowerCase()
+    ? { against: [], unknown: [] }
+    : { against: [`The ${word} differs: ${a}, ${b}.`], unknown: [] };
+}
+
+const sentence = (reason: string): string => {
+  const cosine = /^cosine (.+)$/.exec(reason);
+  if (cosine) return `Their vectors are alike (${cosine[1]} of 1).`;
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}${/[.!?]$/.test(reason) ? '' : '.'}`;
+};

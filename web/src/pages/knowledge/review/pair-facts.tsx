@@ -1,0 +1,62 @@
+// What is known of both, row by row; a row whose values agree says so.
+import { Box, Group, Text } from '@mantine/core';
+import { Fragment } from 'react';
+import type { EntityAnswer } from '../../../../../src/http/contract.ts';
+import { EntityLink } from '../entities/entity-link.tsx';
+import { counted, entityTypeWords } from '../words.ts';
+
+const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : values.join(', '));
+
+const rows: readonly (readonly [string, (entity: EntityAnswer) => string | null])[] = [
+  ['Kind', ({ type }) => entityTypeWords[type]],
+  ['Also called', ({ aliases }) => listed(aliases)],
+  ['Role', ({ role }) => role],
+  ['Organization', ({ organization }) => organization],
+  ['Mail', ({ email }) => email],
+  ['Notes', ({ context_clues: clues }) => listed(clues)],
+  [
+    'Seen in',
+    ({ mention_count: mentions, event_count: events }) =>
+      `${counted(mentions, 'mention')}, ${counted(events, 'event')}`,
+  ],
+];
+
+export function PairFacts({ a, b }: { readonly a: EntityAnswer; readonly b: EntityAnswer }) {
+  return (
+    <Box
+      style={{
+        display: 'grid',
+        gridTemplateColumns: 'minmax(0, 1fr) minmax(0, 1fr)',
+        columnGap: 16,
+        rowGap: 2,
+      }}
+    >
+      {[a, b].map((entity) => (
+        <Text key={entity.entity_id} fw={700} fz="lg" component="div">
+          <EntityLink id={entity.entity_id} name={entity.canonical_name} />
+        </Text>
+      ))}
+      {rows
+        .map(([word, read]) => [word, read(a), read(b)] as const)
+        .filter(([, left, right]) => left !== null || right !== null)
+        .map(([word, left, right]) => (
+          <Fragment key={word}>
+            <Group gap={6} mt={6} style={{ gridColumn: '1 / -1' }}>
+              <Text size="xs" c="dimmed">
+                {word}
+                {word !== 'Seen in' && left !== null && left === right ? ', the same' : ''}
+              </Text>
+            </Group>
+            <Value of={left} />
+            <Value of={right} />
+          </Fragment>
+        ))}
+    </Box>
+  );
+}
+
+const Value = ({ of }: { readonly of: string | null }) => (
+  <Text size="sm" c={of === null ? 'dimmed' : undefined} style={{ overflowWrap: 'anywhere' }}>
+    {of ?? 'not known'}
+  </Text>
+);

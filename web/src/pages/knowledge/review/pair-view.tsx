@@ -1,0 +1,96 @@
+// Two that may be the same, side by side: what speaks for it, what against, and what is known of each.
+import { Alert, Box, Grid, List, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useQueries } from '@tanstack/react-query';
+import { readOptions } from '../ask.ts';
+import { usePlace } from '../place.ts';
+import type { ReviewPair } from './evidence-words.ts';
+import { evidenceWords } from './evidence-words.ts';
+import { PairFacts } from './pair-facts.tsx';
+import { SidePassages } from './side-passages.tsx';
+import { passagesOf } from './review-queries.ts';
+import type { Verdict } from './sitting.ts';
+
+const verdictWords: Readonly<Record<Verdict, string>> = {
+  same: 'You said: the same. They are merged.',
+  different: 'You said: different. They are not asked about again.',
+  later: 'You put it off.',
+};
+
+export function PairView({ pair, verdict }: { readonly pair: ReviewPair; readonly verdict: Verdict | null }) {
+  return (
+    <Stack gap="md" component="article" aria-label={`${pair.a.canonical_name} and ${pair.b.canonical_name}`}>
+      {verdict === null ? null : (
+        <Alert color="blue" p="xs">
+          {verdictWords[verdict]}
+        </Alert>
+      )}
+      <Evidence pair={pair} />
+      <PairFacts a={pair.a} b={pair.b} />
+      <SimpleGrid cols={2} spacing="md">
+        <SidePassages entity={pair.a} />
+        <SidePassages entity={pair.b} />
+      </SimpleGrid>
+    </Stack>
+  );
+}
+
+/** Reads what the next pair will show, so that it is there when it comes. */
+export function usePairAhead(pair: ReviewPair | null): void {
+  const place = usePlace();
+  const ids = pair === null ? [] : [pair.a.entity_id, pair.b.entity_id];
+  useQueries({
+    queries: ids
+      .flatMap((id) => passagesOf(id))
+      .map(({ path, query }) => readOptions<unknown>(place, path, query)),
+  });
+}
+
+function Evidence({ pair }: { readonly pair: ReviewPair }) {
+  const { speaksFor, speaksAgainst, notKnown } = evidenceWords(pair);
+  return (
+    <Paper withBorder p="sm">
+      <Text size="sm" mb="xs">
+        <Text span fw={600}>
+          {Math.round(pair.confidence * 100)} % likely the same.
+        </Text>{' '}
+        {pair.reason}
+      </Text>
+      <Grid gap="sm">
+        <Reasons title="For" reasons={speaksFor} none="Nothing in particular." />
+        <Reasons title="Against" reasons={speaksAgainst} none="Nothing that is known." />
+        <Reasons title="Known of one only" reasons={notKnown} none="Nothing." />
+      </Grid>
+    </Paper>
+  );
+}
+
+function Reasons({
+  title,
+  reasons,
+  none,
+}: {
+  readonly title: string;
+  readonly reasons: readonly string[];
+  readonly none: string;
+}) {
+  return (
+    <Grid.Col span={{ base: 12, sm: 4 }}>
+      <Title order={3} size="h6">
+        {title}
+      </Title>
+      {reasons.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          {none}
+        </Text>
+      ) : (
+        <Box style={{ overflowWrap: 'anywhere' }}>
+          <List size="sm">
+            {reasons.map((reason) => (
+              <List.Item key={reason}>{reason}</List.Item>
+            ))}
+          </List>
+        </Box>
+      )}
+    </Grid.Col>
+  );
+}

@@ -1,0 +1,71 @@
+// The review queue: two that may be the same, side by side, answered by a key.
+import { Code, Progress, Stack, Text } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import type { EntityReviewAnswer } from '../../../../../src/http/contract.ts';
+import { Empty, Shown } from '../../../parts/states.tsx';
+import { useRead } from '../ask.ts';
+import type { ReviewPair } from './evidence-words.ts';
+import { mostPairs } from './review-queries.ts';
+import { PairView, usePairAhead } from './pair-view.tsx';
+import { Through } from './through.tsx';
+import type { Reviewing } from './use-reviewing.ts';
+import { useReviewing } from './use-reviewing.ts';
+import { VerdictBar } from './verdict-bar.tsx';
+
+export function ReviewPage() {
+  const query = useRead<EntityReviewAnswer>('/pairs', { limit: mostPairs });
+  return (
+    <Shown what="the pairs" query={query}>
+      {({ pairs }) => <Queue pairs={pairs} />}
+    </Shown>
+  );
+}
+
+function Queue({ pairs }: { readonly pairs: readonly ReviewPair[] }) {
+  const reviewing = useReviewing(pairs);
+  const { sitting, answer, move, undo } = reviewing;
+  useHotkeys([
+    ['s', () => answer('same')],
+    ['d', () => answer('different')],
+    ['l', () => answer('later')],
+    ['u', undo],
+    ['ArrowLeft', () => move(-1)],
+    ['ArrowRight', () => move(1)],
+  ]);
+  if (sitting.order.length === 0)
+    return (
+      <Empty title="Nothing waits for an answer">
+        When documents name two that could be one, and neither context nor a model tells, they stand here side
+        by side. On the command line: <Code>headworks entities review</Code>.
+      </Empty>
+    );
+  return (
+    <Stack gap="md">
+      <Where reviewing={reviewing} />
+      <VerdictBar reviewing={reviewing} />
+      <Current reviewing={reviewing} />
+    </Stack>
+  );
+}
+
+function Where({ reviewing: { sitting, hasMore } }: { readonly reviewing: Reviewing }) {
+  const { order, at, said } = sitting;
+  const total = `${order.length}${hasMore ? '+' : ''}`;
+  return (
+    <div>
+      <Text size="sm" fw={600} role="status">
+        {at < order.length ? `${at + 1} of ${total}` : `Through with ${total}`}
+        <Text span size="sm" c="dimmed" fw={400}>
+          {said.length === 0 ? '' : `, ${said.length} answered`}
+        </Text>
+      </Text>
+      <Progress value={(said.length / order.length) * 100} size="xs" mt={4} aria-label="Answered" />
+    </div>
+  );
+}
+
+function Current({ reviewing }: { readonly reviewing: Reviewing }) {
+  const { current, next, verdict } = reviewing;
+  usePairAhead(next);
+  return current === null ? <Through reviewing={reviewing} /> : <PairView pair={current} verdict={verdict} />;
+}

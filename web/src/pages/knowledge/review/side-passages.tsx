@@ -1,0 +1,97 @@
+// Where one side of a pair stands: documents that name it, and what it did last.
+import { Anchor, List, Stack, Text, Title } from '@mantine/core';
+import { Link } from 'wouter';
+import type {
+  EntityAnswer,
+  EntityDetailAnswer,
+  KnowledgeEventsAnswer,
+} from '../../../../../src/http/contract.ts';
+import { useRead } from '../ask.ts';
+import { CategoryBadge } from '../category-badge.tsx';
+import { rangesOut } from '../marks.ts';
+import { useAddress } from '../place.ts';
+import { eventsOf } from './review-queries.ts';
+
+const fewDocuments = 4;
+
+export function SidePassages({ entity }: { readonly entity: EntityAnswer }) {
+  return (
+    <Stack gap="sm" miw={0}>
+      <Documents id={entity.entity_id} />
+      <Events id={entity.entity_id} />
+    </Stack>
+  );
+}
+
+function Documents({ id }: { readonly id: string }) {
+  const address = useAddress();
+  const { data } = useRead<EntityDetailAnswer>(`/entities/${id}`);
+  const documents = [...Map.groupBy(data?.mentions ?? [], (mention) => mention.artifact_uid).values()];
+  return (
+    <div>
+      <Title order={3} size="h6">
+        Named in
+      </Title>
+      <List size="sm" spacing={4} style={{ overflowWrap: 'anywhere' }}>
+        {documents.slice(0, fewDocuments).map((mentions) => {
+          const [first] = mentions;
+          if (!first) return null;
+          const places = mentions.flatMap(({ start_char: start, end_char: end }) =>
+            start === null || end === null ? [] : [{ start, end }],
+          );
+          const forms = [...new Set(mentions.map((mention) => mention.surface_form))];
+          return (
+            <List.Item key={first.artifact_uid}>
+              <Anchor
+                component={Link}
+                href={address(`/artifacts/${first.artifact_uid}`, {
+                  at: places.length === 0 ? undefined : rangesOut(places.slice(0, 20)),
+                })}
+                inherit
+              >
+                {first.title === '' ? 'a document' : first.title}
+              </Anchor>
+              <Text span size="xs" c="dimmed">
+                {' '}
+                as {forms.map((form) => `“${form}”`).join(', ')}
+              </Text>
+            </List.Item>
+          );
+        })}
+      </List>
+      {documents.length > fewDocuments ? (
+        <Text size="xs" c="dimmed">
+          and {documents.length - fewDocuments} more
+        </Text>
+      ) : null}
+    </div>
+  );
+}
+
+function Events({ id }: { readonly id: string }) {
+  const address = useAddress();
+  const { path, query } = eventsOf(id);
+  const { data } = useRead<KnowledgeEventsAnswer>(path, query);
+  if (data === undefined || data.events.length === 0) return null;
+  return (
+    <div>
+      <Title order={3} size="h6">
+        Took part in
+      </Title>
+      <Stack gap={6} style={{ overflowWrap: 'anywhere' }}>
+        {data.events.map((event) => (
+          <Text key={event.event_id} size="sm">
+            <CategoryBadge category={event.category} />{' '}
+            <Anchor
+              component={Link}
+              href={address(`/artifacts/${event.artifact_uid}`, { event: event.event_id })}
+              inherit
+            >
+              {event.narrative}
+            </Anchor>
+          </Text>
+        ))}
+      </Stack>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+// The answers, with the keys that give them.
+import { ActionIcon, Button, Group, Kbd } from '@mantine/core';
+import { IconArrowBackUp, IconArrowLeft, IconArrowRight } from '@tabler/icons-react';
+import type { Verdict } from './sitting.ts';
+import type { Reviewing } from './use-reviewing.ts';
+
+const answers: readonly { readonly verdict: Verdict; readonly label: string; readonly key: string }[] = [
+  { verdict: 'same', label: 'Same', key: 's' },
+  { verdict: 'different', label: 'Different', key: 'd' },
+  { verdict: 'later', label: 'Later', key: 'l' },
+];
+
+export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {
+  const { sitting, current, verdict, isUndoing, answer, move, undo } = reviewing;
+  const canAnswer = current !== null && verdict === null;
+  return (
+    <Group gap="xs" role="group" aria-label="Your answer">
+      <ActionIcon
+        variant="default"
+        size="lg"
+        aria-label="The one before"
+        disabled={sitting.at === 0}
+        onClick={() => move(-1)}
+      >
+        <IconArrowLeft size={18} />
+      </ActionIcon>
+      {answers.map(({ verdict: each, label, key }) => (
+        <Button
+          key={each}
+          variant={each === 'same' ? 'filled' : 'default'}
+          disabled={!canAnswer}
+          aria-keyshortcuts={key}
+          rightSection={
+            <Kbd size="xs" visibleFrom="sm">
+              {key}
+            </Kbd>
+          }
+          px="sm"
+          onClick={() => answer(each)}
+        >
+          {label}
+        </Button>
+      ))}
+      <ActionIcon
+        variant="default"
+        size="lg"
+        aria-label="The next one"
+        disabled={current === null}
+        onClick={() => move(1)}
+      >
+        <IconArrowRight size={18} />
+      </ActionIcon>
+      <Button
+        variant="subtle"
+        px="sm"
+        leftSection={<IconArrowBackUp size={16} aria-hidden />}
+        rightSection={
+          <Kbd size="xs" visibleFrom="sm">
+            u
+          </Kbd>
+        }
+        disabled={sitting.said.length === 0}
+        loading={isUndoing}
+        aria-keyshortcuts="u"
+        onClick={undo}
+      >
+        Take back
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,54 @@
+// A passage that was found, with the words in it; the title leads to the place in the document.
+import { Anchor, Group, Paper, Text } from '@mantine/core';
+import { Link } from 'wouter';
+import type { SearchResultsAnswer } from '../../../../../src/http/contract.ts';
+import { MarkedText } from '../marked-text.tsx';
+import { rangesOut } from '../marks.ts';
+import { useAddress } from '../place.ts';
+import { artifactTypeWords } from '../words.ts';
+import { passageOf } from './passage.ts';
+
+type Hit = SearchResultsAnswer['primary_results'][number];
+
+/** Marks that an address carries. */
+const mostMarks = 40;
+
+export function HitCard({ hit }: { readonly hit: Hit }) {
+  const address = useAddress();
+  const passage = passageOf(hit.text, hit.highlights);
+  return (
+    <Paper withBorder p="sm" component="article">
+      <Group justify="space-between" gap={4} wrap="wrap">
+        <Anchor
+          component={Link}
+          href={address(`/artifacts/${hit.artifact_uid}`, { at: placesOf(hit) })}
+          fw={600}
+        >
+          {hit.title === '' ? hit.source_id : hit.title}
+        </Anchor>
+        <Text size="xs" c="dimmed">
+          {artifactTypeWords[hit.type]}
+          {hit.source_ts === null ? '' : `, ${hit.source_ts.slice(0, 10)}`}
+        </Text>
+      </Group>
+      {hit.heading === null ? null : (
+        <Text size="xs" c="dimmed">
+          {hit.heading}
+        </Text>
+      )}
+      <Text size="sm" mt={4} style={{ overflowWrap: 'anywhere' }}>
+        {passage.isCutBefore ? '… ' : ''}
+        <MarkedText text={passage.text} marks={passage.marks} />
+        {passage.isCutAfter ? ' …' : ''}
+      </Text>
+    </Paper>
+  );
+}
+
+/** In the document: the words, or the whole passage where none stands literally. */
+function placesOf({ start_char: from, end_char: to, highlights }: Hit): string {
+  const words = highlights
+    .slice(0, mostMarks)
+    .map(({ start, end }) => ({ start: from + start, end: from + end }));
+  return rangesOut(words.length === 0 ? [{ start: from, end: to }] : words);
+}

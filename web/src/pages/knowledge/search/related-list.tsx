@@ -1,0 +1,52 @@
+// What the graph joins to the results: events that share somebody or something with them, each with its quote.
+import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
+import { Link } from 'wouter';
+import type { SearchResultsAnswer } from '../../../../../src/http/contract.ts';
+import { CategoryBadge } from '../category-badge.tsx';
+import { useAddress } from '../place.ts';
+
+type Related = NonNullable<SearchResultsAnswer['related_context']>[number];
+
+export function RelatedList({ related }: { readonly related: readonly Related[] }) {
+  return (
+    <Stack gap="xs">
+      <Title order={2} size="h4">
+        Related, by the graph
+      </Title>
+      {related.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          Nothing else shares somebody or something with these passages.
+        </Text>
+      ) : (
+        related.map((item) => <RelatedItem key={item.id} item={item} />)
+      )}
+    </Stack>
+  );
+}
+
+function RelatedItem({ item }: { readonly item: Related }) {
+  const address = useAddress();
+  return (
+    <Paper withBorder p="xs" component="article">
+      <Text size="xs" c="dimmed">
+        <CategoryBadge category={item.category} /> {reasonWords(item.reason)}
+        {item.event_time === null ? '' : `, ${item.event_time.slice(0, 10)}`}
+      </Text>
+      <Anchor
+        component={Link}
+        href={address(`/artifacts/${item.artifact_uid}`, { event: item.id })}
+        size="sm"
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {item.summary}
+      </Anchor>
+    </Paper>
+  );
+}
+
+/** `same_actor:Alice Chen` in words. */
+function reasonWords(reason: string): string {
+  const [kind = '', ...name] = reason.split(':');
+  if (kind === 'same_actor') return `also by ${name.join(':')}`;
+  return kind === 'same_subject' ? `also about ${name.join(':')}` : reason;
+}

@@ -1,0 +1,78 @@
+// Whose knowledge, and which part of it. The choice stands in the address.
+import { Select } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useLocation } from 'wouter';
+import type { OrganizationsAnswer, SpacesAnswer } from '../../../../src/http/contract.ts';
+import { get } from '../../api/client.ts';
+import type { Place } from './place.ts';
+import { addressOf, usePlace } from './place.ts';
+
+const house = 'This house';
+const standard = 'default';
+
+export function SpaceSwitcher({ section }: { readonly section: string }) {
+  const [, go] = useLocation();
+  const place = usePlace();
+  const { data } = useQuery({
+    queryKey: ['knowledge', 'places'],
+    queryFn: ({ signal }) => readPlaces(signal),
+  });
+  const places = withCurrent(data ?? [], place);
+  const value = String(places.findIndex((each) => isSame(each, place)));
+  return (
+    <Select
+      aria-label="Space"
+      w={{ base: '100%', xs: 260 }}
+      searchable
+      allowDeselect={false}
+      nothingFoundMessage="No such space"
+      value={value}
+      data={groupsOf(places)}
+      onChange={(chosen) => {
+        const found = places[Number(chosen)];
+        if (found) go(addressOf(section, found.place));
+      }}
+    />
+  );
+}
+
+interface NamedPlace {
+  readonly group: string;
+  readonly name: string;
+  readonly place: Place;
+}
+
+/** Every space there is, and of every organization the one that is made at first need. */
+async function readPlaces(signal: AbortSignal): Promise<readonly NamedPlace[]> {
+  const [{ spaces }, { organizations }] = await Promise.all([
+    get<SpacesAnswer>('/api/v1/knowledge/spaces', {}, signal),
+    get<OrganizationsAnswer>('/api/v1/organizations', {}, signal),
+  ]);
+  const owners = [{ id: null, name: house }, ...organizations];
+  return owners.flatMap(({ id, name }) => {
+    const own = spaces.filter((space) => space.organization_id === id).map((space) => space.name);
+    return [...new Set([standard, ...own])].map((space) => ({
+      group: name,
+      name: space,
+      place: { ...(id === null ? {} : { organization: name }), ...(space === standard ? {} : { space }) },
+    }));
+  });
+}
+
+const isSame = (one: NamedPlace, place: Place): boolean =>
+  one.place.organization === place.organization && one.name === (place.space ?? standard);
+
+/** The address may name one that is not listed, by an id or a mistake. */
+function withCurrent(places: readonly NamedPlace[], place: Place): readonly NamedPlace[] {
+  if (places.some((each) => isSame(each, place))) return places;
+  return [...places, { group: place.organization ?? house, name: place.space ?? standard, place }];
+}
+
+function groupsOf(places: readonly NamedPlace[]) {
+  const rows = places.map(({ group, name }, index) => ({
+    group,
+    value: String(index),
+    label: group === house ? name : `${group}: ${name}`,
+  }));
+  return [...Map.groupBy(rows, ({ group }) => group)].map(([group, items]) => ({ group, items }));
+}

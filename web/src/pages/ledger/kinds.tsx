@@ -1,0 +1,104 @@
+// The kinds of rows: how many of each, what their repair does, and the button for it.
+import { Badge, Button, Card, Group, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
+import type { LedgerKinds, RepairAnswer } from '../../../../src/http/contract.ts';
+import { call } from '../../api/client.ts';
+import { useAct } from '../../parts/act.tsx';
+
+type Kind = LedgerKinds['kinds'][number];
+
+export interface KindsProps {
+  readonly kinds: readonly Kind[];
+  readonly state: 'open' | 'repaired';
+  readonly chosen: string | null;
+  readonly onChoose: (kind: string | null) => void;
+}
+
+/** Asks for the repair of one row, one kind, or everything. */
+export function useRepair() {
+  return useAct(
+    (what: { readonly kind?: string; readonly id?: string }) =>
+      call<RepairAnswer>('POST', '/api/v1/ledger/repair', { body: what }),
+    {
+      stale: ['ledger', 'jobs'],
+      done: ({ job_id: job }) =>
+        job === null
+          ? 'The same repair is already under way.'
+          : 'The repair is under way; its progress is shown.',
+    },
+  );
+}
+
+export function Kinds({ kinds, state, chosen, onChoose }: KindsProps) {
+  const repair = useRepair();
+  const shown = kinds.filter((kind) => kind[state] > 0 || kind.kind === chosen);
+  const open = kinds.reduce((sum, kind) => sum + kind.open, 0);
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <Text role="status">{open === 0 ? 'Nothing is open.' : `${open} open`}</Text>
+        {open > 0 ? (
+          <Button size="xs" loading={repair.isRunning} onClick={() => repair.run({})}>
+            Repair everything
+          </Button>
+        ) : null}
+      </Group>
+      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="sm">
+        {shown.map((kind) => (
+          <KindCard
+            key={kind.kind}
+            kind={kind}
+            state={state}
+            isChosen={kind.kind === chosen}
+            onChoose={() => onChoose(kind.kind === chosen ? null : kind.kind)}
+            repair={repair}
+          />
+        ))}
+      </SimpleGrid>
+    </Stack>
+  );
+}
+
+function KindCard({
+  kind,
+  state,
+  isChosen,
+  onChoose,
+  repair,
+}: {
+  readonly kind: Kind;
+  readonly state: 'open' | 'repaired';
+  readonly isChosen: boolean;
+  readonly onChoose: () => void;
+  readonly repair: ReturnType<typeof useRepair>;
+}) {
+  return (
+    <Card withBorder padding="sm" bg={isChosen ? 'var(--mantine-color-blue-light)' : undefined}>
+      <UnstyledButton onClick={onChoose} aria-pressed={isChosen} aria-label={`Only ${kind.kind}`}>
+        <Group justify="space-between" wrap="nowrap" align="flex-start">
+          <Text fw={600} size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {kind.kind}
+          </Text>
+          <Badge color={state === 'open' ? 'orange' : 'teal'} variant="light" size="lg">
+            {kind[state]}
+          </Badge>
+        </Group>
+      </UnstyledButton>
+      <Text size="xs" c="dimmed" mt={4}>
+        {kind.repair ?? 'No repair: it is settled by hand.'}
+      </Text>
+      {state === 'open' && kind.open > 0 && kind.repair !== null ? (
+        <Button
+          mt="xs"
+          size="compact-xs"
+          variant="default"
+          w="fit-content"
+          loading={repair.isRunning}
+          onClick={() => repair.run({ kind: kind.kind })}
+          aria-label={`Repair all of ${kind.kind}`}
+        >
+          Repair all
+        </Button>
+      ) : null}
+    </Card>
+  );
+}

@@ -1,0 +1,150 @@
+// The rows themselves, newest first, page by page.
+import { Accordion, Badge, Button, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { LedgerEntryAnswer, LedgerPage } from '../../../../src/http/contract.ts';
+import { call, get } from '../../api/client.ts';
+import { useAct } from '../../parts/act.tsx';
+import { Empty, Failed, Loading } from '../../parts/states.tsx';
+import { Ago, Until } from '../../parts/time.tsx';
+import { useRepair } from './kinds.tsx';
+
+export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; readonly kind: string | null }) {
+  const query = useInfiniteQuery({
+    queryKey: ['ledger', 'rows', state, kind],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam, signal }) =>
+      get<LedgerPage>('/api/v1/ledger', { state, kind, after: pageParam, limit: 50 }, signal),
+    getNextPageParam: ({ next }) => next,
+  });
+  if (query.data === undefined)
+    return query.isError ? <Failed what="the rows" error={query.error} /> : <Loading what="the rows" />;
+  const entries = query.data.pages.flatMap((page) => page.entries);
+  if (entries.length === 0)
+    return (
+      <Empty title={state === 'open' ? 'Nothing is open' : 'Nothing was repaired yet'}>
+        {kind === null ? null : `Of the kind ${kind}.`}
+      </Empty>
+    );
+  return (
+    <Stack>
+      <Accordion variant="separated" order={2} chevronPosition="left">
+        {entries.map((entry) => (
+          <Row key={entry.id} entry={entry} />
+        ))}
+      </Accordion>
+      {query.hasNextPage ? (
+        <Button
+          variant="default"
+          loading={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      ) : null}
+    </Stack>
+  );
+}
+
+function Row({ entry }: { readonly entry: LedgerEntryAnswer }) {
+  return (
+    <Accordion.Item value={entry.id}>
+      <Accordion.Control>
+        <Group gap="xs" justify="space-between">
+          <Text size="sm" fw={600}>
+            {entry.kind}
+          </Text>
+          <Group gap="xs">
+            <Badge variant="light" color="gray" tt="none">
+              {entry.cause}
+            </Badge>
+            {entry.count > 1 ? <Text size="xs">× {entry.count}</Text> : null}
+            <Text size="xs" c="dimmed">
+              <Ago at={entry.repaired_at ?? entry.last_seen_at} />
+            </Text>
+          </Group>
+        </Group>
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {entry.subject}
+        </Text>
+      </Accordion.Control>
+      <Accordion.Panel>
+        <Detail entry={entry} />
+      </Accordion.Panel>
+    </Accordion.Item>
+  );
+}
+
+function Detail({ entry }: { readonly entry: LedgerEntryAnswer }) {
+  const repair = useRepair();
+  const facts: readonly (readonly [string, React.ReactNode])[] = [
+    ['what', entry.message],
+    ['first seen', <Ago key="first" at={entry.first_seen_at} />],
+    ['last seen', <Ago key="last" at={entry.last_seen_at} />],
+    ...(entry.repaired_at === null
+      ? ([
+          ['repairs tried', entry.repair_attempts],
+          ['next try', <Until key="next" at={entry.next_repair_at} over="soon, or when you ask" />],
+        ] as const)
+      : ([['repaired', entry.repaired_how ?? '']] as const)),
+    ...(entry.last_repair_error === null ? [] : ([['last try', entry.last_repair_error]] as const)),
+  ];
+  return (
+    <Stack gap="sm">
+      <Table withRowBorders={false} verticalSpacing={2} layout="fixed">
+        <Table.Tbody>
+          {facts.map(([name, value]) => (
+            <Table.Tr key={name}>
+              <Table.Th w={110} fw={400} c="dimmed">
+                {name}
+              </Table.Th>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {Object.keys(entry.details).length === 0 ? null : (
+        <Code block tabIndex={0}>
+          {JSON.stringify(entry.details, null, 2)}
+        </Code>
+      )}
+      {entry.repaired_at === null ? (
+        <Group align="flex-end">
+          <Button size="xs" loading={repair.isRunning} onClick={() => repair.run({ id: entry.id })}>
+            Repair this one
+          </Button>
+          <Settle id={entry.id} />
+        </Group>
+      ) : null}
+    </Stack>
+  );
+}
+
+/** For what no repair can know: a person says that it is settled, and how. */
+function Settle({ id }: { readonly id: string }) {
+  const [how, setHow] = useState('');
+  const settle = useAct(
+    (sentence: string) => call('POST', `/api/v1/ledger/${id}/resolve`, { body: { how: sentence } }),
+    { stale: ['ledger'], done: () => 'The row is closed.' },
+  );
+  return (
+    <Group gap="xs" align="flex-end">
+      <TextInput
+        size="xs"
+        label="Settled by hand"
+        placeholder="What was done"
+        value={how}
+        onChange={({ currentTarget }) => setHow(currentTarget.value)}
+      />
+      <Button
+        size="xs"
+        variant="default"
+        disabled={how.trim() === ''}
+        loading={settle.isRunning}
+        onClick={() => settle.run(how.trim())}
+      >
+        Close it
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,43 @@
+// Whether a model may be asked now, in one badge.
+import { Badge } from '@mantine/core';
+import type { ModelAnswer } from '../../../../src/http/contract.ts';
+import { Until, useNow } from '../../parts/time.tsx';
+import { toneColor } from '../../theme.ts';
+
+export function ModelState({ model }: { readonly model: ModelAnswer }) {
+  const now = useNow();
+  if (!model.is_active) return <Said tone="idle">disabled</Said>;
+  if (!model.is_configured) return <Said tone="idle">no key</Said>;
+  if (model.available_at !== null && Date.parse(model.available_at) > now)
+    return (
+      <Said tone="warning">
+        back <Until at={model.available_at} over="now" />
+      </Said>
+    );
+  return <Said tone="good">available</Said>;
+}
+
+function Said({
+  tone,
+  children,
+}: {
+  readonly tone: keyof typeof toneColor;
+  readonly children: React.ReactNode;
+}) {
+  return (
+    <Badge variant="light" color={toneColor[tone]} tt="none">
+      {children}
+    </Badge>
+  );
+}
+
+/** Why it is left alone; null when it is not. */
+export function coolingCause(model: ModelAnswer): string | null {
+  const [first] = model.cooldowns;
+  if (first === undefined) return null;
+  return first.reason === null ? first.cause : `${first.cause}: ${first.reason}`;
+}
+
+export const percent = (share: number): string => `${Math.round(share * 100)} %`;
+export const seconds = (value: number): string =>
+  value === 0 ? '–' : `${value.toFixed(value < 10 ? 2 : 0)} s`;

@@ -1,0 +1,121 @@
+// A prompt through the gateway, and every model that was tried for it, as it happens.
+import { Alert, Badge, Button, Card, Group, Stack, Text, Textarea, Timeline, Title } from '@mantine/core';
+import type { FormEvent } from 'react';
+import { useCallback, useRef, useState } from 'react';
+import type { PromptAnswer, StreamedEventData } from '../../../../src/http/contract.ts';
+import { call } from '../../api/client.ts';
+import { useLiveEvents } from '../../api/live.ts';
+
+interface Tried {
+  readonly model: string;
+  readonly outcome: string;
+  readonly status: number | null;
+  readonly durationMs: number;
+}
+
+export function PromptBox() {
+  const [prompt, setPrompt] = useState('');
+  const [answer, setAnswer] = useState<PromptAnswer | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [tried, setTried] = useState<readonly Tried[]>([]);
+  const requestId = useRef<string | null>(null);
+
+  useLiveEvents(
+    useCallback(({ name, payload }: StreamedEventData) => {
+      const { requestId: id } = payload as { readonly requestId?: string };
+      const isOurs = requestId.current !== null && id?.startsWith(`${requestId.current}/`);
+      if (name === 'gateway:attempt-finished' && isOurs)
+        setTried((before) => [...before, payload as unknown as Tried]);
+    }, []),
+  );
+
+  const ask = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    requestId.current = `dashboard-${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
+    setBusy(true);
+    setTried([]);
+    setAnswer(null);
+    setProblem(null);
+    try {
+      setAnswer(
+        await call<PromptAnswer>('POST', '/api/v1/prompts/process', {
+          body: { prompt },
+          requestId: requestId.current,
+        }),
+      );
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Card withBorder component="section" aria-label="Try a prompt">
+      <Title order={2} size="h4" mb="xs">
+        Try a prompt
+      </Title>
+      <form onSubmit={(event) => void ask(event)}>
+        <Stack gap="sm">
+          <Textarea
+            label="Prompt"
+            description="Goes to the best model that may be asked; if that fails, to the next. It costs what it costs there."
+            autosize
+            minRows={2}
+            maxLength={10_000}
+            value={prompt}
+            onChange={({ currentTarget }) => setPrompt(currentTarget.value)}
+          />
+          <Group>
+            <Button type="submit" loading={isBusy} disabled={prompt.trim() === ''}>
+              Ask
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+      <Stack gap="sm" mt="md" aria-live="polite">
+        {tried.length === 0 ? null : <TriedModels tried={tried} />}
+        {problem === null ? null : (
+          <Alert color="red" title="Nobody answered">
+            {problem}
+          </Alert>
+        )}
+        {answer === null ? null : (
+          <Alert
+            color="teal"
+            title={`${answer.selected_model}, ${answer.response_time_seconds.toFixed(2)} s`}
+          >
+            <Text size="sm" style={{ whiteSpace: 'pre-wrap' }}>
+              {answer.response}
+            </Text>
+          </Alert>
+        )}
+      </Stack>
+    </Card>
+  );
+}
+
+function TriedModels({ tried }: { readonly tried: readonly Tried[] }) {
+  return (
+    <Timeline bulletSize={14} lineWidth={2} active={tried.length}>
+      {tried.map((each, index) => (
+        <Timeline.Item
+          key={`${each.model} ${index}`}
+          color={each.outcome === 'success' ? 'teal' : 'orange'}
+          title={<Text size="sm">{each.model}</Text>}
+        >
+          <Group gap="xs">
+            <Badge variant="light" tt="none" color={each.outcome === 'success' ? 'teal' : 'orange'}>
+              {each.outcome}
+            </Badge>
+            <Text size="xs" c="dimmed">
+              {each.status === null ? '' : `${each.status}, `}
+              {Math.round(each.durationMs)} ms
+            </Text>
+          </Group>
+        </Timeline.Item>
+      ))}
+    </Timeline>
+  );
+}

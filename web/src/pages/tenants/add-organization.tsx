@@ -1,0 +1,47 @@
+// A button that asks for a name and adds an organization.
+import { Button, Group, Modal, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { FormEvent } from 'react';
+import { useState } from 'react';
+import type { OrganizationAnswer } from '../../../../src/http/contract.ts';
+import { call } from '../../api/client.ts';
+import { useAct } from '../../parts/act.tsx';
+
+export function AddOrganization() {
+  const [isOpen, { open, close }] = useDisclosure();
+  const [name, setName] = useState('');
+  const add = useAct(
+    (wanted: string) => call<OrganizationAnswer>('POST', '/api/v1/organizations', { body: { name: wanted } }),
+    { stale: ['tenants'], done: (organization) => `${organization.name} is added.` },
+  );
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    add.run(name.trim());
+    setName('');
+    close();
+  };
+  return (
+    <>
+      <Button size="xs" onClick={open}>
+        Add an organization
+      </Button>
+      <Modal opened={isOpen} onClose={close} title="Add an organization" centered>
+        <form onSubmit={submit}>
+          <TextInput
+            label="Name"
+            value={name}
+            onChange={({ currentTarget }) => setName(currentTarget.value)}
+            maxLength={100}
+            data-autofocus
+            required
+          />
+          <Group justify="flex-end" mt="md">
+            <Button type="submit" disabled={name.trim() === ''}>
+              Add
+            </Button>
+          </Group>
+        </form>
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,5 @@
+// The colour of a share that is used.
+import { toneColor } from '../../theme.ts';
+
+export const fullness = (percent: number): string =>
+  toneColor[percent >= 100 ? 'bad' : percent >= 80 ? 'warning' : 'good'];

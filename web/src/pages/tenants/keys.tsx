@@ -1,0 +1,170 @@
+// The keys of an organization: made (shown once), revoked.
+import {
+  Alert,
+  Badge,
+  Button,
+  Code,
+  CopyButton,
+  Group,
+  ScrollArea,
+  Table,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { FormEvent } from 'react';
+import { useState } from 'react';
+import type {
+  NewOrganizationKeyAnswer,
+  OrganizationKeyAnswer,
+  OrganizationKeysAnswer,
+} from '../../../../src/http/contract.ts';
+import { call, get } from '../../api/client.ts';
+import { ConfirmButton, useAct } from '../../parts/act.tsx';
+import { Empty, Shown } from '../../parts/states.tsx';
+import { Ago } from '../../parts/time.tsx';
+
+const pathOf = (organization: string): string =>
+  `/api/v1/organizations/${encodeURIComponent(organization)}/keys`;
+
+export function Keys({ organization }: { readonly organization: string }) {
+  const query = useQuery({
+    queryKey: ['tenants', 'keys', organization],
+    queryFn: ({ signal }) => get<OrganizationKeysAnswer>(pathOf(organization), {}, signal),
+  });
+  return (
+    <section>
+      <Title order={2} size="h4" mb="xs">
+        Keys
+      </Title>
+      <NewKey organization={organization} />
+      <Shown
+        what="its keys"
+        query={query}
+        isEmpty={({ keys }) => keys.length === 0}
+        empty={<Empty title="It has no key yet">Without one it can call nothing.</Empty>}
+      >
+        {({ keys }) => (
+          <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Keys' }}>
+            <Table verticalSpacing={4} mt="sm" miw={440}>
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>Name</Table.Th>
+                  <Table.Th>Made</Table.Th>
+                  <Table.Th>State</Table.Th>
+                  <Table.Th aria-label="Actions" />
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {keys.map((key) => (
+                  <KeyRow key={key.id} organization={organization} record={key} />
+                ))}
+              </Table.Tbody>
+            </Table>
+          </ScrollArea>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+function KeyRow({
+  organization,
+  record,
+}: {
+  readonly organization: string;
+  readonly record: OrganizationKeyAnswer;
+}) {
+  const revoke = useAct(() => call('DELETE', `${pathOf(organization)}/${record.id}`), {
+    stale: ['tenants'],
+    done: () => `The key ${record.name} is revoked.`,
+  });
+  const isOver = record.expires_at !== null && Date.parse(record.expires_at) < Date.now();
+  const state = record.revoked_at === null ? (isOver ? 'expired' : 'works') : 'revoked';
+  return (
+    <Table.Tr>
+      <Table.Td style={{ overflowWrap: 'anywhere' }}>
+        {record.name} <Code>{record.prefix}…</Code>
+      </Table.Td>
+      <Table.Td>
+        <Ago at={record.created_at} />
+      </Table.Td>
+      <Table.Td>
+        <Badge variant="light" tt="none" color={state === 'works' ? 'teal' : 'gray'}>
+          {state}
+        </Badge>
+      </Table.Td>
+      <Table.Td ta="right">
+        {state === 'works' ? (
+          <ConfirmButton
+            label="Revoke"
+            size="compact-xs"
+            variant="default"
+            loading={revoke.isRunning}
+            question={`Whoever uses the key ${record.name} is refused from now on. This cannot be undone.`}
+            onConfirm={() => revoke.run(undefined)}
+          />
+        ) : null}
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function NewKey({ organization }: { readonly organization: string }) {
+  const [name, setName] = useState('');
+  const [made, setMade] = useState<NewOrganizationKeyAnswer | null>(null);
+  const create = useAct(
+    async (wanted: string) => {
+      const answer = await call<NewOrganizationKeyAnswer>('POST', pathOf(organization), {
+        body: { name: wanted },
+      });
+      setMade(answer);
+      setName('');
+    },
+    { stale: ['tenants'] },
+  );
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.run(name.trim());
+  };
+  return (
+    <>
+      <form onSubmit={submit}>
+        <Group gap="xs" align="flex-end">
+          <TextInput
+            size="xs"
+            label="A new key for"
+            placeholder="production"
+            value={name}
+            maxLength={100}
+            onChange={({ currentTarget }) => setName(currentTarget.value)}
+          />
+          <Button size="xs" type="submit" disabled={name.trim() === ''} loading={create.isRunning}>
+            Make a key
+          </Button>
+        </Group>
+      </form>
+      {made === null ? null : (
+        <Alert
+          color="teal"
+          mt="sm"
+          title={`The key ${made.name}`}
+          withCloseButton
+          onClose={() => setMade(null)}
+        >
+          It is shown here and never again.
+          <Group gap="xs" mt="xs">
+            <Code style={{ overflowWrap: 'anywhere' }}>{made.key}</Code>
+            <CopyButton value={made.key}>
+              {({ copied, copy }) => (
+                <Button size="compact-xs" variant="default" onClick={copy}>
+                  {copied ? 'Copied' : 'Copy'}
+                </Button>
+              )}
+            </CopyButton>
+          </Group>
+        </Alert>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,90 @@
+// The limit of one organization: seen, changed in place, taken back to the default.
+import { ActionIcon, Button, Group, NumberInput, Text } from '@mantine/core';
+import { IconPencil } from '@tabler/icons-react';
+import type { FormEvent } from 'react';
+import { useState } from 'react';
+import type { LimitAnswer } from '../../../../src/http/contract.ts';
+import { call } from '../../api/client.ts';
+import { useAct } from '../../parts/act.tsx';
+
+export function LimitEditor({ limit }: { readonly limit: LimitAnswer }) {
+  const [isOpen, setOpen] = useState(false);
+  return isOpen ? (
+    <Editor limit={limit} onClose={() => setOpen(false)} />
+  ) : (
+    <Group gap={4} wrap="nowrap">
+      <Text size="sm">
+        {limit.limit}
+        {limit.custom_limit === null ? ' (default)' : ''}
+      </Text>
+      <ActionIcon
+        size="sm"
+        variant="subtle"
+        aria-label={`Change the limit of ${limit.organization_name}`}
+        onClick={() => setOpen(true)}
+      >
+        <IconPencil size={14} />
+      </ActionIcon>
+    </Group>
+  );
+}
+
+function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onClose: () => void }) {
+  const { organization_name: name, organization_id: id } = limit;
+  const [value, setValue] = useState<number | string>(limit.limit);
+  const save = useAct(
+    (wanted: number | null) =>
+      wanted === null
+        ? call('DELETE', `/api/v1/limits/${id}`)
+        : call('PUT', `/api/v1/limits/${id}`, { body: { limit: wanted } }),
+    {
+      stale: ['tenants'],
+      done: (_, wanted) =>
+        wanted === null
+          ? `${name} has the default limit again.`
+          : `${name} may have ${wanted} under way at once.`,
+    },
+  );
+  const isWhole = typeof value === 'number' && Number.isInteger(value) && value >= 1;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (!isWhole) return;
+    save.run(value);
+    onClose();
+  };
+  return (
+    <form onSubmit={submit} onKeyDown={({ key }) => key === 'Escape' && onClose()}>
+      <Group gap={4} wrap="nowrap">
+        <NumberInput
+          size="xs"
+          w={80}
+          min={1}
+          allowDecimal={false}
+          aria-label={`Limit of ${name}`}
+          value={value}
+          onChange={setValue}
+          data-autofocus
+          autoFocus
+        />
+        <Button size="compact-xs" type="submit" disabled={!isWhole}>
+          Save
+        </Button>
+        {limit.custom_limit === null ? null : (
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={() => {
+              save.run(null);
+              onClose();
+            }}
+          >
+            Default
+          </Button>
+        )}
+        <Button size="compact-xs" variant="subtle" onClick={onClose}>
+          Cancel
+        </Button>
+      </Group>
+    </form>
+  );
+}
