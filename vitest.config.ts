@@ -22,7 +22,11 @@ export default defineConfig({
       {
         extends: true,
         // One process for many files: their imports took more time than they did. They keep nothing outside themselves.
-        test: { name: 'unit', include: ['src/**/*.test.ts', 'scripts/**/*.test.ts'], isolate: false },
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'web/src/**/*.test.ts'],
+          isolate: false,
+        },
       },
       {
         extends: true,

@@ -6,6 +6,7 @@ import type { ConfigValue, HttpDependencies, LedgerDesk } from '../http/index.ts
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
 import type { Background } from './background.ts';
 import { isLoopback } from './loopback.ts';
+import { openVaultDesk } from './vault-desk.ts';
 import type { Telemetry } from './telemetry.ts';
 import { version } from './version.ts';
 
@@ -53,7 +54,10 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     },
     jobs: background.jobs,
     ledger: ledgerDesk(background, telemetry),
-    extraction: background.extraction,
+    extraction: {
+      ...background.extraction,
+      vaults: openVaultDesk(background.extraction.runs, config.data.folder),
+    },
     gateway: background.gateway,
     tenants: background.tenants,
     knowledge: background.knowledge.desks,

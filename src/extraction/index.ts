@@ -8,6 +8,7 @@ export { selectTypes } from './select-types.ts';
 export { whenVaultIsFree } from './vault-patience.ts';
 export { WorkerMetrics } from './worker-metrics.ts';
 export type { WorkerMetricsSnapshot } from './worker-metrics.ts';
+export type { DeadLetter, ItemRecord, TypeRecord, VersionRecord } from './vault/records.ts';
 export { WorkItem } from './work-item.ts';
 export type { WorkItemFields, WorkItemState } from './work-item.ts';
 export { pageReadings } from './parsing/page-reading.ts';

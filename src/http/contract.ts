@@ -53,6 +53,7 @@ import type { flowAnswer, runSamples, tenantsOverview } from './schemas/overview
 import type { handoverAnswer } from './schemas/presence.ts';
 import type { promptAnswer } from './schemas/prompts.ts';
 import type { foldersAnswer, folderView, spacesAnswer, spaceView } from './schemas/spaces.ts';
+import type { vaultData, vaultItem, vaultItems, vaultSummary } from './schemas/vaults.ts';
 import type { searchAnswer } from './schemas/search.ts';
 import type { streamedEvent } from './schemas/streams.ts';
 
@@ -127,6 +128,10 @@ export type DashboardSessionAnswer = z.infer<typeof sessionAnswer>;
 export type FlowAnswer = z.infer<typeof flowAnswer>;
 export type RunSamplesAnswer = z.infer<typeof runSamples>;
 export type TenantsOverviewAnswer = z.infer<typeof tenantsOverview>;
+export type VaultSummaryAnswer = z.infer<typeof vaultSummary>;
+export type VaultItemsAnswer = z.infer<typeof vaultItems>;
+export type VaultItemAnswer = z.infer<typeof vaultItem>;
+export type VaultDataAnswer = z.infer<typeof vaultData>;
 export type HandoverAnswer = z.infer<typeof handoverAnswer>;
 /** The `data` of every event on the live stream. */
 export type StreamedEventData = z.infer<typeof streamedEvent>;

@@ -25,6 +25,7 @@ import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type { Activity } from './activity.ts';
 import type { DashboardFiles } from './dashboard/files.ts';
 import type { Sessions } from './dashboard/sessions.ts';
+import type { VaultDesk } from './vault-desk.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
 
@@ -129,6 +130,7 @@ export interface LedgerDesk {
 export interface ExtractionDesk {
   readonly sources: Pick<SourceDesk, 'list' | 'get' | 'add' | 'change' | 'remove'>;
   readonly runs: Pick<RunDesk, 'start' | 'stop' | 'list' | 'get' | 'report' | 'nextRunAt'>;
+  readonly vaults: VaultDesk;
 }
 
 export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'speak' | 'models' | 'keys'>;

@@ -1,6 +1,7 @@
 // Puts an MCP server together for one caller; a transport is connected by whoever wants to talk.
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import {
   CallToolRequestSchema,
@@ -29,6 +30,9 @@ const instructions = (caller: CallerKind): string =>
   'Headworks keeps knowledge from documents: passages, events, and entities with their names, each with its evidence. ' +
   `Begin with search; cite documents by title and uri. ${whoYouAre[caller]} ${wordsAreData}`;
 
+/** One for all: over HTTP there is a server per request, and making this would be most of its time (1 ms). */
+const jsonSchemaValidator = new AjvJsonSchemaValidator();
+
 /**
  * Handlers are ours, not the SDK's own for tools and resources: they list in pages, and fail in words that a model can
  * act on. Versions are negotiated by the SDK.
@@ -36,7 +40,7 @@ const instructions = (caller: CallerKind): string =>
 export function createMcpServer(parts: McpParts): McpServer {
   const mcp = new McpServer(
     { name: 'headworks', title: 'Headworks', version: parts.version },
-    { instructions: instructions(parts.caller) },
+    { instructions: instructions(parts.caller), jsonSchemaValidator },
   );
   mcp.server.registerCapabilities({ tools: {}, resources: {} });
   handleTools(mcp.server, parts);

@@ -1,7 +1,14 @@
 // MCP as models use it: the official SDK's client on both transports, against a whole server.
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { readFile } from 'node:fs/promises';
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { connect } from '../../src/app/connect.ts';
+import { serveMcp } from '../../src/app/serve-mcp.ts';
+import { resolveConfig } from '../../src/config/index.ts';
 import { allTools, toolsFor } from '../../src/mcp/tools/index.ts';
 import type { McpHouse, McpTenant } from '../support/mcp-house.ts';
 import { mcpTransports, startMcpHouse } from '../support/mcp-house.ts';
@@ -221,6 +228,30 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       });
   });
 
+  it('says how large a document may be', async () => {
+    expect(await refusal(organization, 'ingest', { text: 'x '.repeat(600_000) })).toMatch(
+      /1,?000,?000|too large/i,
+    );
+  });
+
+  it('tells the model when its key was revoked', async () => {
+    const soon = await house.tenant(`soon-${transport.toLowerCase()}`);
+    const client = await house.client(transport, soon.key);
+    expect(await use(client, 'search', { query: 'anything' })).toMatchObject({ results: [] });
+    const path = `/api/v1/organizations/${soon.id}/keys`;
+    const { keys } = (await callAsAdmin(house.server, 'GET', path)).body as {
+      keys: readonly { id: string }[];
+    };
+    await callAsAdmin(house.server, 'DELETE', `${path}/${keys[0]?.id ?? ''}`);
+    const ask = client.callTool({ name: 'search', arguments: { query: 'anything' } });
+    // Over HTTP the client itself is refused: it is its request that has the key.
+    if (transport === 'HTTP') await expect(ask).rejects.toThrow('was revoked');
+    else
+      expect(textOf((await ask) as CallToolResult)).toMatch(
+        /was revoked.*tell the user.*\(UNAUTHENTICATED\)/,
+      );
+  });
+
   it('knows the tools of the admin, and gives them to nobody else', async () => {
     for (const { name, access } of allTools)
       if (access === 'admin') {
@@ -353,8 +384,8 @@ describe('tenants', () => {
     expect(Object.keys(tries()).sort()).toEqual(allTools.map(({ name }) => name).sort());
     for (const [name, attempts] of Object.entries(tries()))
       for (const args of attempts) {
-        const text = textOf((await client.callTool({ name, arguments: args })) as CallToolResult);
-        expect({ name, args, leaks: /submarine|zebulon quint|purple plan/i.test(text) }).toMatchObject({
+        const told = textOf((await client.callTool({ name, arguments: args })) as CallToolResult);
+        expect({ name, args, leaks: /submarine|zebulon quint|purple plan/i.test(told) }).toMatchObject({
           leaks: false,
         });
       }
@@ -383,3 +414,83 @@ describe('tenants', () => {
     });
   });
 });
+
+describe('an organization with nothing but a key', () => {
+  it('reaches a server elsewhere with "headworks mcp"', async () => {
+    const config = resolveConfig({ flags: {}, cwd: '/', env: { HEADWORKS_URL: house.server.url } });
+    const client = await connect(config, { purpose: 'headworks mcp', key: acme.key });
+    const out = new PassThrough();
+    const asked = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'search', arguments: { query: 'x' } },
+    };
+    await serveMcp(client, {
+      stdin: Readable.from([Buffer.from(`${JSON.stringify(asked)}\n`)]),
+      stdout: out,
+      signal: new AbortController().signal,
+      maxDocumentBytes: 1_000,
+      complain: (sentence) => expect.unreachable(sentence),
+    });
+    await client.close();
+    out.end();
+    expect(JSON.parse(await text(out))).toMatchObject({
+      id: 1,
+      result: { structuredContent: { results: [] } },
+    });
+  });
+
+  it.each(['hwo_nobody', 'hwk_nobody'])('is told at once that %s is no key', async (key) => {
+    const config = resolveConfig({ flags: {}, cwd: '/', env: { HEADWORKS_URL: house.server.url } });
+    const client = await connect(config, { purpose: 'headworks mcp', key });
+    const streams = {
+      stdin: new PassThrough(),
+      stdout: new PassThrough(),
+      signal: new AbortController().signal,
+    };
+    const served = serveMcp(client, { ...streams, maxDocumentBytes: 1_000, complain: () => undefined });
+    await expect(served).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await client.close();
+  });
+});
+
+describe('docs/mcp.md', async () => {
+  const page = await readFile(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
+
+  it('names every tool, and for whom it is', () => {
+    const rows = [...page.matchAll(/^\| `(\w+)` +\| (all|admin)/gm)].map(([, name, who]) => [name, who]);
+    expect(rows).toEqual(allTools.map(({ name, access }) => [name, access === 'admin' ? 'admin' : 'all']));
+  });
+
+  it('configures clients of HTTP so that they get in', async () => {
+    const blocks = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(
+      ([, json = '']) => JSON.parse(json) as never,
+    );
+    const servers = blocks.map(
+      ({ mcpServers }: { mcpServers: { headworks: HttpSnippet } }) => mcpServers.headworks,
+    );
+    const overHttp = servers.filter(({ type }) => type === 'http');
+    expect(overHttp).toHaveLength(1);
+    for (const { url, headers } of overHttp) {
+      const said = Object.entries(headers).map(([name, value]) => [
+        name,
+        value.replace('${HEADWORKS_API_KEY}', acme.key),
+      ]);
+      const client = new Client({ name: 'test', version: '1' });
+      const address = new URL(new URL(url).pathname, house.server.url);
+      const transport = new StreamableHTTPClientTransport(address, {
+        requestInit: { headers: Object.fromEntries(said) },
+      });
+      await client.connect(transport);
+      expect((await client.listTools()).tools).toHaveLength(6);
+      await client.close();
+    }
+  });
+});
+
+interface HttpSnippet {
+  readonly type?: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}

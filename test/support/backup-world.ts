@@ -1,4 +1,5 @@
 // Stores with something of every domain in them, values that get lost easily included, and ways to compare two stores.
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
@@ -153,27 +154,29 @@ export async function contentsOf(database: Database): Promise<Readonly<Record<st
     const { rows } = await database.query<{ text: string }>(
       sql`select t::text as text from ${tableOf(table)} t`,
     );
-    if (rows.length > 0) contents[table.name] = rows.map(({ text }) => text).sort();
+    if (rows.length > 0) contents[table.name] = rows.map(({ text }) => short(text)).sort();
   }
   return contents;
 }
 
+/** So that a difference can be read. */
+const short = (text: string): string =>
+  text.length < 500 ? text : `${text.slice(0, 100)}… ${createHash('sha256').update(text).digest('hex')}`;
+
 /** Without a server, which would bring the store up to date first. */
-export async function dumpAsItIs(config: Config, file: string): Promise<void> {
+export async function dumpAsItIs(database: Database, file: string): Promise<void> {
   const lines: string[] = [];
   const write = (line: string) => Promise.resolve(void lines.push(line));
-  await inStore(config, (database) =>
-    oneMoment(
-      database,
-      async (transaction) => {
-        const { kind: store, version: postgres } = database.capabilities;
-        const createdAt = new Date(systemClock.now());
-        const { schema } = database;
-        const dumped = await dumpStore({ transaction, schema, store, postgres, createdAt, write });
-        await write(controlLine({ headworks: 'end', ...dumped, files: 0 }));
-      },
-      new AbortController().signal,
-    ),
+  await oneMoment(
+    database,
+    async (transaction) => {
+      const { kind: store, version: postgres } = database.capabilities;
+      const createdAt = new Date(systemClock.now());
+      const { schema } = database;
+      const dumped = await dumpStore({ transaction, schema, store, postgres, createdAt, write });
+      await write(controlLine({ headworks: 'end', ...dumped, files: 0 }));
+    },
+    new AbortController().signal,
   );
   await writeLines(file, lines);
 }

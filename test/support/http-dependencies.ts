@@ -207,7 +207,9 @@ function unknownModel(): Promise<never> {
 function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionDesk {
   const sources = new MemorySourceStore();
   const runs = new MemoryRunStore();
+  const noVault = async () => Promise.reject(new CoreError('NOT_FOUND', 'There is no such vault.'));
   return {
+    vaults: { summary: noVault, items: noVault, item: noVault, data: noVault },
     sources: new SourceDesk({ sources, runs, clock, ids, problems: () => [] }),
     runs: new RunDesk({
       sources,

@@ -101,8 +101,7 @@ export async function startMcpHouse(): Promise<McpHouse> {
 
 export function overHttp(url: string, key: string): Transport {
   const headers = { authorization: `Bearer ${key}` };
-  // Its types were not made for exact optional properties.
-  return new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit: { headers } }) as Transport;
+  return new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit: { headers } });
 }
 
 /** What the SDK's own client does with a child process, on two streams. */

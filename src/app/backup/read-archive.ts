@@ -1,7 +1,7 @@
 // Reads a backup line by line and checks it as it goes: order, counts, sums, and that it has an end.
 import { createHash, type Hash } from 'node:crypto';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import { createReadStream } from 'node:fs';
+import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CoreError, HeadworksError, messageOf } from '../../core/index.ts';
 import type {
@@ -25,6 +25,18 @@ export interface ArchiveHandler {
   file(file: FileStart): Promise<void>;
   piece(bytes: Uint8Array): Promise<void>;
   fileEnd(file: FileStart, bytes: number): Promise<void>;
+}
+
+/** Takes everything and does nothing with it. */
+export class Unconcerned implements ArchiveHandler {
+  async header(_header: ArchiveHeader): Promise<void> {}
+  async table(_table: TableStart): Promise<void> {}
+  async row(_line: string): Promise<void> {}
+  async tableEnd(_table: TableStart, _end: TableEnd): Promise<void> {}
+  async sequence(_line: SequenceLine): Promise<void> {}
+  async file(_file: FileStart): Promise<void> {}
+  async piece(_bytes: Uint8Array): Promise<void> {}
+  async fileEnd(_file: FileStart, _bytes: number): Promise<void> {}
 }
 
 type Place =
@@ -136,31 +148,40 @@ function pieceOf(line: string): Buffer {
   }
 }
 
-/** Lines of a compressed stream. Fails with INPUT_INVALID when it is cut off, damaged or no backup at all. */
-export async function* linesOf(compressed: Readable): AsyncGenerator<string> {
-  const text = createGunzip();
-  // readline does not pass on what happens to its input.
-  let failure: Error | undefined;
-  const fail = (error: Error): void => {
-    failure ??= error;
-    lines.close();
-    text.destroy();
-    compressed.destroy();
-  };
-  compressed.on('error', fail);
-  text.on('error', fail);
-  const lines = createInterface({ input: compressed.pipe(text), crlfDelay: Infinity });
-  try {
-    yield* lines;
-  } finally {
-    lines.close();
-    compressed.destroy();
+/** Fails with INPUT_INVALID when the file is no whole backup. */
+export async function checkArchive(path: string, signal: AbortSignal): Promise<void> {
+  const reader = new ArchiveReader(new Unconcerned());
+  for await (const line of linesOf(createReadStream(path))) {
+    signal.throwIfAborted();
+    await reader.take(line);
   }
-  if (failure instanceof HeadworksError) throw failure;
-  if (failure) throw damaged(reasonOf(failure), failure);
+  reader.finish();
 }
 
-function reasonOf(error: Error): string {
+/** Lines of a compressed stream. Fails with INPUT_INVALID when it is cut off, damaged or no backup at all. */
+export async function* linesOf(compressed: Readable): AsyncGenerator<string> {
+  const text = createGunzip({ chunkSize: 256 * 1024 });
+  // What happens to the one happens to the other; whoever reads below hears of it.
+  pipeline(compressed, text, () => undefined);
+  const decoder = new TextDecoder();
+  // A line may be megabytes long: only what is new is searched for its end.
+  let begun: string[] = [];
+  try {
+    for await (const bytes of text as AsyncIterable<Uint8Array>) {
+      const [first = '', ...rest] = decoder.decode(bytes, { stream: true }).split('\n');
+      begun.push(first);
+      for (const piece of rest) {
+        yield begun.join('');
+        begun = [piece];
+      }
+    }
+  } catch (error) {
+    throw error instanceof HeadworksError ? error : damaged(reasonOf(error), error);
+  }
+  if (begun.join('') !== '') throw damaged('it is cut off');
+}
+
+function reasonOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   if (code === 'Z_BUF_ERROR') return 'it is cut off';
   if (code === 'Z_DATA_ERROR') return 'it is not a backup, or not as it was written';

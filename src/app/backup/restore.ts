@@ -12,7 +12,7 @@ import { FileLoader, prepareVaultsFolder } from './load-files.ts';
 import { StoreLoader } from './load-store.ts';
 import { type BackupProgress, ProgressTeller } from './progress-teller.ts';
 import { openEmbeddedTarget, openServerTarget, refuseContent } from './open-target.ts';
-import { ArchiveReader, linesOf, type ArchiveHandler } from './read-archive.ts';
+import { ArchiveReader, checkArchive, linesOf, type ArchiveHandler } from './read-archive.ts';
 
 export interface RestoreWish {
   readonly file: string;
@@ -43,6 +43,8 @@ export async function restore(config: Config, wish: RestoreWish): Promise<Restor
       'A backup is restored where the store is: run this on that machine, without --server and HEADWORKS_URL.',
     );
   if (!existsSync(wish.file)) throw new CoreError('INPUT_INVALID', `There is no file ${wish.file}.`);
+  // A backup that is not whole is found out before anything is touched, not after hours of loading.
+  await checkArchive(wish.file, wish.signal);
   await using closing = new AsyncDisposableStack();
   const folder = await openDataFolder(config.data.folder, { version, command: 'headworks restore' });
   closing.defer(() => folder.release());

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CoreError } from '../../core/index.ts';
-import type { ArchiveEnd, ArchiveHeader } from './archive.ts';
-import { ArchiveReader, linesOf, type ArchiveHandler } from './read-archive.ts';
+import type { ArchiveEnd, ArchiveHeader, FileStart, TableStart } from './archive.ts';
+import { ArchiveReader, linesOf, Unconcerned } from './read-archive.ts';
 import { type BackupProgress, ProgressTeller } from './progress-teller.ts';
 
 export interface SavedBackup extends Omit<ArchiveEnd, 'headworks'> {
@@ -106,38 +106,31 @@ function explained(error: unknown, path: string): unknown {
 }
 
 /** Reads along to say how far it is, and what is in it. */
-class Looking implements ArchiveHandler {
+class Looking extends Unconcerned {
   readonly vaults: string[] = [];
   hasWebhookSecret = false;
   readonly #teller: ProgressTeller;
 
   constructor(onProgress: (progress: BackupProgress) => void) {
+    super();
     this.#teller = new ProgressTeller(onProgress);
   }
 
-  async header({ rows }: ArchiveHeader): Promise<void> {
+  override async header({ rows }: ArchiveHeader): Promise<void> {
     this.#teller.total = rows;
   }
 
-  async table({ name }: Parameters<ArchiveHandler['table']>[0]): Promise<void> {
+  override async table({ name }: TableStart): Promise<void> {
     this.#teller.at(name);
   }
 
-  async row(): Promise<void> {
+  override async row(): Promise<void> {
     this.#teller.one();
   }
 
-  async tableEnd(): Promise<void> {}
-
-  async sequence(): Promise<void> {}
-
-  async file({ kind, name }: Parameters<ArchiveHandler['file']>[0]): Promise<void> {
+  override async file({ kind, name }: FileStart): Promise<void> {
     this.#teller.at(name);
     if (kind === 'vault') this.vaults.push(name);
     else this.hasWebhookSecret = true;
   }
-
-  async piece(): Promise<void> {}
-
-  async fileEnd(): Promise<void> {}
 }

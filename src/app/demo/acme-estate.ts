@@ -254,17 +254,25 @@ function queryFacts([, explore, fields]: Tile): Item {
   };
 }
 
-const reportFacts = ({ title, owner, folder, says, views }: Report): Item => ({
+/** One was changed after the other, in October. */
+const changedAt = (index: number): string =>
+  `2026-10-${String(index + 1).padStart(2, '0')}T09:00:00.000+00:00`;
+
+const reportFacts = ({ title, owner, folder, says, views }: Report, index: number): Item => ({
   title,
   description: says,
   view_count: views,
   folder: folderFacts(indexOfFolder(folder)),
   folder_id: idOf(indexOfFolder(folder)),
   ...ownerFacts(owner),
+  created_at: '2025-03-03T09:00:00.000+00:00',
+  updated_at: changedAt(index),
+  last_accessed_at: changedAt(index),
+  last_viewed_at: changedAt(index),
 });
 
 const dashboard = (made: Report, index: number): Item => ({
-  ...reportFacts(made),
+  ...reportFacts(made, index),
   dashboard_elements: made.tiles.map((tile, nth) => ({
     id: `${idOf(index)}0${nth}`,
     title: tile[0],
@@ -274,9 +282,9 @@ const dashboard = (made: Report, index: number): Item => ({
   })),
 });
 
-function look(made: Report): Item {
+function look(made: Report, index: number): Item {
   const query = queryFacts(made.tiles[0] ?? net);
-  return { ...reportFacts(made), model: { id: query['model'], label: query['model'] }, query };
+  return { ...reportFacts(made, index), model: { id: query['model'], label: query['model'] }, query };
 }
 
 function user(key: PersonKey): Item {

@@ -65,8 +65,11 @@ const thing = (name: string, type: KnownName['type'], also: readonly string[] = 
   also,
 });
 
-/** Names of teams, dashboards and projects, with the spellings that models know. */
+/** Names of others, teams, dashboards and projects, with the spellings that models know. */
 const things: readonly KnownName[] = [
+  // Who writes so may mean Mara Lindqvist, but nobody has said so.
+  thing('Mara Lindquist', 'person'),
+  thing('Nils Berg', 'person'),
   thing('Acme Retail', 'org'),
   thing('Brightline', 'org', ['Brightline Agency']),
   thing('Finance', 'org', ['Finance & Controlling']),

@@ -14,13 +14,13 @@ interface DemoModel {
   readonly capabilities?: Readonly<Record<string, boolean>>;
 }
 
-/** Reading is quick and good, until a dozen calls a minute are used up; then it says so, and when to come back. */
+/** Reading is quick and good, until a dozen calls a minute are used up: only then it says so, and when to come back. */
 const nimbus: DemoModel = {
   provider: 'nimbus',
   model: 'flash',
   key: 'sk-nimbus-demo',
   latencyMs: 15,
-  behaves: { knows: knownNames, quotas: { requestsPerMinute: 12 } },
+  behaves: { knows: knownNames, quotas: { requestsPerMinute: 12 }, quotaHeaders: false },
 };
 
 /** Slower, and nearly always there. */

@@ -114,7 +114,8 @@ class Bars {
 
   /** A bar for each type, and what the rate limiter does below the last. */
   #showRun({ types, calls, refusals, multiplier }: ExtractionRunAnswer): void {
-    const longest = Math.max(0, ...types.map(({ type }) => type.length));
+    if (types.length === 0) return;
+    const longest = Math.max(...types.map(({ type }) => type.length));
     for (const { type, items, total, status } of types) {
       const whole = status === 'completed' ? items : (total ?? items + 1);
       this.#draw(type.padEnd(longest), items, whole, status);

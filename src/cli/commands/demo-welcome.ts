@@ -25,11 +25,11 @@ export function thingsToTry(io: CliIo, facts: DemoFacts): readonly ThingToTry[] 
   return [
     {
       what: 'Who decided which revenue counts, who objected, and what else did they promise?',
-      command: headworks('search "who decided which revenue the board sees" --expand --limit 3'),
+      command: headworks('search "who decided that net revenue is the one definition" --expand --limit 3'),
     },
     {
-      what: 'Which dashboards are called revenue and mean something else?',
-      command: headworks('search "net revenue gross revenue dashboard owner" --type doc --limit 4'),
+      what: 'Which revenue is the official one? Two dashboards contradict each other.',
+      command: headworks('search "official revenue" --type doc --entities --limit 4'),
     },
     {
       what: 'Is S. Okafor Sam or Sara? Nobody guessed: the pairs wait for you.',

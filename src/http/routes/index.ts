@@ -23,6 +23,7 @@ import { ledgerRoutes } from './ledger.ts';
 import { limitRoutes } from './limits.ts';
 import { mcpRoutes } from './mcp.ts';
 import { modelRoutes } from './models.ts';
+import { vaultRoutes } from './vaults.ts';
 import { openAiRoutes } from './openai.ts';
 import { operationRoutes } from './operations.ts';
 import { organizationRoutes } from './organizations.ts';
@@ -44,6 +45,7 @@ export function registerRoutes(
   ledgerRoutes(typed, dependencies);
   jobRoutes(typed, dependencies);
   extractionRoutes(typed, dependencies);
+  vaultRoutes(typed, dependencies);
   modelRoutes(typed, dependencies);
   promptRoutes(typed, dependencies);
   gatewayKeyRoutes(typed, dependencies);

@@ -70,6 +70,51 @@ describe('an item', () => {
   );
 });
 
+describe('an item that is written', () => {
+  const time = '2026-10-01T09:00:00.000+00:00';
+  const written = {
+    dashboards: [
+      {
+        title: 'Revenue',
+        description: 'Net of returns.',
+        updated_at: time,
+        dashboard_elements: [{ title: 'By month' }],
+        unheard_of: 1,
+      },
+    ],
+    looks: [{ query: { model: 'finance' } }],
+  };
+  const item = (type: SimulatedType, state: Partial<ItemState> = {}) =>
+    parsed(
+      Buffer.concat(
+        new ItemEncoder({ world, seed: 1, itemBytes: 0, written }).encode(type, { ...plain, ...state }),
+      ),
+    );
+
+  it('has what is written first, what is not written as it is generated, and nothing that Looker has not', () => {
+    const dashboard = item('dashboards');
+    const generated = parsed(encode('dashboards'));
+    expect(Object.keys(dashboard).slice(0, 2)).toEqual(['title', 'description']);
+    expect(Object.keys(dashboard).toSorted()).toEqual(Object.keys(generated).toSorted());
+    const { unheard_of: _, ...known } = written.dashboards[0] ?? {};
+    expect(dashboard).toMatchObject({ ...known, id: generated['id'], slug: generated['slug'] });
+    expect(item('dashboards', { index: 1 })).toEqual(parsed(encode('dashboards', { index: 1 })));
+  });
+
+  it('is shown in full only when it is asked for by itself', () => {
+    expect(item('looks')).not.toHaveProperty('query');
+    expect(item('looks', { isWhole: true })).toMatchObject({ query: { model: 'finance' } });
+  });
+
+  it('shows a change, and a later time', () => {
+    const changed = item('dashboards', { version: 2 });
+    expect(changed).toMatchObject({
+      description: 'Net of returns. (revision 2)',
+      updated_at: '2026-10-03T09:00:00.000+00:00',
+    });
+  });
+});
+
 describe('ids', () => {
   it.each(simulatedTypes)('of %s are texts, each once', (type) => {
     const ids = Array.from({ length: 50 }, (_, index) =>

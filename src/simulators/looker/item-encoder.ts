@@ -1,7 +1,8 @@
 // Writes items as JSON bytes: always the same for the same seed, cheap enough to need no store.
 import { Chance } from '../chance.ts';
 import { itemMakers } from './items/index.ts';
-import type { ItemContext, Json, World } from './items/item-context.ts';
+import type { ItemContext, ItemMaker, Json, World } from './items/item-context.ts';
+import { daysLater } from './items/item-context.ts';
 import { tile } from './items/queries.ts';
 import { subjects } from './names.ts';
 import type { SimulatedType, WrittenItems } from './ports.ts';
@@ -52,24 +53,27 @@ export class ItemEncoder {
     const chance = new Chance(this.#seed, simulatedTypes.indexOf(type), state.index);
     const context: ItemContext = { index: state.index, version: state.version, chance, world: this.#world };
     const facts = maker.make(context);
-    const written = this.#written[type]?.[state.index];
-    const said = written?.[maker.text.field];
-    const value = revised(typeof said === 'string' ? said : maker.text.value(context), state.version);
     const generated = { ...facts, ...(state.isWhole ? maker.more?.(context) : {}), ...state.joined };
-    const all = written ? withWritten(generated, written) : generated;
-    const head = Buffer.from(JSON.stringify(all).slice(0, -1));
-    const text = Buffer.from(`,"${maker.text.field}":${JSON.stringify(value).slice(0, -1)}`);
-    const room = this.#itemBytes - head.length - text.length - end.length;
-    const tiles = maker.hasTiles ? this.#tilesFor(chance, room, written?.['dashboard_elements']) : [];
-    const filler = this.#fillerFor(chance, room - lengthOf(tiles));
-    const parts = [head, ...tiles, text, filler, end];
+    const written = this.#written[type]?.[state.index];
+    const parts = written
+      ? [writtenItem(maker, context, generated, written)]
+      : this.#parts(maker, context, generated);
     return state.isRewritten ? [withReversedKeys(Buffer.concat(parts))] : parts;
   }
 
-  /** Those that are written; else as many as there is room for, or a handful where items have no given size. */
-  #tilesFor(chance: Chance, room: number, written: unknown): readonly Buffer[] {
-    if (Array.isArray(written))
-      return [tilesBegin, Buffer.from(JSON.stringify(written).slice(1, -1)), tilesEnd];
+  #parts(maker: ItemMaker, context: ItemContext, generated: Json): readonly Buffer[] {
+    const { chance, version } = context;
+    const value = revised(maker.text.value(context), version);
+    const head = Buffer.from(JSON.stringify(generated).slice(0, -1));
+    const text = Buffer.from(`,"${maker.text.field}":${JSON.stringify(value).slice(0, -1)}`);
+    const room = this.#itemBytes - head.length - text.length - end.length;
+    const tiles = maker.hasTiles ? this.#tilesFor(chance, room) : [];
+    const filler = this.#fillerFor(chance, room - lengthOf(tiles));
+    return [head, ...tiles, text, filler, end];
+  }
+
+  /** As many tiles as there is room for; a handful where items have no given size. */
+  #tilesFor(chance: Chance, room: number): readonly Buffer[] {
     const parts: Buffer[] = [tilesBegin];
     let size = tilesBegin.length;
     const count = this.#itemBytes === 0 ? 2 + chance.below(5) : Number.POSITIVE_INFINITY;
@@ -96,10 +100,31 @@ const comma = Buffer.from(',');
 const tilesBegin = Buffer.from(',"dashboard_elements":[');
 const tilesEnd = Buffer.from(']');
 
-/** Only fields that the item has: what is asked for by itself has more than what is listed. */
-function withWritten(generated: Json, written: Readonly<Json>): Json {
-  const known = Object.entries(written).filter(([field]) => field in generated);
-  return { ...generated, ...Object.fromEntries(known) };
+/**
+ * What is written comes first, as it does in life: titles and descriptions. Of it only fields that the item has: what is
+ * asked for by itself has more than what is listed.
+ */
+function writtenItem(
+  { text, hasTiles }: ItemMaker,
+  context: ItemContext,
+  generated: Json,
+  written: Readonly<Json>,
+): Buffer {
+  const { dashboard_elements: tiles = [], ...fields } = { [text.field]: text.value(context), ...written };
+  const said = revised(String(fields[text.field]), context.version);
+  const whole = { ...generated, [text.field]: said };
+  const known = Object.entries(fields).filter(([field]) => field in whole);
+  const changed = typeof fields['updated_at'] === 'string' ? fields['updated_at'] : null;
+  return Buffer.from(
+    JSON.stringify({
+      ...Object.fromEntries(known),
+      ...whole,
+      ...Object.fromEntries(known),
+      [text.field]: said,
+      ...(changed === null ? {} : { updated_at: daysLater(changed, context.version) }),
+      ...(hasTiles ? { dashboard_elements: tiles } : {}),
+    }),
+  );
 }
 
 const lengthOf = (parts: readonly Buffer[]): number => parts.reduce((sum, { length }) => sum + length, 0);

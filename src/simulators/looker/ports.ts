@@ -24,7 +24,8 @@ export type ItemCounts = Readonly<Partial<Record<SimulatedType, number>>>;
 
 /**
  * Items that somebody has written, the first of their types: these fields take the place of generated ones. Fields that
- * the generated item does not have are left out, but for `dashboard_elements`; ids stay as they are generated.
+ * the generated item does not have are left out, but for `dashboard_elements`; ids stay as they are generated. They are
+ * not filled up to a size.
  */
 export type WrittenItems = Readonly<
   Partial<Record<SimulatedType, readonly Readonly<Record<string, unknown>>[]>>

@@ -13,8 +13,8 @@ export interface Happening {
 export const firstPerson = /\b(?:I|I'll|I've|we|We)\b/;
 
 const cues: readonly (readonly [category: string, cue: RegExp])[] = [
-  ['Decision', /\b(?:decided|agreed|approved|settled)\b/i],
   ['QualityRisk', /\b(?:contradicts?|do(?:es)? not match|wrong|risk|counted twice|worried|nobody owns)\b/i],
+  ['Decision', /\b(?:decided|agreed|approved|settled)\b/i],
   ['Commitment', /\b(?:will|promised|promises|I'll|takes over)\b/i],
   ['Change', /\b(?:changed|renamed|moved|switched|replaced|is now)\b/i],
   ['Execution', /\b(?:finished|shipped|published|fixed|rebuilt|reconciled)\b/i],
@@ -39,10 +39,13 @@ export function happenings(text: string): readonly Happening[] {
   });
 }
 
+const mailHead = /^\s*(?:From|To|Cc|Date|Subject): /;
+
 /** Lines that are lists or heads stand for themselves; a dot behind an initial ends nothing. */
 function sentencesOf(text: string): readonly string[] {
   return text
     .split(/\n\s*\n|\n(?=\s*(?:[-*#]|\w[\w. [\]-]*:))|(?<=[^\s.][a-z\d)"]{1,}[.!?])\s+(?=[\p{Lu}"])/u)
+    .filter((part) => !mailHead.test(part))
     .map((part) => part.replace(/^\s*[-*#]+\s*/, '').trim())
     .filter((part) => part.split(/\s+/).length >= 4);
 }

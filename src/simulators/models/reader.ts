@@ -116,6 +116,10 @@ function placeOf(spelling: string, text: string): number {
   return -1;
 }
 
+/** Of a person it must have heard more than the name to tell two apart. */
+const isFamiliar = (known: KnownName | undefined): boolean =>
+  known !== undefined && (known.type !== 'person' || known.email !== undefined);
+
 /** The same if it knows both names to be one; different if it knows them to be two; else it cannot tell. */
 function decide({ mention, candidates = [] }: AskedNames, knows: readonly KnownName[]): object {
   const who = (named: Named | undefined): KnownName | undefined => {
@@ -134,7 +138,7 @@ function decide({ mention, candidates = [] }: AskedNames, knows: readonly KnownN
       canonical_name: meant.name,
       reason: `Both are ways to write ${meant.name}.`,
     };
-  const areAllKnown = meant !== undefined && others.every((other) => other !== undefined);
+  const areAllKnown = [meant, ...others].every(isFamiliar);
   return {
     decision: areAllKnown ? 'different' : 'uncertain',
     candidate: null,

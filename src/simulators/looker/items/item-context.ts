@@ -54,6 +54,9 @@ export function updatedAt({ index, version }: ItemContext): string {
   return stamp(beginning + (700 + (index % 60) + version) * dayMs + ((index * 61_000) % dayMs));
 }
 
+/** A time that was written in the same way, so many days later. */
+export const daysLater = (time: string, days: number): string => stamp(Date.parse(time) + days * dayMs);
+
 /** What the caller may do with an item. */
 export const can = (...verbs: readonly string[]): Json =>
   Object.fromEntries(['index', 'show', ...verbs].map((verb) => [verb, true]));

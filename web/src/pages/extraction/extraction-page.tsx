@@ -1,6 +1,24 @@
-// The page Extraction.
+// The page Extraction: sources and runs; one run with its types, its pace, what did not come; its vault.
+import { Stack } from '@mantine/core';
+import { Route, Switch } from 'wouter';
 import { PageTitle } from '../../parts/states.tsx';
+import { RunDetail } from './run-detail.tsx';
+import { Runs } from './runs.tsx';
+import { Sources } from './sources.tsx';
+import { VaultBrowser } from './vault-browser.tsx';
 
 export default function ExtractionPage() {
-  return <PageTitle>Extraction</PageTitle>;
+  return (
+    <Switch>
+      <Route path="/extraction/runs/:id/vault">{({ id }) => <VaultBrowser run={id} />}</Route>
+      <Route path="/extraction/runs/:id">{({ id }) => <RunDetail id={id} />}</Route>
+      <Route>
+        <PageTitle>Extraction</PageTitle>
+        <Stack gap="xl">
+          <Sources />
+          <Runs />
+        </Stack>
+      </Route>
+    </Switch>
+  );
 }

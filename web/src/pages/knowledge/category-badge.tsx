@@ -5,7 +5,7 @@ import { categoryWords } from './words.ts';
 
 export function CategoryBadge({ category }: { readonly category: string }) {
   return (
-    <Badge size="sm" variant="default" tt="none" fw={500}>
+    <Badge component="span" size="sm" variant="default" tt="none" fw={500}>
       {categoryWords[category as Category] ?? category}
     </Badge>
   );

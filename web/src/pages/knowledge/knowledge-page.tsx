@@ -56,9 +56,9 @@ function Sections({ current }: { readonly current: string }) {
           key={path}
           component={Link}
           href={address(path)}
-          size="compact-md"
-          variant={path === current ? 'light' : 'subtle'}
-          color={path === current ? 'blue' : 'gray'}
+          size="compact-sm"
+          variant={path === current ? 'default' : 'subtle'}
+          color="gray"
           aria-current={path === current ? 'page' : undefined}
         >
           {label}

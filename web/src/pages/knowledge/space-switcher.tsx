@@ -70,9 +70,9 @@ function withCurrent(places: readonly NamedPlace[], place: Place): readonly Name
 
 function groupsOf(places: readonly NamedPlace[]) {
   const rows = places.map(({ group, name }, index) => ({
-    group,
+    owner: group,
     value: String(index),
-    label: group === house ? name : `${group}: ${name}`,
+    label: `${group}: ${name}`,
   }));
-  return [...Map.groupBy(rows, ({ group }) => group)].map(([group, items]) => ({ group, items }));
+  return [...Map.groupBy(rows, ({ owner }) => owner)].map(([group, items]) => ({ group, items }));
 }

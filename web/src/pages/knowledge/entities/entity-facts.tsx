@@ -12,7 +12,7 @@ export function EntityFacts({ entity }: { readonly entity: EntityAnswer }) {
     ['Mail', entity.email],
     ['Notes', entity.context_clues.length === 0 ? null : entity.context_clues.join('; ')],
     ['Vector', entity.embedding_model ?? 'none'],
-    ['Known for', <Ago key="ago" at={entity.created_at} />],
+    ['First seen', <Ago key="ago" at={entity.created_at} />],
   ];
   return (
     <Box

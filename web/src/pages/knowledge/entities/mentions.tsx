@@ -12,6 +12,12 @@ import { counted } from '../words.ts';
 
 type Mention = EntityDetailAnswer['mentions'][number];
 
+const methodWords: Readonly<Record<string, string>> = {
+  rules: 'by rules',
+  model: 'by a model',
+  structured: 'as the source says',
+};
+
 /** Shown before somebody asks for all. */
 const fewMentions = 12;
 
@@ -75,7 +81,7 @@ function MentionRow({
         </Anchor>
         <Text span size="xs" c="dimmed">
           {' '}
-          by {mention.method}, {Math.round(mention.confidence * 100)} %
+          {methodWords[mention.method] ?? mention.method}, {Math.round(mention.confidence * 100)} %
         </Text>
       </Text>
     </Group>

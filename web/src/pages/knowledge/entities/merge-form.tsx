@@ -13,15 +13,17 @@ const mostFound = 20;
 export function MergeForm({ entity }: { readonly entity: EntityAnswer }) {
   const place = usePlace();
   const [typed, setTyped] = useState('');
+  const [chosen, setChosen] = useState<EntityAnswer | null>(null);
   const [name] = useDebouncedValue(typed.trim(), 250);
-  const [chosen, setChosen] = useState<string | null>(null);
+  // What was chosen stands in the field as its whole description, which is nobody's name.
+  const isSearching = name !== '' && (chosen === null || name !== optionText(chosen));
   const { data } = useRead<EntitiesAnswer>(
     '/entities',
     { name, limit: mostFound },
-    { isWanted: name !== '' },
+    { isWanted: isSearching },
   );
-  const others = (data?.entities ?? []).filter(({ entity_id: id }) => id !== entity.entity_id);
-  const other = others.find(({ entity_id: id }) => id === chosen);
+  const found = (isSearching ? data?.entities : undefined) ?? (chosen === null ? [] : [chosen]);
+  const others = found.filter(({ entity_id: id }) => id !== entity.entity_id);
   const merging = useAct(
     (loser: EntityAnswer) =>
       change<EntityMergeAnswer>(place, 'POST', '/merges', {
@@ -46,24 +48,24 @@ export function MergeForm({ entity }: { readonly entity: EntityAnswer }) {
         data={others.map((each) => ({ value: each.entity_id, label: optionText(each) }))}
         // The server has searched already, by aliases too.
         filter={({ options }) => options}
-        nothingFoundMessage={name === '' ? undefined : 'Nobody else is called that'}
-        value={chosen}
-        onChange={setChosen}
+        nothingFoundMessage={!isSearching ? undefined : 'Nobody else is called that'}
+        value={chosen?.entity_id ?? null}
+        onChange={(id) => setChosen(others.find((each) => each.entity_id === id) ?? null)}
         onSearchChange={setTyped}
       />
       <ConfirmButton
         label="Merge"
         size="xs"
         variant="default"
-        disabled={other === undefined}
+        disabled={chosen === null}
         loading={merging.isRunning}
         question={
-          other === undefined
+          chosen === null
             ? ''
-            : `${knownAs(other)} becomes part of ${knownAs(entity)}, with ${counted(other.mention_count, 'mention')}. It can be undone here.`
+            : `${knownAs(chosen)} becomes part of ${knownAs(entity)}, with ${counted(chosen.mention_count, 'mention')}. It can be undone here.`
         }
         onConfirm={() => {
-          if (other) merging.run(other);
+          if (chosen) merging.run(chosen);
           setChosen(null);
         }}
       />

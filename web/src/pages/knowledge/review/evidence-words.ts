@@ -1,5 +1,5 @@
 // What speaks for and against two entities being one, in words; and what only one of them is known by.
-import type { EntityAnswer, EntityReviewAnswer } from '../../../../../src/http/contract.ts';
+import type { EntityReviewAnswer } from '../../../../../src/http/contract.ts';
 
 export type ReviewPair = EntityReviewAnswer['pairs'][number];
 
@@ -10,9 +10,9 @@ export interface EvidenceWords {
 }
 
 const clues = [
-  ['organization', 'organization'],
-  ['email', 'mail address'],
-  ['role', 'role'],
+  ['organization', 'Organization'],
+  ['email', 'Mail'],
+  ['role', 'Role'],
 ] as const;
 
 export function evidenceWords(pair: ReviewPair): EvidenceWords {
@@ -38,18 +38,11 @@ interface Compared {
   readonly unknown: readonly string[];
 }
 
-function compareClue(word: string, a: EntityAnswer['role'], b: EntityAnswer['role']): Compared {
-  if (a === null && b === null) return { against: [], unknown: [] };
+function compareClue(word: string, a: string | null, b: string | null): Compared {
+  if (a === b || a?.toLowerCase() === b?.toLowerCase()) return { against: [], unknown: [] };
   if (a === null || b === null)
-    return {
-      against: [],
-      unknown: [
-        `The ${word} of the ${a === null ? 'left' : 'right'} one: ${a ?? b ?? ''} on the other side.`,
-      ],
-    };
-  return a.toLowerCase() === b.toLowerCase()
-    ? { against: [], unknown: [] }
-    : { against: [`The ${word} differs: ${a}, ${b}.`], unknown: [] };
+    return { against: [], unknown: [`${word}: ${a ?? b} (${a === null ? 'right' : 'left'}).`] };
+  return { against: [`${word}: ${a} (left), ${b} (right).`], unknown: [] };
 }
 
 const sentence = (reason: string): string => {

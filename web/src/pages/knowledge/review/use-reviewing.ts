@@ -34,6 +34,11 @@ export interface Reviewing {
   readonly again: () => void;
 }
 
+interface Said {
+  readonly pair: ReviewPair;
+  readonly verdict: Verdict;
+}
+
 export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const place = usePlace();
   const client = useQueryClient();
@@ -55,18 +60,19 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
     [pairs],
   );
 
+  // Taking back waits for what is under way: else there would be nothing to take back yet.
+  const sending = useRef<Promise<unknown>>(Promise.resolve());
   const send = useAct(
-    ({ pair, verdict }: { readonly pair: ReviewPair; readonly verdict: Verdict }) =>
-      change<EntityPairAnswer>(place, 'POST', `/pairs/${pair.pair_id}/verdict`, { verdict }).catch(
-        (error: unknown) => {
-          setSitting((before) => takenBack(before, pair.pair_id));
-          throw error;
-        },
-      ),
+    ({ pair, verdict }: Said) => {
+      const sent = change<EntityPairAnswer>(place, 'POST', `/pairs/${pair.pair_id}/verdict`, { verdict });
+      sending.current = sent.catch(() => setSitting((before) => takenBack(before, pair.pair_id)));
+      return sent;
+    },
     { stale: ['knowledge'] },
   );
   const undoing = useAct(
-    async ({ pair, verdict }: { readonly pair: ReviewPair; readonly verdict: Verdict }) => {
+    async ({ pair, verdict }: Said) => {
+      await sending.current;
       await takeBack(place, pair, verdict);
       // Read before it is open again: else the list would not know it.
       await client.invalidateQueries({ queryKey: ['knowledge', '/pairs'] });
@@ -99,7 +105,7 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
       const last = sitting.said.at(-1) ?? '';
       const pair = seen.get(last);
       const said = sitting.verdicts[last];
-      if (pair && said && !undoing.isRunning && !send.isRunning) undoing.run({ pair, verdict: said });
+      if (pair && said && !undoing.isRunning) undoing.run({ pair, verdict: said });
     },
     again: () => setSitting(onceMore),
   };

@@ -15,15 +15,6 @@ export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {
   const canAnswer = current !== null && verdict === null;
   return (
     <Group gap="xs" role="group" aria-label="Your answer">
-      <ActionIcon
-        variant="default"
-        size="lg"
-        aria-label="The one before"
-        disabled={sitting.at === 0}
-        onClick={() => move(-1)}
-      >
-        <IconArrowLeft size={18} />
-      </ActionIcon>
       {answers.map(({ verdict: each, label, key }) => (
         <Button
           key={each}
@@ -41,6 +32,15 @@ export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {
           {label}
         </Button>
       ))}
+      <ActionIcon
+        variant="default"
+        size="lg"
+        aria-label="The one before"
+        disabled={sitting.at === 0}
+        onClick={() => move(-1)}
+      >
+        <IconArrowLeft size={18} />
+      </ActionIcon>
       <ActionIcon
         variant="default"
         size="lg"

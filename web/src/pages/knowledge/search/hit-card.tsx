@@ -31,7 +31,7 @@ export function HitCard({ hit }: { readonly hit: Hit }) {
           {hit.source_ts === null ? '' : `, ${hit.source_ts.slice(0, 10)}`}
         </Text>
       </Group>
-      {hit.heading === null ? null : (
+      {hit.heading === null || hit.heading === hit.title ? null : (
         <Text size="xs" c="dimmed">
           {hit.heading}
         </Text>

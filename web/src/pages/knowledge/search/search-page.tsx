@@ -98,10 +98,12 @@ function Mentioned({ entities }: { readonly entities: NonNullable<SearchResultsA
         {entities.map(({ entity_id: id, name, type, mentions }) => (
           <Text key={id} size="sm" component="span">
             <EntityLink id={id} name={name} type={type as EntityType} />
-            <Text span c="dimmed" size="xs">
-              {' '}
-              ×&#8239;{mentions}
-            </Text>
+            {mentions > 1 ? (
+              <Text span c="dimmed" size="xs">
+                {' '}
+                ×&#8239;{mentions}
+              </Text>
+            ) : null}
           </Text>
         ))}
       </Group>

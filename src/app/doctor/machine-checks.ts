@@ -1,0 +1,97 @@
+// Checks of this machine and this process: versions, address, files and rights.
+import { readFile, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../../config/index.ts';
+import { isLoopback } from '../loopback.ts';
+import type { Finding } from './findings.ts';
+import { gigabytes, ok, problem, warning } from './findings.ts';
+
+const oldestNode = 24;
+const leastFreeBytes = 1024 ** 3;
+/** A busy gateway alone may hold as many connections. */
+const fewestOpenFiles = 4_096;
+
+export interface Versions {
+  readonly headworks: string;
+  readonly node: string;
+  /** Of the SQLite that is part of Node. */
+  readonly sqlite: string | undefined;
+  readonly platform: string;
+}
+
+export function versions({ headworks, node, sqlite, platform }: Versions): Finding {
+  const detail = `Headworks ${headworks} on Node ${node}, SQLite ${sqlite ?? 'unknown'}, ${platform}.`;
+  return Number.parseInt(node, 10) >= oldestNode
+    ? ok(detail)
+    : problem(detail, `Install Node ${oldestNode} or newer; older ones lack what Headworks is built on.`);
+}
+
+export function address({ host }: Pick<Config['server'], 'host'>): Finding {
+  if (isLoopback(host)) return ok(`Listens on ${host}: reachable from this machine only.`);
+  return warning(
+    `Listens on ${host}: reachable from other machines, without encryption.`,
+    'Put a proxy with TLS in front of it, and set HEADWORKS_ALLOWED_HOSTS to the name it is called by.',
+  );
+}
+
+/** Free bytes of the disk that a folder is on. */
+export async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}
+
+export function dataFolder(folder: string, free: number): Finding {
+  const detail = `${folder}, ${gigabytes(free)} free.`;
+  return free >= leastFreeBytes
+    ? ok(detail)
+    : warning(
+        detail,
+        'Make room: stores and vaults grow. "headworks vault prune" and shorter retention (HEADWORKS_RETENTION_…) help.',
+      );
+}
+
+/** Documents, uploads and secrets are in it. */
+export async function folderRights(folder: string): Promise<Finding> {
+  const { mode, uid } = await stat(folder);
+  const us = process.getuid?.();
+  if (us !== undefined && uid !== us)
+    return warning(
+      `${folder} belongs to the user ${uid}, and this process is the user ${us}.`,
+      `Run Headworks as one user always, or: chown -R ${us} ${folder}`,
+    );
+  return (mode & 0o077) === 0 || process.platform === 'win32'
+    ? ok('Only its owner can look into the data folder.')
+    : warning(`Others can look into ${folder}.`, `chmod 700 ${folder}`);
+}
+
+export async function adminToken({ server, data }: Config): Promise<Finding> {
+  if (server.adminToken !== null) return ok('From the configuration.');
+  const path = join(data.folder, 'admin-token');
+  const { mode } = await stat(path);
+  return (mode & 0o077) === 0
+    ? ok(`In ${path}, readable by its owner only.`)
+    : warning(`${path} can be read by others.`, `chmod 600 ${path}`);
+}
+
+/** `limits` as in /proc/self/limits; null where there is none. */
+export function openFiles(limits: string | null): Finding {
+  const most = /^Max open files\s+(\S+)/m.exec(limits ?? '')?.[1];
+  if (most === undefined) return ok('This system does not say how many files may be open.');
+  const detail = `${most} may be open at once.`;
+  return most === 'unlimited' || Number(most) >= fewestOpenFiles
+    ? ok(detail)
+    : warning(
+        detail,
+        `Connections count as files. Raise it to ${fewestOpenFiles} or more: ulimit -n, or LimitNOFILE= of the service.`,
+      );
+}
+
+export async function readLimits(): Promise<string | null> {
+  return readFile('/proc/self/limits', 'utf8').catch(() => null);
+}
+
+export function settings({ resolution }: Pick<Config, 'resolution'>): Finding {
+  if (resolution.warnings.length === 0)
+    return ok(resolution.file ? `From ${resolution.file}.` : 'No settings file.');
+  return warning(resolution.warnings.join(' '), 'headworks config shows where every value comes from.');
+}

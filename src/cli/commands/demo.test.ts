@@ -1,0 +1,137 @@
+// headworks demo without a server: what it insists on, what it says. The whole of it: test/e2e/demo.test.ts.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import type { FakeCall } from '../../../test/support/cli-world.ts';
+import { CliWorld, fakeServer } from '../../../test/support/cli-world.ts';
+import { temporaryFolder } from '../../../test/support/services.ts';
+import { writeMemory } from '../../app/demo/demo-folder.ts';
+import { CoreError } from '../../core/index.ts';
+
+// prettier-ignore
+const allDone = ['models', 'extraction', 'documents', 'vault', 'review', 'tenants', 'executions', 'throttled'];
+
+/** A folder in which an earlier demo has done everything. */
+async function doneIn(parent: string): Promise<string> {
+  const folder = join(parent, 'demo');
+  await mkdir(folder, { recursive: true });
+  const ports = { looker: 0, models: 0 };
+  await writeMemory(folder, { ports, done: allDone, keys: { brightline: 'hwo_key' } });
+  return folder;
+}
+
+function answer({ method, path }: FakeCall): unknown {
+  if (path === '/api/v1/dashboard/login-links') return { path: '/dashboard/login#once' };
+  if (method !== 'GET') return {};
+  return path === '/api/v1/models' ? [] : { sources: [] };
+}
+
+const ready = (world: CliWorld) =>
+  vi.waitFor(() => expect(world.out + world.err).toMatch(/Ctrl-C stops it|"ready"/), { timeout: 20_000 });
+
+describe('headworks demo', () => {
+  it('uses embedded stores in a folder of its own and asks nobody but its simulators, whatever is configured', async () => {
+    const cwd = await temporaryFolder();
+    const folder = await doneIn(join(cwd, 'here'));
+    const env = {
+      DATABASE_URL: 'postgres://h/d',
+      REDIS_URL: 'not a url',
+      HEADWORKS_URL: 'http://h',
+      EMBEDDER: 'local',
+      GROQ_API_KEY: 'gsk_mine',
+    };
+    const environments: unknown[] = [];
+    const world = new CliWorld({
+      cwd,
+      env,
+      answer,
+      startServer: (_config, options) => {
+        environments.push(options.env);
+        return Promise.resolve(fakeServer());
+      },
+    });
+    const exit = world.start('demo', '--data-dir', 'here');
+    await ready(world);
+    expect(world.configs[0]).toMatchObject({
+      state: { databaseUrl: null },
+      redis: { url: null },
+      client: { serverUrl: null },
+      data: { folder },
+      gateway: { models: [] },
+      knowledge: { embedder: 'none' },
+      logging: { level: 'error' },
+    });
+    expect(Object.keys(environments[0] as object).filter((name) => !name.startsWith('DEMO_'))).toEqual([]);
+    world.interrupt();
+    expect(await exit).toBe(130);
+    expect(world.openClients).toBe(0);
+  });
+
+  it('tells the address, a login, a key and five things to try, as commands that can be pasted', async () => {
+    const cwd = await temporaryFolder();
+    await doneIn(join(cwd, "it's here"));
+    const env = { npm_package_name: 'headworks', npm_lifecycle_event: 'demo' };
+    const world = new CliWorld({ cwd, env, answer });
+    const exit = world.start('demo', '--data-dir', "it's here");
+    await ready(world);
+    expect(world.out.match(/^ {2}\d\. /gm)).toHaveLength(5);
+    expect(world.out).toContain('http://127.0.0.1:8420/dashboard/login#once');
+    expect(world.out).toContain('hwo_key (organization brightline)');
+    expect(world.out).toContain(
+      String.raw`npm run -s headworks -- entities review --list --data-dir 'it'\''s here/demo'`,
+    );
+    world.interrupt();
+    await exit;
+  });
+
+  it('gives the same as JSON', async () => {
+    const cwd = await temporaryFolder();
+    await doneIn(join(cwd, '.headworks'));
+    const world = new CliWorld({ cwd, answer });
+    const exit = world.start('demo', '--json');
+    await ready(world);
+    const line = JSON.parse(world.out.split('\n')[0] ?? '') as { readonly try: readonly object[] };
+    expect(line).toMatchObject({
+      state: 'ready',
+      role: 'demo',
+      login_url: 'http://127.0.0.1:8420/dashboard/login#once',
+      organization: 'brightline',
+      api_key: 'hwo_key',
+    });
+    expect(line.try).toHaveLength(5);
+    world.interrupt();
+    await exit;
+  });
+
+  it('stops server and simulators when preparing fails, and says why', async () => {
+    const cwd = await temporaryFolder();
+    await doneIn(join(cwd, '.headworks'));
+    const server = fakeServer();
+    const world = new CliWorld({
+      cwd,
+      startServer: () => Promise.resolve(server),
+      answer: () => {
+        throw new CoreError('STATE_UNAVAILABLE', 'The store is away.');
+      },
+    });
+    expect(await world.start('demo')).not.toBe(0);
+    expect(world.err).toContain('The store is away.');
+    expect(server.stops()).toBe(1);
+    expect(world.openClients).toBe(0);
+  });
+
+  it('takes another port when the usual one is taken, but not when one was asked for', async () => {
+    const cwd = await temporaryFolder();
+    await doneIn(join(cwd, '.headworks'));
+    const startServer = (config: { server: { port: number } }) =>
+      config.server.port === 0
+        ? Promise.resolve(fakeServer({ stopped: Promise.resolve() }))
+        : Promise.reject(new CoreError('PORT_UNAVAILABLE', 'The port is in use.'));
+    const free = new CliWorld({ cwd, startServer, answer });
+    expect(await free.start('demo')).toBe(0);
+    expect(free.err).toContain('Port 8420 is taken; the demo takes another one.');
+    const asked = new CliWorld({ cwd, startServer, answer });
+    expect(await asked.start('demo', '--port', '9000')).toBe(1);
+    expect(asked.err).toBe('headworks: The port is in use.\n');
+  });
+});

@@ -1,0 +1,100 @@
+// What a simulated model reads out of a text, and what it says about names.
+import { describe, expect, it } from 'vitest';
+import type { KnownName } from './ports.ts';
+import { readingOf } from './reader.ts';
+
+const mara: KnownName = {
+  name: 'Mara Lind',
+  also: ['M. Lind', 'Mara'],
+  type: 'person',
+  role: 'CFO',
+  email: 'mara@acme.example',
+};
+const tom: KnownName = { name: 'Tom Reed', also: [], type: 'person', email: 'tom@acme.example' };
+const dashboard: KnownName = { name: 'Revenue', also: [], type: 'object' };
+const copy: KnownName = { name: 'Copy of Revenue', also: [], type: 'object' };
+const knows = [mara, tom, dashboard, copy];
+
+interface Reading {
+  readonly mentions: readonly { readonly name: string; readonly canonical_name: string }[];
+  readonly events: readonly {
+    readonly category: string;
+    readonly event_time: string | null;
+    readonly subject: string | null;
+    readonly actors: readonly { readonly name: string; readonly role: string }[];
+    readonly evidence: readonly string[];
+  }[];
+}
+
+const read = (text: string): Reading =>
+  readingOf([{ content: `<document>\n${JSON.stringify({ text })}\n</document>` }], knows) as Reading;
+
+const decide = (mention: string, ...candidates: readonly string[]) =>
+  readingOf(
+    [
+      {
+        content: `<data>\n${JSON.stringify({
+          mention: { name: mention },
+          candidates: candidates.map((name) => ({ name })),
+        })}\n</data>`,
+      },
+    ],
+    knows,
+  );
+
+describe('a simulated reader', () => {
+  it('finds names it knows as words of their own, each once, the longer one first', () => {
+    const { mentions } = read(
+      'Copy of Revenue is Mara Lind’s. M. Lind and Marathon runners see Copy of Revenue.',
+    );
+    expect(mentions.map(({ name, canonical_name: full }) => [name, full])).toEqual([
+      ['Copy of Revenue', 'Copy of Revenue'],
+      ['Mara Lind', 'Mara Lind'],
+    ]);
+    expect(read('Revenue, by M. Lind').mentions).toMatchObject([
+      { name: 'Revenue' },
+      { name: 'M. Lind', canonical_name: 'Mara Lind', role: 'CFO', email: 'mara@acme.example' },
+    ]);
+  });
+
+  it('takes an initial with a surname for somebody whom it does not know', () => {
+    expect(read('T. Reed asked.').mentions).toMatchObject([{ name: 'T. Reed', role: null, email: null }]);
+  });
+
+  it('tells what happened, with who, when, about what, and a quote of the text', () => {
+    const { events } = read(
+      '# Minutes\n\n- Mara Lind decided that Revenue is net\n  from 2026-12-01 on.\n- Tom Reed will tell Mara Lind.\n- Nobody else was there.',
+    );
+    expect(events).toMatchObject([
+      {
+        category: 'Decision',
+        event_time: '2026-12-01',
+        subject: 'Revenue',
+        actors: [{ name: 'Mara Lind', role: 'owner' }],
+        evidence: ['Mara Lind decided that Revenue is net\n  from 2026-12-01 on.'],
+      },
+      { category: 'Commitment', actors: [{ name: 'Tom Reed' }, { name: 'Mara Lind' }] },
+    ]);
+  });
+
+  it('knows who "I" is in a mail, and takes its head for no news', () => {
+    const { events } = read(
+      'From: Tom Reed <tom@acme.example>\nSubject: We decided it\n\nI will send it today.',
+    );
+    expect(events).toMatchObject([{ category: 'Commitment', actors: [{ name: 'Tom Reed', role: 'owner' }] }]);
+    expect(events).toHaveLength(1);
+  });
+
+  it('says the same, different or uncertain as far as it knows', () => {
+    expect(decide('M. Lind', 'Tom Reed', 'Mara Lind')).toMatchObject({ decision: 'same', candidate: 2 });
+    expect(decide('Mara Lind', 'Tom Reed')).toMatchObject({ decision: 'different', candidate: null });
+    expect(decide('T. Reed', 'Tom Reed')).toMatchObject({ decision: 'uncertain', candidate: null });
+  });
+
+  it.each(['hello', '<document>\nno JSON\n</document>', '<data>\n{}\n</data>', '<document>\n7\n</document>'])(
+    'has nothing to read in %j',
+    (content) => {
+      expect(readingOf([{ content }, { content: null }], knows)).toBeNull();
+    },
+  );
+});

@@ -1,0 +1,318 @@
+// The page Knowledge in a real browser: from a question to its evidence, the review queue by keys, merging and parting.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { RunningServer } from '../../src/app/index.ts';
+import { startServer } from '../../src/app/start-server.ts';
+import { resolveConfig } from '../../src/config/index.ts';
+import type {
+  AcceptedAnswer,
+  ArtifactAnswer,
+  ArtifactsAnswer,
+  ArtifactStatusesAnswer,
+  EntitiesAnswer,
+  EntityDetailAnswer,
+  EntityReviewAnswer,
+} from '../../src/http/contract.ts';
+import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
+import { databaseUrl, uniqueName } from '../support/services.ts';
+import { callAsAdmin } from '../support/test-server.ts';
+
+const patient = { timeout: 20_000, interval: 50 };
+const notes = new URL('../../examples/knowledge/notes/', import.meta.url);
+
+describe('the page Knowledge', () => {
+  let folder: string;
+  let server: RunningServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
+    const env = {
+      DATABASE_URL: databaseUrl(),
+      HEADWORKS_DATABASE_SCHEMA: uniqueName('app'),
+      HEADWORKS_LOG_LEVEL: 'silent',
+      HEADWORKS_PORT: '0',
+      HEADWORKS_DRAIN_SECONDS: '1',
+      HEADWORKS_JOBS_DRAIN_SECONDS: '1',
+    };
+    server = await startServer(resolveConfig({ flags: {}, cwd: folder, env }), { role: 'serve' });
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const read = async <T>(path: string): Promise<T> =>
+    (await callAsAdmin(server, 'GET', `/api/v1/knowledge${path}`)).body as T;
+
+  /** A space of its own with the example notes, read one after the other: who is met first matters for names. */
+  async function spaceWithNotes(): Promise<string> {
+    const space = uniqueName('space');
+    await callAsAdmin(server, 'POST', '/api/v1/knowledge/spaces', { name: space });
+    for (const name of ['billing.eml', 'kickoff.md', 'partner.md', 'standup.md']) {
+      const content = (await readFile(new URL(name, notes))).toString('base64');
+      const { body } = await callAsAdmin(server, 'POST', '/api/v1/knowledge/artifacts', {
+        file: { name, content },
+        source_id: name,
+        space,
+      });
+      const { artifact_uid: uid } = body as AcceptedAnswer;
+      await vi.waitFor(async () => {
+        const { status } = await read<ArtifactAnswer>(`/artifacts/${uid}?space=${space}`);
+        expect(status.state).toBe('complete');
+      }, patient);
+    }
+    return space;
+  }
+
+  const pairsOf = async (space: string) => (await read<EntityReviewAnswer>(`/pairs?space=${space}`)).pairs;
+  const entitiesOf = async (space: string, name: string) =>
+    (await read<EntitiesAnswer>(`/entities?space=${space}&name=${encodeURIComponent(name)}`)).entities;
+  const entityOf = (space: string, id: string) => read<EntityDetailAnswer>(`/entities/${id}?space=${space}`);
+
+  it.each([390, 1440] as const)('goes from a question to its evidence, %i px wide', async (width) => {
+    const space = await spaceWithNotes();
+    const { page, open, complaints, accessibilityFaults, overflow } = await openDashboard(
+      browser,
+      server,
+      width,
+    );
+    const isSound = async (where: string): Promise<void> =>
+      expect({ where, faults: await accessibilityFaults(), overflow: await overflow() }).toEqual({
+        where,
+        faults: [],
+        overflow: 0,
+      });
+    await open(`/knowledge?space=${space}`);
+    await page.getByRole('textbox', { name: 'Question' }).fill('when was the launch moved');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('heading', { name: 'Related, by the graph' }).waitFor();
+    await isSound('results');
+
+    await page.getByRole('link', { name: 'Billing service before the launch' }).click();
+    await page.locator('mark.document-asked').first().waitFor();
+    const words = await page.locator('mark.document-asked').allTextContents();
+    expect(words.map((word) => word.toLowerCase())).toEqual(expect.arrayContaining(['launch', 'move']));
+    const decision = 'We decided with Bob to move the launch of Project Beacon to April 15.';
+    await page.getByRole('article').getByRole('link', { name: decision }).click();
+    await vi.waitFor(
+      async () =>
+        expect((await page.locator('mark.document-asked').allTextContents()).join('')).toBe(decision),
+      patient,
+    );
+    await isSound('document');
+
+    await page.getByRole('link', { name: 'Artifacts' }).click();
+    await page.getByText('complete').nth(3).waitFor();
+    await isSound('artifacts');
+    await page.getByRole('link', { name: 'Entities' }).click();
+    await page.getByRole('textbox', { name: 'Name or alias' }).fill('bob');
+    await vi.waitFor(async () => expect(await page.getByRole('row').count()).toBe(2), patient);
+    await isSound('entities');
+    await page.getByRole('link', { name: 'Bob Smith' }).click();
+    await page.getByRole('img', { name: /Graph around Bob Smith: \d+ entities and \d+ events/ }).waitFor();
+    await isSound('entity');
+    await page.getByRole('link', { name: 'Review' }).click();
+    await page.getByText('1 of 2').waitFor();
+    await isSound('review');
+    expect(complaints).toEqual([]);
+  });
+
+  it('merges by the key s, goes on at once, and takes the last answer back', async () => {
+    const space = await spaceWithNotes();
+    const [first, second] = await pairsOf(space);
+    if (!first || !second) throw new Error('The notes make two pairs.');
+    const { page, open, complaints } = await openDashboard(browser, server);
+    await open(`/knowledge/review?space=${space}`);
+    await page.getByText('1 of 2').waitFor();
+    await page.getByText('The same name.').waitFor();
+    await page.getByText(`Organization: ${first.a.organization ?? first.b.organization}`).waitFor();
+
+    await page.keyboard.press('s');
+    await page.getByText('2 of 2').waitFor();
+    await vi.waitFor(async () => {
+      const { merges } = await entityOf(space, first.a.entity_id);
+      expect(merges.map(({ decided_by: by, undone_at: undone }) => [by, undone])).toEqual([['admin', null]]);
+    }, patient);
+    expect((await entityOf(space, first.a.entity_id)).entity_id).toBe(
+      (await entityOf(space, first.b.entity_id)).entity_id,
+    );
+
+    await page.keyboard.press('u');
+    await page.getByText('1 of 2').waitFor();
+    await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(2), patient);
+    expect((await entityOf(space, first.a.entity_id)).entity_id).not.toBe(
+      (await entityOf(space, first.b.entity_id)).entity_id,
+    );
+
+    await page.getByRole('button', { name: 'Later' }).click();
+    await page.getByText('2 of 2').waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await page.getByText('You put it off.').waitFor();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('d');
+    await page.getByText('0 same, 1 different, 1 put off.').waitFor();
+    await vi.waitFor(async () => {
+      const states = (await entityOf(space, second.a.entity_id)).pairs.map(({ state }) => state);
+      expect(states).toContain('different');
+    }, patient);
+    expect((await pairsOf(space)).map(({ pair_id: id, state }) => [id, state])).toEqual([
+      [first.pair_id, 'later'],
+    ]);
+
+    await page.getByRole('button', { name: 'Look at those again' }).click();
+    await page.keyboard.press('s');
+    await page.getByText('Everything is answered').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('puts a pair back when its answer does not arrive', async () => {
+    const space = await spaceWithNotes();
+    const { page, open } = await openDashboard(browser, server);
+    await open(`/knowledge/review?space=${space}`);
+    await page.getByText('1 of 2').waitFor();
+    await page.route(/\/verdict/, (route) => route.abort());
+    await page.keyboard.press('s');
+    await page.getByText('That did not work').waitFor();
+    await page.getByText('1 of 2').waitFor();
+    expect(await page.getByText(/\d answered/).count()).toBe(0);
+    expect(await pairsOf(space)).toHaveLength(2);
+  });
+
+  it('draws what lies around an entity, grows it, and opens what is clicked', async () => {
+    const space = await spaceWithNotes();
+    const [carol] = await entitiesOf(space, 'Carol');
+    const { page, open, complaints } = await openDashboard(browser, server);
+    await open(`/knowledge/entities/${carol?.entity_id}?space=${space}`);
+    const picture = page.getByRole('img', { name: /Graph around Carol Davis/ });
+    await picture.waitFor();
+    expect(await picture.locator('canvas').count()).toBeGreaterThan(2);
+    const list = page.getByRole('region', { name: 'The graph as a list' });
+    await clickANode(page);
+    await vi.waitFor(() => expect(page.url()).not.toContain(carol?.entity_id ?? ''), patient);
+    await page.goBack();
+    await picture.waitFor();
+    const before = await list.getByRole('listitem').count();
+    await list.getByRole('button', { name: 'Show what lies around Bob Smith too' }).click();
+    await vi.waitFor(
+      async () => expect(await list.getByRole('listitem').count()).toBeGreaterThan(before),
+      patient,
+    );
+    await list.getByRole('link', { name: 'Bob Smith', exact: true }).click();
+    await page.getByRole('heading', { level: 2, name: 'Bob Smith' }).waitFor();
+    expect(page.url()).toContain(`space=${space}`);
+    expect(complaints).toEqual([]);
+  });
+
+  it('merges, undoes and parts entities from the entity page', async () => {
+    const space = await spaceWithNotes();
+    const [bob] = await entitiesOf(space, 'Bob');
+    const [carol] = await entitiesOf(space, 'Carol');
+    if (!bob || !carol) throw new Error('The notes name Bob and Carol.');
+    const { page, open, complaints } = await openDashboard(browser, server);
+    await open(`/knowledge/entities/${bob.entity_id}?space=${space}`);
+    await page.getByRole('combobox', { name: 'Merge another into this one' }).fill('carol');
+    await page.getByRole('option', { name: /Carol Davis/ }).click();
+    await page.getByRole('button', { name: 'Merge' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Merge' }).click();
+    await page.getByText('Carol Davis is part of Bob Smith now.').waitFor();
+    expect((await entityOf(space, carol.entity_id)).entity_id).toBe(bob.entity_id);
+
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Undone: Carol Davis is the same').waitFor();
+    expect((await entityOf(space, carol.entity_id)).entity_id).toBe(carol.entity_id);
+
+    await page.getByRole('checkbox', { name: 'Bob in Stand-up, 2026-03-16 means somebody else' }).check();
+    await page.getByRole('textbox', { name: '1 mention of somebody else, called' }).fill('Bob Miller');
+    await page.getByRole('button', { name: 'Part them' }).click();
+    await page.getByRole('heading', { level: 2, name: 'Bob Miller' }).waitFor();
+    expect((await entitiesOf(space, 'Bob Miller')).map(({ mention_count: count }) => count)).toEqual([1]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('takes a pasted text into the space of an organization, and into no other', async () => {
+    await callAsAdmin(server, 'POST', '/api/v1/organizations', { name: 'Acme' });
+    const { page, open, complaints } = await openDashboard(browser, server);
+    await open('/knowledge/artifacts');
+    await page.getByRole('combobox', { name: 'Space' }).click();
+    await page.getByRole('option', { name: 'Acme: default' }).click();
+    await page.getByText('Nothing was taken in yet').waitFor();
+    await page.getByRole('button', { name: 'Paste a text' }).click();
+    await page.getByRole('textbox', { name: 'Title' }).fill('Call with Dana');
+    await page
+      .getByRole('textbox', { name: 'Text' })
+      .fill('Dana Reed promised to send the contract on Monday.');
+    await page.getByRole('button', { name: 'Take it in' }).click();
+    await page.getByRole('heading', { level: 2, name: 'Call with Dana' }).waitFor();
+    expect(page.url()).toContain('organization=Acme');
+    const [artifact] = (await read<ArtifactsAnswer>('/artifacts?organization=Acme')).artifacts;
+    expect(artifact?.title).toBe('Call with Dana');
+    expect((await read<ArtifactsAnswer>('/artifacts')).artifacts).toEqual([]);
+    const gone = '00000000-0000-7000-8000-000000000000';
+    const { statuses } = await read<ArtifactStatusesAnswer>(
+      `/artifacts/statuses?organization=Acme&ids=${artifact?.artifact_uid},${gone}`,
+    );
+    expect(statuses.map((each) => each.artifact_uid)).toEqual([artifact?.artifact_uid]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('says what would bring something where there is nothing', async () => {
+    const { page, open, complaints, accessibilityFaults } = await openDashboard(browser, server, 390);
+    for (const [path, words] of [
+      ['', 'What would you like to know?'],
+      ['/artifacts', 'Nothing was taken in yet'],
+      ['/entities', 'Nobody is known here yet'],
+      ['/review', 'Nothing waits for an answer'],
+    ] as const) {
+      await open(`/knowledge${path}`);
+      await page.getByText(words).waitFor();
+    }
+    await page.getByRole('link', { name: 'Search', exact: true }).click();
+    await page.getByRole('textbox', { name: 'Question' }).fill('anything');
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing was found').waitFor();
+    expect(await accessibilityFaults()).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('keeps what it showed when the server is gone, and says so of what it cannot read', async () => {
+    const space = await spaceWithNotes();
+    const { page, open } = await openDashboard(browser, server);
+    await open(`/knowledge/review?space=${space}`);
+    await page.getByText('1 of 2').waitFor();
+    await server.stop();
+    await page.getByText('no connection').waitFor();
+    expect(await page.getByText('1 of 2').count()).toBe(1);
+    await page.getByRole('link', { name: 'Entities' }).click();
+    await page.getByText('Cannot read the entities until it is back.').waitFor();
+  });
+});
+
+/**
+ * Clicks nodes until another page is open. The picture fills its frame but for 30 px, as high as it is wide: some node
+ * lies at the upper edge of that square, or at its left.
+ */
+async function clickANode(page: Page): Promise<void> {
+  const frame = page.getByRole('img', { name: /Graph around/ });
+  const box = await frame.boundingBox();
+  if (!box) throw new Error('The picture is not there.');
+  const address = page.url();
+  const side = box.height - 60;
+  const left = box.x + (box.width - side) / 2;
+  const steps = Array.from({ length: Math.ceil(side / 5) }, (_, index) => index * 5);
+  const points = steps.flatMap((step) => [
+    [left + step, box.y + 30],
+    [left, box.y + 30 + step],
+  ]);
+  for (const [x = 0, y = 0] of points) {
+    await page.mouse.move(x, y);
+    if (!(await frame.locator('> *').getAttribute('style'))?.includes('pointer')) continue;
+    await page.mouse.click(x, y);
+    if (page.url() !== address) return;
+  }
+  throw new Error('No node was found at the edges of the picture.');
+}

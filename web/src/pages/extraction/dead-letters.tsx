@@ -1,0 +1,97 @@
+// Pages that did not come, with their cause, and a button to ask for them again.
+import { Badge, Button, Group, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ExtractionRunAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
+import { get } from '../../api/client.ts';
+import { Empty, Shown } from '../../parts/states.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { isOpen } from './run-facts.ts';
+import { useSources, useStartRun } from './sources.tsx';
+
+export function useVault(run: string) {
+  return useQuery({
+    queryKey: ['extraction', 'vault', run],
+    queryFn: ({ signal }) => get<VaultSummaryAnswer>(`/api/v1/extraction/runs/${run}/vault`, {}, signal),
+  });
+}
+
+export function DeadLetters({ run }: { readonly run: ExtractionRunAnswer }) {
+  const query = useVault(run.id);
+  return (
+    <section>
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h4">
+          What did not come
+        </Title>
+        {(query.data?.dead_letters.length ?? 0) > 0 ? <RetryButton run={run} /> : null}
+      </Group>
+      <Shown
+        what="the vault"
+        query={query}
+        isEmpty={({ dead_letters: letters }) => letters.length === 0}
+        empty={<Empty title="Everything that was asked for came" />}
+      >
+        {({ dead_letters: letters }) => <Letters letters={letters} />}
+      </Shown>
+    </section>
+  );
+}
+
+/** Runs of commands have no source here: their command asks again. */
+function RetryButton({ run }: { readonly run: ExtractionRunAnswer }) {
+  const sources = useSources();
+  const start = useStartRun();
+  const source = sources.data?.sources.find(({ name }) => name === run.source);
+  if (source === undefined)
+    return (
+      <Text size="sm" c="dimmed">
+        headworks extract … --retry-failed asks for them again
+      </Text>
+    );
+  return (
+    <Button
+      size="xs"
+      disabled={isOpen(run)}
+      loading={start.isRunning}
+      onClick={() => start.run({ source: source.id, again: true })}
+    >
+      Ask for them again
+    </Button>
+  );
+}
+
+function Letters({ letters }: { readonly letters: VaultSummaryAnswer['dead_letters'] }) {
+  return (
+    <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Pages that did not come' }}>
+      <Table verticalSpacing={4} miw={560}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Type</Table.Th>
+            <Table.Th>Page</Table.Th>
+            <Table.Th>Cause</Table.Th>
+            <Table.Th>When</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {letters.map((letter) => (
+            <Table.Tr key={`${letter.session} ${letter.type} ${letter.page}`}>
+              <Table.Td>{letter.type}</Table.Td>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{letter.page}</Table.Td>
+              <Table.Td>
+                <Badge variant="light" tt="none" color="orange">
+                  {letter.cause}
+                </Badge>
+                <Text size="xs" c="dimmed">
+                  {letter.message}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <Ago at={letter.at} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrollArea>
+  );
+}

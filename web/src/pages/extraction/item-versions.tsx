@@ -1,0 +1,134 @@
+// Two versions of one item side by side, with the lines that differ marked.
+import { Button, Code, Group, Select, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import type { VaultDataAnswer, VaultItemAnswer } from '../../../../src/http/contract.ts';
+import { get } from '../../api/client.ts';
+import { Shown } from '../../parts/states.tsx';
+import { differingLines } from './differing-lines.ts';
+
+interface ItemProps {
+  readonly run: string;
+  readonly type: string;
+  readonly id: string;
+}
+
+export function ItemVersions({ run, type, id, onBack }: ItemProps & { readonly onBack: () => void }) {
+  const query = useQuery({
+    queryKey: ['extraction', 'vault', run, 'item', type, id],
+    queryFn: ({ signal }) =>
+      get<VaultItemAnswer>(`/api/v1/extraction/runs/${run}/vault/item`, { type, item: id }, signal),
+  });
+  return (
+    <Stack>
+      <Group>
+        <Button size="xs" variant="default" onClick={onBack}>
+          All {type}
+        </Button>
+      </Group>
+      <Shown what="the item" query={query}>
+        {(answer) => <Compared key={id} run={run} type={type} id={id} answer={answer} />}
+      </Shown>
+    </Stack>
+  );
+}
+
+function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemAnswer }) {
+  const last = answer.versions.at(-1)?.number ?? 1;
+  const [left, setLeft] = useState(Math.max(1, last - 1));
+  const [right, setRight] = useState(last);
+  const older = useVersion(item, left);
+  const newer = useVersion(item, right);
+  const texts = [older.data?.json ?? '', newer.data?.json ?? ''] as const;
+  const marks = useMemo(() => differingLines(texts[0], texts[1]), [texts[0], texts[1]]);
+  const choices = answer.versions.map(({ number, first_seen_at: seen, is_gone: isGone }) => ({
+    value: String(number),
+    label: `Version ${number}, ${new Date(seen).toLocaleString()}${isGone ? ', gone' : ''}`,
+  }));
+  return (
+    <Stack>
+      <Title order={2} size="h4">
+        {answer.item.name ?? answer.item.id}
+      </Title>
+      <Text size="sm" c="dimmed">
+        {last === 1 ? 'It has not changed since it was first seen.' : `It was seen in ${last} versions.`}
+      </Text>
+      <SimpleGrid cols={{ base: 1, lg: last === 1 ? 1 : 2 }}>
+        {last === 1 ? null : (
+          <Version
+            label="Older version"
+            choices={choices}
+            number={left}
+            onChoose={setLeft}
+            query={older}
+            marked={marks.left}
+          />
+        )}
+        <Version
+          label="Newer version"
+          choices={choices}
+          number={right}
+          onChoose={setRight}
+          query={newer}
+          marked={marks.right}
+        />
+      </SimpleGrid>
+    </Stack>
+  );
+}
+
+function useVersion({ run, type, id }: ItemProps, version: number) {
+  return useQuery({
+    queryKey: ['extraction', 'vault', run, 'data', type, id, version],
+    queryFn: ({ signal }) =>
+      get<VaultDataAnswer>(`/api/v1/extraction/runs/${run}/vault/data`, { type, item: id, version }, signal),
+  });
+}
+
+function Version({
+  label,
+  choices,
+  number,
+  onChoose,
+  query,
+  marked,
+}: {
+  readonly label: string;
+  readonly choices: readonly { readonly value: string; readonly label: string }[];
+  readonly number: number;
+  readonly onChoose: (version: number) => void;
+  readonly query: ReturnType<typeof useVersion>;
+  readonly marked: ReadonlySet<number>;
+}) {
+  return (
+    <Stack gap="xs">
+      <Select
+        size="xs"
+        label={label}
+        data={choices}
+        value={String(number)}
+        allowDeselect={false}
+        onChange={(value) => onChoose(Number(value ?? 1))}
+      />
+      <Shown what="the version" query={query}>
+        {({ json }) =>
+          json === null ? (
+            <Text c="dimmed">It was gone then.</Text>
+          ) : (
+            <Code block tabIndex={0} aria-label={label} fz="xs">
+              {json
+                .split('\n')
+                .map((line, index) =>
+                  marked.has(index) ? (
+                    <mark key={`${index} ${line}`}>{`${line}\n`}</mark>
+                  ) : (
+                    <span key={`${index} ${line}`}>{`${line}\n`}</span>
+                  ),
+                )}
+            </Code>
+          )
+        }
+      </Shown>
+    </Stack>
+  );
+}

@@ -1,0 +1,114 @@
+// Runs, newest first: of sources, of schedules, of commands.
+import { Anchor, Badge, Button, Group, Progress, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import type { ExtractionRunAnswer, ExtractionRunsAnswer } from '../../../../src/http/contract.ts';
+import { get } from '../../api/client.ts';
+import { Empty, Failed, Loading } from '../../parts/states.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { toneColor } from '../../theme.ts';
+import { isOpen, itemsOf, percentOf, runTone, totalOf } from './run-facts.ts';
+
+export function Runs() {
+  const query = useInfiniteQuery({
+    queryKey: ['extraction', 'runs'],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam, signal }) =>
+      get<ExtractionRunsAnswer>('/api/v1/extraction/runs', { before: pageParam, limit: 20 }, signal),
+    getNextPageParam: ({ next }) => next,
+    refetchInterval: 5_000,
+  });
+  const runs = query.data?.pages.flatMap((page) => page.runs);
+  return (
+    <section>
+      <Title order={2} size="h4" mb="xs">
+        Runs
+      </Title>
+      {runs === undefined ? (
+        query.isError ? (
+          <Failed what="the runs" error={query.error} />
+        ) : (
+          <Loading what="the runs" />
+        )
+      ) : runs.length === 0 ? (
+        <Empty title="Nothing was extracted yet">headworks extract --help shows how to begin.</Empty>
+      ) : (
+        <RunTable runs={runs} />
+      )}
+      {query.hasNextPage ? (
+        <Button
+          mt="sm"
+          variant="default"
+          loading={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      ) : null}
+    </section>
+  );
+}
+
+function RunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
+  return (
+    <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Runs' }}>
+      <Table verticalSpacing="xs" miw={680} highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Source</Table.Th>
+            <Table.Th>State</Table.Th>
+            <Table.Th w={200}>Items</Table.Th>
+            <Table.Th ta="right">Calls</Table.Th>
+            <Table.Th ta="right">Refused</Table.Th>
+            <Table.Th>Began</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {runs.map((run) => (
+            <RunRow key={run.id} run={run} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrollArea>
+  );
+}
+
+function RunRow({ run }: { readonly run: ExtractionRunAnswer }) {
+  const items = itemsOf(run);
+  const total = totalOf(run);
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Anchor component={Link} href={`/extraction/runs/${run.id}`} fw={600} size="sm">
+          {run.source}
+        </Anchor>
+      </Table.Td>
+      <Table.Td>
+        <Badge variant="light" tt="none" color={toneColor[runTone[run.state]]}>
+          {run.state}
+        </Badge>
+      </Table.Td>
+      <Table.Td>
+        <Group gap="xs" wrap="nowrap">
+          <Text size="sm">
+            {items}
+            {isOpen(run) && total !== null ? ` of ${total}` : ''}
+          </Text>
+          {isOpen(run) ? (
+            <Progress
+              flex={1}
+              value={percentOf(items, total)}
+              animated
+              aria-label={`Progress of ${run.source}`}
+            />
+          ) : null}
+        </Group>
+      </Table.Td>
+      <Table.Td ta="right">{run.calls}</Table.Td>
+      <Table.Td ta="right">{run.refusals}</Table.Td>
+      <Table.Td>
+        <Ago at={run.started_at} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,98 @@
+// Registered sources, and a button to extract from each now.
+import { Button, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type {
+  ExtractionRunStarted,
+  ExtractionSourceAnswer,
+  ExtractionSourcesAnswer,
+} from '../../../../src/http/contract.ts';
+import { call, get } from '../../api/client.ts';
+import { useAct } from '../../parts/act.tsx';
+import { Empty, Shown } from '../../parts/states.tsx';
+import { Until } from '../../parts/time.tsx';
+
+/** Starts a run of a source; `again` asks once more for what did not come. */
+export function useStartRun() {
+  return useAct(
+    ({ source, again = false }: { readonly source: string; readonly again?: boolean }) =>
+      call<ExtractionRunStarted>('POST', `/api/v1/extraction/sources/${source}/runs`, {
+        body: again ? { retry_failed: true } : {},
+      }),
+    { stale: ['extraction', 'flow'], done: () => 'The run waits for its turn.' },
+  );
+}
+
+export function useSources() {
+  return useQuery({
+    queryKey: ['extraction', 'sources'],
+    queryFn: ({ signal }) => get<ExtractionSourcesAnswer>('/api/v1/extraction/sources', {}, signal),
+  });
+}
+
+export function Sources() {
+  const query = useSources();
+  return (
+    <section>
+      <Title order={2} size="h4" mb="xs">
+        Sources
+      </Title>
+      <Shown
+        what="the sources"
+        query={query}
+        isEmpty={({ sources }) => sources.length === 0}
+        empty={
+          <Empty title="No source is registered">
+            headworks sources add --help shows how. Extractions by command (headworks extract) appear below
+            all the same.
+          </Empty>
+        }
+      >
+        {({ sources }) => <SourceTable sources={sources} />}
+      </Shown>
+    </section>
+  );
+}
+
+function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceAnswer[] }) {
+  const start = useStartRun();
+  return (
+    <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Sources' }}>
+      <Table verticalSpacing="xs" miw={520}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Name</Table.Th>
+            <Table.Th>Kind</Table.Th>
+            <Table.Th>Next by schedule</Table.Th>
+            <Table.Th aria-label="Actions" />
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {sources.map((source) => (
+            <Table.Tr key={source.id}>
+              <Table.Td>
+                <Text size="sm" fw={600}>
+                  {source.name}
+                </Text>
+              </Table.Td>
+              <Table.Td>{source.kind}</Table.Td>
+              <Table.Td>
+                <Until at={source.next_run_at} over="no schedule" />
+              </Table.Td>
+              <Table.Td ta="right">
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  loading={start.isRunning}
+                  onClick={() => start.run({ source: source.id })}
+                  aria-label={`Extract from ${source.name} now`}
+                >
+                  Extract now
+                </Button>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrollArea>
+  );
+}

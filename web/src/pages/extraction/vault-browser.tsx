@@ -1,0 +1,153 @@
+// The vault of a run: types, items, and the versions of one item side by side.
+import { Anchor, Badge, Button, Grid, NavLink, ScrollArea, Stack, Table, Text } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link, useSearchParams } from 'wouter';
+import type { VaultItemsAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
+import { get } from '../../api/client.ts';
+import { Empty, Failed, Loading, PageTitle, Shown } from '../../parts/states.tsx';
+import { useVault } from './dead-letters.tsx';
+import { ItemVersions } from './item-versions.tsx';
+
+export function VaultBrowser({ run }: { readonly run: string }) {
+  const query = useVault(run);
+  const [params, setParams] = useSearchParams();
+  const item = params.get('item');
+  return (
+    <>
+      <Anchor component={Link} href={`/extraction/runs/${run}`} size="sm">
+        Back to the run
+      </Anchor>
+      <PageTitle>Vault</PageTitle>
+      <Shown
+        what="the vault"
+        query={query}
+        isEmpty={({ types }) => types.length === 0}
+        empty={<Empty title="The vault is empty" />}
+      >
+        {({ types }) => {
+          const type = params.get('type') ?? types[0]?.type ?? '';
+          return (
+            <Grid gap="lg">
+              <Grid.Col span={{ base: 12, sm: 4, lg: 3 }}>
+                <Types types={types} chosen={type} onChoose={(chosen) => setParams({ type: chosen })} />
+              </Grid.Col>
+              <Grid.Col span={{ base: 12, sm: 8, lg: 9 }}>
+                {item === null ? (
+                  <Items run={run} type={type} onOpen={(id) => setParams({ type, item: id })} />
+                ) : (
+                  <ItemVersions run={run} type={type} id={item} onBack={() => setParams({ type })} />
+                )}
+              </Grid.Col>
+            </Grid>
+          );
+        }}
+      </Shown>
+    </>
+  );
+}
+
+function Types({
+  types,
+  chosen,
+  onChoose,
+}: {
+  readonly types: VaultSummaryAnswer['types'];
+  readonly chosen: string;
+  readonly onChoose: (type: string) => void;
+}) {
+  return (
+    <nav aria-label="Types">
+      {types.map((type) => (
+        <NavLink
+          key={type.type}
+          component="button"
+          active={type.type === chosen}
+          onClick={() => onChoose(type.type)}
+          label={type.type}
+          description={type.reason ?? undefined}
+          rightSection={
+            <Badge variant="light" tt="none" color={type.status === 'completed' ? 'teal' : 'orange'}>
+              {type.live}
+            </Badge>
+          }
+        />
+      ))}
+    </nav>
+  );
+}
+
+function Items({
+  run,
+  type,
+  onOpen,
+}: {
+  readonly run: string;
+  readonly type: string;
+  readonly onOpen: (id: string) => void;
+}) {
+  const query = useInfiniteQuery({
+    queryKey: ['extraction', 'vault', run, 'items', type],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam, signal }) =>
+      get<VaultItemsAnswer>(
+        `/api/v1/extraction/runs/${run}/vault/items`,
+        { type, after: pageParam, limit: 50 },
+        signal,
+      ),
+    getNextPageParam: ({ next }) => next,
+  });
+  const items = query.data?.pages.flatMap((page) => page.items);
+  if (items === undefined)
+    return query.isError ? <Failed what="the items" error={query.error} /> : <Loading what="the items" />;
+  if (items.length === 0) return <Empty title={`There are no ${type}`} />;
+  return (
+    <Stack>
+      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': `Items of the type ${type}` }}>
+        <Table verticalSpacing={4} miw={480} highlightOnHover>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Name</Table.Th>
+              <Table.Th>Owner</Table.Th>
+              <Table.Th>Folder</Table.Th>
+              <Table.Th ta="right">Bytes</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {items.map((item) => (
+              <Table.Tr key={item.id}>
+                <Table.Td>
+                  <Anchor
+                    component="button"
+                    type="button"
+                    size="sm"
+                    ta="left"
+                    onClick={() => onOpen(item.id)}
+                  >
+                    {item.name ?? item.id}
+                  </Anchor>
+                  {item.deleted_at === null ? null : (
+                    <Text size="xs" c="dimmed">
+                      gone
+                    </Text>
+                  )}
+                </Table.Td>
+                <Table.Td>{item.owner ?? '–'}</Table.Td>
+                <Table.Td>{item.folder ?? '–'}</Table.Td>
+                <Table.Td ta="right">{item.size}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </ScrollArea>
+      {query.hasNextPage ? (
+        <Button
+          variant="default"
+          loading={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      ) : null}
+    </Stack>
+  );
+}

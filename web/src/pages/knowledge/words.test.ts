@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { counted, knownAs, rangesText } from './words.ts';
+
+describe('words', () => {
+  it('join neighbouring chunks', () => {
+    expect(rangesText([9, 2, 3, 0, 4])).toBe('0, 2–4, 9');
+    expect(rangesText([])).toBe('');
+  });
+
+  it('count one and many', () => {
+    expect([counted(1, 'event'), counted(1200, 'event'), counted(0, 'entity', 'entities')]).toEqual([
+      '1 event',
+      '1,200 events',
+      '0 entities',
+    ]);
+  });
+
+  it('tell namesakes apart by what is known of them', () => {
+    const of = (email: string | null, organization: string | null) =>
+      knownAs({ canonical_name: 'Alice Chen', email, organization });
+    expect([of(null, null), of('a@x.example', null), of('a@x.example', 'Acme')]).toEqual([
+      'Alice Chen',
+      'Alice Chen (a@x.example)',
+      'Alice Chen (Acme)',
+    ]);
+  });
+});
