@@ -32,6 +32,10 @@ export interface LimitDesk {
    * or with ADMISSION_NEEDS_REDIS where another process counts.
    */
   get(organizationId: string, options?: { readonly clearCache?: boolean }): Promise<LimitView>;
+  /** These organizations, in their order, and what all together use (null when nobody could be asked): read in one go. */
+  overview(
+    organizationIds: readonly string[],
+  ): Promise<{ readonly globalUsed: number | null; readonly limits: readonly LimitView[] }>;
   /** Organizations that have a limit of their own. */
   list(options?: { readonly withUsage?: boolean }): Promise<readonly LimitView[]>;
   /** The organization as it is afterwards. Fails with NOT_FOUND when it had none of its own. */

@@ -69,6 +69,8 @@ export async function startBackground(
     ids: systemIds,
     redact: (text) => redactor.text(text),
     schedules: withSchedules,
+    around: (name, id, work) =>
+      telemetry.tracer.within(`job ${name}`, { 'headworks.job': name, 'headworks.job_id': id }, work),
   });
   closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));
 

@@ -104,6 +104,7 @@ export async function startDeployments(
       executions: opened.desk,
       limits: admission.limits,
       alerts: admission.alerts,
+      waiting: () => admission.gate.waiting,
     },
     repairs: [admission.repair, ...opened.repairs],
     retention: executionRetentionRules(store, config.retention),

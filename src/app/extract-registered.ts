@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
 import type { EmittedEvent } from '../core/index.ts';
-import { CoreError, EventBus, systemClock } from '../core/index.ts';
+import { CoreError, EventBus, noTracer, systemClock } from '../core/index.ts';
 import type { ExtractionSource, ExtractSource } from '../extraction/index.ts';
 import { effectiveOptions, extractionEvents } from '../extraction/index.ts';
 import { countEvents } from '../platform/metrics/index.ts';
@@ -11,6 +11,7 @@ import type { SourceChoice } from './extract.ts';
 import { extract } from './extract.ts';
 import type { Telemetry } from './telemetry.ts';
 import { vaultsFolder } from './vault.ts';
+import { traceEvents } from './trace-events.ts';
 
 export interface ExtractRegisteredParts {
   readonly config: Config;
@@ -20,10 +21,11 @@ export interface ExtractRegisteredParts {
 }
 
 export function extractRegistered({ config, telemetry, env }: ExtractRegisteredParts): ExtractSource {
-  const { redactor, metrics, log } = telemetry;
+  const { redactor, metrics, log, tracer } = telemetry;
   // Counted, but not streamed: a fast run tells of thousands of pages a second.
   const counted = new EventBus(extractionEvents, () => systemClock.now());
   countEvents(counted, metrics);
+  if (tracer !== noTracer) traceEvents(counted, tracer);
   return async (source, { fresh, retryFailed, signal, onEvent }) =>
     extract(configFor(source, config, env, retryFailed), choiceOf(source), {
       fresh,

@@ -1,8 +1,9 @@
 // Plugs the house into the HTTP server.
-import { systemClock, systemIds } from '../core/index.ts';
+import { noTracer, systemClock, systemIds } from '../core/index.ts';
 import type { Config, ConfigRow } from '../config/index.ts';
 import { describeConfig } from '../config/index.ts';
 import type { ConfigValue, HttpDependencies, LedgerDesk } from '../http/index.ts';
+import type { SearchDesk } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
 import type { Background } from './background.ts';
 import { isLoopback } from './loopback.ts';
@@ -33,6 +34,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     events,
     liveEvents: events,
     metrics,
+    ...(telemetry.tracer === noTracer ? {} : { tracer: telemetry.tracer }),
     version,
     instanceId: parts.instance,
     access: {
@@ -57,10 +59,11 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     extraction: {
       ...background.extraction,
       vaults: openVaultDesk(background.extraction.runs, config.data.folder),
+      callsPerMinuteOf: ({ options }) => options.rateLimitPerMinute ?? config.extraction.rateLimitPerMinute,
     },
     gateway: background.gateway,
     tenants: background.tenants,
-    knowledge: background.knowledge.desks,
+    knowledge: { ...background.knowledge.desks, search: tracedSearch(background, telemetry) },
     activity: parts.activity,
     dashboard: parts.dashboard,
     mcp: parts.mcp,
@@ -72,6 +75,16 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
       bodyLimitBytes: server.bodyLimitBytes,
       requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     },
+  };
+}
+
+function tracedSearch({ knowledge: { desks } }: Background, { tracer }: Telemetry): SearchDesk {
+  if (tracer === noTracer) return desks.search;
+  return {
+    search: (space, request, signal) =>
+      tracer.within('knowledge search', { 'headworks.space_id': space.spaceId }, () =>
+        desks.search.search(space, request, signal),
+      ),
   };
 }
 

@@ -1,5 +1,6 @@
 // The settings of the house itself: where it listens, where it keeps things, how it stops. Domains have their own.
 import {
+  booleanOption,
   choiceOption,
   cronOption,
   defineOptions,
@@ -218,6 +219,72 @@ export const loggingOptions = defineOptions({
       flag: 'log-format',
       default: 'auto',
       choices: ['auto', 'json', 'pretty'],
+    }),
+  },
+});
+
+export const tracingOptions = defineOptions({
+  section: 'tracing',
+  describe:
+    'Traces through OpenTelemetry, by its standard variables. Nothing is loaded or sent without an endpoint.',
+  fields: {
+    endpoint: urlOption({
+      describe: 'Where a collector takes OTLP over HTTP, as JSON; /v1/traces is added.',
+      env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+      default: null,
+      defaultText: 'no traces',
+      schemes: ['http', 'https'],
+    }),
+    tracesEndpoint: urlOption({
+      describe: 'The same for traces alone, taken as it is.',
+      env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+      default: null,
+      defaultText: 'the endpoint above',
+      schemes: ['http', 'https'],
+    }),
+    headers: textOption({
+      describe: 'Headers for the collector, like api-key=secret,tenant=me; percent-encoded.',
+      env: 'OTEL_EXPORTER_OTLP_HEADERS',
+      default: null,
+      defaultText: 'none',
+      secret: true,
+    }),
+    serviceName: textOption({
+      describe: 'What this service is called in traces.',
+      env: 'OTEL_SERVICE_NAME',
+      default: 'headworks',
+    }),
+    resourceAttributes: textOption({
+      describe: 'More about this process, like deployment.environment=test,host.name=a.',
+      env: 'OTEL_RESOURCE_ATTRIBUTES',
+      default: null,
+      defaultText: 'none',
+    }),
+    sampler: choiceOption({
+      describe: 'Which traces are kept.',
+      env: 'OTEL_TRACES_SAMPLER',
+      default: 'parentbased_always_on',
+      choices: [
+        'always_on',
+        'always_off',
+        'traceidratio',
+        'parentbased_always_on',
+        'parentbased_always_off',
+        'parentbased_traceidratio',
+      ],
+    }),
+    samplerRatio: numberOption({
+      describe: 'Share of traces that samplers with "ratio" keep.',
+      env: 'OTEL_TRACES_SAMPLER_ARG',
+      default: 1,
+      min: 0,
+      max: 1,
+      integer: false,
+    }),
+    isDisabled: booleanOption({
+      describe: 'Switches traces off whatever else is set.',
+      env: 'OTEL_SDK_DISABLED',
+      default: false,
     }),
   },
 });

@@ -21,6 +21,7 @@ import type { ServerRole } from './server-role.ts';
 import { openStores } from './stores.ts';
 import { takeDataFolder } from './take-data-folder.ts';
 import { createTelemetry } from './telemetry.ts';
+import { openTracer } from './tracing.ts';
 import { version } from './version.ts';
 
 export interface StartServerOptions {
@@ -66,7 +67,7 @@ async function start(
   const startedAt = systemClock.monotonic();
   const { role, signal } = options;
   checkRole(config, role);
-  const telemetry = createTelemetry(config, role);
+  const telemetry = createTelemetry(config, role, await openTracer(config, closing));
   const token = await prepareFolder(config, options, closing);
   telemetry.redactor.add(token.token);
   signal?.throwIfAborted();

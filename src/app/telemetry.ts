@@ -1,8 +1,8 @@
 // What the house says about itself: one event bus, and its consumers (log lines, metrics); the live stream is in http.
 import type { AdmissionEvents } from '../admission/index.ts';
 import { admissionEvents } from '../admission/index.ts';
-import type { Log } from '../core/index.ts';
-import { EventBus, kindOf, Redactor, systemClock } from '../core/index.ts';
+import type { Log, Tracer } from '../core/index.ts';
+import { EventBus, kindOf, noTracer, Redactor, systemClock } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { secretsOf } from '../config/index.ts';
 import type { RunEvents } from '../extraction/index.ts';
@@ -26,6 +26,7 @@ import { logFormat } from './log-format.ts';
 import type { RetentionEvents } from './retention/index.ts';
 import { retentionEvents } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
+import { traceEvents } from './trace-events.ts';
 
 type HouseEvents = AdmissionEvents &
   AppEvents &
@@ -38,7 +39,7 @@ type HouseEvents = AdmissionEvents &
   RunEvents &
   TenantEvents;
 
-const eventSpecs: HouseEvents = {
+export const eventSpecs: HouseEvents = {
   ...admissionEvents,
   ...appEvents,
   ...executionEvents,
@@ -56,9 +57,10 @@ export interface Telemetry {
   readonly log: Log;
   readonly events: EventBus<HouseEvents>;
   readonly metrics: Metrics;
+  readonly tracer: Tracer;
 }
 
-export function createTelemetry(config: Config, role: ServerRole): Telemetry {
+export function createTelemetry(config: Config, role: ServerRole, tracer: Tracer = noTracer): Telemetry {
   const redactor = new Redactor();
   for (const secret of secretsOf(config)) redactor.add(secret);
   const isTerminal = process.stderr.isTTY;
@@ -67,6 +69,7 @@ export function createTelemetry(config: Config, role: ServerRole): Telemetry {
     format: logFormat(config, isTerminal),
     redactor,
     colour: isTerminal,
+    ...(tracer === noTracer ? {} : { context: () => tracer.current() }),
   });
   const events = new EventBus(
     eventSpecs,
@@ -76,7 +79,8 @@ export function createTelemetry(config: Config, role: ServerRole): Telemetry {
   const metrics = createMetrics({ redactor });
   logEvents(events, log);
   countEvents(events, metrics);
-  return { redactor, log, events, metrics };
+  if (tracer !== noTracer) traceEvents(events, tracer);
+  return { redactor, log, events, metrics, tracer };
 }
 
 /** A command that became a server does not talk over its own output, unless somebody asked for a level. */

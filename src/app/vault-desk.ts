@@ -1,6 +1,6 @@
 // Vaults of runs, opened for reading as long as one question takes.
-import { existsSync } from 'node:fs';
-import { basename, isAbsolute, join } from 'node:path';
+import { statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { CoreError } from '../core/index.ts';
 import type { RunDesk } from '../extraction/index.ts';
 import type { VaultReader } from '../extraction/vault/index.ts';
@@ -10,14 +10,29 @@ import { vaultsFolder } from './vault.ts';
 
 const mostDeadLetters = 200;
 
+/**
+ * Runs name a file in the data folder's vaults by its name, any other by its path. Of a path there is only the word of
+ * whoever told of the run, so it is not opened: see docs/decisions/0071.
+ */
+function pathOf(vault: string, dataFolder: string): string {
+  if (basename(vault) !== vault)
+    throw new CoreError(
+      'NOT_FOUND',
+      `The vault ${vault} is outside the data folder; only vaults inside are read here. ` +
+        `Look at it on its machine: headworks vault list --vault ${vault}`,
+    );
+  const path = join(vaultsFolder(dataFolder), vault);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile()) return path;
+  throw new CoreError(
+    'NOT_FOUND',
+    `The vault ${vault} is not on the machine of this server: nothing was written yet, or it was moved or deleted.`,
+  );
+}
+
 export function openVaultDesk(runs: Pick<RunDesk, 'get'>, dataFolder: string): VaultDesk {
   const read = async <T>(run: string, work: (reader: VaultReader) => T): Promise<T> => {
     const { vault } = await runs.get(run);
-    // As runs name it: a file in the data folder's vaults by its name, any other by its path.
-    const path = isAbsolute(vault) ? vault : join(vaultsFolder(dataFolder), basename(vault));
-    if (!existsSync(path))
-      throw new CoreError('NOT_FOUND', `The vault ${vault} is not on the machine of this server (any more).`);
-    const reader = openVaultReader(path);
+    const reader = openVaultReader(pathOf(vault, dataFolder));
     try {
       return work(reader);
     } finally {

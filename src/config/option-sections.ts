@@ -8,6 +8,7 @@ import {
   retentionOptions,
   serverOptions,
   stateOptions,
+  tracingOptions,
 } from '../app/options.ts';
 import { admissionOptions } from '../admission/options.ts';
 import { deploymentOptions } from '../deployments/options.ts';
@@ -33,4 +34,5 @@ export const optionSections = {
   knowledge: knowledgeOptions,
   retention: retentionOptions,
   logging: loggingOptions,
+  tracing: tracingOptions,
 } as const;

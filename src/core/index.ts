@@ -19,4 +19,5 @@ export * from './random.ts';
 export { Redactor } from './redactor.ts';
 export { inOurWords } from './schema-words.ts';
 export * from './system.ts';
+export * from './tracing.ts';
 export { VirtualClock } from './virtual-clock.ts';

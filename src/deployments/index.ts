@@ -9,6 +9,7 @@ export type { OpenTenants, OpenTenantsOptions } from './open-tenants.ts';
 export { tenantEvents } from './tenant-events.ts';
 export type { TenantEvents } from './tenant-events.ts';
 export type { TenantStores, TenantTopic } from './tenant-stores.ts';
+export { executionJobName } from './executions/execution-job.ts';
 export { executionEvents } from './executions/events.ts';
 export type { ExecutionEvents } from './executions/events.ts';
 export { forTenant } from './executions/for-tenant.ts';

@@ -1,14 +1,18 @@
 // What happened on this server lately, counted by the minute: for people who look, not for bookkeeping.
 
-/** One minute. */
-export interface MinuteCounts {
-  /** Its beginning, epoch milliseconds. */
-  readonly at: number;
+export interface ActivityCounts {
   readonly admitted: number;
   readonly refused: number;
   readonly modelCalls: number;
   readonly modelFailures: number;
   readonly executionsEnded: number;
+  readonly documentsRead: number;
+}
+
+/** One minute. */
+export interface MinuteCounts extends ActivityCounts {
+  /** Its beginning, epoch milliseconds. */
+  readonly at: number;
 }
 
 /** Of one organization, over the last hour. */
@@ -37,6 +41,8 @@ export interface Activity {
   readonly since: number;
   /** The last hour, oldest first; minutes in which nothing happened are there, too. */
   minutes(): readonly MinuteCounts[];
+  /** The last 60 seconds, whatever the clock says; to within five of them. */
+  lastMinute(): ActivityCounts;
   tenants(): readonly TenantActivity[];
   /** Oldest first; none when the run is not known here. */
   run(id: string): readonly RunSample[];

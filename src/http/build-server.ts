@@ -19,6 +19,7 @@ import { installRouteTable } from './route-table.ts';
 import { registerRoutes } from './routes/index.ts';
 import { installSecurityHeaders } from './security-headers.ts';
 import { installSlowRequests } from './slow-requests.ts';
+import { traceRequests } from './trace-requests.ts';
 import { installTraffic } from './traffic.ts';
 import { validatorCompiler } from './validator-compiler.ts';
 
@@ -60,6 +61,7 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   acceptJsonOnly(server);
 
   // The order is the order in which a request meets them.
+  if (dependencies.tracer) traceRequests(server, dependencies.tracer);
   installTraffic(server, clock, events);
   installSlowRequests(server, clock, limits.requestTimeoutMs);
   server.decorate('openStreams', new OpenStreams({ clock, events, limits }));

@@ -1,5 +1,5 @@
 // The HTTP server: build it, listen with it, drain it.
-export type { Activity, MinuteCounts, RunSample, TenantActivity } from './activity.ts';
+export type { Activity, ActivityCounts, MinuteCounts, RunSample, TenantActivity } from './activity.ts';
 export { createTokenCheck } from './access.ts';
 export { buildServer } from './build-server.ts';
 export type { DashboardFile, DashboardFiles } from './dashboard/files.ts';

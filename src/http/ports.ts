@@ -10,6 +10,7 @@ import type {
   JobQueue,
   Log,
   Redactor,
+  Tracer,
 } from '../core/index.ts';
 import type {
   DeploymentDesk,
@@ -18,7 +19,7 @@ import type {
   OrganizationDesk,
   OrganizationKeyDesk,
 } from '../deployments/index.ts';
-import type { RunDesk, SourceDesk } from '../extraction/index.ts';
+import type { ExtractionSource, RunDesk, SourceDesk } from '../extraction/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { FolderDesk, KnowledgeAlert, KnowledgeDesks } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
@@ -131,6 +132,8 @@ export interface ExtractionDesk {
   readonly sources: Pick<SourceDesk, 'list' | 'get' | 'add' | 'change' | 'remove'>;
   readonly runs: Pick<RunDesk, 'start' | 'stop' | 'list' | 'get' | 'report' | 'nextRunAt'>;
   readonly vaults: VaultDesk;
+  /** How often a source may be asked, its own setting or the server's. */
+  callsPerMinuteOf(source: ExtractionSource): number;
 }
 
 export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'speak' | 'models' | 'keys'>;
@@ -149,6 +152,8 @@ export interface TenantDesks {
   readonly executions: ExecutionDesk;
   readonly limits: LimitDesk;
   readonly alerts: AlertDesk;
+  /** Requests that wait for a slot in this server. */
+  waiting(): number;
 }
 
 export interface ConfigValue {
@@ -203,6 +208,8 @@ export interface HttpDependencies {
   readonly ids: IdSource;
   readonly redactor: Redactor;
   readonly log: Log;
+  /** None when nobody wants traces. */
+  readonly tracer?: Tracer;
   readonly events: Emitter<HttpEvents>;
   /** Everything that happens, for the live stream. */
   readonly liveEvents: Pick<EventBus<EventSpecs>, 'listen'>;

@@ -18,7 +18,7 @@ import {
 import { startHeadworks } from '../support/headworks-process.ts';
 import { temporaryFolder } from '../support/services.ts';
 
-const patience = { timeout: 90_000 };
+const patience = { timeout: 180_000 };
 
 type Change = (lines: string[]) => readonly string[];
 

@@ -23,7 +23,7 @@ import { databaseUrl, temporaryFolder } from '../support/services.ts';
 import { callAsAdmin, startTestServer } from '../support/test-server.ts';
 
 /** A house starts and stops several times in each, and machines that run tests are busy. */
-const patience = { timeout: 90_000 };
+const patience = { timeout: 180_000 };
 
 /** Tables that a running server writes to by itself, or because of the documents that the test sends. */
 const stirred =

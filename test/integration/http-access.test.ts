@@ -173,6 +173,7 @@ describe('every route', async () => {
       'PATCH /api/v1/models/:id/active',
       'PATCH /api/v1/models/:id/availability',
       'PATCH /api/v1/organizations/:organization',
+      'POST /api/v1/backup',
       'POST /api/v1/dashboard/login-links',
       'POST /api/v1/deployments',
       'POST /api/v1/executions/:id/release',

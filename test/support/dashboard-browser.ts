@@ -32,11 +32,11 @@ export interface DashboardPage {
   /** Errors on the console, uncaught ones, and requests to anybody else. Empty is good. */
   readonly complaints: string[];
   /** Goes to a page of the dashboard, for example `/models`, by its address. */
-  open(path: string): Promise<void>;
+  readonly open: (path: string) => Promise<void>;
   /** Serious faults that axe-core finds on the page as it is now: rule and what it is about. */
-  accessibilityFaults(): Promise<readonly string[]>;
+  readonly accessibilityFaults: () => Promise<readonly string[]>;
   /** By how many pixels the page is wider than its window. */
-  overflow(): Promise<number>;
+  readonly overflow: () => Promise<number>;
 }
 
 /** A browser window of its own, logged in by a link. Closed with the test. */

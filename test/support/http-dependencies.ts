@@ -22,6 +22,7 @@ import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
 import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
+import { EventActivity } from '../../src/app/activity/event-activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
 import { emptyTenantDesks } from './tenant-desks.ts';
 
@@ -117,7 +118,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     gateway: silentGateway,
     tenants: emptyTenantDesks,
     knowledge: emptyKnowledgeDesks,
-    activity: { since: clock.now(), minutes: () => [], tenants: () => [], run: () => [] },
+    activity: new EventActivity(clock),
     dashboard: {
       files: null,
       logins: memoryLogins(clock, ids),
@@ -210,6 +211,7 @@ function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionDesk {
   const noVault = async () => Promise.reject(new CoreError('NOT_FOUND', 'There is no such vault.'));
   return {
     vaults: { summary: noVault, items: noVault, item: noVault, data: noVault },
+    callsPerMinuteOf: () => 100,
     sources: new SourceDesk({ sources, runs, clock, ids, problems: () => [] }),
     runs: new RunDesk({
       sources,

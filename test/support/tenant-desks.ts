@@ -59,9 +59,11 @@ export const emptyTenantDesks: TenantDesks = {
     globalLimit: 100,
     set: nothingYet,
     get: nothingYet,
+    overview: async () => ({ globalUsed: null, limits: [] }),
     list: async () => [],
     delete: nothingYet,
     clearCache: async () => 0,
   },
   alerts: { list: () => [] },
+  waiting: () => 0,
 };

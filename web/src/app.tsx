@@ -1,37 +1,57 @@
 // Which page is shown at which address. Pages come in files of their own, loaded when they are first opened.
-import { lazy, Suspense } from 'react';
-import { Redirect, Route, Switch } from 'wouter';
+import { lazy, Suspense, useEffect } from 'react';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { PageGuard } from './parts/page-guard.tsx';
 import { Loading, NotFound } from './parts/states.tsx';
 import { Login } from './login.tsx';
 import { Shell } from './shell.tsx';
 
-const Flow = lazy(() => import('./pages/flow/flow-page.tsx'));
-const Extraction = lazy(() => import('./pages/extraction/extraction-page.tsx'));
-const Models = lazy(() => import('./pages/models/models-page.tsx'));
-const Tenants = lazy(() => import('./pages/tenants/tenants-page.tsx'));
-const Knowledge = lazy(() => import('./pages/knowledge/knowledge-page.tsx'));
-const Ledger = lazy(() => import('./pages/ledger/ledger-page.tsx'));
+const load = {
+  flow: () => import('./pages/flow/flow-page.tsx'),
+  extraction: () => import('./pages/extraction/extraction-page.tsx'),
+  models: () => import('./pages/models/models-page.tsx'),
+  tenants: () => import('./pages/tenants/tenants-page.tsx'),
+  knowledge: () => import('./pages/knowledge/knowledge-page.tsx'),
+  ledger: () => import('./pages/ledger/ledger-page.tsx'),
+};
+const Flow = lazy(load.flow);
+const Extraction = lazy(load.extraction);
+const Models = lazy(load.models);
+const Tenants = lazy(load.tenants);
+const Knowledge = lazy(load.knowledge);
+const Ledger = lazy(load.ledger);
+
+/** After the first page, so that every other one is there even when the server is not. */
+const loadRestMs = 2_000;
 
 export function App() {
+  const [location] = useLocation();
+  useEffect(() => {
+    const loadRest = () => Object.values(load).forEach((each) => void each().catch(() => undefined));
+    const timer = setTimeout(loadRest, loadRestMs);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <Switch>
       <Route path="/login" component={Login} />
       <Route>
         <Shell>
-          <Suspense fallback={<Loading what="the page" />}>
-            <Switch>
-              <Route path="/" component={Flow} />
-              <Route path="/extraction/*?" component={Extraction} />
-              <Route path="/models/*?" component={Models} />
-              <Route path="/tenants/*?" component={Tenants} />
-              <Route path="/knowledge/*?" component={Knowledge} />
-              <Route path="/ledger/*?" component={Ledger} />
-              <Route path="/index.html">
-                <Redirect to="/" />
-              </Route>
-              <Route component={NotFound} />
-            </Switch>
-          </Suspense>
+          <PageGuard place={location}>
+            <Suspense fallback={<Loading what="the page" />}>
+              <Switch>
+                <Route path="/" component={Flow} />
+                <Route path="/extraction/*?" component={Extraction} />
+                <Route path="/models/*?" component={Models} />
+                <Route path="/tenants/*?" component={Tenants} />
+                <Route path="/knowledge/*?" component={Knowledge} />
+                <Route path="/ledger/*?" component={Ledger} />
+                <Route path="/index.html">
+                  <Redirect to="/" />
+                </Route>
+                <Route component={NotFound} />
+              </Switch>
+            </Suspense>
+          </PageGuard>
         </Shell>
       </Route>
     </Switch>

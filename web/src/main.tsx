@@ -14,6 +14,8 @@ import { App } from './app.tsx';
 import { theme } from './theme.ts';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? '';
+// Dialogs add a style while they are open; the library that does it looks for the nonce here.
+Object.assign(globalThis, { __webpack_nonce__: nonce });
 const root = document.querySelector('#root');
 
 if (root)

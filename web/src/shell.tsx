@@ -34,6 +34,7 @@ import type { AlertsAnswer } from '../../src/http/contract.ts';
 import { ApiError, call, get } from './api/client.ts';
 import type { Connection } from './api/live.ts';
 import { useLiveConnection } from './api/live.ts';
+import { Ago } from './parts/time.tsx';
 
 const pages = [
   { path: '/', label: 'Flow', icon: IconSitemap },
@@ -87,15 +88,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <Stack gap="sm" mb={connection === 'lost' || alerts.length > 0 ? 'md' : 0}>
           {connection === 'lost' ? <LostAlert /> : null}
           {alerts.map((alert) => (
-            <Alert
-              key={`${alert.name} ${alert.message}`}
-              color={alert.severity === 'critical' ? 'red' : alert.severity === 'warning' ? 'orange' : 'blue'}
-              title={alert.name}
-              role="alert"
-              p="xs"
-            >
-              {alert.message}
-            </Alert>
+            <FiringAlert key={`${alert.name} ${alert.organization_id ?? ''}`} alert={alert} />
           ))}
         </Stack>
         {children}
@@ -123,7 +116,20 @@ function Pages({ onGo }: { readonly onGo: () => void }) {
   });
 }
 
-/** What needs attention; whoever has no session any more is led to the login. */
+const severityColors = { critical: 'red', warning: 'orange', info: 'blue' } as const;
+
+function FiringAlert({ alert }: { readonly alert: AlertsAnswer['alerts'][number] }) {
+  return (
+    <Alert color={severityColors[alert.severity]} title={alert.name} role="alert" p="xs">
+      {alert.message}{' '}
+      <Text span size="xs" c="dimmed">
+        <Ago at={alert.since} />
+      </Text>
+    </Alert>
+  );
+}
+
+/** What fires; whoever has no session any more is led to the login. */
 function useAlerts(): AlertsAnswer['alerts'] {
   const [, go] = useLocation();
   const { data, error } = useQuery({
@@ -135,7 +141,7 @@ function useAlerts(): AlertsAnswer['alerts'] {
   useEffect(() => {
     if (isLoggedOut) go('/login');
   }, [isLoggedOut, go]);
-  return data?.alerts ?? [];
+  return data?.alerts.filter(({ state }) => state === 'firing') ?? [];
 }
 
 function ConnectionBadge({ connection }: { readonly connection: Connection }) {

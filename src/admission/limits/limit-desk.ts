@@ -54,6 +54,20 @@ export class StoredLimitDesk implements LimitDesk {
     return this.#viewOf(organizationId, own, await this.#observe([organizationId], true));
   }
 
+  async overview(
+    organizationIds: readonly string[],
+  ): Promise<{ readonly globalUsed: number | null; readonly limits: readonly LimitView[] }> {
+    const [limits, observed] = await Promise.all([
+      this.#parts.store.list(),
+      this.#observe(organizationIds, true),
+    ]);
+    const own = new Map(limits.map((limit) => [limit.organizationId, limit]));
+    return {
+      globalUsed: observed.usage?.global ?? null,
+      limits: organizationIds.map((id) => this.#viewOf(id, own.get(id) ?? null, observed)),
+    };
+  }
+
   async list(options: { readonly withUsage?: boolean } = {}): Promise<readonly LimitView[]> {
     const limits = await this.#parts.store.list();
     const ids = limits.map(({ organizationId }) => organizationId);

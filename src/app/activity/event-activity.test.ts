@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { EmittedEvent } from '../../core/index.ts';
 import { VirtualClock } from '../../core/index.ts';
 import { EventActivity } from './event-activity.ts';
 
@@ -10,7 +9,7 @@ function world() {
   const clock = new VirtualClock(start);
   const activity = new EventActivity(clock);
   const emit = (name: string, payload: Record<string, unknown> = {}) =>
-    activity.take({ name, at: clock.now(), payload, spec: { level: 'debug', message: '' } } as EmittedEvent);
+    activity.take({ name, at: clock.now(), payload, spec: { level: 'debug', message: '' } });
   return { clock, activity, emit };
 }
 

@@ -1,6 +1,8 @@
 // Counts the house's events by the minute, for the dashboard.
 import type { Clock, EmittedEvent } from '../../core/index.ts';
-import type { Activity, MinuteCounts, RunSample, TenantActivity } from '../../http/index.ts';
+import type { Activity, ActivityCounts, MinuteCounts, RunSample, TenantActivity } from '../../http/index.ts';
+import { ingestJobName } from '../../knowledge/ingest/ingest-job.ts';
+import { LastMinute, noCounts } from './last-minute.ts';
 import { RunSamples } from './run-samples.ts';
 
 const minuteMs = 60_000;
@@ -8,7 +10,7 @@ const keptMinutes = 60;
 /** Others are counted together: a flood of organizations must not become a flood of memory. */
 const mostOrganizations = 1_000;
 
-type Count = Exclude<keyof MinuteCounts, 'at'>;
+type Count = keyof ActivityCounts;
 
 interface TenantMinute {
   admitted: number;
@@ -27,16 +29,18 @@ export class EventActivity implements Activity {
   readonly since: number;
   readonly #clock: Clock;
   readonly #minutes = new Map<number, Minute>();
+  readonly #lastMinute: LastMinute;
   readonly #runs = new RunSamples();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#lastMinute = new LastMinute(clock);
     this.since = clock.now();
   }
 
   /** Give it to the bus. */
   readonly take = ({ name, payload }: EmittedEvent): void => {
-    const organization = String(payload['organizationId'] ?? '');
+    const organization = textOf(payload['organizationId']);
     if (name === 'admission:admitted') {
       this.#count('admitted');
       this.#tenant(organization).admitted += 1;
@@ -53,8 +57,10 @@ export class EventActivity implements Activity {
       tenant.ended += 1;
       tenant.heldMs += heldMs;
       tenant.longestMs = Math.max(tenant.longestMs, heldMs);
+    } else if (name === 'job:done') {
+      if (payload['name'] === ingestJobName) this.#count('documentsRead');
     } else if (name === 'extraction:run-progress') {
-      this.#runs.take(String(payload['run']), sampleOf(this.#clock.now(), payload));
+      this.#runs.take(textOf(payload['run']), sampleOf(this.#clock.now(), payload));
     }
   };
 
@@ -65,6 +71,10 @@ export class EventActivity implements Activity {
       at: (first + index) * minuteMs,
       ...(this.#minutes.get(first + index)?.counts ?? noCounts),
     }));
+  }
+
+  lastMinute(): ActivityCounts {
+    return this.#lastMinute.counts();
   }
 
   tenants(): readonly TenantActivity[] {
@@ -89,6 +99,7 @@ export class EventActivity implements Activity {
 
   #count(name: Count): void {
     this.#minute().counts[name] += 1;
+    this.#lastMinute.count(name);
   }
 
   #tenant(id: string): TenantMinute {
@@ -114,7 +125,8 @@ export class EventActivity implements Activity {
   }
 }
 
-const noCounts = { admitted: 0, refused: 0, modelCalls: 0, modelFailures: 0, executionsEnded: 0 };
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 const noTenant = (): TenantMinute => ({ admitted: 0, refused: 0, ended: 0, heldMs: 0, longestMs: 0 });
 
 const added = (a: TenantMinute, b: TenantMinute): TenantMinute => ({

@@ -23,8 +23,8 @@ export interface Stage {
   readonly transport: HttpTransport;
   /** By organization. */
   readonly keys: ReadonlyMap<string, string>;
-  keep(organization: string, key: string): Promise<void>;
-  show(progress: ChapterProgress): void;
+  readonly keep: (organization: string, key: string) => Promise<void>;
+  readonly show: (progress: ChapterProgress) => void;
 }
 
 export interface Chapter {

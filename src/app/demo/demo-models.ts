@@ -71,12 +71,11 @@ const atelier: DemoModel = {
 const demoModels: readonly DemoModel[] = [nimbus, atlas, quartz, harbor, atelier];
 
 /** Those that can read; a throttled evening is one at which both are at their limits. */
-export const readingModels: readonly string[] = [nimbus, atlas].map(({ model }) => model);
+export const readingModels: readonly Pick<DemoModel, 'provider' | 'model'>[] = [nimbus, atlas];
 
 export const nameOf = ({ provider, model }: Pick<DemoModel, 'provider' | 'model'>): string =>
   `${provider}/${model}`;
 
-export const throttledModel = nameOf(nimbus);
 export const steadyModel = nameOf(atlas);
 export const slowModel = nameOf(atelier);
 

@@ -2,7 +2,8 @@
 import { HeadworksError } from '../../core/index.ts';
 import type { LookerSimulator, LookerSimulatorOptions } from '../../simulators/looker/ports.ts';
 import type { ModelsSimulator } from '../../simulators/models/ports.ts';
-import { acmeCounts, acmeItems, stuckLook } from './acme-estate.ts';
+import { acmeCounts, acmeItems } from './acme-estate.ts';
+import { stuckLook } from './acme-reports.ts';
 import type { DemoMemory } from './demo-folder.ts';
 import { demoModelKeys, demoScenario } from './demo-models.ts';
 

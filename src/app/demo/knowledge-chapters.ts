@@ -8,13 +8,14 @@ import type {
   EntityReviewAnswer,
   JobCountsAnswer,
   LedgerPage,
+  ModelAnswer,
 } from '../api-answers.ts';
 import { fileDocument, documentPaths } from '../ingest-files.ts';
 import { vaultDocuments } from '../vault-artifacts.ts';
 import { vaultsFolder } from '../vault.ts';
 import type { Chapter, Stage } from './chapter.ts';
 import { until } from './chapter.ts';
-import { readingModels } from './demo-models.ts';
+import { nameOf, readingModels } from './demo-models.ts';
 import { lookerSource } from './demo-world.ts';
 
 const knowledge = '/api/v1/knowledge';
@@ -51,25 +52,34 @@ export const vaultChapter: Chapter = {
   },
 };
 
-/** How long both models that read are away: long enough to be seen, short enough to be waited for. */
-const throttledSeconds = 180;
+/** How long both models that read are away: long enough to look around. */
+const throttledSeconds = 900;
 
 export const throttledChapter: Chapter = {
   name: 'throttled',
   title: 'Two late documents, while every model that reads is at its limit',
   run: async (stage) => {
-    const { client, world, signal } = stage;
-    const hints = ['groq-prose', 'openai-reset'] as const;
-    for (const [index, model] of readingModels.entries())
-      world.models.script(model, [
-        { fault: '429', hint: hints[index] ?? 'retry-after', seconds: throttledSeconds, times: 2 },
-      ]);
+    const { client, signal } = stage;
+    await throttle(stage);
     await read(stage, await takeIn(stage, await documentsIn('late')));
     const query = { kind: 'knowledge.chunk-read-by-rules', limit: 100 };
     const { entries } = await client.call<LedgerPage>('GET', '/api/v1/ledger', { query, signal });
     return `Rules read what no model could; ${entries.length} passages wait in the ledger for a model to read them again.`;
   },
 };
+
+/** One refusal each, which a cheap question brings about: whoever is warmed by hand then answers again. */
+async function throttle({ client, world, signal }: Stage): Promise<void> {
+  const hints = ['groq-prose', 'openai-reset'] as const;
+  for (const [index, { model }] of readingModels.entries())
+    world.models.script(model, [
+      { fault: '429', hint: hints[index] ?? 'retry-after', seconds: throttledSeconds },
+    ]);
+  const names = readingModels.map(nameOf);
+  const models = await client.call<ModelAnswer[]>('GET', '/api/v1/models', { signal });
+  const ids = models.filter(({ name }) => names.includes(name)).map(({ id }) => id);
+  await client.call('POST', '/api/v1/models/probe', { body: { ids }, signal });
+}
 
 /** One that is clear to a person who knows the company; the others wait in the queue. */
 export const reviewChapter: Chapter = {

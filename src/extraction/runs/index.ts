@@ -8,7 +8,7 @@ export type { RunDeskParts, RunReport } from './run-desk.ts';
 export { extractionRunHandler } from './run-handler.ts';
 export type { ExtractSource, RunHandlerParts } from './run-handler.ts';
 export { extractionRunJob } from './run-job.ts';
-export { figuresOf, noFigures } from './run-record.ts';
+export { figuresOf, itemsOf as itemsOfRun, noFigures, totalOf as totalOfRun } from './run-record.ts';
 export { SourceDesk } from './source-desk.ts';
 export type { SourceDeskParts } from './source-desk.ts';
 export { effectiveOptions, optionProblems } from './source-options.ts';

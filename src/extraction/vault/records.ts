@@ -51,6 +51,8 @@ export interface ItemRecord {
   readonly size: number;
   /** 16 hexadecimal digits. */
   readonly hash: string;
+  /** How many are kept; one that says that it was gone is among them. */
+  readonly versions: number;
 }
 
 export interface VersionRecord {

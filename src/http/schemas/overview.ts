@@ -1,19 +1,21 @@
 // What the dashboard shows at a glance, one answer a page.
 import { z } from 'zod';
-import type { MinuteCounts, RunSample, TenantActivity } from '../activity.ts';
+import type { ActivityCounts, MinuteCounts, RunSample, TenantActivity } from '../activity.ts';
 import { instant } from './fields.ts';
 import { limitAnswer } from './limits.ts';
 
 const count = z.number().int();
 
-const minute = z.object({
-  at: instant,
+const counts = {
   admitted: count,
   refused: count,
   model_calls: count,
   model_failures: count,
   executions_ended: count,
-});
+  documents_read: count,
+};
+
+const minute = z.object({ at: instant, ...counts });
 
 const minutes = z
   .array(minute)
@@ -37,6 +39,7 @@ export const tenantsOverview = z
     default_limit: count,
     global_limit: count,
     global_used: count.nullable().describe('Null when nobody could be asked.'),
+    waiting: count.describe('Requests that wait for a slot in this server.'),
     organizations: z.array(tenantRow).describe('The most refused first, then by name; at most 200.'),
     organization_count: count,
     minutes,
@@ -46,24 +49,25 @@ export const tenantsOverview = z
     description: 'Organizations, what they use of what they may, and refusals.',
   });
 
-const gate = {
-  degraded: count.describe('Open ledger rows of it.'),
-};
-
 export const flowAnswer = z
   .object({
-    counted_since: instant,
+    counted_since: instant.describe('When this server began to count.'),
+    last_minute: z.object(counts).describe('The last 60 seconds, as this server counted them.'),
     minutes,
     extraction: z.object({
-      ...gate,
       sources: count,
       running: z.array(
         z.object({
           run_id: z.string(),
           source: z.string(),
+          state: z.string(),
           items: count,
           total: count.nullable(),
           items_per_second: z.number().nullable(),
+          calls_last_minute: count.nullable().describe('Null when this server does not see the run.'),
+          calls_per_minute_limit: count
+            .nullable()
+            .describe('Of a registered source; null for what a command extracts from.'),
           multiplier: z.number().describe('By what its rate limits are divided now.'),
           refusals: count,
         }),
@@ -73,38 +77,47 @@ export const flowAnswer = z
           run_id: z.string(),
           source: z.string(),
           state: z.string(),
+          items: count,
           finished_at: instant.nullable(),
         })
         .nullable(),
     }),
     knowledge: z.object({
-      ...gate,
       jobs_waiting: count.describe('Documents that wait to be read.'),
       jobs_running: count,
     }),
     gateway: z.object({
-      ...gate,
       available: count.describe('Models that may be asked now.'),
-      cooling: z.array(
-        z.object({
-          id: count,
-          name: z.string(),
-          available_at: instant.nullable(),
-          cause: z.string().nullable(),
-        }),
-      ),
+      cooling: z
+        .array(
+          z.object({
+            id: count,
+            name: z.string(),
+            available_at: instant.nullable(),
+            cause: z.string().nullable(),
+          }),
+        )
+        .describe('Models that are left alone now, the soonest back first.'),
       without_key: count,
     }),
     admission: z.object({
-      ...gate,
-      global_used: count.nullable(),
+      global_used: count.nullable().describe('Null when nobody could be asked.'),
       global_limit: count,
       organizations: count,
+      waiting: count.describe('Requests that wait for a slot in this server.'),
     }),
-    executions: z.object({ ...gate, queued: count, executing: count }),
-    other_degraded: count.describe('Open ledger rows of none of these.'),
-    alerts: count,
-    dependencies: z.array(z.object({ name: z.string(), state: z.enum(['up', 'down', 'not-configured']) })),
+    executions: z.object({ queued: count, executing: count }),
+    degraded: z
+      .array(z.object({ kind: z.string(), open: count }))
+      .describe('Kinds of ledger rows that are open, the most first; at most 20.'),
+    degraded_count: count.describe('Open ledger rows of all kinds.'),
+    dependencies: z.array(
+      z.object({
+        name: z.string(),
+        state: z.enum(['up', 'down', 'not-configured']),
+        detail: z.string().nullable(),
+      }),
+    ),
   })
   .meta({
     id: 'Flow',
@@ -127,13 +140,18 @@ export const runSamples = z
   })
   .meta({ id: 'RunSamples', description: 'How a run went, as far as this server saw it.' });
 
-export const viewOfMinute = (each: MinuteCounts): z.infer<typeof minute> => ({
-  at: new Date(each.at).toISOString(),
+export const viewOfCounts = (each: ActivityCounts): Omit<z.infer<typeof minute>, 'at'> => ({
   admitted: each.admitted,
   refused: each.refused,
   model_calls: each.modelCalls,
   model_failures: each.modelFailures,
   executions_ended: each.executionsEnded,
+  documents_read: each.documentsRead,
+});
+
+export const viewOfMinute = (each: MinuteCounts): z.infer<typeof minute> => ({
+  at: new Date(each.at).toISOString(),
+  ...viewOfCounts(each),
 });
 
 export const viewOfTenantRow = (

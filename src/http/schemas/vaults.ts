@@ -51,6 +51,7 @@ const itemFields = z.object({
   seen_at: instant,
   deleted_at: instant.nullable(),
   size: count,
+  versions: count.describe('How many are kept; one that says that it was gone is among them.'),
 });
 
 export const vaultItems = z
@@ -118,6 +119,7 @@ export const viewOfItem = (item: ItemRecord): z.infer<typeof itemFields> => ({
   seen_at: iso(item.syncedAt),
   deleted_at: isoOrNothing(item.deletedAt),
   size: item.size,
+  versions: item.versions,
 });
 
 export const viewOfVersion = (version: VersionRecord): z.infer<typeof vaultItem>['versions'][number] => ({

@@ -15,19 +15,22 @@ export interface LoggerOptions {
   readonly redactor: Redactor;
   /** Default: standard error, written at once, so that the last line before a crash is there. */
   readonly destination?: LogDestination;
+  /** Asked for every line: fields that say what it belongs to. */
+  readonly context?: () => LogFields | null;
   /** Colour in pretty lines. Default: no. */
   readonly colour?: boolean;
 }
 
 /** Redacted twice: field by field, where names tell what is secret, and once more as the line that leaves. */
 export function createLogger(options: LoggerOptions): Log {
-  const { redactor, level, format, colour = false } = options;
+  const { redactor, level, format, colour = false, context = () => null } = options;
   const out: LogDestination = options.destination ?? standardError();
   const target = format === 'json' ? out : { write: (line: string) => out.write(prettyLine(line, colour)) };
   const root = pino(
     {
       level,
       base: null,
+      mixin: () => ({ ...context() }),
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       // Shapes were masked field by field; in the finished line they would run over its quotes.

@@ -37,6 +37,16 @@ describe('createLogger, as JSON', () => {
     });
   });
 
+  it('names what each line belongs to, while it belongs to something', () => {
+    let span: { readonly trace_id: string } | null = { trace_id: 'abc' };
+    const { log, parsed } = setUp({ context: () => span });
+    log.info('inside', { id: 'a' });
+    span = null;
+    log.info('outside');
+    expect(parsed()[0]).toMatchObject({ msg: 'inside', id: 'a', trace_id: 'abc' });
+    expect(parsed()[1]).not.toHaveProperty('trace_id');
+  });
+
   it.each([
     ['debug', ['debug', 'info', 'warn', 'error']],
     ['info', ['info', 'warn', 'error']],

@@ -105,14 +105,15 @@ const tilesEnd = Buffer.from(']');
  * asked for by itself has more than what is listed.
  */
 function writtenItem(
-  { text, hasTiles }: ItemMaker,
+  maker: ItemMaker,
   context: ItemContext,
   generated: Json,
   written: Readonly<Json>,
 ): Buffer {
-  const { dashboard_elements: tiles = [], ...fields } = { [text.field]: text.value(context), ...written };
-  const said = revised(String(fields[text.field]), context.version);
-  const whole = { ...generated, [text.field]: said };
+  const { dashboard_elements: tiles = [], ...fields } = written;
+  const text = fields[maker.text.field] ?? maker.text.value(context);
+  const said = revised(typeof text === 'string' ? text : '', context.version);
+  const whole = { ...generated, [maker.text.field]: said };
   const known = Object.entries(fields).filter(([field]) => field in whole);
   const changed = typeof fields['updated_at'] === 'string' ? fields['updated_at'] : null;
   return Buffer.from(
@@ -120,9 +121,9 @@ function writtenItem(
       ...Object.fromEntries(known),
       ...whole,
       ...Object.fromEntries(known),
-      [text.field]: said,
+      [maker.text.field]: said,
       ...(changed === null ? {} : { updated_at: daysLater(changed, context.version) }),
-      ...(hasTiles ? { dashboard_elements: tiles } : {}),
+      ...(maker.hasTiles ? { dashboard_elements: tiles } : {}),
     }),
   );
 }

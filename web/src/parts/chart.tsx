@@ -3,6 +3,7 @@ import { Box, Text, useComputedColorScheme, useMantineTheme } from '@mantine/cor
 import { useElementSize } from '@mantine/hooks';
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
+import { timeTexts } from './time-texts.ts';
 
 export interface Line {
   readonly label: string;
@@ -43,7 +44,7 @@ export function Chart({ label, times, lines, height = 160 }: ChartProps) {
         cursor: { drag: { x: false, y: false } },
         scales: { x: { time: true }, y: { range: fromZero }, second: { range: fromZero } },
         axes: [
-          { ...axis, space: 60, values: (_plot, splits) => splits.map(clockText) },
+          { ...axis, space: 70, values: (_plot, splits) => [...timeTexts(splits)] },
           { ...axis, size: 48 },
           ...(hasSecond
             ? [{ ...axis, scale: 'second', side: 1, size: 48, grid: { show: false } } as UPlot.Axis]
@@ -55,7 +56,7 @@ export function Chart({ label, times, lines, height = 160 }: ChartProps) {
             label: line.label,
             stroke: theme.colors[line.color]?.[scheme === 'dark' ? 4 : 7] ?? line.color,
             width: 2,
-            points: { show: times.length < 3 },
+            points: { show: times.length < 20, size: 5 },
             scale: line.isSecond ? 'second' : 'y',
           })),
         ],
@@ -79,9 +80,6 @@ export function Chart({ label, times, lines, height = 160 }: ChartProps) {
     </Box>
   );
 }
-
-const clockText = (seconds: number): string =>
-  new Date(seconds * 1_000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
 
 const fromZero = (_plot: UPlot, _least: number, most: number): [number, number] => [
   0,

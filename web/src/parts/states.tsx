@@ -1,5 +1,6 @@
 // What a page shows when it has nothing to show yet, nothing at all, or cannot get it.
 import { Alert, Anchor, Button, Center, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
 import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -48,10 +49,12 @@ export function Failed({
   readonly retry?: () => void;
 }) {
   const isGone = error instanceof ApiError && error.kind === 'gone';
+  // Nothing is broken: it is not there, and the sentence says what to do.
+  const isCalm = isGone || (error instanceof ApiError && error.code === 'NOT_FOUND');
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (
     <Alert
-      color={isGone ? 'gray' : 'red'}
+      color={isCalm ? 'gray' : 'red'}
       icon={isGone ? <IconPlugConnectedX /> : <IconAlertTriangle />}
       title={isGone ? 'The server does not answer' : `Cannot read ${what}`}
       role="alert"
@@ -64,7 +67,7 @@ export function Failed({
               ? error.message
               : String(error)}
         </Text>
-        {requestId === null ? null : (
+        {requestId === null || isCalm ? null : (
           <Text size="xs" c="dimmed">
             Request {requestId}; the server's log has it.
           </Text>
@@ -112,7 +115,9 @@ export function NotFound() {
   );
 }
 
-export function PageTitle({ children, right }: { readonly children: ReactNode; readonly right?: ReactNode }) {
+/** The page's heading, and what its tab is called. */
+export function PageTitle({ children, right }: { readonly children: string; readonly right?: ReactNode }) {
+  useDocumentTitle(`${children} · Headworks`);
   return (
     <Group justify="space-between" mb="md" gap="sm">
       <Title order={1} size="h2">

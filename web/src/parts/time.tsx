@@ -40,12 +40,29 @@ export function Ago({ at }: { readonly at: string | null }) {
   return <Exact at={at}>{durationText(now - Date.parse(at))} ago</Exact>;
 }
 
+/** `2 min old`, with the exact time on hover. */
+export function Age({ at }: { readonly at: string }) {
+  const now = useNow();
+  return <Exact at={at}>{durationText(now - Date.parse(at))} old</Exact>;
+}
+
 /** `in 40 s`, counting down; `over` once it is past, and for null. */
 export function Until({ at, over }: { readonly at: string | null; readonly over: string }) {
   const now = useNow();
   const left = at === null ? 0 : Date.parse(at) - now;
   return at === null || left <= 0 ? <>{over}</> : <Exact at={at}>in {durationText(left)}</Exact>;
 }
+
+/** How long something took; how long it has been going on while `to` is null; a dash before it begins. */
+export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
+  const now = useNow();
+  if (from === null) return <>–</>;
+  return <>{shortText((to === null ? now : Date.parse(to)) - Date.parse(from))}</>;
+}
+
+/** Tenths of seconds where they count. */
+export const shortText = (ms: number): string =>
+  ms < 10_000 ? `${(Math.max(0, ms) / 1_000).toFixed(1)} s` : durationText(ms);
 
 function Exact({ at, children }: { readonly at: string; readonly children: React.ReactNode }) {
   return (

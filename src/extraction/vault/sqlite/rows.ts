@@ -54,6 +54,7 @@ export const toItem = (row: Row): ItemRecord => ({
   deletedAt: count(row['deleted_at']),
   size: Number(row['size']),
   hash: hashText(row['hash']),
+  versions: Number(row['versions']),
 });
 
 export const toVersion = (row: Row): VersionRecord => ({

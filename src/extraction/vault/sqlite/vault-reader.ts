@@ -25,7 +25,9 @@ export function openVaultReader(path: string): VaultReader {
 }
 
 const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, created_at, updated_at, synced_at,
-  deleted_at, size, hash FROM item_heads AS head JOIN content_types AS type ON type.number = content_type`;
+  deleted_at, size, hash,
+  (SELECT count(*) FROM content_versions AS kept WHERE kept.content_type = head.content_type AND kept.id = head.id) AS versions
+  FROM item_heads AS head JOIN content_types AS type ON type.number = content_type`;
 
 export class VaultReader {
   readonly path: string;

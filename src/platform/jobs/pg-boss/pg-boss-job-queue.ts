@@ -12,6 +12,7 @@ import type {
   JobDefinition,
   JobFilter,
   JobHandler,
+  JobOutcome,
   JobQueue,
   JobState,
   JobView,
@@ -46,6 +47,8 @@ export interface PgBossJobQueueOptions {
   readonly redact: (text: string) => string;
   /** Whether this process adds the scheduled jobs. Any number may: each occurrence is added once. */
   readonly schedules: boolean;
+  /** Every try runs inside it: for traces. */
+  readonly around?: (name: string, id: string, work: () => Promise<JobOutcome>) => Promise<JobOutcome>;
   readonly abortGraceMs?: number;
   readonly timing?: Partial<
     CaretakerTiming & Pick<UpkeepOptions, 'cronMs'> & { readonly upkeepAfterMs: number }
@@ -155,7 +158,10 @@ class PgBossJobQueue implements JobQueue {
     const known = this.#kinds.get(definition.name);
     if (this.#pullers.has(known.name)) throw workedTwice(known.name);
     const { clock, events, redact, random, abortGraceMs = defaultAbortGraceMs } = this.#options;
-    const puller = new Puller(known, handler as JobHandler<unknown>, {
+    const { around = (_name, _id, run) => run() } = this.#options;
+    const surrounded: JobHandler<unknown> = (payload, context) =>
+      around(known.name, context.id, () => handler(payload as Payload, context));
+    const puller = new Puller(known, surrounded, {
       claim: (name, count) => this.#claim(name, count),
       settler: this.#settler,
       watch: this.#watch,

@@ -34,8 +34,10 @@ export function ItemVersions({ run, type, id, onBack }: ItemProps & { readonly o
 }
 
 function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemAnswer }) {
+  // By their place, not by counting: old versions may have been pruned.
   const last = answer.versions.at(-1)?.number ?? 1;
-  const [left, setLeft] = useState(Math.max(1, last - 1));
+  const isOne = answer.versions.length < 2;
+  const [left, setLeft] = useState(answer.versions.at(-2)?.number ?? last);
   const [right, setRight] = useState(last);
   const older = useVersion(item, left);
   const newer = useVersion(item, right);
@@ -43,7 +45,7 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemA
   const marks = useMemo(() => differingLines(texts[0], texts[1]), [texts[0], texts[1]]);
   const choices = answer.versions.map(({ number, first_seen_at: seen, is_gone: isGone }) => ({
     value: String(number),
-    label: `Version ${number}, ${new Date(seen).toLocaleString()}${isGone ? ', gone' : ''}`,
+    label: `${number}, from ${new Date(seen).toLocaleString()}${isGone ? ', gone' : ''}`,
   }));
   return (
     <Stack>
@@ -51,10 +53,12 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemA
         {answer.item.name ?? answer.item.id}
       </Title>
       <Text size="sm" c="dimmed">
-        {last === 1 ? 'It has not changed since it was first seen.' : `It was seen in ${last} versions.`}
+        {isOne
+          ? 'It has not changed since it was first seen.'
+          : `${answer.versions.length} versions are kept. What differs is marked.`}
       </Text>
-      <SimpleGrid cols={{ base: 1, lg: last === 1 ? 1 : 2 }}>
-        {last === 1 ? null : (
+      <SimpleGrid cols={{ base: 1, lg: isOne ? 1 : 2 }}>
+        {isOne ? null : (
           <Version
             label="Older version"
             choices={choices}
@@ -65,7 +69,7 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemA
           />
         )}
         <Version
-          label="Newer version"
+          label={isOne ? 'Version' : 'Newer version'}
           choices={choices}
           number={right}
           onChoose={setRight}

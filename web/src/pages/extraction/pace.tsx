@@ -25,9 +25,13 @@ export function Pace({ run }: { readonly run: ExtractionRunAnswer }) {
         query={query}
         isEmpty={({ samples }) => samples.length < 2}
         empty={
-          <Empty title="This server did not see how it went">
-            The pace is kept in memory, of runs since the server started.
-          </Empty>
+          isOpen(run) ? (
+            <Empty title="It has just begun" />
+          ) : (
+            <Empty title="Too short for a picture, or before this server started">
+              The pace is measured about once a second, and kept in memory.
+            </Empty>
+          )
         }
       >
         {({ samples }) => <PaceCharts samples={samples} />}

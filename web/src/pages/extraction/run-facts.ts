@@ -25,6 +25,25 @@ export const totalOf = ({ types }: Pick<ExtractionRunAnswer, 'types'>): number |
     ? null
     : types.reduce((sum, { total }) => sum + (total ?? 0), 0);
 
+export const originWords: Readonly<Record<ExtractionRunAnswer['origin'], string>> = {
+  schedule: 'by schedule',
+  http: 'when asked to',
+  cli: 'by a command',
+};
+
+/** `3 of 12 types complete`; null while none is known. */
+export function typesText({ types }: Pick<ExtractionRunAnswer, 'types'>): string | null {
+  if (types.length === 0) return null;
+  const complete = types.filter(({ status }) => status === 'completed').length;
+  return complete === types.length ? `all ${complete} types` : `${complete} of ${types.length} types`;
+}
+
+/** `12.5 items/s`; null when nothing is known. */
+export const rateText = ({
+  items_per_second: rate,
+}: Pick<ExtractionRunAnswer, 'items_per_second'>): string | null =>
+  rate === null ? null : `${rate.toFixed(rate < 10 ? 1 : 0)} items/s`;
+
 export function percentOf(done: number, total: number | null): number {
   if (total === null || total === 0) return 0;
   return Math.min(100, (done / total) * 100);

@@ -1,13 +1,22 @@
 // Runs, newest first: of sources, of schedules, of commands.
-import { Anchor, Badge, Button, Group, Progress, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { Anchor, Badge, Button, Code, Group, Progress, ScrollArea, Table, Text, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { ExtractionRunAnswer, ExtractionRunsAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { Ago, Took } from '../../parts/time.tsx';
 import { toneColor } from '../../theme.ts';
-import { isOpen, itemsOf, percentOf, runTone, totalOf } from './run-facts.ts';
+import {
+  isOpen,
+  itemsOf,
+  originWords,
+  percentOf,
+  rateText,
+  runTone,
+  totalOf,
+  typesText,
+} from './run-facts.ts';
 
 export function Runs() {
   const query = useInfiniteQuery({
@@ -31,7 +40,10 @@ export function Runs() {
           <Loading what="the runs" />
         )
       ) : runs.length === 0 ? (
-        <Empty title="Nothing was extracted yet">headworks extract --help shows how to begin.</Empty>
+        <Empty title="Nothing was extracted yet">
+          Ask a source above, or extract by command, which is shown here all the same:{' '}
+          <Code>headworks extract --help</Code>
+        </Empty>
       ) : (
         <RunTable runs={runs} />
       )}
@@ -52,15 +64,18 @@ export function Runs() {
 function RunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
   return (
     <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Runs' }}>
-      <Table verticalSpacing="xs" miw={680} highlightOnHover>
+      <Table verticalSpacing="xs" miw={860} highlightOnHover>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Source</Table.Th>
             <Table.Th>State</Table.Th>
-            <Table.Th w={200}>Items</Table.Th>
+            <Table.Th w={180}>Items</Table.Th>
+            <Table.Th>Complete</Table.Th>
+            <Table.Th ta="right">Rate</Table.Th>
             <Table.Th ta="right">Calls</Table.Th>
             <Table.Th ta="right">Refused</Table.Th>
             <Table.Th>Began</Table.Th>
+            <Table.Th>Took</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -82,6 +97,9 @@ function RunRow({ run }: { readonly run: ExtractionRunAnswer }) {
         <Anchor component={Link} href={`/extraction/runs/${run.id}`} fw={600} size="sm">
           {run.source}
         </Anchor>
+        <Text size="xs" c="dimmed">
+          {originWords[run.origin]}
+        </Text>
       </Table.Td>
       <Table.Td>
         <Badge variant="light" tt="none" color={toneColor[runTone[run.state]]}>
@@ -104,10 +122,22 @@ function RunRow({ run }: { readonly run: ExtractionRunAnswer }) {
           ) : null}
         </Group>
       </Table.Td>
+      <Table.Td>{typesText(run) ?? '–'}</Table.Td>
+      <Table.Td ta="right">
+        {rateText(run) ?? '–'}
+        {isOpen(run) && run.multiplier > 1 ? (
+          <Text size="xs" c="dimmed">
+            slowed down {run.multiplier.toFixed(1)} times
+          </Text>
+        ) : null}
+      </Table.Td>
       <Table.Td ta="right">{run.calls}</Table.Td>
       <Table.Td ta="right">{run.refusals}</Table.Td>
       <Table.Td>
         <Ago at={run.started_at} />
+      </Table.Td>
+      <Table.Td>
+        <Took from={run.started_at} to={run.finished_at} />
       </Table.Td>
     </Table.Tr>
   );

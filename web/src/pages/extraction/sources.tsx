@@ -1,5 +1,5 @@
 // Registered sources, and a button to extract from each now.
-import { Button, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { Button, Code, ScrollArea, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type {
   ExtractionRunStarted,
@@ -9,16 +9,24 @@ import type {
 import { call, get } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
+import { useLocation } from 'wouter';
 import { Until } from '../../parts/time.tsx';
 
-/** Starts a run of a source; `again` asks once more for what did not come. */
+/** Starts a run of a source and leads to it; `again` asks once more for what did not come. */
 export function useStartRun() {
+  const [, go] = useLocation();
   return useAct(
     ({ source, again = false }: { readonly source: string; readonly again?: boolean }) =>
       call<ExtractionRunStarted>('POST', `/api/v1/extraction/sources/${source}/runs`, {
         body: again ? { retry_failed: true } : {},
       }),
-    { stale: ['extraction', 'flow'], done: () => 'The run waits for its turn.' },
+    {
+      stale: ['extraction', 'flow'],
+      done: ({ run_id: run }) => {
+        go(`/extraction/runs/${run}`);
+        return 'The run waits for its turn.';
+      },
+    },
   );
 }
 
@@ -42,8 +50,8 @@ export function Sources() {
         isEmpty={({ sources }) => sources.length === 0}
         empty={
           <Empty title="No source is registered">
-            headworks sources add --help shows how. Extractions by command (headworks extract) appear below
-            all the same.
+            A source is asked by schedule, or when you say so: <Code>headworks sources add --help</Code> shows
+            how to register one.
           </Empty>
         }
       >
@@ -62,7 +70,7 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceA
           <Table.Tr>
             <Table.Th>Name</Table.Th>
             <Table.Th>Kind</Table.Th>
-            <Table.Th>Next by schedule</Table.Th>
+            <Table.Th>Next run</Table.Th>
             <Table.Th aria-label="Actions" />
           </Table.Tr>
         </Table.Thead>
@@ -76,7 +84,18 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceA
               </Table.Td>
               <Table.Td>{source.kind}</Table.Td>
               <Table.Td>
-                <Until at={source.next_run_at} over="no schedule" />
+                {source.next_run_at === null ? (
+                  <Text size="sm" c="dimmed">
+                    {source.schedule === null ? 'when asked to' : 'switched off'}
+                  </Text>
+                ) : (
+                  <Until at={source.next_run_at} over="now" />
+                )}
+                {source.schedule === null ? null : (
+                  <Text size="xs" c="dimmed">
+                    {source.schedule} (UTC)
+                  </Text>
+                )}
               </Table.Td>
               <Table.Td ta="right">
                 <Button

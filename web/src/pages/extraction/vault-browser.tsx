@@ -5,6 +5,7 @@ import { Link, useSearchParams } from 'wouter';
 import type { VaultItemsAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Empty, Failed, Loading, PageTitle, Shown } from '../../parts/states.tsx';
+import { Ago } from '../../parts/time.tsx';
 import { useVault } from './dead-letters.tsx';
 import { ItemVersions } from './item-versions.tsx';
 
@@ -64,7 +65,7 @@ function Types({
           active={type.type === chosen}
           onClick={() => onChoose(type.type)}
           label={type.type}
-          description={type.reason ?? undefined}
+          description={describe(type)}
           rightSection={
             <Badge variant="light" tt="none" color={type.status === 'completed' ? 'teal' : 'orange'}>
               {type.live}
@@ -74,6 +75,12 @@ function Types({
       ))}
     </nav>
   );
+}
+
+/** Why it is incomplete, and what was there before; nothing when all is well. */
+function describe({ reason, deleted }: VaultSummaryAnswer['types'][number]): string | undefined {
+  const parts = [reason, deleted > 0 ? `${deleted} gone` : null].filter((part) => part !== null);
+  return parts.length === 0 ? undefined : parts.join('; ');
 }
 
 function Items({
@@ -109,6 +116,7 @@ function Items({
               <Table.Th>Name</Table.Th>
               <Table.Th>Owner</Table.Th>
               <Table.Th>Folder</Table.Th>
+              <Table.Th ta="right">Versions</Table.Th>
               <Table.Th ta="right">Bytes</Table.Th>
             </Table.Tr>
           </Table.Thead>
@@ -127,12 +135,13 @@ function Items({
                   </Anchor>
                   {item.deleted_at === null ? null : (
                     <Text size="xs" c="dimmed">
-                      gone
+                      gone, noticed <Ago at={item.deleted_at} />
                     </Text>
                   )}
                 </Table.Td>
                 <Table.Td>{item.owner ?? '–'}</Table.Td>
                 <Table.Td>{item.folder ?? '–'}</Table.Td>
+                <Table.Td ta="right">{item.versions}</Table.Td>
                 <Table.Td ta="right">{item.size}</Table.Td>
               </Table.Tr>
             ))}

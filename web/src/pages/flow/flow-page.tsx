@@ -1,5 +1,5 @@
 // The page Flow: the way of the data as a picture, each gate with what it lets through, and what is degraded.
-import { Badge, Group, Stack, Text, Title } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { FlowAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
@@ -18,35 +18,16 @@ export default function FlowPage() {
       <PageTitle>Flow</PageTitle>
       <Shown what="the flow" query={query}>
         {(flow) => (
-          <Stack gap="xl">
+          <>
             <FlowPicture flow={flow} />
-            <Dependencies flow={flow} />
-          </Stack>
+            <Text size="xs" c="dimmed" mt="lg">
+              Each gate leads to its page. Bars are the last half hour, by the minute; in red what failed or
+              was refused. They and rates are what this server saw; it began to count{' '}
+              <Ago at={flow.counted_since} />.
+            </Text>
+          </>
         )}
       </Shown>
     </>
-  );
-}
-
-const stateWords = { up: 'up', down: 'away', 'not-configured': 'not configured' } as const;
-const stateColors = { up: 'teal', down: 'red', 'not-configured': 'gray' } as const;
-
-function Dependencies({ flow }: { readonly flow: FlowAnswer }) {
-  return (
-    <section>
-      <Title order={2} size="h5" mb="xs">
-        Stores
-      </Title>
-      <Group gap="xs">
-        {flow.dependencies.map(({ name, state }) => (
-          <Badge key={name} variant="dot" tt="none" size="lg" color={stateColors[state]}>
-            {name}: {stateWords[state]}
-          </Badge>
-        ))}
-      </Group>
-      <Text size="xs" c="dimmed" mt="sm">
-        Rates are what this server has counted since it started, <Ago at={flow.counted_since} />.
-      </Text>
-    </section>
   );
 }

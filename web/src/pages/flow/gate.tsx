@@ -1,36 +1,43 @@
-// One gate of the picture: its number, its limit, what is degraded. It leads to its page.
+// One gate of the picture: its number, its limit, its last half hour, what is degraded. It leads to its page.
 import { Badge, Progress, Text, UnstyledButton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import { toneColor } from '../../theme.ts';
 import classes from './flow-picture.module.css';
+import { MinuteBars, type MinuteBarsProps } from './minute-bars.tsx';
+import { openOf, type Degraded } from './words.ts';
 
 export interface GateProps {
   readonly name: string;
   readonly href: string;
   readonly value: number | string;
   readonly unit: string;
-  readonly degraded?: number;
+  readonly degraded?: Degraded;
   /** 0 to 1, of its limit. */
-  readonly share?: number | undefined;
+  readonly share?: number | null | undefined;
+  readonly bars?: MinuteBarsProps;
+  /** What it waits for or leaves alone: a line each. */
   readonly children: ReactNode;
 }
 
-export function Gate({ name, href, value, unit, degraded = 0, share, children }: GateProps) {
+const mostLines = 3;
+
+export function Gate({ name, href, value, unit, degraded = [], share = null, bars, children }: GateProps) {
+  const open = openOf(degraded);
   return (
     <UnstyledButton
       component={Link}
       href={href}
       className={classes['gate']}
-      data-gate={name}
-      data-degraded={degraded > 0 || undefined}
+      data-degraded={open > 0 || undefined}
     >
       <span className={classes['head']}>
         <Text component="span" fw={600} size="sm">
           {name}
         </Text>
-        {degraded > 0 ? (
-          <Badge component="span" size="sm" variant="light" color="orange" tt="none">
-            {degraded} degraded
+        {open > 0 ? (
+          <Badge component="span" size="sm" variant="light" color={toneColor.warning} tt="none">
+            {open} degraded
           </Badge>
         ) : null}
       </span>
@@ -42,12 +49,28 @@ export function Gate({ name, href, value, unit, degraded = 0, share, children }:
           {unit}
         </Text>
       </span>
-      {share === undefined ? null : (
-        <Progress value={share * 100} size="sm" color={share >= 0.8 ? 'orange' : 'teal'} aria-hidden />
+      {share === null ? null : (
+        <Progress
+          value={share * 100}
+          size="sm"
+          color={toneColor[share >= 1 ? 'bad' : share >= 0.8 ? 'warning' : 'good']}
+          aria-hidden
+        />
       )}
+      {bars === undefined ? null : <MinuteBars {...bars} />}
       <Text component="span" size="xs" c="dimmed" className={classes['words']}>
         {children}
+        {degraded.slice(0, mostLines).map((each) => (
+          <Line key={each.kind}>
+            {each.kind}: {each.open} open
+          </Line>
+        ))}
+        {degraded.length > mostLines ? <Line>and {degraded.length - mostLines} other kinds</Line> : null}
       </Text>
     </UnstyledButton>
   );
+}
+
+export function Line({ children }: { readonly children: ReactNode }) {
+  return <span className={classes['line']}>{children}</span>;
 }

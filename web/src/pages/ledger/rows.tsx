@@ -6,7 +6,7 @@ import type { LedgerEntryAnswer, LedgerPage } from '../../../../src/http/contrac
 import { call, get } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
-import { Ago, Until } from '../../parts/time.tsx';
+import { Age, Ago, Until } from '../../parts/time.tsx';
 import { useRepair } from './kinds.tsx';
 
 export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; readonly kind: string | null }) {
@@ -60,12 +60,18 @@ function Row({ entry }: { readonly entry: LedgerEntryAnswer }) {
             </Badge>
             {entry.count > 1 ? <Text size="xs">× {entry.count}</Text> : null}
             <Text size="xs" c="dimmed">
-              <Ago at={entry.repaired_at ?? entry.last_seen_at} />
+              {entry.repaired_at === null ? (
+                <Age at={entry.first_seen_at} />
+              ) : (
+                <>
+                  repaired <Ago at={entry.repaired_at} />
+                </>
+              )}
             </Text>
           </Group>
         </Group>
-        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          {entry.subject}
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }} lineClamp={2}>
+          {entry.subject}: {entry.repaired_how ?? entry.message}
         </Text>
       </Accordion.Control>
       <Accordion.Panel>
@@ -79,6 +85,7 @@ function Detail({ entry }: { readonly entry: LedgerEntryAnswer }) {
   const repair = useRepair();
   const facts: readonly (readonly [string, React.ReactNode])[] = [
     ['what', entry.message],
+    ['seen', entry.count === 1 ? 'once' : `${entry.count} times`],
     ['first seen', <Ago key="first" at={entry.first_seen_at} />],
     ['last seen', <Ago key="last" at={entry.last_seen_at} />],
     ...(entry.repaired_at === null

@@ -1,5 +1,5 @@
 // The page Models: who is asked first and why, who is left alone and until when; a prompt to see it happen.
-import { Checkbox, Stack } from '@mantine/core';
+import { Checkbox, Code, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Route, Switch, useSearchParams } from 'wouter';
 import type { ModelAnswer } from '../../../../src/http/contract.ts';
@@ -53,8 +53,8 @@ function AllModels() {
           isEmpty={(models) => models.length === 0}
           empty={
             <Empty title="No model can be asked yet">
-              Set the key of a provider (for example OPENAI_API_KEY) and start the server again, or add a
-              model of any OpenAI-compatible server: headworks models add --help.
+              Set the key of a provider (for example <Code>OPENAI_API_KEY</Code>) and start the server again,
+              or add a model of any OpenAI-compatible server: <Code>headworks models add --help</Code>
             </Empty>
           }
         >

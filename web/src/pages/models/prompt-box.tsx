@@ -84,7 +84,9 @@ export function PromptBox() {
         {answer === null ? null : (
           <Alert
             color="teal"
-            title={`${answer.selected_model}, ${answer.response_time_seconds.toFixed(2)} s`}
+            title={`${answer.selected_model} answered in ${answer.response_time_seconds.toFixed(2)} s${
+              answer.attempts === 1 ? '' : `, after ${answer.attempts} attempts`
+            }`}
           >
             <Text size="sm" style={{ whiteSpace: 'pre-wrap' }}>
               {answer.response}

@@ -29,8 +29,9 @@ export function Admissions({ overview }: { readonly overview: TenantsOverviewAns
           aria-label="Share of the global limit in use"
         />
         <Text size="xs" c="dimmed" mt="sm">
-          An organization without a limit of its own may have {overview.default_limit} under way. Refusals are
-          counted by this server since <Ago at={overview.counted_since} />.
+          {overview.waiting > 0 ? `${overview.waiting} wait for a slot in this server. ` : ''}
+          An organization without a limit of its own may have {overview.default_limit} under way. What is
+          counted over time is what this server saw; it began to count <Ago at={overview.counted_since} />.
         </Text>
       </Card>
       <Card withBorder component="section">

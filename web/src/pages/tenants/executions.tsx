@@ -1,11 +1,11 @@
-// Executions of an organization, newest first.
+// Executions, newest first: of one organization, or of all.
 import { Badge, Button, ScrollArea, Table, Text, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ExecutionAnswer, ExecutionsAnswer } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
-import { Ago, durationText } from '../../parts/time.tsx';
+import { Ago, Took } from '../../parts/time.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
 
 const tones: Readonly<Record<ExecutionAnswer['status'], Tone>> = {
@@ -16,13 +16,14 @@ const tones: Readonly<Record<ExecutionAnswer['status'], Tone>> = {
   stopped: 'warning',
 };
 
-export function Executions({ organization }: { readonly organization: string }) {
+export function Executions({ organization = null }: { readonly organization?: string | null }) {
   const query = useInfiniteQuery({
     queryKey: ['tenants', 'executions', organization],
     initialPageParam: null as string | null,
     queryFn: ({ pageParam, signal }) =>
       get<ExecutionsAnswer>('/api/v1/executions', { organization, before: pageParam, limit: 25 }, signal),
     getNextPageParam: ({ next }) => next,
+    refetchInterval: 10_000,
   });
   return (
     <section>
@@ -31,12 +32,15 @@ export function Executions({ organization }: { readonly organization: string }) 
       </Title>
       {query.data === undefined ? (
         query.isError ? (
-          <Failed what="its executions" error={query.error} />
+          <Failed what="executions" error={query.error} />
         ) : (
-          <Loading what="its executions" />
+          <Loading what="executions" />
         )
       ) : (
-        <ExecutionTable executions={query.data.pages.flatMap((page) => page.executions)} />
+        <ExecutionTable
+          executions={query.data.pages.flatMap((page) => page.executions)}
+          ofAll={organization === null}
+        />
       )}
       {query.hasNextPage ? (
         <Button
@@ -52,18 +56,26 @@ export function Executions({ organization }: { readonly organization: string }) 
   );
 }
 
-function ExecutionTable({ executions }: { readonly executions: readonly ExecutionAnswer[] }) {
+function ExecutionTable({
+  executions,
+  ofAll,
+}: {
+  readonly executions: readonly ExecutionAnswer[];
+  readonly ofAll: boolean;
+}) {
   const stop = useAct((id: string) => call('POST', `/api/v1/executions/${id}/stop`), {
     stale: ['tenants'],
     done: () => 'The execution is stopped.',
   });
-  if (executions.length === 0) return <Empty title="It has called nothing yet" />;
+  if (executions.length === 0)
+    return <Empty title={ofAll ? 'Nothing was called yet' : 'It has called nothing yet'} />;
   return (
     <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Executions' }}>
       <Table verticalSpacing={4} miw={560}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>When</Table.Th>
+            {ofAll ? <Table.Th>Organization</Table.Th> : null}
             <Table.Th>Deployment</Table.Th>
             <Table.Th>Status</Table.Th>
             <Table.Th ta="right">Took</Table.Th>
@@ -76,6 +88,7 @@ function ExecutionTable({ executions }: { readonly executions: readonly Executio
               <Table.Td>
                 <Ago at={execution.accepted_at} />
               </Table.Td>
+              {ofAll ? <Table.Td>{execution.organization_name}</Table.Td> : null}
               <Table.Td>{execution.deployment_name}</Table.Td>
               <Table.Td>
                 <Badge variant="light" tt="none" color={toneColor[tones[execution.status]]}>
@@ -87,7 +100,9 @@ function ExecutionTable({ executions }: { readonly executions: readonly Executio
                   </Text>
                 )}
               </Table.Td>
-              <Table.Td ta="right">{tookText(execution)}</Table.Td>
+              <Table.Td ta="right">
+                <Took from={execution.accepted_at} to={execution.ended_at} />
+              </Table.Td>
               <Table.Td ta="right">
                 {execution.ended_at === null ? (
                   <Button
@@ -95,6 +110,7 @@ function ExecutionTable({ executions }: { readonly executions: readonly Executio
                     variant="default"
                     loading={stop.isRunning}
                     onClick={() => stop.run(execution.id)}
+                    aria-label={`Stop the execution of ${execution.deployment_name}`}
                   >
                     Stop
                   </Button>
@@ -106,10 +122,4 @@ function ExecutionTable({ executions }: { readonly executions: readonly Executio
       </Table>
     </ScrollArea>
   );
-}
-
-function tookText({ accepted_at: from, ended_at: to }: ExecutionAnswer): string {
-  if (to === null) return '–';
-  const ms = Date.parse(to) - Date.parse(from);
-  return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : durationText(ms);
 }

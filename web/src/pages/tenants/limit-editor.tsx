@@ -8,9 +8,10 @@ import { call } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
 
 export function LimitEditor({ limit }: { readonly limit: LimitAnswer }) {
-  const [isOpen, setOpen] = useState(false);
-  return isOpen ? (
-    <Editor limit={limit} onClose={() => setOpen(false)} />
+  // Once it was open, whoever walks by keyboard is led back to where they were.
+  const [state, setState] = useState<'untouched' | 'open' | 'closed'>('untouched');
+  return state === 'open' ? (
+    <Editor limit={limit} onClose={() => setState('closed')} />
   ) : (
     <Group gap={4} wrap="nowrap">
       <Text size="sm">
@@ -21,7 +22,8 @@ export function LimitEditor({ limit }: { readonly limit: LimitAnswer }) {
         size="sm"
         variant="subtle"
         aria-label={`Change the limit of ${limit.organization_name}`}
-        onClick={() => setOpen(true)}
+        onClick={() => setState('open')}
+        autoFocus={state === 'closed'}
       >
         <IconPencil size={14} />
       </ActionIcon>
@@ -38,19 +40,19 @@ function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onCl
         ? call('DELETE', `/api/v1/limits/${id}`)
         : call('PUT', `/api/v1/limits/${id}`, { body: { limit: wanted } }),
     {
-      stale: ['tenants'],
-      done: (_, wanted) =>
-        wanted === null
+      stale: ['tenants', 'flow'],
+      done: (_, wanted) => {
+        onClose();
+        return wanted === null
           ? `${name} has the default limit again.`
-          : `${name} may have ${wanted} under way at once.`,
+          : `${name} may have ${wanted} under way at once.`;
+      },
     },
   );
   const isWhole = typeof value === 'number' && Number.isInteger(value) && value >= 1;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (!isWhole) return;
-    save.run(value);
-    onClose();
+    if (isWhole) save.run(value);
   };
   return (
     <form onSubmit={submit} onKeyDown={({ key }) => key === 'Escape' && onClose()}>
@@ -66,18 +68,11 @@ function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onCl
           data-autofocus
           autoFocus
         />
-        <Button size="compact-xs" type="submit" disabled={!isWhole}>
+        <Button size="compact-xs" type="submit" disabled={!isWhole} loading={save.isRunning}>
           Save
         </Button>
         {limit.custom_limit === null ? null : (
-          <Button
-            size="compact-xs"
-            variant="default"
-            onClick={() => {
-              save.run(null);
-              onClose();
-            }}
-          >
+          <Button size="compact-xs" variant="default" onClick={() => save.run(null)}>
             Default
           </Button>
         )}

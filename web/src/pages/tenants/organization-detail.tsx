@@ -1,5 +1,5 @@
 // One organization: its limit, its keys, its deployments, its executions.
-import { Anchor, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { Anchor, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { DeploymentsAnswer, LimitAnswer } from '../../../../src/http/contract.ts';
@@ -66,7 +66,7 @@ function Deployments({ organization }: { readonly organization: string }) {
         isEmpty={({ deployments }) => deployments.length === 0}
         empty={
           <Empty title="It can call nothing yet">
-            headworks deployments add --help shows how to publish one.
+            <Code>headworks deployments add --help</Code> shows how to publish something.
           </Empty>
         }
       >

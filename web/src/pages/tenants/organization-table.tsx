@@ -2,7 +2,7 @@
 import { Anchor, Group, Progress, ScrollArea, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
-import { durationText } from '../../parts/time.tsx';
+import { shortText } from '../../parts/time.tsx';
 import { fullness } from './fullness.ts';
 import { LimitEditor } from './limit-editor.tsx';
 
@@ -75,9 +75,9 @@ function OrganizationRow({ row }: { readonly row: Row }) {
           '–'
         ) : (
           <>
-            {holdText(row.average_hold_ms)}
+            {shortText(row.average_hold_ms)}
             <Text size="xs" c="dimmed">
-              at most {holdText(row.longest_hold_ms ?? 0)}
+              at most {shortText(row.longest_hold_ms ?? 0)}
             </Text>
           </>
         )}
@@ -85,5 +85,3 @@ function OrganizationRow({ row }: { readonly row: Row }) {
     </Table.Tr>
   );
 }
-
-const holdText = (ms: number): string => (ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : durationText(ms));

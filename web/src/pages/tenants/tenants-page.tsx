@@ -1,5 +1,5 @@
 // The page Tenants: what organizations use of what they may, who was refused, and their keys.
-import { Stack } from '@mantine/core';
+import { Code, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Route, Switch } from 'wouter';
 import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
@@ -7,6 +7,7 @@ import { get } from '../../api/client.ts';
 import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
 import { Admissions } from './admissions.tsx';
 import { AddOrganization } from './add-organization.tsx';
+import { Executions } from './executions.tsx';
 import { OrganizationDetail } from './organization-detail.tsx';
 import { OrganizationTable } from './organization-table.tsx';
 
@@ -21,7 +22,7 @@ export default function TenantsPage() {
   );
 }
 
-export function useTenants() {
+function useTenants() {
   return useQuery({
     queryKey: ['tenants', 'overview'],
     queryFn: ({ signal }) => get<TenantsOverviewAnswer>('/api/v1/overview/tenants', {}, signal),
@@ -41,7 +42,7 @@ function AllOrganizations() {
         empty={
           <Empty title="There is no organization yet">
             An organization has keys, deployments it calls with them, and a limit on what it may have under
-            way at once. Add one here, or with: headworks organizations add NAME
+            way at once. Add one here, or with <Code>headworks organizations add NAME</Code>
           </Empty>
         }
       >
@@ -49,6 +50,7 @@ function AllOrganizations() {
           <Stack gap="lg">
             <Admissions overview={data} />
             <OrganizationTable overview={data} />
+            <Executions />
           </Stack>
         )}
       </Shown>

@@ -16,7 +16,7 @@ const stateWords: Readonly<Record<Status['state'], string>> = {
 
 export function StateBadge({ state }: { readonly state: Status['state'] }) {
   return (
-    <Badge color={toneColor[stateTones[state]]} variant="light" tt="none">
+    <Badge color={toneColor[stateTones[state]]} variant="dot" tt="none" miw="max-content">
       {stateWords[state]}
     </Badge>
   );

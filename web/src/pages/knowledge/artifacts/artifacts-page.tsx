@@ -1,5 +1,5 @@
 // Artifacts of a space, newest first, and what is in and what is missing of each.
-import { Anchor, Badge, Button, Code, Group, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Button, Code, Group, Stack, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { ArtifactsAnswer, ArtifactStatusesAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
@@ -99,13 +99,7 @@ function ArtifactRow({ artifact, status }: { readonly artifact: Row; readonly st
       <Table.Td>{artifactTypeWords[artifact.type]}</Table.Td>
       <Table.Td>
         <Group gap={4} wrap="nowrap">
-          {status === undefined ? (
-            <Badge color="gray" variant="light" tt="none">
-              …
-            </Badge>
-          ) : (
-            <StateBadge state={status.state} />
-          )}
+          {status === undefined ? '…' : <StateBadge state={status.state} />}
         </Group>
       </Table.Td>
       <Table.Td ta="right">{artifact.chunk_count}</Table.Td>

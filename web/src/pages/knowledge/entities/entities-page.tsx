@@ -155,7 +155,7 @@ function EntityTable({ entities }: { readonly entities: readonly EntityAnswer[] 
 export function ReviewBadge({ entity }: { readonly entity: EntityAnswer }) {
   if (entity.review_reason === null) return null;
   return (
-    <Badge color={toneColor.warning} variant="light" tt="none" fw={500} style={{ flexShrink: 0 }}>
+    <Badge color={toneColor.warning} variant="dot" tt="none" fw={500} style={{ flexShrink: 0 }}>
       {reviewWords[entity.review_reason]}
     </Badge>
   );

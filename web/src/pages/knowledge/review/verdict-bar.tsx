@@ -32,24 +32,26 @@ export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {
           {label}
         </Button>
       ))}
-      <ActionIcon
-        variant="default"
-        size="lg"
-        aria-label="The one before"
-        disabled={sitting.at === 0}
-        onClick={() => move(-1)}
-      >
-        <IconArrowLeft size={18} />
-      </ActionIcon>
-      <ActionIcon
-        variant="default"
-        size="lg"
-        aria-label="The next one"
-        disabled={current === null}
-        onClick={() => move(1)}
-      >
-        <IconArrowRight size={18} />
-      </ActionIcon>
+      <Group gap="xs" wrap="nowrap">
+        <ActionIcon
+          variant="default"
+          size="lg"
+          aria-label="The one before"
+          disabled={sitting.at === 0}
+          onClick={() => move(-1)}
+        >
+          <IconArrowLeft size={18} />
+        </ActionIcon>
+        <ActionIcon
+          variant="default"
+          size="lg"
+          aria-label="The next one"
+          disabled={current === null}
+          onClick={() => move(1)}
+        >
+          <IconArrowRight size={18} />
+        </ActionIcon>
+      </Group>
       <Button
         variant="subtle"
         px="sm"

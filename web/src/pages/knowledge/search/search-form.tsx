@@ -29,7 +29,7 @@ export function SearchForm({
         <TextInput
           aria-label="Question"
           placeholder="When was the launch moved?"
-          flex="1 1 260px"
+          flex="1 1 200px"
           leftSection={<IconSearch size={16} aria-hidden />}
           value={query}
           onChange={({ currentTarget }) => setQuery(currentTarget.value)}

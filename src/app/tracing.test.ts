@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { resolveConfig } from '../config/index.ts';
+import { noTracer } from '../core/index.ts';
+import { openTracer, pairs } from './tracing.ts';
+
+describe('openTracer', () => {
+  it.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SDK_DISABLED: 'true' }])(
+    'loads nothing for %o',
+    async (env) => {
+      const closing = new AsyncDisposableStack();
+      expect(await openTracer(resolveConfig({ flags: {}, cwd: '/', env }), closing)).toBe(noTracer);
+    },
+  );
+
+  it('keeps to the trace of the caller, names it for log lines, and parts with it outside', async () => {
+    await using closing = new AsyncDisposableStack();
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+    const tracer = await openTracer(resolveConfig({ flags: {}, cwd: '/', env }), closing);
+    const trace_id = '0af7651916cd43dd8448eb211c80319c';
+    const unsampled = { traceparent: `00-${trace_id}-b7ad6b7169203331-00` };
+    const span = tracer.begin('GET /', {}, unsampled);
+    expect(span.run(() => tracer.current())).toMatchObject({ trace_id });
+    expect(await span.run(() => tracer.within('inner', {}, async () => tracer.current()))).toMatchObject({
+      trace_id,
+    });
+    expect(tracer.current()).toBeNull();
+    for (const traceparent of [undefined, 'nonsense', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`]) {
+      const own = tracer.begin('GET /', {}, { traceparent });
+      expect(own.run(() => tracer.current()?.trace_id)).not.toBe(trace_id);
+    }
+    span.end({}, false);
+  });
+});
+
+describe('pairs', () => {
+  it('reads lists as the variables have them', () => {
+    expect(pairs('a=b, c=d%20e=f,,=x,broken,g=%zz')).toEqual({ a: 'b', c: 'd e=f', g: '%zz' });
+    expect(pairs(null)).toEqual({});
+  });
+});

@@ -1,0 +1,49 @@
+// Traces, if the standard variables of OpenTelemetry ask for them.
+import type { Config } from '../config/index.ts';
+import type { Tracer } from '../core/index.ts';
+import { noTracer } from '../core/index.ts';
+import { version } from './version.ts';
+
+/** Loads nothing, and costs nothing, while no endpoint is set. */
+export async function openTracer(
+  { tracing }: Pick<Config, 'tracing'>,
+  closing: AsyncDisposableStack,
+): Promise<Tracer> {
+  const url = tracing.tracesEndpoint ?? withPath(tracing.endpoint);
+  if (url === null || tracing.isDisabled) return noTracer;
+  const { createOtelTracer } = await import('../platform/telemetry/otel-tracer.ts');
+  const tracer = createOtelTracer({
+    url,
+    headers: pairs(tracing.headers),
+    serviceName: tracing.serviceName,
+    serviceVersion: version,
+    resourceAttributes: pairs(tracing.resourceAttributes),
+    sampler: tracing.sampler,
+    samplerRatio: tracing.samplerRatio,
+  });
+  closing.defer(() => tracer.close());
+  return tracer;
+}
+
+/** The endpoint for all signals is a base; the one for traces is taken as it is. */
+const withPath = (endpoint: string | null): string | null =>
+  endpoint === null ? null : `${endpoint.replace(/\/+$/, '')}/v1/traces`;
+
+/** `a=b,c=d`, percent-encoded, as the variables have it. */
+export function pairs(text: string | null): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    (text ?? '').split(',').flatMap((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) return [];
+      return [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())]];
+    }),
+  );
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,116 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+import { exitCodes } from '../exit-codes.ts';
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const header =
+  '{"headworks":"backup","format":1,"version":"1.2.3","createdAt":"2026-03-01T12:00:00.000Z","store":"embedded","postgres":"18","migrations":[],"jobsVersion":null,"tables":1,"rows":0}';
+const wholeBackup = [
+  header,
+  '{"headworks":"table","place":"state","name":"organizations","columns":["id"],"rows":0}',
+  '{"headworks":"table-end","rows":0,"sum":"0"}',
+  '{"headworks":"end","tables":1,"rows":0,"files":0}',
+];
+
+/** A server whose backups are these lines. */
+function worldWith(lines: readonly string[], cwd: string): CliWorld {
+  const bytes = gzipSync(`${lines.join('\n')}\n`);
+  // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
+  const streamed = async function* () {
+    yield bytes.subarray(0, 20);
+    yield bytes.subarray(20);
+  };
+  return new CliWorld({ cwd, answer: () => streamed() });
+}
+
+describe('headworks backup', () => {
+  it('writes what the server sends into a file that only its owner may read', async () => {
+    const cwd = await temporaryFolder();
+    const world = worldWith(wholeBackup, cwd);
+    expect(await world.start('backup', 'a.backup', '--no-vaults', '--json')).toBe(exitCodes.ok);
+    expect(world.calls).toEqual([{ method: 'POST', path: '/api/v1/backup', body: { vaults: false } }]);
+    expect(JSON.parse(world.out)).toEqual({
+      file: join(cwd, 'a.backup'),
+      bytes: (await readFile(join(cwd, 'a.backup'))).length,
+      tables: 1,
+      rows: 0,
+      files: 0,
+      vaults: [],
+      webhook_secret: false,
+    });
+    expect(world.openClients).toBe(0);
+  });
+
+  it('names the file by the time when it is given a folder', async () => {
+    const cwd = await temporaryFolder();
+    const world = worldWith(wholeBackup, cwd);
+    expect(await world.start('backup', '.')).toBe(exitCodes.ok);
+    expect(await readdir(cwd)).toEqual(['headworks-2026-03-01T12-00-00Z.backup']);
+    expect(world.out).toContain('0 rows of 1 table, 0 vaults');
+  });
+
+  it('touches no file that is there, and asks nobody', async () => {
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, 'a.backup'), 'precious');
+    const world = worldWith(wholeBackup, cwd);
+    expect(await world.start('backup', 'a.backup')).toBe(exitCodes.error);
+    expect(world.err).toContain('is there already');
+    expect(world.calls).toEqual([]);
+    expect(await readFile(join(cwd, 'a.backup'), 'utf8')).toBe('precious');
+  });
+
+  it.each([
+    ['ends too early', [header], 'it has no end'],
+    [
+      'failed on the way',
+      [header, '{"headworks":"failed","code":"STATE_UNAVAILABLE","message":"The store went away."}'],
+      'The store went away.',
+    ],
+  ])('leaves nothing behind when the backup %s', async (_, lines, says) => {
+    const cwd = await temporaryFolder();
+    const world = worldWith(lines, cwd);
+    expect(await world.start('backup', 'a.backup')).not.toBe(exitCodes.ok);
+    expect(world.err).toContain(says);
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
+  it('says what to do when the place cannot be written', async () => {
+    const world = worldWith(wholeBackup, await temporaryFolder());
+    expect(await world.start('backup', 'nowhere/a.backup')).toBe(exitCodes.usage);
+    expect(world.err).toContain('cannot be written');
+  });
+});
+
+describe('headworks restore', () => {
+  it('refuses a file that is not there, and a server elsewhere', async () => {
+    const cwd = await temporaryFolder();
+    const world = new CliWorld({ cwd });
+    expect(await world.start('restore', 'nothing.backup')).toBe(exitCodes.usage);
+    expect(world.err).toContain('There is no file');
+    expect(await world.start('restore', 'nothing.backup', '--server', 'http://127.0.0.1:1')).toBe(
+      exitCodes.usage,
+    );
+    expect(world.err).toContain('restored where the store is');
+    expect(await readdir(cwd)).toEqual([]);
+  });
+});
+
+describe('headworks migrate-store', () => {
+  it('wants to know where to, and an embedded store to come from', async () => {
+    const cwd = await temporaryFolder();
+    const world = new CliWorld({ cwd, env: { DATABASE_URL: 'postgres://127.0.0.1/a' } });
+    expect(await world.start('migrate-store')).toBe(exitCodes.usage);
+    expect(world.err).toContain('--to postgres://');
+    expect(await world.start('migrate-store', '--to', 'postgres://127.0.0.1/b')).toBe(exitCodes.usage);
+    expect(world.err).toContain('is a Postgres server already');
+  });
+});

@@ -1,0 +1,141 @@
+// The demo as a newcomer meets it: interrupted half-way, started again, tried out, stopped, found again.
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type { HeadworksProcess } from '../support/headworks-process.ts';
+import { startHeadworks } from '../support/headworks-process.ts';
+import { temporaryFolder } from '../support/services.ts';
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+interface Ready {
+  readonly url: string;
+  readonly login_url: string;
+  readonly organization: string;
+  readonly api_key: string;
+  readonly try: readonly { readonly what: string; readonly command: string }[];
+}
+
+const lines = (demo: HeadworksProcess): readonly Record<string, unknown>[] =>
+  demo
+    .stdout()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const chaptersOf = (demo: HeadworksProcess) =>
+  lines(demo).flatMap(({ event, chapter }) => (event === 'demo:chapter-begun' ? [chapter] : []));
+
+async function readyOf(demo: HeadworksProcess): Promise<Ready> {
+  await demo.printed(/"state":"ready".*\n/);
+  return lines(demo).find(({ state }) => state === 'ready') as unknown as Ready;
+}
+
+async function interrupt(demo: HeadworksProcess): Promise<number | string> {
+  demo.child.kill('SIGINT');
+  return demo.ended;
+}
+
+/** What is listening there answers; else the connection is refused. */
+const answers = (url: string) =>
+  fetch(url).then(
+    () => true,
+    () => false,
+  );
+
+/** Pasted into a shell in which `headworks` is this one. */
+async function shellIn(folder: string): Promise<(command: string) => Promise<string>> {
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  await writeFile(join(bin, 'headworks'), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
+  await chmod(join(bin, 'headworks'), 0o755);
+  const env = { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  return async (command) => {
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], { cwd: folder, env });
+    return stdout + stderr;
+  };
+}
+
+interface Named {
+  readonly name: string;
+}
+
+/** What must not be there twice. */
+async function inStore(url: string, cwd: string) {
+  const token = (await readFile(join(cwd, '.headworks/demo/admin-token'), 'utf8')).trim();
+  const get = async (path: string) =>
+    (await (
+      await fetch(`${url}/api/v1/${path}`, { headers: { authorization: `Bearer ${token}` } })
+    ).json()) as never;
+  const models: readonly Named[] = await get('models?configured_only=true');
+  const { artifacts }: { artifacts: readonly object[] } = await get('knowledge/artifacts?limit=500');
+  const { organizations }: { organizations: readonly Named[] } = await get('organizations');
+  const { sources }: { sources: readonly Named[] } = await get('extraction/sources');
+  const { executions }: { executions: readonly object[] } = await get('executions?limit=500');
+  return {
+    models: models.map(({ name }) => name).toSorted(),
+    organizations: organizations.map(({ name }) => name),
+    sources: sources.map(({ name }) => name),
+    artifacts: artifacts.length,
+    executions: executions.length,
+  };
+}
+
+describe('headworks demo', () => {
+  it('goes on after Ctrl-C, shows what it promises, and leaves nothing running', async () => {
+    const cwd = await temporaryFolder();
+    // A key of ours, which it must not use.
+    const start = () => startHeadworks(['demo', '--json', '--port', '0'], cwd, { GROQ_API_KEY: 'gsk_mine' });
+
+    const first = start();
+    await first.printed(/"chapter":"documents"/);
+    expect(await interrupt(first)).toBe(130);
+
+    const second = start();
+    const ready = await readyOf(second);
+    expect(chaptersOf(second)).toEqual([
+      'documents',
+      'vault',
+      'review',
+      'tenants',
+      'executions',
+      'throttled',
+    ]);
+
+    const shell = await shellIn(cwd);
+    expect(ready.try).toHaveLength(5);
+    const outputs: string[] = [];
+    for (const { command } of ready.try) outputs.push(await shell(command));
+    const [decided, official, review, tenant, repaired] = outputs;
+    expect(decided).toMatch(/Mara Lindqvist decided that net revenue[\s\S]*Related:\n/);
+    expect(official).toMatch(/Revenue Overview[\s\S]*Revenue KPIs/);
+    expect(official).toMatch(/Mentioned: .*(Mara Lindqvist|Tomás Herrera)/);
+    expect(review).toMatch(/Okafor .*S\. Okafor/);
+    expect(tenant?.match(/ (200|429)$/gm)?.toSorted()).toEqual([' 200', ' 200', ' 429']);
+    expect(tenant).toContain('maximum concurrent API requests limit (2/2)');
+    expect(repaired).toContain('Everything is repaired.');
+
+    const before = await inStore(ready.url, cwd);
+    // Nothing but its own models: a key of somebody who runs it is not even seen.
+    expect(before.models).toEqual([
+      'atelier/drafts',
+      'atlas/large',
+      'harbor/classic',
+      'nimbus/flash',
+      'quartz/mini',
+    ]);
+    expect(ready.login_url).toMatch(/\/dashboard\/login#./);
+
+    expect(await interrupt(second)).toBe(130);
+    expect(await answers(ready.url)).toBe(false);
+
+    const third = start();
+    const { url } = await readyOf(third);
+    expect(chaptersOf(third)).toEqual([]);
+    expect(await inStore(url, cwd)).toEqual(before);
+    expect(await interrupt(third)).toBe(130);
+  }, 240_000);
+});

@@ -1,0 +1,73 @@
+// The demo's simulated readers answer what knowledge really asks, on the documents that come with the demo.
+import { glob, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import PostalMime from 'postal-mime';
+import { describe, expect, it } from 'vitest';
+import { knownNames } from '../../src/app/demo/acme-people.ts';
+import type { ReadingTask } from '../../src/knowledge/ports.ts';
+import { readAnswer } from '../../src/knowledge/reading/model/reading-answer.ts';
+import { readingPrompt } from '../../src/knowledge/reading/model/reading-prompt.ts';
+import type { Described } from '../../src/knowledge/resolution/confirm-match.ts';
+import { confirmationMessages, readConfirmation } from '../../src/knowledge/resolution/confirm-match.ts';
+import { readingOf } from '../../src/simulators/models/reader.ts';
+
+const folder = fileURLToPath(new URL('../../src/app/demo/documents/', import.meta.url));
+const files: string[] = [];
+for await (const file of glob('**/*.{eml,markdown}', { cwd: folder })) files.push(file);
+
+/** As documents are read: a mail with its head in plain words. */
+async function textOf(file: string): Promise<string> {
+  const content = await readFile(folder + file, 'utf8');
+  if (!file.endsWith('.eml')) return content;
+  const { from, subject, text } = await PostalMime.parse(content);
+  return `From: ${from?.name} <${from?.address}>\nSubject: ${subject}\n\n${text}`;
+}
+
+const taskFor = (text: string): ReadingTask => ({
+  chunk: { text, startChar: 0, heading: null },
+  artifact: { title: 'A document', type: 'note', sourceTs: null, text },
+  caller: 'admin',
+});
+
+const described = (name: string): Described => ({
+  name,
+  type: 'person',
+  otherNames: [],
+  email: null,
+  organization: null,
+  role: null,
+  notes: [],
+  companions: [],
+});
+
+const decided = (mention: string, ...candidates: readonly string[]) => {
+  const messages = confirmationMessages(described(mention), candidates.map(described));
+  return readConfirmation(JSON.stringify(readingOf(messages, knownNames)), candidates.length);
+};
+
+describe('a simulated reader of the demo', () => {
+  it('has enough to read', () => {
+    expect(files.length).toBeGreaterThanOrEqual(12);
+  });
+
+  it.each(files.toSorted())(
+    'reads people and events out of %s, and nothing that is not in it',
+    async (file) => {
+      const task = taskFor(await textOf(file));
+      const reading = readAnswer(readingOf(readingPrompt(task), knownNames), task);
+      expect(reading?.mentions.map(({ type }) => type)).toContain('person');
+      expect(reading?.events.length).toBeGreaterThan(0);
+      expect(reading?.rejected).toEqual([]);
+    },
+  );
+
+  it('knows who Mara is, keeps Sam and Sara apart, and does not guess who S. Okafor is', () => {
+    expect(decided('M. Lindqvist', 'Priya Raman', 'Mara Lindqvist')).toMatchObject({
+      decision: 'same',
+      match: 1,
+    });
+    expect(decided('Sam Okafor', 'Sara Okafor')).toMatchObject({ decision: 'different' });
+    expect(decided('S. Okafor', 'Sam Okafor', 'Sara Okafor')).toMatchObject({ decision: 'uncertain' });
+    expect(decided('Mara Lindquist', 'Mara Lindqvist')).toMatchObject({ decision: 'uncertain' });
+  });
+});

@@ -1,0 +1,218 @@
+// The rule file and the dashboard that ship, against the metrics that a server really has.
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { startBackground } from '../../src/app/background.ts';
+import { openStores } from '../../src/app/stores.ts';
+import { createTelemetry } from '../../src/app/telemetry.ts';
+import { alertRules } from '../../src/admission/alerts/alert-rules.ts';
+import { knowledgeAlertRules } from '../../src/knowledge/watching/alert-rules.ts';
+import { countEvents, type Metrics, type MetricSpec } from '../../src/platform/metrics/index.ts';
+import { testConfig } from '../support/test-server.ts';
+
+const textOf = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+
+async function rules(): Promise<readonly Rule[]> {
+  const { groups } = parse(await textOf('monitoring/headworks-alerts.yml')) as {
+    groups: { rules: readonly Rule[] }[];
+  };
+  return groups.flatMap((group) => group.rules);
+}
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly datasource?: { readonly uid: string };
+  readonly targets?: readonly {
+    readonly expr: string;
+    readonly legendFormat: string;
+    readonly datasource: { readonly uid: string };
+  }[];
+  readonly fieldConfig?: { readonly defaults: { readonly unit: string } };
+}
+
+interface Dashboard {
+  readonly panels: readonly Panel[];
+  readonly templating: {
+    readonly list: readonly { readonly name: string; readonly type: string; readonly definition?: string }[];
+  };
+}
+
+const dashboard = async () => JSON.parse(await textOf('monitoring/headworks-dashboard.json')) as Dashboard;
+
+type LabelsByMetric = ReadonlyMap<string, readonly string[]>;
+
+/** Everything a server registers, with its labels. */
+async function metricsOfAServer(): Promise<LabelsByMetric> {
+  const found = new Map<string, readonly string[]>();
+  const config = await testConfig();
+  const telemetry = createTelemetry(config, 'serve');
+  const metrics = noting(telemetry.metrics, found);
+  countEvents(telemetry.events, metrics);
+  await using closing = new AsyncDisposableStack();
+  const stores = await openStores(config, telemetry, closing);
+  await startBackground(config, stores, { ...telemetry, metrics }, { role: 'serve', env: {} }, closing);
+  const text = await telemetry.metrics.text();
+  for (const [, name = ''] of text.matchAll(/^# TYPE ((?:process|nodejs)_\w+) \w+$/gm)) found.set(name, []);
+  // Made in start-server.ts, where what it counts is.
+  found.set('headworks_clients_attached', []);
+  return found;
+}
+
+function noting(metrics: Metrics, found: Map<string, readonly string[]>): Metrics {
+  const note = ({ name, labels }: MetricSpec) => found.set(name, labels);
+  return {
+    contentType: metrics.contentType,
+    text: () => metrics.text(),
+    gauge: (spec) => (note(spec), metrics.gauge(spec)),
+    counter: (spec) => (note(spec), metrics.counter(spec)),
+    histogram: (spec) => {
+      for (const part of ['_bucket', '_sum', '_count']) found.set(spec.name + part, [...spec.labels, 'le']);
+      return metrics.histogram(spec);
+    },
+  };
+}
+
+/** Prometheus adds these to everything that it reads. */
+const ofPrometheus = ['job', 'instance'];
+
+/** What is wrong with an expression, and with the labels that its legend or texts show. */
+function faultsOf(expr: string, shown: string, known: LabelsByMetric): readonly string[] {
+  const names = [...expr.matchAll(/\b(?:headworks|process|nodejs)_\w+/g)].map(([name]) => name);
+  const unknown = names.filter((name) => !known.has(name)).map((name) => `no metric ${name}`);
+  const selected = [...expr.matchAll(/(\w+)\{([^}]*)\}/g)].flatMap(([, metric = '', matchers = '']) =>
+    [...matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => [metric, label] as const),
+  );
+  const badSelectors = selected
+    .filter(([metric, label]) => ![...ofPrometheus, ...(known.get(metric) ?? [])].includes(label))
+    .map(([metric, label]) => `${metric} has no label ${label}`);
+  const all = new Set([...ofPrometheus, ...names.flatMap((name) => known.get(name) ?? [])]);
+  const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/));
+  const badGroups = grouped.filter((label) => !all.has(label)).map((label) => `cannot group by ${label}`);
+  const kept = new Set([...grouped, ...(/\b(?:sum|max|min|count)\b/.test(expr) ? [] : all)]);
+  const labelsShown = [...shown.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(
+    ([, label = '']) => label,
+  );
+  const badShown = labelsShown
+    .filter((label) => !kept.has(label))
+    .map((label) => `shows ${label}, which is not kept`);
+  return [
+    ...(names.length === 0 ? ['names no metric'] : []),
+    ...unknown,
+    ...badSelectors,
+    ...badGroups,
+    ...badShown,
+  ];
+}
+
+describe('what ships for monitoring', () => {
+  it('names only metrics and labels that a server has', { timeout: 60_000 }, async () => {
+    const known = await metricsOfAServer();
+    expect(known.size).toBeGreaterThan(60);
+    const faults: string[] = [];
+    for (const { alert, expr, annotations } of await rules())
+      for (const fault of faultsOf(expr, JSON.stringify(annotations), known))
+        faults.push(`${alert}: ${fault}`);
+    const { panels, templating } = await dashboard();
+    for (const { title, targets = [] } of panels)
+      for (const { expr, legendFormat } of targets)
+        for (const fault of faultsOf(expr, legendFormat, known)) faults.push(`${title}: ${fault}`);
+    for (const { name, definition } of templating.list)
+      if (definition !== undefined)
+        for (const fault of faultsOf(definition, '', known)) faults.push(`${name}: ${fault}`);
+    expect(faults).toEqual([]);
+  });
+
+  it('would find what is not there', () => {
+    const known = new Map([['headworks_x_total', ['kind']]]);
+    expect(faultsOf('sum by (kind) (rate(headworks_x_total{kind="a"}[5m]))', '{{kind}}', known)).toEqual([]);
+    expect(faultsOf('rate(headworks_y_total[5m])', '', known)).toEqual(['no metric headworks_y_total']);
+    expect(faultsOf('headworks_x_total{state="a"}', '', known)).toEqual([
+      'headworks_x_total has no label state',
+    ]);
+    expect(faultsOf('sum by (state) (headworks_x_total)', '', known)).toEqual(['cannot group by state']);
+    expect(faultsOf('sum(headworks_x_total)', '{{ $labels.kind }}', known)).toEqual([
+      'shows kind, which is not kept',
+    ]);
+  });
+});
+
+describe('monitoring/headworks-alerts.yml', () => {
+  it('gives every alert a name of its own, a severity, and words for a person', async () => {
+    const all = await rules();
+    expect(new Set(all.map(({ alert }) => alert)).size).toBe(all.length);
+    for (const { alert, labels, annotations } of all) {
+      expect(alert).toMatch(/^Headworks[A-Z]\w+$/);
+      expect(['info', 'warning', 'critical'], alert).toContain(labels.severity);
+      expect(annotations.summary, alert).toMatch(/\.$/);
+      expect(annotations.description, alert).toMatch(/\.$/);
+    }
+  });
+
+  it('has every alert that the code can raise, and docs/operations.md a section for each', async () => {
+    const shipped = (await rules()).map(({ alert }) => alert);
+    const ours = [...alertRules, ...knowledgeAlertRules].map(({ name }) => name);
+    expect(shipped).toEqual(expect.arrayContaining(ours));
+    const headings = (await textOf('docs/operations.md')).matchAll(/^### (Headworks\w+)$/gm);
+    expect([...headings].map(([, name = '']) => name).sort()).toEqual([...new Set([...shipped, ...ours])].sort());
+  });
+});
+
+describe('monitoring/headworks-dashboard.json', () => {
+  it('gives every panel an id and a place of its own', async () => {
+    const { panels } = await dashboard();
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const taken = new Set<string>();
+    for (const { title, gridPos } of panels) {
+      expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect(taken.has(`${x} ${y}`), title).toBe(false);
+          taken.add(`${x} ${y}`);
+        }
+    }
+  });
+
+  it('lets whoever imports it choose the data source', async () => {
+    const { panels, templating } = await dashboard();
+    expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource' });
+    const uids = panels.flatMap(({ datasource, targets = [] }) => [
+      ...(datasource ? [datasource.uid] : []),
+      ...targets.map((target) => target.datasource.uid),
+    ]);
+    expect(uids.length).toBeGreaterThan(60);
+    expect(new Set(uids)).toEqual(new Set(['${datasource}']));
+  });
+
+  it('shows every domain, the ledger and the process, in units that fit', async () => {
+    const { panels } = await dashboard();
+    const rows = panels.filter(({ type }) => type === 'row').map(({ title }) => title.split(':')[0]);
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        'Admission',
+        'Gateway',
+        'Extraction',
+        'Knowledge',
+        'Jobs and ledger',
+        'Process',
+      ]),
+    );
+    for (const { title, targets = [], fieldConfig } of panels) {
+      const isSeconds = targets.some(
+        ({ expr }) => /_seconds(_bucket)?\b/.test(expr) && !expr.includes('_seconds_total'),
+      );
+      if (isSeconds) expect(fieldConfig?.defaults.unit, title).toBe('s');
+      if (targets.some(({ expr }) => /_bytes\b/.test(expr)))
+        expect(fieldConfig?.defaults.unit, title).toBe('bytes');
+    }
+  });
+});

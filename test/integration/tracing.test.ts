@@ -1,0 +1,155 @@
+// Traces as a collector gets them: OTLP over HTTP, from a whole server.
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startServer } from '../../src/app/start-server.ts';
+import { simulatedModels } from '../support/tenant-house.ts';
+import { callAsAdmin, testConfig } from '../support/test-server.ts';
+
+interface SentSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly status: { readonly code?: number };
+  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
+}
+
+interface Sent {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: SentSpan['attributes'] };
+    readonly scopeSpans: readonly { readonly spans: readonly SentSpan[] }[];
+  }[];
+}
+
+async function collector() {
+  const bodies: Sent[] = [];
+  const headers: unknown[] = [];
+  const server = createServer((request, response) => {
+    headers.push({ path: request.url, key: request.headers['api-key'] });
+    void (async () => {
+      bodies.push((await json(request)) as Sent);
+      response.setHeader('content-type', 'application/json').end('{}');
+    })();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    headers,
+    text: () => JSON.stringify(bodies),
+    resources: () =>
+      bodies.flatMap(({ resourceSpans }) =>
+        resourceSpans.map(({ resource }) => factsOf(resource.attributes)),
+      ),
+    spans: () =>
+      bodies.flatMap(({ resourceSpans }) =>
+        resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
+      ),
+  };
+}
+
+const factsOf = (attributes: SentSpan['attributes']) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const callersSpan = 'b7ad6b7169203331';
+
+describe('traces', () => {
+  it(
+    'show a request, its attempts at models and jobs, and nothing of their content',
+    { timeout: 60_000 },
+    async () => {
+      const to = await collector();
+      const models = await simulatedModels();
+      onTestFinished(() => models.stop());
+      const server = await startServer(
+        await testConfig({
+          OTEL_EXPORTER_OTLP_ENDPOINT: `${to.url}/`,
+          OTEL_EXPORTER_OTLP_HEADERS: 'api-key=s%20cret',
+          OTEL_SERVICE_NAME: 'test-house',
+          OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
+        }),
+        { role: 'serve', env: { MODEL_API_KEY: 'sk-model' } },
+      );
+      const body = { name: 'quick', base_url: models.baseUrl('quick'), env_var: 'MODEL_API_KEY' };
+      await callAsAdmin(server, 'POST', '/api/v1/models', body);
+      const asked = await fetch(`${server.url}/v1/chat/completions?secret=in-the-query`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${server.adminToken}`,
+          'content-type': 'application/json',
+          traceparent: `00-${traceId}-${callersSpan}-01`,
+        },
+        body: JSON.stringify({ model: 'quick', messages: [{ role: 'user', content: 'a private question' }] }),
+      });
+      expect(asked.status).toBe(200);
+      const repair = (await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', {})).body as {
+        job_id: string;
+      };
+      await expect
+        .poll(async () => (await callAsAdmin(server, 'GET', `/api/v1/jobs/${repair.job_id}`)).body)
+        .toMatchObject({ state: 'skipped' });
+      await server.stop();
+
+      const spans = to.spans();
+      const request = spans.find((span) => span.name === 'POST /v1/chat/completions');
+      expect(request).toMatchObject({ traceId, parentSpanId: callersSpan });
+      expect(factsOf(request?.attributes ?? [])).toMatchObject({
+        'http.route': '/v1/chat/completions',
+        'http.response.status_code': 200,
+      });
+      const attempt = spans.find((span) => span.name === 'model attempt');
+      expect(attempt).toMatchObject({ traceId, parentSpanId: request?.spanId });
+      expect(factsOf(attempt?.attributes ?? [])).toMatchObject({
+        'headworks.model': 'quick',
+        'headworks.outcome': 'success',
+      });
+      expect(BigInt(attempt?.endTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(
+        BigInt(attempt?.startTimeUnixNano ?? 0),
+      );
+      const job = spans.find((span) => span.name === 'job ledger.repair');
+      expect(factsOf(job?.attributes ?? [])).toMatchObject({ 'headworks.job_id': repair.job_id });
+      expect(job?.traceId).not.toBe(traceId);
+      expect(to.resources()[0]).toMatchObject({
+        'service.name': 'test-house',
+        'deployment.environment': 'test',
+      });
+      expect(to.headers[0]).toEqual({ path: '/v1/traces', key: 's cret' });
+      for (const secret of ['private question', 'in-the-query', 'sk-model', server.adminToken, 'Yes.'])
+        expect(to.text()).not.toContain(secret);
+    },
+  );
+
+  it.each([
+    ['no endpoint is set', () => ({})],
+    [
+      'they are switched off',
+      (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'true' }),
+    ],
+    [
+      'the sampler keeps none',
+      (url: string) => ({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url, OTEL_TRACES_SAMPLER: 'always_off' }),
+    ],
+  ])('are not sent when %s', async (_, env) => {
+    const to = await collector();
+    const server = await startServer(await testConfig(env(to.url)), { role: 'serve' });
+    await callAsAdmin(server, 'GET', '/api/v1/config');
+    await server.stop();
+    expect(to.headers).toEqual([]);
+  });
+
+  it('do not hold a server up when the collector is away', async () => {
+    const server = await startServer(
+      await testConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }),
+      { role: 'serve' },
+    );
+    expect((await callAsAdmin(server, 'GET', '/api/v1/config')).status).toBe(200);
+    await server.stop();
+  });
+});

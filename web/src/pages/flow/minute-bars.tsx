@@ -1,0 +1,46 @@
+// The last half hour as thirty bars, what went wrong in it at their feet. The number beside it says the same.
+import classes from './flow-picture.module.css';
+
+const shown = 30;
+const [width, height] = [120, 18];
+
+export interface MinuteBarsProps {
+  /** By the minute, oldest first. */
+  readonly all: readonly number[];
+  /** Of those; as many. */
+  readonly bad?: readonly number[];
+}
+
+export function MinuteBars({ all, bad = [] }: MinuteBarsProps) {
+  const bars = all.slice(-shown);
+  const wrong = bad.slice(-shown);
+  const most = Math.max(1, ...bars);
+  const step = width / shown;
+  return (
+    <svg
+      viewBox={`0 0 ${width} ${height}`}
+      preserveAspectRatio="none"
+      className={classes['bars']}
+      aria-hidden
+    >
+      <path className={classes['ground']} d={`M0 ${height - 0.5}h${width}`} />
+      {bars.map((count, index) => {
+        const x = width - (bars.length - index) * step;
+        const tall = (count / most) * (height - 2);
+        const wrongTall = ((wrong[index] ?? 0) / most) * (height - 2);
+        return count === 0 ? null : (
+          <g key={x}>
+            <rect x={x} y={height - 1 - tall} width={step * 0.75} height={tall} />
+            <rect
+              className={classes['wrong']}
+              x={x}
+              y={height - 1 - wrongTall}
+              width={step * 0.75}
+              height={wrongTall}
+            />
+          </g>
+        );
+      })}
+    </svg>
+  );
+}

@@ -1,0 +1,32 @@
+// What everything else stands on: whether each store answers.
+import { Badge, Text, Title } from '@mantine/core';
+import type { FlowAnswer } from '../../../../src/http/contract.ts';
+import { toneColor, type Tone } from '../../theme.ts';
+import classes from './flow-picture.module.css';
+
+type State = FlowAnswer['dependencies'][number]['state'];
+
+const words: Readonly<Record<State, string>> = { up: 'up', down: 'away', 'not-configured': 'not set up' };
+const tones: Readonly<Record<State, Tone>> = { up: 'good', down: 'bad', 'not-configured': 'idle' };
+
+export function Stores({ flow }: { readonly flow: FlowAnswer }) {
+  return (
+    <section className={classes['stores']} aria-label="Stores">
+      <Title order={2} size="sm" fw={600}>
+        Stores
+      </Title>
+      {flow.dependencies.map(({ name, state, detail }) => (
+        <div key={name}>
+          <Badge variant="dot" tt="none" color={toneColor[tones[state]]}>
+            {name}: {words[state]}
+          </Badge>
+          {state === 'down' && detail !== null ? (
+            <Text size="xs" c="dimmed" className={classes['words']}>
+              {detail}
+            </Text>
+          ) : null}
+        </div>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,55 @@
+// The last calls to a model.
+import { Badge, ScrollArea, Table, Title } from '@mantine/core';
+import type { ModelExplanationAnswer } from '../../../../src/http/contract.ts';
+import { Empty } from '../../parts/states.tsx';
+import { Ago } from '../../parts/time.tsx';
+
+export function Attempts({ attempts }: { readonly attempts: ModelExplanationAnswer['recent_attempts'] }) {
+  return (
+    <section>
+      <Title order={2} size="h4" mb="xs">
+        Last attempts
+      </Title>
+      {attempts.length === 0 ? (
+        <Empty title="It was never asked" />
+      ) : (
+        <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Last attempts' }}>
+          <Table verticalSpacing={4} miw={560}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>When</Table.Th>
+                <Table.Th>Outcome</Table.Th>
+                <Table.Th ta="right">Status</Table.Th>
+                <Table.Th ta="right">Took</Table.Th>
+                <Table.Th ta="right">Tokens</Table.Th>
+                <Table.Th>Caller</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {attempts.map((attempt) => (
+                <Table.Tr key={`${attempt.request_id} ${attempt.at}`}>
+                  <Table.Td>
+                    <Ago at={attempt.at} />
+                  </Table.Td>
+                  <Table.Td>
+                    <Badge
+                      variant="light"
+                      tt="none"
+                      color={attempt.outcome === 'success' ? 'teal' : 'orange'}
+                    >
+                      {attempt.outcome}
+                    </Badge>
+                  </Table.Td>
+                  <Table.Td ta="right">{attempt.status ?? '–'}</Table.Td>
+                  <Table.Td ta="right">{Math.round(attempt.duration_ms)} ms</Table.Td>
+                  <Table.Td ta="right">{attempt.prompt_tokens + attempt.completion_tokens}</Table.Td>
+                  <Table.Td>{attempt.caller}</Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </ScrollArea>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,46 @@
+// Why a model is left alone, key by key, and until when.
+import { Code, ScrollArea, Table, Text, Title } from '@mantine/core';
+import type { ModelAnswer } from '../../../../src/http/contract.ts';
+import { Until } from '../../parts/time.tsx';
+
+export function Cooldowns({ cooldowns }: Pick<ModelAnswer, 'cooldowns'>) {
+  if (cooldowns.length === 0) return null;
+  return (
+    <section>
+      <Title order={2} size="h4" mb="xs">
+        Left alone
+      </Title>
+      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Cooldowns' }}>
+        <Table verticalSpacing={4} miw={480}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Key</Table.Th>
+              <Table.Th>Back</Table.Th>
+              <Table.Th>Cause</Table.Th>
+              <Table.Th>Who said how long</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {cooldowns.map(({ key_id: key, until, cause, source, reason }) => (
+              <Table.Tr key={`${key} ${cause}`}>
+                <Table.Td>{key === '*' ? 'all of them' : <Code>{key}</Code>}</Table.Td>
+                <Table.Td>
+                  <Until at={until} over="now" />
+                </Table.Td>
+                <Table.Td>
+                  {cause}
+                  {reason === null ? null : (
+                    <Text size="xs" c="dimmed">
+                      {reason}
+                    </Text>
+                  )}
+                </Table.Td>
+                <Table.Td>{source}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </ScrollArea>
+    </section>
+  );
+}

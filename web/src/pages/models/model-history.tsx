@@ -1,0 +1,81 @@
+// How a model did over time: what share of requests succeeded, and how long its answers took.
+import { Group, Select, SimpleGrid, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import type { ModelHistoryAnswer } from '../../../../src/http/contract.ts';
+import { get } from '../../api/client.ts';
+import { Chart, type Line } from '../../parts/chart.tsx';
+import { Empty, Shown } from '../../parts/states.tsx';
+
+const spans = [
+  { value: '1', label: 'Last hour' },
+  { value: '24', label: 'Last day' },
+  { value: '168', label: 'Last week' },
+];
+
+export function ModelHistory({ id }: { readonly id: number }) {
+  const [hours, setHours] = useState('24');
+  const query = useQuery({
+    queryKey: ['models', 'history', id, hours],
+    queryFn: ({ signal }) => get<ModelHistoryAnswer>(`/api/v1/models/${id}/history`, { hours }, signal),
+    refetchInterval: 30_000,
+  });
+  return (
+    <section>
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h4">
+          Over time
+        </Title>
+        <Select
+          size="xs"
+          w={130}
+          aria-label="How far back"
+          data={spans}
+          value={hours}
+          allowDeselect={false}
+          onChange={(value) => setHours(value ?? '24')}
+        />
+      </Group>
+      <Shown
+        what="its history"
+        query={query}
+        isEmpty={({ stretches }) => stretches.length === 0}
+        empty={<Empty title="It was not asked in this time" />}
+      >
+        {(history) => <HistoryCharts history={history} />}
+      </Shown>
+    </section>
+  );
+}
+
+function HistoryCharts({ history }: { readonly history: ModelHistoryAnswer }) {
+  const { times, reliability, latency } = useMemo(() => linesOf(history), [history]);
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <Chart label="Share of requests that succeeded, over time." times={times} lines={reliability} />
+      <Chart label="Seconds until it answered, over time." times={times} lines={latency} />
+    </SimpleGrid>
+  );
+}
+
+function linesOf({ stretches }: ModelHistoryAnswer) {
+  const times = stretches.map(({ at }) => Date.parse(at));
+  const reliability: Line[] = [
+    {
+      label: 'success, %',
+      color: 'teal',
+      values: stretches.map(({ requests, successes }) =>
+        requests === 0 ? null : (successes / requests) * 100,
+      ),
+    },
+    { label: 'requests', color: 'gray', isSecond: true, values: stretches.map(({ requests }) => requests) },
+  ];
+  const latency: Line[] = [
+    {
+      label: 'seconds',
+      color: 'blue',
+      values: stretches.map(({ successes, average_seconds: average }) => (successes === 0 ? null : average)),
+    },
+  ];
+  return { times, reliability, latency };
+}
