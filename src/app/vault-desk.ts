@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CoreError } from '../core/index.ts';
 import type { RunDesk } from '../extraction/index.ts';
-import type { VaultReader } from '../extraction/vault/index.ts';
+import type { DeadLetter, VaultReader } from '../extraction/vault/index.ts';
 import { canonicalJson, openVaultReader, parseJson } from '../extraction/vault/index.ts';
 import type { VaultDesk } from '../http/index.ts';
 import { vaultsFolder } from './vault.ts';
@@ -29,6 +29,16 @@ function pathOf(vault: string, dataFolder: string): string {
   );
 }
 
+/** Every session that missed a page has a letter of its own. */
+function newestOfEach(letters: readonly DeadLetter[]): readonly DeadLetter[] {
+  const pages = new Map<string, DeadLetter>();
+  for (const letter of letters) {
+    const page = JSON.stringify([letter.type, letter.pageKey]);
+    if (!pages.has(page)) pages.set(page, letter);
+  }
+  return [...pages.values()];
+}
+
 export function openVaultDesk(runs: Pick<RunDesk, 'get'>, dataFolder: string): VaultDesk {
   const read = async <T>(run: string, work: (reader: VaultReader) => T): Promise<T> => {
     const { vault } = await runs.get(run);
@@ -41,7 +51,10 @@ export function openVaultDesk(runs: Pick<RunDesk, 'get'>, dataFolder: string): V
   };
   return {
     summary: (run) =>
-      read(run, (reader) => ({ types: reader.types(), deadLetters: reader.deadLetters(mostDeadLetters) })),
+      read(run, (reader) => ({
+        types: reader.types(),
+        deadLetters: newestOfEach(reader.deadLetters(mostDeadLetters)),
+      })),
     items: (run, { type, after, limit }) =>
       read(run, (reader) => reader.items(type, { limit, after, withDeleted: true })),
     item: (run, type, id) =>

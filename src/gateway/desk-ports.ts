@@ -74,6 +74,7 @@ export interface ModelExplanation {
 /** How a model did over time. */
 export interface ModelHistory {
   readonly since: Date;
+  readonly until: Date;
   readonly stretchMs: number;
   /** Those in which it was asked, oldest first. */
   readonly stretches: readonly HistoryStretch[];

@@ -5,7 +5,7 @@ export interface VaultDesk {
   /** All fail with NOT_FOUND when the run is not known, or its vault is not on this machine. */
   summary(run: string): Promise<{
     readonly types: readonly TypeRecord[];
-    /** Pages that did not come, newest first, at most 200. */
+    /** Pages that did not come, each once, newest first, at most 200. */
     readonly deadLetters: readonly DeadLetter[];
   }>;
   /** In the order of their ids. */

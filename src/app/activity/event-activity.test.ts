@@ -38,6 +38,22 @@ describe('activity', () => {
     ]);
   });
 
+  it('knows the last 60 seconds, whatever minute it is', async () => {
+    const { clock, activity, emit } = world();
+    await clock.advance(50_000);
+    emit('admission:refused', { organizationId: 'a' });
+    emit('job:done', { name: 'knowledge.ingest' });
+    emit('job:done', { name: 'ledger.repair' });
+    await clock.advance(15_000);
+    emit('admission:refused', { organizationId: 'a' });
+    expect(activity.lastMinute()).toMatchObject({ refused: 2, documentsRead: 1, admitted: 0 });
+    expect(activity.minutes().map(({ refused }) => refused)).toEqual([1, 1]);
+    await clock.advance(45_000);
+    expect(activity.lastMinute()).toMatchObject({ refused: 1, documentsRead: 0 });
+    await clock.advance(minute);
+    expect(activity.lastMinute().refused).toBe(0);
+  });
+
   it('keeps an hour, and no more', async () => {
     const { clock, activity, emit } = world();
     emit('admission:refused', { organizationId: 'a' });

@@ -6,6 +6,7 @@ import { PassThrough, pipeline, type Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { CoreError, HeadworksError, messageOf, systemClock, type Redactor } from '../../core/index.ts';
 import type { Config } from '../../config/index.ts';
+import { makeFolder } from '../../platform/data-folder/make-folder.ts';
 import type { Database } from '../../platform/postgres/index.ts';
 import { webhookSecretPath } from '../webhook-secret.ts';
 import { controlLine, type LineSink } from './archive.ts';
@@ -57,6 +58,8 @@ export class BackupDesk {
     const sink = gathering(lines, signal);
     let scratch: string | undefined;
     try {
+      // A worker has none until now.
+      await makeFolder(folder);
       await removeLeftovers(folder);
       scratch = await mkdtemp(join(folder, scratchPrefix));
       await this.#writeAll(wish, scratch, sink.write, signal);

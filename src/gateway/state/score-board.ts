@@ -87,9 +87,10 @@ export class ScoreBoard implements Scores {
   async history(modelId: number, hours: number): Promise<ModelHistory> {
     const { clock, recorder, store } = this.#parts;
     const stretchMs = Math.ceil((hours * hourMs) / 96 / 60_000) * 60_000;
-    const since = new Date(Math.floor((clock.now() - hours * hourMs) / stretchMs) * stretchMs);
+    const until = new Date(clock.now());
+    const since = new Date(Math.floor((until.getTime() - hours * hourMs) / stretchMs) * stretchMs);
     const reading = recorder.flush().then(() => store.history({ modelId, since, stretchMs }));
-    return { since, stretchMs, stretches: await forPerson(clock, reading) };
+    return { since, until, stretchMs, stretches: await forPerson(clock, reading) };
   }
 
   start(): Promise<void> {

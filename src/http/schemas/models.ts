@@ -229,6 +229,7 @@ export const historyQuery = z.strictObject({
 export const modelHistory = z
   .object({
     since: instant,
+    until: instant,
     stretch_ms: z.number().int().describe('How long a stretch is.'),
     stretches: z
       .array(
@@ -276,6 +277,7 @@ export function viewOfModel(model: ModelView): z.infer<typeof modelAnswer> {
 
 export const viewOfHistory = (history: ModelHistory): z.infer<typeof modelHistory> => ({
   since: history.since.toISOString(),
+  until: history.until.toISOString(),
   stretch_ms: history.stretchMs,
   stretches: history.stretches.map(({ at, requests, successes, averageSeconds }) => ({
     at: new Date(at).toISOString(),

@@ -21,10 +21,18 @@ export interface ChartProps {
   /** Milliseconds, ascending. */
   readonly times: readonly number[];
   readonly lines: readonly Line[];
+  /** Where the picture begins and ends, milliseconds; default: with the first and last time. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
   readonly height?: number;
 }
 
-export function Chart({ label, times, lines, height = 160 }: ChartProps) {
+/** Seconds between two marks below the picture. */
+const steps = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
+];
+
+export function Chart({ label, times, lines, from, to, height = 160 }: ChartProps) {
   const { ref: box, width } = useElementSize();
   const target = useRef<HTMLDivElement>(null);
   const theme = useMantineTheme();
@@ -42,9 +50,13 @@ export function Chart({ label, times, lines, height = 160 }: ChartProps) {
         height,
         legend: { show: true, live: false },
         cursor: { drag: { x: false, y: false } },
-        scales: { x: { time: true }, y: { range: fromZero }, second: { range: fromZero } },
+        scales: {
+          x: { time: true, range: between(from, to) },
+          y: { range: fromZero },
+          second: { range: fromZero },
+        },
         axes: [
-          { ...axis, space: 70, values: (_plot, splits) => [...timeTexts(splits)] },
+          { ...axis, space: 70, incrs: steps, values: (_plot, splits) => [...timeTexts(splits)] },
           { ...axis, size: 48 },
           ...(hasSecond
             ? [{ ...axis, scale: 'second', side: 1, size: 48, grid: { show: false } } as UPlot.Axis]
@@ -65,7 +77,7 @@ export function Chart({ label, times, lines, height = 160 }: ChartProps) {
       target.current,
     );
     return () => plot.destroy();
-  }, [times, lines, width, height, scheme, theme]);
+  }, [times, lines, from, to, width, height, scheme, theme]);
 
   return (
     <Box ref={box} w="100%">
@@ -80,6 +92,14 @@ export function Chart({ label, times, lines, height = 160 }: ChartProps) {
     </Box>
   );
 }
+
+/** Never less than some seconds: one moment alone would be drawn among years. */
+const between =
+  (from: number | undefined, to: number | undefined) =>
+  (_plot: UPlot, least: number, most: number): [number, number] => {
+    const start = from === undefined ? least : from / 1_000;
+    return [start, Math.max(to === undefined ? most : to / 1_000, start + 5)];
+  };
 
 const fromZero = (_plot: UPlot, _least: number, most: number): [number, number] => [
   0,

@@ -1,10 +1,11 @@
 // Pages that did not come, with their cause, and a button to ask for them again.
-import { Badge, Button, Group, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { Badge, Button, Group, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ExtractionRunAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Empty, Shown } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
+import { Wide } from '../../parts/wide.tsx';
 import { isOpen } from './run-facts.ts';
 import { useSources, useStartRun } from './sources.tsx';
 
@@ -62,7 +63,7 @@ function RetryButton({ run }: { readonly run: ExtractionRunAnswer }) {
 
 function Letters({ letters }: { readonly letters: VaultSummaryAnswer['dead_letters'] }) {
   return (
-    <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Pages that did not come' }}>
+    <Wide label="Pages that did not come">
       <Table verticalSpacing={4} miw={560}>
         <Table.Thead>
           <Table.Tr>
@@ -92,6 +93,6 @@ function Letters({ letters }: { readonly letters: VaultSummaryAnswer['dead_lette
           ))}
         </Table.Tbody>
       </Table>
-    </ScrollArea>
+    </Wide>
   );
 }

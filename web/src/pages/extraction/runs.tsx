@@ -1,11 +1,12 @@
 // Runs, newest first: of sources, of schedules, of commands.
-import { Anchor, Badge, Button, Code, Group, Progress, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { Anchor, Badge, Button, Code, Group, Progress, Table, Text, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { ExtractionRunAnswer, ExtractionRunsAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
 import { Ago, Took } from '../../parts/time.tsx';
+import { Wide } from '../../parts/wide.tsx';
 import { toneColor } from '../../theme.ts';
 import {
   isOpen,
@@ -63,7 +64,7 @@ export function Runs() {
 
 function RunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
   return (
-    <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Runs' }}>
+    <Wide label="Runs">
       <Table verticalSpacing="xs" miw={860} highlightOnHover>
         <Table.Thead>
           <Table.Tr>
@@ -84,7 +85,7 @@ function RunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
           ))}
         </Table.Tbody>
       </Table>
-    </ScrollArea>
+    </Wide>
   );
 }
 

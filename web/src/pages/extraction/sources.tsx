@@ -1,5 +1,5 @@
 // Registered sources, and a button to extract from each now.
-import { Button, Code, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { Button, Code, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type {
   ExtractionRunStarted,
@@ -11,6 +11,7 @@ import { useAct } from '../../parts/act.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
 import { useLocation } from 'wouter';
 import { Until } from '../../parts/time.tsx';
+import { Wide } from '../../parts/wide.tsx';
 
 /** Starts a run of a source and leads to it; `again` asks once more for what did not come. */
 export function useStartRun() {
@@ -64,7 +65,7 @@ export function Sources() {
 function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceAnswer[] }) {
   const start = useStartRun();
   return (
-    <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Sources' }}>
+    <Wide label="Sources">
       <Table verticalSpacing="xs" miw={520}>
         <Table.Thead>
           <Table.Tr>
@@ -112,6 +113,6 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceA
           ))}
         </Table.Tbody>
       </Table>
-    </ScrollArea>
+    </Wide>
   );
 }

@@ -1,11 +1,12 @@
 // The vault of a run: types, items, and the versions of one item side by side.
-import { Anchor, Badge, Button, Grid, NavLink, ScrollArea, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Badge, Button, Grid, NavLink, Stack, Table, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
 import type { VaultItemsAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Empty, Failed, Loading, PageTitle, Shown } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
+import { Wide } from '../../parts/wide.tsx';
 import { useVault } from './dead-letters.tsx';
 import { ItemVersions } from './item-versions.tsx';
 
@@ -109,7 +110,7 @@ function Items({
   if (items.length === 0) return <Empty title={`There are no ${type}`} />;
   return (
     <Stack>
-      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': `Items of the type ${type}` }}>
+      <Wide label={`Items of the type ${type}`}>
         <Table verticalSpacing={4} miw={480} highlightOnHover>
           <Table.Thead>
             <Table.Tr>
@@ -147,7 +148,7 @@ function Items({
             ))}
           </Table.Tbody>
         </Table>
-      </ScrollArea>
+      </Wide>
       {query.hasNextPage ? (
         <Button
           variant="default"

@@ -3,6 +3,7 @@ import { Badge, Button, Card, Group, SimpleGrid, Stack, Text, UnstyledButton } f
 import type { LedgerKinds, RepairAnswer } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
+import { askedRepairs } from './asked-repairs.ts';
 
 type Kind = LedgerKinds['kinds'][number];
 
@@ -16,8 +17,11 @@ export interface KindsProps {
 /** Asks for the repair of one row, one kind, or everything. */
 export function useRepair() {
   return useAct(
-    (what: { readonly kind?: string; readonly id?: string }) =>
-      call<RepairAnswer>('POST', '/api/v1/ledger/repair', { body: what }),
+    async (what: { readonly kind?: string; readonly id?: string }) => {
+      const answer = await call<RepairAnswer>('POST', '/api/v1/ledger/repair', { body: what });
+      if (answer.job_id !== null) askedRepairs.add(answer.job_id);
+      return answer;
+    },
     {
       stale: ['ledger', 'jobs'],
       done: ({ job_id: job }) =>

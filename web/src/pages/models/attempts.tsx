@@ -1,8 +1,9 @@
 // The last calls to a model.
-import { Badge, ScrollArea, Table, Title } from '@mantine/core';
+import { Badge, Table, Title } from '@mantine/core';
 import type { ModelExplanationAnswer } from '../../../../src/http/contract.ts';
 import { Empty } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
+import { Wide } from '../../parts/wide.tsx';
 
 export function Attempts({ attempts }: { readonly attempts: ModelExplanationAnswer['recent_attempts'] }) {
   return (
@@ -13,7 +14,7 @@ export function Attempts({ attempts }: { readonly attempts: ModelExplanationAnsw
       {attempts.length === 0 ? (
         <Empty title="It was never asked" />
       ) : (
-        <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Last attempts' }}>
+        <Wide label="Last attempts">
           <Table verticalSpacing={4} miw={560}>
             <Table.Thead>
               <Table.Tr>
@@ -48,7 +49,7 @@ export function Attempts({ attempts }: { readonly attempts: ModelExplanationAnsw
               ))}
             </Table.Tbody>
           </Table>
-        </ScrollArea>
+        </Wide>
       )}
     </section>
   );

@@ -1,7 +1,8 @@
 // Why a model is left alone, key by key, and until when.
-import { Code, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { Code, Table, Text, Title } from '@mantine/core';
 import type { ModelAnswer } from '../../../../src/http/contract.ts';
 import { Until } from '../../parts/time.tsx';
+import { Wide } from '../../parts/wide.tsx';
 
 export function Cooldowns({ cooldowns }: Pick<ModelAnswer, 'cooldowns'>) {
   if (cooldowns.length === 0) return null;
@@ -10,7 +11,7 @@ export function Cooldowns({ cooldowns }: Pick<ModelAnswer, 'cooldowns'>) {
       <Title order={2} size="h4" mb="xs">
         Left alone
       </Title>
-      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Cooldowns' }}>
+      <Wide label="Cooldowns">
         <Table verticalSpacing={4} miw={480}>
           <Table.Thead>
             <Table.Tr>
@@ -40,7 +41,7 @@ export function Cooldowns({ cooldowns }: Pick<ModelAnswer, 'cooldowns'>) {
             ))}
           </Table.Tbody>
         </Table>
-      </ScrollArea>
+      </Wide>
     </section>
   );
 }

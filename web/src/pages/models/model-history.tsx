@@ -50,10 +50,16 @@ export function ModelHistory({ id }: { readonly id: number }) {
 
 function HistoryCharts({ history }: { readonly history: ModelHistoryAnswer }) {
   const { times, reliability, latency } = useMemo(() => linesOf(history), [history]);
+  const span = { from: Date.parse(history.since), to: Date.parse(history.until) };
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
-      <Chart label="Share of requests that succeeded, over time." times={times} lines={reliability} />
-      <Chart label="Seconds until it answered, over time." times={times} lines={latency} />
+      <Chart
+        label="Share of requests that succeeded, over time."
+        times={times}
+        lines={reliability}
+        {...span}
+      />
+      <Chart label="Seconds until it answered, over time." times={times} lines={latency} {...span} />
     </SimpleGrid>
   );
 }

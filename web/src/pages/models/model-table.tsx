@@ -1,12 +1,13 @@
 // The models in the order in which they are asked.
-import { Anchor, Progress, ScrollArea, Table, Text } from '@mantine/core';
+import { Anchor, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { ModelAnswer } from '../../../../src/http/contract.ts';
+import { Wide } from '../../parts/wide.tsx';
 import { coolingCause, ModelState, percent, seconds } from './model-state.tsx';
 
 export function ModelTable({ models }: { readonly models: readonly ModelAnswer[] }) {
   return (
-    <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Models, the best first' }}>
+    <Wide label="Models, the best first">
       <Table highlightOnHover verticalSpacing="xs" miw={720}>
         <Table.Thead>
           <Table.Tr>
@@ -24,7 +25,7 @@ export function ModelTable({ models }: { readonly models: readonly ModelAnswer[]
           ))}
         </Table.Tbody>
       </Table>
-    </ScrollArea>
+    </Wide>
   );
 }
 

@@ -6,9 +6,12 @@ import { Chart, type Line } from '../../parts/chart.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { fullness } from './fullness.ts';
 
+const hourMs = 3_600_000;
+
 export function Admissions({ overview }: { readonly overview: TenantsOverviewAnswer }) {
   const { global_used: used, global_limit: limit, minutes } = overview;
   const { times, lines } = useMemo(() => linesOf(minutes), [minutes]);
+  const last = times.at(-1) ?? 0;
   const share = used === null ? 0 : (used / limit) * 100;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
@@ -42,6 +45,8 @@ export function Admissions({ overview }: { readonly overview: TenantsOverviewAns
           label="Requests admitted and refused, by the minute."
           times={times}
           lines={lines}
+          from={last - hourMs}
+          to={last}
           height={130}
         />
       </Card>

@@ -1,11 +1,12 @@
 // Executions, newest first: of one organization, or of all.
-import { Badge, Button, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { Badge, Button, Table, Text, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ExecutionAnswer, ExecutionsAnswer } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
 import { Ago, Took } from '../../parts/time.tsx';
+import { Wide } from '../../parts/wide.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
 
 const tones: Readonly<Record<ExecutionAnswer['status'], Tone>> = {
@@ -70,7 +71,7 @@ function ExecutionTable({
   if (executions.length === 0)
     return <Empty title={ofAll ? 'Nothing was called yet' : 'It has called nothing yet'} />;
   return (
-    <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Executions' }}>
+    <Wide label="Executions">
       <Table verticalSpacing={4} miw={560}>
         <Table.Thead>
           <Table.Tr>
@@ -120,6 +121,6 @@ function ExecutionTable({
           ))}
         </Table.Tbody>
       </Table>
-    </ScrollArea>
+    </Wide>
   );
 }

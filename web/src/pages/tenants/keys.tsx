@@ -1,16 +1,5 @@
 // The keys of an organization: made (shown once), revoked.
-import {
-  Alert,
-  Badge,
-  Button,
-  Code,
-  CopyButton,
-  Group,
-  ScrollArea,
-  Table,
-  TextInput,
-  Title,
-} from '@mantine/core';
+import { Alert, Badge, Button, Code, CopyButton, Group, Table, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
@@ -23,6 +12,7 @@ import { call, get } from '../../api/client.ts';
 import { ConfirmButton, useAct } from '../../parts/act.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
+import { Wide } from '../../parts/wide.tsx';
 
 const pathOf = (organization: string): string =>
   `/api/v1/organizations/${encodeURIComponent(organization)}/keys`;
@@ -45,7 +35,7 @@ export function Keys({ organization }: { readonly organization: string }) {
         empty={<Empty title="It has no key yet">Without one it can call nothing.</Empty>}
       >
         {({ keys }) => (
-          <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Keys' }}>
+          <Wide label="Keys">
             <Table verticalSpacing={4} mt="sm" miw={440}>
               <Table.Thead>
                 <Table.Tr>
@@ -61,7 +51,7 @@ export function Keys({ organization }: { readonly organization: string }) {
                 ))}
               </Table.Tbody>
             </Table>
-          </ScrollArea>
+          </Wide>
         )}
       </Shown>
     </section>

@@ -1,8 +1,9 @@
 // One row an organization; its limit is changed in place.
-import { Anchor, Group, Progress, ScrollArea, Table, Text } from '@mantine/core';
+import { Anchor, Group, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
 import { shortText } from '../../parts/time.tsx';
+import { Wide } from '../../parts/wide.tsx';
 import { fullness } from './fullness.ts';
 import { LimitEditor } from './limit-editor.tsx';
 
@@ -12,7 +13,7 @@ export function OrganizationTable({ overview }: { readonly overview: TenantsOver
   const { organizations, organization_count: count } = overview;
   return (
     <section>
-      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': 'Organizations' }}>
+      <Wide label="Organizations">
         <Table verticalSpacing="xs" miw={760}>
           <Table.Thead>
             <Table.Tr>
@@ -30,7 +31,7 @@ export function OrganizationTable({ overview }: { readonly overview: TenantsOver
             ))}
           </Table.Tbody>
         </Table>
-      </ScrollArea>
+      </Wide>
       <Text size="xs" c="dimmed" mt="xs">
         Admitted, refused and how long a slot was held: over the last hour, on this server.
         {count > organizations.length ? ` ${organizations.length} of ${count} organizations are shown.` : ''}

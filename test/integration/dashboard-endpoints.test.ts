@@ -1,0 +1,246 @@
+// What the dashboard reads: one server with something on every page; and one with nothing.
+import { symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type {
+  ExtractionRunAnswer,
+  FlowAnswer,
+  ModelHistoryAnswer,
+  RunSamplesAnswer,
+  TenantsOverviewAnswer,
+  VaultDataAnswer,
+  VaultItemAnswer,
+  VaultItemsAnswer,
+  VaultSummaryAnswer,
+} from '../../src/http/contract.ts';
+import { buildServer } from '../../src/http/index.ts';
+import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
+import { asAdmin, testHouse } from '../support/http-dependencies.ts';
+import { callAsAdmin } from '../support/test-server.ts';
+
+describe('with something everywhere', () => {
+  let world: DashboardWorld;
+  beforeAll(async () => {
+    world = await startDashboardWorld();
+  }, 120_000);
+  afterAll(() => world.stop());
+
+  const status = async (path: string) => {
+    const { status: code, body } = await callAsAdmin(world.server, 'GET', `/api/v1${path}`);
+    return { code, message: (body as { error?: { message?: string } }).error?.message ?? '' };
+  };
+
+  it('the overview of tenants has usage against limits, refusals and how long slots were held', async () => {
+    const overview = await world.read<TenantsOverviewAnswer>('/overview/tenants');
+    expect(overview).toMatchObject({
+      default_limit: 20,
+      global_limit: 100,
+      global_used: 2,
+      waiting: 0,
+      organization_count: 2,
+    });
+    const [first, second] = overview.organizations;
+    expect(first).toMatchObject({
+      limit: { organization_name: 'busy', custom_limit: 2, limit: 2, usage: { organization: 2 } },
+      admitted: 2,
+      refused: 3,
+      average_hold_ms: null,
+      longest_hold_ms: null,
+    });
+    expect(second).toMatchObject({
+      limit: { organization_name: 'quiet', custom_limit: null, limit: 20, usage: { organization: 0 } },
+      admitted: 1,
+      refused: 0,
+      ended: 1,
+    });
+    expect(second?.average_hold_ms).toBeGreaterThan(0);
+    expect(second?.longest_hold_ms).toBeGreaterThanOrEqual(second?.average_hold_ms ?? Infinity);
+    const sum = (name: 'admitted' | 'refused') =>
+      overview.minutes.reduce((total, minute) => total + minute[name], 0);
+    expect([sum('admitted'), sum('refused')]).toEqual([3, 3]);
+  });
+
+  it('the flow has every gate: what cools down and why, what is under way, what is degraded', async () => {
+    const flow = await world.read<FlowAnswer>('/overview/flow');
+    expect(flow.extraction).toMatchObject({
+      sources: 1,
+      running: [],
+      last_finished: { source: 'acme', state: 'incomplete', run_id: world.runs[1].id },
+    });
+    expect(flow.gateway.available).toBe(3);
+    expect(flow.gateway.cooling.map(({ name, cause }) => [name, cause])).toEqual(
+      expect.arrayContaining([
+        ['limited', 'rate-limit'],
+        ['barred', 'authentication'],
+        ['locked', 'authentication'],
+      ]),
+    );
+    const until = flow.gateway.cooling.map(({ available_at: at }) => Date.parse(at ?? ''));
+    expect(until).toEqual(until.toSorted((a, b) => a - b));
+    expect(flow.admission).toEqual({ global_used: 2, global_limit: 100, organizations: 2, waiting: 0 });
+    expect(flow.executions).toEqual({ queued: 0, executing: 2 });
+    expect(flow.degraded).toEqual([{ kind: 'gateway.key-refused', open: 2 }]);
+    expect(flow.degraded_count).toBe(2);
+    expect(flow.dependencies).toContainEqual(expect.objectContaining({ name: 'state store', state: 'up' }));
+    const sum = (name: 'model_calls' | 'model_failures') =>
+      flow.minutes.reduce((total, minute) => total + minute[name], 0);
+    expect(sum('model_calls')).toBeGreaterThanOrEqual(6);
+    expect(sum('model_failures')).toBe(3);
+  });
+
+  describe('the vault of a run', () => {
+    const path = () => `/extraction/runs/${world.runs[1].id}/vault`;
+
+    it('says what there is of each type, and which pages did not come', async () => {
+      const { types, dead_letters: letters } = await world.read<VaultSummaryAnswer>(path());
+      expect(types).toMatchObject([
+        { type: 'dashboards', live: 5, deleted: 0, status: 'completed', reason: null },
+        { type: 'looks', live: 3, reason: expect.stringContaining('did not come') as string },
+        { type: 'users', live: 59, deleted: 1 },
+      ]);
+      expect(types.find(({ type }) => type === 'looks')?.status).toBe('incomplete');
+      // Two sessions missed it; it is one page.
+      expect(letters).toMatchObject([{ type: 'looks', cause: 'server-error', session: 2 }]);
+      expect(letters[0]?.message).toContain('500');
+    });
+
+    it('lists items page by page, gone ones included, each once', async () => {
+      const found: VaultItemsAnswer['items'] = [];
+      let after = '';
+      for (let pages = 0; pages < 5; pages += 1) {
+        const query = new URLSearchParams({ type: 'users', limit: '25', after });
+        const { items, next } = await world.read<VaultItemsAnswer>(`${path()}/items?${query}`);
+        found.push(...items);
+        if (next === null) break;
+        expect(items).toHaveLength(25);
+        after = next;
+      }
+      expect(new Set(found.map(({ id }) => id)).size).toBe(60);
+      expect(found).toHaveLength(60);
+      const [changed, gone] = ['1', '3'].map((id) => found.find((item) => item.id === id));
+      expect(changed).toMatchObject({ versions: 2, deleted_at: null });
+      expect(gone).toMatchObject({ versions: 2, deleted_at: expect.any(String) as string });
+      expect(found.filter(({ versions }) => versions === 1)).toHaveLength(58);
+    });
+
+    it('gives an item as it was in each version, and says when it was gone', async () => {
+      const { item, versions } = await world.read<VaultItemAnswer>(`${path()}/item?type=users&item=1`);
+      expect(item).toMatchObject({ id: '1', type: 'users', versions: 2 });
+      expect(versions).toMatchObject([
+        { number: 1, session: 1, is_gone: false },
+        { number: 2, session: 2, is_gone: false },
+      ]);
+      const data = async (query: string) =>
+        (await world.read<VaultDataAnswer>(`${path()}/data?type=users&${query}`)).json;
+      const [older, newer] = [await data('item=1&version=1'), await data('item=1&version=2')];
+      expect(older).not.toBe(newer);
+      expect(JSON.parse(older ?? '')).toMatchObject({ id: '1' });
+      expect(older).toContain('\n  "');
+      expect(await data('item=1')).toBe(newer);
+      expect(await data('item=3&version=2')).toBeNull();
+      expect(await data('item=3&version=1')).toContain('"id": "3"');
+    });
+
+    it('says in a sentence what it does not have', async () => {
+      expect(await status(`${path()}/items?type=boards`)).toMatchObject({ code: 404 });
+      expect(await status(`${path()}/item?type=users&item=999`)).toMatchObject({ code: 404 });
+      expect(await status(`${path()}/data?type=users&item=1&version=9`)).toMatchObject({ code: 404 });
+      expect(await status(`${path()}/items?type=users&limit=201`)).toMatchObject({ code: 400 });
+    });
+
+    it('is only ever a file in the folder of vaults, whatever a made-up run says', async () => {
+      const own = join(world.folder, '.headworks', 'vaults', 'acme.vault');
+      const made = async (vault: string) => {
+        const id = crypto.randomUUID();
+        const figures = { types: [], calls: 0, refusals: 0, multiplier: 1, items_per_second: null };
+        const run = { id, source: 'made up', vault, session: null, state: 'completed', message: null };
+        await world.send<ExtractionRunAnswer>('POST', '/extraction/runs/report', { ...run, ...figures });
+        return status(`/extraction/runs/${id}/vault`);
+      };
+      await writeFile(join(world.folder, 'plain.txt'), 'secret');
+      await symlink(own, join(world.folder, 'outside.vault'));
+      const outside = [
+        own,
+        join(world.folder, 'outside.vault'),
+        '/etc/passwd',
+        '../plain.txt',
+        '../vaults/acme.vault',
+      ];
+      for (const vault of outside) {
+        const { code, message } = await made(vault);
+        expect([vault, code]).toEqual([vault, 404]);
+        expect(message).toContain('outside the data folder');
+        expect(message).toContain(`headworks vault list --vault ${vault}`);
+      }
+      for (const vault of ['..', '.', 'never.vault'])
+        expect(await made(vault)).toMatchObject({
+          code: 404,
+          message: expect.stringContaining('is not on') as string,
+        });
+      // Who names one of ours sees what the source's own runs show, too.
+      expect(await made('acme.vault')).toMatchObject({ code: 200 });
+    });
+  });
+
+  it('the history of a model counts what its score counts, in stretches', async () => {
+    const { id } = await world.model('swift');
+    const {
+      until,
+      since,
+      stretch_ms: stretchMs,
+      stretches,
+    } = await world.read<ModelHistoryAnswer>(`/models/${id}/history?hours=1`);
+    expect(Date.parse(until) - Date.parse(since)).toBeGreaterThanOrEqual(3_600_000);
+    expect(stretchMs).toBe(60_000);
+    const requests = stretches.reduce((sum, stretch) => sum + stretch.requests, 0);
+    expect(requests).toBe((await world.model('swift')).request_count);
+    expect(stretches.every(({ requests: asked, successes }) => asked === successes)).toBe(true);
+    expect(stretches.every(({ average_seconds: average }) => average >= 0 && average < 20)).toBe(true);
+    const { id: never } = await world.model('limited');
+    expect(await world.read(`/models/${never}/history`)).toMatchObject({ stretches: [] });
+    expect(await status('/models/999999/history')).toMatchObject({ code: 404 });
+    expect(await status(`/models/${id}/history?hours=0`)).toMatchObject({ code: 400 });
+  });
+
+  // The last one: it leaves a session behind that did not come to its end.
+  it('a run that goes on is seen with its calls, its limit and how it went over time', async () => {
+    world.looker.configure({ latencyMs: 400 });
+    const id = await world.startRun();
+    await vi.waitFor(async () => {
+      const { samples } = await world.read<RunSamplesAnswer>(`/extraction/runs/${id}/samples`);
+      expect(samples.length).toBeGreaterThanOrEqual(2);
+      expect(samples.at(-1)?.calls).toBeGreaterThan(samples[0]?.calls ?? Infinity);
+    }, patient);
+    const { extraction } = await world.read<FlowAnswer>('/overview/flow');
+    expect(extraction.running).toMatchObject([
+      { run_id: id, source: 'acme', state: 'running', calls_per_minute_limit: 100, multiplier: 1 },
+    ]);
+    expect(extraction.running[0]?.calls_last_minute).toBeGreaterThan(0);
+    await world.send('POST', `/extraction/runs/${id}/stop`);
+    world.looker.configure({ latencyMs: 0 });
+    await world.runEnded(id);
+    const unknown = '01900000-0000-7000-8000-000000000000';
+    expect(await world.read(`/extraction/runs/${unknown}/samples`)).toEqual({ samples: [] });
+  });
+});
+
+describe('with nothing at all', () => {
+  it('both overviews say so', async () => {
+    const server = await buildServer(testHouse().dependencies);
+    const read = async (path: string) =>
+      (await server.inject({ url: path, headers: asAdmin })).json<unknown>();
+    expect(await read('/api/v1/overview/tenants')).toMatchObject({
+      organization_count: 0,
+      organizations: [],
+      global_used: null,
+    });
+    expect(await read('/api/v1/overview/flow')).toMatchObject({
+      extraction: { sources: 0, running: [], last_finished: null },
+      gateway: { available: 0, cooling: [], without_key: 0 },
+      executions: { queued: 0, executing: 0 },
+      degraded: [],
+      degraded_count: 0,
+      last_minute: { admitted: 0, refused: 0, model_calls: 0, documents_read: 0 },
+    });
+  });
+});

@@ -1,0 +1,76 @@
+// Tokens of login links in Postgres, embedded and on a server: once, within their time, on whichever server.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PostgresLogins } from '../../src/app/dashboard/postgres-logins.ts';
+import { systemClock, systemIds, VirtualClock } from '../../src/core/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
+import { sql } from '../../src/platform/postgres/sql.ts';
+import type { MigratedDatabase } from '../support/migrated-databases.ts';
+import { migratedDatabase, migratedDatabases } from '../support/migrated-databases.ts';
+import { databaseUrl, uniqueName } from '../support/services.ts';
+
+describe.each(migratedDatabases)('%s', (_name, open) => {
+  let opened: MigratedDatabase;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.dispose());
+
+  const logins = (clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'))) => ({
+    clock,
+    desk: new PostgresLogins(opened.database, clock, systemIds),
+  });
+
+  it('a token works once, however many use it at the same moment', async () => {
+    const { desk } = logins();
+    const { token } = await desk.create();
+    const used = await Promise.all(Array.from({ length: 8 }, () => desk.use(token)));
+    expect(used.filter(Boolean)).toHaveLength(1);
+    expect(await desk.use(token)).toBe(false);
+  });
+
+  it('a token works for ten minutes, and is gone when the next one is made', async () => {
+    const { desk, clock } = logins();
+    const { token, expiresAt } = await desk.create();
+    expect(expiresAt.getTime() - clock.now()).toBe(600_000);
+    await clock.advance(599_999);
+    const { token: second } = await desk.create();
+    await clock.advance(1);
+    expect(await desk.use(token)).toBe(false);
+    await clock.advance(600_000);
+    await desk.create();
+    expect(await desk.use(second)).toBe(false);
+    const { rows } = await opened.database.query(sql`select 1 from login_link`);
+    expect(rows).toHaveLength(1);
+  });
+
+  it('keeps no token, and takes no other text for one', async () => {
+    const { desk } = logins();
+    const { token } = await desk.create();
+    const { rows } = await opened.database.query<{ all: string }>(
+      sql`select string_agg(login_link::text, ' ') as all from login_link`,
+    );
+    expect(rows[0]?.all).not.toContain(token);
+    for (const other of ['', token.slice(1), `${token} `, token.toUpperCase()])
+      expect(await desk.use(other)).toBe(false);
+    expect(await desk.use(token)).toBe(true);
+  });
+});
+
+describe('two servers on one database', () => {
+  it('a link of one logs in on the other, and then on neither', async () => {
+    const url = databaseUrl();
+    const { database, dispose } = await migratedDatabase(
+      await openServerDatabase({ url, schema: uniqueName('headworks'), clock: systemClock }),
+    );
+    const other = await openServerDatabase({ url, schema: database.schema, clock: systemClock });
+    try {
+      const [here, there] = [database, other].map((each) => new PostgresLogins(each, systemClock, systemIds));
+      const { token = '' } = (await here?.create()) ?? {};
+      expect(await there?.use(token)).toBe(true);
+      expect(await here?.use(token)).toBe(false);
+    } finally {
+      await other.close();
+      await dispose();
+    }
+  });
+});

@@ -1,0 +1,226 @@
+// A whole server with something on every page of the dashboard, all of it made through its API and the simulators.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, vi } from 'vitest';
+import type { RunningServer } from '../../src/app/index.ts';
+import { startServer } from '../../src/app/start-server.ts';
+import { resolveConfig } from '../../src/config/index.ts';
+import type {
+  ExtractionRunAnswer,
+  ExtractionRunStarted,
+  LedgerPage,
+  ModelAnswer,
+} from '../../src/http/contract.ts';
+import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
+import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
+import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
+import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
+import { databaseUrl, uniqueName } from './services.ts';
+import { callDoor, type Tenant } from './tenant-house.ts';
+import { callAsAdmin } from './test-server.ts';
+
+export const patient = { timeout: 20_000, interval: 50 };
+
+export interface DashboardWorld {
+  /** Its data folder is `.headworks` in here. */
+  readonly folder: string;
+  readonly server: RunningServer;
+  readonly looker: LookerSimulator;
+  readonly models: ModelsSimulator;
+  /** The registered source `acme`. */
+  readonly source: string;
+  /** Its first and its second run: in between a user changed, another one is gone; a look never came. */
+  readonly runs: readonly [ExtractionRunAnswer, ExtractionRunAnswer];
+  /** Limit 2, both under way and without an end. */
+  readonly busy: Tenant;
+  /** Limit by default; asked once, answered. */
+  readonly quiet: Tenant;
+  /** The parsed answer of the API. */
+  read<T>(path: string): Promise<T>;
+  /** The same, for a change. */
+  send<T>(method: string, path: string, body?: unknown): Promise<T>;
+  model(name: string): Promise<ModelAnswer>;
+  /** Starts a run of the source; its id. */
+  startRun(): Promise<string>;
+  runEnded(id: string): Promise<ExtractionRunAnswer>;
+  /** So many requests that find no slot. */
+  refuse(count: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const credentials = { clientId: 'looker-id', clientSecret: 'looker-secret' };
+const env = {
+  MODEL_API_KEY: 'sk-model',
+  WORLD_LOOKER_ID: credentials.clientId,
+  WORLD_LOOKER_SECRET: credentials.clientSecret,
+};
+
+/** `swift` and `steady` answer, `limited` is cooling, `barred` and `locked` refuse their key once, `never` takes an hour. */
+async function startModels(): Promise<ModelsSimulator> {
+  const provider = (name: string, model: object = {}, latencyMs = 0) => ({
+    name,
+    latency_ms: latencyMs,
+    models: [{ name, answer: 'Yes.', ...model }],
+  });
+  const limit = { fault: '429', hint: 'retry-after', seconds: 900, probability: 1 };
+  return startModelsSimulator({
+    scenario: readScenario({
+      providers: [
+        provider('swift'),
+        provider('steady'),
+        provider('limited', { faults: [limit] }),
+        provider('barred', { script: [{ fault: '401' }] }),
+        provider('locked', { script: [{ fault: '401' }] }),
+        provider('never', {}, 3_600_000),
+      ],
+    }),
+  });
+}
+
+/** The caller stops it. */
+export async function startDashboardWorld(): Promise<DashboardWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
+  const [looker, models] = await Promise.all([
+    startLookerSimulator({
+      ...credentials,
+      items: { users: 60, dashboards: 5, looks: 4 },
+      failures: [{ type: 'looks', id: '2' }],
+    }),
+    startModels(),
+  ]);
+  const settings = {
+    DATABASE_URL: databaseUrl(),
+    HEADWORKS_DATABASE_SCHEMA: uniqueName('app'),
+    HEADWORKS_LOG_LEVEL: 'silent',
+    HEADWORKS_PORT: '0',
+    HEADWORKS_DRAIN_SECONDS: '0',
+    HEADWORKS_JOBS_DRAIN_SECONDS: '0',
+  };
+  const server = await startServer(resolveConfig({ flags: {}, cwd: folder, env: settings }), {
+    role: 'serve',
+    env,
+  });
+  const world = worldOf(server, looker, models);
+  return {
+    folder,
+    ...world,
+    ...(await fill(world)),
+    stop: async () => {
+      await server.stop();
+      await Promise.all([looker.stop(), models.stop()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+type Bare = Omit<
+  DashboardWorld,
+  'folder' | 'source' | 'runs' | 'busy' | 'quiet' | 'startRun' | 'refuse' | 'stop'
+>;
+
+function worldOf(server: RunningServer, looker: LookerSimulator, models: ModelsSimulator): Bare {
+  const send = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const answer = await callAsAdmin(server, method, `/api/v1${path}`, body);
+    if (answer.status >= 400)
+      throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body as T;
+  };
+  const read = <T>(path: string): Promise<T> => send<T>('GET', path);
+  return {
+    server,
+    looker,
+    models,
+    send,
+    read,
+    model: async (name) => {
+      const all = await read<readonly ModelAnswer[]>('/models?active_only=false');
+      const found = all.find((model) => model.name === name);
+      if (!found) throw new Error(`There is no model ${name}.`);
+      return found;
+    },
+    runEnded: (id) =>
+      vi.waitFor(async () => {
+        const run = await read<ExtractionRunAnswer>(`/extraction/runs/${id}`);
+        expect(['waiting', 'running']).not.toContain(run.state);
+        return run;
+      }, patient),
+  };
+}
+
+async function fill(world: Bare) {
+  const { send } = world;
+  for (const name of ['swift', 'steady', 'limited', 'barred', 'locked', 'never'])
+    await send('POST', '/models', {
+      name,
+      base_url: world.models.baseUrl(name),
+      env_var: 'MODEL_API_KEY',
+    });
+  const { id: source } = await send<{ id: string }>('POST', '/extraction/sources', {
+    name: 'acme',
+    kind: 'looker',
+    settings: {
+      base_url: world.looker.url,
+      client_id_env: 'WORLD_LOOKER_ID',
+      client_secret_env: 'WORLD_LOOKER_SECRET',
+    },
+    options: { types: ['users', 'dashboards', 'looks'], batch_size: 10, retries: 0 },
+  });
+  const startRun = async (): Promise<string> =>
+    (await send<ExtractionRunStarted>('POST', `/extraction/sources/${source}/runs`, {})).run_id;
+  const [runs, tenants] = await Promise.all([
+    twoRuns(world, startRun),
+    twoTenants(world),
+    someAttempts(world),
+  ]);
+  const refuse = async (count: number): Promise<void> => {
+    const answers = await Promise.all(
+      Array.from({ length: count }, () => callDoor(world.server, tenants.busy)),
+    );
+    expect(answers.every(({ status }) => status === 429)).toBe(true);
+  };
+  await refuse(3);
+  return { source, startRun, runs, ...tenants, refuse };
+}
+
+async function twoRuns(
+  { looker, runEnded }: Bare,
+  startRun: () => Promise<string>,
+): Promise<readonly [ExtractionRunAnswer, ExtractionRunAnswer]> {
+  const first = await runEnded(await startRun());
+  looker.change({ type: 'users', change: ['1'], delete: ['3'] });
+  return [first, await runEnded(await startRun())];
+}
+
+async function twoTenants({ server, send, read }: Bare) {
+  const tenant = async (name: string, model: string): Promise<Tenant> => {
+    const { id } = await send<{ id: string }>('POST', '/organizations', { name });
+    const { key } = await send<{ key: string }>('POST', `/organizations/${id}/keys`, { name: 'first' });
+    await send('POST', '/deployments', {
+      organization: id,
+      name: 'ask',
+      workflow: 'prompt',
+      options: { template: 'Is {{what}} so?', model },
+    });
+    return { organizationId: id, key, path: `/deployment/api/${name}/ask` };
+  };
+  const busy = await tenant('busy', 'never');
+  const quiet = await tenant('quiet', 'swift');
+  await send('PUT', `/limits/${busy.organizationId}`, { limit: 2 });
+  await Promise.all([callDoor(server, busy), callDoor(server, busy)]);
+  await callDoor(server, quiet, { query: '?timeout=60' });
+  await vi.waitFor(async () => {
+    const { usage } = await read<{ usage: { organization: number } }>(`/limits/${busy.organizationId}`);
+    expect(usage.organization).toBe(2);
+  }, patient);
+  return { busy, quiet };
+}
+
+/** Two models answer, one is at its limit, two refuse their keys: two rows in the ledger. */
+async function someAttempts({ model, send, read }: Bare): Promise<void> {
+  const ids = await Promise.all(
+    ['swift', 'steady', 'limited', 'barred', 'locked'].map(async (name) => (await model(name)).id),
+  );
+  await send('POST', '/models/probe', { ids });
+  await vi.waitFor(async () => expect((await read<LedgerPage>('/ledger')).entries).toHaveLength(2), patient);
+}

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { repairOutcome, repairSubject, repairTone } from './repair-words.ts';
+
+const done = (result: unknown) => ({ state: 'done', result, reason: null }) as const;
+
+describe('what is said of a repair', () => {
+  it('names what it is about', () => {
+    expect(repairSubject({ kind: 'gateway.key-refused' })).toBe('gateway.key-refused');
+    expect(repairSubject({ id: '1' })).toBe('one row');
+    expect(repairSubject({ due: true })).toBe('what is due');
+    expect(repairSubject(null)).toBe('everything');
+  });
+
+  it('counts what came of it, and does not call a failure a success', () => {
+    const mixed = done({ tried: 3, repaired: 1, gone: 1, stillBroken: 1 });
+    expect(repairOutcome(mixed)).toBe('ended: 1 repaired, 1 not needed any more, 1 still open');
+    expect(repairTone(mixed)).toBe('warning');
+    expect(repairTone(done({ tried: 1, repaired: 1, gone: 0, stillBroken: 0 }))).toBe('good');
+    expect(repairOutcome(done({ tried: 0, repaired: 0, gone: 0, stillBroken: 0 }))).toBe(
+      'ended: none could be repaired',
+    );
+    const failed = { state: 'failed', result: null, reason: 'The store is away.' } as const;
+    expect(repairOutcome(failed)).toBe('failed: The store is away.');
+    expect(repairTone(failed)).toBe('bad');
+  });
+});

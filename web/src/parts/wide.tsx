@@ -1,0 +1,16 @@
+// Around a table that may be wider than the page: it scrolls by itself, by keyboard too, and the page does not.
+import { ScrollArea } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+export function Wide({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <ScrollArea
+      type="auto"
+      scrollbarSize={8}
+      offsetScrollbars="present"
+      viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': label }}
+    >
+      {children}
+    </ScrollArea>
+  );
+}
