@@ -109,7 +109,7 @@ describe('with something everywhere', () => {
       let after = '';
       for (let pages = 0; pages < 5; pages += 1) {
         const query = new URLSearchParams({ type: 'users', limit: '25', after });
-        const { items, next } = await world.read<VaultItemsAnswer>(`${path()}/items?${query}`);
+        const { items, next } = await world.read<VaultItemsAnswer>(`${path()}/items?${query.toString()}`);
         found.push(...items);
         if (next === null) break;
         expect(items).toHaveLength(25);

@@ -89,7 +89,9 @@ async function faultsOf(page: Page): Promise<readonly string[]> {
   // By the debugger, not as a script of the page: its policy takes none from elsewhere.
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run(),
+    (globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({
+      resultTypes: ['violations'],
+    }),
   );
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -96,6 +96,7 @@ export async function startDashboardWorld(): Promise<DashboardWorld> {
     HEADWORKS_PORT: '0',
     HEADWORKS_DRAIN_SECONDS: '0',
     HEADWORKS_JOBS_DRAIN_SECONDS: '0',
+    RETRY_DELAY_SECONDS: '0.1',
   };
   const server = await startServer(resolveConfig({ flags: {}, cwd: folder, env: settings }), {
     role: 'serve',
@@ -124,7 +125,7 @@ function worldOf(server: RunningServer, looker: LookerSimulator, models: ModelsS
     const answer = await callAsAdmin(server, method, `/api/v1${path}`, body);
     if (answer.status >= 400)
       throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer.body as T;
+    return answer.body;
   };
   const read = <T>(path: string): Promise<T> => send<T>('GET', path);
   return {

@@ -104,7 +104,7 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceA
                   variant="default"
                   loading={start.isRunning}
                   onClick={() => start.run({ source: source.id })}
-                  aria-label={`Extract from ${source.name} now`}
+                  aria-label={`Extract now from ${source.name}`}
                 >
                   Extract now
                 </Button>

@@ -77,7 +77,7 @@ function KindCard({
 }) {
   return (
     <Card withBorder padding="sm" bg={isChosen ? 'var(--mantine-color-blue-light)' : undefined}>
-      <UnstyledButton onClick={onChoose} aria-pressed={isChosen} aria-label={`Only ${kind.kind}`}>
+      <UnstyledButton onClick={onChoose} aria-pressed={isChosen}>
         <Group justify="space-between" wrap="nowrap" align="flex-start">
           <Text fw={600} size="sm" style={{ overflowWrap: 'anywhere' }}>
             {kind.kind}

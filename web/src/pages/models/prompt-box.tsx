@@ -6,11 +6,13 @@ import type { PromptAnswer, StreamedEventData } from '../../../../src/http/contr
 import { call } from '../../api/client.ts';
 import { useLiveEvents } from '../../api/live.ts';
 
+/** As the live stream tells it. */
 interface Tried {
+  readonly request_id: string;
   readonly model: string;
   readonly outcome: string;
   readonly status: number | null;
-  readonly durationMs: number;
+  readonly duration_ms: number;
 }
 
 export function PromptBox() {
@@ -23,10 +25,10 @@ export function PromptBox() {
 
   useLiveEvents(
     useCallback(({ name, payload }: StreamedEventData) => {
-      const { requestId: id } = payload as { readonly requestId?: string };
-      const isOurs = requestId.current !== null && id?.startsWith(`${requestId.current}/`);
-      if (name === 'gateway:attempt-finished' && isOurs)
-        setTried((before) => [...before, payload as unknown as Tried]);
+      if (name !== 'gateway:attempt-finished' || requestId.current === null) return;
+      const attempt = payload as unknown as Tried;
+      // The server adds something of its own to the id that we chose.
+      if (attempt.request_id.startsWith(`${requestId.current}/`)) setTried((before) => [...before, attempt]);
     }, []),
   );
 
@@ -113,7 +115,7 @@ function TriedModels({ tried }: { readonly tried: readonly Tried[] }) {
             </Badge>
             <Text size="xs" c="dimmed">
               {each.status === null ? '' : `${each.status}, `}
-              {Math.round(each.durationMs)} ms
+              {Math.round(each.duration_ms)} ms
             </Text>
           </Group>
         </Timeline.Item>
