@@ -22,6 +22,7 @@ export type {
   ExtractionSourceAnswer,
   ExtractionSourcesAnswer,
   FolderAnswer,
+  FolderResultAnswer,
   FoldersAnswer,
   GatewayKeyAnswer,
   GatewayKeysAnswer,
@@ -56,5 +57,6 @@ export type {
   SpacesAnswer,
   SearchResultsAnswer,
   StreamedEventData,
+  UndoneMergeAnswer,
   UsageAnswer,
 } from '../http/contract.ts';

@@ -130,13 +130,26 @@ const statusView = z
     chunks: z.number().int(),
     steps: z.object({ index: stepCounts, read: stepCounts, embed: stepCounts, graph: stepCounts }),
     read_by_rules: z.number().int().describe('Chunks that rules read, not a model.'),
+    stood_in: z
+      .array(
+        z.object({
+          cause: z.string().describe('An error code: why the model failed.'),
+          positions: z.array(z.number().int()).describe('Of the chunks, from 0.'),
+        }),
+      )
+      .describe(
+        'Of these, chunks that a model was asked to read and failed to. A repair lets it read them: POST /api/v1/ledger/repair, or by itself when a model answers again.',
+      ),
     missing: z.array(
       z.object({
         step: stepName,
         positions: z.array(z.number().int()).describe('Of the chunks, from 0.'),
         status: z.enum(['failed', 'skipped', 'pending', 'done']),
-        cause: z.string().nullable(),
-        message: z.string().nullable(),
+        cause: z
+          .string()
+          .nullable()
+          .describe('An error code, or JOB_PENDING, JOB_RUNNING, JOB_FAILED, NOT_TRIED.'),
+        message: z.string().nullable().describe('Why, and what will do it.'),
       }),
     ),
   })
@@ -175,7 +188,7 @@ export const viewOfRevision = (revision: Revision): z.infer<typeof revisionView>
 export function viewOfArtifact(
   artifact: Revision & { readonly status: ArtifactStatus; readonly text: string },
 ): z.infer<typeof artifactView> {
-  const { state, chunks, steps, readByRules, missing } = artifact.status;
+  const { state, chunks, steps, readByRules, stoodIn, missing } = artifact.status;
   return {
     ...viewOfRevision(artifact),
     metadata: { ...artifact.metadata },
@@ -185,6 +198,7 @@ export function viewOfArtifact(
       chunks,
       steps,
       read_by_rules: readByRules,
+      stood_in: stoodIn.map(({ cause, positions }) => ({ cause, positions: [...positions] })),
       missing: missing.map((each) => ({ ...each, positions: [...each.positions] })),
     },
     text: artifact.text,
