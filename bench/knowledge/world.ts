@@ -62,6 +62,7 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
     }),
     close: async () => {
       await database.query(sql`drop schema if exists bench_knowledge cascade`);
+      await database.query(sql`drop schema if exists bench_knowledge_jobs cascade`);
       await database.close();
     },
   };

@@ -22,6 +22,7 @@ export type {
   ExtractionSourceAnswer,
   ExtractionSourcesAnswer,
   FolderAnswer,
+  FolderResultAnswer,
   FoldersAnswer,
   GatewayKeyAnswer,
   GatewayKeysAnswer,
@@ -57,5 +58,6 @@ export type {
   SpacesAnswer,
   SearchResultsAnswer,
   StreamedEventData,
+  UndoneMergeAnswer,
   UsageAnswer,
 } from '../http/contract.ts';

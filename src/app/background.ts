@@ -25,6 +25,7 @@ import { startGateway } from './gateway.ts';
 import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
 import type { HouseKnowledge } from './knowledge.ts';
 import { startKnowledge } from './knowledge.ts';
+import { askingRepairs } from './request-repairs.ts';
 import { houseRules, purgeRepair, retentionHandler, retentionJob } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
@@ -99,7 +100,10 @@ export async function startBackground(
   });
 
   await jobs.define([ledgerRepairJob, retentionJob]);
-  await jobs.work(ledgerRepairJob, ledgerRepairHandler(runner));
+  await jobs.work(
+    ledgerRepairJob,
+    askingRepairs(ledgerRepairHandler(runner), () => knowledge.askAgain()),
+  );
   await jobs.work(retentionJob, retentionHandler({ ...parts, ledger: recorder, rules }));
   if (withSchedules) await schedule(config, jobs);
   const extraction = await startExtractionRuns({ config, database, jobs, telemetry, role, env }, closing);

@@ -2,12 +2,27 @@
 import { silentLog, systemClock, systemIds } from '../core/index.ts';
 import type { EntitySetScore } from '../knowledge/evaluation/entities.ts';
 import { evaluateEntities } from '../knowledge/evaluation/entities.ts';
+import type { IncomingArtifact } from '../knowledge/index.ts';
 import { knowledgeOptions } from '../knowledge/options.ts';
+import { PostgresArtifactStore } from '../knowledge/postgres/postgres-artifact-store.ts';
 import { PostgresEntityStore } from '../knowledge/postgres/postgres-entity-store.ts';
 import { PostgresSpaceStore } from '../knowledge/postgres/postgres-space-store.ts';
 import { EntityResolver } from '../knowledge/resolution/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import type { EvaluationReport } from './evaluation-report.ts';
+
+/** Records have no document of their own. */
+const emptyArtifact: IncomingArtifact = {
+  type: 'note',
+  sourceSystem: 'evaluation',
+  sourceId: 'records',
+  title: 'Records',
+  text: '',
+  sourceTs: null,
+  metadata: {},
+  warnings: [],
+  mentions: [],
+};
 
 export async function entityReport(
   database: Database,
@@ -18,7 +33,9 @@ export async function entityReport(
   },
 ): Promise<EvaluationReport> {
   const spaces = new PostgresSpaceStore(database, systemClock);
-  const { candidatesTimeoutMs, embeddingTimeoutMs, confirmationTimeoutMs } = knowledgeOptions.fields;
+  const artifacts = new PostgresArtifactStore(database, { clock: systemClock, ids: systemIds });
+  const { candidatesTimeoutMs, embeddingTimeoutMs, confirmationTimeoutMs, probeAgainSeconds } =
+    knowledgeOptions.fields;
   const resolver = new EntityResolver({
     clock: systemClock,
     ids: systemIds,
@@ -35,11 +52,16 @@ export async function entityReport(
       embeddingTimeoutMs: embeddingTimeoutMs.default,
       confirmationTimeoutMs: confirmationTimeoutMs.default,
       readWithModel: false,
+      probeAgainSeconds: probeAgainSeconds.default,
     },
   });
   const { sets } = await evaluateEntities(data, {
     resolver,
-    newSpace: async () => (await spaces.ensure(null, systemIds.uuid())).spaceId,
+    newPlace: async () => {
+      const space = await spaces.ensure(null, systemIds.uuid());
+      const { revisionId } = await artifacts.accept(space, emptyArtifact, [], async () => null);
+      return { spaceId: space.spaceId, revisionId };
+    },
     clock: systemClock,
     ids: systemIds,
     signal: options.signal,

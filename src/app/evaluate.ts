@@ -3,6 +3,7 @@ import type { Config } from '../config/index.ts';
 import { systemClock, systemIds } from '../core/index.ts';
 import { readBeir } from '../knowledge/evaluation/beir.ts';
 import type { Collection } from '../knowledge/evaluation/collection.ts';
+import { isCranfield, readCranfield } from '../knowledge/evaluation/cranfield.ts';
 import type { BlendScores, CollectionScores } from '../knowledge/evaluation/evaluate-collection.ts';
 import { bestBlend, evaluateCollection } from '../knowledge/evaluation/evaluate-collection.ts';
 import { readMultihop } from '../knowledge/evaluation/multihop.ts';
@@ -42,7 +43,10 @@ interface Run {
 }
 
 export const evaluations = {
-  beir: (run: Run) => rankingReport(run, readBeir),
+  beir: (run: Run) =>
+    rankingReport(run, async (folder) =>
+      (await isCranfield(folder)) ? readCranfield(folder) : readBeir(folder),
+    ),
   multihop: (run: Run) => rankingReport(run, readMultihop),
   entities: ({ world, wish, options }: Run) => entityReport(world.database, wish.data, options),
   nur: ({ world, wish, config, options }: Run) =>

@@ -1,8 +1,8 @@
 // Folders and files of this machine, for knowledge that reads them again and again.
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
-import { CoreError } from '../core/index.ts';
-import type { FolderFiles, FoundFile } from '../knowledge/index.ts';
+import { CoreError, kindOf } from '../core/index.ts';
+import type { ClosedFolder, FolderFiles, FoundFile } from '../knowledge/index.ts';
 
 /** Endings of documents that are read. What else lies in a folder (pictures, archives, programs) is no mistake. */
 const endings: ReadonlySet<string> = new Set(
@@ -23,21 +23,45 @@ export const folderFiles: FolderFiles = {
     return found;
   },
   list: (folder) => filesBelow(folder, 0),
+  find: async (path) => {
+    try {
+      const { size, mtimeMs } = await stat(path);
+      return { path, size, modifiedMs: mtimeMs };
+    } catch (error) {
+      if (isGone(error)) return null;
+      throw error;
+    }
+  },
   read: async (path) => new Uint8Array(await readFile(path)),
 };
 
+const isGone = (error: unknown): boolean => kindOf(error) === 'ENOENT' || kindOf(error) === 'ENOTDIR';
+
 /**
  * In the order of their names, whatever the file system's is. Links are not followed: they may lead anywhere, and in
- * circles. A file that goes meanwhile is left out.
+ * circles. A file that goes meanwhile is left out; a folder below into which nobody can look is told. Fails when the
+ * first one cannot be read.
  */
-export async function* filesBelow(folder: string, depth: number): AsyncGenerator<FoundFile> {
+export async function* filesBelow(folder: string, depth: number): AsyncGenerator<FoundFile | ClosedFolder> {
   const entries = await readdir(folder, { withFileTypes: true });
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (entry.name.startsWith('.')) continue;
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth < deepest) yield* filesBelow(path, depth + 1);
+    if (entry.isDirectory() && depth < deepest) yield* folderBelow(path, depth + 1);
     if (!entry.isFile() || !isDocumentName(entry.name)) continue;
     const found = await stat(path).catch(() => null);
     if (found) yield { path, size: found.size, modifiedMs: found.mtimeMs };
   }
+}
+
+async function* folderBelow(path: string, depth: number): AsyncGenerator<FoundFile | ClosedFolder> {
+  const walk = filesBelow(path, depth);
+  // Only its own listing: what fails further below is told there.
+  const first = await walk.next().catch((error: unknown) => ({ error }));
+  if ('error' in first) {
+    if (!isGone(first.error)) yield { path, problem: `The folder cannot be read (${kindOf(first.error)}).` };
+    return;
+  }
+  if (first.done !== true) yield first.value;
+  yield* walk;
 }

@@ -6,14 +6,14 @@ import { Documents, UnreadableDocument } from '../platform/documents/index.ts';
 
 /** Parsed in threads that start at first need and end with `closing`. */
 export function knowledgeDocuments(clock: Clock, closing: AsyncDisposableStack): DocumentReader {
-  const documents = new Documents({ clock });
+  const documents = new Documents({ clock, takesPictures: false });
   closing.defer(() => documents.close());
   return {
     read: async (file, signal) => {
       try {
         const content = await documents.read(file, signal);
         if (content.kind === 'text') return content;
-        throw new UnreadableDocument(file.name, 'it is a picture. Knowledge is made of text.');
+        throw new UnreadableDocument(file.name, 'it is a picture.');
       } catch (error) {
         if (!(error instanceof UnreadableDocument)) throw error;
         throw new KnowledgeError('KNOWLEDGE_DOCUMENT_UNREADABLE', error.message, { cause: error });

@@ -17,13 +17,15 @@ function gatewayWith(...names: readonly string[]) {
     defaults: { maxBodyBytes: 1, deadlineMs: 1_000, waitMs: 0 },
     models: { askable: () => models },
     read: (_: string, body: Uint8Array) => JSON.parse(Buffer.from(body).toString()) as unknown,
+    isAway: false,
     speak: async ({ ask, mayFallBack }: { ask: { input: readonly string[] }; mayFallBack: boolean }) => {
       asked.push({ body: ask, mayFallBack });
+      if (gateway.isAway) throw new Error('nobody answers');
       const data = ask.input.map((text, index) => ({ index, embedding: [text.length, 0] })).toReversed();
       return { answer: { outcome: 'answer', body: Buffer.from(JSON.stringify({ data })) } };
     },
   };
-  return { gateway: gateway as unknown as EmbeddingGateway, asked, models };
+  return { gateway: gateway as unknown as EmbeddingGateway & { isAway: boolean }, asked, models };
 }
 
 function embedders(gateway: EmbeddingGateway, options: Partial<EmbedderParts['options']> = {}) {
@@ -69,5 +71,19 @@ describe('who embeds', () => {
       Float32Array.of(1, 0),
     ]);
     expect(asked).toEqual([{ body: { model: 'wanted', input: ['a', 'bcd'] }, mayFallBack: false }]);
+  });
+
+  it('is asked again at once when somebody wants that', async () => {
+    const { gateway, asked } = gatewayWith('+one');
+    const found = embedders(gateway);
+    const state = found.current();
+    if (state.state !== 'ready') throw new Error(state.why);
+    gateway.isAway = true;
+    await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('nobody answers');
+    gateway.isAway = false;
+    await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('asked again');
+    found.askAgain();
+    expect(await state.embedder.embed(['a'], signal)).toHaveLength(1);
+    expect(asked).toHaveLength(2);
   });
 });

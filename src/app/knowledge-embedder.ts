@@ -2,7 +2,13 @@
 import type { Clock, IdSource } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
 import type { Model, OpenGateway } from '../gateway/index.ts';
-import type { Embedder, Embedders, EmbedderState, KnowledgeOptions } from '../knowledge/index.ts';
+import type {
+  CarefulEmbedder,
+  Embedder,
+  Embedders,
+  EmbedderState,
+  KnowledgeOptions,
+} from '../knowledge/index.ts';
 import { blendOf, carefulEmbedder } from '../knowledge/index.ts';
 import { localModelMissing, openLocalEmbedder } from '../knowledge/vectors/local/local-embedder.ts';
 import { isOfflineModelInstalled } from '../knowledge/vectors/local/offline-model.ts';
@@ -21,20 +27,28 @@ export interface EmbedderParts {
   readonly gateway: EmbeddingGateway;
   readonly clock: Clock;
   readonly ids: IdSource;
+  /** One that failed answers again. */
+  readonly onBack?: () => void;
+}
+
+export interface HouseEmbedders extends Embedders {
+  /** Whoever failed lately is asked again with the next text: somebody repairs, or says that it is back. */
+  askAgain(): void;
 }
 
 /** Looks at every use: models come and go. Threads are ended with `closing`. Fails with CONFIG_INVALID. */
-export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): Embedders {
-  const { options, clock } = parts;
-  const care = { clock, probeAgainMs: options.probeAgainSeconds * 1_000 };
+export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): HouseEmbedders {
+  const { options, clock, onBack = () => undefined } = parts;
+  const care = { clock, probeAgainMs: options.probeAgainSeconds * 1_000, onBack };
   if (options.embedder === 'none') return fixed({ state: 'not-configured', why: 'EMBEDDER is none.' });
   if (options.embedder === 'local') {
     if (!isOfflineModelInstalled()) throw new CoreError('CONFIG_INVALID', localModelMissing);
     const local = openLocalEmbedder(clock, options.embeddingBlend);
     closing.defer(() => local.close());
-    return fixed({ state: 'ready', embedder: carefulEmbedder(local, care) });
+    const embedder = carefulEmbedder(local, care);
+    return fixed({ state: 'ready', embedder }, () => embedder.askAgain());
   }
-  const known = new Map<string, Embedder>();
+  const known = new Map<string, CarefulEmbedder>();
   return {
     current: () => {
       const model = chosenModel(parts);
@@ -43,10 +57,16 @@ export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableSt
       known.set(model, embedder);
       return { state: 'ready', embedder };
     },
+    askAgain: () => {
+      for (const embedder of known.values()) embedder.askAgain();
+    },
   };
 }
 
-const fixed = (state: EmbedderState): Embedders => ({ current: () => state });
+const fixed = (state: EmbedderState, askAgain: () => void = () => undefined): HouseEmbedders => ({
+  current: () => state,
+  askAgain,
+});
 
 /** Pinned: the one that is named, even while it has no key (then embedding fails, and says so), else the first by id. */
 function chosenModel({ options, gateway }: EmbedderParts): string | null {

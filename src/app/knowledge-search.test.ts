@@ -73,7 +73,10 @@ describe('search for workflows', () => {
       }),
     ).toEqual([
       { field: 'filters.types.0', message: 'must be one of email, doc, chat, transcript, note' },
-      { field: 'filters.from', message: 'must be a moment in UTC, like 2026-03-01T12:00:00Z' },
+      {
+        field: 'filters.from',
+        message: 'must be a day or a moment in UTC, like 2026-03-01 or 2026-03-01T12:00:00Z',
+      },
       {
         field: 'filters.entity_ids.0',
         message: 'must be an id, like 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',

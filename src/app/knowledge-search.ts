@@ -3,6 +3,7 @@ import { inOurWords } from '../core/index.ts';
 import type { KnowledgeSearch } from '../deployments/workflows/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import { requestOf, searchBody, viewOfSearch } from '../http/schemas/search.ts';
+import { spaceCheckOf } from './space-check.ts';
 
 const filterFields = searchBody.pick({ filters: true, graph_filters: true });
 
@@ -12,6 +13,7 @@ export function knowledgeSearchOf({
   search,
 }: Pick<HttpDependencies['knowledge'], 'spaces' | 'search'>): KnowledgeSearch {
   return {
+    ...spaceCheckOf(spaces),
     filterProblems: (fields) =>
       (filterFields.safeParse(fields, { error: inOurWords }).error?.issues ?? []).flatMap((issue) => {
         const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [];

@@ -11,6 +11,8 @@ import {
   openKnowledge,
   openSearch,
 } from '../knowledge/index.ts';
+import { ingestDegradations } from '../knowledge/ingest/failure-kinds.ts';
+import { ReadingPatience } from '../knowledge/ingest/read-chunk-patience.ts';
 import { PostgresArtifactStore } from '../knowledge/postgres/postgres-artifact-store.ts';
 import { PostgresEntityStore } from '../knowledge/postgres/postgres-entity-store.ts';
 import { PostgresEventStore } from '../knowledge/postgres/postgres-event-store.ts';
@@ -23,6 +25,7 @@ import { PostgresSpaceStore } from '../knowledge/postgres/postgres-space-store.t
 import { PostgresVectorIndex } from '../knowledge/postgres/postgres-vector-index.ts';
 import { chunkRepairs } from '../knowledge/repairs/chunk-repairs.ts';
 import { registeredEntityRepairs } from '../knowledge/repairs/entity-repairs.ts';
+import { searchRepairs } from '../knowledge/repairs/search-repairs.ts';
 import { entityRepairs, EntityResolver, openEntityDesk } from '../knowledge/resolution/index.ts';
 import type { RegisteredRepair } from '../ledger/index.ts';
 import { folderFiles } from './folder-files.ts';
@@ -30,7 +33,7 @@ import { knowledgeDocuments } from './knowledge-documents.ts';
 import { createEmbedders } from './knowledge-embedder.ts';
 import type { GraphHouseParts } from './knowledge-graph.ts';
 import { startGraph } from './knowledge-graph.ts';
-import { repairWhenModelsAnswer } from './request-repairs.ts';
+import { embedderKinds, repairWhenModelsAnswer, requestRepairs, whenWarmed } from './request-repairs.ts';
 import { languageModelOf } from './workflow-parts.ts';
 
 export interface KnowledgeHouseParts extends GraphHouseParts {
@@ -43,6 +46,8 @@ export interface HouseKnowledge {
   readonly alerts: { list(): readonly KnowledgeAlert[] };
   /** What embeds here and now. */
   readonly embedders: Embedders;
+  /** Parts that failed lately and are left alone for a while are asked with the next need: somebody wants it now. */
+  askAgain(): void;
   /** Takes accepted artifacts, and reads folders in a server that stays. Call it when everything else is ready. */
   work(): Promise<void>;
 }
@@ -56,9 +61,14 @@ export async function startKnowledge(
   const { database } = stores;
   const { log } = telemetry;
   const options = config.knowledge;
-  const common = { clock: systemClock, ids: systemIds, log, ledger, options };
+  // Who reads and who settles names ask the same models: that one is away, both know.
+  const patience = new ReadingPatience(systemClock, options.probeAgainSeconds * 1_000);
+  const common = { clock: systemClock, ids: systemIds, log, ledger, options, patience };
   const entities = new PostgresEntityStore(database);
-  const embedders = createEmbedders({ ...common, gateway: parts.gateway }, closing);
+  const onBack = (): void => {
+    if (role !== 'command') requestRepairs(jobs, embedderKinds);
+  };
+  const embedders = createEmbedders({ ...common, gateway: parts.gateway, onBack }, closing);
   const vectors = new PostgresVectorIndex(database, (model, error) =>
     log.warn('no index for vectors could be made; every one is compared', { model, error }),
   );
@@ -87,8 +97,10 @@ export async function startKnowledge(
     folders: new PostgresFolderStore(database),
     files: folderFiles,
     documents: knowledgeDocuments(systemClock, closing),
+    onFileHealed: () => requestRepairs(jobs, [ingestDegradations.fileNotIngested]),
     jobs,
   });
+  const search = { ...common, embedders, vectors, store: new PostgresSearchStore(database) };
   await jobs.define([embedAgainJob]);
   return {
     desks: {
@@ -98,16 +110,14 @@ export async function startKnowledge(
       folders: opened.folders,
       entities: openEntityDesk({ ...common, entities, pairs, merges, onChanged }),
       search: openSearch({
-        ...common,
+        ...search,
         lexical: new PostgresLexicalIndex(database),
-        embedders,
-        vectors,
-        store: new PostgresSearchStore(database),
         graph: graph.graph,
       }),
       graph: graph.desk,
     },
     repairs: [
+      ...opened.repairs,
       ...chunkRepairs(steps),
       ...registeredEntityRepairs({
         entities: entityRepairs({ ...resolution, pairs, merges, onChanged }),
@@ -115,10 +125,15 @@ export async function startKnowledge(
         canAskModel,
         options,
       }),
+      ...searchRepairs(search),
       ...graph.repairs,
     ],
     alerts: graph.watch,
     embedders,
+    askAgain: () => {
+      embedders.askAgain();
+      graph.graph.askAgain?.();
+    },
     work: async () => {
       // A command that is a server for a moment works on what it brought; what it cannot finish goes on later.
       await opened.work();
@@ -127,6 +142,7 @@ export async function startKnowledge(
       await graph.work({ readers, pairs, canAskModel });
       if (role !== 'command')
         closing.defer(telemetry.events.listen(repairWhenModelsAnswer(systemClock, jobs)));
+      closing.defer(telemetry.events.listen(whenWarmed(() => embedders.askAgain())));
       if (role === 'serve' || role === 'demo') closing.defer(opened.watchFolders());
     },
   };

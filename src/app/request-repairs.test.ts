@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EmittedEvent, JobQueue } from '../core/index.ts';
 import { event, VirtualClock } from '../core/index.ts';
-import { modelKinds, repairWhenModelsAnswer } from './request-repairs.ts';
+import { askingRepairs, modelKinds, repairWhenModelsAnswer, whenWarmed } from './request-repairs.ts';
 
 function world() {
   const clock = new VirtualClock(0);
@@ -41,5 +41,32 @@ describe('repairs when models answer again', () => {
     await clock.advance(300_000);
     answer();
     expect(asked).toHaveLength(2 * modelKinds.length);
+  });
+});
+
+describe('parts that failed lately', () => {
+  const spec = event<Record<string, unknown>>({ level: 'info', message: '' });
+
+  it('are asked again by repairs that somebody wants, not by those on schedule', async () => {
+    let asked = 0;
+    const context = { id: '1', attempt: 1, signal: new AbortController().signal, progress: () => undefined };
+    const handler = askingRepairs(
+      async () => ({ result: asked }),
+      () => (asked += 1),
+    );
+    expect(await handler({ due: true }, context)).toEqual({ result: 0 });
+    expect(await handler({}, context)).toEqual({ result: 1 });
+    expect(await handler({ kind: 'knowledge.chunk-not-embedded' }, context)).toEqual({ result: 2 });
+  });
+
+  it('are asked again when a model is said to be back, not when it is left alone', () => {
+    let asked = 0;
+    const listen = whenWarmed(() => (asked += 1));
+    const emit = (payload: EmittedEvent['payload']) =>
+      listen({ name: 'gateway:availability-updated', at: 0, spec, payload });
+    emit({ model: 'm', availableAt: '2026-03-01T12:00:00Z' });
+    expect(asked).toBe(0);
+    emit({ model: 'm', availableAt: null });
+    expect(asked).toBe(1);
   });
 });

@@ -1,15 +1,22 @@
-// Has repairs run as soon as what they wait for is back, instead of when their time has come.
-import type { Clock, EmittedEvent, JobQueue } from '../core/index.ts';
+// Has repairs run as soon as what they wait for is back, instead of when their time has come; and ask the parts they need.
+import type { Clock, EmittedEvent, JobHandler, JobQueue } from '../core/index.ts';
 import { ingestDegradations } from '../knowledge/ingest/failure-kinds.ts';
 import { resolutionLedgerKinds } from '../knowledge/resolution/index.ts';
+import { searchWithoutVectors } from '../knowledge/search/ranker.ts';
+import type { RepairRequest } from '../ledger/index.ts';
 import { ledgerRepairJob } from '../ledger/index.ts';
 
+/** Rows that an embedder can repair. */
+export const embedderKinds = [
+  ingestDegradations.notEmbedded,
+  resolutionLedgerKinds['embedding-missing'],
+  searchWithoutVectors,
+] as const;
 /** Rows that a model or an embedder can repair. */
 export const modelKinds = [
   ingestDegradations.readByRules,
-  ingestDegradations.notEmbedded,
-  resolutionLedgerKinds['embedding-missing'],
   resolutionLedgerKinds['confirmation-failed'],
+  ...embedderKinds,
 ] as const;
 
 /**
@@ -44,5 +51,23 @@ export function repairWhenModelsAnswer(
     wereAway = false;
     lastMs = clock.monotonic();
     requestRepairs(jobs, modelKinds);
+  };
+}
+
+/** Listen with it: somebody said that a model may be asked again ("headworks models warm"). */
+export function whenWarmed(askAgain: () => void): (event: EmittedEvent) => void {
+  return ({ name, payload }) => {
+    if (name === 'gateway:availability-updated' && payload['availableAt'] === null) askAgain();
+  };
+}
+
+/** The repair job; one that somebody asks for asks every part, however lately it failed. */
+export function askingRepairs(
+  handler: JobHandler<RepairRequest>,
+  askAgain: () => void,
+): JobHandler<RepairRequest> {
+  return (request, context) => {
+    if (request.due !== true) askAgain();
+    return handler(request, context);
   };
 }

@@ -4,6 +4,7 @@ import type { ItemRecord, VaultReader } from '../extraction/vault/index.ts';
 import { openVaultReader, parseJson } from '../extraction/vault/index.ts';
 import type { VaultChoice } from './vault.ts';
 import { chooseVault } from './vault.ts';
+import { readableItem } from './vault-item-text.ts';
 
 /** The body of a request that takes it in. */
 export interface VaultDocument {
@@ -19,7 +20,7 @@ export interface VaultDocument {
 interface VaultMention {
   readonly name: string;
   readonly type: 'person' | 'project' | 'object' | 'other';
-  readonly relation: 'owner' | 'folder' | 'model' | 'explore';
+  readonly relation: 'owner' | 'user' | 'folder' | 'model' | 'explore';
   readonly email?: string;
 }
 
@@ -63,6 +64,8 @@ function* itemsOf(reader: VaultReader, type: string): Generator<ItemRecord> {
   }
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
 interface Named {
   readonly name: string;
   readonly email?: string;
@@ -74,65 +77,128 @@ function namesOf(reader: VaultReader, known: readonly string[], type: string): R
   if (!known.includes(type)) return names;
   for (const { id, name } of itemsOf(reader, type)) {
     const data = reader.data(type, id);
-    const email = data === null ? undefined : textOf((parseJson(data) as Record<string, unknown>)['email']);
-    if (name !== null) names.set(id, { name, ...(email === undefined ? {} : { email }) });
+    const named = data === null ? null : namedBy(name, fieldsOf(parseJson(data)));
+    if (named) names.set(id, named);
   }
   return names;
 }
 
-function documentOf(
-  item: ItemRecord,
-  data: string,
-  about: {
-    readonly people: ReadonlyMap<string, Named>;
-    readonly folders: ReadonlyMap<string, Named>;
-    readonly system: string;
-  },
-): VaultDocument {
-  const { type, id, name, owner, folder, updatedAt, createdAt } = item;
+function namedBy(title: string | null, fields: Fields): Named | null {
+  const parts = [textOf(fields['first_name']), textOf(fields['last_name'])].filter(
+    (part) => part !== undefined,
+  );
+  const email = textOf(fields['email']);
+  const name = textOf(title) ?? (parts.length > 0 ? parts.join(' ') : email);
+  return name === undefined ? null : { name, ...(email === undefined ? {} : { email }) };
+}
+
+interface About {
+  readonly people: ReadonlyMap<string, Named>;
+  readonly folders: ReadonlyMap<string, Named>;
+  readonly system: string;
+}
+
+function documentOf(item: ItemRecord, data: string, about: About): VaultDocument {
+  const { type, id, name, updatedAt, createdAt } = item;
   const at = new Date(updatedAt ?? createdAt ?? Number.NaN);
-  const mentions: VaultMention[] = [
-    ...(owner === null
-      ? []
-      : [{ ...(about.people.get(owner) ?? { name: owner }), type: 'person', relation: 'owner' } as const]),
-    ...(folder === null
-      ? []
-      : [{ name: about.folders.get(folder)?.name ?? folder, type: 'other', relation: 'folder' } as const]),
-    ...modelMentions(type, id, parseJson(data)),
+  const value = parseJson(data);
+  const fields = fieldsOf(value);
+  const title = name ?? namedBy(null, fields)?.name ?? `${type} ${id}`;
+  const mentions = [
+    ...ownerMention(item, fields, about),
+    ...folderMention(item, fields, about),
+    ...ownMention(item, fields),
+    ...modelMentions(type, id, value),
   ];
   return {
     file: {
       name: `${type}/${id}.json`,
       media_type: 'application/json',
-      content: Buffer.from(data).toString('base64'),
+      content: Buffer.from(JSON.stringify(readableItem(value) ?? { title })).toString('base64'),
     },
     type: 'doc',
-    title: name ?? `${type} ${id}`,
+    title,
     source_system: about.system,
     source_id: `${type}/${id}`,
     ...(Number.isNaN(at.getTime()) ? {} : { source_ts: at.toISOString() }),
-    mentions: mentions.filter(({ name: each }) => each.trim() !== '').slice(0, mostMentions),
+    mentions: mentions
+      .filter(({ name: each }) => each.trim() !== '')
+      .map((each) => ({ ...each, name: each.name.slice(0, longestName) }))
+      .slice(0, mostMentions),
   };
 }
 
-/** Explores are called `model::explore`; queries, wherever they stand, name their model and what of it they explore. */
+const longestName = 300;
+/** Numbers and codes are nobody's name. */
+const looksLikeName = (value: string): boolean => /\p{L}{2}/u.test(value) && /[\s@]/.test(value.trim());
+
+function ownerMention({ owner }: ItemRecord, fields: Fields, { people }: About): readonly VaultMention[] {
+  const known = owner === null ? undefined : people.get(owner);
+  const written = [owner, fields['user_name']]
+    .map(textOf)
+    .find((name) => name !== undefined && looksLikeName(name));
+  const named = known ?? (written === undefined ? undefined : { name: written });
+  return named ? [{ ...named, type: 'person', relation: 'owner' }] : [];
+}
+
+/** What Looker's models and explores are in are projects and models: no folders. */
+const withoutFolders: ReadonlySet<string> = new Set(['explores', 'lookml_models', 'users']);
+
+function folderMention(
+  { type, folder }: ItemRecord,
+  fields: Fields,
+  { folders }: About,
+): readonly VaultMention[] {
+  if (withoutFolders.has(type)) return [];
+  const inside = textOf(fieldsOf(fields['folder'])['name']);
+  const written = folder !== null && folders.size === 0 && /\p{L}{2}/u.test(folder) ? folder : undefined;
+  const name = (folder === null ? undefined : folders.get(folder)?.name) ?? inside ?? written;
+  return name === undefined ? [] : [{ name, type: 'other', relation: 'folder' }];
+}
+
+/** An item that is itself somebody or something others name. */
+function ownMention({ type, id, name }: ItemRecord, fields: Fields): readonly VaultMention[] {
+  if (type === 'lookml_models') return [{ name: id, type: 'object', relation: 'model' }];
+  if (type === 'folders' && name !== null) return [{ name, type: 'other', relation: 'folder' }];
+  const person = type === 'users' ? namedBy(name, fields) : null;
+  return person ? [{ ...person, type: 'person', relation: 'user' }] : [];
+}
+
+/**
+ * Explores are called `model::explore`, as several models may have one of a name; queries, wherever they stand, name
+ * their model and what of it they explore.
+ */
 function modelMentions(type: string, id: string, data: unknown): readonly VaultMention[] {
   const found = new Map<string, VaultMention>();
-  const add = (relation: 'model' | 'explore', value: unknown): void => {
-    const name = textOf(value) ?? textOf((value as Record<string, unknown> | null)?.['name']);
-    if (name !== undefined)
-      found.set(`${relation} ${name}`, { name: name.slice(0, 300), type: 'object', relation });
+  const add = (relation: 'model' | 'explore', name: string | undefined): void => {
+    if (name !== undefined) found.set(`${relation} ${name}`, { name, type: 'object', relation });
   };
-  const [model, explore] = type === 'explores' ? id.split('::') : [];
-  add('model', model);
-  add('explore', explore);
+  const addBoth = (model: string | undefined, explore: string | undefined): void => {
+    add('model', model);
+    add('explore', model === undefined || explore === undefined ? explore : `${model}::${explore}`);
+  };
+  if (type === 'explores') {
+    const [model, explore] = id.split('::');
+    addBoth(model, explore);
+  }
   walk(data, 0, (record) => {
-    if ('model' in record) add('model', record['model']);
-    if ('explore' in record) add('explore', record['explore']);
-    else if ('model' in record && 'view' in record) add('explore', record['view']);
+    if (!('model' in record || 'explore' in record)) return;
+    addBoth(
+      nameOf(record['model']),
+      nameOf(record['explore'] ?? ('model' in record ? record['view'] : null)),
+    );
   });
   return [...found.values()];
 }
+
+/** A name, or a record that has one. */
+function nameOf(value: unknown): string | undefined {
+  const fields = fieldsOf(value);
+  return textOf(value) ?? textOf(fields['name']) ?? textOf(fields['id']) ?? textOf(fields['label']);
+}
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 
 /** Queries lie at most so deep in a dashboard. */
 const deepest = 6;

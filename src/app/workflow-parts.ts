@@ -6,15 +6,18 @@ import { DeploymentError } from '../deployments/index.ts';
 import type { DocumentIntake } from '../deployments/workflows/index.ts';
 import { workflowsOf } from '../deployments/workflows/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
-import { GatewayError, spokenText } from '../gateway/index.ts';
+import { spokenText } from '../gateway/index.ts';
 import { modelIdentity } from '../gateway/providers/catalogue.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import type { DocumentsOptions } from '../platform/documents/index.ts';
-import { Documents, UnreadableDocument } from '../platform/documents/index.ts';
+import { contradictionOf, Documents, UnreadableDocument } from '../platform/documents/index.ts';
 import type { SchemaChecksOptions } from '../platform/json-schema/index.ts';
 import { SchemaChecks, SchemaCheckStopped } from '../platform/json-schema/index.ts';
 import { deadlineOf } from '../resilience/index.ts';
+import type { JsonFormat } from './json-formats.ts';
+import { JsonFormats } from './json-formats.ts';
 import { knowledgeSearchOf } from './knowledge-search.ts';
+import { spaceCheckOf } from './space-check.ts';
 
 /** What of the gateway is needed. */
 export type SpeakingGateway = Pick<OpenGateway, 'read' | 'speak' | 'defaults'> & {
@@ -63,6 +66,8 @@ export function documentIntakeOf({
   artifacts,
 }: NonNullable<WorkflowHouseParts['knowledge']>): DocumentIntake {
   return {
+    ...spaceCheckOf(spaces),
+    problemOf: (file) => contradictionOf(file, false),
     take: async ({ organizationId, space, document, signal }) => {
       const owned = await spaces.of(organizationId, space ?? undefined);
       const { outcome, artifactUid, revisionId, jobId, chunks } = await artifacts.ingest(
@@ -70,7 +75,17 @@ export function documentIntakeOf({
         { content: document, sourceSystem: 'deployment' },
         signal,
       );
-      return { outcome, artifactUid, revisionId, jobId, chunks };
+      // What is new has just begun to be read; what was there already is known.
+      const status = outcome === 'unchanged' ? (await artifacts.get(owned, artifactUid)).status : null;
+      return {
+        outcome,
+        artifactUid,
+        revisionId,
+        jobId,
+        chunks,
+        state: status?.state ?? 'processing',
+        stoodIn: status?.stoodIn.reduce((sum, { positions }) => sum + positions.length, 0) ?? 0,
+      };
     },
   };
 }
@@ -112,18 +127,23 @@ export function schemaCheckerOf(schemas: SchemaChecks): SchemaChecker {
   };
 }
 
+/** With `json`, what it is to look like. */
+type SpokenRequest = Parameters<LanguageModel['complete']>[0] & {
+  readonly schema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
+};
+
 /** Fails as the gateway does; whether it is worth another try is the gateway's word. */
-export function languageModelOf(gateway: SpeakingGateway): LanguageModel {
+export function languageModelOf(
+  gateway: SpeakingGateway,
+  clock: Clock = systemClock,
+): LanguageModel & { complete(request: SpokenRequest): ReturnType<LanguageModel['complete']> } {
+  const formats = new JsonFormats(clock);
   return {
     unknownIn: (model) => unknownModels(gateway, model),
-    complete: async (request) => {
-      try {
-        return await speak(gateway, request, request.json === true);
-      } catch (error) {
-        // Whoever asks for JSON reads it leniently: a model without JSON mode will do.
-        if (request.json !== true || !lacksJsonMode(error)) throw error;
-        return speak(gateway, request, false);
-      }
+    complete: (request: SpokenRequest) => {
+      if (request.json !== true) return speak(gateway, request, 'words');
+      const best = request.schema ? 'schema' : 'object';
+      return formats.ask(request.model ?? 'auto', best, (format) => speak(gateway, request, format));
     },
   };
 }
@@ -151,8 +171,8 @@ async function unknownModels({ models }: SpeakingGateway, written: string): Prom
 
 async function speak(
   gateway: SpeakingGateway,
-  request: Parameters<LanguageModel['complete']>[0],
-  json: boolean,
+  request: SpokenRequest,
+  format: JsonFormat,
 ): Promise<{ readonly text: string; readonly model: string }> {
   const { requestId, caller, messages, model = 'auto', temperature, maxTokens, signal } = request;
   const body = {
@@ -160,7 +180,7 @@ async function speak(
     messages,
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-    ...(json ? { response_format: { type: 'json_object' } } : {}),
+    ...responseFormat(format, request.schema),
   };
   const spoken = await gateway.speak({
     requestId,
@@ -174,8 +194,8 @@ async function speak(
   return { text: spokenText(spoken), model: spoken.model.name };
 }
 
-function lacksJsonMode(error: unknown): boolean {
-  if (!(error instanceof GatewayError) || error.code !== 'GATEWAY_UNABLE') return false;
-  const { missing } = error.details;
-  return Array.isArray(missing) && missing.includes('json');
+function responseFormat(format: JsonFormat, schema: SpokenRequest['schema']): object {
+  if (format === 'words') return {};
+  if (format === 'object' || !schema) return { response_format: { type: 'json_object' } };
+  return { response_format: { type: 'json_schema', json_schema: { ...schema, strict: true } } };
 }

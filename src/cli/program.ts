@@ -13,6 +13,7 @@ import { registerEval } from './commands/eval.ts';
 import { registerExecutions } from './commands/executions.ts';
 import { registerExtract } from './commands/extract.ts';
 import { registerGraph } from './commands/graph.ts';
+import { registerFolders } from './commands/folders.ts';
 import { registerIngest } from './commands/ingest.ts';
 import { registerJobs } from './commands/jobs.ts';
 import { registerKeys } from './commands/keys.ts';
@@ -87,6 +88,7 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     registerEntities,
     registerGraph,
     registerSpaces,
+    registerFolders,
     registerSearch,
     registerMcp,
     registerEval,

@@ -196,10 +196,13 @@ export interface Workflow {
   readonly name: WorkflowName;
   /** Why it cannot be used in this house; null when it can. */
   readonly unavailable: string | null;
-  /** All problems of a deployment's options at once. */
-  checkOptions(options: Readonly<Record<string, unknown>>): Promise<readonly WorkflowProblem[]>;
+  /** All problems of a deployment's options at once; `organizationId` says whose it is or is to be. */
+  checkOptions(
+    options: Readonly<Record<string, unknown>>,
+    organizationId: string,
+  ): Promise<readonly WorkflowProblem[]>;
   /** What keeps a deployment with these options from working now, in sentences. It may change by itself. */
-  warnings?(options: Readonly<Record<string, unknown>>): Promise<readonly string[]>;
+  warnings?(options: Readonly<Record<string, unknown>>, organizationId: string): Promise<readonly string[]>;
   /** All problems of a request at once, files included; quick, before anything is stored. */
   checkInput(
     options: Readonly<Record<string, unknown>>,

@@ -6,6 +6,7 @@ import { installAccess } from './access.ts';
 import { installAudit } from './audit-hook.ts';
 import { answerDoorError, isDoorPath } from './door/answer-door-error.ts';
 import { createClientErrorHandler, createErrorHandler } from './error-handler.ts';
+import { refuseWhatIsNotTaken } from './knowledge-space.ts';
 import type { HttpLimits } from './limits.ts';
 import { defaultHttpLimits } from './limits.ts';
 import { installNotFound } from './not-found.ts';
@@ -70,6 +71,7 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   installAccess(server, dependencies.access, dependencies.dashboard.sessions, events);
   installRouteTable(server);
   installRouteRules(server, limits.handlerTimeoutMs);
+  refuseWhatIsNotTaken(server);
   // Error answers are redacted more thoroughly where they are made; content must arrive as it is.
   server.addHook('onSend', async (_request, _reply, payload) =>
     typeof payload === 'string' ? redactor.content(payload) : payload,

@@ -16,6 +16,7 @@ import type {
   entityPairView,
   entityView,
   reviewAnswer,
+  undoneMergeView,
 } from './schemas/entities.ts';
 import type { executionAnswer, executionsAnswer, releasedAnswer } from './schemas/executions.ts';
 import type {
@@ -52,7 +53,8 @@ import type {
 import type { flowAnswer, runSamples, tenantsOverview } from './schemas/overview.ts';
 import type { handoverAnswer } from './schemas/presence.ts';
 import type { promptAnswer } from './schemas/prompts.ts';
-import type { foldersAnswer, folderView, spacesAnswer, spaceView } from './schemas/spaces.ts';
+import type { addedFolderView, folderResultView, foldersAnswer } from './schemas/folders.ts';
+import type { spacesAnswer, spaceView } from './schemas/spaces.ts';
 import type { vaultData, vaultItem, vaultItems, vaultSummary } from './schemas/vaults.ts';
 import type { searchAnswer } from './schemas/search.ts';
 import type { streamedEvent } from './schemas/streams.ts';
@@ -109,11 +111,13 @@ export type EntityAnswer = z.infer<typeof entityView>;
 export type EntityDetailAnswer = z.infer<typeof entityDetail>;
 export type EntitiesAnswer = z.infer<typeof entitiesAnswer>;
 export type EntityMergeAnswer = z.infer<typeof entityMergeView>;
+export type UndoneMergeAnswer = z.infer<typeof undoneMergeView>;
 export type EntityPairAnswer = z.infer<typeof entityPairView>;
 export type EntityReviewAnswer = z.infer<typeof reviewAnswer>;
 export type SpaceAnswer = z.infer<typeof spaceView>;
 export type SpacesAnswer = z.infer<typeof spacesAnswer>;
-export type FolderAnswer = z.infer<typeof folderView>;
+export type FolderAnswer = z.infer<typeof addedFolderView>;
+export type FolderResultAnswer = z.infer<typeof folderResultView>;
 export type FoldersAnswer = z.infer<typeof foldersAnswer>;
 export type AcceptedAnswer = z.infer<typeof acceptedAnswer>;
 export type IngestEstimateAnswer = z.infer<typeof estimateAnswer>;

@@ -103,6 +103,7 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   KNOWLEDGE_DOCUMENT_UNREADABLE: { status: 422 },
   KNOWLEDGE_EMBEDDING_FAILED: { status: 503, retryAfterMs: soon },
   KNOWLEDGE_READING_FAILED: { status: 503, retryAfterMs: soon },
+  KNOWLEDGE_CONFIRMATION_FAILED: { status: 503, retryAfterMs: soon },
   KNOWLEDGE_GRAPH_UNAVAILABLE: { status: 503, retryAfterMs: soon },
   KNOWLEDGE_MERGE_IMPOSSIBLE: { status: 409 },
 

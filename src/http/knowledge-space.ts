@@ -1,5 +1,5 @@
 // Which space a request is about: an organization's key reaches its own spaces only, the admin names whose.
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { CoreError } from '../core/index.ts';
 import type { Space } from '../knowledge/index.ts';
@@ -11,7 +11,7 @@ export const knowledgePath = '/api/v1/knowledge';
 /** For routes that an organization's key and the admin token reach. */
 export const knowledgeAccess = { access: 'tenant' } as const;
 
-/** Part of every query (or body) about knowledge. */
+/** Part of every query about knowledge; of bodies that bring a document or a search as well. */
 export const spaceFields = {
   organization: z
     .string()
@@ -21,6 +21,19 @@ export const spaceFields = {
     .describe('Id or name of the organization whose space it is, for admins; default: the house’s own.'),
   space: z.string().min(1).max(100).optional().describe('Name of the space; default: "default".'),
 };
+
+/**
+ * What a route of knowledge does not take is refused, never passed over: a space that is named in the wrong place would
+ * be another one than meant.
+ */
+export function refuseWhatIsNotTaken(server: FastifyInstance): void {
+  server.addHook('onRoute', (route) => {
+    if (!route.url.startsWith(`${knowledgePath}/`) || !route.schema) return;
+    route.schema.querystring ??= z.strictObject({});
+    if (route.method === 'POST' || route.method === 'DELETE')
+      route.schema.body ??= z.strictObject({}).nullish().describe('Nothing.');
+  });
+}
 
 export interface SpaceWish {
   readonly organization?: string | undefined;

@@ -15,6 +15,7 @@ import type {
   Revision,
   Space,
   StoredEvent,
+  UndoneMerge,
   StructuredMention,
 } from './ports.ts';
 
@@ -106,9 +107,12 @@ export interface EntityDesk {
     reason: string,
     decidedBy: string,
   ): Promise<EntityMerge>;
-  /** Exactly undone; later merges into the same winner stay. Fails with KNOWLEDGE_MERGE_IMPOSSIBLE. */
-  unmerge(space: Space, mergeId: string): Promise<EntityMerge>;
-  /** These mentions become an entity of their own. */
+  /**
+   * Exactly undone; later merges into the same winner stay. Mentions that came since under the loser's name go with it.
+   * Fails with KNOWLEDGE_MERGE_IMPOSSIBLE.
+   */
+  unmerge(space: Space, mergeId: string): Promise<UndoneMerge>;
+  /** These mentions become an entity of their own, with the events they are nearest to. Merging both undoes it. */
   split(space: Space, entityId: string, mentionIds: readonly string[], name: string): Promise<Entity>;
   /** Open pairs, surest first, both sides with what speaks for and against. */
   review(
@@ -134,10 +138,10 @@ export interface SearchDesk {
 }
 
 export interface GraphDesk {
-  /** The job that rebuilds; null when one is already under way. */
+  /** The job that rebuilds; null when one is already under way. CONFLICT when it is off, else KNOWLEDGE_GRAPH_UNAVAILABLE. */
   requestRebuild(): Promise<string | null>;
   status(): Promise<{ readonly backend: string; readonly state: string; readonly detail: string | null }>;
-  /** Neighbours of an entity, for looking at: entities with the events that join them. */
+  /** Neighbours of an entity, for looking at: entities with the events that join them. CONFLICT when the graph is off. */
   around(
     space: Space,
     entityId: string,
@@ -162,12 +166,23 @@ export interface GraphDesk {
 export interface KnowledgeFolder {
   readonly folderId: string;
   readonly spaceId: number;
+  /** Of the space. */
+  readonly spaceName: string;
+  readonly organizationId: string | null;
   readonly path: string;
   /** Five fields, UTC; null: watched. */
   readonly cron: string | null;
+  /** Documents go when their files did. */
+  readonly removesMissing: boolean;
   readonly createdAt: Date;
   readonly lastRunAt: Date | null;
   readonly lastResult: FolderResult | null;
+}
+
+/** A document whose file is not in its folder any more. */
+export interface MissingFile {
+  readonly path: string;
+  readonly artifactUid: string;
 }
 
 /** What a walk through a folder came to; files that did not change are not counted. */
@@ -176,16 +191,38 @@ export interface FolderResult {
   readonly revised: number;
   readonly unchanged: number;
   readonly failed: number;
+  /** Documents that were removed, because their files went. */
+  readonly removed: number;
+  /** Documents that stay though their files went: how many, and the first hundred. */
+  readonly missingCount: number;
+  readonly missing: readonly MissingFile[];
   /** The first few failures, in sentences. */
   readonly problems: readonly string[];
 }
 
+export interface FolderWish {
+  readonly path: string;
+  readonly cron: string | null;
+  /** Left out: no for a new folder, as it was for one that is known. */
+  readonly removesMissing?: boolean;
+}
+
 export interface FolderDesk {
-  list(spaceId: number): Promise<readonly KnowledgeFolder[]>;
-  /** Fails with INPUT_INVALID or CONFLICT. */
-  add(space: Space, path: string, cron: string | null): Promise<KnowledgeFolder>;
+  /** Of one space, or of all. */
+  list(spaceId?: number): Promise<readonly KnowledgeFolder[]>;
+  /** A folder that this space has already gets the new schedule. Fails with INPUT_INVALID. */
+  add(space: Space, wish: FolderWish): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }>;
   /** What was read stays. Fails with NOT_FOUND. */
-  remove(space: Space, folderId: string): Promise<void>;
+  remove(folderId: string): Promise<void>;
+  /**
+   * Reads it now, files that failed before included. `removesMissing`: this once, and however many files went, as long
+   * as the folder has any. Fails with NOT_FOUND, or CONFLICT while another process reads it.
+   */
+  scan(
+    folderId: string,
+    options: { readonly removesMissing: boolean },
+    signal: AbortSignal,
+  ): Promise<FolderResult>;
 }
 
 /** All of it. */

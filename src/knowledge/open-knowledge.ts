@@ -11,8 +11,10 @@ import { ingestHandler } from './ingest/ingest-handler.ts';
 import { ingestJob } from './ingest/ingest-job.ts';
 import type { DocumentReader } from './ingest/read-wish.ts';
 import type { StepParts } from './ingest/step-ports.ts';
+import type { RegisteredRepair } from '../ledger/index.ts';
 import type { KnowledgeOptions } from './options.ts';
 import type { SpaceStore } from './ports.ts';
+import { folderRepairs } from './repairs/folder-repairs.ts';
 import { Spaces } from './spaces/spaces.ts';
 
 export interface KnowledgeParts extends Omit<StepParts, 'spaces' | 'options'> {
@@ -20,6 +22,8 @@ export interface KnowledgeParts extends Omit<StepParts, 'spaces' | 'options'> {
   readonly folders: FolderStore;
   readonly files: FolderFiles;
   readonly documents: DocumentReader;
+  /** A file of a folder that failed does not fail any more: its row of the ledger can be closed. */
+  readonly onFileHealed?: () => void;
   readonly jobs: JobQueue;
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -32,6 +36,8 @@ export interface OpenKnowledge {
   readonly artifacts: ArtifactDesk;
   readonly events: EventDesk;
   readonly folders: FolderDesk;
+  /** Of files that could not be taken in. */
+  readonly repairs: readonly RegisteredRepair[];
   /** Takes accepted artifacts in this process. */
   work(): Promise<void>;
   /** Reads watched folders every few seconds and others on their schedules, until the returned function is called. */
@@ -52,7 +58,8 @@ export async function openKnowledge(parts: KnowledgeParts): Promise<OpenKnowledg
     job,
     maxDocumentBytes: options.maxDocumentBytes,
   });
-  const folders = new Folders({ ...parts, store: parts.folders, artifacts });
+  const onHealed = (): void => parts.onFileHealed?.();
+  const folders = new Folders({ ...parts, store: parts.folders, artifacts, onHealed });
   return {
     spaces: new Spaces({
       store: parts.spaces,
@@ -61,6 +68,7 @@ export async function openKnowledge(parts: KnowledgeParts): Promise<OpenKnowledg
     artifacts,
     events: eventDesk(parts.events),
     folders,
+    repairs: folderRepairs(folders),
     work: () => jobs.work(job, ingestHandler(parts)),
     watchFolders: () => {
       const stop = new AbortController();

@@ -8,7 +8,8 @@ import type { ReadingTask } from '../../src/knowledge/ports.ts';
 import { readAnswer } from '../../src/knowledge/reading/model/reading-answer.ts';
 import { readingPrompt } from '../../src/knowledge/reading/model/reading-prompt.ts';
 import type { Described } from '../../src/knowledge/resolution/confirm-match.ts';
-import { confirmationMessages, readConfirmation } from '../../src/knowledge/resolution/confirm-match.ts';
+import { confirmationMessages } from '../../src/knowledge/resolution/confirm-match.ts';
+import { readConfirmation } from '../../src/knowledge/resolution/confirmation-answer.ts';
 import { readingOf } from '../../src/simulators/models/reader.ts';
 
 const folder = fileURLToPath(new URL('../../src/app/demo/documents/', import.meta.url));
@@ -42,7 +43,7 @@ const described = (name: string): Described => ({
 
 const decided = (mention: string, ...candidates: readonly string[]) => {
   const messages = confirmationMessages(described(mention), candidates.map(described));
-  return readConfirmation(JSON.stringify(readingOf(messages, knownNames)), candidates.length);
+  return readConfirmation(JSON.stringify(readingOf(messages, knownNames)), candidates);
 };
 
 describe('a simulated reader of the demo', () => {

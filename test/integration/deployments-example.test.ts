@@ -26,7 +26,7 @@ it('is a workflow that gives what it promises', async () => {
   const closing = new AsyncDisposableStack();
   onTestFinished(() => closing.disposeAsync());
   const structure = createWorkflows({ gateway }, closing).find(({ name }) => name === 'structure');
-  expect(await structure?.checkOptions(options)).toEqual([]);
+  expect(await structure?.checkOptions(options, 'org_1')).toEqual([]);
   const answer = await structure?.run({
     organizationId: 'org_1',
     executionId: '0190a0a0-0000-7000-8000-000000000001',

@@ -190,6 +190,7 @@ describe('every route', async () => {
       'POST /api/v1/knowledge/artifacts/estimate',
       'POST /api/v1/knowledge/entities/:id/split',
       'POST /api/v1/knowledge/folders',
+      'POST /api/v1/knowledge/folders/:id/scan',
       'POST /api/v1/knowledge/graph/rebuild',
       'POST /api/v1/knowledge/merges',
       'POST /api/v1/knowledge/merges/:id/undo',

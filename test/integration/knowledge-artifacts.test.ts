@@ -1,8 +1,12 @@
 // Artifacts, revisions, chunks, mentions and events in a real store: accepted together, replaced together, gone together.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EntityResolutionResult } from '../../src/knowledge/index.ts';
+import { PostgresEntityStore } from '../../src/knowledge/postgres/postgres-entity-store.ts';
+import { PostgresEventStore } from '../../src/knowledge/postgres/postgres-event-store.ts';
 import { PostgresMergeStore } from '../../src/knowledge/postgres/postgres-merge-store.ts';
+import type { Database } from '../../src/platform/postgres/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
+import { entityWorld, mentionOf } from '../support/entity-world.ts';
 import { exactResolver } from '../support/knowledge-stand-ins.ts';
 import { bracketReader } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
@@ -390,4 +394,61 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
       { winnerId, loserId, reason: 'the same', decidedBy: 'admin' },
       new Date(world.clock.now()),
     );
+});
+
+describe('a chunk that is read for the first time', () => {
+  let world: KnowledgeWorld;
+  beforeAll(async () => {
+    world = await knowledgeWorld('server');
+  });
+  afterAll(() => world.dispose());
+
+  /** The same database, counting how often it is asked for something. */
+  function counting(database: Database) {
+    const trips: string[] = [];
+    const counted = new Proxy(database, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== 'function') return value;
+        return (...given: readonly unknown[]) => {
+          if (name === 'query' || name === 'transaction') trips.push(name);
+          return Reflect.apply(value, target, given) as unknown;
+        };
+      },
+    });
+    return { counted, trips };
+  }
+
+  it('takes four trips to the store, whatever it holds, also what no JSON of a store may hold', async () => {
+    const space = await world.space();
+    const { counted, trips } = counting(world.database);
+    const { resolver } = entityWorld(world, { change: { entities: new PostgresEntityStore(counted) } });
+    const events = new PostgresEventStore(counted, world);
+    const names = ['Ada Lovelace', 'Grace Hopper', 'Acme GmbH', 'Ada Byron'];
+    for (const text of [`${names.join(', ')} met.`, `${names.join(', ')} met again.`]) {
+      const { artifactUid, revisionId, stored } = await world.accept(space, { text });
+      const chunkId = stored[0]?.chunkId ?? 0;
+      const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId, relation: null };
+      const mentions = names.map((name, index) => mentionOf(name, index));
+      trips.length = 0;
+      const results = await resolver.resolve(mentions, place, 'admin', signal);
+      const broken = 'They \0met \ud83d';
+      const event = {
+        category: 'Collaboration',
+        eventTime: null,
+        narrative: broken,
+        subjectRef: null,
+        subject: broken,
+        actors: [{ ref: 'm0', role: 'owner' }],
+        evidence: [{ quote: broken, startChar: 0, endChar: 4 }],
+        confidence: 0.5,
+      } as const;
+      await events.write(place, 'rules', { mentions, results, events: [event] });
+      expect(trips.filter((trip) => trip === 'transaction')).toEqual([]);
+      expect(trips.length).toBeLessThanOrEqual(5);
+    }
+    const [written] = await events.list({ spaceId: space.spaceId, limit: 1 });
+    expect(written).toMatchObject({ narrative: 'They met \ufffd', evidence: [{ quote: 'They met \ufffd' }] });
+    expect(written?.actors).toMatchObject([{ name: 'Ada Lovelace', role: 'owner' }]);
+  });
 });

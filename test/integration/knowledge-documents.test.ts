@@ -106,7 +106,7 @@ describe('a document becomes an artifact', () => {
     ]);
   });
 
-  it('from JSON and JSON lines, as readable lines; from what is none, as text with a warning', async () => {
+  it('from JSON and JSON lines, as readable lines; from what is none, as it is, with a warning', async () => {
     const json = {
       title: 'Sales',
       owner: { name: 'Ann' },
@@ -114,7 +114,8 @@ describe('a document becomes an artifact', () => {
       tags: ['a', 'b'],
       none: null,
     };
-    expect((await read('d.json', JSON.stringify(json))).text.split('\n')).toEqual([
+    const artifact = await read('d.json', JSON.stringify(json));
+    expect(artifact.text.split('\n')).toEqual([
       'title: Sales',
       'owner.name: Ann',
       'tiles[0].q: 1',
@@ -122,11 +123,21 @@ describe('a document becomes an artifact', () => {
       'tags: a',
       'tags: b',
     ]);
-    expect((await read('d.jsonl', '{"a":1}\n{"a":2}\n')).text).toBe('[0].a: 1\n[1].a: 2');
+    expect(artifact.metadata).toEqual({ data: 'lines' });
+    expect((await read('d.jsonl', '{"a":1}\n{"a":2}\n')).text).toBe('a: 1\n\na: 2');
     expect(await read('d.json', '{"a": oops')).toMatchObject({
       text: '{"a": oops',
-      warnings: ['It is no valid JSON: read as plain text.'],
+      metadata: { data: 'raw' },
+      warnings: [expect.stringMatching(/^It is no valid JSON/) as string],
     });
+  });
+
+  it('from JSON that is sent as text, too', async () => {
+    const text = '{"First Name": "Alice", "note": "Bob agreed to it."}';
+    const artifact = await readWish(parts, { content: { text } }, signal);
+    expect(artifact).toMatchObject({ type: 'doc', metadata: { data: 'lines' } });
+    const note = { content: { text: '[1] Ann decided.' }, metadata: { data: 'lines', mentions: [] } };
+    expect(await readWish(parts, note, signal)).toMatchObject({ type: 'note', metadata: {} });
   });
 
   it('in another encoding, with a warning where nobody says which', async () => {
@@ -170,11 +181,26 @@ describe('a document becomes an artifact', () => {
 const bomb = (): Uint8Array =>
   docxOf('', { name: 'word/document.xml', content: Buffer.alloc(80_000_000, ' ') });
 
+const nested = (tag: string, times: number): string =>
+  `${`<${tag}>`.repeat(times)}${paragraph('x')}${`</${tag}>`.repeat(times)}`;
+
+const nestedMail = (times: number): string =>
+  Array.from(
+    { length: times },
+    (_, part) =>
+      `${part === 0 ? '' : `--b${part - 1}\r\n`}Content-Type: multipart/mixed; boundary="b${part}"\r\n\r\n`,
+  ).join('');
+
 it.each([
   ['an empty file', () => read('a.txt', ''), /empty/],
   ['a binary file', () => read('a.txt', Buffer.from([0, 1, 2, 3, 255])), /cannot be read/],
   ['a picture', () => read('a.png', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')), /picture/],
   ['an archive', () => read('a.zip', zipOf([{ name: 'a', content: 'x' }])), /cannot be read/],
+  ['a program', () => read('a.txt', 'MZ\x90 This program cannot be run in DOS mode.'), /a program/],
+  ['JSON without a bottom', () => read('a.json', '['.repeat(200_000)), /nested more than 500 levels/],
+  ['HTML without a bottom', () => read('a.html', '<ul><li>'.repeat(20_000)), /cannot be read/],
+  ['a DOCX without a bottom', () => read('a.docx', docxOf(nested('w:ins', 20_000))), /cannot be read/],
+  ['a mail without a bottom', () => read('a.eml', nestedMail(2_000)), /cannot be read/],
   ['a damaged PDF', () => read('a.pdf', '%PDF-1.4 nothing'), /cannot be read/],
   ['a document that unpacks to very much', () => read('a.docx', bomb()), /unpacks to more than/],
   ['a file that is not what it is declared to be', () => read('a', 'text', 'application/pdf'), /declared/],
@@ -182,6 +208,29 @@ it.each([
   const error: unknown = await attempt().catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'KNOWLEDGE_DOCUMENT_UNREADABLE', isRetryable: false });
   expect(String(error)).toMatch(sentence);
+});
+
+it.each([
+  ['blanks', ' \n\t\u3000'],
+  ['characters without a shape', '\u200b\u2060 \ufeff\n\u00ad\u2800'],
+])('refuses %s, of which nothing could be found', async (_, text) => {
+  const refused = readWish(parts, { content: { text } }, signal);
+  await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  await expect(refused).rejects.toThrow(/shows no text/);
+});
+
+it('refuses metadata that nests without end', async () => {
+  const metadata = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`) as Record<string, unknown>;
+  await expect(readWish(parts, { content: { text: 'x' }, metadata }, signal)).rejects.toThrow(/levels deep/);
+});
+
+it('takes one line of millions of characters', async () => {
+  const { text } = await readWish(
+    { ...parts, maxDocumentBytes: 20_000_000 },
+    { content: { name: 'a.csv', mediaType: '', bytes: Buffer.from('abc,'.repeat(1_000_000)) } },
+    signal,
+  );
+  expect(text).toHaveLength(4_000_000);
 });
 
 it('refuses a file that is too large before it is read', async () => {

@@ -101,7 +101,10 @@ it('lists, shows, merges, undoes, parts and decides for the one it belongs to, a
   expect(await call('POST', '/merges', asTenant, { winner_id: alice, loser_id: bob })).toMatchObject({
     status: 409,
   });
-  expect(await call('POST', `/merges/${mergeId}/undo`, asTenant)).toMatchObject({ status: 200 });
+  expect(await call('POST', `/merges/${mergeId}/undo`, asTenant)).toMatchObject({
+    status: 200,
+    body: { loser_id: bob, later_mentions: { moved: 0, unclear: [] } },
+  });
   const parted = await call('POST', `/entities/${alice}/split`, asTenant, {
     mention_ids: [mention],
     name: 'Alice Wong',
@@ -112,4 +115,55 @@ it('lists, shows, merges, undoes, parts and decides for the one it belongs to, a
     body: { state: 'different', decided_by: 'organization-1' },
   });
   expect((await call('POST', '/merges', asTenant, { winner_id: 'x', loser_id: bob })).status).toBe(400);
+});
+
+it('takes the space in the query on every route, and refuses what it does not know', async () => {
+  const space = await world.space();
+  const at = entityWorld(world);
+  const named: (string | undefined)[] = [];
+  const { dependencies } = testHouse({
+    knowledge: {
+      ...emptyKnowledgeDesks,
+      entities: at.desk,
+      spaces: {
+        ...emptyKnowledgeDesks.spaces,
+        of: async (_, name) => {
+          named.push(name);
+          return space;
+        },
+      },
+    },
+  });
+  const server = await buildServer(dependencies);
+  const { ids } = await at.read(space, ['Alice Chen', 'Bob Smith']);
+  const [winner, loser] = ids;
+  const inject = async (method: 'GET' | 'POST' | 'DELETE', path: string, payload?: object) => {
+    const answer = await server.inject({
+      method,
+      url: base + path,
+      headers: asTenant,
+      ...(payload ? { payload } : {}),
+    });
+    return { status: answer.statusCode, message: answer.body };
+  };
+  const unknown = world.ids.uuid();
+  const wrong = { status: 400, message: expect.stringContaining('is not known here') as string };
+  for (const [method, path, body] of [
+    ['GET', '/entities'],
+    ['GET', `/entities/${winner}`],
+    ['GET', '/pairs'],
+    ['POST', '/merges', { winner_id: winner, loser_id: loser }],
+    ['POST', `/merges/${unknown}/undo`, {}],
+    ['POST', `/entities/${winner}/split`, { mention_ids: [unknown], name: 'X' }],
+    ['POST', `/pairs/${unknown}/verdict`, { verdict: 'same' }],
+  ] as const) {
+    expect((await inject(method, `${path}?space=hr`, body)).status, path).not.toBe(403);
+    expect(named.at(-1), path).toBe('hr');
+    expect(await inject(method, `${path}?sapce=hr`, body), path).toMatchObject(wrong);
+    if (body) expect(await inject(method, path, { ...body, space: 'hr' }), path).toMatchObject(wrong);
+  }
+  // Where nothing is taken, nothing is passed over either.
+  expect(await inject('POST', '/search?sapce=hr', { query: 'x' })).toMatchObject(wrong);
+  expect(await inject('POST', '/artifacts?sapce=hr', { text: 'x' })).toMatchObject(wrong);
+  expect(await inject('DELETE', `/artifacts/${unknown}`, { space: 'hr' })).toMatchObject(wrong);
 });

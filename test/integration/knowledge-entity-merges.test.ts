@@ -1,9 +1,10 @@
 // Entities merged and parted on a real store: what moved is known, and goes back exactly, in any order that is allowed.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Space } from '../../src/knowledge/index.ts';
+import type { ReadEvent, Space } from '../../src/knowledge/index.ts';
+import { PostgresGraphSource } from '../../src/knowledge/postgres/postgres-graph-source.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
-import { entityWorld, eventOf } from '../support/entity-world.ts';
+import { entityWorld, eventOf, mentionOf } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
 
@@ -154,6 +155,204 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
       code: 'INPUT_INVALID',
     });
     await expect(at.desk.split(space, alice, [], 'Another')).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  });
+
+  it('parts events by the mention that stands in their quote or nearest to it, and merging undoes all of it', async () => {
+    const space = await world.space();
+    const { ids } = await at.read(
+      space,
+      [
+        { name: 'Alice Chen', at: 0 },
+        { name: 'Alice Chen', as: 'A. Chen', at: 100 },
+        { name: 'Bob Smith', at: 50 },
+      ],
+      [
+        eventOf([0, 2], 0, [0, 40]),
+        eventOf([0, 2], 0, [90, 140]),
+        eventOf([0], null, [115, 140]),
+        eventOf([0], null, [0, 140]),
+      ],
+    );
+    const [alice = '', , bob = ''] = ids;
+    const before = await rowsOf(space);
+    const quotesOf = async (entityId: string) =>
+      (await world.events.list({ spaceId: space.spaceId, entityId, limit: 10 }))
+        .map(({ evidence }) => evidence.map(({ startChar, endChar }) => `${startChar}-${endChar}`).join())
+        .sort();
+    const { mentions } = await at.desk.get(space, alice);
+    const short = mentions.find(({ surfaceForm }) => surfaceForm === 'A. Chen')?.mentionId ?? '';
+    const { entityId: parted } = await at.desk.split(space, alice, [short], 'Anne Chen');
+    // The last quote holds both.
+    expect(await quotesOf(parted)).toEqual(['0-140', '115-140', '90-140']);
+    expect(await quotesOf(alice)).toEqual(['0-140', '0-40']);
+    expect(await quotesOf(bob)).toEqual(['0-40', '90-140']);
+    const subjects = (await at.desk.get(space, parted)).eventCount;
+    expect(subjects).toBe(3);
+    // The name that only this mention had went with it, and leads to it.
+    expect((await at.desk.get(space, alice)).aliases).toEqual([]);
+    expect((await at.desk.get(space, parted)).aliases).toEqual(['A. Chen']);
+    const merge = await at.desk.merge(space, alice, parted, 'not two after all', 'admin');
+    expect(await quotesOf(alice)).toEqual(['0-140', '0-40', '115-140', '90-140']);
+    expect(await at.desk.get(space, alice)).toMatchObject({
+      aliases: ['A. Chen', 'Anne Chen'],
+      mentionCount: 2,
+    });
+    await at.desk.unmerge(space, merge.mergeId);
+    expect(await quotesOf(parted)).toEqual(['0-140', '115-140', '90-140']);
+    expect(before).not.toEqual(await rowsOf(space));
+  });
+
+  it('gives the loser back what came since under its name, with events and names, and tells what is unclear', async () => {
+    const space = await world.space();
+    const { ids } = await at.read(space, [
+      { name: 'Alice Chen', organization: 'Acme' },
+      { name: 'Robert Smith', organization: 'Acme' },
+      { name: 'Rob', as: 'Rob' },
+    ]);
+    const [alice = '', bob = ''] = ids;
+    const { place } = await at.read(space, ['Robert Smith'], [eventOf([0])]);
+    const merge = await at.desk.merge(space, alice, bob, 'a mistake', 'admin');
+    // The same chunk is read again, and another one comes: both mean the loser, one by a name that is new.
+    const again = [mentionOf({ name: 'Robert Smith', at: 0 })];
+    const results = await at.resolver.resolve(again, place, 'admin', at.signal);
+    await world.events.write({ ...place, chunkId: place.chunkId ?? 0 }, 'rules', {
+      mentions: again,
+      results,
+      events: [eventOf([0])],
+    });
+    const { ids: later } = await at.read(
+      space,
+      [
+        { name: 'Robert Smith', as: 'Bobby Smith', at: 0 },
+        { name: 'Alice Chen', at: 50 },
+        { name: 'Robert Smith', as: 'she', at: 90 },
+      ],
+      [eventOf([0], null, [0, 20]), eventOf([1], null, [50, 70])],
+    );
+    expect(new Set([...later, results[0]?.entityId])).toEqual(new Set([alice]));
+    expect(await at.desk.get(space, alice)).toMatchObject({ mentionCount: 7, eventCount: 3 });
+    const undone = await at.desk.unmerge(space, merge.mergeId);
+    expect(undone.later).toMatchObject({ moved: 2, unclear: [{ surfaceForm: 'she' }] });
+    expect(await at.desk.get(space, bob)).toMatchObject({
+      entityId: bob,
+      mentionCount: 4,
+      eventCount: 2,
+      aliases: ['Bobby Smith', 'Rob'],
+    });
+    expect(await at.desk.get(space, alice)).toMatchObject({
+      mentionCount: 3,
+      eventCount: 1,
+      aliases: [],
+    });
+    expect((await at.read(space, [{ name: 'Robert Smith', organization: 'Acme' }])).ids).toEqual([bob]);
+  });
+
+  it('says that a later mention is unclear when both are called that', async () => {
+    const space = await world.space();
+    const [acme = ''] = (await at.read(space, [{ name: 'Alice Chen', organization: 'Acme' }])).ids;
+    const [other = ''] = (await at.read(space, [{ name: 'Alice Chen', organization: 'OtherCorp' }])).ids;
+    const merge = await at.desk.merge(space, acme, other, 'a mistake', 'admin');
+    const { ids } = await at.read(space, ['Alice Chen']);
+    expect(ids).toEqual([acme]);
+    const undone = await at.desk.unmerge(space, merge.mergeId);
+    expect(undone.later).toMatchObject({ moved: 0, unclear: [{ surfaceForm: 'Alice Chen' }] });
+    expect((await at.desk.get(space, acme)).mentionCount).toBe(2);
+    const [unclear] = undone.later.unclear;
+    await at.desk.split(space, acme, [unclear?.mentionId ?? ''], 'Alice Chen');
+    expect((await at.desk.get(space, acme)).mentionCount).toBe(1);
+  });
+
+  it('counts and lists what latest revisions say', async () => {
+    const space = await world.space();
+    const read = async (text: string, wishes: readonly string[], events: readonly ReadEvent[]) => {
+      const { artifactUid, revisionId, stored } = await world.accept(space, { text, sourceId: 'minutes' });
+      const chunkId = stored[0]?.chunkId ?? 0;
+      const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId, relation: null };
+      const mentions = wishes.map((wish, index) => mentionOf(wish, index));
+      const results = await at.resolver.resolve(mentions, place, 'admin', at.signal);
+      await world.events.write(place, 'rules', { mentions, results, events });
+      return results.map(({ entityId }) => entityId);
+    };
+    const [alice = '', bob = ''] = await read('One.', ['Alice Chen', 'Bob Smith'], [eventOf([0], 1)]);
+    await read('Two.', ['Alice Chen', 'Alice Chen'], [eventOf([0]), eventOf([1])]);
+    const counted = await at.desk.list({ spaceId: space.spaceId, limit: 10 });
+    expect(
+      new Map(
+        counted.map(({ entityId, mentionCount, eventCount }) => [entityId, [mentionCount, eventCount]]),
+      ),
+    ).toEqual(
+      new Map([
+        [alice, [2, 2]],
+        [bob, [0, 0]],
+      ]),
+    );
+    const shown = await at.desk.get(space, alice);
+    expect(shown).toMatchObject({ mentionCount: 2, eventCount: 2 });
+    expect(shown.mentions).toHaveLength(2);
+    await expect(
+      at.desk.split(
+        space,
+        alice,
+        shown.mentions.map(({ mentionId }) => mentionId),
+        'Alice Wong',
+      ),
+    ).rejects.toMatchObject({ code: 'KNOWLEDGE_MERGE_IMPOSSIBLE' });
+  });
+
+  it('asks about what was merged under the one it became, once, as alike as they are now, and again after undoing', async () => {
+    const space = await world.space();
+    const [alice = ''] = (await at.read(space, [{ name: 'Alice Chen', organization: 'Acme' }])).ids;
+    const [andrew = ''] = (await at.read(space, [{ name: 'Andrew Chen', organization: 'Zenith' }])).ids;
+    const [short = ''] = (await at.read(space, ['A. Chen'])).ids;
+    const source = new PostgresGraphSource(world.database);
+    const two = (...ids: string[]) => ids.sort().join(' ');
+    const edges = async (...entityIds: string[]) =>
+      (await source.entityPart(space.spaceId, entityIds)).possiblySame
+        .map(({ entityA, entityB }) => two(entityA, entityB))
+        .sort();
+    const questions = async () =>
+      (await at.desk.review(space, 10)).map(({ a, b }) => two(a.entityId, b.entityId)).sort();
+    const flagged = async () =>
+      (await at.desk.list({ spaceId: space.spaceId, needsReview: true, limit: 10 })).map(
+        ({ entityId }) => entityId,
+      );
+    const both = [two(alice, short), two(andrew, short)].sort();
+    expect(await questions()).toEqual(both);
+    expect(await edges(short)).toEqual(both);
+    expect(await flagged()).toEqual([short]);
+    const original = await rowsOf(space);
+    const confidenceBefore = (await at.desk.review(space, 10))[0]?.confidence ?? 0;
+
+    // The short one turns out to be Alice: what was open with Andrew is now between Alice and Andrew.
+    const merge = await at.desk.merge(space, alice, short, 'it is her', 'admin');
+    const between = [two(alice, andrew)];
+    expect(await questions()).toEqual(between);
+    expect(await edges(alice)).toEqual(between);
+    expect(await edges(andrew)).toEqual(between);
+    expect(await flagged()).toEqual([andrew]);
+    const [asked] = await at.desk.review(space, 10);
+    // Other organizations, other given names: far less likely than an initial alone was.
+    expect(asked?.confidence).toBeLessThan(confidenceBefore / 2);
+    expect(asked?.evidence).toMatchObject({
+      reasons: expect.arrayContaining(['they belong to different organizations']) as string[],
+    });
+    await at.desk.unmerge(space, merge.mergeId);
+    expect(await rowsOf(space)).toEqual(original);
+    expect(await questions()).toEqual(both);
+
+    // Both of them are Alice: one question is left of two, and no answer is asked for twice.
+    const twice = await at.desk.merge(space, alice, andrew, 'one person', 'admin');
+    expect(await questions()).toEqual([two(alice, short)]);
+    expect(await edges(short)).toEqual([two(alice, short)]);
+    const [only] = await at.desk.review(space, 10);
+    await at.desk.decide(space, only?.pairId ?? '', 'later', 'admin');
+    expect(await at.desk.review(space, 10)).toMatchObject([{ state: 'later' }]);
+    await at.desk.decide(space, only?.pairId ?? '', 'different', 'admin');
+    expect(await questions()).toEqual([]);
+    expect(await edges(short, alice)).toEqual([]);
+    expect(await flagged()).toEqual([]);
+    await at.desk.unmerge(space, twice.mergeId);
+    expect(await questions()).toHaveLength(1);
   });
 
   it('reviews what is in doubt: same merges, different is never asked again, later comes last', async () => {

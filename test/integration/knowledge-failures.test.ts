@@ -57,6 +57,11 @@ describe('knowledge when a part fails', () => {
         `knowledge.entity-embedding-missing ${cause}`,
       ]);
       expect(house.waitedMs).toEqual(waited);
+      for (const { details } of await house.entries())
+        expect(details).toMatchObject({
+          error_type: cause,
+          error_message: expect.stringMatching(/It broke|10000 ms/) as string,
+        });
       await nothingRepaired();
       house.faults.embedding = 'none';
       await allRepaired();
@@ -101,13 +106,17 @@ describe('knowledge when a part fails', () => {
       expect(await names()).toEqual(['Alice Chen']);
     });
 
-    it('treats an answer that is no JSON as uncertain: apart, and paired', async () => {
+    it('treats an answer that is no JSON as uncertain: apart, paired, and asked again', async () => {
       await house.ingest(space, ['[Alice Chen] decided.']);
       house.faults.model = { answer: 'Sure! They are {the same' };
       await house.ingest(space, ['[A. Chen] decided.']);
       expect(await names()).toEqual(['A. Chen', 'Alice Chen']);
       expect(await house.desk.review(space, 10)).toMatchObject([{ state: 'open' }]);
-      expect(await house.rows()).toEqual([]);
+      expect(await house.rows()).toEqual(['knowledge.confirmation-failed KNOWLEDGE_CONFIRMATION_FAILED']);
+      await nothingRepaired();
+      house.faults.model = 'none';
+      await allRepaired();
+      expect(await names()).toEqual(['Alice Chen']);
     });
 
     it('never blocks events and never drops a mention, whatever fails at once', async () => {
@@ -234,21 +243,63 @@ describe('knowledge when a part fails', () => {
         warning: 'Graph expansion unavailable: AGE extension not loaded.',
       });
       expect(await house.rows()).toEqual(['knowledge.expansion-failed KNOWLEDGE_GRAPH_UNAVAILABLE']);
+      await nothingRepaired();
+      house.faults.graph = 'there';
+      await allRepaired();
     });
 
     it.each([
-      ['fails', 'fail', []],
-      ['takes longer than 2 s', 'hang', [2_000]],
-    ] as const)('leaves out a result whose events cannot be found when that %s', async (_, fault, waited) => {
-      const { stored } = await house.ingest(space, ['[Ann] decided.', '[Bob] decided.']);
-      await house.ingest(space, ['Elsewhere [Ann] decided. And [Bob] decided.']);
-      const [ann, bob] = stored.map(({ chunkId }) => chunkId);
-      house.faults.lookup = { [ann ?? 0]: fault };
-      const answer = await house.search(space, { query: 'Ann Bob decided', graphSeedLimit: 50 });
-      expect(answer.primaryResults.map(({ chunkId }) => chunkId)).toEqual(expect.arrayContaining([ann, bob]));
-      expect(answer.warning).toContain('Not every result was followed');
+      ['fails', 'fail', 'TypeError', []],
+      ['takes longer than 10 s', 'hang', 'DEADLINE_EXCEEDED', [10_000]],
+    ] as const)('goes by words when embedding the query %s', async (_, fault, cause, waited) => {
+      house.faults.embedding = 'none';
+      await house.ingest(space, ['[Ann] decided.']);
+      house.faults.embedding = fault;
+      const wish = { graphExpand: false };
+      const answer = await house.search(space, wish);
+      expect(answer.primaryResults).toHaveLength(1);
+      expect(answer.warning).toContain(`the query could not be embedded (${cause})`);
       expect(house.waitedMs).toEqual(waited);
+      const row = `knowledge.search-without-vectors ${cause}`;
+      expect(await house.rows()).toEqual([row]);
+      await house.search(space, wish);
+      expect(await house.entries()).toMatchObject([{ subject: 'words-16', count: 2 }]);
+      await nothingRepaired();
+      house.faults.embedding = 'none';
+      await allRepaired();
+      expect((await house.search(space, wish)).warning).toBeNull();
     });
+
+    it.each([
+      ['fails', 'fail', 'TypeError', []],
+      ['takes longer than 2 s', 'hang', 'DEADLINE_EXCEEDED', [2_000]],
+    ] as const)(
+      'leaves out a result whose events cannot be found when that %s',
+      async (_, fault, cause, waited) => {
+        const { stored } = await house.ingest(space, ['[Ann] decided.', '[Bob] decided.']);
+        await house.ingest(space, ['Elsewhere [Ann] decided. And [Bob] decided.']);
+        const [ann, bob] = stored.map(({ chunkId }) => chunkId);
+        house.faults.lookup = { [ann ?? 0]: fault };
+        const answer = await house.search(space, { query: 'Ann Bob decided', graphSeedLimit: 50 });
+        expect(answer.primaryResults.map(({ chunkId }) => chunkId)).toEqual(
+          expect.arrayContaining([ann, bob]),
+        );
+        expect(answer.warning).toContain('Not every result was followed');
+        expect(house.waitedMs).toEqual(waited);
+        expect(await house.rows()).toEqual([`knowledge.chunk-lookup-failed ${cause}`]);
+        expect(await house.entries()).toMatchObject([
+          // While one hangs, time runs for the others, too.
+          {
+            subject: String(space.spaceId),
+            details: { chunk_ids: expect.arrayContaining([ann]) as number[] },
+          },
+        ]);
+        await nothingRepaired();
+        house.faults.lookup = {};
+        await allRepaired();
+        expect((await house.search(space, { query: 'Ann Bob decided' })).warning).toBeNull();
+      },
+    );
   });
 
   describe('reading', () => {
@@ -311,6 +362,9 @@ describe('knowledge when a part fails', () => {
     const resolution = loud.find((text) => text.startsWith('entity resolution fell back')) ?? '';
     for (const field of ['entity_type', 'artifact_uid', 'error_type', 'error_message'])
       expect(resolution).toContain(`"${field}"`);
+    const reading = loud.find((text) => text.startsWith('a chunk was read by rules')) ?? '';
+    for (const field of ['artifact_uid', 'chunk_id', 'error_type', 'error_message'])
+      expect(reading).toContain(`"${field}"`);
     expect(JSON.stringify(await house.entries())).not.toContain('Beeblebrox');
   });
 });

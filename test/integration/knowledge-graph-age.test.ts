@@ -1,10 +1,17 @@
 // The graph in Apache AGE: the contract, what AGE does wrong by itself, rebuilds, and databases without it.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { silentLog } from '../../src/core/index.ts';
 import { AgeGraph } from '../../src/knowledge/age/age-graph.ts';
 import { AgeSession } from '../../src/knowledge/age/age-session.ts';
+import { writeStatements } from '../../src/knowledge/age/age-statements.ts';
 import { graphContract } from '../../src/knowledge/graph/graph.contract.ts';
 import type { GraphSubject } from '../../src/knowledge/graph/graph.contract.ts';
+import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
+import { PostgresGraphSource } from '../../src/knowledge/postgres/postgres-graph-source.ts';
+import { graphRepairs } from '../../src/knowledge/repairs/graph-repairs.ts';
+import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
+import { entityWorld, eventOf } from '../support/entity-world.ts';
 import { graphSubject } from '../support/graph-subject.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
@@ -52,6 +59,31 @@ describe('Apache AGE', () => {
     expect(edges.every(({ count }) => count === 1)).toBe(true);
   });
 
+  it('joins what may be the same after a merge under the one that stays, and as before when it is undone', async () => {
+    const at = entityWorld(world);
+    const space = await world.space();
+    const { ids } = await at.read(space, ['Alice Chen', 'Andrew Chen'], [eventOf([0, 1])]);
+    const { ids: more, place } = await at.read(space, ['A. Chen']);
+    const [alice = '', andrew = '', short = ''] = [...ids, ...more];
+    const graph = newGraph();
+    const source = new PostgresGraphSource(world.database);
+    const keeper = new GraphKeeper({ ...world, graph, source, log: silentLog });
+    const pairs = async (...changed: string[]) => {
+      expect(await keeper.refresh(space.spaceId, changed, signal)).toBeNull();
+      return (await edgesOf(space.spaceId))
+        .filter(({ kind }) => kind === 'POSSIBLY_SAME')
+        .map(({ from, to, count }) => `${[from, to].sort().join(' ')} ${count}`)
+        .sort();
+    };
+    await keeper.put(space.spaceId, [place.chunkId ?? 0], signal);
+    const two = (...pair: string[]) => `${pair.sort().join(' ')} 1`;
+    expect(await pairs(short)).toEqual([two(alice, short), two(andrew, short)].sort());
+    const merge = await at.desk.merge(space, alice, short, 'it is her', 'admin');
+    expect(await pairs(alice, short)).toEqual([two(alice, andrew)]);
+    await at.desk.unmerge(space, merge.mergeId);
+    expect(await pairs(alice, short)).toEqual([two(alice, short), two(andrew, short)].sort());
+  });
+
   it('names what could not be written, and writes the rest', async () => {
     const subject = graphSubject(world, newGraph());
     const spaceId = await subject.space();
@@ -70,6 +102,42 @@ describe('Apache AGE', () => {
       { what: 'acted-in', id: `${stray.entityId} owner ${eventId}`, cause: 'NOT_WRITTEN' },
     ]);
     expect(await edgesOf(spaceId)).toMatchObject([{ kind: 'ACTED_IN', count: 2 }]);
+  });
+
+  it('goes on when its Cypher is wrong, does not call it done, and puts it in when that is mended', async () => {
+    const subject = graphSubject(world, newGraph());
+    const spaceId = await subject.space();
+    await subject.tell(spaceId, [{ actors: ['Ann'] }]);
+    const { graph } = subject;
+    const [event] = subject.lastPart().events;
+    const { rows } = await world.database.query<{ chunkId: number }>(sql`
+      select chunk_id as "chunkId" from semantic_event where event_id = ${event?.eventId}::uuid`);
+    const chunkId = rows[0]?.chunkId ?? 0;
+    await graph.prune(spaceId, signal);
+    await graph.remove(
+      spaceId,
+      {
+        entityIds: subject.lastPart().entities.map(({ entityId }) => entityId),
+        eventIds: [event?.eventId ?? ''],
+      },
+      signal,
+    );
+    const parts = { ...world, graph, source: new PostgresGraphSource(world.database), log: silentLog };
+    const wrong = vi
+      .spyOn(writeStatements, 'event')
+      .mockImplementation(() => sql`select * from cypher('nur', $$ MARGE (n:Event) $$) as (place agtype)`);
+    try {
+      const [mark] = await new GraphKeeper(parts).put(spaceId, [chunkId], signal);
+      expect(mark).toMatchObject({ chunkId, step: 'graph', status: 'failed' });
+    } finally {
+      wrong.mockRestore();
+    }
+    const row = world.recorded.find(({ subject: of }) => of === String(chunkId));
+    expect(row).toMatchObject({ kind: 'knowledge.graph-failed', details: { space_id: spaceId, failed: 2 } });
+    expect(await edgesOf(spaceId)).toEqual([]);
+    const repair = graphRepairs(parts).find(({ kind }) => kind === row?.kind);
+    expect(await repair?.repair(row as unknown as LedgerEntry, signal)).toEqual({ outcome: 'repaired' });
+    expect(await edgesOf(spaceId)).toMatchObject([{ kind: 'ACTED_IN', count: 1 }]);
   });
 
   it('makes a graph that is missing, and says that nothing is in it', async () => {
@@ -188,5 +256,8 @@ describe('a Postgres server without Apache AGE', () => {
     await world.clock.advance(world.options.probeAgainSeconds * 1_000);
     await graph.availability();
     expect(looks).toBe(2);
+    graph.askAgain();
+    await graph.availability();
+    expect(looks).toBe(3);
   });
 });

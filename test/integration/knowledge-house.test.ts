@@ -1,7 +1,9 @@
 // Knowledge in a whole server: a graph that is wanted and is not there, as people and monitoring see it.
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { parse } from 'yaml';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { knowledgeAlertRules } from '../../src/knowledge/watching/alert-rules.ts';
 import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
 
@@ -68,10 +70,10 @@ describe('a server that wants Apache AGE on a Postgres without it', () => {
     };
     expect(checks.find(({ name }) => name.includes('graph'))).toMatchObject({ state: 'problem' });
 
-    const { job_id: jobId } = (await call('POST', `${knowledge}/graph/rebuild`)).body as { job_id: string };
-    await expect
-      .poll(async () => (await call('GET', `/api/v1/jobs/${jobId}`)).body, { timeout: 30_000 })
-      .toMatchObject({ state: 'skipped', reason: expect.stringContaining('age') as string });
+    expect(await call('POST', `${knowledge}/graph/rebuild`)).toMatchObject({
+      status: 503,
+      body: { error: { message: expect.stringContaining('GRAPH_BACKEND=sql') as string } },
+    });
 
     const metrics = await (
       await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${server.adminToken}` } })
@@ -80,5 +82,59 @@ describe('a server that wants Apache AGE on a Postgres without it', () => {
     for (const { expr } of await knowledgeRules())
       for (const name of expr.match(/headworks_\w+/g) ?? [])
         expect(metrics).toMatch(new RegExp(`^# TYPE ${name} `, 'm'));
+  });
+});
+
+describe('a server whose embedder is away', () => {
+  it('keeps why, and asks it at once when somebody wants a repair', { timeout: 60_000 }, async () => {
+    let isUp = false;
+    const embedder = createServer((request, response) => {
+      let body = '';
+      request.on('data', (piece: Buffer) => (body += piece.toString()));
+      request.on('end', () => {
+        const { input = [] } = JSON.parse(body || '{}') as { input?: readonly string[] };
+        const data = input.map((_, index) => ({ index, embedding: [1, index + 1] }));
+        response.writeHead(isUp ? 200 : 500, { 'content-type': 'application/json' });
+        response.end(
+          JSON.stringify(isUp ? { object: 'list', data } : { error: { message: 'out of order' } }),
+        );
+      });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void embedder.close());
+    await new Promise((resolve) => embedder.once('listening', resolve));
+    const env = { EMBEDDER: 'gateway', HEADWORKS_KNOWLEDGE_PROBE_AGAIN_SECONDS: '3600' };
+    const server = await startTestServer(await testConfig(env));
+    const call = (method: string, path: string, body?: unknown) => callAsAdmin(server, method, path, body);
+    const model = {
+      name: 'own/embedder',
+      base_url: `http://127.0.0.1:${(embedder.address() as AddressInfo).port}/v1`,
+      env_var: null,
+      capabilities: { embeddings: true },
+    };
+    const added = await call('POST', '/api/v1/models', model);
+    expect(added.status, JSON.stringify(added.body)).toBe(201);
+
+    const { status } = await call('POST', '/api/v1/knowledge/artifacts', { text: 'The launch is in April.' });
+    expect(status).toBeLessThan(300);
+    const open = async () =>
+      (await call('GET', '/api/v1/ledger')).body as { entries: { kind: string; message: string }[] };
+    await expect
+      .poll(
+        async () =>
+          (await open()).entries.find(({ kind }) => kind === 'knowledge.chunk-not-embedded')?.message,
+        {
+          timeout: 30_000,
+        },
+      )
+      .toContain('own/embedder failed: ');
+    const search = () => call('POST', '/api/v1/knowledge/search', { query: 'launch' });
+    expect((await search()).body).toMatchObject({
+      warning: expect.stringContaining('asked again in') as string,
+    });
+
+    isUp = true;
+    await call('POST', '/api/v1/ledger/repair', {});
+    await expect.poll(async () => (await open()).entries, { timeout: 30_000 }).toEqual([]);
+    expect((await search()).body).not.toHaveProperty('warning');
   });
 });

@@ -31,6 +31,7 @@ describe('knowledge over HTTP', () => {
         resolve: async (path) => path,
         // oxlint-disable-next-line typescript/require-await -- the port streams; this folder is empty
         list: async function* () {},
+        find: async () => null,
         read: async () => new Uint8Array(),
       },
       documents: { read: async ({ bytes }) => ({ text: Buffer.from(bytes).toString(), warnings: [] }) },
@@ -178,10 +179,28 @@ describe('knowledge over HTTP', () => {
     expect(new Set(spaces.map((space) => space['organization_id']))).toEqual(new Set([null, acme, other]));
     const folder = await call(adminToken, 'POST', '/folders', { path: '/srv/notes', cron: '0 3 * * *' });
     expect(folder).toMatchObject({ status: 201, body: { path: '/srv/notes', last_run_at: null } });
-    expect((await call(adminToken, 'POST', '/folders', { path: '/srv/notes' })).status).toBe(409);
+    const id = String(folder.body?.['id']);
+    expect(
+      await call(adminToken, 'POST', '/folders', { path: '/srv/notes', remove_missing: true }),
+    ).toMatchObject({
+      status: 200,
+      body: { id, outcome: 'changed', cron: null, remove_missing: true },
+    });
+    expect(await call(adminToken, 'GET', '/folders?all=true')).toMatchObject({
+      body: { folders: [{ id, space: 'default', organization_id: null }] },
+    });
+    expect(await call(adminToken, 'GET', '/folders?organization=acme')).toMatchObject({
+      body: { folders: [] },
+    });
+    expect(await call(adminToken, 'POST', `/folders/${id}/scan`, {})).toMatchObject({
+      status: 200,
+      body: { added: 0, failed: 0, missing_count: 0, missing: [] },
+    });
     expect((await call(adminToken, 'POST', '/folders', { path: '/srv', cron: 'often' })).status).toBe(400);
     expect((await call('acme-key', 'GET', '/folders')).status).toBe(403);
-    expect((await call(adminToken, 'DELETE', `/folders/${String(folder.body?.['id'])}`)).status).toBe(204);
+    expect((await call(adminToken, 'DELETE', `/folders/${id}`)).status).toBe(204);
+    expect((await call(adminToken, 'POST', `/folders/${id}/scan`, {})).status).toBe(404);
+    expect((await call('acme-key', 'POST', `/folders/${id}/scan`, {})).status).toBe(403);
   });
 
   it('shows and changes nothing of another tenant, on any route', async () => {

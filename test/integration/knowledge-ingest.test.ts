@@ -128,7 +128,37 @@ describe('ingest', () => {
       { kind: 'knowledge.chunk-read-by-rules', cause: 'KNOWLEDGE_READING_FAILED' },
     ]);
     expect(JSON.stringify(world.recorded)).not.toContain('Bob');
-    expect(await statusOf(artifactUid)).toMatchObject({ readByRules: 1, steps: { read: { done: 3 } } });
+    expect(await statusOf(artifactUid)).toMatchObject({
+      readByRules: 1,
+      stoodIn: [{ cause: 'KNOWLEDGE_READING_FAILED', positions: [1] }],
+      steps: { read: { done: 3 } },
+    });
+  });
+
+  it('asks no model about data without a sentence, and estimates no call for it', async () => {
+    const asked: string[] = [];
+    model = {
+      method: 'model',
+      read: async (task, within) => {
+        asked.push(task.chunk.text);
+        return bracketReader('model').read(task, within);
+      },
+    };
+    const data = JSON.stringify({ 'Created At': '2026-03-01', Region: 'Northern Europe', count: 3 });
+    const note = JSON.stringify({ 'Created At': '2026-03-01', note: '[Ann] decided to go on.' });
+    expect(await artifacts.estimate(space, { content: { text: data } }, signal)).toMatchObject({
+      modelCalls: 0,
+    });
+    expect(await artifacts.estimate(space, { content: { text: note } }, signal)).toMatchObject({
+      modelCalls: 1,
+    });
+    const { revisionId, artifactUid } = await take(data);
+    await run(revisionId);
+    expect(asked).toEqual([]);
+    expect(await statusOf(artifactUid)).toMatchObject({ readByRules: 0, steps: { read: { done: 1 } } });
+    await run((await take(note)).revisionId);
+    // A model is told the whole record; rules are told the sentence.
+    expect(asked).toEqual(['Created At: 2026-03-01\nnote: [Ann] decided to go on.']);
   });
 
   it('lets rules read when a model does not answer within its time', async () => {

@@ -182,6 +182,61 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     await world.accept(space, { title: 'target', text: 'a needle in the haystack' });
     const many = Array.from({ length: 200 }, (_, number) => `w${number}`).join(' ');
     expect(await titles(space, `${many} "needle in the haystack"`)).toEqual(['target']);
+    const leftOut: string[] = [];
+    const search = (query: string) =>
+      index.search(space, query, 5, {}, signal, (sentence) => leftOut.push(sentence));
+    await search('the needle in a haystack');
+    expect(leftOut).toEqual([]);
+    await search(many);
+    expect(leftOut).toEqual(['Only the first 64 different words of the query were looked for.']);
+  });
+
+  it.each([
+    [
+      'Japanese',
+      '来週の会議で新しい価格をGPU向けに決定する。',
+      '価格',
+      '価格 会議',
+      '"価格会議"',
+      '"新しい価格"',
+    ],
+    ['Chinese', '我们决定在四月发布新的价格页面', '价格', '发布 价格', '"价格发布"', '"新的价格"'],
+    [
+      'Thai',
+      'เราตัดสินใจเปิดตัวหน้าราคาใหม่ในเดือนเมษายน',
+      'ราคา',
+      'เมษายน ราคา',
+      '"เมษายนราคา"',
+      '"ราคาใหม่"',
+    ],
+    [
+      'Korean',
+      '우리는 다음 회의에서 새로운 가격을 결정했다',
+      '회의',
+      '가격 회의',
+      '"가격 회의"',
+      '"회의에서 새로운"',
+    ],
+  ])('finds %s words, which no space parts', async (_, text, word, words, notThere, phrase) => {
+    const space = await world.space();
+    await world.accept(space, { title: 'other', text: '別の文章です 其他文字 ข้อความอื่น 다른 문장 only' });
+    await world.accept(space, { title: 'found', text });
+    for (const query of [word, words, `only ${word} ${word}`, phrase, `"${word}"`])
+      expect((await titles(space, query))[0], query).toBe('found');
+    expect(await titles(space, notThere)).toEqual([]);
+    const [hit] = await index.search(space, word, 1, {}, signal);
+    const store = new PostgresSearchStore(world.database);
+    const [shown] = await store.hits(space, [hit?.chunkId ?? 0], word, signal);
+    expect(shown?.highlights.map(({ start, end }) => text.slice(start, end))).toContain(word);
+  });
+
+  it('finds a Han letter alone, Latin words beside others, and titles', async () => {
+    const space = await world.space();
+    await world.accept(space, { title: '東京都の計画', text: '猫はGPUの横で寝る。' });
+    await world.accept(space, { title: 'other', text: '犬が走る' });
+    for (const query of ['猫', '横', 'gpu', '東京', '計画', '"東京都"'])
+      expect(await titles(space, query), query).toEqual(['東京都の計画']);
+    expect(await titles(space, '鳥')).toEqual([]);
   });
 
   it('finds nothing in an empty space, and nothing of other spaces', async () => {

@@ -201,6 +201,18 @@ describe('looking again', () => {
       });
     });
 
+    it('refuses what needs a graph when none is wanted, and a rebuild of one that is away, with the remedy', async () => {
+      house.faults.graph = 'away';
+      await expect(desk().requestRebuild()).rejects.toMatchObject({
+        code: 'KNOWLEDGE_GRAPH_UNAVAILABLE',
+        message: 'AGE extension not loaded. Load it.',
+      });
+      house.faults.graph = 'off';
+      const refusal = { code: 'CONFLICT', message: expect.stringContaining('Set GRAPH_BACKEND') as string };
+      await expect(desk().requestRebuild()).rejects.toMatchObject(refusal);
+      await expect(desk().around(space, world.ids.uuid(), 5)).rejects.toMatchObject(refusal);
+    });
+
     it('shows an entity with its events and who else takes part, and nothing of another space', async () => {
       await house.ingest(space, ['[Ann] decided. [Bob] decided.']);
       const [ann] = (await house.desk.list({ spaceId: space.spaceId, limit: 9, name: 'Ann' })).map(

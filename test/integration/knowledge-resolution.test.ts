@@ -1,7 +1,7 @@
 // Mentions find their entities on a real store: clear cases, doubt, contradiction, and parts that fail.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, systemClock } from '../../src/core/index.ts';
-import type { Space } from '../../src/knowledge/index.ts';
+import type { MentionPlace, Space } from '../../src/knowledge/index.ts';
 import { PostgresEntityStore } from '../../src/knowledge/postgres/postgres-entity-store.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld, noModel, placeIn, mentionOf, ScriptedModel } from '../support/entity-world.ts';
@@ -94,6 +94,26 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect(world.recorded).toEqual([]);
   });
 
+  it('asks about a name whose type nobody knew, and makes no second such', async () => {
+    const at = entityWorld(world);
+    const space = await world.space();
+    const [alice, acme] = await first(at, space, 'Alice Chen', { name: 'Acme Corporation', type: 'org' });
+    const unknown = (name: string) => ({ name, type: 'other' as const });
+    const { results } = await at.read(space, [unknown('Alice Chen'), unknown('Acme Corp.')]);
+    expect(results).toMatchObject([
+      { isNew: true, uncertainMatch: alice },
+      { isNew: true, uncertainMatch: acme },
+    ]);
+    expect(await at.desk.review(space, 10)).toHaveLength(2);
+    const again = await first(at, space, unknown('Chen, Alice'), unknown('Acme Corp.'));
+    expect(again).toEqual(results.map(({ entityId }) => entityId));
+    // The other way round as well.
+    await first(at, space, unknown('Zenith Ltd'), unknown('Bob Smith'));
+    const known = await at.read(space, ['Smith, Bob', { name: 'Zenith Limited', type: 'org' }]);
+    for (const result of known.results)
+      expect(result).toMatchObject({ isNew: true, uncertainMatch: expect.any(String) as string });
+  });
+
   it('goes by the fuller name once it is known', async () => {
     const at = entityWorld(world);
     const space = await world.space();
@@ -138,7 +158,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       'x'.repeat(20_000),
       '%_\\',
     ];
-    const place = placeIn(space, world.ids.uuid());
+    const place = await placeIn(world, space);
     const resolve = async (wishes: readonly string[]) =>
       (await at.resolver.resolve(wishes.map(mentionOf), place, 'admin', at.signal)).map(
         ({ entityId }) => entityId,
@@ -154,6 +174,79 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect(await at.desk.list({ spaceId: space.spaceId, name: '%_', limit: 10 })).toHaveLength(1);
     expect(world.recorded).toEqual([]);
   });
+
+  it('leaves nothing of an artifact that goes before its mentions are written, whenever that is', async () => {
+    const at = entityWorld(world);
+    const space = await world.space();
+    const [alice = ''] = await first(at, space, 'Alice Chen');
+    const leftOver = async () => {
+      const { rows } = await world.database.query<{ names: readonly string[] }>(sql`
+        select coalesce(array_agg(distinct alias order by alias), '{}') as names from entity_alias
+        where space_id = ${space.spaceId}`);
+      const entities = await at.desk.list({ spaceId: space.spaceId, limit: 10 });
+      return [entities.map(({ entityId }) => entityId), rows[0]?.names];
+    };
+    const untouched = [[alice], ['Alice Chen']];
+    expect(await leftOver()).toEqual(untouched);
+    const wishes = ['Zoe Young', { name: 'Alice Chen', as: 'Alice M. Chen' }].map((wish, index) =>
+      mentionOf(wish, index),
+    );
+    const resolveIn = (place: MentionPlace) => at.resolver.resolve(wishes, place, 'admin', at.signal);
+    const conflict = { code: 'CONFLICT', isRetryable: false };
+
+    // Whoever read it died in between, or has not come to its mentions yet.
+    const died = await placeIn(world, space);
+    const results = await resolveIn(died);
+    expect(await leftOver()).not.toEqual(untouched);
+    await world.artifacts.remove(space.spaceId, died.artifactUid);
+    expect(await leftOver()).toEqual(untouched);
+    const found = wishes.map((mention, index) => ({ mention, relation: 'x', result: results[index] }));
+    await expect(world.events.writeStructured(died, found as never)).rejects.toMatchObject(conflict);
+    // It went before anything was written.
+    await expect(resolveIn(died)).rejects.toMatchObject(conflict);
+    expect(await leftOver()).toEqual(untouched);
+
+    // The same when a newer revision takes its place; what others mention meanwhile stays.
+    const accept = async (text: string) => {
+      const { artifactUid, revisionId } = await world.accept(space, { text, sourceId: 'minutes' });
+      return { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null, relation: null };
+    };
+    const old = await accept('One.');
+    await resolveIn(old);
+    const fresh = await accept('Two.');
+    expect((await leftOver())[0]).toEqual([alice]);
+    await expect(resolveIn(old)).rejects.toMatchObject(conflict);
+    const [zoe] = await resolveIn(fresh);
+    expect(await first(at, space, 'Zoe Young')).toEqual([zoe?.entityId]);
+    await world.artifacts.remove(space.spaceId, fresh.artifactUid);
+    expect((await at.desk.get(space, zoe?.entityId ?? '')).mentionCount).toBe(1);
+    expect((await leftOver())[1]).toEqual(['Alice Chen', 'Zoe Young']);
+  });
+
+  it.runIf(kind === 'server')(
+    'keeps an entity, and the mention, when it is mentioned while the artifact it came from is removed',
+    async () => {
+      const at = entityWorld(world);
+      const space = await world.space();
+      const { ids, place } = await at.read(space, ['Alice Chen']);
+      const other = await placeIn(world, space);
+      const [written, removed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const mentioning = world.database.transaction(async (transaction) => {
+        await transaction.query(sql`
+          insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, surface_form, method,
+            confidence)
+          values (${world.ids.uuid()}, ${space.spaceId}, ${ids[0]}, ${other.artifactUid}, ${other.revisionId}, 'Alice',
+            'structured', 1)`);
+        written.resolve();
+        await removed.promise;
+      });
+      await written.promise;
+      await world.artifacts.remove(space.spaceId, place.artifactUid);
+      removed.resolve();
+      await mentioning;
+      expect(await at.desk.get(space, ids[0] ?? '')).toMatchObject({ mentionCount: 1 });
+    },
+  );
 
   it('resolves ten thousand mentions of one chunk together, and again without making any', async () => {
     const at = entityWorld(world);
@@ -295,26 +388,60 @@ describe('resolution when a part fails', () => {
     }
   });
 
-  it('treats an answer that cannot be used as uncertain, without a row', async () => {
+  it('has an answer repaired once; one that still cannot be used is a failure: flagged, recorded, asked again', async () => {
     for (const answer of [
       'certainly!',
-      '{"decision": "perhaps"}',
+      '{"decision": "perhaps so"}',
       '[]',
       '{"decision": "same", "candidate": 7}',
-      'x'.repeat(5_000_000),
+      'x'.repeat(6_000_000),
     ]) {
       const space = await world.space();
-      await entityWorld(world).read(space, ['Alice Chen']);
-      const { result, entity, kinds } = await outcome(
-        entityWorld(world, { model: new ScriptedModel(answer) }),
-        space,
-        'A. Chen',
-      );
-      expect(result).toMatchObject({ isNew: true, uncertainMatch: expect.any(String) as string });
-      expect(entity).toMatchObject({ reviewReason: 'uncertain' });
-      expect(entity.pairs).toHaveLength(1);
-      expect(kinds).toEqual([]);
+      const [alice] = (await entityWorld(world).read(space, ['Alice Chen'])).ids;
+      const useless = new ScriptedModel(answer);
+      const broken = entityWorld(world, { model: useless });
+      const { result, entity, kinds } = await outcome(broken, space, 'A. Chen');
+      expect(result).toMatchObject({ isNew: true, uncertainMatch: alice });
+      expect(entity).toMatchObject({ needsReview: true, reviewReason: 'confirmation-failed' });
+      expect(entity.pairs).toMatchObject([{ state: 'open', decidedBy: null }]);
+      expect(kinds).toEqual(rowOf('confirmation-failed', entity.entityId));
+      expect(world.recorded[0]).toMatchObject({ cause: 'KNOWLEDGE_CONFIRMATION_FAILED' });
+      expect(useless.questions).toHaveLength(2);
+      expect(await broken.repairs.retryConfirmation(entity.entityId, broken.signal)).toMatchObject({
+        outcome: 'still-broken',
+      });
+      const repaired = entityWorld(world, { model: new ScriptedModel(answer, same()) });
+      expect(await repaired.repairs.retryConfirmation(entity.entityId, repaired.signal)).toEqual({
+        outcome: 'repaired',
+      });
+      expect(await repaired.desk.get(space, entity.entityId)).toMatchObject({ entityId: alice });
     }
+  });
+
+  it('leaves a model that twice did not answer alone for a while, whatever chunk asks; repairs ask it', async () => {
+    const space = await world.space();
+    await entityWorld(world).read(space, ['Alice Chen', 'Bob Smith', 'Carol Davis', 'Dan Evans']);
+    const model = new ScriptedModel(new Error('down'));
+    const at = entityWorld(world, { model });
+    const flagged: (string | undefined)[] = [];
+    const meet = async (name: string) => {
+      const { entity, kinds } = await outcome(at, space, name);
+      expect(entity).toMatchObject({ reviewReason: 'confirmation-failed' });
+      expect(kinds).toEqual(rowOf('confirmation-failed', entity.entityId));
+      flagged.push(entity.entityId);
+    };
+    for (const name of ['A. Chen', 'B. Smith', 'C. Davis']) await meet(name);
+    expect(model.questions).toHaveLength(2);
+    await at.repairs.retryConfirmation(flagged[2] ?? '', at.signal);
+    expect(model.questions).toHaveLength(3);
+    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    await meet('D. Evans');
+    expect(model.questions).toHaveLength(4);
+    // An answer that cannot be used is one: whoever gives it is there.
+    const useless = new ScriptedModel('nonsense');
+    const talking = entityWorld(world, { model: useless });
+    for (const name of ['Alice', 'Bob', 'Carol']) await outcome(talking, space, name);
+    expect(useless.questions).toHaveLength(6);
   });
 
   it('makes a basic entity of a name when something fails that nobody thought of', async () => {
@@ -354,7 +481,7 @@ describe('resolution when a part fails', () => {
     }
     const away = entityWorld(world, { change: { entities: new Away(world.database) } });
     await expect(away.resolve(space, ['Alice Chen'])).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
-    const place = placeIn(space, world.ids.uuid());
+    const place = await placeIn(world, space);
     const stopped = AbortSignal.abort(new CoreError('CANCELLED', 'Never mind.'));
     await expect(
       away.resolver.resolve([mentionOf('Alice Chen')], place, 'admin', stopped),

@@ -69,16 +69,17 @@ describe('search over HTTP', () => {
   });
 
   interface Answer {
-    readonly primary_results: readonly { readonly title: string }[];
-    readonly error: { readonly code: string };
+    readonly primary_results: readonly { readonly title: string; readonly text: string }[];
+    readonly error: { readonly code: string; readonly message: string };
   }
   async function search(
     key: string,
     body: object,
+    query = '',
   ): Promise<{ readonly status: number; readonly body: Answer }> {
     const answer = await server.inject({
       method: 'POST',
-      url: '/api/v1/knowledge/search',
+      url: `/api/v1/knowledge/search${query}`,
       headers: { authorization: `Bearer ${key}` },
       payload: body,
     });
@@ -125,12 +126,39 @@ describe('search over HTTP', () => {
     expect(await titles('acme-key', { query: 'house other' })).toEqual([]);
   });
 
+  it('takes the space from the address as well, and no word there that it does not know', async () => {
+    await world.accept(await world.spaces.ensure(null, 'elsewhere'), { text: 'A harbour elsewhere.' });
+    const where = '?space=elsewhere';
+    const { body } = await search(adminToken, { query: 'harbour' }, where);
+    expect(body.primary_results).toMatchObject([{ text: 'A harbour elsewhere.' }]);
+    const inBody = await search(adminToken, { query: 'harbour', space: 'default' }, where);
+    expect(inBody.body.primary_results).toMatchObject([{ title: 'Plan of house' }]);
+    expect((await search(adminToken, { query: 'harbour' }, '?colour=red')).status).toBe(400);
+  });
+
+  it('takes days as well as moments, and the last day whole', async () => {
+    const space = await world.spaces.ensure(null, 'days');
+    const sourceTs = new Date('2026-03-01T18:00:00Z');
+    await world.accept(space, { text: 'An evening at the harbour.', sourceTs });
+    const found = async (filters: object) => {
+      const { status, body } = await search(adminToken, { query: 'harbour', space: 'days', filters });
+      return status === 200 ? body.primary_results.length : body.error.message;
+    };
+    expect(await found({ from: '2026-03-01', to: '2026-03-01' })).toBe(1);
+    expect(await found({ to: '2026-02-28' })).toBe(0);
+    expect(await found({ from: '2026-03-02' })).toBe(0);
+    expect(await found({ to: '2026-03-01T00:00:00Z' })).toBe(0);
+    expect(await found({ to: '2026-13-01' })).toContain('must be a day or a moment in UTC, like 2026-03-01');
+  });
+
   it.each([
     ['another organization', { query: 'x', organization: 'other' }, 403],
     ['a space that is not there', { query: 'x', space: 'nowhere' }, 404],
     ['no query', {}, 400],
     ['an empty query', { query: '' }, 400],
     ['a query of blanks', { query: '  ' }, 400],
+    ['a query that shows nothing', { query: '\u200b\u2060 \ufeff' }, 400],
+    ['a field nobody knows', { query: 'x', colour: 'red' }, 400],
     ['a limit of 51', { query: 'x', limit: 51 }, 400],
     ['a filter nobody knows', { query: 'x', filters: { color: 'red' } }, 400],
     ['a category nobody knows', { query: 'x', graph_filters: ['Gossip'] }, 400],
@@ -139,6 +167,8 @@ describe('search over HTTP', () => {
       { query: 'x', filters: { from: '2026-02-01T00:00:00Z', to: '2026-01-01T00:00:00Z' } },
       400,
     ],
+    ['a day that is none', { query: 'x', filters: { to: '2026-02-30' } }, 400],
+    ['a time that is none', { query: 'x', filters: { from: 'yesterday' } }, 400],
   ])('refuses %s', async (_, body, status) => {
     expect((await search('acme-key', body)).status).toBe(status);
   });

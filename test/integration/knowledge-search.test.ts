@@ -134,6 +134,7 @@ describe('search', () => {
 
   it.each([
     ['an empty query', { query: ' \n' }],
+    ['a query that shows nothing', { query: '\u200b\u2060 \u3164\ufeff' }],
     ['a limit of 0', { limit: 0 }],
     ['a limit of 51', { limit: 51 }],
     ['a budget of 51', { graphBudget: 51 }],
@@ -292,6 +293,44 @@ describe('search', () => {
       expect(answer.warning).toContain(warning);
       expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toMatchObject([
         { kind: 'knowledge.expansion-failed', cause },
+      ]);
+    });
+
+    it('gives what was found in time when the graph takes too long for some results', async () => {
+      const space = await world.space();
+      await decided(space, ['[Ann] decided. harbour', '[Bob] decided. harbour', '[Ann] decided. elsewhere']);
+      const { rows } = await eventsIn(space);
+      const elsewhere = rows.find(({ title }) => title.includes('elsewhere'))?.id ?? '';
+      const seeds = rows.filter(({ title }) => title.includes('harbour')).map(({ id }) => id);
+      const asked: ExpansionRequest[] = [];
+      const graph = graphOf((request) => {
+        asked.push(request);
+        if (asked.length > 1) return new Promise<never>(() => undefined);
+        const found = { eventId: elsewhere, viaEntityId: world.ids.uuid(), score: 1 };
+        return Promise.resolve([{ ...found, reason: 'same_actor:Ann' }]);
+      });
+      const real = new PostgresSearchStore(world.database);
+      const store = Object.assign(new PostgresSearchStore(world.database), {
+        events: async (...given: Parameters<typeof real.events>) => {
+          const found = await real.events(...given);
+          setImmediate(() => void world.clock.advance(world.options.expansionTimeoutMs));
+          return found;
+        },
+      });
+      const answer = await search(space, { graphExpand: true }, { graph, store });
+      expect(
+        asked
+          .map(({ seedEventIds }) => seedEventIds)
+          .flat()
+          .toSorted(),
+      ).toEqual(seeds.toSorted());
+      expect(asked[0]?.exceptEventIds?.toSorted()).toEqual(seeds.toSorted());
+      expect(answer.relatedContext).toMatchObject([{ id: elsewhere, reason: 'same_actor:Ann' }]);
+      expect(answer.warning).toBe(
+        'Graph expansion timed out after 500 ms; only what was found by then is related.',
+      );
+      expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toMatchObject([
+        { kind: 'knowledge.expansion-failed', cause: 'DEADLINE_EXCEEDED' },
       ]);
     });
 

@@ -1,5 +1,5 @@
 // Knowledge in a whole server: a tenant's deployment brings documents in, the job reads them, the tenant finds them.
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
@@ -21,9 +21,21 @@ it('reads what a deployment and a watched folder bring in', async () => {
     return answer.body;
   };
   await writeFile(join(notes, 'watched.md'), '# Watched\n\nBob Ray will fix the turbine by Friday.');
+  await writeFile(join(notes, 'broken.pdf'), '%PDF-1.7 of which nothing is left');
   await made('/api/v1/knowledge/folders', { path: notes });
   const { id = '' } = await made('/api/v1/organizations', { name: 'acme' });
   const { key = '' } = await made(`/api/v1/organizations/${id}/keys`, { name: 'test' });
+  for (const workflow of ['ingest', 'search']) {
+    const wish = { organization: id, name: 'nowhere', workflow, options: { space: 'nots' } };
+    expect(await callAsAdmin(server, 'POST', '/api/v1/deployments', wish)).toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          message: expect.stringContaining(`headworks spaces add nots --organization ${id}`) as string,
+        },
+      },
+    });
+  }
   await made('/api/v1/deployments', { organization: id, name: 'in', workflow: 'ingest' });
   const tenant = { organizationId: id, key, path: '/deployment/api/acme/in' };
   const text = 'Alice Chen decided to move the database to Frankfurt on 2026-03-02.';
@@ -50,6 +62,21 @@ it('reads what a deployment and a watched folder bring in', async () => {
     })
     .toEqual(['Watched']);
   expect((await get('/artifacts')).body.artifacts).toHaveLength(1);
+
+  // What could not be taken in is in the ledger until it can be, and what went is told.
+  const openRows = async () =>
+    ((await callAsAdmin(server, 'GET', '/api/v1/ledger')).body as { entries: readonly object[] }).entries;
+  await expect
+    .poll(openRows, { timeout: 20_000 })
+    .toMatchObject([{ kind: 'knowledge.file-not-ingested', cause: 'KNOWLEDGE_DOCUMENT_UNREADABLE' }]);
+  await rm(join(notes, 'broken.pdf'));
+  await writeFile(join(notes, 'more.md'), '# More');
+  await rm(join(notes, 'watched.md'));
+  const folders = async () => (await callAsAdmin(server, 'GET', '/api/v1/knowledge/folders')).body;
+  await expect.poll(folders, { timeout: 20_000 }).toMatchObject({
+    folders: [{ last_result: { failed: 0, missing: [{ path: join(notes, 'watched.md') }] } }],
+  });
+  await expect.poll(openRows, { timeout: 20_000 }).toEqual([]);
 }, 60_000);
 
 interface Answer {

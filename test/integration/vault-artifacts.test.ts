@@ -1,6 +1,17 @@
 // Items of a vault as documents for knowledge: owners, folders, models and explores need no reading.
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openEvaluationDesks } from '../../src/app/evaluation-desks.ts';
 import { documentsOfVault } from '../../src/app/vault-artifacts.ts';
+import { systemClock } from '../../src/core/index.ts';
+import { searchDefaults } from '../../src/knowledge/index.ts';
+import type { Space } from '../../src/knowledge/index.ts';
+import { Chance } from '../../src/simulators/chance.ts';
+import { itemMakers } from '../../src/simulators/looker/items/index.ts';
+import type { World } from '../../src/simulators/looker/items/item-context.ts';
+import { tile } from '../../src/simulators/looker/items/queries.ts';
+import { personAt } from '../../src/simulators/looker/names.ts';
+import type { KnowledgeWorld } from '../support/knowledge-world.ts';
+import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
 import {
   itemOf,
   noHeader,
@@ -11,6 +22,138 @@ import {
   typeNamed,
   vaultWorld,
 } from '../support/vault-world.ts';
+
+let knowledge: KnowledgeWorld;
+beforeAll(async () => {
+  knowledge = await knowledgeWorld();
+});
+afterAll(() => knowledge.dispose());
+const { signal } = new AbortController();
+
+/** Documents are read as they come, by rules alone. */
+async function reader() {
+  const { database, ids, options } = knowledge;
+  const embedders = embeddersOf(null);
+  const desks = await openEvaluationDesks({ database, clock: systemClock, ids, embedders, options, signal });
+  const space = await knowledge.space();
+  return { desks, space, namesOf: (type: string) => namesIn(desks, space, type) };
+}
+
+async function namesIn(
+  { entities }: Awaited<ReturnType<typeof openEvaluationDesks>>,
+  { spaceId }: Space,
+  type: string,
+): Promise<readonly string[]> {
+  const found = await entities.list({ spaceId, limit: 500 });
+  return found.flatMap((entity) => (entity.type === type ? [entity.canonicalName] : [])).sort();
+}
+
+/** As many of each type as a test can wait for. */
+const counts = { dashboards: 6, looks: 3, lookml_models: 2, explores: 4, folders: 4, users: 5, groups: 2 };
+
+/** A small Looker, as the simulated one has it, in a vault. */
+async function lookerVault(): Promise<string> {
+  const world = await vaultWorld();
+  const { sessions } = world.vault;
+  const types = Object.keys(counts) as (keyof typeof counts)[];
+  const session = sessions.open(specOf({ fresh: true, types: types.map((name) => typeNamed(name)) }));
+  const all = {
+    lookml_dashboards: 0,
+    boards: 0,
+    roles: 2,
+    permission_sets: 2,
+    model_sets: 2,
+    scheduled_plans: 0,
+  };
+  for (const type of types) {
+    const { id, make, more, text, hasTiles } = itemMakers[type];
+    const items = Array.from({ length: counts[type] }, (_, index) => {
+      const chance = new Chance(3, types.indexOf(type), index);
+      const context = { index, version: 0, chance, world: { ...counts, ...all } satisfies World };
+      const data: Record<string, unknown> = {
+        ...make(context),
+        ...more?.(context),
+        [text.field]: text.value(context),
+        ...(hasTiles ? { dashboard_elements: [tile(index, chance), tile(index + 9, chance)] } : {}),
+      };
+      const textOf = (...names: string[]): string | null =>
+        names.map((name) => data[name]).find((value) => typeof value === 'string') ?? null;
+      return itemOf(id(index, context.world), JSON.stringify(data), {
+        name: textOf('title', 'display_name', 'label', 'name'),
+        owner: textOf('user_id', 'creator_id'),
+        folder: textOf('folder_id', 'parent_id', 'model_name', 'project_name'),
+      });
+    });
+    world.writer.write(session.id, pageOf(offsetRequest(0, 100, type), items), noHeader);
+    sessions.finishType(session.id, type, null);
+  }
+  sessions.finish(session.id, 'completed', noTotals);
+  return world.path;
+}
+
+it('makes of a Looker people, folders, models and explores, and nobody of the names of its fields', async () => {
+  const { desks, space, namesOf } = await reader();
+  const users = Array.from({ length: counts.users }, (_, index) =>
+    itemMakers.users.text.value({ index } as never),
+  );
+  for await (const document of documentsOfVault({
+    file: await lookerVault(),
+    cwd: '/',
+    dataFolder: '/nowhere',
+  })) {
+    const { file, mentions, source_system: sourceSystem, source_id: sourceId, title } = document;
+    await desks.artifacts.ingest(
+      space,
+      {
+        content: { text: Buffer.from(file.content, 'base64').toString() },
+        title,
+        sourceSystem,
+        sourceId,
+        mentions: mentions.map(({ name, type, relation, email }) => ({
+          surfaceForm: name,
+          type,
+          relation,
+          contextClues: email === undefined ? {} : { email },
+        })),
+      },
+      signal,
+    );
+  }
+  const people = await namesOf('person');
+  expect(people).toEqual(expect.arrayContaining(users));
+  // Descriptions say who asked for it, each time written otherwise; everybody else has an account.
+  const parts = new Set(
+    Array.from({ length: 200 }, (_, index) => personAt(index)).flatMap((each) => Object.values(each)),
+  );
+  for (const name of people)
+    for (const word of name.split(/[ ,.]+/).filter(({ length }) => length > 1)) expect(parts).toContain(word);
+  const field = /\b(?:id|at|url|name|count|can|is|show|created|updated|label|type|fields?|title|status)\b/i;
+  for (const type of ['person', 'org', 'project', 'place', 'other'])
+    for (const name of await namesOf(type)) expect(name).not.toMatch(field);
+  const objects = await namesOf('object');
+  expect(objects).toContain('ecommerce');
+  expect(objects.every((name) => /^\w+(?:::\w+)?$/.test(name))).toBe(true);
+  const found = await desks.search.search(space, { ...searchDefaults, query: 'orders total_amount' }, signal);
+  expect(found.primaryResults[0]?.text).toContain('orders.total_amount');
+  expect(found.primaryResults[0]?.text).not.toMatch(/avatar|https?:|true|\d{4}-\d{2}-\d{2}T/);
+});
+
+it('reads rows of any service: people in their fields and sentences, and no names of fields', async () => {
+  const { desks, space, namesOf } = await reader();
+  const rows = [
+    { 'Ticket Id': 17, 'Created At': '2026-03-02T10:00:00Z', 'First Name': 'Alice', Priority: 'Very High' },
+    { 'Opened By': 'x7', assignee: 'Bob Ray', comment: 'Carol Davis promised to call Acme Corp on Monday.' },
+    { contact: { 'Full Name': 'Dana Whitfield', email: 'dana@acme.example' }, 'Last Updated': 'Last Monday' },
+  ];
+  const text = rows.map((row) => JSON.stringify(row)).join('\n');
+  await desks.artifacts.ingest(space, { content: { text }, title: 'tickets' }, signal);
+  expect(await namesOf('person')).toEqual(['Bob Ray', 'Carol Davis', 'Dana Whitfield']);
+  expect(await namesOf('other')).toEqual([]);
+  const events = await desks.events.list({ spaceId: space.spaceId, limit: 50 });
+  expect(events.map(({ narrative }) => narrative)).toEqual([
+    'Carol Davis promised to call Acme Corp on Monday.',
+  ]);
+});
 
 it('gives every live item with the names that its source knows', async () => {
   const world = await vaultWorld();
@@ -61,9 +204,9 @@ it('gives every live item with the names that its source knows', async () => {
       { name: 'Ann Lee', email: 'ann@x.org', type: 'person', relation: 'owner' },
       { name: 'Finance', relation: 'folder' },
       { name: 'shop', relation: 'model' },
-      { name: 'orders', relation: 'explore' },
+      { name: 'shop::orders', relation: 'explore' },
       { name: 'hr', relation: 'model' },
-      { name: 'people', relation: 'explore' },
+      { name: 'hr::people', relation: 'explore' },
     ],
   });
   expect(Buffer.from(dashboard?.file.content ?? '', 'base64').toString()).toContain('"Sales"');
@@ -72,7 +215,7 @@ it('gives every live item with the names that its source knows', async () => {
     mentions: [
       { name: 'Somebody Else', relation: 'owner' },
       { name: 'shop', relation: 'model' },
-      { name: 'refunds', relation: 'explore' },
+      { name: 'shop::refunds', relation: 'explore' },
     ],
   });
 });

@@ -55,7 +55,7 @@ const schema = {
 it('warn of a model that nobody knows, by any of its names, and of none that is known', async () => {
   const { find } = await world({}, { providers: [{ name: 'acme', models: [{ name: 'm' }] }] });
   for (const name of ['structure', 'prompt'] as const) {
-    const warned = (options: Readonly<Record<string, unknown>>) => find(name).warnings?.(options);
+    const warned = (options: Readonly<Record<string, unknown>>) => find(name).warnings?.(options, 'org_1');
     expect(await warned({ model: 'acme/m, nobody/x,auto, y' })).toEqual([
       expect.stringMatching(/^There is no model "nobody\/x": every request will fail until/),
       expect.stringContaining('"y"'),
@@ -68,7 +68,7 @@ it('warn of a model that nobody knows, by any of its names, and of none that is 
 describe('structure', () => {
   it('makes JSON of real documents, through the gateway, on the account of the organization', async () => {
     const { run, gateway, find } = await world({ answer: 'Sure!\n```json\n{"total": 42,}\n```' });
-    expect(await find('structure').checkOptions({ schema })).toEqual([]);
+    expect(await find('structure').checkOptions({ schema }, 'org_1')).toEqual([]);
     const files = [
       { name: 'a.pdf', mediaType: 'application/pdf', bytes: pdfOf(['Total: 42']) },
       { name: 'b.docx', mediaType: docx, bytes: docxOf(paragraph('Total: 42')) },

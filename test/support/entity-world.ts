@@ -19,20 +19,26 @@ import { EntityResolver, entityRepairs, openEntityDesk } from '../../src/knowled
 import { embeddersOf } from './knowledge-world.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
 
-/** `Alice Chen`, or with clues. */
+/** `Alice Chen`, or with clues, or with where it stands. */
 export type MentionWish =
-  string | ({ readonly name: string; readonly type?: EntityType; readonly as?: string } & ContextClues);
+  | string
+  | ({
+      readonly name: string;
+      readonly type?: EntityType;
+      readonly as?: string;
+      readonly at?: number;
+    } & ContextClues);
 
 export function mentionOf(wish: MentionWish, index = 0): EntityMention {
-  const { name, type = 'person', as, ...contextClues } = typeof wish === 'string' ? { name: wish } : wish;
+  const { name, type = 'person', as, at, ...contextClues } = typeof wish === 'string' ? { name: wish } : wish;
   return {
     ref: `m${index}`,
     surfaceForm: as ?? name,
     canonicalSuggestion: name,
     type,
     contextClues,
-    startChar: null,
-    endChar: null,
+    startChar: at ?? null,
+    endChar: at === undefined ? null : at + (as ?? name).length,
     confidence: 0.9,
     method: 'rules',
   };
@@ -116,28 +122,33 @@ export function entityWorld(
     desk: openEntityDesk({ clock, ids, entities, pairs, merges }),
     signal,
     read,
-    /** In one chunk of no artifact: nothing but resolving. */
-    resolve: (space: Space, wishes: readonly MentionWish[]): Promise<readonly EntityResolutionResult[]> =>
-      resolver.resolve(wishes.map(mentionOf), placeIn(space, ids.uuid()), 'admin', signal),
+    /** In a fresh artifact of which nothing is written: nothing but resolving. */
+    resolve: async (
+      space: Space,
+      wishes: readonly MentionWish[],
+    ): Promise<readonly EntityResolutionResult[]> =>
+      resolver.resolve(wishes.map(mentionOf), await placeIn(world, space), 'admin', signal),
   };
 }
 
-export const placeIn = ({ spaceId }: Space, artifactUid: string): MentionPlace => ({
-  spaceId,
-  artifactUid,
-  revisionId: artifactUid,
-  chunkId: null,
-  relation: null,
-});
+/** A fresh artifact as a whole. */
+export async function placeIn(world: Pick<KnowledgeWorld, 'accept'>, space: Space): Promise<MentionPlace> {
+  const { artifactUid, revisionId } = await world.accept(space, { text: 'A note.' });
+  return { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null, relation: null };
+}
 
 /** Something that these mentions, by their place in the list, took part in. */
-export const eventOf = (actors: readonly number[], subject: number | null = null): ReadEvent => ({
+export const eventOf = (
+  actors: readonly number[],
+  subject: number | null = null,
+  [startChar, endChar]: readonly [number, number] = [0, 6],
+): ReadEvent => ({
   category: 'Decision',
   eventTime: null,
   narrative: 'It was decided.',
   subjectRef: subject === null ? null : `m${subject}`,
   subject: null,
   actors: actors.map((index) => ({ ref: `m${index}`, role: 'owner' })),
-  evidence: [{ quote: 'A note', startChar: 0, endChar: 6 }],
+  evidence: [{ quote: 'A note', startChar, endChar }],
   confidence: 0.5,
 });

@@ -27,6 +27,7 @@ import { PostgresSqlGraph } from '../../src/knowledge/postgres/postgres-sql-grap
 import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
 import { chunkRepairs } from '../../src/knowledge/repairs/chunk-repairs.ts';
 import { registeredEntityRepairs } from '../../src/knowledge/repairs/entity-repairs.ts';
+import { searchRepairs } from '../../src/knowledge/repairs/search-repairs.ts';
 import { graphRepairs } from '../../src/knowledge/repairs/graph-repairs.ts';
 import { entityRepairs, EntityResolver, openEntityDesk } from '../../src/knowledge/resolution/index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
@@ -172,10 +173,12 @@ export function failingHouse(
     vectors: new PostgresVectorIndex(database),
     graph: keeper,
   };
+  const search = { ...common, embedders, vectors: steps.vectors, store: new FaultyLookup(database) };
   const registry = new RepairRegistry();
   const repairs = [
     ...chunkRepairs(steps),
     ...graphRepairs(graphParts),
+    ...searchRepairs(search),
     ...registeredEntityRepairs({
       entities: entityRepairs({ ...resolution, pairs, merges }),
       pairs,
@@ -234,14 +237,11 @@ export function failingHouse(
         .sort();
     },
     search: (space: Space, wish: Partial<SearchRequest>) =>
-      openSearch({
-        ...common,
-        lexical: new PostgresLexicalIndex(database),
-        embedders: embeddersOf(null),
-        vectors: new PostgresVectorIndex(database),
-        store: new FaultyLookup(database),
-        graph,
-      }).search(space, { ...searchDefaults, query: 'decided', graphExpand: true, ...wish }, signal),
+      openSearch({ ...search, lexical: new PostgresLexicalIndex(database), graph }).search(
+        space,
+        { ...searchDefaults, query: 'decided', graphExpand: true, ...wish },
+        signal,
+      ),
   };
 }
 

@@ -31,5 +31,5 @@ export const emptyKnowledgeDesks: HttpDependencies['knowledge'] = {
   events: { list: none, get: nothing },
   search: { search: nothing },
   graph: { requestRebuild: nothing, status: nothing, around: nothing },
-  folders: { list: none, add: nothing, remove: nothing },
+  folders: { list: none, add: nothing, remove: nothing, scan: nothing },
 };

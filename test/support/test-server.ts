@@ -6,11 +6,17 @@ import type { Config } from '../../src/config/index.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import { databaseUrl, temporaryFolder, uniqueName } from './services.ts';
 
-/** A data folder of its own, a schema of its own on the test server, quiet logs; `env` adds to that. */
-export async function testConfig(env: Readonly<Record<string, string>> = {}): Promise<Config> {
+/**
+ * A data folder of its own, a schema of its own on the test server, quiet logs; `env` adds to that. Outside of a test
+ * give a `folder`, and remove it yourself.
+ */
+export async function testConfig(
+  env: Readonly<Record<string, string>> = {},
+  folder?: string,
+): Promise<Config> {
   return resolveConfig({
     flags: {},
-    cwd: await temporaryFolder(),
+    cwd: folder ?? (await temporaryFolder()),
     env: {
       DATABASE_URL: databaseUrl(),
       HEADWORKS_DATABASE_SCHEMA: uniqueName('app'),

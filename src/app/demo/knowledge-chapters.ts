@@ -103,7 +103,7 @@ type Body = object;
 
 async function documentsIn(folder: string): Promise<readonly Body[]> {
   const bodies: Body[] = [];
-  for await (const path of documentPaths(join(documentsFolder, folder), '/')) {
+  for await (const { path } of documentPaths(join(documentsFolder, folder), '/')) {
     const { file } = await fileDocument(path, largestDocument);
     const name = path.slice(path.lastIndexOf(folder));
     // Named by where they stand in the demo, not by where the demo is installed.

@@ -96,21 +96,42 @@ function show({ out, io }: CliSession, artifact: ArtifactAnswer, withText: boole
     ['state', status.state],
     ['searchable', stepText(status.steps.index)],
     ['read', `${stepText(status.steps.read)} (${status.read_by_rules} by rules)`],
+    ...status.stood_in.map(
+      ({ cause, positions }) =>
+        [
+          '',
+          `rules stood in for a model that failed (${cause}): ${chunkNumbers(positions)}; see "headworks repair"`,
+        ] as [string, string],
+    ),
     ['embedded', stepText(status.steps.embed)],
     ['graph', stepText(status.steps.graph)],
     ...artifact.warnings.map((warning) => ['warning', warning] as [string, string]),
     ...status.missing.map(
       ({ step, positions, cause, message, status: how }) =>
-        ['missing', `${step} of chunk ${positions.join(', ')}: ${message ?? cause ?? how}`] as [
-          string,
-          string,
-        ],
+        ['missing', `${step} of ${chunkNumbers(positions)}: ${message ?? cause ?? how}`] as [string, string],
     ),
   ]);
   if (!withText) return;
   out.line();
   for (const line of artifact.text.split('\n')) out.line(line);
 }
+
+/** `chunk 0`, or `chunks 0–41, 43`: there may be thousands. */
+function chunkNumbers(positions: readonly number[]): string {
+  const runs: { first: number; last: number }[] = [];
+  for (const position of positions.toSorted((a, b) => a - b)) {
+    const run = runs.at(-1);
+    if (run && position <= run.last + 1) run.last = position;
+    else runs.push({ first: position, last: position });
+  }
+  const shown = runs
+    .slice(0, mostRuns)
+    .map(({ first, last }) => (first === last ? `${first}` : `${first}–${last}`));
+  const more = runs.length > mostRuns ? ' and others' : '';
+  return `${positions.length === 1 ? 'chunk' : 'chunks'} ${shown.join(', ')}${more}`;
+}
+
+const mostRuns = 20;
 
 const parts = (counts: Readonly<Record<string, number>>): readonly string[] =>
   Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]));

@@ -1,12 +1,13 @@
 // headworks entities merge, unmerge and split: what belongs together, and what does not.
 import type { Command } from 'commander';
-import type { EntityDetailAnswer, EntityMergeAnswer } from '../../app/api-answers.ts';
+import type { EntityDetailAnswer, EntityMergeAnswer, UndoneMergeAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { counted } from '../counted.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
+import type { CliSession } from '../session.ts';
 import { entityPath, exampleEntity } from './entity-path.ts';
 import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
@@ -41,8 +42,9 @@ export function registerMerge(group: Command, host: CommandHost): void {
         return exitCodes.error;
       }
     }
-    const body = { winner_id: winner, loser_id: loser, reason: options.reason, ...query };
-    const merge = await callServer<EntityMergeAnswer>(session, 'POST', `${knowledgePath}/merges`, { body });
+    const body = { winner_id: winner, loser_id: loser, reason: options.reason };
+    const path = `${knowledgePath}/merges`;
+    const merge = await callServer<EntityMergeAnswer>(session, 'POST', path, { query, body });
     if (out.isJson) out.json(merge);
     else {
       out.line(`${merge.loser_id} is part of ${merge.winner_id} now.`);
@@ -62,13 +64,28 @@ export function registerUnmerge(group: Command, host: CommandHost): void {
   examples(command, [`headworks entities unmerge ${exampleEntity}`]);
   act<SpaceOption>(host, command, async (session, options, [id = '']) => {
     const path = `${knowledgePath}/merges/${encodeURIComponent(id)}/undo`;
-    const merge = await callServer<EntityMergeAnswer>(session, 'POST', path, {
+    const merge = await callServer<UndoneMergeAnswer>(session, 'POST', path, {
       query: spaceFieldsOf(options),
     });
     if (session.out.isJson) session.out.json(merge);
-    else session.out.line(`${merge.loser_id} is on its own again.`);
+    else showUndone(session, merge);
     return exitCodes.ok;
   });
+}
+
+function showUndone({ out }: CliSession, { winner_id, loser_id, later_mentions }: UndoneMergeAnswer): void {
+  const { moved, unclear } = later_mentions;
+  out.line(`${loser_id} is on its own again.`);
+  if (moved > 0) out.line(`${counted(moved, 'mention')} made since under its name went with it.`);
+  if (unclear.length === 0) return;
+  out.line(
+    `${counted(unclear.length, 'mention')} made since may be of either, and stayed with ${winner_id}:`,
+  );
+  out.table(
+    ['MENTION', 'AS'],
+    unclear.map(({ mention_id, surface_form }) => [mention_id, surface_form]),
+  );
+  out.note(`Part them with: headworks entities split ${winner_id} MENTION --name NAME`);
 }
 
 interface SplitOptions extends SpaceOption {
@@ -85,10 +102,15 @@ export function registerSplit(group: Command, host: CommandHost): void {
   ).requiredOption('--name <name>', 'what the new one is called');
   examples(command, [`headworks entities split ${exampleEntity} ${otherId} --name "Alice Wong"`]);
   act<SplitOptions>(host, command, async (session, options, [id = '', ...mentions]) => {
-    const body = { mention_ids: mentions, name: options.name, ...spaceFieldsOf(options) };
-    const made = await callServer<EntityDetailAnswer>(session, 'POST', `${entityPath(id)}/split`, { body });
+    const body = { mention_ids: mentions, name: options.name };
+    const query = spaceFieldsOf(options);
+    const path = `${entityPath(id)}/split`;
+    const made = await callServer<EntityDetailAnswer>(session, 'POST', path, { query, body });
     if (session.out.isJson) session.out.json(made);
-    else session.out.line(`${made.canonical_name} is an entity of its own now: ${made.entity_id}`);
+    else {
+      session.out.line(`${made.canonical_name} is an entity of its own now: ${made.entity_id}`);
+      session.out.note(`Undo it with: headworks entities merge ${id} ${made.entity_id}`);
+    }
     return exitCodes.ok;
   });
 }

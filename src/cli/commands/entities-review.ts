@@ -62,7 +62,8 @@ const decide = (session: CliSession, options: SpaceOption, pairId: string, verdi
     'POST',
     `${knowledgePath}/pairs/${encodeURIComponent(pairId)}/verdict`,
     {
-      body: { verdict, ...spaceFieldsOf(options) },
+      query: spaceFieldsOf(options),
+      body: { verdict },
     },
   );
 

@@ -59,6 +59,10 @@ const mention = {
   method: 'rules',
   confidence: 0.5,
 };
+const later = {
+  moved: 2,
+  unclear: [{ mention_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a56', surface_form: 'Al' }],
+};
 const detail = { ...alice, mentions: [mention], pairs: [pair], merges: [merge] };
 const base = '/api/v1/knowledge';
 
@@ -74,6 +78,7 @@ const world = (options: CliWorldOptions = {}): CliWorld =>
           ],
         };
       if (path.endsWith('/verdict')) return { ...pair, state: 'different' };
+      if (path.endsWith('/undo')) return { ...merge, later_mentions: later };
       if (path.startsWith(`${base}/merges`)) return merge;
       if (path.endsWith('/split') || method === 'GET') return detail;
       throw new Error(`unexpected ${method} ${path}`);
@@ -117,6 +122,12 @@ describe('headworks entities', () => {
       body: { winner_id: alice.entity_id, loser_id: bob.entity_id, reason: 'x' },
     });
     expect(yes.err).toContain(`entities unmerge ${merge.merge_id}`);
+    const elsewhere = world();
+    await elsewhere.run('entities', 'merge', alice.entity_id, bob.entity_id, '--force', '--space', 'hr');
+    expect(elsewhere.calls.at(-1)).toMatchObject({
+      query: { space: 'hr' },
+      body: { reason: 'Merged by hand.' },
+    });
     const silent = world();
     expect(await silent.run('entities', 'merge', alice.entity_id, bob.entity_id, '--json')).toBe(2);
     expect(await silent.run('entities', 'merge', alice.entity_id, bob.entity_id, '--json', '--force')).toBe(
@@ -127,6 +138,9 @@ describe('headworks entities', () => {
       method: 'POST',
       path: `${base}/merges/${merge.merge_id}/undo`,
     });
+    expect(silent.out).toContain('2 mentions made since under its name went with it.');
+    expect(silent.out).toMatch(/1 mention made since may be of either[^]*0c1d2e3f4a56\s+Al/);
+    expect(silent.err).toContain(`entities split ${alice.entity_id} MENTION --name NAME`);
   });
 
   it('parts mentions from an entity', async () => {
@@ -135,6 +149,7 @@ describe('headworks entities', () => {
       await here.run('entities', 'split', alice.entity_id, mention.mention_id, '--name', 'Alice Wong'),
     ).toBe(0);
     expect(here.calls[0]).toMatchObject({ body: { mention_ids: [mention.mention_id], name: 'Alice Wong' } });
+    expect(here.err).toContain(`Undo it with: headworks entities merge ${alice.entity_id}`);
     expect(await here.run('entities', 'split', alice.entity_id, mention.mention_id)).toBe(2);
   });
 

@@ -24,10 +24,13 @@ export function registerEval(program: Command, host: CommandHost): void {
   ]);
   const beir = group
     .command('beir')
-    .description('search, on a collection in the layout of BEIR: corpus.jsonl, queries.jsonl, qrels/test.tsv')
+    .description(
+      'search, on a collection in the layout of BEIR (corpus.jsonl, queries.jsonl, qrels/test.tsv), or on Cranfield as it is distributed (cran.all.1400, cran.qry, cranqrel)',
+    )
     .option('--calibrate', 'also find the weight with which the embedder serves best');
   register(host, beir, 'beir', [
     'headworks eval beir --data scifact/',
+    'headworks eval beir --data cranfield/ --json',
     'EMBEDDER=local headworks eval beir --data scifact/ --calibrate',
   ]);
   const multihop = group

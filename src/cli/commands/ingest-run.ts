@@ -56,8 +56,9 @@ export function ingestAll(
       progress.show({ done: taken.length + failures.length, total: null, message: each.name });
     }
     progress.end();
-    const partial = options.wait ? await waitForAll(session, client, options, taken) : [];
-    report(session, taken, failures, partial, options.wait);
+    const read = options.wait ? await waitForAll(session, client, options, taken) : [];
+    const partial = read.filter(({ status }) => status.missing.length > 0);
+    report(session, { taken, failures, partial, standIns: standInsOf(read) }, options.wait);
     if (taken.length === 0 && failures.length > 0) return exitCodes.error;
     return failures.length + partial.length > 0 ? exitCodes.incomplete : exitCodes.ok;
   });
@@ -121,7 +122,7 @@ function estimateLines(sum: EstimateSum): readonly string[] {
   ];
 }
 
-/** A document that is refused is told, and the next one follows; a server that is away ends it all. */
+/** A document that is refused, or breaks the server's reader, is told, and the next follows; a server that is away ends it. */
 async function attempt(
   { name, body }: IngestBody,
   work: (body: object) => Promise<void>,
@@ -136,7 +137,7 @@ async function attempt(
 }
 
 const isOfDocument = (code: string): boolean =>
-  code === 'INPUT_INVALID' || code === 'KNOWLEDGE_DOCUMENT_UNREADABLE' || code === 'HTTP_BODY_TOO_LARGE';
+  ['INPUT_INVALID', 'KNOWLEDGE_DOCUMENT_UNREADABLE', 'HTTP_BODY_TOO_LARGE', 'INTERNAL'].includes(code);
 
 function post<T>(
   { io }: CliSession,
@@ -158,41 +159,66 @@ function post<T>(
   });
 }
 
-/** Those of which something is missing, after their jobs have ended. */
+/** Without its text: a folder may be larger than memory. */
+type Read = Pick<ArtifactAnswer, 'artifact_uid' | 'title' | 'status'>;
+
+/** What became of those that were read, after their jobs have ended. */
 async function waitForAll(
   session: CliSession,
   client: HeadworksClient,
   options: IngestOptions,
   taken: readonly Taken[],
-): Promise<readonly ArtifactAnswer[]> {
+): Promise<readonly Read[]> {
   const { io } = session;
   const waiting = taken.filter(({ job_id }) => job_id !== null);
   const progress = startProgress(session, 'Reading');
-  const partial: ArtifactAnswer[] = [];
+  const read: Read[] = [];
   for (const [index, { job_id, artifact_uid, name }] of waiting.entries()) {
     await followJob(client, job_id ?? '', { clock: io.clock, signal: io.signal, onChange: () => undefined });
     const artifact = await client.call<ArtifactAnswer>('GET', `${knowledgePath}/artifacts/${artifact_uid}`, {
       query: spaceFieldsOf(options),
       signal: io.signal,
     });
-    if (artifact.status.missing.length > 0) partial.push(artifact);
+    const { title, status } = artifact;
+    read.push({ artifact_uid, title, status });
     progress.show({ done: index + 1, total: waiting.length, message: name });
   }
   progress.end();
-  return partial;
+  return read;
+}
+
+/** What rules read because the model that was asked failed. */
+interface StandIns {
+  readonly documents: number;
+  readonly chunks: number;
+  readonly causes: readonly string[];
+}
+
+function standInsOf(read: readonly Read[]): StandIns {
+  const all = read.flatMap(({ status }) => status.stood_in);
+  return {
+    documents: read.filter(({ status }) => status.stood_in.length > 0).length,
+    chunks: all.reduce((sum, { positions }) => sum + positions.length, 0),
+    causes: [...new Set(all.map(({ cause }) => cause))].toSorted(),
+  };
+}
+
+interface Outcome {
+  readonly taken: readonly Taken[];
+  readonly failures: readonly Failure[];
+  readonly partial: readonly Read[];
+  readonly standIns: StandIns;
 }
 
 function report(
   session: CliSession,
-  taken: readonly Taken[],
-  failures: readonly Failure[],
-  partial: readonly ArtifactAnswer[],
+  { taken, failures, partial, standIns }: Outcome,
   hasWaited: boolean,
 ): void {
   const { out } = session;
   if (out.isJson) {
     const missing = partial.map(({ artifact_uid, status }) => ({ artifact_uid, missing: status.missing }));
-    out.json({ artifacts: taken, failures, partial: missing });
+    out.json({ artifacts: taken, failures, partial: missing, stood_in: standIns });
     return;
   }
   const count = (outcome: string) => taken.filter((each) => each.outcome === outcome).length;
@@ -200,6 +226,11 @@ function report(
   showFailures(session, failures);
   for (const { title, artifact_uid } of partial)
     out.line(`Not everything of "${title}" is in: see "headworks artifacts show ${artifact_uid}".`);
+  if (standIns.chunks > 0)
+    out.line(
+      `A model was asked and failed (${standIns.causes.join(', ')}), so rules read ${counted(standIns.chunks, 'chunk')} of ${counted(standIns.documents, 'document')}: ` +
+        'fewer mentions and events, at lower confidence. "headworks models" shows what ails it; "headworks repair" lets it read them again.',
+    );
   if (!hasWaited && taken.length > 0)
     out.note('They can be searched already, and are read in the background.');
 }

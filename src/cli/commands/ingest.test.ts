@@ -32,6 +32,7 @@ const artifact = {
     chunks: 1,
     steps: { index: counts, read: counts, embed: none, graph: { ...none, skipped: 1 } },
     read_by_rules: 1,
+    stood_in: [] as object[],
     missing: [
       { step: 'graph', positions: [0], status: 'skipped', cause: 'X', message: 'The graph was away.' },
     ],
@@ -53,13 +54,27 @@ const event = {
   subjects: [],
   evidence: [{ quote: 'Ann decided.', start_char: 0, end_char: 12 }],
 };
+const walk = {
+  added: 1,
+  revised: 0,
+  unchanged: 0,
+  failed: 1,
+  removed: 0,
+  missing_count: 2,
+  missing: [{ path: '/srv/notes/old.md', artifact_uid: uid }],
+  problems: ['/srv/notes/bad.pdf: It is damaged.'],
+};
 const folder = {
   id: uid,
+  space: 'default',
+  organization_id: null,
   path: '/srv/notes',
   cron: null,
+  remove_missing: false,
   created_at: at,
   last_run_at: null,
-  last_result: null,
+  last_result: walk,
+  outcome: 'changed',
 };
 
 const withModel = {
@@ -87,6 +102,8 @@ const world = (cwd: string, stdin = '') =>
       if (path.endsWith('/artifacts') && method === 'POST') {
         if (JSON.stringify(body).includes('bad.txt'))
           throw new CoreError('INPUT_INVALID', 'Nothing was taken in. It is bad.');
+        if (JSON.stringify(body).includes('odd.txt'))
+          throw new CoreError('INTERNAL', 'Something went wrong.');
         return { outcome: 'added', artifact_uid: uid, revision_id: uid, job_id: 'j1', chunks: 1 };
       }
       if (path.includes('/jobs/')) return { id: 'j1', name: 'knowledge.ingest', state: 'done' };
@@ -95,6 +112,7 @@ const world = (cwd: string, stdin = '') =>
       if (path.includes('/artifacts/')) return method === 'DELETE' ? undefined : shown;
       if (path.endsWith('/events')) return { events: [event], next: null };
       if (path.includes('/events/')) return event;
+      if (path.endsWith('/scan')) return walk;
       if (path.includes('/folders')) return method === 'GET' ? { folders: [folder] } : folder;
       if (path.endsWith('/spaces') && method === 'GET') return { spaces: [space] };
       return method === 'DELETE' ? undefined : space;
@@ -143,6 +161,31 @@ describe('headworks ingest', () => {
     const at = world(await notes());
     expect(await at.start('ingest', 'notes')).toBe(4);
     expect(at.out).toContain(`Not everything of "Minutes" is in: see "headworks artifacts show ${uid}".`);
+  });
+
+  it('tells when rules stood in for a model that failed, and what to do next', async () => {
+    const standIns = [{ cause: 'DEADLINE_EXCEEDED', positions: [0, 1, 2, 5] }];
+    shown = { ...complete, status: { ...complete.status, stood_in: standIns } };
+    const at = world(await notes());
+    expect(await at.start('ingest', 'notes')).toBe(0);
+    expect(at.out).toMatch(
+      /A model was asked and failed \(DEADLINE_EXCEEDED\), so rules read 4 chunks of 1 document: .*"headworks repair"/,
+    );
+    const json = world(await notes());
+    expect(await json.start('ingest', 'notes', '--json')).toBe(0);
+    expect(JSON.parse(json.out)).toMatchObject({
+      stood_in: { documents: 1, chunks: 4, causes: ['DEADLINE_EXCEEDED'] },
+    });
+    expect(await at.run('artifacts', 'show', uid)).toBe(0);
+    expect(at.out).toMatch(/rules stood in for a model that failed \(DEADLINE_EXCEEDED\): chunks 0–2, 5;/);
+  });
+
+  it('goes on behind a document over which the server breaks down', async () => {
+    const folderPath = await notes();
+    await writeFile(join(folderPath, 'notes', 'odd.txt'), 'odd');
+    const at = world(folderPath);
+    expect(await at.start('ingest', 'notes')).toBe(4);
+    expect(at.out).toMatch(/1 added.*\n.*odd\.txt: Something went wrong/);
   });
 
   it('reads standard input, and does not wait when told so', async () => {
@@ -221,8 +264,6 @@ describe('headworks artifacts, events and spaces', () => {
     expect(await at.run('events', 'show', uid)).toBe(0);
     expect(at.out).toContain('“Ann decided.”');
     expect(await at.run('spaces')).toBe(0);
-    expect(await at.run('spaces', 'folders')).toBe(0);
-    expect(at.out).toMatch(/\/srv\/notes\s+watched/);
   });
 
   it('add and remove, after a question unless forced', async () => {
@@ -231,11 +272,47 @@ describe('headworks artifacts, events and spaces', () => {
     expect(await at.run('artifacts', 'remove', uid, '--force')).toBe(0);
     expect(await at.run('spaces', 'add', 'bi', '--language', 'german')).toBe(0);
     expect(await at.run('spaces', 'remove', 'bi', '--force', '--json')).toBe(0);
-    expect(await at.run('spaces', 'folders', '--remove', uid)).toBe(0);
+    expect(await at.run('folders', 'remove', uid)).toBe(0);
     expect(at.calls.filter(({ method }) => method === 'DELETE').map(({ path }) => path)).toEqual([
       `/api/v1/knowledge/artifacts/${uid}`,
       '/api/v1/knowledge/spaces/bi',
       `/api/v1/knowledge/folders/${uid}`,
     ]);
+  });
+});
+
+describe('headworks folders', () => {
+  it('lists those of all spaces or of one, with what fails in them and what went', async () => {
+    const at = world('/');
+    expect(await at.run('folders')).toBe(0);
+    expect(await at.run('folders', 'list', '--space', 'bi')).toBe(0);
+    expect(at.calls.map(({ query }) => query)).toEqual([{ all: true }, { space: 'bi' }]);
+    expect(at.out).toMatch(/\/srv\/notes\s+default\s+watched/);
+    expect(at.out).toContain('/srv/notes/bad.pdf: It is damaged.');
+    expect(at.out).toContain(
+      `/srv/notes/old.md is gone; its document stays: headworks artifacts remove ${uid}`,
+    );
+    expect(at.out).toContain('… and 1 more.');
+  });
+
+  it('says of a folder that is read already that it is read otherwise now', async () => {
+    const at = world('/srv');
+    expect(await at.run('folders', 'add', 'notes', '--remove-missing')).toBe(0);
+    expect(await at.run('ingest', 'notes', '--watch')).toBe(0);
+    expect(at.calls.map(({ body }) => body)).toEqual([
+      { path: '/srv/notes', remove_missing: true },
+      { path: '/srv/notes' },
+    ]);
+    expect(at.out).toContain('The server read /srv/notes already; now it is watched.');
+  });
+
+  it('reads one now, and says with its exit code that something could not be read', async () => {
+    const at = world('/');
+    expect(await at.run('folders', 'scan', uid, '--remove-missing')).toBe(4);
+    expect(at.calls).toMatchObject([
+      { path: `/api/v1/knowledge/folders/${uid}/scan`, body: { remove_missing: true } },
+    ]);
+    expect(at.out).toContain('1 added, 0 revised, 0 unchanged.');
+    expect(await at.run('folders', 'scan', uid, '--json')).toBe(4);
   });
 });

@@ -1,18 +1,14 @@
 // headworks ingest: documents into knowledge.
 import type { Command } from 'commander';
-import { resolve } from 'node:path';
-import type { FolderAnswer } from '../../app/api-answers.ts';
 import { CoreError } from '../../core/index.ts';
-import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
-import { counted } from '../counted.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { exitCodes } from '../exit-codes.ts';
 import type { CliSession } from '../session.ts';
+import { addFolders } from './folders.ts';
 import type { IngestBody, IngestOptions } from './ingest-run.ts';
 import { estimateAll, ingestAll } from './ingest-run.ts';
-import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+import { addSpaceOptions } from './knowledge-space.ts';
 
 export function registerIngest(program: Command, host: CommandHost): void {
   const command = addSpaceOptions(
@@ -27,7 +23,10 @@ export function registerIngest(program: Command, host: CommandHost): void {
     .option('--source-id <id>', 'what the source calls it, so that it can be revised later')
     .option('--estimate', 'say how many calls and tokens it would take, and do nothing')
     .option('--no-wait', 'do not wait until everything is read')
-    .option('--watch', 'from now on the server looks at these folders every few seconds')
+    .option(
+      '--watch',
+      'from now on the server looks at these folders every few seconds ("headworks folders")',
+    )
     .option(
       '--schedule <cron>',
       'from now on the server reads these folders when it says (five fields, UTC)',
@@ -52,7 +51,7 @@ async function ingest(
       'INPUT_INVALID',
       'Name files or folders, or a vault with --vault; - reads standard input.',
     );
-  if (options.watch === true || options.schedule !== undefined) return keepReading(session, options, paths);
+  if (options.watch === true || options.schedule !== undefined) return addFolders(session, options, paths);
   const bodies = documents(session, options, paths);
   return options.estimate === true
     ? estimateAll(session, options, bodies)
@@ -70,35 +69,16 @@ async function* documents(
   for (const path of paths)
     if (path === '-') yield { name: 'standard input', body: { text: await session.io.readStdin() } };
     else
-      for await (const file of documentPaths(path, session.io.cwd))
-        yield { name: file, body: () => fileDocument(file, maxDocumentBytes) };
+      for await (const { path: file, problem } of documentPaths(path, session.io.cwd))
+        yield {
+          name: file,
+          body: () =>
+            problem === undefined
+              ? fileDocument(file, maxDocumentBytes)
+              : Promise.reject(new CoreError('INPUT_INVALID', problem)),
+        };
   if (options.vault === undefined) return;
   const { documentsOfVault } = await import('../../app/vault-artifacts.ts');
   const choice = { file: options.vault, cwd: session.io.cwd, dataFolder: session.config().data.folder };
   for await (const body of documentsOfVault(choice)) yield { name: body.source_id, body };
-}
-
-async function keepReading(
-  session: CliSession,
-  options: IngestOptions,
-  paths: readonly string[],
-): Promise<ExitCode> {
-  const { out, io } = session;
-  const folders: FolderAnswer[] = [];
-  for (const path of paths)
-    folders.push(
-      await callServer<FolderAnswer>(session, 'POST', `${knowledgePath}/folders`, {
-        body: {
-          path: resolve(io.cwd, path),
-          ...(options.schedule === undefined ? {} : { cron: options.schedule }),
-          ...spaceFieldsOf(options),
-        },
-      }),
-    );
-  if (out.isJson) out.json({ folders });
-  else
-    out.line(
-      `The server reads ${counted(folders.length, 'folder')} from now on: ${folders.map(({ path }) => path).join(', ')}.`,
-    );
-  return exitCodes.ok;
 }

@@ -41,7 +41,7 @@ describe('headworks search', () => {
       body: {
         query: 'launch date',
         limit: 5,
-        filters: { types: ['email', 'note'], from: '2026-01-01T00:00:00.000Z' },
+        filters: { types: ['email', 'note'], from: '2026-01-01' },
         graph_expand: true,
         graph_budget: 3,
         include_entities: false,

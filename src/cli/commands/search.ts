@@ -38,7 +38,7 @@ export function registerSearch(program: Command, host: CommandHost): void {
     .option('--type <types...>', 'only email, doc, chat, transcript or note')
     .option('--source <systems...>', 'only of these source systems')
     .option('--from <time>', 'only documents written then or later, such as 2026-03-01')
-    .option('--to <time>', 'only documents written then or earlier')
+    .option('--to <time>', 'only documents written then or earlier; a day counts whole, in UTC')
     .option('--category <categories...>', 'only passages with an event of these: Decision, Commitment, …')
     .option('--entity <ids...>', 'only passages that mention one of these entities')
     .option('--expand', 'also events that share an actor or a subject with the first results')
@@ -77,8 +77,8 @@ function bodyOf(query: string, options: SearchOptions): Record<string, unknown> 
     filters: {
       types: type,
       sources: source,
-      from: instantOf(from),
-      to: instantOf(to),
+      from: timeOf(from),
+      to: timeOf(to),
       categories: category,
       entity_ids: entity,
     },
@@ -91,10 +91,10 @@ function bodyOf(query: string, options: SearchOptions): Record<string, unknown> 
   };
 }
 
-/** What is no time at all goes as it is: the server says what is wrong with it. */
-function instantOf(text: string | undefined): string | undefined {
+/** A day goes as it is, and so does what is no time at all: the server says what is wrong with it. */
+function timeOf(text: string | undefined): string | undefined {
   const time = new Date(text ?? '');
-  return Number.isNaN(time.getTime()) ? text : time.toISOString();
+  return Number.isNaN(time.getTime()) || /^[\d-]+$/.test(text ?? '') ? text : time.toISOString();
 }
 
 const shownChars = 300;

@@ -1,14 +1,13 @@
-// headworks spaces: what belongs together, and whose it is; folders that are read into one.
+// headworks spaces: what belongs together, and whose it is.
 import type { Command } from 'commander';
-import type { FoldersAnswer, SpaceAnswer, SpacesAnswer } from '../../app/api-answers.ts';
+import type { SpaceAnswer, SpacesAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { confirm } from '../confirm.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { humanMoment } from '../human-time.ts';
-import type { SpaceOption } from './knowledge-space.ts';
-import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+import { knowledgePath } from './knowledge-space.ts';
 
 const own = `${knowledgePath}/spaces`;
 const whose = ['--organization <organization>', 'whose: id or name; default: the house’s own'] as const;
@@ -21,7 +20,6 @@ export function registerSpaces(program: Command, host: CommandHost): void {
   registerList(group, host);
   registerAdd(group, host);
   registerRemove(group, host);
-  registerFolders(group, host);
 }
 
 interface OwnerOption {
@@ -95,43 +93,6 @@ function registerRemove(group: Command, host: CommandHost): void {
     await callServer(session, 'DELETE', `${own}/${encodeURIComponent(name)}`, { query: { organization } });
     if (out.isJson) out.json({ removed: name });
     else out.line(`Space ${name} is removed.`);
-    return exitCodes.ok;
-  });
-}
-
-function registerFolders(group: Command, host: CommandHost): void {
-  const command = addSpaceOptions(
-    group
-      .command('folders')
-      .description(
-        'folders of the server’s machine that are read into a space ("headworks ingest FOLDER --watch")',
-      ),
-  ).option('--remove <id>', 'read this one no longer; what was read stays');
-  examples(command, ['headworks spaces folders', 'headworks spaces folders --remove ID']);
-  act<SpaceOption & { remove?: string }>(host, command, async (session, options) => {
-    const { out, io } = session;
-    const query = spaceFieldsOf(options);
-    const path = `${knowledgePath}/folders`;
-    if (options.remove !== undefined) {
-      await callServer(session, 'DELETE', `${path}/${encodeURIComponent(options.remove)}`, { query });
-      if (out.isJson) out.json({ removed: options.remove });
-      else out.line('The folder is read no longer.');
-      return exitCodes.ok;
-    }
-    const answer = await callServer<FoldersAnswer>(session, 'GET', path, { query });
-    if (out.isJson) out.json(answer);
-    else if (answer.folders.length === 0) out.line('No folder is read into this space.');
-    else
-      out.table(
-        ['ID', 'PATH', 'WHEN', 'LAST READ', 'FAILED'],
-        answer.folders.map((each) => [
-          each.id,
-          each.path,
-          each.cron ?? 'watched',
-          humanMoment(each.last_run_at, io.clock.now()),
-          String(each.last_result?.failed ?? 0),
-        ]),
-      );
     return exitCodes.ok;
   });
 }

@@ -4,7 +4,7 @@ import type { DeploymentWish } from '../desk-ports.ts';
 import { DeploymentError } from '../errors.ts';
 import { isTooDeep } from '../executions/is-too-deep.ts';
 import { deploymentNameProblem, invalidInput } from '../names.ts';
-import type { Workflow, WorkflowName, WorkflowProblem } from '../ports.ts';
+import type { Deployment, Workflow, WorkflowName, WorkflowProblem } from '../ports.ts';
 import type { IsForbiddenHost } from './webhook-url.ts';
 import { webhookUrlProblem } from './webhook-url.ts';
 
@@ -22,7 +22,7 @@ const largestOptionsBytes = 262_144;
 /** Fails with INPUT_INVALID, or DEPLOYMENT_WORKFLOW_UNAVAILABLE when the workflow cannot be used here. */
 export async function checkWish(
   wish: Partial<DeploymentWish>,
-  workflow: WorkflowName,
+  { workflow, organizationId }: Pick<Deployment, 'workflow' | 'organizationId'>,
   rules: WishRules,
 ): Promise<void> {
   const { name, waitSeconds, webhookUrl, options } = wish;
@@ -30,7 +30,7 @@ export async function checkWish(
     ...problem('name', name === undefined ? null : deploymentNameProblem(name)),
     ...problem('wait_seconds', waitSeconds === undefined ? null : waitProblem(waitSeconds, rules)),
     ...problem('webhook_url', typeof webhookUrl === 'string' ? webhookProblem(webhookUrl, rules) : null),
-    ...(options === undefined ? [] : await optionProblems(options, workflow, rules)),
+    ...(options === undefined ? [] : await optionProblems(options, { workflow, organizationId }, rules)),
   ];
   if (problems.length > 0) throw invalidInput(problems);
 }
@@ -51,14 +51,14 @@ const webhookProblem = (url: string, { canSign, isForbiddenHost }: WishRules): s
 
 async function optionProblems(
   options: DeploymentWish['options'],
-  workflow: WorkflowName,
+  { workflow, organizationId }: Pick<Deployment, 'workflow' | 'organizationId'>,
   { workflows }: WishRules,
 ): Promise<readonly WorkflowProblem[]> {
   const usable = usableWorkflow(workflow, workflows);
   if (isTooDeep(options)) return [{ field: 'options', message: 'must not be nested so deeply' }];
   if (Buffer.byteLength(JSON.stringify(options)) > largestOptionsBytes)
     return [{ field: 'options', message: `must not take more than ${largestOptionsBytes} bytes as JSON` }];
-  const found = await usable.checkOptions(options);
+  const found = await usable.checkOptions(options, organizationId);
   return found.map(({ field, message }) => ({ field: `options.${field}`, message }));
 }
 

@@ -79,7 +79,7 @@ export class DeploymentCatalogue implements DeploymentDesk {
   async add(organization: string, wish: DeploymentWish): Promise<Deployment> {
     const { ids, clock, store, organizations } = this.#parts;
     const { id: organizationId } = organizations.find(organization);
-    await checkWish(wish, wish.workflow, this.#rules);
+    await checkWish(wish, { workflow: wish.workflow, organizationId }, this.#rules);
     const now = new Date(clock.now());
     const deployment: Deployment = {
       ...wish,
@@ -95,7 +95,7 @@ export class DeploymentCatalogue implements DeploymentDesk {
 
   async change(id: string, change: Partial<Omit<DeploymentWish, 'workflow'>>): Promise<Deployment> {
     const { clock, store } = this.#parts;
-    await checkWish(change, this.get(id).workflow, this.#rules);
+    await checkWish(change, this.get(id), this.#rules);
     const changed = await store.change(id, change, new Date(clock.now()));
     if (!changed) throw this.#goneMeanwhile(id);
     this.mirror.edit((rows) => withRow(rows, changed));
@@ -109,8 +109,8 @@ export class DeploymentCatalogue implements DeploymentDesk {
     return deployment;
   }
 
-  async warnings({ workflow, options }: Deployment): Promise<readonly string[]> {
-    return (await this.#rules.workflows.get(workflow)?.warnings?.(options)) ?? [];
+  async warnings({ workflow, options, organizationId }: Deployment): Promise<readonly string[]> {
+    return (await this.#rules.workflows.get(workflow)?.warnings?.(options, organizationId)) ?? [];
   }
 
   signingSecret({ id, webhookUrl }: Deployment): string | null {

@@ -29,10 +29,13 @@ const longestField = 100;
 
 export const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
+/** What is neither blank nor without a shape. */
+const visible = /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
 export function text(longest: number): FieldCheck {
   return (value) => {
-    if (typeof value === 'string' && value.trim() !== '' && value.length <= longest) return null;
-    const rule = `must be text of 1 to ${longest.toLocaleString('en')} characters`;
+    if (typeof value === 'string' && visible.test(value) && value.length <= longest) return null;
+    const rule = `must be text of 1 to ${longest.toLocaleString('en')} characters, not blanks alone`;
     // A field that a form has twice is a list, too.
     return Array.isArray(value) ? `${rule}, and was sent more than once or as a list: say it once` : rule;
   };

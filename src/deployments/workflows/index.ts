@@ -8,7 +8,7 @@ import { unavailableWorkflow } from './unavailable-workflow.ts';
 import type { WorkflowParts } from './workflow-parts.ts';
 
 export type { StructureResult } from './structure-workflow.ts';
-export type { DocumentIntake, KnowledgeSearch, WorkflowParts } from './workflow-parts.ts';
+export type { DocumentIntake, KnowledgeSearch, SpaceCheck, WorkflowParts } from './workflow-parts.ts';
 
 /** All four, whether they can be used here or not. */
 export function workflowsOf(parts: WorkflowParts): readonly Workflow[] {
@@ -19,7 +19,7 @@ export function workflowsOf(parts: WorkflowParts): readonly Workflow[] {
       ? searchWorkflow(parts.search)
       : unavailableWorkflow('search', 'Searching works on knowledge, which nothing keeps here'),
     parts.ingest
-      ? ingestWorkflow(parts, parts.ingest)
+      ? ingestWorkflow(parts.ingest)
       : unavailableWorkflow('ingest', 'Ingesting makes knowledge, which nothing keeps here'),
   ];
 }

@@ -11,14 +11,20 @@ function world(refuse: (wish: Taken) => Error | null = () => null) {
   const taken: Taken[] = [];
   const flows = workflowWorld();
   const intake: DocumentIntake = {
+    spaceProblem: async (organizationId, space) =>
+      organizationId === 'org_1' && space === 'notes' ? null : 'is no space of this organization',
+    problemOf: ({ name }) => (name.endsWith('.png') ? `${name} is a picture.` : null),
     take: async (wish) => {
       const error = refuse(wish);
       if (error) throw error;
       taken.push(wish);
-      return { outcome: 'added', artifactUid: 'a1', revisionId: 'r1', jobId: 'j1', chunks: 2 };
+      const known = { artifactUid: 'a1', revisionId: 'r1', chunks: 2 };
+      return 'text' in wish.document && wish.document.text === 'known'
+        ? { ...known, outcome: 'unchanged', jobId: null, state: 'complete', stoodIn: 2 }
+        : { ...known, outcome: 'added', jobId: 'j1', state: 'processing', stoodIn: 0 };
     },
   };
-  const workflow = ingestWorkflow(flows.parts, intake);
+  const workflow = ingestWorkflow(intake);
   return { taken, workflow, run: (...args: unknown[]) => flows.run(workflow, ...(args as [object, object])) };
 }
 
@@ -62,10 +68,44 @@ describe('ingest', () => {
 
   it('refuses what it does not know, and calls without a document', async () => {
     const { workflow } = world();
-    expect(await workflow.checkOptions({ space: 'a' })).toEqual([]);
-    expect(await workflow.checkOptions({ spaces: 'a' })).toMatchObject([{ field: 'spaces' }]);
+    expect(await workflow.checkOptions({ spaces: 'a' }, 'org_1')).toMatchObject([{ field: 'spaces' }]);
     expect(await workflow.checkInput({}, { parameters: {}, files: [] })).toMatchObject([{ field: 'files' }]);
     expect(await workflow.checkInput({}, { parameters: { text: 'a' }, files: [] })).toEqual([]);
+  });
+
+  it('tells how far each document is read, and when rules stood in for a model that failed', async () => {
+    const { run } = world();
+    expect(await run({}, { parameters: { text: 'known' }, files: [textFile('a.md', 'y')] })).toMatchObject({
+      result: [
+        { state: 'complete', stood_in: 2 },
+        { state: 'processing', stood_in: 0 },
+      ],
+      warnings: [expect.stringMatching(/rules read 2 chunks/) as string],
+    });
+  });
+
+  it('refuses a picture before anything is stored', async () => {
+    const { workflow } = world();
+    const files = [textFile('a.md', 'x'), textFile('b.png', 'y')];
+    expect(await workflow.checkInput({}, { parameters: {}, files })).toEqual([
+      { field: 'files[1]', message: 'b.png is a picture.' },
+    ]);
+  });
+
+  it('refuses a space that the organization does not have, and warns when it went later', async () => {
+    const { workflow } = world();
+    expect(await workflow.checkOptions({}, 'org_1')).toEqual([]);
+    expect(await workflow.checkOptions({ space: 'notes' }, 'org_1')).toEqual([]);
+    for (const [space, owner] of [
+      ['nots', 'org_1'],
+      ['notes', 'org_2'],
+    ] as const)
+      expect(await workflow.checkOptions({ space }, owner)).toEqual([
+        { field: 'space', message: 'is no space of this organization' },
+      ]);
+    expect(await workflow.warnings?.({ space: 'gone' }, 'org_1')).toEqual([
+      'The space "gone" is no space of this organization. Calls will fail until then.',
+    ]);
   });
 
   it('is unavailable where nothing keeps knowledge', () => {

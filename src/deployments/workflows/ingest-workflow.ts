@@ -3,8 +3,8 @@ import { HeadworksError } from '../../core/index.ts';
 import type { Workflow, WorkflowAnswer, WorkflowTask } from '../ports.ts';
 import type { FieldCheck } from './check-fields.ts';
 import { checkFields, isGiven, text } from './check-fields.ts';
-import { fileProblems } from './documents.ts';
-import type { DocumentIntake, WorkflowParts } from './workflow-parts.ts';
+import { spaceOption, spaceProblems, spaceWarnings } from './check-space.ts';
+import type { DocumentIntake } from './workflow-parts.ts';
 
 /** What became of one document, as callers see it. */
 export interface IngestResult {
@@ -15,24 +15,34 @@ export interface IngestResult {
   readonly artifact_uid: string | null;
   readonly revision_id: string | null;
   readonly chunks: number | null;
+  /** How far it is read at this moment: reading goes on behind the answer. */
+  readonly state: string | null;
+  /** Chunks that rules read because a model that was asked failed, as far as is known at this moment. */
+  readonly stood_in: number | null;
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
 const longestText = 5_000_000;
-const optionChecks: Readonly<Record<string, FieldCheck>> = { space: text(100) };
 const inputChecks: Readonly<Record<string, FieldCheck>> = { text: text(longestText) };
 
-export function ingestWorkflow(parts: Pick<WorkflowParts, 'documents'>, intake: DocumentIntake): Workflow {
+export function ingestWorkflow(intake: DocumentIntake): Workflow {
   return {
     name: 'ingest',
     unavailable: null,
-    checkOptions: async (options) => checkFields(options, optionChecks, 'the workflow ingest'),
+    checkOptions: async (options, organizationId) => [
+      ...checkFields(options, spaceOption, 'the workflow ingest'),
+      ...(await spaceProblems(intake, options, organizationId)),
+    ],
+    warnings: (options, organizationId) => spaceWarnings(intake, options, organizationId),
     checkInput: async (_, { parameters, files }) => [
       ...(files.length > 0 || isGiven(parameters['text'])
         ? []
         : [{ field: 'files', message: 'are missing: send a file or more, or "text"' }]),
       ...checkFields(parameters, inputChecks, 'the workflow ingest'),
-      ...fileProblems(parts.documents, files),
+      ...files.flatMap((file, index) => {
+        const message = intake.problemOf(file);
+        return message === null ? [] : [{ field: `files[${index}]`, message }];
+      }),
     ],
     run: (task) => run(intake, task),
   };
@@ -54,7 +64,15 @@ async function run(intake: DocumentIntake, task: WorkflowTask): Promise<Workflow
     );
   const [first] = failures;
   if (first && failures.length === documents.length) throw first;
-  const warnings = failures.length > 0 ? [`${failures.length} of ${documents.length} documents failed.`] : [];
+  const stoodIn = results.reduce((sum, { stood_in }) => sum + (stood_in ?? 0), 0);
+  const warnings = [
+    ...(failures.length > 0 ? [`${failures.length} of ${documents.length} documents failed.`] : []),
+    ...(stoodIn > 0
+      ? [
+          `A model was asked and failed, so rules read ${stoodIn} chunks: fewer mentions and events. It reads them again when it answers.`,
+        ]
+      : []),
+  ];
   return { result: results, warnings };
 }
 
@@ -68,7 +86,7 @@ async function take(
   document: Document,
 ): Promise<IngestResult> {
   const space = typeof options['space'] === 'string' ? options['space'] : null;
-  const { outcome, artifactUid, revisionId, chunks } = await intake.take({
+  const { outcome, artifactUid, revisionId, chunks, state, stoodIn } = await intake.take({
     organizationId,
     space,
     document,
@@ -81,6 +99,8 @@ async function take(
     artifact_uid: artifactUid,
     revision_id: revisionId,
     chunks,
+    state,
+    stood_in: stoodIn,
     error: null,
   };
 }
@@ -92,5 +112,7 @@ const failed = (document: Document, { code, message }: HeadworksError): IngestRe
   artifact_uid: null,
   revision_id: null,
   chunks: null,
+  state: null,
+  stood_in: null,
   error: { code, message },
 });

@@ -9,9 +9,12 @@ describe('prompt', () => {
   it('names every problem of its options', async () => {
     const workflow = promptWorkflow(workflowWorld().parts);
     expect(
-      await workflow.checkOptions({ template, system: 'You are {{who}}.', temperature: 1, max_tokens: 9 }),
+      await workflow.checkOptions(
+        { template, system: 'You are {{who}}.', temperature: 1, max_tokens: 9 },
+        'org_1',
+      ),
     ).toEqual([]);
-    expect(await workflow.checkOptions({ system: 'open {{', model: '', top_p: 1 })).toMatchObject([
+    expect(await workflow.checkOptions({ system: 'open {{', model: '', top_p: 1 }, 'org_1')).toMatchObject([
       { field: 'template', message: expect.stringMatching(/missing/) as string },
       { field: 'system' },
       { field: 'model' },

@@ -11,6 +11,7 @@ function workflow(
 ) {
   const wishes: Wish[] = [];
   const made = searchWorkflow({
+    spaceProblem: async (_, space) => (space === 'x' ? null : 'is no space of this organization'),
     filterProblems,
     search: (wish) => {
       wishes.push(wish);
@@ -58,7 +59,7 @@ describe('the workflow search', () => {
       return [problem];
     });
     const filters = { types: ['fax'] };
-    expect(await made.checkOptions({ filters })).toEqual([problem]);
+    expect(await made.checkOptions({ filters }, 'org_1')).toEqual([problem]);
     const parameters = { query: 'x', graph_filters: ['Gossip'] };
     expect(await made.checkInput({}, { parameters, files: [] })).toEqual([problem]);
     expect(asked).toEqual([{ filters }, { graph_filters: ['Gossip'] }]);
@@ -77,7 +78,7 @@ describe('the workflow search', () => {
   it('refuses what it does not know', async () => {
     const { made } = workflow();
     const fields = (problems: readonly { readonly field: string }[]) => problems.map(({ field }) => field);
-    expect(fields(await made.checkOptions({ space: 'x', limit: 99, colour: 'red' }))).toEqual([
+    expect(fields(await made.checkOptions({ space: 'x', limit: 99, colour: 'red' }, 'org_1'))).toEqual([
       'limit',
       'colour',
     ]);
@@ -88,6 +89,9 @@ describe('the workflow search', () => {
     expect(
       await made.checkInput({}, { parameters: { query: 'x', include_entities: true }, files: [] }),
     ).toEqual([]);
+    expect(fields(await made.checkInput({}, { parameters: { query: '\u200b \ufeff' }, files: [] }))).toEqual([
+      'query',
+    ]);
     const file = { name: 'a.txt', mediaType: 'text/plain', bytes: new Uint8Array() };
     expect(fields(await made.checkInput({}, { parameters: { query: 'x' }, files: [file] as never }))).toEqual(
       ['files'],

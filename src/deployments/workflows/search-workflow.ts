@@ -2,6 +2,7 @@
 import type { Workflow, WorkflowProblem, WorkflowTask } from '../ports.ts';
 import type { FieldCheck, Fields } from './check-fields.ts';
 import { anything, checkFields, flag, isGiven, text, whole } from './check-fields.ts';
+import { spaceOption, spaceProblems, spaceWarnings } from './check-space.ts';
 import type { KnowledgeSearch } from './workflow-parts.ts';
 
 const longestQuery = 10_000;
@@ -28,7 +29,11 @@ export function searchWorkflow(knowledge: KnowledgeSearch): Workflow {
   return {
     name: 'search',
     unavailable: null,
-    checkOptions: async (options) => check(options, { space: text(100) }),
+    checkOptions: async (options, organizationId) => [
+      ...check(options, spaceOption),
+      ...(await spaceProblems(knowledge, options, organizationId)),
+    ],
+    warnings: (options, organizationId) => spaceWarnings(knowledge, options, organizationId),
     checkInput: async (_, { parameters, files }) => [
       ...(isGiven(parameters['query']) ? [] : [{ field: 'query', message: 'is missing: what to look for' }]),
       ...check(parameters, { query: text(longestQuery) }),

@@ -26,7 +26,7 @@ describe('the options of structure', () => {
       combine: 1,
       shema: {},
     };
-    expect((await workflow.checkOptions(options)).map(({ field }) => field)).toEqual([
+    expect((await workflow.checkOptions(options, 'org_1')).map(({ field }) => field)).toEqual([
       'schema',
       'instructions',
       'temperature',
@@ -34,11 +34,14 @@ describe('the options of structure', () => {
       'combine',
       'shema',
     ]);
-    expect(await workflow.checkOptions({})).toEqual([
+    expect(await workflow.checkOptions({}, 'org_1')).toEqual([
       { field: 'schema', message: expect.stringMatching(/missing/) as string },
     ]);
     expect(
-      await workflow.checkOptions({ schema, instructions: 'x', model: null, temperature: 0, combine: true }),
+      await workflow.checkOptions(
+        { schema, instructions: 'x', model: null, temperature: 0, combine: true },
+        'org_1',
+      ),
     ).toEqual([]);
   });
 });

@@ -1,6 +1,12 @@
 // What workflows are made of.
 import type { IdSource } from '../../core/index.ts';
-import type { DocumentReader, LanguageModel, SchemaChecker, WorkflowProblem } from '../ports.ts';
+import type {
+  DocumentReader,
+  LanguageModel,
+  SchemaChecker,
+  UploadedFile,
+  WorkflowProblem,
+} from '../ports.ts';
 import type { Fields } from './check-fields.ts';
 
 export interface WorkflowParts {
@@ -14,8 +20,14 @@ export interface WorkflowParts {
   readonly search?: KnowledgeSearch;
 }
 
+/** Which spaces an organization has. */
+export interface SpaceCheck {
+  /** Words that follow the name of the option: why this one cannot be used; null when it can. Fails as knowledge does. */
+  spaceProblem(organizationId: string, space: string): Promise<string | null>;
+}
+
 /** Knowledge, as a workflow asks it. */
-export interface KnowledgeSearch {
+export interface KnowledgeSearch extends SpaceCheck {
   /** What is wrong with filters, all at once: which words may stand there is knowledge's business. */
   filterProblems(fields: {
     readonly filters: unknown;
@@ -33,7 +45,9 @@ export interface KnowledgeSearch {
 }
 
 /** Knowledge, as a workflow brings documents to it. */
-export interface DocumentIntake {
+export interface DocumentIntake extends SpaceCheck {
+  /** Why a file cannot be taken in, judged by its first bytes: a picture, a program, another kind than it claims. */
+  problemOf(file: UploadedFile): string | null;
   /** Into the organization's own space of this name; null: its default one. Fails as knowledge does. */
   take(wish: {
     readonly organizationId: string;
@@ -48,5 +62,9 @@ export interface DocumentIntake {
     readonly revisionId: string;
     readonly jobId: string | null;
     readonly chunks: number;
+    /** How far it is read now. */
+    readonly state: 'processing' | 'complete' | 'partial';
+    /** Chunks that rules read because a model that was asked failed, as far as is known now. */
+    readonly stoodIn: number;
   }>;
 }

@@ -45,12 +45,13 @@ function takingRoutes(server: TypedServer, dependencies: HttpDependencies): void
         operationId: 'artifacts.ingest',
         tags,
         summary: 'Takes a document in; it can be searched when this answers, and is read in the background',
+        querystring: artifactQuery,
         body: artifactBody,
         response: { 200: acceptedAnswer, 202: acceptedAnswer, ...errorAnswers },
       },
     },
     async (request, reply) => {
-      const space = await spaceOf(dependencies, request, request.body);
+      const space = await spaceOf(dependencies, request, { ...request.query, ...request.body });
       const accepted = await artifacts.ingest(space, checked(request.body), callerSignal(reply.raw));
       return reply.code(accepted.outcome === 'unchanged' ? 200 : 202).send(viewOfAccepted(accepted));
     },
@@ -65,12 +66,13 @@ function takingRoutes(server: TypedServer, dependencies: HttpDependencies): void
         operationId: 'artifacts.estimate',
         tags,
         summary: 'What taking a document in would cost; nothing is written',
+        querystring: artifactQuery,
         body: artifactBody,
         response: { 200: estimateAnswer, ...errorAnswers },
       },
     },
     async (request, reply) => {
-      const space = await spaceOf(dependencies, request, request.body);
+      const space = await spaceOf(dependencies, request, { ...request.query, ...request.body });
       const estimate = await artifacts.estimate(space, checked(request.body), callerSignal(reply.raw));
       return {
         chunks: estimate.chunks,

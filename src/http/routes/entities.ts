@@ -12,11 +12,13 @@ import {
   reviewAnswer,
   reviewQuery,
   splitBody,
+  undoneMergeView,
   verdictBody,
   viewOfEntity,
   viewOfEntityDetail,
   viewOfMerge,
   viewOfPair,
+  viewOfUndoneMerge,
 } from '../schemas/entities.ts';
 import { errorAnswers } from '../schemas/error.ts';
 import { idParams } from '../schemas/fields.ts';
@@ -94,13 +96,14 @@ function mergingRoutes(server: TypedServer, dependencies: HttpDependencies): voi
         operationId: 'entities.merge',
         tags,
         summary: 'Merges two entities; what was moved is recorded',
+        querystring: entityQuery,
         body: mergeBody,
         response: { 201: entityMergeView, ...errorAnswers },
       },
     },
     async (request, reply) => {
       const { winner_id: winner, loser_id: loser, reason } = request.body;
-      const space = await spaceOf(dependencies, request, request.body);
+      const space = await spaceOf(dependencies, request, request.query);
       const merge = await entities.merge(space, winner, loser, reason, deciderOf(request));
       return reply.code(201).send(viewOfMerge(merge));
     },
@@ -114,13 +117,15 @@ function mergingRoutes(server: TypedServer, dependencies: HttpDependencies): voi
         operationId: 'entities.unmerge',
         tags,
         summary: 'Undoes a merge exactly; later merges into the same winner stay',
+        description:
+          'Mentions that came after the merge under the loser’s name go with it; those that may be of either are named.',
         params: idParams,
         querystring: entityQuery,
-        response: { 200: entityMergeView, ...errorAnswers },
+        response: { 200: undoneMergeView, ...errorAnswers },
       },
     },
     async (request) =>
-      viewOfMerge(
+      viewOfUndoneMerge(
         await entities.unmerge(await spaceOf(dependencies, request, request.query), request.params.id),
       ),
   );
@@ -132,15 +137,17 @@ function mergingRoutes(server: TypedServer, dependencies: HttpDependencies): voi
       schema: {
         operationId: 'entities.split',
         tags,
-        summary: 'Some mentions become an entity of their own',
+        summary: 'Some mentions become an entity of their own, with the events they are nearest to',
+        description: 'Merging the two again undoes it.',
         params: idParams,
+        querystring: entityQuery,
         body: splitBody,
         response: { 201: entityDetail, ...errorAnswers },
       },
     },
     async (request, reply) => {
       const { mention_ids: mentionIds, name } = request.body;
-      const space = await spaceOf(dependencies, request, request.body);
+      const space = await spaceOf(dependencies, request, request.query);
       const made = await entities.split(space, request.params.id, mentionIds, name);
       return reply.code(201).send(viewOfEntityDetail(await entities.get(space, made.entityId)));
     },
@@ -184,12 +191,13 @@ function reviewRoutes(server: TypedServer, dependencies: HttpDependencies): void
         tags,
         summary: 'Says whether two entities are the same',
         params: idParams,
+        querystring: entityQuery,
         body: verdictBody,
         response: { 200: entityPairView, ...errorAnswers },
       },
     },
     async (request) => {
-      const space = await spaceOf(dependencies, request, request.body);
+      const space = await spaceOf(dependencies, request, request.query);
       return viewOfPair(
         await entities.decide(space, request.params.id, request.body.verdict, deciderOf(request)),
       );

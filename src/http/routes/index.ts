@@ -32,6 +32,7 @@ import { presenceRoutes } from './presence.ts';
 import { promptRoutes } from './prompts.ts';
 import { searchRoutes } from './search.ts';
 import { spaceRoutes } from './spaces.ts';
+import { folderRoutes } from './folders.ts';
 
 export function registerRoutes(
   server: FastifyInstance,
@@ -57,6 +58,7 @@ export function registerRoutes(
   limitRoutes(typed, dependencies);
   alertRoutes(typed, dependencies);
   spaceRoutes(typed, dependencies);
+  folderRoutes(typed, dependencies);
   artifactRoutes(typed, dependencies);
   artifactStatusRoutes(typed, dependencies);
   knowledgeEventRoutes(typed, dependencies);

@@ -3,7 +3,7 @@ import { knowledgeAccess, knowledgePath, spaceOf } from '../knowledge-space.ts';
 import { callerSignal } from '../openai/caller-signal.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
-import { requestOf, searchAnswer, searchBody, viewOfSearch } from '../schemas/search.ts';
+import { requestOf, searchAnswer, searchBody, searchQuery, viewOfSearch } from '../schemas/search.ts';
 import type { TypedServer } from './typed-server.ts';
 
 export function searchRoutes(server: TypedServer, dependencies: HttpDependencies): void {
@@ -18,12 +18,13 @@ export function searchRoutes(server: TypedServer, dependencies: HttpDependencies
         description:
           'What was left out (no vectors, a graph that took too long, chunks that are not embedded yet) is said in ' +
           '`warning`; the results come all the same.',
+        querystring: searchQuery,
         body: searchBody,
         response: { 200: searchAnswer, ...errorAnswers },
       },
     },
     async (request, reply) => {
-      const space = await spaceOf(dependencies, request, request.body);
+      const space = await spaceOf(dependencies, request, { ...request.query, ...request.body });
       const { search } = dependencies.knowledge;
       return viewOfSearch(await search.search(space, requestOf(request.body), callerSignal(reply.raw)));
     },

@@ -130,13 +130,26 @@ export const statusView = z
     chunks: z.number().int(),
     steps: z.object({ index: stepCounts, read: stepCounts, embed: stepCounts, graph: stepCounts }),
     read_by_rules: z.number().int().describe('Chunks that rules read, not a model.'),
+    stood_in: z
+      .array(
+        z.object({
+          cause: z.string().describe('An error code: why the model failed.'),
+          positions: z.array(z.number().int()).describe('Of the chunks, from 0.'),
+        }),
+      )
+      .describe(
+        'Of these, chunks that a model was asked to read and failed to. A repair lets it read them: POST /api/v1/ledger/repair, or by itself when a model answers again.',
+      ),
     missing: z.array(
       z.object({
         step: stepName,
         positions: z.array(z.number().int()).describe('Of the chunks, from 0.'),
         status: z.enum(['failed', 'skipped', 'pending', 'done']),
-        cause: z.string().nullable(),
-        message: z.string().nullable(),
+        cause: z
+          .string()
+          .nullable()
+          .describe('An error code, or JOB_PENDING, JOB_RUNNING, JOB_FAILED, NOT_TRIED.'),
+        message: z.string().nullable().describe('Why, and what will do it.'),
       }),
     ),
   })
@@ -191,6 +204,7 @@ export const viewOfStatus = (status: ArtifactStatus): z.infer<typeof statusView>
   chunks: status.chunks,
   steps: status.steps,
   read_by_rules: status.readByRules,
+  stood_in: status.stoodIn.map(({ cause, positions }) => ({ cause, positions: [...positions] })),
   missing: status.missing.map((each) => ({ ...each, positions: [...each.positions] })),
 });
 

@@ -1,6 +1,12 @@
 // Entities of knowledge over HTTP: who is known, what may be the same, what was merged.
 import { z } from 'zod';
-import type { EntityDetail, EntityMerge, EntityPair, EntityView } from '../../knowledge/index.ts';
+import type {
+  EntityDetail,
+  EntityMerge,
+  EntityPair,
+  EntityView,
+  UndoneMerge,
+} from '../../knowledge/index.ts';
 import { entityTypes } from '../../knowledge/index.ts';
 import { spaceFields } from '../knowledge-space.ts';
 import { id, instant, isoOrNull, limitOf } from './fields.ts';
@@ -27,8 +33,8 @@ const entityFields = {
     ])
     .nullable()
     .describe('Why it waits for another look.'),
-  mention_count: z.number().int(),
-  event_count: z.number().int(),
+  mention_count: z.number().int().describe('Of latest revisions.'),
+  event_count: z.number().int().describe('Of latest revisions.'),
   created_at: instant,
   updated_at: instant,
 };
@@ -64,6 +70,24 @@ export const entityMergeView = z
   })
   .meta({ id: 'EntityMerge', description: 'A merge; it can be undone.' });
 
+export const undoneMergeView = entityMergeView
+  .extend({
+    later_mentions: z
+      .object({
+        moved: z.number().int().describe('So many mean the loser by name, and went with it.'),
+        unclear: z
+          .array(z.object({ mention_id: id, surface_form: z.string() }))
+          .describe(
+            'Both are called that: they stay with the winner. Part them with a split. At most a hundred.',
+          ),
+      })
+      .describe('Mentions that were made after the merge.'),
+  })
+  .meta({
+    id: 'UndoneMerge',
+    description: 'A merge that was undone, and what became of what came after it.',
+  });
+
 export const entityDetail = z
   .object({
     ...entityFields,
@@ -80,7 +104,7 @@ export const entityDetail = z
           confidence: z.number(),
         }),
       )
-      .describe('Newest first, at most 200.'),
+      .describe('Of latest revisions, newest first, at most 200.'),
     pairs: z.array(entityPairView),
     merges: z.array(entityMergeView),
   })
@@ -112,7 +136,6 @@ export const mergeBody = z
     winner_id: id.describe('It stays.'),
     loser_id: id.describe('Everything of it goes to the winner.'),
     reason: z.string().min(1).max(500).default('Merged by hand.'),
-    ...spaceFields,
   })
   .meta({ id: 'EntityMergeRequest' });
 
@@ -120,7 +143,6 @@ export const splitBody = z
   .strictObject({
     mention_ids: z.array(id).min(1).max(1_000).describe('Mentions that mean somebody else.'),
     name: z.string().min(1).max(300).describe('What the new entity is called.'),
-    ...spaceFields,
   })
   .meta({ id: 'EntitySplitRequest' });
 
@@ -138,7 +160,6 @@ export const verdictBody = z
     verdict: z
       .enum(['same', 'different', 'later'])
       .describe('same: merged. different: never asked again. later: asked last.'),
-    ...spaceFields,
   })
   .meta({ id: 'EntityVerdict' });
 
@@ -182,6 +203,20 @@ export const viewOfMerge = (merge: EntityMerge): z.infer<typeof entityMergeView>
   decided_by: merge.decidedBy,
   merged_at: merge.mergedAt.toISOString(),
   undone_at: isoOrNull(merge.undoneAt),
+});
+
+export const viewOfUndoneMerge = ({
+  later: { moved, unclear },
+  ...merge
+}: UndoneMerge): z.infer<typeof undoneMergeView> => ({
+  ...viewOfMerge(merge),
+  later_mentions: {
+    moved,
+    unclear: unclear.map(({ mentionId, surfaceForm }) => ({
+      mention_id: mentionId,
+      surface_form: surfaceForm,
+    })),
+  },
 });
 
 export const viewOfEntityDetail = (entity: EntityDetail): z.infer<typeof entityDetail> => ({

@@ -8,6 +8,10 @@ import { id, instant, isoOrNull } from './fields.ts';
 const whole = (min: number, max: number, standard: number) =>
   z.number().int().min(min).max(max).default(standard);
 
+const dayOrInstant = z.union([instant, z.iso.date()], {
+  error: 'must be a day or a moment in UTC, like 2026-03-01 or 2026-03-01T12:00:00Z',
+});
+
 export const searchBody = z
   .strictObject({
     query: z
@@ -22,8 +26,12 @@ export const searchBody = z
       .strictObject({
         types: z.array(z.enum(artifactTypes)).max(10).optional(),
         sources: z.array(z.string().min(1).max(200)).max(50).optional().describe('Source systems.'),
-        from: instant.optional().describe('By the source’s time, or the time of ingest where it has none.'),
-        to: instant.optional(),
+        from: dayOrInstant
+          .optional()
+          .describe(
+            'By the source’s time, or the time of ingest where it has none. A day: from its first moment.',
+          ),
+        to: dayOrInstant.optional().describe('A day: to its last moment, in UTC.'),
         categories: z
           .array(z.enum(eventCategories))
           .max(10)
@@ -52,6 +60,9 @@ export const searchBody = z
     ...spaceFields,
   })
   .meta({ id: 'SearchRequest', description: 'A search in one space.' });
+
+/** Where, as every other address of knowledge takes it too; what the body says counts first. */
+export const searchQuery = z.strictObject(spaceFields);
 
 const place = { start_char: z.number().int(), end_char: z.number().int() };
 
@@ -102,6 +113,8 @@ export const searchAnswer = z
   })
   .meta({ id: 'SearchAnswer', description: 'Results, on wish with what is related to them.' });
 
+const isDay = /^[\d-]+$/;
+
 export function requestOf(body: z.infer<typeof searchBody>): SearchRequest {
   const { types, sources, from, to, categories, entity_ids: entityIds } = body.filters;
   return {
@@ -111,7 +124,7 @@ export function requestOf(body: z.infer<typeof searchBody>): SearchRequest {
       ...(types === undefined ? {} : { types }),
       ...(sources === undefined ? {} : { sources }),
       ...(from === undefined ? {} : { from: new Date(from) }),
-      ...(to === undefined ? {} : { to: new Date(to) }),
+      ...(to === undefined ? {} : { to: new Date(isDay.test(to) ? `${to}T23:59:59.999Z` : to) }),
       ...(categories === undefined ? {} : { categories }),
       ...(entityIds === undefined ? {} : { entityIds }),
     },

@@ -50,6 +50,10 @@ export class AgeGraph implements Graph {
     return state;
   }
 
+  askAgain(): void {
+    this.#seen = undefined;
+  }
+
   async isEmpty(signal: AbortSignal): Promise<boolean> {
     const { rows } = await this.#run((age) => age.query(readStatements.anyNode()), signal);
     return rows.length === 0;

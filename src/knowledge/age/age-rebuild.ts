@@ -36,7 +36,7 @@ export async function rebuildInAge(
     signal.throwIfAborted();
     const failures = await write(part);
     if (failures.length > 0) {
-      await session.run((age) => dropGraph(age, 'beside'));
+      await session.run((age) => dropGraph(age, 'beside'), undefined, { isAlone: true });
       throw incomplete(failures);
     }
     await session.run((age) => writeProgress(age, part.position), signal);
@@ -44,7 +44,7 @@ export async function rebuildInAge(
     done.events += part.events.length;
     progress({ ...done });
   }
-  await session.run((age) => swapGraphs(age), signal, { leaseMs: longestSwapMs });
+  await session.run((age) => swapGraphs(age), signal, { leaseMs: longestSwapMs, isAlone: true });
   return { ...done, since };
 }
 

@@ -15,17 +15,30 @@ export class AgeSession {
     this.#database = database;
   }
 
+  /**
+   * AGE (1.6 on a server of Postgres 15) crashes the whole server when a graph is dropped while another session looks its
+   * labels up. So whoever drops or renames one is alone (`isAlone`); all others go side by side.
+   */
   run<T>(
     work: (transaction: Transaction) => Promise<T>,
     signal?: AbortSignal,
-    options: Pick<TransactionOptions, 'leaseMs'> = {},
+    {
+      isAlone = false,
+      ...options
+    }: Pick<TransactionOptions, 'leaseMs'> & { readonly isAlone?: boolean } = {},
   ): Promise<T> {
     return this.#database.transaction(
       async (transaction) => {
-        if (this.#mustLoad) await transaction.script(`load 'age'`);
         await transaction.query(
-          sql`select set_config('search_path', current_setting('search_path') || ', ag_catalog', true)`,
+          isAlone
+            ? sql`select pg_advisory_xact_lock(hashtext('headworks graph nur in use'))`
+            : sql`select pg_advisory_xact_lock_shared(hashtext('headworks graph nur in use'))`,
         );
+        if (this.#mustLoad) await transaction.script(`load 'age'`);
+        // Looking at the table of graphs also lets this session hear what was dropped while it waited.
+        await transaction.query(sql`
+          select set_config('search_path', current_setting('search_path') || ', ag_catalog', true),
+            (select count(*) from ag_catalog.ag_graph)`);
         return work(transaction);
       },
       signal === undefined ? options : { ...options, signal },

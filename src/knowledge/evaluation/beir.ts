@@ -49,7 +49,7 @@ async function readText(folder: string, name: string): Promise<string> {
     return await readFile(join(folder, name), 'utf8');
   } catch (error) {
     throw badData(
-      `${name} cannot be read in ${folder} (${messageOf(error)}). Give the folder of a collection in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/test.tsv.`,
+      `${name} cannot be read in ${folder} (${messageOf(error)}). Give the folder of a collection in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/test.tsv; or of Cranfield as it is distributed: cran.all.1400, cran.qry, cranqrel.`,
     );
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/services.ts';
 import { readBeir } from './beir.ts';
+import { isCranfield, readCranfield } from './cranfield.ts';
 import type { CollectionScores } from './evaluate-collection.ts';
 import { bestBlend } from './evaluate-collection.ts';
 import { readMultihop } from './multihop.ts';
@@ -141,5 +142,40 @@ describe('calibration', () => {
 
   it('advises none when words alone are better', () => {
     expect(bestBlend(scores(tried(0.1, 0.398, 0.499), tried(0.2, 0.3, 0.3)))).toBeNull();
+  });
+});
+
+describe('Cranfield as it is distributed', () => {
+  const files = {
+    'cran.all.1400':
+      '.I 1\n.T\na wing in a\nslipstream .\n.A\nsomebody\n.B\na journal\n.W\na wing in a slipstream .\n  it was studied .\n' +
+      '.I 2\n.T\na flat plate .\n.A\n.B\n.W\n.I 3\n.T\nheat\n.W\nheated slabs\n',
+    'cran.qry':
+      '.I 001\n.W\nwhat of wings\nin streams .\n.I 007\n.W\nnobody knows .\n.I 009\n.W\nwhat of heat .\n',
+    cranqrel: '1 1 2 \n1 3 -1 \n2 2  -1\n3 3 4 \n',
+  };
+
+  it('is read: queries by their order, everything of interest equally relevant', async () => {
+    const folder = await beir(files);
+    expect(await isCranfield(folder)).toBe(true);
+    expect(await readCranfield(folder)).toEqual({
+      documents: [
+        { id: '1', title: 'a wing in a slipstream .', text: 'a wing in a slipstream . it was studied .' },
+        { id: '2', title: 'a flat plate .', text: '' },
+        { id: '3', title: 'heat', text: 'heated slabs' },
+      ],
+      queries: [
+        { id: '1', text: 'what of wings in streams .', judgements: new Map([['1', 1]]) },
+        { id: '3', text: 'what of heat .', judgements: new Map([['3', 1]]) },
+      ],
+    });
+  });
+
+  it('is not taken for it where the layout is BEIR’s or a file is missing, and says which line is wrong', async () => {
+    expect(await isCranfield(await beir({ ...files, 'corpus.jsonl': corpus }))).toBe(false);
+    expect(await isCranfield(await beir({ 'cran.qry': '' }))).toBe(false);
+    await expect(readCranfield(await beir({ ...files, cranqrel: '1 1 2\n1 two three\n' }))).rejects.toThrow(
+      'Line 2 of cranqrel',
+    );
   });
 });

@@ -59,7 +59,7 @@ describe('evaluation of entities', () => {
     };
     const parts = {
       resolver: byName,
-      newSpace: async () => 1,
+      newPlace: async () => ({ spaceId: 1, revisionId: systemIds.uuid() }),
       clock: systemClock,
       ids: systemIds,
       signal: new AbortController().signal,

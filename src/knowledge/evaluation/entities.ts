@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError, seededRandom } from '../../core/index.ts';
-import type { Resolver } from '../ports.ts';
+import type { MentionPlace, Resolver } from '../ports.ts';
 import type { Table } from './entity-records.ts';
 import { isNicknameTable, isRecordTable, nicknamesOf, readCsv, recordsOf } from './entity-records.ts';
 import type { NameRecord } from './generated-names.ts';
@@ -11,8 +11,8 @@ import { generateNames } from './generated-names.ts';
 
 export interface EntityEvaluationParts {
   readonly resolver: Resolver;
-  /** A fresh space for a set, so that sets do not meet. */
-  readonly newSpace: () => Promise<number>;
+  /** A fresh space for a set, so that sets do not meet, with a revision that everything is said to come from. */
+  readonly newPlace: () => Promise<Pick<MentionPlace, 'spaceId' | 'revisionId'>>;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly signal: AbortSignal;
@@ -106,14 +106,14 @@ async function readTables(
 async function scoreSet(
   set: string,
   records: readonly NameRecord[],
-  { resolver, newSpace, clock, ids, signal, progress }: EntityEvaluationParts,
+  { resolver, newPlace, clock, ids, signal, progress }: EntityEvaluationParts,
 ): Promise<EntitySetScore> {
-  const spaceId = await newSpace();
+  const fresh = await newPlace();
   const startedAt = clock.monotonic();
   const answers: string[] = [];
   let uncertain = 0;
   for (const [index, { name, type, clues }] of records.entries()) {
-    const place = { spaceId, artifactUid: ids.uuid(), revisionId: ids.uuid(), chunkId: null, relation: null };
+    const place = { ...fresh, artifactUid: ids.uuid(), chunkId: null, relation: null };
     const mention = {
       ref: String(index),
       surfaceForm: name,

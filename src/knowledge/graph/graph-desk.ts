@@ -1,6 +1,8 @@
 // The graph as people handle it: how it is, what lies around an entity, and to have it rebuilt.
 import type { JobQueue } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
 import type { GraphDesk } from '../desk-ports.ts';
+import { KnowledgeError } from '../errors.ts';
 import type { Graph } from '../ports.ts';
 import { graphRebuildJob, graphRebuildKey } from './graph-rebuild.ts';
 
@@ -17,12 +19,29 @@ export interface GraphDeskParts {
 
 export function openGraphDesk({ graph, view, jobs }: GraphDeskParts): GraphDesk {
   return {
-    requestRebuild: () => jobs.enqueue(graphRebuildJob, {}, { key: graphRebuildKey }),
+    requestRebuild: async () => {
+      refuseOff(graph);
+      const state = await graph.availability(new AbortController().signal);
+      if (state.state === 'unavailable')
+        throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', `${state.reason} ${state.remedy}`);
+      return jobs.enqueue(graphRebuildJob, {}, { key: graphRebuildKey });
+    },
     status: async () => {
       const state = await graph.availability(new AbortController().signal);
       const detail = state.state === 'unavailable' ? `${state.reason} ${state.remedy}` : null;
       return { backend: graph.backend, state: state.state, detail };
     },
-    around: ({ spaceId }, entityId, limit) => view.around(spaceId, entityId, limit),
+    around: async ({ spaceId }, entityId, limit) => {
+      refuseOff(graph);
+      return view.around(spaceId, entityId, limit);
+    },
   };
+}
+
+function refuseOff({ backend }: Graph): void {
+  if (backend === 'off')
+    throw new CoreError(
+      'CONFLICT',
+      'The graph is switched off (GRAPH_BACKEND=off). Set GRAPH_BACKEND to sql or age, start the server again, and repeat this.',
+    );
 }

@@ -1,14 +1,13 @@
 // Exactly which parts of an artifact are in, and which are missing and why.
+import type { JobView } from '../../core/index.ts';
 import type { ArtifactState, ArtifactStatus, Chunk, ChunkStep, StepMark, StepStatus } from '../ports.ts';
 import { chunkSteps } from '../ports.ts';
 
 export interface StatusFacts {
   readonly chunks: readonly Pick<Chunk, 'chunkId' | 'position'>[];
   readonly steps: readonly StepMark[];
-  /** Its job has not ended. */
-  readonly isUnderWay: boolean;
-  /** Why the job failed, when it did. */
-  readonly jobFailure: string | null;
+  /** The job that works on it; null when there is none any more. */
+  readonly job: Pick<JobView, 'state' | 'attempts' | 'reason'> | null;
   /** The model that embeds here; null: nobody does, and no vectors are wanted. */
   readonly embeddingModel: string | null;
   readonly isGraphWanted: boolean;
@@ -26,7 +25,7 @@ export function artifactStatus(facts: StatusFacts): ArtifactStatus {
       const mark = marks.get(`${step} ${chunkId}`);
       const status = mark && !isOutdated(mark, facts) ? mark.status : 'pending';
       counts[status] += 1;
-      if (status !== 'done') addMissing(missing, step, status, position, causeOf(status, mark, facts));
+      if (status !== 'done') addMissing(missing, step, status, position, causeOf(step, status, mark, facts));
     }
     return counts;
   };
@@ -35,9 +34,25 @@ export function artifactStatus(facts: StatusFacts): ArtifactStatus {
     state: stateOf(facts, missing.size),
     chunks: facts.chunks.length,
     steps: { index, read, embed, graph },
-    readByRules: facts.steps.filter(({ step, method }) => step === 'read' && method === 'rules').length,
+    readByRules: facts.steps.filter(isByRules).length,
+    stoodIn: standIns(facts),
     missing: [...missing.values()],
   };
+}
+
+const isByRules = ({ step, method }: StepMark): boolean => step === 'read' && method === 'rules';
+
+/** What rules read for want of a model that was asked and failed: the mark has why. */
+function standIns({ chunks, steps }: StatusFacts): ArtifactStatus['stoodIn'] {
+  const positions = new Map(chunks.map(({ chunkId, position }) => [chunkId, position]));
+  const found = Map.groupBy(
+    steps.filter((mark) => isByRules(mark) && mark.status === 'done' && mark.cause !== undefined),
+    ({ cause = '' }) => cause,
+  );
+  return Array.from(found, ([cause, marks]) => ({
+    cause,
+    positions: marks.flatMap(({ chunkId }) => positions.get(chunkId) ?? []),
+  }));
 }
 
 type Counts = ArtifactStatus['steps'][ChunkStep];
@@ -50,17 +65,36 @@ function isWanted(step: ChunkStep, { embeddingModel, isGraphWanted }: StatusFact
 const isOutdated = ({ step, method }: StepMark, { embeddingModel }: StatusFacts): boolean =>
   step === 'embed' && method !== undefined && method !== embeddingModel;
 
+type Cause = readonly [cause: string | null, message: string | null];
+
 function causeOf(
+  step: ChunkStep,
   status: StepStatus | 'pending',
   mark: StepMark | undefined,
-  { isUnderWay, jobFailure }: StatusFacts,
-): readonly [cause: string | null, message: string | null] {
+  { job }: StatusFacts,
+): Cause {
   if (status !== 'pending') return [mark?.cause ?? null, mark?.message ?? null];
-  if (isUnderWay) return [null, null];
-  return jobFailure === null
-    ? [null, 'It has not been tried yet; "headworks repair" does it.']
-    : ['JOB_FAILED', jobFailure];
+  if (job?.state === 'running') return ['JOB_RUNNING', 'Its job is at work on it.'];
+  if (job?.state === 'pending')
+    return job.attempts === 0
+      ? ['JOB_PENDING', 'Its job waits for its turn.']
+      : ['JOB_PENDING', 'Its job could not go on, and is tried again by itself.'];
+  const failure = job?.state === 'failed' ? `Its job failed: ${job.reason ?? 'nobody knows why'}. ` : '';
+  const why = step === 'embed' && mark?.method !== undefined ? otherModel(mark.method) : failure;
+  return [failure === '' ? 'NOT_TRIED' : 'JOB_FAILED', why + whoDoesIt[step]];
 }
+
+const otherModel = (model: string): string =>
+  `Its vector is of ${model}, which does not embed here any more. `;
+
+/** Looked for by jobs of a server that stays: `knowledge.look-again` and `knowledge.embed`. */
+const whoDoesIt: Readonly<Record<ChunkStep, string>> = {
+  index: 'It cannot be found. Remove the artifact and take it in again.',
+  read: 'A running server notices within five minutes and puts it into the ledger; "headworks repair" then reads it.',
+  embed:
+    'A running server makes its vector within a quarter of an hour; search finds it by its words until then.',
+  graph: 'A running server puts it into the graph within five minutes after it was read.',
+};
 
 /** One row for all chunks that miss the same for the same reason. */
 function addMissing(
@@ -76,7 +110,7 @@ function addMissing(
   else missing.set(key, { step, positions: [position], status, cause, message });
 }
 
-function stateOf({ isUnderWay }: StatusFacts, missing: number): ArtifactState {
+function stateOf({ job }: StatusFacts, missing: number): ArtifactState {
   if (missing === 0) return 'complete';
-  return isUnderWay ? 'processing' : 'partial';
+  return job?.state === 'pending' || job?.state === 'running' ? 'processing' : 'partial';
 }

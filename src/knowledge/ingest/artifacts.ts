@@ -14,6 +14,7 @@ import type {
 import { estimateReading } from '../reading/create-readers.ts';
 import { artifactStatus } from './artifact-status.ts';
 import { chunkText } from './chunk-text.ts';
+import { hasProse } from './data-prose.ts';
 import { usualTextsAtOnce } from './embed-chunks.ts';
 import type { ingestJob } from './ingest-job.ts';
 import type { ReadWishParts } from './read-wish.ts';
@@ -52,9 +53,11 @@ export class Artifacts implements ArtifactDesk {
 
   async estimate(_space: Space, wish: IngestWish, signal: AbortSignal): Promise<IngestEstimate> {
     const { readers, embedders } = this.#parts;
-    const chunks = chunkText((await readWish(this.#parts, wish, signal)).text);
+    const incoming = await readWish(this.#parts, wish, signal);
+    const chunks = chunkText(incoming.text);
     const tokens = chunks.map(({ tokenCount }) => tokenCount);
-    const { calls, promptTokens, answerTokens } = estimateReading(readers.model() ? tokens : []);
+    const toRead = readers.model() ? chunks.filter((chunk) => hasProse(incoming, chunk)) : [];
+    const { calls, promptTokens, answerTokens } = estimateReading(toRead.map(({ tokenCount }) => tokenCount));
     const state = embedders.current();
     return {
       chunks: chunks.length,
@@ -100,8 +103,7 @@ export class Artifacts implements ArtifactDesk {
     return artifactStatus({
       chunks: await store.chunks(revisionId),
       steps: await store.steps(revisionId),
-      isUnderWay: job?.state === 'pending' || job?.state === 'running',
-      jobFailure: job?.state === 'failed' ? (job.reason ?? 'Its job failed.') : null,
+      job,
       embeddingModel: state.state === 'ready' ? state.embedder.model : null,
       isGraphWanted: graph.isWanted,
     });

@@ -5,6 +5,7 @@ import type { StructuredMention } from '../ports.ts';
 const mostMentions = 1_000;
 const longestName = 300;
 const largestMetadataBytes = 65_536;
+const deepestMetadata = 20;
 
 /** Without NUL, which Postgres refuses, and without halves of characters; offsets are of this text. */
 export function cleanText(text: string): string {
@@ -14,12 +15,16 @@ export function cleanText(text: string): string {
 /** Control and format characters, and what shows nothing. */
 const invisible = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
+/** Does it show nothing: blanks, and characters without a shape? */
+export const isBlank = (text: string): boolean => !visible.test(text);
+const visible = /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
 /** Names that show nothing are left out, and too many are too many; each of both is a sentence for the owner. */
 export function cleanMentions(given: readonly StructuredMention[]): {
   readonly mentions: readonly StructuredMention[];
   readonly warnings: readonly string[];
 } {
-  const visible = given.slice(0, mostMentions).flatMap((mention) => {
+  const seen = given.slice(0, mostMentions).flatMap((mention) => {
     const surfaceForm = mention.surfaceForm
       .toWellFormed()
       .replace(invisible, '')
@@ -27,9 +32,9 @@ export function cleanMentions(given: readonly StructuredMention[]): {
       .slice(0, longestName);
     return surfaceForm === '' ? [] : [{ ...mention, surfaceForm: surfaceForm.toWellFormed() }];
   });
-  const empty = Math.min(given.length, mostMentions) - visible.length;
+  const empty = Math.min(given.length, mostMentions) - seen.length;
   return {
-    mentions: visible,
+    mentions: withoutRepeats(seen),
     warnings: [
       ...(empty > 0 ? [`Left out for want of a visible name: ${empty} of its structured mentions.`] : []),
       ...(given.length > mostMentions
@@ -39,16 +44,38 @@ export function cleanMentions(given: readonly StructuredMention[]): {
   };
 }
 
+/** Whom the source and the text's own fields name is named once; what only one of them knows stays known. */
+function withoutRepeats(given: readonly StructuredMention[]): readonly StructuredMention[] {
+  const known = new Map<string, StructuredMention>();
+  for (const mention of given) {
+    const { surfaceForm, type, relation, contextClues } = mention;
+    const key = JSON.stringify([surfaceForm.toLowerCase(), type, relation, contextClues.email ?? null]);
+    if (!known.has(key)) known.set(key, mention);
+  }
+  return [...known.values()];
+}
+
 /** As JSON that the store takes. Fails with INPUT_INVALID when it is larger than it may be. */
 export function cleanMetadata(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (isDeeper(given, deepestMetadata))
+    throw new CoreError(
+      'INPUT_INVALID',
+      `Nothing was taken in. The metadata is nested more than ${deepestMetadata} levels deep.`,
+    );
   const text = JSON.stringify(given, withCleanNames);
   if (Buffer.byteLength(text) > largestMetadataBytes)
     throw new CoreError(
       'INPUT_INVALID',
       `Nothing was taken in. The metadata has more than ${largestMetadataBytes.toLocaleString('en')} bytes as JSON.`,
     );
-  const { mentions: _, ...metadata } = JSON.parse(text) as Record<string, unknown>;
+  // Both are ours.
+  const { mentions: _, data: __, ...metadata } = JSON.parse(text) as Record<string, unknown>;
   return metadata;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
 function withCleanNames(_: string, value: unknown): unknown {

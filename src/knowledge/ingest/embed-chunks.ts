@@ -1,5 +1,5 @@
 // Makes vectors of chunks, a batch at a time, and keeps them.
-import { abortable, kindOf } from '../../core/index.ts';
+import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import type { Chunk, Embedder, StepMark } from '../ports.ts';
 import { ingestDegradations, isOver } from './failure-kinds.ts';
@@ -33,16 +33,16 @@ export async function embedChunks(
   signal: AbortSignal,
 ): Promise<void> {
   let failures = 0;
+  let why: unknown = null;
   for (let first = 0; first < chunks.length;) {
     const state = parts.embedders.current();
     if (state.state === 'not-configured') return;
     const batch = chunks.slice(first, first + (state.embedder.textsAtOnce ?? usualTextsAtOnce));
     first += batch.length;
     const isAway = failures >= mostFailures;
-    const error = isAway ? null : await embedBatch(parts, state.embedder, title, batch, signal);
-    const isDone = !isAway && error === null;
-    failures = isDone ? 0 : failures + 1;
-    await settle(parts, batch, state.embedder.model, isDone ? null : { isAway, error });
+    if (!isAway) why = await embedBatch(parts, state.embedder, title, batch, signal);
+    failures = why === null ? 0 : failures + 1;
+    await settle(parts, batch, state.embedder.model, why === null ? null : { isAway, error: why });
   }
 }
 
@@ -80,8 +80,9 @@ async function settle(
   failure: { readonly isAway: boolean; readonly error: unknown } | null,
 ): Promise<void> {
   const spaceId = chunks[0]?.spaceId ?? 0;
-  const cause = failure === null ? '' : failure.isAway ? 'KNOWLEDGE_EMBEDDING_FAILED' : kindOf(failure.error);
-  const message = 'This chunk has no vector; search finds it by its words. "headworks repair" embeds it.';
+  const cause = failure === null ? '' : kindOf(failure.error);
+  const reason = failure === null ? '' : messageOf(failure.error);
+  const message = `This chunk has no vector: ${reason} Search finds it by its words; "headworks repair" embeds it.`;
   const marks = chunks.map(({ chunkId }): StepMark =>
     failure === null
       ? { chunkId, step: 'embed', status: 'done', method: model }
@@ -97,13 +98,14 @@ async function settle(
   await artifacts.mark(spaceId, marks);
   if (failure === null) return;
   const { artifactUid, revisionId } = chunks[0] ?? { artifactUid: null, revisionId: null };
-  log.warn('chunks were not embedded', { chunks: chunks.length, artifactUid, revisionId, cause });
+  const why = { error_type: cause, error_message: reason };
+  log.warn('chunks were not embedded', { chunks: chunks.length, artifactUid, revisionId, cause, ...why });
   for (const { chunkId } of chunks)
     void ledger.record({
       kind: ingestDegradations.notEmbedded,
       subject: String(chunkId),
       cause,
       message,
-      details: { artifact_uid: artifactUid, revision_id: revisionId, space_id: spaceId, model },
+      details: { artifact_uid: artifactUid, revision_id: revisionId, space_id: spaceId, model, ...why },
     });
 }

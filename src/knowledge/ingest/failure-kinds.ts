@@ -25,8 +25,9 @@ export async function despiteConflicts<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Rows of the ledger that ingest writes; their subjects are chunk ids. */
+/** Rows of the ledger that ingest writes; their subjects are chunk ids, or folders with a path. */
 export const ingestDegradations = {
+  fileNotIngested: 'knowledge.file-not-ingested',
   readByRules: 'knowledge.chunk-read-by-rules',
   notRead: 'knowledge.chunk-not-read',
   notEmbedded: 'knowledge.chunk-not-embedded',

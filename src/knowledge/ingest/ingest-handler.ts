@@ -25,26 +25,52 @@ const readAhead = 4;
  * behind what is done, only when the state store is away.
  */
 export function ingestHandler(parts: StepParts): JobHandler<IngestRequest> {
-  const patience = new ReadingPatience(parts.clock, parts.options.probeAgainSeconds * 1_000);
+  const patience =
+    parts.patience ?? new ReadingPatience(parts.clock, parts.options.probeAgainSeconds * 1_000);
+  const payers = new Payers(parts.spaces);
   return async ({ spaceId, revisionId }, context) => {
-    const [space, revision] = await Promise.all([
-      parts.spaces.byId(spaceId),
+    const [caller, revision] = await Promise.all([
+      payers.of(spaceId),
       parts.artifacts.revision(spaceId, revisionId),
     ]);
-    if (!space || !revision) return removed;
-    if (!revision.isLatest) return { skipped: 'A newer revision took its place.' };
-    const caller = space.organizationId === null ? 'admin' : `org:${space.organizationId}`;
+    if (caller === null || !revision) return removed;
+    if (!revision.isLatest) return replaced;
     try {
       const chunks = await workOn(parts, { revision, caller, patience }, context);
       return { result: { artifactUid: revision.artifactUid, chunks } };
     } catch (error) {
-      if (isRemoved(error)) return removed;
+      if (isRemoved(error)) return (await parts.artifacts.revision(spaceId, revisionId)) ? replaced : removed;
       throw error;
     }
   };
 }
 
 const removed = { skipped: 'The artifact was removed.' };
+const replaced = { skipped: 'A newer revision took its place.' };
+
+/** Who pays for what is read in a space. That never changes: it is looked up once, not for every document. */
+class Payers {
+  readonly #spaces: StepParts['spaces'];
+  readonly #known = new Map<number, string>();
+
+  constructor(spaces: StepParts['spaces']) {
+    this.#spaces = spaces;
+  }
+
+  /** Null when there is no such space. Of one that was removed it may still be known: it has no revisions then. */
+  async of(spaceId: number): Promise<string | null> {
+    const known = this.#known.get(spaceId);
+    if (known !== undefined) return known;
+    const space = await this.#spaces.byId(spaceId);
+    if (!space) return null;
+    const payer = space.organizationId === null ? 'admin' : `org:${space.organizationId}`;
+    if (this.#known.size >= mostPayers) this.#known.clear();
+    this.#known.set(spaceId, payer);
+    return payer;
+  }
+}
+
+const mostPayers = 10_000;
 
 interface About extends Omit<ReadChunkTask, 'chunk'> {
   readonly patience: ReadingPatience;
@@ -68,15 +94,15 @@ async function workOn(parts: StepParts, about: About, { signal, progress }: JobC
   const work = [
     readAll(parts, about, reads, tell, within),
     embedChunks(parts, revision.title, todo('embed'), within),
-  ];
+  ] as const;
   try {
-    await Promise.all(work);
+    const [marks] = await Promise.all(work);
+    await putIntoGraph(parts, revision.spaceId, parts.graph.isWanted ? todo('graph') : [], marks, signal);
   } catch (error) {
     stop.abort(error);
     await Promise.allSettled(work);
     throw error;
   }
-  if (parts.graph.isWanted) await putIntoGraph(parts, todo('graph'), signal);
   return chunks.length;
 }
 
@@ -124,13 +150,14 @@ const mentionOf = (given: StructuredMention, index: number): EntityMention => ({
   method: 'structured',
 });
 
+/** What was read and is not marked yet. */
 async function readAll(
   parts: StepParts,
   { patience, ...about }: About,
   chunks: readonly Chunk[],
   tell: (count: number) => void,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<StepMark[]> {
   const tasks = chunks.map((chunk) => ({ ...about, chunk }));
   const started: Promise<Reading | { readonly error: unknown }>[] = [];
   const start = (task: ReadChunkTask | undefined): void => {
@@ -156,8 +183,10 @@ async function readAll(
       // What a model read is not to be paid for twice; what rules read costs little.
       if (mark.method === 'model' || marks.length >= marksAtOnce) await keep();
     }
-  } finally {
+    return marks;
+  } catch (error) {
     await keep();
+    throw error;
   }
 }
 
@@ -166,15 +195,21 @@ const marksAtOnce = 20;
 /** Enough for one statement of the graph, few enough that what was done is soon marked. */
 const graphAtOnce = 50;
 
+/** With marks that are still to be written: one statement does for both. */
 async function putIntoGraph(
   { artifacts, graph }: StepParts,
+  spaceId: number,
   chunks: readonly Chunk[],
+  marks: StepMark[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (let first = 0; first < chunks.length; first += graphAtOnce) {
-    const batch = chunks.slice(first, first + graphAtOnce);
-    const [{ spaceId } = { spaceId: 0 }] = batch;
-    const ids = batch.map(({ chunkId }) => chunkId);
-    await artifacts.mark(spaceId, await graph.put(spaceId, ids, signal));
+  try {
+    for (let first = 0; first < chunks.length; first += graphAtOnce) {
+      const ids = chunks.slice(first, first + graphAtOnce).map(({ chunkId }) => chunkId);
+      marks.push(...(await graph.put(spaceId, ids, signal)));
+      await artifacts.mark(spaceId, marks.splice(0));
+    }
+  } finally {
+    await artifacts.mark(spaceId, marks.splice(0));
   }
 }

@@ -1,9 +1,12 @@
-// How long a model that reads is waited for: one that failed twice in a row is left alone for a while.
+// How long a model that reads or settles names is waited for: one that failed twice in a row is left alone for a while.
 import type { Clock } from '../../core/index.ts';
 import { HeadworksError } from '../../core/index.ts';
 
 /** So many failures in a row: the next would wait as long for the same. */
 const mostFailures = 2;
+
+/** Codes of answers that came and could not be used. */
+const unusable: ReadonlySet<string> = new Set(['KNOWLEDGE_READING_FAILED', 'KNOWLEDGE_CONFIRMATION_FAILED']);
 
 /**
  * Shared by all jobs of a process. After two failures in a row nobody is asked for `probeAgainMs`; then one chunk
@@ -52,8 +55,7 @@ export class ReadingPatience {
   #failed(error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return;
     // An answer that cannot be used is one: the model is there.
-    const isAnswer =
-      error instanceof HeadworksError && error.code === 'KNOWLEDGE_READING_FAILED' && !error.isRetryable;
+    const isAnswer = error instanceof HeadworksError && unusable.has(error.code) && !error.isRetryable;
     if (isAnswer) return this.#answered();
     this.#failures += 1;
     this.#lastFailure = error;

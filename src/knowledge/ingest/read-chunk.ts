@@ -2,6 +2,7 @@
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import type { Chunk, Reader, Reading, ReadingTask, Revision, StepMark } from '../ports.ts';
+import { hasProse, proseOf } from './data-prose.ts';
 import { despiteConflicts, ingestDegradations, isOver, isRemoved } from './failure-kinds.ts';
 import type { ReadingPatience } from './read-chunk-patience.ts';
 import type { StepParts } from './step-ports.ts';
@@ -28,17 +29,21 @@ export async function readingOf(
   signal: AbortSignal,
   patience?: ReadingPatience,
 ): Promise<Reading> {
+  if (!hasProse(task.revision, task.chunk)) return nothingToRead;
   const model = parts.readers.model();
-  if (!model) return parts.readers.rules.read(readingTask(task), signal);
+  if (!model) return parts.readers.rules.read(rulesTask(task), signal);
   try {
     const read = () => readByModel(parts, model, task, signal);
     return await (patience ? patience.ask(read, signal) : read());
   } catch (error) {
     signal.throwIfAborted();
     recordFallback(parts, task, error);
-    return parts.readers.rules.read(readingTask(task), signal);
+    return { ...(await parts.readers.rules.read(rulesTask(task), signal)), insteadOf: kindOf(error) };
   }
 }
+
+/** Of data without a sentence: what its fields say is known already, and no model is paid for it. */
+const nothingToRead: Reading = { method: 'structured', mentions: [], events: [], rejected: [] };
 
 /** Fails when the model does, or takes longer than it may. Nothing is written yet. */
 export async function readByModel(
@@ -66,6 +71,17 @@ function readingTask({ chunk, revision, caller }: ReadChunkTask): ReadingTask {
   };
 }
 
+/** Names of fields look like names of people to rules: of data they get the sentences only. */
+function rulesTask(task: ReadChunkTask): ReadingTask {
+  const { chunk, artifact, caller } = readingTask(task);
+  const text = proseOf(task.revision);
+  return {
+    chunk: { ...chunk, text: text.slice(task.chunk.startChar, task.chunk.endChar) },
+    artifact: { ...artifact, text },
+    caller,
+  };
+}
+
 function recordFallback(
   { ledger, log }: ReadParts,
   { chunk, revision }: ReadChunkTask,
@@ -73,7 +89,7 @@ function recordFallback(
 ): void {
   const cause = kindOf(error);
   const details = detailsOf(chunk, revision, error);
-  log.warn('a chunk was read by rules: no model read it', { chunkId: chunk.chunkId, ...details });
+  log.warn('a chunk was read by rules: no model read it', details);
   void ledger.record({
     kind: ingestDegradations.readByRules,
     subject: String(chunk.chunkId),
@@ -86,8 +102,10 @@ function recordFallback(
 const detailsOf = (chunk: Chunk, { artifactUid }: Revision, error: unknown) => ({
   artifact_uid: artifactUid,
   revision_id: chunk.revisionId,
+  chunk_id: chunk.chunkId,
   space_id: chunk.spaceId,
   error_type: kindOf(error),
+  error_message: messageOf(error),
 });
 
 /** Resolves the mentions and writes all of it. The step's mark; fails only when nothing more can be done now. */
@@ -107,7 +125,8 @@ export async function writeReading(
       return parts.events.write(place, method, { mentions, results, events });
     });
     if (gone.eventIds.length + gone.entityIds.length > 0) await parts.graph.forget(spaceId, gone);
-    return { chunkId, step: 'read', status: 'done', method };
+    const { insteadOf: cause } = reading;
+    return { chunkId, step: 'read', status: 'done', method, ...(cause === undefined ? {} : { cause }) };
   } catch (error) {
     return notRead(parts, task, error, signal);
   }
@@ -122,8 +141,7 @@ export function notRead(
 ): StepMark {
   if (isOver(error, signal) || isRemoved(error)) throw error;
   const details = detailsOf(chunk, revision, error);
-  log.error('a chunk could not be read', { chunkId: chunk.chunkId, ...details });
-  log.debug('why a chunk could not be read', { chunkId: chunk.chunkId, reason: messageOf(error) });
+  log.error('a chunk could not be read', details);
   const message = 'Mentions and events of this chunk are missing. It is read again by "headworks repair".';
   const cause = kindOf(error);
   void ledger.record({

@@ -4,8 +4,9 @@ import { CoreError } from '../../core/index.ts';
 import type { IngestWish } from '../desk-ports.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { ArtifactType, IncomingArtifact, StructuredMention } from '../ports.ts';
-import { cleanMentions, cleanMetadata, cleanText } from './clean-input.ts';
-import { jsonText, parseJsonText } from './json-text.ts';
+import { cleanMentions, cleanMetadata, cleanText, isBlank } from './clean-input.ts';
+import type { DataForm } from './data-prose.ts';
+import { readJsonDocument } from './json-document.ts';
 import type { MailHead } from './mail-head.ts';
 import { readMailHead } from './mail-head.ts';
 import { readTextHead } from './text-head.ts';
@@ -58,7 +59,7 @@ export async function readWish(
     title: cut(title === '' ? firstLine(text) : title, longestTitle),
     text,
     sourceTs: wish.sourceTs ?? found.sourceTs,
-    metadata: cleanMetadata(wish.metadata ?? {}),
+    metadata: { ...cleanMetadata(wish.metadata ?? {}), ...(found.data === null ? {} : { data: found.data }) },
     warnings: [...found.warnings, ...warnings],
     mentions,
   };
@@ -72,13 +73,17 @@ interface Found {
   readonly sourceTs: Date | null;
   readonly warnings: readonly string[];
   readonly mentions: readonly StructuredMention[];
+  readonly data: DataForm | null;
 }
 
-const nothingMore = { sourceTs: null, warnings: [], mentions: [] } as const;
+const nothingMore = { sourceTs: null, warnings: [], mentions: [], data: null } as const;
 
 function fromText(text: string): Found {
   // Nobody named it: the same text is the same artifact.
   const sourceId = `text:${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+  const json = /^\s*[[{]/.test(text) ? readJsonDocument(text) : null;
+  // Other text may begin with a bracket, too.
+  if (json?.data === 'lines') return { ...nothingMore, ...json, type: 'doc', title: null, sourceId };
   return { ...nothingMore, text, type: 'note', title: headingOf(text), sourceId };
 }
 
@@ -87,7 +92,7 @@ async function fromFile(documents: DocumentReader, file: DocumentFile, signal: A
   const kind = kindOf(file);
   const mail: MailHead | null = kind === 'mail' ? readMailHead(text) : null;
   const head = mail ?? (kind === 'text' ? readTextHead(text) : null);
-  const json = kind === 'json' ? jsonOf(text) : null;
+  const json = kind === 'json' ? readJsonDocument(text) : null;
   const name = file.name.split(/[/\\]/).at(-1) ?? '';
   return {
     text: json?.text ?? text,
@@ -96,15 +101,9 @@ async function fromFile(documents: DocumentReader, file: DocumentFile, signal: A
     sourceId: file.name,
     sourceTs: head?.date ?? null,
     warnings: [...warnings, ...(json?.warnings ?? [])],
-    mentions: mail?.mentions ?? [],
+    mentions: mail?.mentions ?? json?.mentions ?? [],
+    data: json?.data ?? null,
   };
-}
-
-function jsonOf(text: string): { readonly text: string; readonly warnings: readonly string[] } {
-  const parsed = parseJsonText(text);
-  return parsed === null
-    ? { text, warnings: ['It is no valid JSON: read as plain text.'] }
-    : { text: jsonText(parsed), warnings: [] };
 }
 
 /** As the document reader decides: what was declared counts, the ending only when nothing was. */
@@ -129,7 +128,6 @@ const cut = (text: string, most: number): string =>
 
 function checkedText(given: string): string {
   const text = cleanText(given);
-  if (text.trim() === '') throw invalid('The document holds no text. Send one with content.');
   if (text.length > longestText)
     throw invalid(
       `The document holds ${text.length.toLocaleString('en')} characters; at most ${longestText.toLocaleString('en')} are taken. Split it.`,
@@ -139,6 +137,7 @@ function checkedText(given: string): string {
       'KNOWLEDGE_DOCUMENT_UNREADABLE',
       'The document cannot be read: it is binary, not text. Send the file itself, with its name and type.',
     );
+  if (isBlank(text)) throw invalid('The document shows no text. Send one with content.');
   return text;
 }
 

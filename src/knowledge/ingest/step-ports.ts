@@ -2,6 +2,7 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
+import type { ReadingPatience } from './read-chunk-patience.ts';
 import type {
   ArtifactStore,
   Embedders,
@@ -52,5 +53,7 @@ export interface StepParts {
   readonly ledger: LedgerRecorder;
   readonly clock: Clock;
   readonly log: Log;
+  /** With whoever else asks models in this process; without it one of its own. */
+  readonly patience?: ReadingPatience;
   readonly options: Pick<KnowledgeOptions, 'readingSeconds' | 'embeddingTimeoutMs' | 'probeAgainSeconds'>;
 }

@@ -1,5 +1,5 @@
 // A text as units that are not cut: headings, sentences, and pieces of what is longer than any sentence should be.
-import { estimateTokens } from './token-estimate.ts';
+import { estimateTokens, isBlankAt } from './token-estimate.ts';
 
 /** Units follow each other without a gap: together they are the text. Offsets are UTF-16 units. */
 export interface TextUnit {
@@ -31,7 +31,7 @@ export function textUnits(text: string): readonly TextUnit[] {
       void units.push({
         start,
         end,
-        tokens: estimateTokens(text.slice(start, end)),
+        tokens: estimateTokens(text, start, end),
         isHeading: heading !== null,
         path: titles,
       });
@@ -126,7 +126,7 @@ function* cutLong(
 ): Generator<readonly [start: number, end: number]> {
   for (let from = start; from < end;) {
     const limit = Math.min(end, from + longestUnit);
-    const isShort = limit === end && estimateTokens(text.slice(from, end)) <= largestUnitTokens;
+    const isShort = limit === end && estimateTokens(text, from, end) <= largestUnitTokens;
     const cut = isShort ? end : cutBefore(text, from, limit);
     yield [from, cut];
     from = cut;
@@ -136,12 +136,9 @@ function* cutLong(
 /** The last place before `limit` between two words; without one, any that does not part a character. */
 function cutBefore(text: string, from: number, limit: number): number {
   let most = limit;
-  while (estimateTokens(text.slice(from, most)) > largestUnitTokens)
-    most = from + Math.floor((most - from) / 2);
-  for (let at = most; at > from + 1; at--) if (isBlank.test(text.charAt(at - 1))) return at;
+  while (estimateTokens(text, from, most) > largestUnitTokens) most = from + Math.floor((most - from) / 2);
+  for (let at = most; at > from + 1; at--) if (isBlankAt(text, at - 1)) return at;
   const isParted =
     (text.charCodeAt(most - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(most) & 0xfc00) === 0xdc00;
   return isParted ? most - 1 : most;
 }
-
-const isBlank = /\s/;

@@ -51,8 +51,9 @@ export interface StepMark {
   readonly chunkId: number;
   readonly step: ChunkStep;
   readonly status: StepStatus;
-  /** read: `model` or `rules`; embed: the model's name. */
+  /** read: `model`, `rules`, or `structured` (data without a sentence); embed: the model's name. */
   readonly method?: string;
+  /** Why it is not done; of a chunk that rules read: why no model did, where one was asked. */
   readonly cause?: string;
   readonly message?: string;
 }
@@ -91,6 +92,8 @@ export interface ArtifactStatus {
   >;
   /** Chunks that were read by rules because no model was to be had. */
   readonly readByRules: number;
+  /** Of these, those that a model was asked to read and failed to, by why. A repair lets it read them. */
+  readonly stoodIn: readonly { readonly cause: string; readonly positions: readonly number[] }[];
   readonly missing: readonly {
     readonly step: ChunkStep;
     readonly positions: readonly number[];

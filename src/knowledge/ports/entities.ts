@@ -1,6 +1,6 @@
 // Entities: who and what is known, how mentions find theirs, what may be the same, what was merged.
 import type { Gone } from './artifacts.ts';
-import type { ContextClues, EntityMention, EntityType, ReadEvent } from './reading.ts';
+import type { ContextClues, EntityMention, EntityType, ReadEvent, ReadingMethod } from './reading.ts';
 
 /** Why an entity waits for another look. */
 export type ReviewReason =
@@ -69,7 +69,8 @@ export interface MentionPlace {
 export interface Resolver {
   /**
    * Never fails because of a part that failed: then the entity is made with a flag, and the ledger has a row. Fails
-   * only when the state store itself is away or the signal aborts. Mentions of one chunk come together, so that they
+   * only when the state store itself is away, the signal aborts, or, with CONFLICT, when the place was removed or
+   * revised meanwhile. Mentions of one chunk come together, so that they
    * are each other's company.
    */
   resolve(
@@ -123,6 +124,18 @@ export interface EntityMerge {
   readonly undoneAt: Date | null;
 }
 
+/** Mentions that were made after a merge, when it is undone. */
+export interface LaterMentions {
+  /** So many mean the loser by name, and went with it. */
+  readonly moved: number;
+  /** Both are called that: they stay with the winner. A split parts them. At most a hundred. */
+  readonly unclear: readonly { readonly mentionId: string; readonly surfaceForm: string }[];
+}
+
+export interface UndoneMerge extends EntityMerge {
+  readonly later: LaterMentions;
+}
+
 export interface EventStore {
   /**
    * What a chunk's reading found takes the place of what was found there before: mentions (already resolved, in the
@@ -132,7 +145,7 @@ export interface EventStore {
    */
   write(
     place: MentionPlace & { readonly chunkId: number },
-    method: 'model' | 'rules',
+    method: ReadingMethod,
     found: {
       readonly mentions: readonly EntityMention[];
       readonly results: readonly EntityResolutionResult[];

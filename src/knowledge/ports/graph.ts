@@ -46,6 +46,8 @@ export type GraphAvailability =
 export interface ExpansionRequest {
   readonly spaceId: number;
   readonly seedEventIds: readonly string[];
+  /** Never related, though no seeds: those that others are expanded from. */
+  readonly exceptEventIds?: readonly string[];
   /** Related items at most. */
   readonly budget: number;
   readonly categories?: readonly string[];
@@ -78,6 +80,8 @@ export interface Graph {
   readonly isApart: boolean;
   /** Looked at again after a while, never cached for ever; makes the graph when it is missing. */
   availability(signal: AbortSignal): Promise<GraphAvailability>;
+  /** Somebody has a reason to think that it is back: `availability` looks at once. */
+  askAgain?(): void;
   /** Nothing is in it: it was made just now, or another backend was used before. Fails as `remove`. */
   isEmpty(signal: AbortSignal): Promise<boolean>;
   /** Idempotent. Goes on after single failures and names them; fails with KNOWLEDGE_GRAPH_UNAVAILABLE as a whole. */

@@ -70,7 +70,10 @@ export interface ReadEvent {
 }
 
 export interface Reading {
-  readonly method: 'model' | 'rules';
+  /** `structured`: there was nothing to read, only data whose fields are known without. */
+  readonly method: ReadingMethod;
+  /** Why the model that was asked did not read it, and rules did. */
+  readonly insteadOf?: string;
   readonly mentions: readonly EntityMention[];
   readonly events: readonly ReadEvent[];
   /** What was rejected (a quote that is not in the text, an unknown category), in sentences. */
@@ -96,6 +99,12 @@ export interface Reader {
   read(task: ReadingTask, signal: AbortSignal): Promise<Reading>;
 }
 
+/** In the strict form that providers take: every property is required, none is added. */
+export interface AnswerSchema {
+  readonly name: string;
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
 /** The gateway, as knowledge sees it: retries and fallbacks are its own. */
 export interface LanguageModel {
   /** A model that could answer is configured. Without one it is no degradation that none answers. */
@@ -111,6 +120,8 @@ export interface LanguageModel {
     readonly temperature?: number;
     readonly maxTokens?: number;
     readonly json?: boolean;
+    /** What the JSON is to look like. A model that takes no schema is asked without: the answer is checked anyway. */
+    readonly schema?: AnswerSchema;
     readonly signal: AbortSignal;
   }): Promise<{ readonly text: string; readonly model: string }>;
 }

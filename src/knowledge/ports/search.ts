@@ -103,12 +103,13 @@ export interface LexicalHit {
 }
 
 export interface LexicalIndex {
-  /** BM25 with title and proximity boosts over latest revisions, best first. */
+  /** BM25 with title and proximity boosts over latest revisions, best first. What is not looked for is said in a sentence. */
   search(
     space: { readonly spaceId: number; readonly language: string },
     query: string,
     limit: number,
     filter: SearchFilter,
     signal: AbortSignal,
+    onLeftOut?: (sentence: string) => void,
   ): Promise<readonly LexicalHit[]>;
 }

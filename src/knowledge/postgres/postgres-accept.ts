@@ -4,6 +4,7 @@ import type { Transaction } from '../../platform/postgres/ports.ts';
 import { json, sql } from '../../platform/postgres/sql.ts';
 import { contentHash } from '../ingest/content-hash.ts';
 import type { Accepted, ArtifactStore, ChunkDraft, IncomingArtifact, Space } from '../ports.ts';
+import { forgetUnmentioned } from './postgres-remove-artifact.ts';
 import { removePostings, writePostings } from './postgres-postings.ts';
 
 /** A statement of this many chunks stays well below what a store takes in one message, and within its time. */
@@ -23,7 +24,7 @@ export async function acceptArtifact(transaction: Transaction, wish: Acceptance)
   const { space, incoming, chunks, ids, at } = wish;
   const { spaceId } = space;
   const artifact = await lockedArtifact(transaction, wish);
-  const latest = await latestRevision(transaction, artifact.artifactUid);
+  const latest = artifact.isNew ? undefined : await latestRevision(transaction, artifact.artifactUid);
   const hash = contentHash(incoming);
   if (latest?.contentHash === hash)
     return {
@@ -33,7 +34,10 @@ export async function acceptArtifact(transaction: Transaction, wish: Acceptance)
       jobId: null,
       chunks: latest.chunkCount,
     };
-  if (latest) await supersede(transaction, spaceId, latest.revisionId, at);
+  if (latest) {
+    await supersede(transaction, spaceId, latest.revisionId, at);
+    await forgetUnmentioned(transaction, spaceId, artifact.artifactUid, latest.revisionId);
+  }
   if (artifact.type !== incoming.type)
     await transaction.query(
       sql`update artifact set type = ${incoming.type} where artifact_uid = ${artifact.artifactUid}::uuid`,
@@ -57,13 +61,16 @@ export async function acceptArtifact(transaction: Transaction, wish: Acceptance)
 async function lockedArtifact(
   transaction: Transaction,
   { space, incoming, ids, at }: Acceptance,
-): Promise<{ readonly artifactUid: string; readonly type: string }> {
+): Promise<{ readonly artifactUid: string; readonly type: string; readonly isNew: boolean }> {
   const artifactUid = ids.uuid();
-  const { affected } = await transaction.query(sql`
+  const { affected } = await transaction.query(
+    sql`
     insert into artifact (artifact_uid, space_id, type, source_system, source_id, created_at)
     values (${artifactUid}, ${space.spaceId}, ${incoming.type}, ${incoming.sourceSystem}, ${incoming.sourceId}, ${at})
-    on conflict (space_id, source_system, source_id) do nothing`);
-  if (affected === 1) return { artifactUid, type: incoming.type };
+    on conflict (space_id, source_system, source_id) do nothing`,
+    { isFrequent: true },
+  );
+  if (affected === 1) return { artifactUid, type: incoming.type, isNew: true };
   const { rows } = await transaction.query<{ artifactUid: string; type: string }>(sql`
     select artifact_uid as "artifactUid", type from artifact
     where space_id = ${space.spaceId} and source_system = ${incoming.sourceSystem}
@@ -71,7 +78,9 @@ async function lockedArtifact(
     for update`);
   const [known] = rows;
   // Removed between the two statements: then it is new after all.
-  return known ?? lockedArtifact(transaction, { space, incoming, ids, at } as Acceptance);
+  return known
+    ? { ...known, isNew: false }
+    : lockedArtifact(transaction, { space, incoming, ids, at } as Acceptance);
 }
 
 async function latestRevision(transaction: Transaction, artifactUid: string) {
@@ -119,11 +128,14 @@ async function insertRevision(
   const { title, text, sourceTs, warnings, mentions } = incoming;
   const metadata = mentions.length === 0 ? incoming.metadata : { ...incoming.metadata, mentions };
   const tokens = chunks.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
-  await transaction.query(sql`
+  await transaction.query(
+    sql`
     insert into artifact_revision (revision_id, artifact_uid, space_id, content_hash, title, text, source_ts, metadata,
       warnings, token_count, chunk_count, is_chunked, is_latest, job_id, ingested_at)
     values (${revisionId}, ${artifactUid}, ${space.spaceId}, ${hash}, ${title}, ${text}, ${sourceTs},
-      ${json(metadata)}, ${json(warnings)}, ${tokens}, ${chunks.length}, ${chunks.length > 1}, true, ${jobId}, ${at})`);
+      ${json(metadata)}, ${json(warnings)}, ${tokens}, ${chunks.length}, ${chunks.length > 1}, true, ${jobId}, ${at})`,
+    { isFrequent: true },
+  );
 }
 
 async function insertChunks(
@@ -134,7 +146,8 @@ async function insertChunks(
 ): Promise<void> {
   const { spaceId } = space;
   const column = <Key extends keyof ChunkDraft>(key: Key) => chunks.map((chunk) => chunk[key]);
-  const { rows } = await transaction.query<{ chunkId: number; position: number }>(sql`
+  const { rows } = await transaction.query<{ chunkId: number; position: number }>(
+    sql`
     with made as (
       insert into chunk (space_id, artifact_uid, revision_id, position, start_char, end_char, token_count, heading, text)
       select ${spaceId}::integer, ${artifactUid}::uuid, ${revisionId}::uuid, position, start_char, end_char,
@@ -147,7 +160,9 @@ async function insertChunks(
     marked as (
       insert into chunk_step (chunk_id, step, space_id, status, updated_at)
       select chunk_id, 'index', ${spaceId}::integer, 'done', ${at}::timestamptz from made)
-    select chunk_id as "chunkId", position from made`);
+    select chunk_id as "chunkId", position from made`,
+    { isFrequent: true },
+  );
   const drafts = new Map(chunks.map((chunk) => [chunk.position, chunk]));
   await writePostings(
     transaction,

@@ -65,9 +65,12 @@ export class PostgresArtifactStore implements ArtifactStore {
     revisionId: string,
   ): Promise<(Revision & { readonly text: string }) | null> {
     if (!isUuid(revisionId)) return null;
-    const { rows } = await this.#database.query<Revision & { text: string }>(sql`
+    const { rows } = await this.#database.query<Revision & { text: string }>(
+      sql`
       select ${revisionColumns}, r.text from artifact_revision r join artifact a using (artifact_uid)
-      where r.revision_id = ${revisionId}::uuid and r.space_id = ${spaceId}`);
+      where r.revision_id = ${revisionId}::uuid and r.space_id = ${spaceId}`,
+      { isFrequent: true },
+    );
     return rows[0] ?? null;
   }
 
@@ -101,6 +104,7 @@ export class PostgresArtifactStore implements ArtifactStore {
   async chunks(revisionId: string): Promise<readonly Chunk[]> {
     const { rows } = await this.#database.query<Chunk>(
       sql`select ${chunkColumns} from chunk c where c.revision_id = ${revisionId}::uuid order by c.position`,
+      { isFrequent: true },
     );
     return rows;
   }
@@ -115,7 +119,8 @@ export class PostgresArtifactStore implements ArtifactStore {
   async mark(spaceId: number, marks: readonly StepMark[]): Promise<void> {
     if (marks.length === 0) return;
     // Marks of chunks that are gone are left out: an artifact may be removed while it is worked on.
-    await this.#database.query(sql`
+    await this.#database.query(
+      sql`
       insert into chunk_step (chunk_id, step, space_id, status, method, cause, message, updated_at)
       select distinct on (chunk_id, step) chunk_id, step, ${spaceId}::integer, status, method, cause, message,
         ${this.#now()}::timestamptz
@@ -126,16 +131,21 @@ export class PostgresArtifactStore implements ArtifactStore {
       where exists (select from chunk c where c.chunk_id = t.chunk_id and c.space_id = ${spaceId})
       order by chunk_id, step, number desc
       on conflict (chunk_id, step) do update set status = excluded.status, method = excluded.method,
-        cause = excluded.cause, message = excluded.message, updated_at = excluded.updated_at`);
+        cause = excluded.cause, message = excluded.message, updated_at = excluded.updated_at`,
+      { isFrequent: true },
+    );
   }
 
   async steps(revisionId: string): Promise<readonly (StepMark & { readonly updatedAt: Date })[]> {
     type Row = Omit<StepMark, 'method' | 'cause' | 'message'> &
       Record<'method' | 'cause' | 'message', string | null> & { updatedAt: Date };
-    const { rows } = await this.#database.query<Row>(sql`
+    const { rows } = await this.#database.query<Row>(
+      sql`
       select s.chunk_id as "chunkId", s.step, s.status, s.method, s.cause, s.message, s.updated_at as "updatedAt"
       from chunk c join chunk_step s using (chunk_id)
-      where c.revision_id = ${revisionId}::uuid order by c.position, s.step`);
+      where c.revision_id = ${revisionId}::uuid order by c.position, s.step`,
+      { isFrequent: true },
+    );
     return rows.map(({ method, cause, message, ...step }) => ({
       ...step,
       ...(method === null ? {} : { method }),

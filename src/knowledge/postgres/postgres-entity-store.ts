@@ -19,14 +19,10 @@ import { findCandidates } from './postgres-entity-candidates.ts';
 import { loadFamilies } from './postgres-entity-family.ts';
 import { findCompanions, findNearest } from './postgres-entity-neighbours.ts';
 import { listEntities, listMentions } from './postgres-entity-views.ts';
-import { putPairs, refreshUncertain } from './postgres-pair-store.ts';
-import {
-  addToEntities,
-  insertEntities,
-  insertNames,
-  lockEntities,
-  setEmbedding,
-} from './postgres-write-entities.ts';
+import { refreshUncertain } from './postgres-live-pairs.ts';
+import { putPairs } from './postgres-pair-store.ts';
+import { lockRevision } from './postgres-write-mentions.ts';
+import { lockEntities, putEntities, putEntitiesAsSeen, setEmbedding } from './postgres-write-entities.ts';
 
 export class PostgresEntityStore implements EntityStore {
   readonly #database: Database;
@@ -75,10 +71,15 @@ export class PostgresEntityStore implements EntityStore {
     at: Date,
     signal?: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
-    const { database, schema } = { database: this.#database, schema: this.#database.schema };
+    const database = this.#database;
+    const { schema } = database;
+    const isPlain = plan.pairs.length === 0 && plan.drafts.every(({ embedding }) => embedding === null);
+    if (isPlain && (await putEntitiesAsSeen(database, spaceId, plan, at, signal)))
+      return new Map([...plan.drafts, ...plan.additions].map(({ entityId }) => [entityId, entityId]));
     return database.transaction(
       async (transaction) => {
         await lockEntities(transaction, schema, spaceId);
+        await lockRevision(transaction, spaceId, plan.place);
         const ended = new Map<string, string>();
         const additions: EntityAddition[] = [];
         const live = await loadFamilies(
@@ -102,25 +103,20 @@ export class PostgresEntityStore implements EntityStore {
           if (again === undefined) drafts.push(draft);
           else additions.push({ entityId: again, names: draft.names, clues: draft.clues, betterName: null });
         }
-        await insertEntities(transaction, spaceId, drafts, at);
-        await insertNames(
+        await putEntities(
           transaction,
           spaceId,
-          [...drafts, ...additions].flatMap(({ entityId, names }) =>
-            names.map((name) => ({ ...name, entityId })),
-          ),
+          { drafts, additions, artifactUid: plan.place.artifactUid },
+          at,
         );
-        await addToEntities(transaction, spaceId, additions, at);
         const pairs = plan.pairs.map((pair) => ({
           ...pair,
           entityId: ended.get(pair.entityId) ?? pair.entityId,
           otherId: ended.get(pair.otherId) ?? pair.otherId,
         }));
         await putPairs(transaction, spaceId, pairs, at);
-        await refreshUncertain(
-          transaction,
-          pairs.flatMap(({ entityId, otherId }) => [entityId, otherId]),
-        );
+        const paired = pairs.flatMap(({ entityId, otherId }) => [entityId, otherId]);
+        await refreshUncertain(transaction, spaceId, paired);
         return ended;
       },
       signal ? { signal } : {},
@@ -210,7 +206,7 @@ export class PostgresEntityStore implements EntityStore {
     if (!this.#database.capabilities.trigram.available) return false;
     try {
       await this.#database.query(sql`
-        create index if not exists entity_alias_trigram on entity_alias using gin (normalized_alias gin_trgm_ops)`);
+        create index if not exists entity_alias_trigram on entity_alias using gin (normalized_alias gin_trgm_ops) with (fastupdate = off)`);
       return true;
     } catch {
       return false;

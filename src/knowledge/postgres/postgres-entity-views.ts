@@ -7,7 +7,7 @@ import type { EntityFilter } from '../ports.ts';
 import type { EntityRow, MentionRow } from '../resolution/store-ports.ts';
 import { entityColumns, longestChain } from './entity-columns.ts';
 
-/** Live entities, oldest first; with `only` that one, live or merged. */
+/** Live entities, oldest first; with `only` that one, live or merged. Counted is what latest revisions say. */
 export async function listEntities(
   database: Database,
   { spaceId, type, needsReview, name, limit, after }: EntityFilter,
@@ -23,9 +23,11 @@ export async function listEntities(
     with chosen as (
       select * from entity e where ${joinSql(conditions, sql` and `)} order by e.entity_id limit ${limit})
     select ${entityColumns}, names.aliases,
-      (select count(*) from entity_mention m where m.entity_id = e.entity_id) as "mentionCount",
+      (select count(*) from entity_mention m join artifact_revision r using (revision_id)
+        where m.entity_id = e.entity_id and r.is_latest) as "mentionCount",
       (select count(*) from (select event_id from event_actor where entity_id = e.entity_id
-        union select event_id from event_subject where entity_id = e.entity_id) parts) as "eventCount"
+        union select event_id from event_subject where entity_id = e.entity_id) parts
+        join semantic_event v using (event_id) where v.superseded_at is null) as "eventCount"
     from chosen e cross join lateral (
       with recursive family as (
         select e.entity_id as member, 0 as depth
@@ -53,6 +55,7 @@ function isCalled(spaceId: number, name: string): Sql {
     select at from up where merged_into is null)`;
 }
 
+/** Of latest revisions, newest first. */
 export async function listMentions(
   database: Database,
   spaceId: number,
@@ -64,6 +67,7 @@ export async function listMentions(
     select m.mention_id as "mentionId", m.artifact_uid as "artifactUid", r.title, m.surface_form as "surfaceForm",
       m.start_char as "startChar", m.end_char as "endChar", m.method, m.confidence
     from entity_mention m join artifact_revision r using (revision_id)
-    where m.entity_id = ${entityId}::uuid and m.space_id = ${spaceId} order by m.mention_id desc limit ${limit}`);
+    where m.entity_id = ${entityId}::uuid and m.space_id = ${spaceId} and r.is_latest
+    order by m.mention_id desc limit ${limit}`);
   return rows;
 }

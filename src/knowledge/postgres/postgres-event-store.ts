@@ -4,11 +4,12 @@ import { isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
-import type { EventFilter, EventStore, Gone, StoredEvent } from '../ports.ts';
+import type { EntityResolutionResult, EventFilter, EventStore, Gone, StoredEvent } from '../ports.ts';
 import { forgetEntities } from './postgres-remove-artifact.ts';
 import type { RemovedMention } from './postgres-remove-artifact.ts';
-import { eventInserts } from './postgres-write-events.ts';
-import { liveEntities, lockPlace, mentionInsert } from './postgres-write-mentions.ts';
+import type { WrittenReading } from './postgres-write-events.ts';
+import { putFirstReading, putReading } from './postgres-write-events.ts';
+import { liveEntities, lockPlace } from './postgres-write-mentions.ts';
 
 export class PostgresEventStore implements EventStore {
   readonly #database: Database;
@@ -22,60 +23,47 @@ export class PostgresEventStore implements EventStore {
   }
 
   write(...[place, method, found]: Parameters<EventStore['write']>): Promise<Gone> {
-    const { spaceId, chunkId } = place;
-    return this.#database.transaction(async (transaction) => {
-      const isLatest = await lockPlace(transaction, place);
-      const live = await liveEntities(transaction, spaceId, found.results);
-      const before = await removeFound(transaction, spaceId, chunkId);
-      const rows = found.mentions.map((mention, index) => ({
-        mention,
-        relation: place.relation,
-        entityId: live[index] ?? '',
-      }));
-      if (rows.length + found.events.length > 0) {
-        const inserts = eventInserts(place, {
-          method,
-          events: found.events,
-          entityOf: new Map(rows.map(({ mention, entityId }) => [mention.ref, entityId])),
-          ids: this.#ids,
-          at: new Date(this.#clock.now()),
-          isSuperseded: !isLatest,
-        });
-        // One trip to the store: foreign keys are looked at when all of it is done.
-        await transaction.query(sql`
-          with mention as (${mentionInsert(place, rows, this.#ids)}),
-            event as (${inserts.event}),
-            evidence as (${inserts.evidence}),
-            actor as (${inserts.actor}),
-            subject as (${inserts.subject})
-          select`);
-      }
-      const entityIds = await forgetEntities(transaction, spaceId, before.mentions);
-      return { eventIds: before.eventIds, entityIds };
-    });
+    const { mentions, results, events } = found;
+    const { relation } = place;
+    return this.#write(
+      place,
+      { method, events, mentions: mentions.map((mention) => ({ mention, relation })) },
+      results,
+    );
   }
 
   writeStructured(...[place, found]: Parameters<EventStore['writeStructured']>): Promise<Gone> {
-    const { spaceId, revisionId } = place;
-    const whole = { ...place, chunkId: null };
+    return this.#write(
+      { ...place, chunkId: null },
+      { method: 'structured', events: [], mentions: found },
+      found.map(({ result }) => result),
+    );
+  }
+
+  async #write(
+    place: WrittenReading['place'],
+    found: Pick<WrittenReading, 'method' | 'events'> & {
+      readonly mentions: readonly Pick<WrittenReading['mentions'][number], 'mention' | 'relation'>[];
+    },
+    results: readonly EntityResolutionResult[],
+  ): Promise<Gone> {
+    const at = new Date(this.#clock.now());
+    const readingOf = (entityIds: readonly string[]): WrittenReading => ({
+      ...found,
+      place,
+      mentions: found.mentions.map((each, index) => ({ ...each, entityId: entityIds[index] ?? '' })),
+      ids: this.#ids,
+      at,
+    });
+    if (await putFirstReading(this.#database, readingOf(results.map(({ entityId }) => entityId))))
+      return { eventIds: [], entityIds: [] };
     return this.#database.transaction(async (transaction) => {
-      await lockPlace(transaction, whole);
-      const live = await liveEntities(
-        transaction,
-        spaceId,
-        found.map(({ result }) => result),
-      );
-      const mentions = await transaction.query<RemovedMention>(sql`
-        delete from entity_mention
-        where revision_id = ${revisionId}::uuid and chunk_id is null and space_id = ${spaceId}
-        returning mention_id as "mentionId", entity_id as "entityId", surface_form as "surfaceForm"`);
-      const rows = found.map(({ mention, relation }, index) => ({
-        mention,
-        relation,
-        entityId: live[index] ?? '',
-      }));
-      if (rows.length > 0) await transaction.query(mentionInsert(whole, rows, this.#ids));
-      return { eventIds: [], entityIds: await forgetEntities(transaction, spaceId, mentions.rows) };
+      const isLatest = await lockPlace(transaction, place);
+      const live = await liveEntities(transaction, place.spaceId, results);
+      const before = await removeFound(transaction, place);
+      await putReading(transaction, readingOf(live), !isLatest);
+      const entityIds = await forgetEntities(transaction, place.spaceId, before.mentions);
+      return { eventIds: before.eventIds, entityIds };
     });
   }
 
@@ -114,17 +102,20 @@ export class PostgresEventStore implements EventStore {
   }
 }
 
-/** What was found in a chunk before, deleted. */
+/** What was found in a place before, deleted. */
 async function removeFound(
   transaction: Transaction,
-  spaceId: number,
-  chunkId: number,
+  { spaceId, revisionId, chunkId }: WrittenReading['place'],
 ): Promise<{ readonly eventIds: readonly string[]; readonly mentions: readonly RemovedMention[] }> {
+  const isHere =
+    chunkId === null
+      ? sql`revision_id = ${revisionId}::uuid and chunk_id is null`
+      : sql`chunk_id = ${chunkId}::bigint`;
   const { rows } = await transaction.query<{ eventId: string | null } & RemovedMention>(sql`
     with event as (
-      delete from semantic_event where chunk_id = ${chunkId} and space_id = ${spaceId} returning event_id),
+      delete from semantic_event where ${isHere} and space_id = ${spaceId} returning event_id),
     mention as (
-      delete from entity_mention where chunk_id = ${chunkId} and space_id = ${spaceId}
+      delete from entity_mention where ${isHere} and space_id = ${spaceId}
       returning mention_id, entity_id, surface_form)
     select event_id as "eventId", null as "mentionId", null as "entityId", null as "surfaceForm" from event
     union all

@@ -5,6 +5,7 @@ import { sql } from '../../platform/postgres/sql.ts';
 import type { ChangedSpace, GraphSource } from '../graph/graph-source.ts';
 import { emptyPart } from '../graph/graph-source.ts';
 import type { EntityNode, EventNode, GraphPart, RebuildPart } from '../ports.ts';
+import { livePairs, pairsOf } from './postgres-live-pairs.ts';
 
 /** Nodes that a batch of a rebuild holds. */
 const batch = 500;
@@ -105,7 +106,10 @@ export class PostgresGraphSource implements GraphSource {
       'pairs',
       stage === 'pairs' ? id : '',
       (behind) =>
-        this.#possiblySame(sql`p.pair_id > ${behind}::uuid`, sql`order by p.pair_id limit ${batch}`),
+        this.#possiblySame(
+          sql`select * from entity_pair where pair_id > ${behind}::uuid`,
+          sql`order by p.pair_id limit ${batch}`,
+        ),
       ({ pairId }) => pairId,
       async (_spaceId, possiblySame) => ({ possiblySame }),
     );
@@ -144,9 +148,7 @@ export class PostgresGraphSource implements GraphSource {
   ): Promise<GraphPart> {
     const actedIn = await this.#actedIn(spaceId, eventIds);
     const about = await this.#about(spaceId, eventIds);
-    const possiblySame = await this.#possiblySame(
-      sql`p.space_id = ${spaceId} and (p.entity_a = any(${entityIds}::uuid[]) or p.entity_b = any(${entityIds}::uuid[]))`,
-    );
+    const possiblySame = await this.#possiblySame(pairsOf(spaceId, entityIds));
     const all = new Set([
       ...entityIds,
       ...[...actedIn, ...about].map(({ entityId }) => entityId),
@@ -198,13 +200,12 @@ export class PostgresGraphSource implements GraphSource {
     return rows;
   }
 
-  /** Undecided, and both sides live. */
-  async #possiblySame(condition: Sql, order: Sql = sql``): Promise<readonly (PossiblySame & PairOfSpace)[]> {
+  /** Undecided, between live entities: what was merged is followed. */
+  async #possiblySame(chosen: Sql, order: Sql = sql``): Promise<readonly (PossiblySame & PairOfSpace)[]> {
     const { rows } = await this.#database.query<PossiblySame & PairOfSpace>(sql`
-      select p.pair_id as "pairId", p.space_id as "spaceId", p.entity_a as "entityA", p.entity_b as "entityB",
+      select p.pair_id as "pairId", p.space_id as "spaceId", p.live_a as "entityA", p.live_b as "entityB",
         p.confidence, p.reason
-      from entity_pair p join entity a on a.entity_id = p.entity_a join entity b on b.entity_id = p.entity_b
-      where p.state in ('open', 'later') and a.merged_into is null and b.merged_into is null and ${condition} ${order}`);
+      from (${livePairs(chosen)}) p ${order}`);
     return rows;
   }
 

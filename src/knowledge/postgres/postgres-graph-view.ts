@@ -4,6 +4,7 @@ import type { Database } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { GraphView } from '../graph/graph-desk.ts';
 import { longestChain } from './entity-columns.ts';
+import { livePairs, pairsOf } from './postgres-live-pairs.ts';
 
 type Surroundings = Awaited<ReturnType<GraphView['around']>>;
 
@@ -31,9 +32,7 @@ export class PostgresGraphView implements GraphView {
       select event_id, entity_id, 'ABOUT', null from event_subject
       where event_id = any(${eventIds}::uuid[]) and space_id = ${spaceId}
       union all
-      select entity_a, entity_b, 'POSSIBLY_SAME', null from entity_pair
-      where (entity_a = ${center}::uuid or entity_b = ${center}::uuid) and space_id = ${spaceId}
-        and state in ('open', 'later')`);
+      select live_a, live_b, 'POSSIBLY_SAME', null from (${livePairs(pairsOf(spaceId, [center]))}) p`);
     const ends = [...new Set([center, ...edges.flatMap(({ from, to }) => [from, to])])];
     const { rows: entities } = await this.#database.query<Surroundings['nodes'][number]>(sql`
       select entity_id as id, 'entity' as kind, canonical_name as label, entity_type as type from entity

@@ -10,7 +10,7 @@ import { closerLook } from '../search/closer-look.ts';
 import { essentialWords } from '../search/essential-words.ts';
 import { readQuery } from '../search/read-query.ts';
 import type { AnalysedQuery } from './postgres-query-words.ts';
-import { analyseQuery } from './postgres-query-words.ts';
+import { analyseQuery, mostWords } from './postgres-query-words.ts';
 import { allowedChunks } from './postgres-search-filter.ts';
 
 /** The usual ones: values that win on one collection lose on others. */
@@ -36,8 +36,11 @@ export class PostgresLexicalIndex implements LexicalIndex {
     limit: number,
     filter: SearchFilter,
     signal: AbortSignal,
+    onLeftOut: (sentence: string) => void = () => undefined,
   ): Promise<readonly LexicalHit[]> {
     const analysed = await analyseQuery(this.#database, space, readQuery(query), signal);
+    if (analysed.isCut)
+      onLeftOut(`Only the first ${mostWords} different words of the query were looked for.`);
     const { words, phrases, isExact } = analysed;
     const known = new Set(words.map(({ term }) => term));
     const isHopeless = phrases.some((phrase) => phrase.some(({ term }) => !known.has(term)));

@@ -2,7 +2,6 @@
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import { longestChain } from './entity-columns.ts';
-import { refreshUncertain } from './postgres-pair-store.ts';
 
 /** `had`: what the loser had. `added`: what of it was new to the winner, and leaves it again. */
 export interface MovedRows {
@@ -11,6 +10,8 @@ export interface MovedRows {
   readonly subjects: { readonly had: readonly string[]; readonly added: readonly string[] };
   /** Pairs that the merge settled, as they were. */
   readonly pairs: readonly PairBefore[];
+  /** What the winner was called before, normalized: other names came later. Merges of older versions do not know. */
+  readonly winnerNames?: readonly string[];
 }
 
 /** A part in an event: the event's id and the role. */
@@ -39,7 +40,14 @@ export async function moveRows(
     actors: await moveActors(transaction, winnerId, loserId),
     subjects: await moveSubjects(transaction, winnerId, loserId),
     pairs: await settlePairs(transaction, spaceId, winnerId, loserId, decidedBy, at),
+    winnerNames: await namesOf(transaction, winnerId),
   };
+}
+
+async function namesOf(transaction: Transaction, entityId: string): Promise<readonly string[]> {
+  const { rows } = await transaction.query<{ name: string }>(sql`
+    select normalized_alias as name from entity_alias where entity_id = ${entityId}::uuid`);
+  return rows.map(({ name }) => name);
 }
 
 async function moveActors(
@@ -83,7 +91,7 @@ async function settlePairs(
   decidedBy: string,
   at: Date,
 ): Promise<readonly PairBefore[]> {
-  const { rows } = await transaction.query<PairBefore & { entityA: string; entityB: string }>(sql`
+  const { rows } = await transaction.query<PairBefore>(sql`
     with recursive family as (
       select id as member, id as root, 0 as depth from unnest(${[winnerId, loserId]}::uuid[]) as t (id)
       union all
@@ -95,15 +103,6 @@ async function settlePairs(
     settled as (
       update entity_pair p set state = 'same', decided_by = ${decidedBy}, decided_at = ${at}
       from between where p.pair_id = between.pair_id)
-    select pair_id as "pairId", state, decided_by as "decidedBy", decided_at::text as "decidedAt",
-      entity_a as "entityA", entity_b as "entityB" from between`);
-  await refreshUncertain(transaction, [
-    ...new Set(rows.flatMap(({ entityA, entityB }) => [entityA, entityB])),
-  ]);
-  return rows.map(({ pairId, state, decidedBy: by, decidedAt }) => ({
-    pairId,
-    state,
-    decidedBy: by,
-    decidedAt,
-  }));
+    select pair_id as "pairId", state, decided_by as "decidedBy", decided_at::text as "decidedAt" from between`);
+  return rows;
 }

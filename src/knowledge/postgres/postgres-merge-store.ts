@@ -4,8 +4,9 @@ import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import { json, sql } from '../../platform/postgres/sql.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { EntityMerge } from '../ports.ts';
+import type { EntityMerge, UndoneMerge } from '../ports.ts';
 import type { EntityDraft, MergeStore } from '../resolution/store-ports.ts';
+import { refreshUncertain } from './postgres-live-pairs.ts';
 import { takeApart } from './postgres-merge-undo.ts';
 import type { MovedRows } from './postgres-merge-rows.ts';
 import { moveRows } from './postgres-merge-rows.ts';
@@ -54,6 +55,7 @@ export class PostgresMergeStore implements MergeStore {
       const moved = await moveRows(transaction, spaceId, winnerId, loserId, decidedBy, at);
       await transaction.query(sql`
         update entity set merged_into = ${winnerId}::uuid where entity_id = ${loserId}::uuid`);
+      await refreshUncertain(transaction, spaceId, [winnerId]);
       const { rows } = await transaction.query<EntityMerge>(sql`
         insert into entity_merge (merge_id, space_id, winner_id, loser_id, reason, decided_by, moved, merged_at)
         values (${this.#ids.uuid()}, ${spaceId}, ${winnerId}, ${loserId}, ${reason}, ${decidedBy}, ${json(moved)}, ${at})
@@ -62,7 +64,7 @@ export class PostgresMergeStore implements MergeStore {
     });
   }
 
-  async undo(spaceId: number, mergeId: string, at: Date): Promise<EntityMerge> {
+  async undo(spaceId: number, mergeId: string, at: Date): Promise<UndoneMerge> {
     return this.#locked(spaceId, async (transaction) => {
       const { rows } = isUuid(mergeId)
         ? await transaction.query<EntityMerge & { moved: MovedRows }>(sql`
@@ -75,13 +77,14 @@ export class PostgresMergeStore implements MergeStore {
         throw new KnowledgeError('KNOWLEDGE_MERGE_IMPOSSIBLE', 'This merge has been undone already.');
       const entities = await lockedEntities(transaction, spaceId, [merge.winnerId, merge.loserId]);
       requireLive(merge.winnerId, entities.get(merge.winnerId), 'Undo that merge first.');
-      await takeApart(transaction, spaceId, { ...merge, moved: merge.moved });
+      const later = await takeApart(transaction, spaceId, { ...merge, moved: merge.moved });
       await transaction.query(
         sql`update entity set merged_into = null where entity_id = ${merge.loserId}::uuid`,
       );
+      await refreshUncertain(transaction, spaceId, [merge.winnerId, merge.loserId]);
       const done = await transaction.query<EntityMerge>(sql`
         update entity_merge set undone_at = ${at} where merge_id = ${mergeId}::uuid returning ${columns}`);
-      return first(done.rows);
+      return { ...first(done.rows), later };
     });
   }
 

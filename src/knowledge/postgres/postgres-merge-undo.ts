@@ -1,8 +1,9 @@
-// A merge taken back: everything returns to the loser that is still with the winner, and nothing else changes.
+// A merge taken back: everything returns to the loser that is still with the winner, and what came later under its name.
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import { json, sql } from '../../platform/postgres/sql.ts';
+import type { LaterMentions } from '../ports.ts';
+import { giveLaterMentions } from './postgres-later-mentions.ts';
 import type { MovedRows, Part } from './postgres-merge-rows.ts';
-import { refreshUncertain } from './postgres-pair-store.ts';
 
 interface Merge {
   readonly mergeId: string;
@@ -11,7 +12,11 @@ interface Merge {
   readonly moved: MovedRows;
 }
 
-export async function takeApart(transaction: Transaction, spaceId: number, merge: Merge): Promise<void> {
+export async function takeApart(
+  transaction: Transaction,
+  spaceId: number,
+  merge: Merge,
+): Promise<LaterMentions> {
   const { winnerId, loserId, moved } = merge;
   await transaction.query(sql`
     update entity_mention set entity_id = ${loserId}::uuid
@@ -20,6 +25,7 @@ export async function takeApart(transaction: Transaction, spaceId: number, merge
   await giveBackSubjects(transaction, merge);
   await leaveToOthers(transaction, spaceId, merge);
   await restorePairs(transaction, moved);
+  return giveLaterMentions(transaction, spaceId, merge);
 }
 
 const eventsOf = (parts: readonly Part[]): readonly string[] => parts.map(([eventId]) => eventId);
@@ -86,13 +92,10 @@ async function leaveToOthers(transaction: Transaction, spaceId: number, merge: M
 }
 
 async function restorePairs(transaction: Transaction, { pairs }: MovedRows): Promise<void> {
-  const { rows } = await transaction.query<{ entityA: string; entityB: string }>(sql`
+  await transaction.query(sql`
     update entity_pair p set state = t.state, decided_by = t.decided_by, decided_at = t.decided_at
     from unnest(${pairs.map(({ pairId }) => pairId)}::uuid[], ${pairs.map(({ state }) => state)}::text[],
       ${pairs.map(({ decidedBy }) => decidedBy)}::text[], ${pairs.map(({ decidedAt }) => decidedAt)}::timestamptz[])
       as t (pair_id, state, decided_by, decided_at)
-    where p.pair_id = t.pair_id returning p.entity_a as "entityA", p.entity_b as "entityB"`);
-  await refreshUncertain(transaction, [
-    ...new Set(rows.flatMap(({ entityA, entityB }) => [entityA, entityB])),
-  ]);
+    where p.pair_id = t.pair_id`);
 }

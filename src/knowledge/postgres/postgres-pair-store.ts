@@ -6,6 +6,7 @@ import { json, sql } from '../../platform/postgres/sql.ts';
 import type { EntityPair } from '../ports.ts';
 import type { PairDraft, PairStore } from '../resolution/store-ports.ts';
 import { longestChain } from './entity-columns.ts';
+import { livePairs, pairsOf, refreshUncertain } from './postgres-live-pairs.ts';
 
 const columns = sql`
   p.pair_id as "pairId", p.space_id as "spaceId", p.entity_a as "entityA", p.entity_b as "entityB",
@@ -14,19 +15,13 @@ const columns = sql`
 
 type LivePair = EntityPair & { readonly liveA: string; readonly liveB: string };
 
-/** Each side of these pairs followed to the live entity: `liveA`, `liveB`. */
-const withLiveSides = (chosen: Sql): Sql => sql`
-  with recursive chosen as (${chosen}),
-  up as (
-    select side.id as found, side.id as at, e.merged_into, 0 as depth
-      from (select entity_a as id from chosen union select entity_b from chosen) side
-      join entity e on e.entity_id = side.id
-    union all
-    select up.found, e.entity_id, e.merged_into, up.depth + 1 from up join entity e on e.entity_id = up.merged_into
-      where up.depth < ${longestChain}),
-  live as (select found, at from up where merged_into is null)
-  select ${columns}, a.at as "liveA", b.at as "liveB"
-  from chosen p join live a on a.found = p.entity_a join live b on b.found = p.entity_b`;
+/** Behind it come all. */
+const lowestId = '00000000-0000-0000-0000-000000000000';
+
+const live = sql`p.live_a as "liveA", p.live_b as "liveB"`;
+
+/** Pairs that one look for unasked ones goes through at a time. */
+const page = 500;
 
 /** The entity and everything that was merged into it: a query that gives their ids as `member`. */
 const familyOf = (entityId: string): Sql => sql`
@@ -62,18 +57,28 @@ export class PostgresPairStore implements PairStore {
   }
 
   async undecided(spaceId: number, limit: number): Promise<readonly LivePair[]> {
+    const chosen = sql`select * from entity_pair where space_id = ${spaceId} and state in ('open', 'later')`;
     const { rows } = await this.#database.query<LivePair>(sql`
-      ${withLiveSides(sql`select * from entity_pair where space_id = ${spaceId} and state in ('open', 'later')`)}
-      where a.at <> b.at order by (p.state = 'later'), p.confidence desc, p.pair_id limit ${limit}`);
+      select ${columns}, ${live} from (${livePairs(chosen)}) p
+      order by p.state = 'later', p.confidence desc, p.pair_id limit ${limit}`);
     return rows;
   }
 
   async unasked(limit: number): Promise<readonly LivePair[]> {
-    const { rows } = await this.#database.query<LivePair>(sql`
-      ${withLiveSides(sql`select * from entity_pair where state = 'open' and decided_by is null
-        order by pair_id limit ${limit}`)}
-      where a.at <> b.at order by p.pair_id`);
-    return rows;
+    const found: LivePair[] = [];
+    for (let after = lowestId; found.length < limit;) {
+      const chosen = sql`select * from entity_pair where state = 'open' and decided_by is null
+        and pair_id > ${after}::uuid order by pair_id limit ${page}`;
+      const { rows } = await this.#database.query<{ last: string | null }>(sql`
+        select (select pair_id from (${chosen}) c order by pair_id desc limit 1) as last`);
+      const last = rows[0]?.last ?? null;
+      if (last === null) break;
+      const pairs = await this.#database.query<LivePair>(sql`
+        select ${columns}, ${live} from (${livePairs(chosen)}) p order by p.pair_id`);
+      found.push(...pairs.rows);
+      after = last;
+    }
+    return found.slice(0, limit);
   }
 
   async differentFrom(spaceId: number, entityId: string): Promise<ReadonlySet<string>> {
@@ -115,8 +120,10 @@ export class PostgresPairStore implements PairStore {
         update entity_pair p set state = ${state}, decided_by = ${decidedBy}, decided_at = ${at}
         where p.pair_id = ${pairId}::uuid and p.space_id = ${spaceId} and p.state <> 'same' returning ${columns}`);
       const [decided] = rows;
-      if (decided) await refreshUncertain(transaction, [decided.entityA, decided.entityB]);
-      return decided ?? null;
+      if (!decided) return null;
+      if (state === 'later') await putOffOthers(transaction, spaceId, decided);
+      await refreshUncertain(transaction, spaceId, [decided.entityA, decided.entityB]);
+      return decided;
     });
   }
 }
@@ -151,15 +158,14 @@ export async function putPairs(
     on conflict (entity_a, entity_b) do nothing`);
 }
 
-/** The flag `uncertain` stands on the newer side of undecided pairs, and on nobody else. Other flags stay. */
-export async function refreshUncertain(
+/** The same question may stand between others that were merged into the two: it comes last with them. */
+async function putOffOthers(
   transaction: Transaction,
-  entityIds: readonly string[],
+  spaceId: number,
+  { entityA, entityB }: EntityPair,
 ): Promise<void> {
   await transaction.query(sql`
-    update entity e set needs_review = waiting.is_open, review_reason = case when waiting.is_open then 'uncertain' end
-    from (select id, exists (select from entity_pair p where p.entity_b = id and p.state in ('open', 'later')) as is_open
-      from unnest(${entityIds}::uuid[]) as t (id)) waiting
-    where e.entity_id = waiting.id and coalesce(e.review_reason, 'uncertain') = 'uncertain'
-      and e.needs_review <> waiting.is_open`);
+    update entity_pair set state = 'later' where state = 'open' and pair_id in (
+      select pair_id from (${pairsOf(spaceId, [entityA])}) one join (${pairsOf(spaceId, [entityB])}) other
+        using (pair_id))`);
 }

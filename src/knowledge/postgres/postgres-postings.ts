@@ -1,5 +1,6 @@
 // The lexical index as it is written: with the chunks, in their transaction, corpus totals in step.
 import type { Queryable } from '../../platform/postgres/ports.ts';
+import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 
 /** What of a chunk can be found by words. */
@@ -17,6 +18,9 @@ export interface PostedChunk {
 const titleOffset = 20_001;
 /** Postgres refuses to make words of more than a megabyte; no chunk comes near it. */
 const longestText = 200_000;
+/** As Postgres is to see it: scripts without spaces as pairs of letters (migration 0010). */
+const lexical = (text: Sql, withSingles: boolean): Sql =>
+  sql`left(lexical_text(left(${text}, ${longestText}), ${withSingles}), ${longestText})`;
 
 /**
  * Makes chunks of a latest revision findable. Chunks that are in the index already stay as they are. The space's totals
@@ -30,10 +34,11 @@ export async function writePostings(
 ): Promise<void> {
   if (rows.length === 0) return;
   const titles = rows.map(({ title, heading }) => (heading === null ? title : `${title}\n${heading}`));
-  await transaction.query(sql`
+  await transaction.query(
+    sql`
     with given as materialized (
-      select chunk_id, to_tsvector(${language}::regconfig, left(body, ${longestText})) as body,
-        to_tsvector(${language}::regconfig, left(title, ${longestText})) as title
+      select chunk_id, to_tsvector(${language}::regconfig, ${lexical(sql`body`, true)}) as body,
+        to_tsvector(${language}::regconfig, ${lexical(sql`title`, false)}) as title
       from unnest(${rows.map(({ chunkId }) => chunkId)}::bigint[], ${rows.map(({ text }) => text)}::text[],
         ${titles}::text[]) as given (chunk_id, body, title)
       where not exists (select from chunk_posting p where p.chunk_id = given.chunk_id)),
@@ -59,7 +64,9 @@ export async function writePostings(
     insert into corpus_total (space_id, chunk_count, total_len)
     select ${spaceId}::integer, count(*), coalesce(sum(len), 0) from added
     on conflict (space_id) do update set chunk_count = corpus_total.chunk_count + excluded.chunk_count,
-      total_len = corpus_total.total_len + excluded.total_len`);
+      total_len = corpus_total.total_len + excluded.total_len`,
+    { isFrequent: true },
+  );
 }
 
 /** A revision is found no more; its chunks stay. Does nothing the second time. */

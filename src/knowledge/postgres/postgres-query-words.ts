@@ -15,10 +15,12 @@ export interface AnalysedQuery {
   readonly isExact: boolean;
   /** Words of a chunk. */
   readonly averageLength: number;
+  /** It has more words than are looked for. */
+  readonly isCut: boolean;
 }
 
 /** Different words of a query, or of a phrase; what comes after them is not looked for. */
-const mostWords = 64;
+export const mostWords = 64;
 
 export async function analyseQuery(
   database: Queryable,
@@ -26,13 +28,13 @@ export async function analyseQuery(
   { words, phrases, isExact }: ReadQuery,
   signal: AbortSignal,
 ): Promise<AnalysedQuery> {
-  const { rows } = await database.query<Row>(
+  const { rows: found } = await database.query<Row>(
     sql`
       with word as materialized (
         select text_no, term, positions
         from unnest(${[words, ...phrases]}::text[]) with ordinality as t (text, text_no) cross join lateral (
-          select lexeme as term, positions from unnest(to_tsvector(${language}::regconfig, text))
-          order by positions[1] limit ${mostWords}) as v),
+          select lexeme as term, positions from unnest(to_tsvector(${language}::regconfig, lexical_text(text, false)))
+          order by positions[1] limit ${mostWords + 1}) as v),
       known as materialized (
         select term, (select count(*) from chunk_posting p where p.space_id = ${spaceId} and p.term = one.term) as df
         from (select distinct term from word) as one)
@@ -42,10 +44,14 @@ export async function analyseQuery(
       order by text_no, positions[1]`,
     { signal },
   );
+  const rows = [...Map.groupBy(found, ({ textNo }) => textNo).values()].flatMap((own) =>
+    own.slice(0, mostWords),
+  );
   const [first] = rows;
   const unique = new Map(rows.toReversed().map((row) => [row.term, row]));
   return {
     isExact,
+    isCut: rows.length < found.length,
     averageLength: first ? first.totalLength / first.chunkCount : 1,
     words: [...unique.values()].filter(({ df }) => df > 0).map(weighed),
     phrases: phrases.flatMap((_, index) => phraseOf(rows.filter(({ textNo }) => textNo === index + 2))),

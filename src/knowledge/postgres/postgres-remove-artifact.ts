@@ -1,5 +1,6 @@
 // Removes an artifact with everything that was derived from it and from nothing else.
 import type { Transaction } from '../../platform/postgres/ports.ts';
+import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { Gone } from '../ports.ts';
 import { longestChain } from './entity-columns.ts';
@@ -26,8 +27,67 @@ export async function removeArtifact(
     from entity_mention m join artifact_revision r using (revision_id)
     where r.artifact_uid = ${artifactUid}::uuid and m.space_id = ${spaceId}`);
   await transaction.query(sql`delete from artifact where artifact_uid = ${artifactUid}::uuid`);
-  const entityIds = await forgetEntities(transaction, spaceId, mentions.rows);
-  return { eventIds: events.rows.map(({ id }) => id), entityIds };
+  const mentioned = await forgetEntities(transaction, spaceId, mentions.rows);
+  const unmentioned = await forgetUnmentioned(transaction, spaceId, artifactUid);
+  await forgetOrigin(transaction, spaceId, artifactUid);
+  return { eventIds: events.rows.map(({ id }) => id), entityIds: [...mentioned, ...unmentioned] };
+}
+
+/**
+ * Entities that the artifact, or this revision of it, brought and that nothing mentions: whoever read it wrote them, and
+ * had no time to write their mentions.
+ */
+export async function forgetUnmentioned(
+  transaction: Transaction,
+  spaceId: number,
+  artifactUid: string,
+  revisionId: string | null = null,
+): Promise<readonly string[]> {
+  return deleteUnmentioned(
+    transaction,
+    sql`e.first_artifact_uid = ${artifactUid}::uuid and e.space_id = ${spaceId}
+      and (${revisionId}::uuid is null or e.first_revision_id = ${revisionId}::uuid)
+      and not exists (select from entity_merge g where g.loser_id = e.entity_id
+        and jsonb_array_length(g.moved -> 'mentions') > 0)`,
+  );
+}
+
+/**
+ * Those of these entities that nothing mentions, with what became part of them. Whoever holds one now is about to mention
+ * it. The others are looked at again when they are locked: a mention that came in between would go with its entity.
+ */
+async function deleteUnmentioned(transaction: Transaction, condition: Sql): Promise<readonly string[]> {
+  const isUnmentioned = sql`not exists (select from entity_mention m where m.entity_id = e.entity_id)`;
+  const { rows: free } = await transaction.query<{ id: string }>(sql`
+    select e.entity_id as id from entity e where ${condition} and ${isUnmentioned} for update skip locked`);
+  if (free.length === 0) return [];
+  const { rows } = await transaction.query<{ id: string }>(sql`
+    delete from entity e where e.entity_id = any(${free.map(({ id }) => id)}::uuid[]) and ${isUnmentioned}
+    returning e.entity_id as id`);
+  return rows.map(({ id }) => id);
+}
+
+/** Of what stays: names that only this artifact gave, and its id. */
+async function forgetOrigin(transaction: Transaction, spaceId: number, artifactUid: string): Promise<void> {
+  await transaction.query(sql`
+    with recursive given as (
+      select a.entity_id, a.normalized_alias, a.alias, e.entity_id as at, e.merged_into, 0 as depth
+      from entity_alias a join entity e using (entity_id)
+      where a.first_artifact_uid = ${artifactUid}::uuid and a.space_id = ${spaceId}
+        and e.normalized_name <> a.normalized_alias
+      union all
+      select g.entity_id, g.normalized_alias, g.alias, e.entity_id, e.merged_into, g.depth + 1
+      from given g join entity e on e.entity_id = g.merged_into where g.depth < ${longestChain})
+    delete from entity_alias a using given g
+    where a.entity_id = g.entity_id and a.normalized_alias = g.normalized_alias and g.merged_into is null
+      and not exists (select from entity_mention m where m.entity_id = g.at
+        and lower(m.surface_form) = lower(g.alias))`);
+  await transaction.query(sql`
+    update entity_alias set first_artifact_uid = null
+    where first_artifact_uid = ${artifactUid}::uuid and space_id = ${spaceId}`);
+  await transaction.query(sql`
+    update entity set first_artifact_uid = null, first_revision_id = null
+    where first_artifact_uid = ${artifactUid}::uuid and space_id = ${spaceId}`);
 }
 
 export interface RemovedMention {
@@ -47,14 +107,12 @@ export async function forgetEntities(
 ): Promise<readonly string[]> {
   if (removed.length === 0) return [];
   const entityIds = [...new Set(removed.map(({ entityId }) => entityId))];
-  const { rows } = await transaction.query<{ id: string }>(sql`
-    with unmentioned as (
-      select entity_id from entity e where e.entity_id = any(${entityIds}::uuid[]) and e.space_id = ${spaceId}
-        and not exists (select from entity_mention m where m.entity_id = e.entity_id)),
-    -- What became part of them goes with them; the graph does not know those.
-    gone as (delete from entity e using unmentioned u where e.entity_id = u.entity_id returning e.entity_id as id)
-    select id from gone`);
-  const gone = new Set(rows.map(({ id }) => id));
+  const gone = new Set(
+    await deleteUnmentioned(
+      transaction,
+      sql`e.entity_id = any(${entityIds}::uuid[]) and e.space_id = ${spaceId}`,
+    ),
+  );
   const left = removed.filter(({ entityId }) => !gone.has(entityId));
   if (left.length > 0) {
     await forgetEmptyMerges(transaction, spaceId, left);

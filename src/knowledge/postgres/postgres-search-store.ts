@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { RelatedItem, SearchEntity, SearchHit } from '../ports.ts';
-import { highlightsIn, marks } from '../search/highlights.ts';
+import { highlightsIn, joined, marks, placesOf } from '../search/highlights.ts';
 import { readQuery } from '../search/read-query.ts';
 import type { SearchStore } from '../search/search-store.ts';
 
@@ -26,18 +26,22 @@ export class PostgresSearchStore implements SearchStore {
     const { rows } = await this.#database.query<HitRow>(
       sql`
       with wanted as (
-        select coalesce(string_agg(quote_literal(lexeme), ' | '), '')::tsquery as words
-        from unnest(to_tsvector(${language}::regconfig, ${readQuery(query).words})))
+        select coalesce(string_agg(quote_literal(lexeme), ' | '), '')::tsquery as words,
+          coalesce(array_agg(lexeme) filter (where has_unspaced(lexeme)), '{}') as runs
+        from unnest(to_tsvector(${language}::regconfig, lexical_text(${readQuery(query).words}, false))))
       select c.chunk_id as "chunkId", c.artifact_uid as "artifactUid", c.revision_id as "revisionId", a.type,
         a.source_system as "sourceSystem", a.source_id as "sourceId", r.title, c.heading, r.source_ts as "sourceTs",
         c.text, c.start_char as "startChar", c.end_char as "endChar",
-        ts_headline(${language}::regconfig, c.text, wanted.words, ${headline}) as marked
+        ts_headline(${language}::regconfig, c.text, wanted.words, ${headline}) as marked, wanted.runs
       from chunk c join artifact_revision r using (revision_id)
         join artifact a on a.artifact_uid = c.artifact_uid, wanted
       where c.chunk_id = any(${chunkIds}::bigint[]) and c.space_id = ${spaceId} and r.is_latest`,
       { signal },
     );
-    return rows.map(({ marked, ...hit }) => ({ ...hit, highlights: highlightsIn(hit.text, marked) }));
+    return rows.map(({ marked, runs, ...hit }) => ({
+      ...hit,
+      highlights: joined([...highlightsIn(hit.text, marked), ...placesOf(hit.text, runs)]),
+    }));
   }
 
   async eventsOf(spaceId: number, chunkId: number, signal: AbortSignal): Promise<readonly string[]> {
@@ -99,4 +103,6 @@ export class PostgresSearchStore implements SearchStore {
 
 interface HitRow extends Omit<SearchHit, 'score' | 'highlights'> {
   readonly marked: string;
+  /** Words of scripts without spaces, which Postgres marks nowhere: it sees no words there. */
+  readonly runs: readonly string[];
 }

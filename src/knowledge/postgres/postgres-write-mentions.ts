@@ -1,10 +1,8 @@
-// Mentions as they are written: at a place that is still there, of entities that are still live.
-import type { IdSource } from '../../core/index.ts';
+// Whatever is written stands at a place that is still there, and is of entities that are still live.
 import { CoreError } from '../../core/index.ts';
 import type { Transaction } from '../../platform/postgres/ports.ts';
-import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import type { EntityMention, EntityResolutionResult, MentionPlace } from '../ports.ts';
+import type { EntityResolutionResult, MentionPlace } from '../ports.ts';
 
 /** What is found in a place is written by one at a time. Whether it is of a latest revision. Fails with CONFLICT. */
 export async function lockPlace(
@@ -22,6 +20,22 @@ export async function lockPlace(
   const [found] = rows;
   if (!found) throw new CoreError('CONFLICT', 'The artifact was removed while it was read.');
   return found.isLatest;
+}
+
+/**
+ * What is brought by a revision is written while it is the latest: it stays so until the transaction ends. Fails with
+ * CONFLICT when it was removed or revised meanwhile.
+ */
+export async function lockRevision(
+  transaction: Transaction,
+  spaceId: number,
+  { revisionId }: Pick<MentionPlace, 'revisionId'>,
+): Promise<void> {
+  const { rows } = await transaction.query(sql`
+    select from artifact_revision where revision_id = ${revisionId}::uuid and space_id = ${spaceId} and is_latest
+    for share`);
+  if (rows.length === 0)
+    throw new CoreError('CONFLICT', 'The artifact was removed or revised while it was read.');
 }
 
 /** How often an entity that a mention was resolved to may have been merged further meanwhile. */
@@ -56,29 +70,4 @@ export async function liveEntities(
       });
     return found;
   });
-}
-
-export interface MentionRow {
-  readonly mention: EntityMention;
-  readonly relation: string | null;
-  readonly entityId: string;
-}
-
-/** One statement, which may be part of a larger one. */
-export function mentionInsert(
-  { spaceId, artifactUid, revisionId, chunkId }: Omit<MentionPlace, 'relation'>,
-  rows: readonly MentionRow[],
-  ids: IdSource,
-): Sql {
-  const column = <T>(read: (row: MentionRow) => T) => rows.map(read);
-  return sql`
-    insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, chunk_id, surface_form,
-      start_char, end_char, method, confidence, relation)
-    select mention_id, ${spaceId}::integer, entity_id, ${artifactUid}::uuid, ${revisionId}::uuid, ${chunkId}::bigint,
-      surface_form, start_char, end_char, method, confidence, relation
-    from unnest(${rows.map(() => ids.uuid())}::uuid[], ${column(({ entityId }) => entityId)}::uuid[],
-      ${column(({ mention }) => mention.surfaceForm.replaceAll('\0', ''))}::text[], ${column(({ mention }) => mention.startChar)}::integer[],
-      ${column(({ mention }) => mention.endChar)}::integer[], ${column(({ mention }) => mention.method)}::text[],
-      ${column(({ mention }) => mention.confidence)}::real[], ${column(({ relation }) => relation)}::text[])
-      as t (mention_id, entity_id, surface_form, start_char, end_char, method, confidence, relation)`;
 }

@@ -7,9 +7,15 @@ import type { ExpansionRequest } from '../ports.ts';
 export const mostPerEntity = 100;
 
 /** Which events may be related at all; `e` is semantic_event. */
-export function isRelatable({ spaceId, seedEventIds, categories }: ExpansionRequest): Sql {
+export function isRelatable({
+  spaceId,
+  seedEventIds,
+  exceptEventIds = [],
+  categories,
+}: ExpansionRequest): Sql {
+  const not = [...new Set([...seedEventIds, ...exceptEventIds])];
   return sql`
-    e.superseded_at is null and e.space_id = ${spaceId} and e.event_id <> all(${seedEventIds}::uuid[])
+    e.superseded_at is null and e.space_id = ${spaceId} and e.event_id <> all(${not}::uuid[])
     ${categories === undefined ? sql`` : sql`and e.category = any(${categories}::text[])`}`;
 }
 

@@ -7,7 +7,7 @@ import type { ReadChunkTask } from '../ingest/read-chunk.ts';
 import { readByModel, readingOf, writeReading } from '../ingest/read-chunk.ts';
 import type { StepParts } from '../ingest/step-ports.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { ChunkStep, Reading } from '../ports.ts';
+import type { Reading, StepMark } from '../ports.ts';
 import { gone, repaired, silentLedger, spaceOf, stillBroken } from './outcomes.ts';
 
 /** Why a chunk is to be read again that nobody failed to read. */
@@ -84,25 +84,18 @@ async function embedAgain(parts: StepParts, entry: LedgerEntry, signal: AbortSig
   if (state.state === 'not-configured') return gone;
   const task = await taskOf(parts, entry);
   if (!task) return gone;
-  if (await isDone(parts, task, 'embed', state.embedder.model)) return repaired;
+  if (isDoneBy(await embedMark(parts, task), state.embedder.model)) return repaired;
   await embedChunks(parts, task.revision.title, [task.chunk], signal);
-  return (await isDone(parts, task, 'embed', state.embedder.model))
+  const mark = await embedMark(parts, task);
+  return isDoneBy(mark, state.embedder.model)
     ? repaired
-    : stillBroken(`${state.embedder.model} made no vector of it.`);
+    : stillBroken(mark?.message ?? `${state.embedder.model} made no vector of it.`);
 }
 
-async function isDone(
-  { artifacts }: StepParts,
-  { chunk }: ReadChunkTask,
-  step: ChunkStep,
-  method: string,
-): Promise<boolean> {
-  const steps = await artifacts.steps(chunk.revisionId);
-  return steps.some(
-    (mark) =>
-      mark.chunkId === chunk.chunkId &&
-      mark.step === step &&
-      mark.status === 'done' &&
-      mark.method === method,
-  );
+async function embedMark({ artifacts }: StepParts, { chunk }: ReadChunkTask): Promise<StepMark | undefined> {
+  const marks = await artifacts.steps(chunk.revisionId);
+  return marks.find(({ chunkId, step }) => chunkId === chunk.chunkId && step === 'embed');
 }
+
+const isDoneBy = (mark: StepMark | undefined, model: string): boolean =>
+  mark?.status === 'done' && mark.method === model;

@@ -7,7 +7,7 @@ import type { GraphKeeperParts } from '../graph/graph-keeper.ts';
 import { graphDegradations, GraphKeeper } from '../graph/graph-keeper.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { ArtifactStore } from '../ports.ts';
-import { expansionFailed } from '../search/expansion.ts';
+import { expansionDegradations } from '../search/expansion.ts';
 import { gone, repaired, silentLedger, spaceOf, stillBroken } from './outcomes.ts';
 
 export interface GraphRepairParts extends Omit<GraphKeeperParts, 'artifacts'> {
@@ -17,7 +17,11 @@ export interface GraphRepairParts extends Omit<GraphKeeperParts, 'artifacts'> {
 }
 
 /** Kinds that can be repaired as soon as the graph is back. */
-export const graphKinds = [graphDegradations.skipped, graphDegradations.failed, expansionFailed] as const;
+export const graphKinds = [
+  graphDegradations.skipped,
+  graphDegradations.failed,
+  expansionDegradations.expansion,
+] as const;
 
 export function graphRepairs(parts: GraphRepairParts): readonly RegisteredRepair[] {
   const keeper = new GraphKeeper({ ...parts, ledger: silentLedger });
@@ -30,7 +34,7 @@ export function graphRepairs(parts: GraphRepairParts): readonly RegisteredRepair
     },
     { kind: graphDegradations.failed, describe: 'Puts into the graph what it did not take.', repair },
     {
-      kind: expansionFailed,
+      kind: expansionDegradations.expansion,
       describe: 'Expands a few events of the space within the time that a search allows.',
       repair: (entry, signal) => expandAgain(parts, entry, signal),
     },

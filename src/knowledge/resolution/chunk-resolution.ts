@@ -1,11 +1,9 @@
 // The names of one chunk, decided one after the other: joined, made new, or kept apart as possibly the same.
-import { abortable } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
 import type { MentionPlace, ReviewReason } from '../ports.ts';
 import type { Matched } from './choose-match.ts';
 import { chooseMatch } from './choose-match.ts';
-import type { Confirmation } from './confirm-match.ts';
-import { confirmMatch } from './confirm-match.ts';
+import type { Confirmation } from './confirmation-answer.ts';
+import { confirmInTime } from './confirm-match.ts';
 import { describeProfile } from './describe-profile.ts';
 import type { OpenDraft } from './entity-drafts.ts';
 import { additionOf } from './entity-addition.ts';
@@ -45,27 +43,32 @@ export interface Fallback {
 
 /** Questions that one chunk may put to a model; what is left stays uncertain, and can be asked later. */
 const mostQuestions = 25;
-/** After so many failures in a row the rest of the chunk is not asked: it would wait as long for the same. */
-const mostFailures = 2;
 
 export class ChunkResolution {
   readonly outcomes = new Map<MentionGroup, Outcome>();
   readonly fallbacks: Fallback[] = [];
   readonly #parts: ResolutionParts;
+  readonly #patience: Required<ResolutionParts>['patience'];
   readonly #place: MentionPlace;
   readonly #caller: string;
   readonly #signal: AbortSignal;
   readonly #drafts = new EntityDrafts();
   readonly #additions: EntityAddition[] = [];
   readonly #pairs: PairDraft[] = [];
+  /** Everybody who was compared with a name. */
+  readonly #seen = new Set<string>();
   /** Known entities that names of this chunk mean. */
   readonly #here = new Set<string>();
   #questions = 0;
-  #failures = 0;
-  #lastFailure: unknown = null;
 
-  constructor(parts: ResolutionParts, place: MentionPlace, caller: string, signal: AbortSignal) {
+  constructor(
+    parts: ResolutionParts & Required<Pick<ResolutionParts, 'patience'>>,
+    place: MentionPlace,
+    caller: string,
+    signal: AbortSignal,
+  ) {
     this.#parts = parts;
+    this.#patience = parts.patience;
     this.#place = place;
     this.#caller = caller;
     this.#signal = signal;
@@ -86,11 +89,18 @@ export class ChunkResolution {
       reviewReason: draft.reviewReason,
       isUnchecked: draft.isUnchecked,
     }));
-    return { drafts, additions: this.#additions, pairs: this.#pairs };
+    return {
+      place: { artifactUid, revisionId },
+      drafts,
+      additions: this.#additions,
+      pairs: this.#pairs,
+      seen: [...this.#seen],
+    };
   }
 
   /** Never fails because of the name or of a part that fails; only when nothing can go on at all. */
   async decide(evidence: Evidence): Promise<void> {
+    for (const { entity } of evidence.known) this.#seen.add(entity.entityId);
     try {
       await this.#decide(evidence);
     } catch (error) {
@@ -219,28 +229,23 @@ export class ChunkResolution {
     { group }: Evidence,
     close: readonly Matched<Target>[],
   ): Promise<Confirmation | { readonly failed: unknown }> {
-    if (this.#failures >= mostFailures) return { failed: this.#lastFailure };
-    this.#questions += 1;
-    const { model, clock, ids, options, watch } = this.#parts;
-    const deadline = withDeadline(this.#signal, options.confirmationTimeoutMs, clock, 'confirmation');
+    const { watch } = this.#parts;
     const question = {
       mention: describeProfile(group.profile),
       candidates: close.map(({ candidate }) => describeProfile(candidate.profile)),
       caller: this.#caller,
     };
     try {
-      const answer = await abortable(confirmMatch(model, question, ids, deadline.signal), deadline.signal);
-      this.#failures = 0;
+      const answer = await this.#patience.ask(() => {
+        this.#questions += 1;
+        return confirmInTime(this.#parts, question, this.#signal);
+      }, this.#signal);
       watch?.asked('answered');
       return answer;
     } catch (error) {
       if (isFatal(error, this.#signal)) throw error;
       watch?.asked('failed');
-      this.#failures += 1;
-      this.#lastFailure = error;
       return { failed: error };
-    } finally {
-      deadline.dispose();
     }
   }
 

@@ -1,6 +1,16 @@
-// Asks a model whom a name means: once over all that are close. What it answers is data, and checked.
+// Asks a model whom a name means: once over all that are close, and once more when its answer cannot be used.
 import type { IdSource } from '../../core/index.ts';
-import type { EntityType, LanguageModel, MergeDecision } from '../ports.ts';
+import { abortable } from '../../core/index.ts';
+import { withDeadline } from '../../resilience/index.ts';
+import { KnowledgeError } from '../errors.ts';
+import type { EntityType, LanguageModel } from '../ports.ts';
+import { asData } from '../prompt-data.ts';
+import { confirmationSchema } from '../reading/model/answer-schema.ts';
+import type { Messages } from '../reading/model/reading-prompt.ts';
+import { repairPrompt } from '../reading/model/reading-prompt.ts';
+import type { Confirmation } from './confirmation-answer.ts';
+import { readConfirmation } from './confirmation-answer.ts';
+import type { ResolutionParts } from './resolution-parts.ts';
 
 /** What is said of a mention or a candidate. */
 export interface Described {
@@ -12,13 +22,6 @@ export interface Described {
   readonly role: string | null;
   readonly notes: readonly string[];
   readonly companions: readonly string[];
-}
-
-export interface Confirmation extends MergeDecision {
-  /** Of a `same`: which candidate, counted from 0. */
-  readonly match: number | null;
-  /** Why the answer could not be used, when it could not. */
-  readonly problem: string | null;
 }
 
 const instructions = [
@@ -33,20 +36,7 @@ const instructions = [
   '"different" means: none of the candidates.',
 ].join('\n');
 
-/** Longer answers are no answers. */
-const longestAnswer = 20_000;
-const longestText = 300;
-
-/** Data cannot end the data: the signs that would are written otherwise, as JSON allows. */
-const asData = (value: unknown): string =>
-  JSON.stringify(value)
-    .replaceAll('<', String.raw`\u003c`)
-    .replaceAll('>', String.raw`\u003e`);
-
-export function confirmationMessages(
-  mention: Described,
-  candidates: readonly Described[],
-): readonly { readonly role: 'system' | 'user'; readonly content: string }[] {
+export function confirmationMessages(mention: Described, candidates: readonly Described[]): Messages {
   const data = {
     mention,
     candidates: candidates.map((candidate, index) => ({ number: index + 1, ...candidate })),
@@ -57,71 +47,50 @@ export function confirmationMessages(
   ];
 }
 
-/** Fails when no model answers; an answer that cannot be used is an uncertain one. */
+export interface Question {
+  readonly mention: Described;
+  readonly candidates: readonly Described[];
+  /** Who pays. */
+  readonly caller: string;
+}
+
+/** Within the time that a question may take, its repair included; a model that does not listen is left behind. */
+export async function confirmInTime(
+  { model, clock, ids, options }: Pick<ResolutionParts, 'model' | 'clock' | 'ids' | 'options'>,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Confirmation> {
+  const deadline = withDeadline(signal, options.confirmationTimeoutMs, clock, 'confirmation');
+  try {
+    return await abortable(confirmMatch(model, question, ids, deadline.signal), deadline.signal);
+  } finally {
+    deadline.dispose();
+  }
+}
+
+/** Fails as the model does; with KNOWLEDGE_CONFIRMATION_FAILED when its answer and the repair cannot be used. */
 export async function confirmMatch(
   model: LanguageModel,
-  question: {
-    readonly mention: Described;
-    readonly candidates: readonly Described[];
-    readonly caller: string;
-  },
+  question: Question,
   ids: IdSource,
   signal: AbortSignal,
 ): Promise<Confirmation> {
-  const answer = await model.complete({
-    requestId: ids.uuid(),
-    caller: question.caller,
-    messages: confirmationMessages(question.mention, question.candidates),
-    temperature: 0,
-    maxTokens: 400,
-    json: true,
-    signal,
-  });
-  return readConfirmation(answer.text, question.candidates.length);
-}
-
-const words = ['same', 'different', 'uncertain'] as const;
-
-/** Never fails: whatever is wrong with the answer, it is uncertain, and says why. */
-export function readConfirmation(text: unknown, candidates: number): Confirmation {
-  const uncertain = (problem: string): Confirmation => ({
-    decision: 'uncertain',
-    canonicalName: '',
-    reason: problem,
-    match: null,
-    problem,
-  });
-  if (typeof text !== 'string') return uncertain('The model answered with something that is no text.');
-  if (text.length > longestAnswer) return uncertain(`The model answered with ${text.length} characters.`);
-  const data = readObject(text);
-  if (data === null) return uncertain('The model did not answer with a JSON object.');
-  const decision = words.find((word) => word === plain(data['decision']).toLowerCase());
-  if (decision === undefined) return uncertain('The model gave no decision that is known.');
-  const given = Number(data['candidate'] ?? (candidates === 1 ? 1 : Number.NaN));
-  const match = Number.isInteger(given) && given >= 1 && given <= candidates ? given - 1 : null;
-  if (decision === 'same' && match === null)
-    return uncertain('The model said "same" without saying as which candidate.');
-  return {
-    decision,
-    canonicalName: plain(data['canonical_name']),
-    reason: plain(data['reason']) || 'No reason given.',
-    match: decision === 'same' ? match : null,
-    problem: null,
+  const names = question.candidates.map(({ name }) => name);
+  const ask = async (messages: Messages) => {
+    const { caller } = question;
+    const format = { json: true, schema: confirmationSchema };
+    const request = { caller, messages, temperature: 0, maxTokens: 400, ...format, signal };
+    const { text } = await model.complete({ requestId: ids.uuid(), ...request });
+    return { text, read: readConfirmation(text, names) };
   };
-}
-
-const plain = (value: unknown): string =>
-  typeof value === 'string' ? value.trim().slice(0, longestText) : '';
-
-/** The object that the answer holds: small models put it into fences, or talk around it. */
-function readObject(text: string): Readonly<Record<string, unknown>> | null {
-  const start = text.indexOf('{');
-  const end = text.lastIndexOf('}');
-  if (start === -1 || end < start) return null;
-  try {
-    const value: unknown = JSON.parse(text.slice(start, end + 1));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
+  const asked = confirmationMessages(question.mention, question.candidates);
+  const first = await ask(asked);
+  if (!('problem' in first.read)) return first.read;
+  signal.throwIfAborted();
+  const second = await ask(repairPrompt(asked, first.text, first.read.problem));
+  if (!('problem' in second.read)) return second.read;
+  throw new KnowledgeError(
+    'KNOWLEDGE_CONFIRMATION_FAILED',
+    `The model's answer could not be used, and neither could its repair: ${second.read.problem} Try a larger model.`,
+  );
 }

@@ -1,6 +1,7 @@
 // Mentions find their entities: try; on failure make one with a flag, record it, go on. Never block, never drop one.
 import { kindOf, messageOf } from '../../core/index.ts';
 import type { EntityMention, EntityResolutionResult, MentionPlace, Resolver } from '../ports.ts';
+import { ReadingPatience } from '../ingest/read-chunk-patience.ts';
 import { chooseMatch } from './choose-match.ts';
 import type { Fallback } from './chunk-resolution.ts';
 import { ChunkResolution } from './chunk-resolution.ts';
@@ -18,10 +19,11 @@ import type { EntityDraft, FindAgain, ResolutionPlan } from './store-ports.ts';
 const draftsPerWrite = 1_000;
 
 export class EntityResolver implements Resolver {
-  readonly #parts: ResolutionParts;
+  readonly #parts: ConstructorParameters<typeof ChunkResolution>[0];
 
   constructor(parts: ResolutionParts) {
-    this.#parts = parts;
+    const patience = new ReadingPatience(parts.clock, parts.options.probeAgainSeconds * 1_000);
+    this.#parts = { patience, ...parts };
   }
 
   async resolve(
@@ -59,23 +61,24 @@ export class EntityResolver implements Resolver {
 
   async #write(
     work: ChunkResolution,
-    { spaceId }: MentionPlace,
+    place: MentionPlace,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
+    const { spaceId } = place;
     const plan = work.plan;
     const ended = new Map(await this.#writeAnyhow(spaceId, plan, work, signal));
     // Additions whose entity was removed meanwhile: the name is made anew.
     const lost = new Set(plan.additions.map(({ entityId }) => entityId).filter((id) => !ended.has(id)));
     const anew = [...work.outcomes].filter(([, { entityId }]) => lost.has(entityId));
     if (anew.length > 0) {
-      const drafts = anew.map(([group]) => this.#draftOf(group));
+      const drafts = anew.map(([group]) => this.#draftOf(group, place));
       for (const [index, [, { entityId }]] of anew.entries()) {
         const draft = drafts[index];
         if (draft && !ended.has(entityId)) ended.set(entityId, draft.entityId);
       }
       for (const [id, live] of await this.#writeAnyhow(
         spaceId,
-        { drafts, additions: [], pairs: [] },
+        { ...plan, place, drafts, additions: [], pairs: [] },
         work,
         signal,
       ))
@@ -84,7 +87,7 @@ export class EntityResolver implements Resolver {
     return ended;
   }
 
-  #draftOf(group: MentionGroup): EntityDraft {
+  #draftOf(group: MentionGroup, { artifactUid, revisionId }: MentionPlace): EntityDraft {
     return {
       entityId: this.#parts.ids.uuid(),
       type: group.type,
@@ -93,8 +96,8 @@ export class EntityResolver implements Resolver {
       names: group.names,
       clues: group.clues,
       embedding: null,
-      artifactUid: null,
-      revisionId: null,
+      artifactUid,
+      revisionId,
       reviewReason: null,
       isUnchecked: false,
     };
@@ -108,7 +111,7 @@ export class EntityResolver implements Resolver {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
     const { entities, clock } = this.#parts;
-    const none: ResolutionPlan = { drafts: [], additions: [], pairs: [] };
+    const none: ResolutionPlan = { ...plan, drafts: [], additions: [], pairs: [] };
     const write = (part: ResolutionPlan) =>
       entities.write(spaceId, part, findAgain, new Date(clock.now()), signal);
     if (plan.drafts.length + plan.additions.length + plan.pairs.length === 0) return new Map();

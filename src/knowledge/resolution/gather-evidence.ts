@@ -30,10 +30,11 @@ const textsPerEmbedding = 128;
 /** Vectors cost a scan each; beyond this many names their keys must do. */
 const mostByVector = 50;
 
-/** Errors after which nothing can go on: the state store is away, or nobody wants the answer any more. */
+const fatal = ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELLED', 'SHUTTING_DOWN', 'CONFLICT'];
+
+/** After these nothing can go on: the state store is away, what is resolved is gone, or nobody wants it any more. */
 export const isFatal = (error: unknown, signal: AbortSignal): boolean =>
-  signal.aborted ||
-  ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELLED', 'SHUTTING_DOWN'].includes(kindOf(error));
+  signal.aborted || fatal.includes(kindOf(error));
 
 export async function gatherEvidence(
   parts: ResolutionParts,
@@ -50,12 +51,7 @@ export async function gatherEvidence(
   }));
   for (let from = 0; from < all.length; from += namesPerLookup)
     await findCandidates(parts, all.slice(from, from + namesPerLookup), place, signal);
-  await embed(
-    parts,
-    all.filter((each) => isOpen(each)),
-    place,
-    signal,
-  );
+  await embed(parts, all, place, signal);
   return all;
 }
 
@@ -120,13 +116,14 @@ export const embeddingText = (
 
 async function embed(
   parts: ResolutionParts,
-  evidence: readonly Evidence[],
+  all: readonly Evidence[],
   place: MentionPlace,
   signal: AbortSignal,
 ): Promise<void> {
   const current = parts.embedders.current();
   if (current.state !== 'ready') return;
   const { embedder } = current;
+  const evidence = all.filter((each) => isOpen(each));
   for (let from = 0; from < evidence.length; from += textsPerEmbedding) {
     const batch = evidence.slice(from, from + textsPerEmbedding);
     const deadline = withDeadline(signal, parts.options.embeddingTimeoutMs, parts.clock, 'embedding');

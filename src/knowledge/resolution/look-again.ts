@@ -6,7 +6,7 @@ import type { Entity, EntityMerge, ReviewReason } from '../ports.ts';
 import type { Choice } from './choose-match.ts';
 import { chooseMatch } from './choose-match.ts';
 import { confidenceOf } from './chunk-resolution.ts';
-import { confirmMatch } from './confirm-match.ts';
+import { confirmInTime } from './confirm-match.ts';
 import { describeProfile } from './describe-profile.ts';
 import { clueKeys, nameKeys } from './lookup-keys.ts';
 import { matchKnown } from './match-known.ts';
@@ -117,7 +117,7 @@ export async function settle(
   close: Extract<Choice<KnownEntity>, { readonly kind: 'ask' }>['close'],
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { model, clock, ids, options, pairs, watch } = parts;
+  const { clock, ids, pairs, watch } = parts;
   const { entity } = known;
   const draftOf = (index: number, reason: string, state: 'open' | 'different', decidedBy: string | null) => ({
     pairId: ids.uuid(),
@@ -139,17 +139,13 @@ export async function settle(
     await put('Names and context do not tell.', 'open', null);
     return null;
   }
-  const deadline = withDeadline(signal, options.confirmationTimeoutMs, clock, 'confirmation');
   try {
     const question = {
       mention: describeProfile(known.profile),
       candidates: close.map(({ candidate }) => describeProfile(candidate.profile)),
       caller: 'admin',
     };
-    const { decision, match, reason } = await abortable(
-      confirmMatch(model, question, ids, deadline.signal),
-      deadline.signal,
-    );
+    const { decision, match, reason } = await confirmInTime(parts, question, signal);
     watch?.asked('answered');
     const chosen = match === null ? undefined : close[match];
     if (decision === 'same' && chosen) await join(parts, entity, chosen.candidate.entity, reason, 'model');
@@ -162,8 +158,6 @@ export async function settle(
     signal.throwIfAborted();
     watch?.asked('failed');
     return messageOf(error);
-  } finally {
-    deadline.dispose();
   }
 }
 

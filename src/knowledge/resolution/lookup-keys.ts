@@ -36,8 +36,7 @@ const bounded = (keys: readonly string[]): readonly string[] => [
 ];
 
 export function nameKeys(name: string, type: EntityType): NameKeys {
-  const { kept, wanted } =
-    type === 'person' ? personKeys(name) : type === 'org' ? organizationKeys(name) : thingKeys(name);
+  const { kept, wanted } = keysOf[type](name);
   return { kept: bounded(kept), wanted: bounded(wanted) };
 }
 
@@ -101,6 +100,24 @@ function thingKeys(name: string): NameKeys {
   ];
   return compact === '' ? { kept: [], wanted: [] } : { kept: shared, wanted: shared };
 }
+
+/** Nobody knew what it is: it is found, and looks, as whatever else is called exactly that. */
+function otherKeys(name: string): NameKeys {
+  const things = thingKeys(name);
+  const whole = [...personKeys(name).kept, ...organizationKeys(name).kept].filter((key) =>
+    key.startsWith('s:'),
+  );
+  return { kept: [...things.kept, ...whole], wanted: [...things.wanted, ...whole] };
+}
+
+const keysOf: Readonly<Record<EntityType, (name: string) => NameKeys>> = {
+  person: personKeys,
+  org: organizationKeys,
+  project: thingKeys,
+  object: thingKeys,
+  place: thingKeys,
+  other: otherKeys,
+};
 
 /** Keys of what else is known: addresses, and fields whose values are rare enough to look for. */
 export function clueKeys(emails: readonly string[], notes: readonly string[]): readonly string[] {

@@ -95,6 +95,21 @@ describe('context', () => {
     expect(verdict(profile('Alice Chen', { email: 'alice@zenith.com' }), one)).toBe('different');
   });
 
+  it('vetoes it whatever else agrees', () => {
+    const around = (organization: string) =>
+      profile(
+        'Alice Chen',
+        { organization, role: 'CFO', notes: ['born: 19831024', 'city: garbutt'] },
+        'person',
+        ['bob', 'eve'],
+      );
+    expect(matchProfiles(around('OtherCorp'), around('Acme'), alone)).toMatchObject({
+      verdict: 'different',
+      reasons: expect.arrayContaining(['they belong to different organizations']) as string[],
+    });
+    expect(verdict(around('Acme'), around('Acme'))).toBe('same');
+  });
+
   it('settles doubt: one address, one organization, one role, the same company of people', () => {
     const full = (clues: ContextClues, companions?: string[]) =>
       profile('Alice Chen', clues, 'person', companions);
@@ -168,6 +183,19 @@ describe('names of companies and things', () => {
     expect(verdict(profile('Morgan'), org('Morgan'))).toBe('different');
     expect(verdict(profile('Atlas', {}, 'object'), thing('Atlas'))).toBe('same');
     expect(verdict(profile('Atlas', {}, 'other'), org('Atlas'))).toBe('grey');
+    for (const [a, b] of [
+      [profile('Alice Chen', {}, 'other'), profile('Alice Chen')],
+      [profile('Alice Chen'), profile('Chen, Alice', {}, 'other')],
+    ] as const)
+      expect(verdict(a, b)).toBe('grey');
+    // What is only a part of a name says nothing where even the type is not known.
+    expect(verdict(profile('Phoenix', {}, 'other'), profile('Phoenix Reed'))).toBe('different');
+    expect(
+      verdict(
+        profile('Alice Chen', { email: 'a@x.example' }, 'other'),
+        profile('Alice Chen', { email: 'b@y.example' }),
+      ),
+    ).toBe('different');
     expect(verdict(profile('Atlas', {}, 'place'), org('Atlas'))).toBe('different');
   });
 

@@ -33,7 +33,7 @@ export interface MatchContext {
 
 export function matchProfiles(mention: Profile, entity: Profile, context: MatchContext): Match {
   const types = compareTypes(mention.type, entity.type);
-  const name = types === 'different' ? otherName(-8) : bestNameComparison(mention, entity);
+  const name = types === 'different' ? otherName(-8) : knownComparison(mention, entity);
   // Who is in one artifact shares its company anyway.
   const clues = compareClues(context.isInArtifact ? { ...mention, companions: [] } : mention, entity);
   const near = context.isInArtifact ? pointsForCompany(name) : -doubtOfShortName(name, mention, entity);
@@ -52,6 +52,7 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
     reasons,
   });
   if (types === 'different' || clues.contradiction !== null) return result('different');
+  if (types === 'alike' && isOnePerson(mention, entity) && !isWholeName(name)) return result('different');
   if (isNearByVectorOnly(name, types, entity.type, context)) return result('grey', true);
   if (points < pointsForGrey) return result('different');
   // Of another type, or of one address and another name: likely, but not for us to say.
@@ -101,17 +102,32 @@ type TypeComparison = 'same' | 'alike' | 'different';
 
 const things: ReadonlySet<EntityType> = new Set(['project', 'object', 'other']);
 
-/** Readers disagree on what is a project, an object or something else; not on who is a person. */
+/** Readers disagree on what is a project, an object or something else. `other` may be anything: nobody knew. */
 function compareTypes(a: EntityType, b: EntityType): TypeComparison {
   if (a === b || (things.has(a) && things.has(b))) return 'same';
-  if (a === 'person' || b === 'person') return 'different';
   return a === 'other' || b === 'other' ? 'alike' : 'different';
 }
+
+const isOnePerson = (a: Profile, b: Profile): boolean => a.type === 'person' || b.type === 'person';
+
+/** Whoever is called Phoenix Reed has nothing to do with whatever is called Phoenix. */
+const isWholeName = ({ relation }: NameComparison): boolean => relation === 'same' || relation === 'variant';
 
 /** As names of this type are compared. */
 export function compareNames(type: EntityType, a: string, b: string): NameComparison {
   if (type === 'person') return comparePersonNames(a, b);
   return type === 'org' ? compareOrganizationNames(a, b) : compareThingNames(a, b);
+}
+
+/** Two profiles are compared when evidence is gathered and again when it is weighed: a third of the time of resolving. */
+const compared = new WeakMap<Profile, WeakMap<Profile, NameComparison>>();
+
+function knownComparison(a: Profile, b: Profile): NameComparison {
+  let own = compared.get(a);
+  if (!own) compared.set(a, (own = new WeakMap()));
+  let comparison = own.get(b);
+  if (!comparison) own.set(b, (comparison = bestNameComparison(a, b)));
+  return comparison;
 }
 
 function bestNameComparison(a: Profile, b: Profile): NameComparison {

@@ -3,7 +3,9 @@ import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import type { EntityDesk, EntityDetail, EntityView } from '../desk-ports.ts';
 import type { Entity, EntityFilter, EntityMerge, EntityPair, Space } from '../ports.ts';
+import { confidenceOf } from './chunk-resolution.ts';
 import { nameKeys } from './lookup-keys.ts';
+import { matchKnown } from './match-known.ts';
 import { isNameless, normalizeName, visibleName } from './normalize-name.ts';
 import { nameFullness } from './person-name.ts';
 import { cleanClues } from './profile.ts';
@@ -94,18 +96,21 @@ export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
       const views = new Map<string, EntityView>();
       for (const id of new Set(open.flatMap(({ liveA, liveB }) => [liveA, liveB])))
         views.set(id, await viewOf(entities, space.spaceId, id));
-      return open.flatMap(({ liveA, liveB, ...pair }) => {
+      const asked: (EntityPair & { readonly a: EntityView; readonly b: EntityView })[] = [];
+      for (const { liveA, liveB, ...pair } of open) {
         const [a, b] = [views.get(liveA), views.get(liveB)];
-        return a && b ? [{ ...pair, a, b }] : [];
-      });
+        if (a && b) asked.push({ ...pair, ...(await likenessNow(entities, pair, a, b)), a, b });
+      }
+      const isLater = ({ state }: EntityPair): number => (state === 'later' ? 1 : 0);
+      return asked.sort((one, other) => isLater(one) - isLater(other) || other.confidence - one.confidence);
     },
 
     async decide(space, pairId, verdict, decidedBy): Promise<EntityPair> {
       const pair = await pairs.get(space.spaceId, pairId);
       if (!pair) throw new CoreError('NOT_FOUND', `There is no pair ${pairId}.`);
+      const a = await live(space, pair.entityA);
+      const b = await live(space, pair.entityB);
       if (verdict === 'same') {
-        const a = await live(space, pair.entityA);
-        const b = await live(space, pair.entityB);
         if (a.entityId !== b.entityId) {
           const [winner, loser] = inOrderOfMerit(a, b);
           await merge(space, winner.entityId, loser.entityId, `Reviewed: ${pair.reason}`, decidedBy);
@@ -115,7 +120,7 @@ export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
       const decided = await pairs.decide(space.spaceId, pairId, verdict, decidedBy, now());
       if (!decided)
         throw new CoreError('CONFLICT', 'These two have been merged meanwhile. Undo that merge first.');
-      changed(space.spaceId, [pair.entityA, pair.entityB]);
+      changed(space.spaceId, [a.entityId, b.entityId]);
       return decided;
     },
   };
@@ -126,6 +131,27 @@ export function inOrderOfMerit(a: Entity, b: Entity): readonly [winner: Entity, 
   const merit = ({ type, canonicalName }: Entity) => (type === 'person' ? nameFullness(canonicalName) : 0);
   const difference = merit(a) - merit(b) || (a.entityId < b.entityId ? 1 : -1);
   return difference > 0 ? [a, b] : [b, a];
+}
+
+/** Of a pair whose sides were merged with others since: as they are now. Nothing where they are as they were. */
+async function likenessNow(
+  entities: EntityStore,
+  pair: EntityPair,
+  a: EntityView,
+  b: EntityView,
+): Promise<Partial<Pick<EntityPair, 'confidence' | 'evidence'>>> {
+  const isAsItWas = [a, b].every(({ entityId }) => entityId === pair.entityA || entityId === pair.entityB);
+  if (isAsItWas) return {};
+  const [one, other] = [
+    await entities.known(a.spaceId, a.entityId),
+    await entities.known(b.spaceId, b.entityId),
+  ];
+  if (!one || !other) return {};
+  const { canonicalName: name, normalizedName } = other.entity;
+  const [found] = matchKnown({ profile: other.profile, name, normalizedName }, [one]);
+  if (!found) return {};
+  const { points, reasons } = found.match;
+  return { confidence: confidenceOf(points), evidence: { points, reasons } };
 }
 
 async function viewOf(entities: EntityStore, spaceId: number, entityId: string): Promise<EntityView> {

@@ -1,6 +1,7 @@
 // What resolving takes, and whom it tells.
 import type { Clock, IdSource, Log } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
+import type { ReadingPatience } from '../ingest/read-chunk-patience.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { Embedders, LanguageModel } from '../ports.ts';
 import type { EntityStore } from './store-ports.ts';
@@ -21,9 +22,15 @@ export interface ResolutionParts {
   readonly model: LanguageModel;
   readonly options: Pick<
     KnowledgeOptions,
-    'candidatesTimeoutMs' | 'embeddingTimeoutMs' | 'confirmationTimeoutMs' | 'readWithModel'
+    | 'candidatesTimeoutMs'
+    | 'embeddingTimeoutMs'
+    | 'confirmationTimeoutMs'
+    | 'readWithModel'
+    | 'probeAgainSeconds'
   >;
   readonly watch?: ResolutionWatch;
+  /** With those that read: a model that is away is not waited for name by name. Without it one of its own. */
+  readonly patience?: Pick<ReadingPatience, 'ask'>;
 }
 
 /** Whether doubtful names can be put to a model at all: without one it is no degradation that none answers. */

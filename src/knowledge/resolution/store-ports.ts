@@ -6,7 +6,9 @@ import type {
   EntityMerge,
   EntityPair,
   EntityType,
+  MentionPlace,
   ReviewReason,
+  UndoneMerge,
 } from '../ports.ts';
 import type { CleanClues, Profile } from './profile.ts';
 
@@ -65,9 +67,13 @@ export interface PairDraft {
 }
 
 export interface ResolutionPlan {
+  /** What it all came from. */
+  readonly place: Pick<MentionPlace, 'artifactUid' | 'revisionId'>;
   readonly drafts: readonly EntityDraft[];
   readonly additions: readonly EntityAddition[];
   readonly pairs: readonly PairDraft[];
+  /** Entities that were looked at: one of a draft's name that is not among them came meanwhile. */
+  readonly seen: readonly string[];
 }
 
 /** `undefined`: another process has not made it meanwhile, so it is made. */
@@ -98,7 +104,8 @@ export interface EntityStore {
   /**
    * Writes it all in one transaction, one writer per space at a time. A draft that `findAgain` recognises in what
    * others made meanwhile becomes an addition to that. The id that each draft and addition ended up with; an addition
-   * whose entity is gone has none.
+   * whose entity is gone has none. Fails with CONFLICT when the place is gone, or no longer the latest revision: then
+   * nothing was written.
    */
   write(
     spaceId: number,
@@ -181,8 +188,8 @@ export interface MergeStore {
     at: Date,
   ): Promise<EntityMerge>;
   /** Fails with NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE; then nothing was changed. */
-  undo(spaceId: number, mergeId: string, at: Date): Promise<EntityMerge>;
-  /** These mentions of the entity, and events of chunks where it is mentioned by no other, go to the new one. */
+  undo(spaceId: number, mergeId: string, at: Date): Promise<UndoneMerge>;
+  /** These mentions of the entity go to the new one, with the events that they are nearest to and the names they brought. */
   split(
     spaceId: number,
     entityId: string,

@@ -1,11 +1,13 @@
 // Follows the first results into the graph: events that share an actor or a subject with theirs. Whatever fails here costs
-// the related items, never the results, and is said in the answer and in the ledger.
+// the related items it would have found, never the results, and is said in the answer and in the ledger.
 import type { Clock, Log } from '../../core/index.ts';
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { Graph, LexicalHit, RelatedEvent, RelatedItem, SearchRequest } from '../ports.ts';
+import type { ExpansionRequest, Graph, LexicalHit, RelatedItem, SearchRequest } from '../ports.ts';
+import type { FoundPart } from './join-related.ts';
+import { joinRelated } from './join-related.ts';
 import type { SearchStore } from './search-store.ts';
 import type { Warnings } from './warnings.ts';
 
@@ -18,8 +20,13 @@ export interface ExpansionParts {
   readonly options: Pick<KnowledgeOptions, 'expansionTimeoutMs' | 'chunkLookupTimeoutMs'>;
 }
 
-/** A row of the ledger; its subject is the space. */
-export const expansionFailed = 'knowledge.expansion-failed';
+/** Rows of the ledger; their subjects are spaces. */
+export const expansionDegradations = {
+  /** The graph was away, or did not answer in time. */
+  expansion: 'knowledge.expansion-failed',
+  /** The events of a result could not be looked up; `chunk_ids` says of which. */
+  lookup: 'knowledge.chunk-lookup-failed',
+} as const;
 
 export interface ExpansionWish {
   readonly spaceId: number;
@@ -27,7 +34,16 @@ export interface ExpansionWish {
   readonly request: Pick<SearchRequest, 'graphBudget' | 'graphSeedLimit' | 'graphFilters'>;
 }
 
-/** Related items, the nearest first; none when the graph is away or took too long. Fails only by the caller's signal. */
+/**
+ * Results are followed in so many parts at most, side by side: when time runs out, what some of them found is there. One
+ * part for each of the usual three; many seeds do not take all connections of the store.
+ */
+const mostParts = 4;
+
+/**
+ * Related items, the nearest first: as many as were found in time. None when the graph is away. Fails only by the caller's
+ * signal.
+ */
 export async function expandByGraph(
   parts: ExpansionParts,
   { spaceId, hits, request }: ExpansionWish,
@@ -41,55 +57,85 @@ export async function expandByGraph(
     return [];
   }
   const seeds = await seedsOf(parts, spaceId, hits.slice(0, graphSeedLimit), warnings, signal);
-  if (seeds.length === 0) return [];
   const deadline = withDeadline(signal, parts.options.expansionTimeoutMs, parts.clock, 'graph expansion');
   try {
-    const related = await abortable(
-      parts.graph.expand(
-        {
-          spaceId,
-          seedEventIds: seeds,
-          budget: graphBudget,
-          ...(graphFilters.length === 0 ? {} : { categories: graphFilters }),
-        },
-        deadline.signal,
-      ),
-      deadline.signal,
+    const exceptEventIds = seeds.flat();
+    const outcomes = await Promise.allSettled(
+      inParts(seeds).map((seedEventIds) => {
+        const wish = { spaceId, seedEventIds, exceptEventIds, budget: graphBudget };
+        const categories = graphFilters.length === 0 ? {} : { categories: graphFilters };
+        return expandPart(parts, { ...wish, ...categories }, deadline.signal);
+      }),
     );
-    const events = related.map(({ eventId }) => eventId);
-    const items = await abortable(parts.store.events(spaceId, events, deadline.signal), deadline.signal);
-    return inOrder(related.slice(0, graphBudget), items);
-  } catch (error) {
     signal.throwIfAborted();
-    const { message } = explained(error, parts.options.expansionTimeoutMs);
-    warnings.add(message);
-    parts.log.warn('graph expansion failed', {
-      space_id: spaceId,
-      seeds: seeds.length,
-      cause: kindOf(error),
-      error,
-    });
-    void parts.ledger.record({
-      kind: expansionFailed,
-      subject: String(spaceId),
-      cause: kindOf(error),
-      message,
-      details: { space_id: spaceId, seeds: seeds.length, backend: parts.graph.backend },
-    });
-    return [];
+    const found = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const failed = outcomes.find((one) => one.status === 'rejected');
+    if (failed) report(parts, spaceId, failed.reason, found.length > 0, warnings);
+    return joinRelated(found, graphBudget);
   } finally {
     deadline.dispose();
   }
 }
 
-/** Events of the first results, together. A result whose events cannot be found in time is not followed. */
+/** The best results alone, as long as there are parts left; the same event once. */
+function inParts(seeds: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const size = Math.ceil(seeds.length / mostParts);
+  const seen = new Set<string>();
+  const parts: string[][] = [];
+  for (let first = 0; first < seeds.length; first += size) {
+    const fresh = seeds
+      .slice(first, first + size)
+      .flat()
+      .filter((id) => !seen.has(id));
+    for (const id of fresh) seen.add(id);
+    if (fresh.length > 0) parts.push([...new Set(fresh)]);
+  }
+  return parts;
+}
+
+async function expandPart(
+  { graph, store }: ExpansionParts,
+  request: ExpansionRequest,
+  signal: AbortSignal,
+): Promise<FoundPart> {
+  const related = await abortable(graph.expand(request, signal), signal);
+  const ids = related.map(({ eventId }) => eventId);
+  return { related, items: await abortable(store.events(request.spaceId, ids, signal), signal) };
+}
+
+function report(
+  { graph, ledger, log, options }: ExpansionParts,
+  spaceId: number,
+  error: unknown,
+  isPart: boolean,
+  warnings: Warnings,
+): void {
+  const cause = kindOf(error);
+  const message =
+    cause === 'DEADLINE_EXCEEDED'
+      ? `Graph expansion timed out after ${options.expansionTimeoutMs} ms; only ${isPart ? 'what was found by then is related' : 'the results themselves are shown'}.`
+      : `Graph expansion ${isPart ? 'incomplete' : 'unavailable'}: ${messageOf(error)}`;
+  warnings.add(message);
+  const details = { space_id: spaceId, backend: graph.backend };
+  log.warn('graph expansion failed', { ...details, cause, error });
+  void ledger.record({
+    kind: expansionDegradations.expansion,
+    subject: String(spaceId),
+    cause,
+    message,
+    details,
+  });
+}
+
+/** Events of each of the first results. A result whose events cannot be found in time is not followed. */
 async function seedsOf(
-  { store, clock, options, log }: ExpansionParts,
+  { store, clock, options, log, ledger }: ExpansionParts,
   spaceId: number,
   hits: readonly LexicalHit[],
   warnings: Warnings,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<readonly (readonly string[])[]> {
+  const skipped: { readonly chunkId: number; readonly cause: string }[] = [];
   const found = await Promise.all(
     hits.map(async ({ chunkId }) => {
       const deadline = withDeadline(signal, options.chunkLookupTimeoutMs, clock, 'chunk lookup');
@@ -97,41 +143,21 @@ async function seedsOf(
         return await abortable(store.eventsOf(spaceId, chunkId, deadline.signal), deadline.signal);
       } catch (error) {
         signal.throwIfAborted();
-        log.warn('the events of a result were not found', {
-          space_id: spaceId,
-          chunk_id: chunkId,
-          cause: kindOf(error),
-        });
-        return null;
+        skipped.push({ chunkId, cause: kindOf(error) });
+        return [];
       } finally {
         deadline.dispose();
       }
     }),
   );
-  const skipped = found.filter((events) => events === null).length;
-  if (skipped > 0)
-    warnings.add(
-      `Not every result was followed (left out: ${skipped} of ${hits.length}): events could not be looked up.`,
-    );
-  return [...new Set(found.flatMap((events) => events ?? []))];
-}
-
-function inOrder(
-  related: readonly RelatedEvent[],
-  items: readonly Omit<RelatedItem, 'reason'>[],
-): readonly RelatedItem[] {
-  const byId = new Map(items.map((item) => [item.id, item]));
-  return related.flatMap(({ eventId, reason }) => {
-    const item = byId.get(eventId);
-    return item ? [{ ...item, reason }] : [];
-  });
-}
-
-function explained(error: unknown, timeoutMs: number): { readonly message: string } {
-  return {
-    message:
-      kindOf(error) === 'DEADLINE_EXCEEDED'
-        ? `Graph expansion timed out after ${timeoutMs} ms; only the results themselves are shown.`
-        : `Graph expansion unavailable: ${messageOf(error)}`,
-  };
+  const [first] = skipped;
+  if (first) {
+    const message = `Not every result was followed (left out: ${skipped.length} of ${hits.length}): events could not be looked up.`;
+    const details = { space_id: spaceId, chunk_ids: skipped.map(({ chunkId }) => chunkId) };
+    warnings.add(message);
+    log.warn('the events of results were not found', { ...details, cause: first.cause });
+    const { lookup: kind } = expansionDegradations;
+    void ledger.record({ kind, subject: String(spaceId), cause: first.cause, message, details });
+  }
+  return found;
 }

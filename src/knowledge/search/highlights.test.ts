@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { highlightsIn, marks } from './highlights.ts';
+import { highlightsIn, joined, marks, placesOf } from './highlights.ts';
 
 const mark = (text: string): string => text.replaceAll('[', marks.start).replaceAll(']', marks.end);
 const wordsOf = (text: string, marked: string): readonly string[] =>
@@ -21,5 +21,11 @@ describe('highlights', () => {
 
   it('are none without marks', () => {
     expect(highlightsIn('nothing', 'nothing')).toEqual([]);
+  });
+
+  it('are every place of words in a text without spaces, those that overlap as one', () => {
+    const text = '東京都と東京、京都';
+    const places = joined(placesOf(text, ['京都', '東京', '大阪']));
+    expect(places.map(({ start, end }) => text.slice(start, end))).toEqual(['東京都', '東京', '京都']);
   });
 });

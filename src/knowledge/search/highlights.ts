@@ -21,3 +21,23 @@ export function highlightsIn(text: string, marked: string): readonly Highlight[]
   }
   return found;
 }
+
+/** Every place of these words, as they are. */
+export function placesOf(text: string, words: readonly string[]): readonly Highlight[] {
+  const found: Highlight[] = [];
+  for (const word of words)
+    for (let start = text.indexOf(word); start >= 0; start = text.indexOf(word, start + 1))
+      found.push({ start, end: start + word.length });
+  return found;
+}
+
+/** In order; places that overlap are one, so that 東京 and 京都 mark 東京都. */
+export function joined(places: readonly Highlight[]): readonly Highlight[] {
+  const result: Highlight[] = [];
+  for (const place of places.toSorted((a, b) => a.start - b.start)) {
+    const last = result.at(-1);
+    if (last && place.start < last.end) result.splice(-1, 1, { ...last, end: Math.max(last.end, place.end) });
+    else result.push(place);
+  }
+  return result;
+}

@@ -1,6 +1,7 @@
 // Which chunks answer a query, best first: by words always, by vectors where there are any.
-import type { Clock } from '../../core/index.ts';
-import { abortable, kindOf, messageOf } from '../../core/index.ts';
+import type { Clock, Log } from '../../core/index.ts';
+import { abortable, HeadworksError, kindOf, messageOf } from '../../core/index.ts';
+import type { LedgerRecorder } from '../../ledger/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { Embedder, Embedders, LexicalHit, LexicalIndex, SearchFilter, VectorIndex } from '../ports.ts';
@@ -12,9 +13,14 @@ export interface RankerParts {
   readonly lexical: LexicalIndex;
   readonly embedders: Embedders;
   readonly vectors: VectorIndex;
+  readonly ledger: LedgerRecorder;
   readonly clock: Clock;
+  readonly log: Log;
   readonly options: Pick<KnowledgeOptions, 'embeddingTimeoutMs'>;
 }
+
+/** A row of the ledger; its subject is the embedder's model, however many searches went without it. */
+export const searchWithoutVectors = 'knowledge.search-without-vectors';
 
 interface RankedSpace {
   readonly spaceId: number;
@@ -46,9 +52,14 @@ export class Ranker {
   ): Promise<readonly LexicalHit[]> {
     const embedder = this.#usableEmbedder(warnings);
     const wanted = embedder === null ? limit : Math.max(limit, depthOf(embedder));
-    const lexical = this.#parts.lexical.search(space, query, wanted, filter, signal);
+    const lexical = this.#parts.lexical.search(space, query, wanted, filter, signal, (sentence) =>
+      warnings.add(sentence),
+    );
     if (embedder === null) return lexical;
-    const [words, vector] = await Promise.all([lexical, this.#vectorOf(query, embedder, warnings, signal)]);
+    const [words, vector] = await Promise.all([
+      lexical,
+      this.#vectorOf(space, query, embedder, warnings, signal),
+    ]);
     if (vector === null) return words.slice(0, limit);
     try {
       const blended = await this.#blend(space, query, words, { embedder, vector, filter }, signal);
@@ -58,7 +69,7 @@ export class Ranker {
     } catch (error) {
       signal.throwIfAborted();
       if (kindOf(error).startsWith('STATE_')) throw error;
-      warnings.add(`Results are by words only: vectors could not be compared (${kindOf(error)}).`);
+      this.#report(space, embedder, error, `vectors could not be compared (${kindOf(error)}).`, warnings);
       return words.slice(0, limit);
     }
   }
@@ -76,6 +87,7 @@ export class Ranker {
   }
 
   async #vectorOf(
+    space: RankedSpace,
     query: string,
     embedder: Embedder,
     warnings: Warnings,
@@ -91,13 +103,30 @@ export class Ranker {
       return vector ?? null;
     } catch (error) {
       signal.throwIfAborted();
-      warnings.add(
-        `Results are by words only: the query could not be embedded (${kindOf(error)}). ${messageOf(error)}`,
-      );
+      const why = `the query could not be embedded (${kindOf(error)}). ${messageOf(error)}`;
+      this.#report(space, embedder, error, why, warnings);
       return null;
     } finally {
       deadline.dispose();
     }
+  }
+
+  #report(
+    { spaceId }: RankedSpace,
+    { model }: Embedder,
+    error: unknown,
+    why: string,
+    warnings: Warnings,
+  ): void {
+    const { ledger, log } = this.#parts;
+    const message = `Results are by words only: ${why}`;
+    const cause = kindOf(error);
+    const details = { space_id: spaceId, model, error_type: cause, error_message: messageOf(error) };
+    warnings.add(message);
+    // One that is left alone for a while has had its line.
+    const isLeftAlone = error instanceof HeadworksError && error.retryAfterMs !== undefined;
+    log[isLeftAlone ? 'debug' : 'warn']('a search went without vectors', details);
+    void ledger.record({ kind: searchWithoutVectors, subject: model, cause, message, details });
   }
 
   async #blend(

@@ -1,6 +1,7 @@
 // Hybrid search: results by words and vectors, on wish what the graph adds and who is mentioned, and what was left out.
 import { CoreError } from '../../core/index.ts';
 import type { SearchDesk } from '../desk-ports.ts';
+import { isBlank } from '../ingest/clean-input.ts';
 import type { LexicalHit, SearchAnswer, SearchHit, SearchRequest, Space } from '../ports.ts';
 import { expandOptions } from './expand-options.ts';
 import type { ExpansionParts } from './expansion.ts';
@@ -64,7 +65,7 @@ async function shown(
 }
 
 function refuseWrong({ query, limit, filter, graphBudget, graphSeedLimit }: SearchRequest): void {
-  if (query.trim() === '') throw wrong('The query is empty. Say what to look for.');
+  if (isBlank(query)) throw wrong('The query is empty, or shows nothing. Say what to look for.');
   within('limit', limit, 1, 50);
   within('graph_budget', graphBudget, 0, 50);
   within('graph_seed_limit', graphSeedLimit, 0, 50);

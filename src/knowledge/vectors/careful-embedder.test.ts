@@ -10,6 +10,7 @@ const { signal } = new AbortController();
 function embedding(embed: Embedder['embed']) {
   const clock = new VirtualClock();
   const calls: number[] = [];
+  let back = 0;
   const embedder = carefulEmbedder(
     {
       model: 'm',
@@ -19,9 +20,9 @@ function embedding(embed: Embedder['embed']) {
         return embed(texts, given);
       },
     },
-    { clock, probeAgainMs: 30_000 },
+    { clock, probeAgainMs: 30_000, onBack: () => (back += 1) },
   );
-  return { embedder, clock, calls };
+  return { embedder, clock, calls, timesBack: () => back };
 }
 
 describe('a careful embedder', () => {
@@ -57,6 +58,24 @@ describe('a careful embedder', () => {
     await clock.advance(30_000);
     expect(await embedder.embed(['a'], signal)).toHaveLength(1);
     expect(await embedder.embed(['a'], signal)).toHaveLength(1);
+  });
+
+  it('is asked at once when somebody has a reason to, and tells once that it is back', async () => {
+    let isUp = false;
+    const { embedder, calls, timesBack } = embedding(async () => {
+      if (!isUp) throw new Error('no answer');
+      return [Float32Array.of(1)];
+    });
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('no answer');
+    embedder.askAgain();
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('no answer');
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('asked again in 30 s');
+    expect([calls.length, timesBack()]).toEqual([2, 0]);
+    isUp = true;
+    embedder.askAgain();
+    await embedder.embed(['a'], signal);
+    await embedder.embed(['a'], signal);
+    expect([calls.length, timesBack()]).toEqual([4, 1]);
   });
 
   it('does not rest after a refusal, nor after the caller gave up', async () => {

@@ -9,13 +9,27 @@ export interface CarefulEmbedderParts {
   readonly clock: Clock;
   /** How long it is left alone after it failed. */
   readonly probeAgainMs: number;
+  /** It failed before, and answers again. */
+  readonly onBack?: () => void;
+}
+
+export interface CarefulEmbedder extends Embedder {
+  /** Somebody has a reason to think that it is back: the next text is put to it, however lately it failed. */
+  askAgain(): void;
 }
 
 /** Every failure but the caller's own abort becomes KNOWLEDGE_EMBEDDING_FAILED. */
-export function carefulEmbedder(embedder: Embedder, { clock, probeAgainMs }: CarefulEmbedderParts): Embedder {
+export function carefulEmbedder(
+  embedder: Embedder,
+  { clock, probeAgainMs, onBack = () => undefined }: CarefulEmbedderParts,
+): CarefulEmbedder {
   let failed: { readonly at: number; readonly message: string } | null = null;
+  let isAway = false;
   return {
     ...embedder,
+    askAgain: () => {
+      failed = null;
+    },
     embed: async (texts, signal) => {
       if (texts.length === 0) return [];
       const restsMs = failed === null ? 0 : failed.at + probeAgainMs - clock.monotonic();
@@ -31,13 +45,18 @@ export function carefulEmbedder(embedder: Embedder, { clock, probeAgainMs }: Car
         if (new Set(vectors.map(({ length }) => length)).size > 1)
           throw new TypeError('It gave vectors of different lengths.');
         failed = null;
+        if (isAway) onBack();
+        isAway = false;
         return vectors;
       } catch (error) {
         if (signal.aborted && !isTimeout(signal.reason)) throw error;
         const message = `The embedder ${embedder.model} failed: ${messageOf(error)}`;
         // What it refuses for good is the text's fault, not a sign that it is away.
         const isRefusal = error instanceof HeadworksError && !error.isRetryable && !signal.aborted;
-        if (!isRefusal) failed = { at: clock.monotonic(), message };
+        if (!isRefusal) {
+          failed = { at: clock.monotonic(), message };
+          isAway = true;
+        }
         throw embeddingFailed(message, { isRetryable: !isRefusal, cause: error });
       }
     },

@@ -2,7 +2,7 @@
 // meanwhile: by words, and by the vectors there are.
 import { z } from 'zod';
 import type { Clock, JobDefinition, JobHandler, Log } from '../../core/index.ts';
-import { abortable, kindOf } from '../../core/index.ts';
+import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import { embeddedText, usualTextsAtOnce } from '../ingest/embed-chunks.ts';
 import type { KnowledgeOptions } from '../options.ts';
@@ -58,7 +58,7 @@ export function embedAgainHandler(parts: EmbedAgainParts): JobHandler<Record<str
         if (signal.aborted || kindOf(error).startsWith('STATE_')) throw error;
         parts.log.warn('chunks were not embedded again', { done, cause: kindOf(error), error });
         return {
-          skipped: `The embedder failed (chunks done before: ${done}); it is asked again in a few minutes.`,
+          skipped: `${messageOf(error)} Chunks done before: ${done}. It is asked again in a few minutes.`,
         };
       }
       for (const { spaceId } of chunks) spaces.add(spaceId);

@@ -135,6 +135,7 @@ export function watchedGraph(graph: Graph, watch: Pick<KnowledgeWatch, 'expanded
     backend: graph.backend,
     isApart: graph.isApart,
     availability: (signal) => graph.availability(signal),
+    askAgain: () => graph.askAgain?.(),
     isEmpty: (signal) => graph.isEmpty(signal),
     upsert: (part, signal) => graph.upsert(part, signal),
     remove: (spaceId, ids, signal) => graph.remove(spaceId, ids, signal),

@@ -16,6 +16,8 @@ const bytesOf = {
   zip: Buffer.from(zipOf([{ name: 'a.txt', content: 'b' }])),
   word97: Buffer.from('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1...', 'latin1'),
   noise: Buffer.from([1, 2, 0, 3, 0, 4]),
+  program: Buffer.from('MZ\x90 This program cannot be run in DOS mode.', 'latin1'),
+  controls: Buffer.from('\x01\x02\x03\x04 no text has so many of these '.repeat(9), 'latin1'),
 } as const;
 
 type Kind = keyof typeof bytesOf;
@@ -39,6 +41,7 @@ describe('what a file is', () => {
     ['a.eml', '', 'text', 'message/rfc822'],
     ['README', '', 'text', 'text/plain'],
     ['odd.constructor', '', 'text', 'text/plain'],
+    ['README.bin', '', 'text', 'text/plain'],
   ])('%s declared as "%s", with bytes of %s: %s', (name, mediaType, kind, expected) => {
     expect(decide(name, mediaType, kind)).toMatchObject({ mediaType: expected });
   });
@@ -55,9 +58,26 @@ describe('what a file is', () => {
     ['a.pdf', '', 'text', /holds plain text/],
     ['a.zip', 'application/zip', 'zip', /application\/zip, which cannot be read.*application\/pdf/],
     ['a', '', 'noise', /a kind that nobody knows/],
+    ['a', '', 'controls', /a kind that nobody knows/],
+    ['setup.exe', '', 'program', /it is a program, which cannot be read/],
+    ['setup.exe', '', 'text', /it is a program, which cannot be read/],
+    ['notes.txt', '', 'program', /it is a program, which cannot be read/],
+    ['notes.txt', 'text/plain', 'program', /first bytes are those of a program/],
     ['a', 'constructor', 'text', /constructor, which cannot be read/],
   ])('%s declared as "%s", with bytes of %s: refused', (name, mediaType, kind, problem) => {
     expect(decide(name, mediaType, kind)).toEqual({ problem: expect.stringMatching(problem) as string });
+  });
+
+  it('is no picture where only text is read, and none is offered there', () => {
+    const png = { name: 'a.png', mediaType: 'image/png', bytes: bytesOf.png };
+    expect(decideType(png)).toMatchObject({ format: 'image' });
+    const [picture, archive] = [png, { name: 'a.zip', mediaType: '', bytes: bytesOf.zip }].map((file) =>
+      decideType(file, false),
+    );
+    expect(picture).toEqual({
+      problem: expect.stringMatching(/it is a picture.*Send one of: text/) as string,
+    });
+    for (const decided of [picture, archive]) expect(JSON.stringify(decided)).not.toContain('image/');
   });
 
   it('is nothing for an empty file', () => {

@@ -2,7 +2,7 @@
 import type { Clock } from '../../core/index.ts';
 import { threadModule } from '../thread-module.ts';
 import { ThreadPool, ThreadStopped, ThreadThrew } from '../threads/index.ts';
-import { decideType } from './decide-type.ts';
+import { contradictionOf, decideType } from './decide-type.ts';
 import { decodeText } from './decode-text.ts';
 import type { DocumentFunctions } from './document-thread.ts';
 import { charsetOf, readableTypes } from './media-types.ts';
@@ -18,6 +18,8 @@ export interface DocumentsOptions {
   readonly memoryMb?: number;
   /** Longest text that a document may become. */
   readonly maxCharacters?: number;
+  /** False: pictures are refused, with what can be read instead. */
+  readonly takesPictures?: boolean;
 }
 
 const usualTimeoutMs = 30_000;
@@ -32,11 +34,13 @@ export class Documents {
   readonly #timeoutMs: number;
   readonly #memoryMb: number;
   readonly #maxCharacters: number;
+  readonly #takesPictures: boolean;
 
   constructor(options: DocumentsOptions) {
     this.#timeoutMs = options.timeoutMs ?? usualTimeoutMs;
     this.#memoryMb = options.memoryMb ?? usualMemoryMb;
     this.#maxCharacters = options.maxCharacters ?? usualCharacters;
+    this.#takesPictures = options.takesPictures ?? true;
     this.#pool = new ThreadPool({
       entry: threadModule('./document-thread', import.meta.url),
       clock: options.clock,
@@ -46,14 +50,13 @@ export class Documents {
 
   /** Why it cannot be what it is declared to be, or cannot be read at all, judged by its first bytes; else null. */
   contradiction(file: DocumentFile): string | null {
-    const decided = decideType(file);
-    return 'problem' in decided ? new UnreadableDocument(file.name, decided.problem).message : null;
+    return contradictionOf(file, this.#takesPictures);
   }
 
   /** Fails with UnreadableDocument, or with the signal's reason. */
   async read(file: DocumentFile, signal: AbortSignal): Promise<DocumentContent> {
     signal.throwIfAborted();
-    const decided = decideType(file);
+    const decided = decideType(file, this.#takesPictures);
     if ('problem' in decided) throw new UnreadableDocument(file.name, decided.problem);
     const { mediaType, format } = decided;
     if (format === 'image')

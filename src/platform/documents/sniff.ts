@@ -1,6 +1,8 @@
 // What the first bytes of a file say it is.
 import { docxType } from './media-types.ts';
 
+export const programType = 'application/x-executable';
+
 const signatures: readonly (readonly [type: string, bytes: string, offset?: number])[] = [
   ['image/png', '\x89PNG\r\n\x1a\n'],
   ['image/jpeg', '\xff\xd8\xff'],
@@ -15,7 +17,13 @@ const signatures: readonly (readonly [type: string, bytes: string, offset?: numb
   ['application/gzip', '\x1f\x8b'],
   ['application/x-7z-compressed', '7z\xbc\xaf\x27\x1c'],
   ['application/vnd.rar', 'Rar!\x1a\x07'],
-  ['application/x-executable', '\x7fELF'],
+  ['application/x-bzip2', 'BZh91AY'],
+  ['application/zstd', '\x28\xb5\x2f\xfd'],
+  [programType, '\x7fELF'],
+  [programType, '\xca\xfe\xba\xbe'],
+  [programType, '\xcf\xfa\xed\xfe'],
+  ['audio/mpeg', 'ID3\x03'],
+  ['audio/mpeg', 'ID3\x04'],
   ['video/mp4', 'ftyp', 4],
   ['application/rtf', '{\\rtf'],
 ];
@@ -32,9 +40,21 @@ export function sniff(bytes: Uint8Array): string {
     if (head.toString('latin1', offset, offset + signature.length) === signature) return type;
   if (head.subarray(0, pdfWithin).includes('%PDF-')) return 'application/pdf';
   if (head.toString('latin1', 0, 2) === 'PK' && (head[2] ?? 9) < 9) return zipKind(bytes);
+  // Programs for DOS and Windows; words may begin with these letters, too.
+  if (head.toString('latin1', 0, 2) === 'MZ' && isStrange(head[2] ?? 0x20)) return programType;
   const isUtf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
-  return head.includes(0) && !isUtf16 ? 'unknown' : 'text';
+  if (isUtf16) return 'text';
+  const strange = head.reduce((count, byte) => count + Number(isControl(byte)), 0);
+  return head.includes(0) || strange > Math.max(mostStrange, head.length / 20) ? 'unknown' : 'text';
 }
+
+/** A few may stray into any text. */
+const mostStrange = 8;
+
+/** No text has them, whatever its encoding: controls other than blanks, line ends and Escape. */
+const isControl = (byte: number): boolean =>
+  byte < 0x09 || (byte > 0x0d && byte < 0x20 && byte !== 0x1b) || byte === 0x7f;
+const isStrange = (byte: number): boolean => isControl(byte) || byte >= 0x80;
 
 /** Word documents are zip files with a folder `word`. */
 function zipKind(bytes: Uint8Array): string {

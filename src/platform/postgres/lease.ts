@@ -22,7 +22,7 @@ export class Lease implements Transaction {
   }
 
   async query<Row extends object>(query: Sql | RawSql, options?: QueryOptions): Promise<QueryResult<Row>> {
-    const { rows, affected } = await this.#run(queryCommand(query), options?.signal);
+    const { rows, affected } = await this.#run(queryCommand(query, options), options?.signal);
     return { rows: rows as readonly Row[], affected };
   }
 

@@ -7,6 +7,11 @@ export interface QueryOptions {
    * Inside a transaction the whole transaction is rolled back.
    */
   readonly signal?: AbortSignal;
+  /**
+   * The very same text comes again and again, with other parameters: a server then parses and plans it once for each
+   * connection. For statements whose best plan does not depend on the parameters. Scripts are never kept.
+   */
+  readonly isFrequent?: boolean;
 }
 
 export interface QueryResult<Row> {

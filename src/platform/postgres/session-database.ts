@@ -62,7 +62,7 @@ export class SessionDatabase implements Database {
   }
 
   async query<Row extends object>(query: Sql | RawSql, options?: QueryOptions): Promise<QueryResult<Row>> {
-    const { rows, affected } = await this.#once(queryCommand(query), options?.signal);
+    const { rows, affected } = await this.#once(queryCommand(query, options), options?.signal);
     return { rows: rows as readonly Row[], affected };
   }
 

@@ -2,7 +2,12 @@
 
 /** `query` is one statement with parameters; `script` any number of statements without. */
 export type Command =
-  | { readonly kind: 'query'; readonly text: string; readonly values: readonly (string | null)[] }
+  | {
+      readonly kind: 'query';
+      readonly text: string;
+      readonly values: readonly (string | null)[];
+      readonly isFrequent: boolean;
+    }
   | { readonly kind: 'script'; readonly text: string };
 
 export interface CommandResult {

@@ -70,12 +70,16 @@ const categories = synonyms<EventCategory>({
 });
 
 const types = synonyms<EntityType>({
-  person: 'people human individual per employee user name',
-  org: 'organization organisation company team department institution group vendor customer',
-  project: 'initiative product program programme campaign workstream feature',
-  object: 'thing tool system document software technology artifact service concept',
-  place: 'location city country gpe loc site region address',
-  other: 'misc miscellaneous event date unknown',
+  person:
+    'people human individual per pers employee user name personname fullname colleague contact man woman speaker author participant attendee stakeholder staff character',
+  org: 'organization organisation company team department institution group vendor customer corporation business enterprise firm agency startup supplier partner competitor client university school bank government committee board division unit squad brand organizationname companyname',
+  project:
+    'initiative product program programme campaign workstream feature epic sprint release effort projectname',
+  object:
+    'thing tool system document software technology artifact service concept item application app platform api database model dataset file report device component hardware equipment topic resource framework library website metric',
+  place:
+    'location city country gpe loc site region address venue office building area state province facility fac geopoliticalentity locality street',
+  other: 'misc miscellaneous event date unknown time money number quantity percent law norp none',
 });
 
 const roles = synonyms<ActorRole>({
@@ -89,8 +93,16 @@ const roles = synonyms<ActorRole>({
 const known =
   <Word>(words: ReadonlyMap<string, Word>) =>
   (value: unknown): Word | null => {
-    const word = typeof value === 'string' ? plainKey(value.slice(0, 60)) : '';
-    return words.get(word) ?? words.get(word.replace(/s$/, '')) ?? null;
+    // ["person"], "B-PER" and "person (engineer)" mean what their first known word means.
+    const said: unknown = Array.isArray(value) ? value[0] : value;
+    const text = typeof said === 'string' ? said.slice(0, 60) : '';
+    for (const each of [text, ...text.split(/[^\p{L}]+/u)]) {
+      const word = plainKey(each);
+      const found =
+        words.get(word) ?? words.get(word.replace(/s$/, '')) ?? words.get(word.replace(/ies$/, 'y'));
+      if (found !== undefined) return found;
+    }
+    return null;
   };
 
 /** Null for a word that means none of them. */

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { seededIds, seededRandom, VirtualClock } from '../../../core/index.ts';
 import { withDeadline } from '../../../resilience/index.ts';
 import type { LanguageModel, Reading, ReadingTask } from '../../ports.ts';
+import { readingSchema } from './answer-schema.ts';
+import { readType } from './lenient-fields.ts';
 import { createModelReader } from './model-reader.ts';
 
 const text = 'On Monday Ana decided to buy “the boat”.\nBen Roth of Acme GmbH\nwill pay for it.';
@@ -91,7 +93,13 @@ describe('the model reader', () => {
       rejected: [],
     });
     expect(asked).toHaveLength(1);
-    expect(asked[0]).toMatchObject({ temperature: 0, json: true, caller: 'org:a', signal });
+    expect(asked[0]).toMatchObject({
+      temperature: 0,
+      json: true,
+      schema: readingSchema,
+      caller: 'org:a',
+      signal,
+    });
   });
 
   const said = JSON.stringify(good);
@@ -240,4 +248,27 @@ describe('the model reader', () => {
     expect(user?.content.match(/<\/?document>/g)).toEqual(['<document>', '</document>']);
     expect(JSON.parse(user?.content.slice(10, -11) ?? '')).toMatchObject({ text: attack });
   });
+});
+
+describe('types that a model makes up', () => {
+  it.each([
+    ['human', 'person'],
+    ['People', 'person'],
+    ['B-PER', 'person'],
+    ['person (engineer)', 'person'],
+    [['person', 'author'], 'person'],
+    ['team', 'org'],
+    ['company', 'org'],
+    ['Companies', 'org'],
+    ['ORGANIZATION_NAME', 'org'],
+    ['product', 'project'],
+    ['Software / Tool', 'object'],
+    ['database', 'object'],
+    ['location', 'place'],
+    ['GPE', 'place'],
+    ['misc.', 'other'],
+    ['quux', null],
+    ['', null],
+    [7, null],
+  ])('%j is of the type %s', (said, type) => expect(readType(said)).toBe(type));
 });

@@ -3,6 +3,7 @@ import type { IdSource } from '../../../core/index.ts';
 import { abortable, findJson, messageOf } from '../../../core/index.ts';
 import { KnowledgeError } from '../../errors.ts';
 import type { LanguageModel, Reader, Reading, ReadingTask } from '../../ports.ts';
+import { readingSchema } from './answer-schema.ts';
 import { readAnswer } from './reading-answer.ts';
 import type { Messages } from './reading-prompt.ts';
 import { answerTokens, readingPrompt, repairPrompt } from './reading-prompt.ts';
@@ -48,6 +49,7 @@ async function ask(
     temperature: 0,
     maxTokens: answerTokens.most,
     json: true,
+    schema: readingSchema,
     signal,
   });
   const unusable = (problem: string): Asked => ({

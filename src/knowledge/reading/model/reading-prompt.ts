@@ -1,6 +1,7 @@
 // What a model is asked: the text is data between markers, the answer one JSON object.
 import type { LanguageModel, ReadingTask } from '../../ports.ts';
 import { actorRoles, entityTypes, eventCategories } from '../../ports.ts';
+import { asData } from '../../prompt-data.ts';
 import { longestQuoteWords } from '../quotes.ts';
 
 export type Messages = Parameters<LanguageModel['complete']>[0]['messages'];
@@ -25,12 +26,6 @@ const instructions = [
   'Categories: Commitment (somebody will do something), Execution (it was done), Decision (it was decided or agreed), Collaboration (people worked together), QualityRisk (a risk, concern or defect), Feedback (an opinion or request), Change (a plan, date or number changed), Stakeholder (customers, partners, investors, the board).',
   'List only what the text says. An event without a literal quote is worthless. Empty lists are a good answer.',
 ].join('\n');
-
-/** Data cannot end the data: the signs that would are written otherwise, as JSON allows. */
-const asData = (value: unknown): string =>
-  JSON.stringify(value)
-    .replaceAll('<', String.raw`\u003c`)
-    .replaceAll('>', String.raw`\u003e`);
 
 export function readingPrompt({ chunk, artifact }: ReadingTask): Messages {
   const data = {

@@ -1,4 +1,5 @@
 // Mail addresses and chat handles, and the names that are spelled in them.
+import { isEveryday, isGivenName } from './lexicon.ts';
 import { sharedNames } from './name-cues.ts';
 
 export interface Address {
@@ -30,13 +31,13 @@ export function findAddresses(text: string): readonly Address[] {
     ...[...(hasSign ? text.matchAll(mentioned) : [])].map(({ 1: handle = '', index }) => ({
       start: index + 1,
       surface: handle,
-      name: spelledName(handle),
+      name: handleName(handle),
       email: null,
     })),
     ...[...text.matchAll(speaking)].map(({ 0: whole, 1: handle = '', index }) => ({
       start: index + whole.lastIndexOf(handle),
       surface: handle,
-      name: spelledName(handle),
+      name: handleName(handle),
       email: null,
     })),
   ];
@@ -56,6 +57,13 @@ export function spelledName(local: string): string | null {
     parts.every((part) => namePart.test(part) && !sharedNames.has(part.toLowerCase())) &&
     (parts.at(-1)?.length ?? 0) > 1;
   return isName ? parts.map(titled).join(' ') : null;
+}
+
+/** The same of a handle. `created_at:` and `owner.name:` are fields: a plain word stands in no handle without a given name. */
+function handleName(handle: string): string | null {
+  const parts = handle.split(/[._-]/);
+  const isField = parts.some(isEveryday) && !parts.some(isGivenName);
+  return isField ? null : spelledName(handle);
 }
 
 const titled = (part: string): string =>

@@ -20,8 +20,18 @@ const particles = new Set([
   'la',
   'le',
   'ter',
+  'ten',
   'zu',
+  'du',
+  'des',
+  'della',
+  'das',
+  'ibn',
 ]);
+
+/** A small word inside a name, and "al-" before one. */
+export const isParticle = (word: string): boolean => particles.has(word);
+const boundArticle = /^(?:al|el|ad|an|ar|as|ash|at|az)-\p{Lu}/u;
 const takesOf = new Set([
   'bank',
   'university',
@@ -61,7 +71,7 @@ export function* capitalRuns(words: readonly Word[]): Generator<Run> {
 function joined(words: readonly Word[], at: number): number {
   const word = words[at];
   if (!word?.isNext) return 0;
-  if (word.isCapital) return 1;
+  if (word.isCapital || boundArticle.test(word.text)) return 1;
   const before = words[at - 1]?.lower ?? '';
   const isJoining = particles.has(word.lower) || (word.lower === 'of' && takesOf.has(before));
   if (!isJoining) return 0;

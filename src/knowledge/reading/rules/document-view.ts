@@ -6,6 +6,7 @@ import { readIntroductions } from './introductions.ts';
 import { ProjectPhrases } from './project-phrases.ts';
 import { positionBehind } from './role-and-employer.ts';
 import { Roster } from './roster.ts';
+import { isInKnownWords, unheardNames } from './unheard-names.ts';
 import { wordsOf } from './words.ts';
 
 export interface DocumentView {
@@ -39,6 +40,9 @@ export function viewDocument({ title, text, sourceTs }: ReadingTask['artifact'])
       const name = piece.slice(run[0]?.start, run.at(-1)?.end);
       roster.add(name, positionBehind(piece, words[at + run.length - 1]?.end ?? piece.length));
     }
+    if (isInKnownWords(inSmall))
+      for (const { words: run } of unheardNames({ text: piece, words, inSmall }, capitalRuns(words)))
+        roster.add(piece.slice(run[0]?.start, run.at(-1)?.end));
     phrases.add(words, piece);
   }
   return { roster, author, date: sourceTs ?? date, inSmall, projects: phrases.chosen(title) };

@@ -14,6 +14,7 @@ import {
   organizationTails,
   personVerbs,
   roleWords,
+  thingEndings,
 } from './name-cues.ts';
 import type { Word } from './words.ts';
 
@@ -131,7 +132,10 @@ function judgeOne(
       ? { type: 'org', confidence: 0.4 }
       : { type: 'object', confidence: 0.35 };
   const mayBePerson =
-    word.text.length > 2 && !/\p{N}|\p{Lu}{2}/u.test(word.text) && !isPlain(word, view.inSmall);
+    word.text.length > 2 &&
+    !/\p{N}|\p{Lu}{2}/u.test(word.text) &&
+    !thingEndings.has(word.lower) &&
+    !isPlain(word, view.inSmall);
   return mayBePerson && doesAsPeopleDo ? { type: 'person', confidence: 0.4 } : null;
 }
 

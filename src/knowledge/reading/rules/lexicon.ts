@@ -70,7 +70,12 @@ export const isAmbiguousName = (word: string): boolean => isNameAndWord.has(word
 /** April, May, June and August: names, but months nearly always. */
 export const isMonth = (word: string): boolean => monthNames.has(word);
 
-export const isGivenName = (word: string): boolean => kinds.get(word) === 'given' || isNameAndWord.has(word);
+export const isGivenName = (word: string): boolean =>
+  kinds.get(word) === 'given' || isNameAndWord.has(word) || kinds.get(plainLetters(word)) === 'given';
+
+/** Lists have "maria", texts also "maría". */
+const plainLetters = (word: string): string =>
+  /^[a-z]*$/.test(word) ? '' : word.normalize('NFD').replaceAll(/\p{M}/gu, '');
 
 const everyday: ReadonlySet<WordKind | undefined> = new Set([
   'verb',

@@ -37,6 +37,21 @@ export const personVerbs = set(
   completed emailed called phoned met attended`,
 );
 
+/** What people say that they, or others, will do. */
+export const personDeeds = set(
+  `send call review prepare write draft finish complete deliver share update provide schedule present join lead check
+  contact ask talk speak meet order book confirm investigate handle fix follow coordinate organize organise arrange test
+  set create own help support look reach sign approve decide discuss`,
+);
+
+/** Before a name: somebody is asked, met or written to. Tools are migrated to and bought from as well: not those words. */
+export const personLeads =
+  /\b(?:(?:written|prepared|approved|signed|led|reported|reviewed|presented|proposed|raised|suggested|requested|chaired|confirmed|sent|drafted|edited|found|organi[sz]ed|taken|done) by|by|ask(?:ed)?|tell|told|ping(?:ed)?|thank(?:s|ed)?|contact(?:ed)?|e?mail(?:ed)?|invited?|hired?|remind(?:ed)?|interview(?:ed)?|met|introduced?|(?:speak|spoke|spoken|talk(?:ed)?|meeting|met|meet|chat(?:ted)?|lunch|check(?:ed)?|are|is|lies|sits|discuss(?:ed)?|agree(?:d)?|clarif(?:y|ied)|along|together) with|according to|(?:forward(?:ed)?|sen[dt]|give|gave|hand(?:ed)?|reports?|reported|talk(?:ed)?|spoke|speak|wr(?:ite|ote)|delegated?|assigned|addressed)(?: [\p{Ll}]+){0,3} to|(?:came|comes|heard|message|e?mail|note|letter|draft|question|request|feedback|reply|word|answer) from|it was|(?:winners?|speakers?|authors?|guests?|members?|candidates?|colleagues?|attendees|participants) (?:are|is|were|was)) $/iu;
+
+/** In the same few words before "by": companies do it as often as people. */
+export const companyDeeds =
+  /\b(?:released|distributed|published|developed|manufactured|made|sold|powered|hosted|operated|run|sponsored|funded|acquired|owned|provided|supplied|hired|employed|bordered|bounded|north|south|east|west)\b/i;
+
 /** Titles of work: what a line below a signature or the words behind a name say. */
 export const roleWords = set(
   `lead manager engineer officer director head vp president founder cofounder chair chairman chairwoman chairperson
@@ -68,10 +83,11 @@ export const sharedNames = set(
   board members channel here customers partners design product management leadership exec execs executive`,
 );
 
-/** Last words of names that are no people's: streets, buildings, prizes. */
+/** Last words of names that are no people's: streets, buildings, prizes, programs. */
 export const thingEndings = set(
   `street road avenue boulevard lane drive court plaza square bridge river lake mount mountain island islands airport
-  station school church hotel conference award prize cup league season period day week month act law theory`,
+  station school church hotel conference award prize cup league season period day week month act law theory
+  desk center centre studio suite dashboard warehouse server engine cloud store app tool hub page portal`,
 );
 
 /** What a piece of work is called at the end of its name: the redesign, the migration, the campaign. */

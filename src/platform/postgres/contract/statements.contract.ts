@@ -47,6 +47,23 @@ export function describeStatements(subject: Subject): void {
       expect(error).toMatchObject({ name: 'SqlError', sqlState: '42601' });
     });
 
+    it('answers a frequent statement anew each time: after a failure, in a transaction, and when its table changed', async () => {
+      const { database } = subject();
+      const table = await freshTable(database, sql`id int`);
+      await database.query(sql`insert into ${table} values (1), (2), (4)`);
+      const halves = (by: number) => sql`select id / ${by}::int as half from ${table} order by id`;
+      const frequent = { isFrequent: true };
+      const read = async (queryable: Pick<typeof database, 'query'>, by: number) =>
+        (await queryable.query<{ half: number }>(halves(by), frequent)).rows.map(({ half }) => half);
+      for (let turn = 0; turn < 8; turn++) expect(await read(database, 1)).toEqual([1, 2, 4]);
+      expect(await failure(read(database, 0))).toMatchObject({ sqlState: '22012' });
+      expect(await read(database, 2)).toEqual([0, 1, 2]);
+      expect(await database.transaction((transaction) => read(transaction, 4))).toEqual([0, 0, 1]);
+      await Promise.all(Array.from({ length: 20 }, () => read(database, 2)));
+      await database.query(sql`alter table ${table} add column name text`);
+      expect(await read(database, 2)).toEqual([0, 1, 2]);
+    });
+
     it('looks for names in its schema first, then in public', async () => {
       const { database } = subject();
       const { rows } = await database.query(sql`select current_schemas(false)::text[] as path`);

@@ -96,12 +96,27 @@ const isAway = (error: unknown) => error instanceof CoreError && error.code === 
 function toQuery(command: Command): string | pg.QueryConfig {
   if (command.kind === 'script') return command.text;
   // Extended even without parameters: several statements in one query are then refused, as on the embedded store.
+  const name = command.isFrequent ? statementName(command.text) : undefined;
   const query: pg.QueryConfig & { readonly queryMode: 'extended' } = {
     text: command.text,
     values: [...command.values],
     queryMode: 'extended',
+    ...(name === undefined ? {} : { name }),
   };
   return query;
+}
+
+/** Of all connections of the process; on each of them a server keeps what was sent there. */
+const statementNames = new Map<string, string>();
+/** A connection of the server keeps a plan for each. Statements of the code are far fewer; a text made of input is not. */
+const mostStatements = 200;
+
+function statementName(text: string): string | undefined {
+  const known = statementNames.get(text);
+  if (known !== undefined || statementNames.size >= mostStatements) return known;
+  const name = `headworks_${statementNames.size}`;
+  statementNames.set(text, name);
+  return name;
 }
 
 const changing = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE', 'COPY']);

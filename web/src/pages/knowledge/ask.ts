@@ -45,7 +45,7 @@ export function useList<A extends { readonly next: string | null }>(
   });
 }
 
-/** Changes something in the space. Body and query both say which: not every address reads the query yet. */
+/** Changes something in the space. */
 export function change<T>(
   place: Place,
   method: 'POST' | 'DELETE',
@@ -54,6 +54,6 @@ export function change<T>(
 ): Promise<T> {
   return call<T>(method, root + path, {
     query: { ...place },
-    ...(body === undefined ? {} : { body: { ...body, ...place } }),
+    ...(body === undefined ? {} : { body }),
   });
 }

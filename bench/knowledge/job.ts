@@ -1,0 +1,167 @@
+// The whole way of a document without model and embedder: accepted, read by rules, names resolved, events and graph,
+// as a server does it, in jobs on the same Postgres.
+import { folderFiles } from '../../src/app/folder-files.ts';
+import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
+import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
+import type { Embedders, IncomingArtifact, LanguageModel } from '../../src/knowledge/index.ts';
+import { createReaders, openKnowledge } from '../../src/knowledge/index.ts';
+import { chunkText } from '../../src/knowledge/ingest/chunk-text.ts';
+import { knowledgeOptions } from '../../src/knowledge/options.ts';
+import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
+import { PostgresArtifactStore } from '../../src/knowledge/postgres/postgres-artifact-store.ts';
+import { PostgresEntityStore } from '../../src/knowledge/postgres/postgres-entity-store.ts';
+import { PostgresEventStore } from '../../src/knowledge/postgres/postgres-event-store.ts';
+import { PostgresFolderStore } from '../../src/knowledge/postgres/postgres-folder-store.ts';
+import { PostgresGraphSource } from '../../src/knowledge/postgres/postgres-graph-source.ts';
+import { PostgresSpaceStore } from '../../src/knowledge/postgres/postgres-space-store.ts';
+import { PostgresSqlGraph } from '../../src/knowledge/postgres/postgres-sql-graph.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { EntityResolver } from '../../src/knowledge/resolution/index.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
+import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
+import type { Database } from '../../src/platform/postgres/index.ts';
+import { MadeMinutes } from './minutes.ts';
+
+/** As an installation has them that sets nothing. */
+const options = Object.fromEntries(
+  Object.entries(knowledgeOptions.fields).map(([name, field]) => [name, field.default]),
+) as unknown as KnowledgeOptions;
+const noModel: LanguageModel = {
+  isConfigured: () => false,
+  complete: () => Promise.reject(new Error('No model is asked here.')),
+};
+const noEmbedder: Embedders = { current: () => ({ state: 'not-configured', why: 'Words only.' }) };
+
+export interface JobBench {
+  /** Takes in so many documents of so many minutes each; resolves when all are worked on. Chunks per second. */
+  wholeWay(documents: number, minutesEach: number): Promise<number>;
+  /** The same, but nobody works on them: what the store takes, and search finds, at best. */
+  acceptAlone(documents: number, minutesEach: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** On a space of its own. */
+export async function openJobBench(database: Database): Promise<JobBench> {
+  const events = new EventBus(jobEventSpecs, () => Date.now());
+  const common = {
+    clock: systemClock,
+    ids: systemIds,
+    log: silentLog,
+    ledger: { record: async () => undefined },
+    options,
+    embedders: noEmbedder,
+  };
+  const jobs = await createPgBossJobQueue({
+    database,
+    clock: systemClock,
+    random: systemRandom,
+    ids: systemIds,
+    events,
+    redact: (text) => text,
+    schedules: false,
+  });
+  const spaces = new PostgresSpaceStore(database, systemClock);
+  const artifacts = new PostgresArtifactStore(database, common);
+  const knowledge = await openKnowledge({
+    ...common,
+    jobs,
+    spaces,
+    artifacts,
+    events: new PostgresEventStore(database, common),
+    readers: createReaders({ model: noModel, ids: systemIds, readWithModel: false }),
+    resolver: new EntityResolver({
+      ...common,
+      entities: new PostgresEntityStore(database),
+      model: noModel,
+    }),
+    vectors: new PostgresVectorIndex(database),
+    graph: new GraphKeeper({
+      ...common,
+      artifacts,
+      graph: new PostgresSqlGraph(database),
+      source: new PostgresGraphSource(database),
+    }),
+    folders: new PostgresFolderStore(database),
+    files: folderFiles,
+    documents: { read: () => Promise.reject(new Error('Only texts come in here.')) },
+  });
+  const space = await spaces.ensure(null, 'jobs');
+  const other = await spaces.ensure(null, 'accepted');
+  const minutes = new MadeMinutes(7);
+  const { signal } = new AbortController();
+  const ended = new Countdown();
+  events.listen(({ name }) => {
+    if (name === 'job:done') ended.count();
+    else if (['job:skipped', 'job:failed', 'job:retried'].includes(name)) ended.fail(new Error(name));
+  });
+  await knowledge.work();
+  const document = (minutesEach: number): IncomingArtifact => {
+    const parts = Array.from({ length: minutesEach }, () => minutes.document());
+    return {
+      type: 'note',
+      sourceSystem: 'bench',
+      sourceId: systemIds.uuid(),
+      title: parts[0]?.title ?? '',
+      text: parts.map(({ text }) => text).join('\n\n'),
+      sourceTs: null,
+      metadata: {},
+      warnings: [],
+      mentions: [],
+    };
+  };
+  const rateOf = async (documents: number, take: () => Promise<number>, end: Promise<unknown>) => {
+    const startedAt = performance.now();
+    let left = documents;
+    let chunks = 0;
+    const write = async (): Promise<void> => {
+      while (left > 0) {
+        left -= 1;
+        const taken = await take();
+        chunks += taken;
+      }
+    };
+    await Promise.all(Array.from({ length: writers }, write));
+    await end;
+    return (chunks / (performance.now() - startedAt)) * 1000;
+  };
+  return {
+    wholeWay: (documents, minutesEach) => {
+      const take = async (): Promise<number> => {
+        const { title, text } = document(minutesEach);
+        return (await knowledge.artifacts.ingest(space, { content: { text }, title }, signal)).chunks;
+      };
+      return rateOf(documents, take, ended.start(documents));
+    },
+    acceptAlone: (documents, minutesEach) => {
+      const take = async (): Promise<number> => {
+        const incoming = document(minutesEach);
+        return (await artifacts.accept(other, incoming, chunkText(incoming.text), async () => null)).chunks;
+      };
+      return rateOf(documents, take, Promise.resolve());
+    },
+    close: () => jobs.stop(0),
+  };
+}
+
+const writers = 4;
+
+/** Resolves when so many things have ended. */
+class Countdown {
+  #left = 0;
+  #whole = Promise.withResolvers<void>();
+
+  start(count: number): Promise<void> {
+    this.#left = count;
+    this.#whole = Promise.withResolvers();
+    return this.#whole.promise;
+  }
+
+  count(): void {
+    this.#left -= 1;
+    if (this.#left === 0) this.#whole.resolve();
+  }
+
+  fail(error: Error): void {
+    this.#whole.reject(error);
+  }
+}

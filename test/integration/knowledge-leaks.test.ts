@@ -1,0 +1,336 @@
+// Two tenants on every route of knowledge that a server has: what is another's is answered as what does not exist, and
+// nothing of it stands in any answer. A route without a row here fails.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { RunningServer } from '../../src/app/index.ts';
+import { startServer } from '../../src/app/start-server.ts';
+import { redisUrl, uniqueName } from '../support/services.ts';
+import { testConfig } from '../support/test-server.ts';
+
+const base = '/api/v1/knowledge';
+/** Of the same shape as ids and names that exist, and nobody's. */
+const nobody = {
+  artifact: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a01',
+  entity: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a02',
+  other: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a03',
+  mention: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a04',
+  event: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a05',
+  pair: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a06',
+  merge: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a07',
+  revision: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a08',
+  space: 'nowhere',
+  organization: 'no-organization',
+  organizationId: 'org_0000000000000000',
+};
+type Names = typeof nobody;
+
+interface Attempt {
+  /** In place of what stands in braces in the path. */
+  readonly param?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+}
+
+/** What of somebody's the route could be asked for; empty: nothing but the space. `null`: for the admin only. */
+const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null>> = {
+  'GET /spaces': () => [],
+  'POST /spaces': () => [{ body: { name: 'mine' } }],
+  'DELETE /spaces/{space}': ({ space }) => [{ param: space }],
+  'GET /folders': null,
+  'POST /folders': null,
+  'DELETE /folders/{id}': null,
+  'POST /folders/{id}/scan': null,
+  'GET /artifacts': ({ revision }) => [{ query: { before: revision } }],
+  'POST /artifacts': ({ artifact }) => [{ body: { text: 'Mine.', source_id: artifact } }],
+  'POST /artifacts/estimate': () => [{ body: { text: 'Mine.' } }],
+  'GET /artifacts/{id}': ({ artifact, revision }) => [{ param: artifact }, { param: revision }],
+  'GET /artifacts/{id}/revisions': ({ artifact }) => [{ param: artifact }],
+  'DELETE /artifacts/{id}': ({ artifact }) => [{ param: artifact }],
+  'GET /events': ({ artifact, entity, event }) => [
+    { query: { artifact_uid: artifact } },
+    { query: { entity_id: entity } },
+    { query: { before: event } },
+  ],
+  'GET /events/{id}': ({ event }) => [{ param: event }],
+  'GET /graph': null,
+  'POST /graph/rebuild': null,
+  'GET /entities': ({ entity }) => [{ query: { after: entity } }, { query: { name: 'Zebulon' } }],
+  'GET /entities/{id}': ({ entity }) => [{ param: entity }],
+  'GET /entities/{id}/around': ({ entity }) => [{ param: entity }],
+  'POST /entities/{id}/split': ({ entity, mention }) => [
+    { param: entity, body: { mention_ids: [mention], name: 'Mine' } },
+  ],
+  'POST /merges': ({ entity, other }) => [{ body: { winner_id: entity, loser_id: other } }],
+  'POST /merges/{id}/undo': ({ merge }) => [{ param: merge }],
+  'GET /pairs': () => [],
+  'POST /pairs/{id}/verdict': ({ pair }) => [
+    { param: pair, body: { verdict: 'same' } },
+    { param: pair, body: { verdict: 'different' } },
+  ],
+  'POST /search': ({ entity }) => [
+    { body: { query: 'Zebulon harbour' } },
+    { body: { query: 'harbour', filters: { entity_ids: [entity] }, include_entities: true } },
+    { body: { query: 'harbour', graph_expand: true, include_entities: true, limit: 50 } },
+  ],
+};
+
+/** Who wrote what; nobody else's answers may hold it. */
+const secrets = /Zebulon|Quark|hunter2|acme-only|acme-leak/i;
+const secretText =
+  'Zebulon Quark (hunter2 lead, Quarkworks) decided to buy the harbour. Zebulon Quark will call Dana Reed on Monday.';
+
+describe('what one tenant can learn of another', () => {
+  let folder: string;
+  let server: RunningServer;
+  let mine: Names;
+  let theirs: Names;
+  let myKey = '';
+  let theirKey = '';
+  let before: unknown;
+
+  const call = async (key: string, method: string, path: string, body?: unknown) => {
+    const answer = await fetch(server.url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, text, body: (text === '' ? null : JSON.parse(text)) as never };
+  };
+  const made = async <T>(key: string, path: string, body: unknown): Promise<T> => {
+    const { status, text, body: answer } = await call(key, 'POST', path, body);
+    if (status >= 300) throw new Error(`${path}: ${status} ${text}`);
+    return answer;
+  };
+
+  /** Documents of one tenant, read: two people of whom one is in doubt, a merge that was undone. */
+  async function populate(name: string, space: string, text: string) {
+    const { id } = await made<{ id: string }>(server.adminToken, '/api/v1/organizations', { name });
+    const keys = `/api/v1/organizations/${id}/keys`;
+    const { key } = await made<{ key: string }>(server.adminToken, keys, { name: 'test' });
+    await made(key, `${base}/spaces`, { name: space });
+    await made(key, `${base}/artifacts`, { text: `${text} Elsewhere.`, space });
+    // Of this one nobody can say whether it is the same person.
+    const initials = `${text[0]}. ${text.split(' ')[1]}`;
+    const owned = { text: 'The harbour.', mentions: [{ name: initials, type: 'person', relation: 'owner' }] };
+    let artifact: { artifact_uid: string; revision_id: string } | undefined;
+    for (const wish of [{ text }, owned]) {
+      const accepted = await made<NonNullable<typeof artifact>>(key, `${base}/artifacts`, wish);
+      artifact ??= accepted;
+      await vi.waitFor(
+        async () =>
+          expect((await call(key, 'GET', `${base}/artifacts/${accepted.artifact_uid}`)).body).toMatchObject({
+            status: { state: 'complete' },
+          }),
+        { timeout: 30_000, interval: 50 },
+      );
+    }
+    const { entities } = (await call(key, 'GET', `${base}/entities`)).body as {
+      entities: { entity_id: string; type: string; mention_count: number }[];
+    };
+    const [one, another] = entities
+      .filter(({ type }) => type === 'person')
+      .sort((a, b) => b.mention_count - a.mention_count)
+      .map((found) => found.entity_id);
+    const { pairs } = (await call(key, 'GET', `${base}/pairs`)).body as { pairs: { pair_id: string }[] };
+    const { events } = (await call(key, 'GET', `${base}/events`)).body as { events: { event_id: string }[] };
+    const { mentions } = (await call(key, 'GET', `${base}/entities/${one}`)).body as {
+      mentions: { mention_id: string }[];
+    };
+    const { merge_id: merge } = await made<{ merge_id: string }>(key, `${base}/merges`, {
+      winner_id: one,
+      loser_id: another,
+    });
+    await made(key, `${base}/merges/${merge}/undo`, undefined);
+    const names: Names = {
+      artifact: artifact?.artifact_uid ?? '',
+      revision: artifact?.revision_id ?? '',
+      entity: one ?? '',
+      other: another ?? '',
+      mention: mentions[0]?.mention_id ?? '',
+      event: events[0]?.event_id ?? '',
+      pair: pairs[0]?.pair_id ?? '',
+      merge,
+      space,
+      organization: name,
+      organizationId: id,
+    };
+    for (const [what, value] of Object.entries(names)) expect(value, `${name} has ${what}`).toBeTruthy();
+    return { key, names };
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
+    // Servers that share a store take executions only where they share limits.
+    const env = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: `${uniqueName('leaks')}:` };
+    server = await startServer(await testConfig(env, folder), { role: 'serve' });
+    ({ key: theirKey, names: theirs } = await populate('acme-leak', 'acme-only', secretText));
+    ({ key: myKey, names: mine } = await populate(
+      'other',
+      'side',
+      'Mona Berg decided to sell the harbour. Mona Berg will meet Omar Faruk on Friday.',
+    ));
+    await made(server.adminToken, `${base}/artifacts`, { text: 'The house of hunter2 owns a harbour.' });
+    before = await snapshot();
+  }, 90_000);
+  afterAll(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  /** As it would be for nobody's: what was asked for, and what differs at every call, taken out. */
+  function plain({ status, text }: { status: number; text: string }, asked: Names): string {
+    let said = text;
+    for (const [what, value] of Object.entries(asked)) said = said.replaceAll(value, `<${what}>`);
+    for (const [what, value] of Object.entries(nobody)) said = said.replaceAll(value, `<${what}>`);
+    return `${status} ${said.replaceAll(/"(request_id|artifact_uid|revision_id|job_id|id|created_at)":"[^"]*"/g, '"$1":"…"')}`;
+  }
+
+  const pathOf = (route: string, { param = '', query = {} }: Attempt) => {
+    const [, path = ''] = route.split(' ');
+    const search = new URLSearchParams(query).toString();
+    return `${base}${path.replace(/\{\w+\}/, encodeURIComponent(param))}${search === '' ? '' : `?${search}`}`;
+  };
+  const ask = (route: string, attempt: Attempt, key = myKey) =>
+    call(key, route.split(' ')[0] ?? '', pathOf(route, attempt), attempt.body);
+
+  /** Nothing of theirs but what was sent there. */
+  function expectNothingOfTheirs(text: string, label: string): void {
+    let said = text;
+    for (const value of Object.values(theirs)) said = said.replaceAll(value, '');
+    expect(said, label).not.toMatch(secrets);
+  }
+
+  it('is looked at on every route that the server has', async () => {
+    const { paths } = (await call(server.adminToken, 'GET', '/openapi.json')).body as {
+      paths: Record<string, Record<string, unknown>>;
+    };
+    const registered = Object.entries(paths)
+      .filter(([path]) => path.startsWith(base))
+      .flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.slice(base.length)}`),
+      );
+    expect(Object.keys(routes).sort()).toEqual(registered.sort());
+  });
+
+  it.each(Object.entries(routes))('is nothing on %s', async (route, attemptsOf) => {
+    if (attemptsOf === null) {
+      const body = route.startsWith('POST') ? {} : undefined;
+      const answer = await ask(route, { param: theirs.entity, ...(body ? { body } : {}) });
+      expect(answer.status).toBe(403);
+      expectNothingOfTheirs(answer.text, route);
+      return;
+    }
+    const plainAttempts = attemptsOf(theirs).length === 0 ? [{}] : attemptsOf(theirs);
+    const nobodys = attemptsOf(nobody);
+    for (const [index, attempt] of plainAttempts.entries()) {
+      const label = `${route} ${JSON.stringify(attempt)}`;
+      const [asked, unknown] = [await ask(route, attempt), await ask(route, nobodys[index] ?? {})];
+      expectNothingOfTheirs(asked.text, label);
+      // A cursor is a place in time, and no key to what stands there: what lies behind it is one's own either way.
+      const isCursor = ['before', 'after'].some((name) => name in (attempt.query ?? {}));
+      const isMade = route === 'POST /spaces' || route === 'POST /artifacts';
+      if (!isCursor && !isMade) expect(plain(asked, theirs), label).toBe(plain(unknown, nobody));
+      for (const [name, value, other] of [
+        ['organization', theirs.organization, nobody.organization],
+        ['organization', theirs.organizationId, nobody.organizationId],
+        ['space', theirs.space, nobody.space],
+      ] as const) {
+        if (name === 'space' && /spaces/.test(route)) continue;
+        const withName = (given: string): Attempt => ({
+          ...attempt,
+          query: { ...attempt.query, [name]: given },
+        });
+        const [named, unnamed] = [await ask(route, withName(value)), await ask(route, withName(other))];
+        expect(named.status, `${label} ${name}`).toBe(name === 'space' ? 404 : 403);
+        expect(plain(named, theirs), `${label} ${name}`).toBe(plain(unnamed, theirs));
+        expectNothingOfTheirs(named.text, `${label} ${name}`);
+      }
+    }
+  });
+
+  /** All that the other one has. */
+  async function snapshot(): Promise<unknown> {
+    const paths = ['/spaces', '/artifacts', '/entities', '/pairs', '/events', `/entities/${theirs.entity}`];
+    return Promise.all(
+      [...paths, `/artifacts/${theirs.artifact}`, `/artifacts?space=${theirs.space}`].map(async (path) => {
+        const { status, body } = await call(theirKey, 'GET', base + path);
+        return { path, status, body };
+      }),
+    );
+  }
+
+  it('is as it was after all that', async () => {
+    expect(await snapshot()).toEqual(before);
+  });
+
+  it('is there for the one it belongs to: the answers above could have held it', async () => {
+    const search = await call(theirKey, 'POST', `${base}/search`, { query: 'Zebulon harbour' });
+    expect(search.text).toMatch(secrets);
+    for (const path of [
+      '/artifacts',
+      '/entities',
+      '/events',
+      '/pairs',
+      '/spaces',
+      `/artifacts/${theirs.artifact}`,
+      `/entities/${theirs.entity}`,
+      `/entities/${theirs.entity}/around`,
+      `/events/${theirs.event}`,
+    ])
+      expect((await call(theirKey, 'GET', base + path)).text, path).toMatch(secrets);
+    expect((await call(myKey, 'POST', `${base}/search`, { query: 'harbour' })).text).toContain('Mona');
+  });
+
+  it('is nothing through the workflows search and ingest', async () => {
+    const publish = (workflow: string, space?: string) =>
+      call(server.adminToken, 'POST', '/api/v1/deployments', {
+        organization: mine.organization,
+        name: `${workflow}-${space ?? 'own'}`,
+        workflow,
+        ...(space === undefined ? {} : { options: { space } }),
+      });
+    const execute = (api: string, parameters: object, organization = mine.organization) =>
+      call(myKey, 'POST', `/deployment/api/${organization}/${api}?timeout=30`, parameters);
+    const input = { search: { query: 'Zebulon harbour', limit: 50 }, ingest: { text: 'Mine.' } };
+    for (const workflow of ['search', 'ingest'] as const) {
+      const [own, named, unknown] = [
+        await publish(workflow),
+        await publish(workflow, theirs.space),
+        await publish(workflow, nobody.space),
+      ];
+      expect(own.status, own.text).toBe(201);
+      const words = (answer: typeof named) =>
+        plain(answer, theirs).replaceAll(/"(webhook_secret|updated_at|endpoint|url)":"[^"]*"/g, '');
+      expect(words(named)).toBe(words(unknown));
+      const answer = await execute(`${workflow}-own`, input[workflow]);
+      expect(answer.status, answer.text).toBe(200);
+      expectNothingOfTheirs(answer.text, workflow);
+      if (named.status !== 201) continue;
+      const [inTheirs, inNobodys] = [
+        await execute(`${workflow}-${theirs.space}`, input[workflow]),
+        await execute(`${workflow}-${nobody.space}`, input[workflow]),
+      ];
+      expect(inTheirs.status).toBe(inNobodys.status);
+      expectNothingOfTheirs(inTheirs.text, workflow);
+    }
+    // Another's deployment is no way either.
+    await made(server.adminToken, '/api/v1/deployments', {
+      organization: theirs.organization,
+      name: 'ask',
+      workflow: 'search',
+    });
+    const [there, nowhere] = [
+      await execute('ask', input.search, theirs.organization),
+      await execute('ask', input.search, nobody.organization),
+    ];
+    expect(there.status).toBeGreaterThanOrEqual(400);
+    expect(there.status).toBe(nowhere.status);
+    expectNothingOfTheirs(there.text, 'the deployment of another');
+  });
+});
