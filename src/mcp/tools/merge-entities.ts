@@ -26,7 +26,7 @@ export const mergeEntities = defineTool({
   async run(input, { api, place, signal }) {
     if (input.winner_id === input.loser_id)
       throw new CoreError('INPUT_INVALID', 'Nothing was merged: winner_id and loser_id are the same entity.');
-    const call = { query: place, body: input, signal };
+    const call = { query: { ...place }, body: input, signal };
     const made = merge.parse(await api.call('POST', `${knowledgePath}/merges`, call));
     return { ...made, next: `Done. People can undo it with: headworks entities unmerge ${made.merge_id}` };
   },
