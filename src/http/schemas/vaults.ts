@@ -31,7 +31,9 @@ export const vaultSummary = z
           .describe('What the source says there is; null when it does not say.'),
       }),
     ),
-    dead_letters: z.array(deadLetter).describe('Pages that did not come, each once, newest first, at most 200.'),
+    dead_letters: z
+      .array(deadLetter)
+      .describe('Pages that did not come, each once, newest first, at most 200.'),
   })
   .meta({ id: 'VaultSummary', description: 'The vault of a run, as it is now.' });
 
