@@ -32,16 +32,20 @@ describe('the pages of the dashboard', () => {
   };
   const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true });
 
-  it.each([390, 1440] as const)('show what there is, %i px wide', async (width) => {
+  it.each([
+    [390, 'dark'],
+    [1440, 'light'],
+  ] as const)('show what there is, %i px wide, in %s colours', async (width, colorScheme) => {
     const { page, open, complaints, accessibilityFaults, overflow } = await openDashboard(
       browser,
       world.server,
       width,
     );
+    await page.emulateMedia({ colorScheme });
     const run = `/extraction/runs/${world.runs[1].id}`;
     const { id: barred } = await world.model('barred');
     const pages: readonly (readonly [path: string, shown: readonly string[]])[] = [
-      ['/', ['2 of 100 under way', 'limited: rate-limit, in', 'key-refused: 2 open', 'acme: incomplete']],
+      ['/', ['2 of 100 under way', 'limited: rate-limit, in', 'key-refused: 2', 'acme: incomplete']],
       ['/extraction', ['Extract now', '2 of 3 types']],
       [run, ['1 page did not come', 'server-error', 'Ask for them again']],
       [`${run}/vault?type=users`, ['Show more', 'gone, noticed']],

@@ -58,6 +58,22 @@ describe('the dashboard', () => {
     await page.getByText('live', { exact: true }).waitFor();
   });
 
+  it('loses only the page that cannot be loaded', async () => {
+    const server = await startTestServer(await testConfig());
+    const { page } = await openDashboard(browser, server);
+    const go = (name: string) => page.getByRole('link', { name, exact: true }).click();
+    await page.route('**/assets/ledger-page*.js', (route) => route.abort());
+    await page.reload();
+    await go('Ledger');
+    await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
+    await go('Models');
+    await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+    await go('Ledger');
+    await page.unroute('**/assets/ledger-page*.js');
+    await page.getByRole('button', { name: 'Load it again' }).click();
+    await page.getByText('Nothing has ever fallen back here').waitFor();
+  });
+
   it('says when the server is gone, and keeps what it showed', async () => {
     const server = await startTestServer(await testConfig());
     const { page } = await openDashboard(browser, server);

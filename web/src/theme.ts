@@ -3,8 +3,8 @@ import { createTheme } from '@mantine/core';
 
 export const theme = createTheme({
   primaryColor: 'blue',
-  // Lighter ones are too pale for words on them, or for words of that colour.
-  primaryShade: { light: 8, dark: 5 },
+  // Lighter ones are too pale for words on them, or for words of that colour; in the dark, too.
+  primaryShade: 8,
   autoContrast: true,
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
   defaultRadius: 'md',

@@ -54,6 +54,19 @@ describe('limits', () => {
     await world.admission.close();
   });
 
+  it('are shown of many at once, exactly as one by one', async () => {
+    const world = await admissionWorld({ options: { defaultLimit: 2 } });
+    const { limits } = world.admission;
+    await limits.set('b', 5);
+    await world.admit('a', '1');
+    await world.admit('b', '2');
+    const { globalUsed, limits: views } = await limits.overview(['b', 'a', 'nobody']);
+    expect(globalUsed).toBe(2);
+    expect(views).toEqual(await Promise.all(['b', 'a', 'nobody'].map((id) => limits.get(id))));
+    expect(await limits.overview([])).toEqual({ globalUsed: 2, limits: [] });
+    await world.admission.close();
+  });
+
   it('are shown with what is cached and in use', async () => {
     const world = await admissionWorld({ options: { defaultLimit: 2 } });
     await world.admit('a', '1');

@@ -1,6 +1,6 @@
 // The way of the data now: every gate with its rate, its limit, its queue, and what is degraded.
 import { executionJobName } from '../../deployments/index.ts';
-import type { ExtractionSource } from '../../extraction/index.ts';
+import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
 import type { RunSample } from '../activity.ts';
 import type { HttpDependencies } from '../ports.ts';
@@ -66,7 +66,7 @@ async function extractionNow({ extraction, activity, clock }: HttpDependencies) 
       items: itemsOfRun(run),
       total: run.types.length === 0 ? null : totalOfRun(run),
       items_per_second: run.itemsPerSecond,
-      calls_last_minute: callsOfLastMinute(activity.run(run.id), clock.now()),
+      calls_last_minute: callsOfLastMinute(run, activity.run(run.id), clock.now()),
       calls_per_minute_limit: limitOf(sources.find(({ name }) => name === run.source)),
       multiplier: run.multiplier,
       refusals: run.refusals,
@@ -121,7 +121,12 @@ const jobCount = (counts: Counts, prefix: string, wanted: string): number =>
     .reduce((sum, { count }) => sum + count, 0);
 
 /** As far as this server has seen it; null when it has not. */
-function callsOfLastMinute(samples: readonly RunSample[], now: number): number | null {
+function callsOfLastMinute(
+  { calls, startedAt }: ExtractionRun,
+  samples: readonly RunSample[],
+  now: number,
+): number | null {
+  if (startedAt !== null && startedAt.getTime() > now - minuteMs) return calls;
   const last = samples.at(-1);
   if (last === undefined) return null;
   const before = samples.findLast(({ at }) => at <= now - minuteMs) ?? samples[0];

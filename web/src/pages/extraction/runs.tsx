@@ -68,7 +68,7 @@ function RunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
       <Table verticalSpacing="xs" miw={860} highlightOnHover>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Source</Table.Th>
+            <Table.Th miw={130}>Source</Table.Th>
             <Table.Th>State</Table.Th>
             <Table.Th w={180}>Items</Table.Th>
             <Table.Th>Complete</Table.Th>

@@ -66,11 +66,10 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceA
   const start = useStartRun();
   return (
     <Wide label="Sources">
-      <Table verticalSpacing="xs" miw={520}>
+      <Table verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Name</Table.Th>
-            <Table.Th>Kind</Table.Th>
             <Table.Th>Next run</Table.Th>
             <Table.Th aria-label="Actions" />
           </Table.Tr>
@@ -82,8 +81,10 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceA
                 <Text size="sm" fw={600}>
                   {source.name}
                 </Text>
+                <Text size="xs" c="dimmed">
+                  {source.kind}
+                </Text>
               </Table.Td>
-              <Table.Td>{source.kind}</Table.Td>
               <Table.Td>
                 {source.next_run_at === null ? (
                   <Text size="sm" c="dimmed">

@@ -1,5 +1,5 @@
 // The vault of a run: types, items, and the versions of one item side by side.
-import { Anchor, Badge, Button, Grid, NavLink, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Badge, Box, Button, Grid, NavLink, Select, Stack, Table, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
 import type { VaultItemsAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
@@ -7,6 +7,7 @@ import { get } from '../../api/client.ts';
 import { Empty, Failed, Loading, PageTitle, Shown } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
+import { toneColor, type Tone } from '../../theme.ts';
 import { useVault } from './dead-letters.tsx';
 import { ItemVersions } from './item-versions.tsx';
 
@@ -58,25 +59,38 @@ function Types({
   readonly onChoose: (type: string) => void;
 }) {
   return (
-    <nav aria-label="Types">
-      {types.map((type) => (
-        <NavLink
-          key={type.type}
-          component="button"
-          active={type.type === chosen}
-          onClick={() => onChoose(type.type)}
-          label={type.type}
-          description={describe(type)}
-          rightSection={
-            <Badge variant="light" tt="none" color={type.status === 'completed' ? 'teal' : 'orange'}>
-              {type.live}
-            </Badge>
-          }
-        />
-      ))}
-    </nav>
+    <>
+      <Select
+        hiddenFrom="sm"
+        label="Type"
+        data={types.map(({ type, live }) => ({ value: type, label: `${type} (${live})` }))}
+        value={chosen}
+        allowDeselect={false}
+        onChange={(type) => onChoose(type ?? chosen)}
+      />
+      <Box component="nav" aria-label="Types" visibleFrom="sm">
+        {types.map((type) => (
+          <NavLink
+            key={type.type}
+            component="button"
+            active={type.type === chosen}
+            onClick={() => onChoose(type.type)}
+            label={type.type}
+            description={describe(type)}
+            rightSection={
+              <Badge variant="light" tt="none" color={toneColor[statusTone(type.status)]}>
+                {type.live}
+              </Badge>
+            }
+          />
+        ))}
+      </Box>
+    </>
   );
 }
+
+const statusTone = (status: string): Tone =>
+  status === 'completed' ? 'good' : status === 'incomplete' ? 'warning' : 'idle';
 
 /** Why it is incomplete, and what was there before; nothing when all is well. */
 function describe({ reason, deleted }: VaultSummaryAnswer['types'][number]): string | undefined {

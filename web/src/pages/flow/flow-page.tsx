@@ -21,9 +21,9 @@ export default function FlowPage() {
           <>
             <FlowPicture flow={flow} />
             <Text size="xs" c="dimmed" mt="lg">
-              Each gate leads to its page. Bars are the last half hour, by the minute; in red what failed or
-              was refused. They and rates are what this server saw; it began to count{' '}
-              <Ago at={flow.counted_since} />.
+              Each gate leads to its page. What happened in a minute happened in the last 60 seconds. Bars are
+              the last half hour; in red what failed or was refused. Both are what this server saw; it began
+              to count <Ago at={flow.counted_since} />.
             </Text>
           </>
         )}

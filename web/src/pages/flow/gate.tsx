@@ -36,8 +36,15 @@ export function Gate({ name, href, value, unit, degraded = [], share = null, bar
           {name}
         </Text>
         {open > 0 ? (
-          <Badge component="span" size="sm" variant="light" color={toneColor.warning} tt="none">
-            {open} degraded
+          <Badge
+            component="span"
+            size="sm"
+            variant="light"
+            color={toneColor.warning}
+            tt="none"
+            title="What is degraded, and not yet made good"
+          >
+            {open} open
           </Badge>
         ) : null}
       </span>
@@ -62,7 +69,7 @@ export function Gate({ name, href, value, unit, degraded = [], share = null, bar
         {children}
         {degraded.slice(0, mostLines).map((each) => (
           <Line key={each.kind}>
-            {each.kind}: {each.open} open
+            {each.kind}: {each.open}
           </Line>
         ))}
         {degraded.length > mostLines ? <Line>and {degraded.length - mostLines} other kinds</Line> : null}

@@ -23,7 +23,7 @@ export function Incoming({ flow }: { readonly flow: FlowAnswer }) {
         name="Knowledge"
         href="/knowledge"
         value={minute.documents_read}
-        unit={`${plural(minute.documents_read, 'document')} read in the last minute`}
+        unit={`${plural(minute.documents_read, 'document')} a minute`}
         degraded={degradedOf(flow.degraded, 'knowledge')}
         bars={{ all: minutes.map(({ documents_read: read }) => read) }}
       >
@@ -38,7 +38,7 @@ export function Incoming({ flow }: { readonly flow: FlowAnswer }) {
         name="Gateway"
         href="/models"
         value={minute.model_calls}
-        unit={`${plural(minute.model_calls, 'call')} in the last minute`}
+        unit={`${plural(minute.model_calls, 'call')} a minute`}
         degraded={degradedOf(flow.degraded, 'gateway')}
         bars={{
           all: minutes.map(({ model_calls: calls }) => calls),
@@ -76,7 +76,7 @@ function SourcesGate({ flow, running }: { readonly flow: FlowAnswer; readonly ru
       name="Sources"
       href="/extraction"
       value={calls}
-      unit={limit === null ? 'calls in the last minute' : `of ${limit} calls a minute`}
+      unit={limit === null ? 'calls a minute' : `of ${limit} calls a minute`}
       share={limit === null ? null : calls / limit}
     >
       {running.slice(0, mostLines).map((run) => (

@@ -35,5 +35,6 @@ describe('the picture', () => {
     expect(slowed({ multiplier: 1, refusals: 0 })).toBeNull();
     expect(slowed({ multiplier: 2, refusals: 3 })).toBe('slowed down 2.0 times, 3 refused');
     expect(slowed({ multiplier: 1, refusals: 1 })).toBe('1 refused');
+    expect(slowed({ multiplier: 1.5, refusals: 0 })).toBe('slowed down 1.5 times');
   });
 });

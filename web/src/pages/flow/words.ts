@@ -34,6 +34,9 @@ export function slowed({
   multiplier,
   refusals,
 }: Pick<FlowAnswer['extraction']['running'][number], 'multiplier' | 'refusals'>): string | null {
-  if (multiplier > 1) return `slowed down ${multiplier.toFixed(1)} times, ${refusals} refused`;
-  return refusals > 0 ? `${refusals} refused` : null;
+  const parts = [
+    multiplier > 1 ? `slowed down ${multiplier.toFixed(1)} times` : null,
+    refusals > 0 ? `${refusals} refused` : null,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join(', ');
 }

@@ -102,7 +102,7 @@ function Detail({ entry }: { readonly entry: LedgerEntryAnswer }) {
         <Table.Tbody>
           {facts.map(([name, value]) => (
             <Table.Tr key={name}>
-              <Table.Th w={110} fw={400} c="dimmed">
+              <Table.Th w={110} fw={400} c="dimmed" style={{ verticalAlign: 'top' }}>
                 {name}
               </Table.Th>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>

@@ -61,7 +61,7 @@ function Explained({ explanation }: { readonly explanation: ModelExplanationAnsw
           Why this place
         </Title>
         <Text size="sm" mb="xs">
-          {explanation.place_reason}
+          {sentence(explanation.place_reason)}
         </Text>
         <List size="sm" spacing={2}>
           {explanation.steps.map((step) => (
@@ -73,6 +73,8 @@ function Explained({ explanation }: { readonly explanation: ModelExplanationAnsw
     </Stack>
   );
 }
+
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function Figure({ name, value }: { readonly name: string; readonly value: string }) {
   return (
