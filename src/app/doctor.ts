@@ -90,7 +90,7 @@ function ofTheWork({ background }: Patient): readonly Check[] {
   return [
     ['models', async () => work.models(await active)],
     ['model keys', async () => work.modelKeys(await active)],
-    ['vectors', () => work.vectors(knowledge.embedders.current())],
+    ['vectors', () => work.vectors(knowledge.embedders)],
     ['graph', async () => work.graph(await knowledge.desks.graph.status())],
     ['jobs', () => work.jobs(jobs, systemClock.now())],
     ['ledger', () => work.ledger(ledgerStore, repairs)],

@@ -1,7 +1,6 @@
 // Mails, notes and the vault go into knowledge: taken in one by one, then read in the background by whichever model is up.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openVaultReader } from '../../extraction/vault/index.ts';
 import type {
   AcceptedAnswer,
   EntityPairAnswer,
@@ -11,7 +10,8 @@ import type {
   ModelAnswer,
 } from '../api-answers.ts';
 import { fileDocument, documentPaths } from '../ingest-files.ts';
-import { vaultDocuments } from '../vault-artifacts.ts';
+import { documentsOfVault } from '../vault-artifacts.ts';
+import { typeOfItem } from '../vault-presence.ts';
 import { vaultsFolder } from '../vault.ts';
 import type { Chapter, Stage } from './chapter.ts';
 import { until } from './chapter.ts';
@@ -39,14 +39,12 @@ export const vaultChapter: Chapter = {
   name: 'vault',
   title: 'Reading what the vault holds of Looker',
   run: async (stage) => {
-    const path = join(vaultsFolder(stage.dataFolder), `${lookerSource('').name}.vault`);
-    const reader = openVaultReader(path);
-    let taken = 0;
-    try {
-      taken = await takeIn(stage, [...vaultDocuments(reader, talkedAbout)]);
-    } finally {
-      reader.close();
-    }
+    const { dataFolder } = stage;
+    const file = join(vaultsFolder(dataFolder), `${lookerSource('').name}.vault`);
+    const documents: Body[] = [];
+    for await (const document of documentsOfVault({ file, cwd: dataFolder, dataFolder }))
+      if (talkedAbout.includes(typeOfItem(document.source_id))) documents.push(document);
+    const taken = await takeIn(stage, documents);
     await read(stage, taken);
     return `${taken} dashboards, looks, explores and boards are read.`;
   },

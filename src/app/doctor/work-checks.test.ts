@@ -49,11 +49,20 @@ describe('checks of the work', () => {
   });
 
   it('say that nobody makes vectors', () => {
-    expect(vectors({ state: 'off', why: 'No model embeds.' } as never)).toMatchObject({
+    expect(
+      vectors({ problem: () => null, current: () => ({ state: 'off', why: 'No model embeds.' }) } as never),
+    ).toMatchObject({
       state: 'not-configured',
       detail: 'Nobody makes vectors; search goes by words. No model embeds.',
     });
-    expect(vectors({ state: 'ready', embedder: { model: 'e' } } as never).detail).toBe('Made by e.');
+    const ready = { current: () => ({ state: 'ready', embedder: { model: 'e' } }) };
+    expect(vectors({ ...ready, problem: () => null } as never).detail).toBe('Made by e.');
+    const named = { why: 'There is no model e.', remedy: 'Add it.' };
+    expect(vectors({ ...ready, problem: () => named } as never)).toMatchObject({
+      state: 'problem',
+      detail: named.why,
+      remedy: named.remedy,
+    });
   });
 
   it('find a graph that cannot be used', () => {

@@ -43,7 +43,10 @@ export function modelKeys(active: readonly ModelView[]): Finding {
   );
 }
 
-export function vectors(state: ReturnType<HouseKnowledge['embedders']['current']>): Finding {
+export function vectors(embedders: Pick<HouseKnowledge['embedders'], 'current' | 'problem'>): Finding {
+  const named = embedders.problem();
+  if (named) return problem(named.why, named.remedy);
+  const state = embedders.current();
   return state.state === 'ready'
     ? ok(`Made by ${state.embedder.model}.`)
     : notConfigured(`Nobody makes vectors; search goes by words. ${state.why}`, null);

@@ -128,6 +128,13 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       expect(await expand([seed])).toMatchObject([{ eventId: other, reason: `same_actor:${name}` }]);
     });
 
+    it('knows which events it has not got', async () => {
+      const told = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Bob'] }]);
+      expect(await subject.graph.missing(spaceId, told, signal)).toBe(0);
+      await subject.graph.remove(spaceId, { eventIds: told.slice(1), entityIds: [] }, signal);
+      expect(await subject.graph.missing(spaceId, told, signal)).toBe(subject.graph.isApart ? 1 : 0);
+    });
+
     it('takes the same twice as once', async () => {
       const [seed = '', other = ''] = await subject.tell(spaceId, [
         { actors: ['Ann'], subjects: ['Atlas'] },
