@@ -1,4 +1,5 @@
-// Three kinds of test: beside the code (unit), against real stores (integration), against the packed product (e2e).
+// Kinds of test: beside the code (unit), against real stores (integration), against the packed product (e2e), every page
+// of the dashboard (browser: npm run test:browser).
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -42,6 +43,16 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: [embeddedTemplate, 'test/support/build-dashboard.ts'],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        // Every page of the dashboard, at both widths: minutes of a processor, so a command of its own.
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          globalSetup: ['test/support/build-dashboard.ts'],
           testTimeout: 120_000,
         },
       },

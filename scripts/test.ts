@@ -44,6 +44,8 @@ async function runTests(services: Services, report: string, temporary: string): 
       `--outputFile.json=${report}`,
       ...(isWhole ? ['--coverage', '--allowOnly=false'] : []),
       ...(isUnitOnly ? ['--project', 'unit'] : []),
+      // Minutes in a browser: npm run test:browser.
+      ...(isWhole ? ['--project', '!browser'] : []),
       ...forVitest,
     ],
     {
