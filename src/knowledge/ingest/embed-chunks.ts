@@ -49,13 +49,15 @@ export async function embedChunks(
     first += batch.length;
     const isAway = failures >= mostFailures;
     if (!isAway) why = await embedBatch(parts, state.embedder, title, batch, signal);
-    failures = why === null || isRefusal(why) ? 0 : failures + 1;
     // One text that is refused costs itself, not those it was sent with.
-    const settled = isRefusal(why) && batch.length > 1 ? batch.map((chunk) => [chunk]) : [batch];
-    for (const own of settled) {
-      if (own !== batch) why = await embedBatch(parts, state.embedder, title, own, signal);
+    const isParted = !isAway && isRefusal(why) && batch.length > 1;
+    let hasSome = why === null;
+    for (const own of isParted ? batch.map((chunk) => [chunk]) : [batch]) {
+      if (isParted) why = await embedBatch(parts, state.embedder, title, own, signal);
+      hasSome ||= why === null;
       await settleEmbedding(parts, own, state.embedder.model, why === null ? null : { isAway, error: why });
     }
+    failures = hasSome ? 0 : failures + 1;
   }
 }
 

@@ -59,7 +59,7 @@ export function embedAgainHandler(parts: EmbedAgainParts): JobHandler<Record<str
       const chunks = await notUnderWay(page);
       if (chunks.length === 0) continue;
       try {
-        done += await embedOrPart(parts, embedder, chunks, signal);
+        done += await embedOrPart(parts, embedder, chunks, done > 0, signal);
       } catch (error) {
         if (signal.aborted || kindOf(error).startsWith('STATE_')) throw error;
         parts.log.warn('chunks were not embedded again', { done, cause: kindOf(error), error });
@@ -93,27 +93,34 @@ function ownersAsked(
 
 /**
  * How many were embedded. One text that is refused costs itself, not those it was sent with: it is marked and recorded,
- * and the others go on.
+ * and the others go on. Fails when all are refused: then it is not the texts.
  */
 async function embedOrPart(
   parts: EmbedAgainParts,
   embedder: Embedder,
   chunks: readonly UnembeddedChunk[],
+  hasSome: boolean,
   signal: AbortSignal,
 ): Promise<number> {
+  const refused: { readonly chunk: UnembeddedChunk; readonly error: unknown }[] = [];
   try {
     await embedBatch(parts, embedder, chunks, signal);
     return chunks.length;
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    if (chunks.length === 1) {
-      await settleEmbedding(parts, chunks, embedder.model, { isAway: false, error });
-      return 0;
-    }
-    let done = 0;
-    for (const chunk of chunks) done += await embedOrPart(parts, embedder, [chunk], signal);
-    return done;
+    const [only, ...others] = chunks;
+    if (only && others.length === 0) refused.push({ chunk: only, error });
+    else
+      for (const chunk of chunks)
+        await embedBatch(parts, embedder, [chunk], signal).catch((why: unknown) => {
+          if (!isRefusal(why)) throw why;
+          refused.push({ chunk, error: why });
+        });
+    if (!hasSome && refused.length === chunks.length) throw error;
   }
+  for (const { chunk, error } of refused)
+    await settleEmbedding(parts, [chunk], embedder.model, { isAway: false, error });
+  return chunks.length - refused.length;
 }
 
 async function embedBatch(
