@@ -223,9 +223,9 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect((await leftOver())[1]).toEqual(['Alice Chen', 'Zoe Young']);
   });
 
-  it.runIf(kind === 'server')(
-    'keeps an entity, and the mention, when it is mentioned while the artifact it came from is removed',
-    async () => {
+  // Two at once: the embedded store does one thing at a time.
+  if (kind === 'server')
+    it('keeps an entity, and the mention, when it is mentioned while the artifact it came from is removed', async () => {
       const at = entityWorld(world);
       const space = await world.space();
       const { ids, place } = await at.read(space, ['Alice Chen']);
@@ -245,8 +245,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       removed.resolve();
       await mentioning;
       expect(await at.desk.get(space, ids[0] ?? '')).toMatchObject({ mentionCount: 1 });
-    },
-  );
+    });
 
   it('resolves ten thousand mentions of one chunk together, and again without making any', async () => {
     const at = entityWorld(world);

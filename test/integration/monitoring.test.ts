@@ -163,7 +163,9 @@ describe('monitoring/headworks-alerts.yml', () => {
     const ours = [...alertRules, ...knowledgeAlertRules].map(({ name }) => name);
     expect(shipped).toEqual(expect.arrayContaining(ours));
     const headings = (await textOf('docs/operations.md')).matchAll(/^### (Headworks\w+)$/gm);
-    expect([...headings].map(([, name = '']) => name).sort()).toEqual([...new Set([...shipped, ...ours])].sort());
+    expect([...headings].map(([, name = '']) => name).sort()).toEqual(
+      [...new Set([...shipped, ...ours])].sort(),
+    );
   });
 });
 

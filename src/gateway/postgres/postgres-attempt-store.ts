@@ -69,7 +69,7 @@ export class PostgresAttemptStore implements AttemptStore {
           floor(extract(epoch from at - ${since}::timestamptz) * 1000 / ${stretchMs}::double precision)::bigint as stretch
         from gateway_attempts where counts and model_id = ${modelId} and at >= ${since}) as counted
       group by stretch order by stretch`);
-    return rows.map((row) => ({ ...row, at: Number(row.at) }));
+    return rows;
   }
 
   async purge(before: Date, limit: number): Promise<number> {
