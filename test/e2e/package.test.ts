@@ -42,7 +42,7 @@ async function demand(program: string, args: readonly string[], cwd: string): Pr
 
 /** A copy to build and pack in, so that the checkout under test stays as it is. */
 async function copyCheckout(): Promise<void> {
-  const parts = ['bin', 'src', 'scripts', 'docs', 'LICENSE', 'README.md', 'ARCHITECTURE.md', '.npmrc'];
+  const parts = ['bin', 'src', 'web', 'scripts', 'docs', 'LICENSE', 'README.md', 'ARCHITECTURE.md', '.npmrc'];
   for (const part of [...parts, 'package.json', 'tsconfig.json', 'tsconfig.build.json'])
     await cp(join(repository, part), join(checkout(), part), { recursive: true });
   await symlink(join(repository, 'node_modules'), join(checkout(), 'node_modules'));

@@ -43,6 +43,7 @@ const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null
   'DELETE /folders/{id}': null,
   'POST /folders/{id}/scan': null,
   'GET /artifacts': ({ revision }) => [{ query: { before: revision } }],
+  'GET /artifacts/statuses': ({ artifact }) => [{ query: { ids: artifact } }],
   'POST /artifacts': ({ artifact }) => [{ body: { text: 'Mine.', source_id: artifact } }],
   'POST /artifacts/estimate': () => [{ body: { text: 'Mine.' } }],
   'GET /artifacts/{id}': ({ artifact, revision }) => [{ param: artifact }, { param: revision }],

@@ -72,7 +72,8 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
         ...Array.from({ length: 8 }, () => ({ actors: ['Ann'] })),
       ]);
       const found = await expand([seed], { budget: 50 });
-      expect(found.map(({ eventId }) => eventId)).toEqual([both, rare, ...common.toReversed()]);
+      // Ids of one millisecond have no order in time.
+      expect(found.map(({ eventId }) => eventId)).toEqual([both, rare, ...common.toSorted().toReversed()]);
       expect(found[0]?.score).toBeGreaterThan(found[1]?.score ?? 0);
       expect(found[1]?.score).toBeGreaterThan(found[2]?.score ?? 0);
     });
