@@ -37,6 +37,7 @@ describe('the status of an artifact', () => {
       steps: { index: { ...none, done: 2 }, read: { ...none, done: 2 }, embed: none, graph: none },
       readByRules: 2,
       stoodIn: [],
+      notTaken: [],
       missing: [],
     });
   });
@@ -109,6 +110,41 @@ describe('the status of an artifact', () => {
         { step: 'embed', positions: [0, 1], status: 'failed', cause: 'X' },
         { step: 'graph', positions: [1], status: 'skipped', cause: 'Z' },
       ],
+    });
+  });
+
+  it('counts what was refused, and misses what was left out', () => {
+    const refused = { reason: 'event-quote-not-in-text', count: 2 } as const;
+    const left = { reason: 'mentions-too-many', count: 7 } as const;
+    const some = [...indexed, mark('read', 10, { notTaken: [refused] })];
+    expect(statusOf({ steps: [...some, mark('read', 11, { notTaken: [refused] })] })).toMatchObject({
+      state: 'complete',
+      notTaken: [{ ...refused, count: 4, positions: [0, 1] }],
+      missing: [],
+    });
+    expect(statusOf({ steps: [...some, mark('read', 11, { notTaken: [refused, left] })] })).toMatchObject({
+      state: 'partial',
+      steps: { read: { done: 2 } },
+      notTaken: [
+        { ...refused, count: 4 },
+        { ...left, positions: [1] },
+      ],
+      missing: [
+        {
+          step: 'read',
+          positions: [1],
+          status: 'done',
+          cause: 'READING_TOO_LARGE',
+          message: expect.stringContaining('Left out: 7 mentions.') as string,
+        },
+      ],
+    });
+  });
+
+  it('misses people of fields that were too many', () => {
+    expect(statusOf({ steps: [...indexed, ...read], mentionsLeftOut: 5 })).toMatchObject({
+      state: 'partial',
+      missing: [{ step: 'read', positions: [], status: 'done', cause: 'READING_TOO_LARGE' }],
     });
   });
 

@@ -1,7 +1,15 @@
 // Exactly which parts of an artifact are in, and which are missing and why.
 import type { JobView } from '../../core/index.ts';
-import type { ArtifactState, ArtifactStatus, Chunk, ChunkStep, StepMark, StepStatus } from '../ports.ts';
-import { chunkSteps } from '../ports.ts';
+import type {
+  ArtifactState,
+  ArtifactStatus,
+  Chunk,
+  ChunkStep,
+  NotTaken,
+  StepMark,
+  StepStatus,
+} from '../ports.ts';
+import { chunkSteps, leftOutReasons } from '../ports.ts';
 
 export interface StatusFacts {
   readonly chunks: readonly Pick<Chunk, 'chunkId' | 'position'>[];
@@ -11,6 +19,8 @@ export interface StatusFacts {
   /** The model that embeds here; null: nobody does, and no vectors are wanted. */
   readonly embeddingModel: string | null;
   readonly isGraphWanted: boolean;
+  /** People whom fields of the document name, beyond how many are taken. */
+  readonly mentionsLeftOut?: number;
 }
 
 type Missing = ArtifactStatus['missing'][number] & { positions: number[] };
@@ -25,10 +35,13 @@ export function artifactStatus(facts: StatusFacts): ArtifactStatus {
       const mark = marks.get(`${step} ${chunkId}`);
       const status = mark && !isOutdated(mark, facts) ? mark.status : 'pending';
       counts[status] += 1;
+      const left = status === 'done' && mark ? leftOutOf(mark) : null;
+      if (left) addMissing(missing, step, status, position, [left.cause, left.message]);
       if (status !== 'done') addMissing(missing, step, status, position, causeOf(step, status, mark, facts));
     }
     return counts;
   };
+  if (facts.mentionsLeftOut) missing.set('', structuredLeftOut(facts.mentionsLeftOut));
   const [index, read, embed, graph] = chunkSteps.map(countsOf) as [Counts, Counts, Counts, Counts];
   return {
     state: stateOf(facts, missing.size),
@@ -36,6 +49,7 @@ export function artifactStatus(facts: StatusFacts): ArtifactStatus {
     steps: { index, read, embed, graph },
     readByRules: facts.steps.filter(isByRules).length,
     stoodIn: standIns(facts),
+    notTaken: notTakenOf(facts),
     missing: [...missing.values()],
   };
 }
@@ -54,6 +68,54 @@ function standIns({ chunks, steps }: StatusFacts): ArtifactStatus['stoodIn'] {
     positions: marks.flatMap(({ chunkId }) => positions.get(chunkId) ?? []),
   }));
 }
+
+/** Each reason once, with the sum over all chunks. */
+function notTakenOf({ chunks, steps }: StatusFacts): ArtifactStatus['notTaken'] {
+  const positions = new Map(chunks.map(({ chunkId, position }) => [chunkId, position]));
+  const found = new Map<NotTaken['reason'], { count: number; positions: number[] }>();
+  for (const { chunkId, notTaken = [] } of steps)
+    for (const { reason, count } of notTaken) {
+      const known = found.get(reason) ?? { count: 0, positions: [] };
+      const position = positions.get(chunkId);
+      known.count += count;
+      if (position !== undefined) known.positions.push(position);
+      found.set(reason, known);
+    }
+  return Array.from(found, ([reason, each]) => ({ reason, ...each }));
+}
+
+const leftOutNouns: Readonly<Record<(typeof leftOutReasons)[number], string>> = {
+  'mentions-too-many': 'mentions',
+  'events-too-many': 'events',
+  'actors-too-many': 'actors of events',
+  'quotes-too-many': 'further quotes of events',
+};
+
+/** What of a reading was more than one may hold: a part of what was read is missing. Null when nothing was. */
+export function leftOutOf({
+  notTaken = [],
+}: Pick<StepMark, 'notTaken'>): { readonly cause: string; readonly message: string } | null {
+  const parts = leftOutReasons.flatMap((reason) => {
+    const count = notTaken.find((each) => each.reason === reason)?.count ?? 0;
+    return count === 0 ? [] : [`${count} ${leftOutNouns[reason]}`];
+  });
+  if (parts.length === 0) return null;
+  return {
+    cause: tooLarge,
+    message: `More was read than one reading may hold. Left out: ${parts.join(', ')}. It is read again by "headworks repair".`,
+  };
+}
+
+/** Of no chunk: they are known without reading one. */
+const structuredLeftOut = (count: number): Missing => ({
+  step: 'read',
+  positions: [],
+  status: 'done',
+  cause: tooLarge,
+  message: `Fields name more people and things than are taken of one document; left out: ${count}. Split it, and take it in again.`,
+});
+
+const tooLarge = 'READING_TOO_LARGE';
 
 type Counts = ArtifactStatus['steps'][ChunkStep];
 

@@ -96,7 +96,7 @@ export class Artifacts implements ArtifactDesk {
     await this.#parts.graph.forget(space.spaceId, gone);
   }
 
-  async #statusOf({ revisionId, jobId }: Revision): Promise<ArtifactView['status']> {
+  async #statusOf({ revisionId, jobId, metadata }: Revision): Promise<ArtifactView['status']> {
     const { store, jobs, embedders, graph } = this.#parts;
     const job = jobId === null ? null : await jobs.get(jobId);
     const state = embedders.current();
@@ -106,6 +106,7 @@ export class Artifacts implements ArtifactDesk {
       job,
       embeddingModel: state.state === 'ready' ? state.embedder.model : null,
       isGraphWanted: graph.isWanted,
+      mentionsLeftOut: Number(metadata['mentions_left_out'] ?? 0),
     });
   }
 }

@@ -1,8 +1,10 @@
 // What strangers send, without what no store keeps and nobody sees.
 import { CoreError } from '../../core/index.ts';
-import type { StructuredMention } from '../ports.ts';
+import type { ContextClues, StructuredMention } from '../ports.ts';
+import { somebody } from './json-people.ts';
 
-const mostMentions = 1_000;
+/** As many as a chunk of 10,000 names: they are resolved together. */
+const mostMentions = 10_000;
 const longestName = 300;
 const largestMetadataBytes = 65_536;
 const deepestMetadata = 20;
@@ -23,6 +25,7 @@ const visible = /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
 export function cleanMentions(given: readonly StructuredMention[]): {
   readonly mentions: readonly StructuredMention[];
   readonly warnings: readonly string[];
+  readonly leftOut: number;
 } {
   const seen = given.slice(0, mostMentions).flatMap((mention) => {
     const surfaceForm = mention.surfaceForm
@@ -35,6 +38,7 @@ export function cleanMentions(given: readonly StructuredMention[]): {
   const empty = Math.min(given.length, mostMentions) - seen.length;
   return {
     mentions: withoutRepeats(seen),
+    leftOut: Math.max(0, given.length - mostMentions),
     warnings: [
       ...(empty > 0 ? [`Left out for want of a visible name: ${empty} of its structured mentions.`] : []),
       ...(given.length > mostMentions
@@ -44,16 +48,26 @@ export function cleanMentions(given: readonly StructuredMention[]): {
   };
 }
 
-/** Whom the source and the text's own fields name is named once; what only one of them knows stays known. */
+/** Whom the source and the text's own fields name is named once for each relation; what only one knows stays known. */
 function withoutRepeats(given: readonly StructuredMention[]): readonly StructuredMention[] {
-  const known = new Map<string, StructuredMention>();
-  for (const mention of given) {
-    const { surfaceForm, type, relation, contextClues } = mention;
-    const key = JSON.stringify([surfaceForm.toLowerCase(), type, relation, contextClues.email ?? null]);
-    if (!known.has(key)) known.set(key, mention);
-  }
-  return [...known.values()];
+  return [...Map.groupBy(given, whoIs).values()].flatMap((same) => {
+    const contextClues = same.reduceRight<ContextClues>(
+      (clues, mention) => ({ ...clues, ...mention.contextClues }),
+      {},
+    );
+    const telling = same.filter(({ relation }) => relation !== somebody);
+    const byRelation = Map.groupBy(telling.length === 0 ? same : telling, ({ relation }) => relation);
+    return [...byRelation.values()].flatMap(([mention]) => (mention ? [{ ...mention, contextClues }] : []));
+  });
 }
+
+/** Two folders may be called the same; people are who their address says. */
+const whoIs = ({ surfaceForm, type, contextClues: { email, identity } }: StructuredMention): string =>
+  JSON.stringify([
+    surfaceForm.toLowerCase(),
+    type,
+    (type === 'person' ? email?.toLowerCase() : identity) ?? null,
+  ]);
 
 /** As JSON that the store takes. Fails with INPUT_INVALID when it is larger than it may be. */
 export function cleanMetadata(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -68,8 +82,13 @@ export function cleanMetadata(given: Readonly<Record<string, unknown>>): Readonl
       'INPUT_INVALID',
       `Nothing was taken in. The metadata has more than ${largestMetadataBytes.toLocaleString('en')} bytes as JSON.`,
     );
-  // Both are ours.
-  const { mentions: _, data: __, ...metadata } = JSON.parse(text) as Record<string, unknown>;
+  // These are ours.
+  const {
+    mentions: _,
+    data: __,
+    mentions_left_out: ___,
+    ...metadata
+  } = JSON.parse(text) as Record<string, unknown>;
   return metadata;
 }
 

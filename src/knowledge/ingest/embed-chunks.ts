@@ -1,6 +1,7 @@
 // Makes vectors of chunks, a batch at a time, and keeps them.
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
+import { KnowledgeError } from '../errors.ts';
 import type { Chunk, Embedder, StepMark } from '../ports.ts';
 import { ingestDegradations, isOver } from './failure-kinds.ts';
 import type { StepParts } from './step-ports.ts';
@@ -14,6 +15,13 @@ type EmbedParts = Pick<
 export const usualTextsAtOnce = 32;
 /** An embedder that failed so often in a row is away: the rest waits for the repair. */
 const mostFailures = 2;
+
+/** The step's cause where the embedder takes everything but this text: only its repair asks again. */
+export const refusedCause = 'EMBEDDING_REFUSED';
+
+/** It is there and will not have the text: others may be fine. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof KnowledgeError && error.code === 'KNOWLEDGE_EMBEDDING_FAILED' && !error.isRetryable;
 
 /** What is embedded of a chunk: its artifact's title says what it is about, unless the text begins with it anyway. */
 export function embeddedText(title: string, { heading, text }: Pick<Chunk, 'heading' | 'text'>): string {
@@ -41,8 +49,15 @@ export async function embedChunks(
     first += batch.length;
     const isAway = failures >= mostFailures;
     if (!isAway) why = await embedBatch(parts, state.embedder, title, batch, signal);
-    failures = why === null ? 0 : failures + 1;
-    await settle(parts, batch, state.embedder.model, why === null ? null : { isAway, error: why });
+    // One text that is refused costs itself, not those it was sent with.
+    const isParted = !isAway && isRefusal(why) && batch.length > 1;
+    let hasSome = why === null;
+    for (const own of isParted ? batch.map((chunk) => [chunk]) : [batch]) {
+      if (isParted) why = await embedBatch(parts, state.embedder, title, own, signal);
+      hasSome ||= why === null;
+      await settleEmbedding(parts, own, state.embedder.model, why === null ? null : { isAway, error: why });
+    }
+    failures = hasSome ? 0 : failures + 1;
   }
 }
 
@@ -73,14 +88,21 @@ async function embedBatch(
   }
 }
 
-async function settle(
-  { artifacts, ledger, log }: EmbedParts,
-  chunks: readonly Chunk[],
+/** Of one space. What was embedded is marked; what was not is marked and recorded. */
+export async function settleEmbedding(
+  {
+    artifacts,
+    ledger,
+    log,
+  }: Pick<EmbedParts, 'ledger' | 'log'> & {
+    readonly artifacts: Pick<EmbedParts['artifacts'], 'mark'>;
+  },
+  chunks: readonly (Pick<Chunk, 'chunkId' | 'spaceId' | 'revisionId'> & { readonly artifactUid?: string })[],
   model: string,
   failure: { readonly isAway: boolean; readonly error: unknown } | null,
 ): Promise<void> {
   const spaceId = chunks[0]?.spaceId ?? 0;
-  const cause = failure === null ? '' : kindOf(failure.error);
+  const cause = failure === null ? '' : isRefusal(failure.error) ? refusedCause : kindOf(failure.error);
   const reason = failure === null ? '' : messageOf(failure.error);
   const message = `This chunk has no vector: ${reason} Search finds it by its words; "headworks repair" embeds it.`;
   const marks = chunks.map(({ chunkId }): StepMark =>
@@ -97,8 +119,8 @@ async function settle(
   );
   await artifacts.mark(spaceId, marks);
   if (failure === null) return;
-  const { artifactUid, revisionId } = chunks[0] ?? { artifactUid: null, revisionId: null };
-  const why = { error_type: cause, error_message: reason };
+  const { artifactUid = null, revisionId = null } = chunks[0] ?? {};
+  const why = { error_type: kindOf(failure.error), error_message: reason };
   log.warn('chunks were not embedded', { chunks: chunks.length, artifactUid, revisionId, cause, ...why });
   for (const { chunkId } of chunks)
     void ledger.record({

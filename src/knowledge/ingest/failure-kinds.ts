@@ -30,5 +30,6 @@ export const ingestDegradations = {
   fileNotIngested: 'knowledge.file-not-ingested',
   readByRules: 'knowledge.chunk-read-by-rules',
   notRead: 'knowledge.chunk-not-read',
+  leftOut: 'knowledge.reading-left-out',
   notEmbedded: 'knowledge.chunk-not-embedded',
 } as const;

@@ -1,5 +1,6 @@
 // Works on an accepted revision: structured mentions, then chunk after chunk; vectors beside it.
 import type { JobContext, JobHandler } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
 import type {
   Chunk,
   ChunkStep,
@@ -9,11 +10,12 @@ import type {
   StepMark,
   StructuredMention,
 } from '../ports.ts';
+import { payerOf } from '../spaces/payer-of.ts';
 import { embedChunks } from './embed-chunks.ts';
 import { despiteConflicts, isRemoved } from './failure-kinds.ts';
 import type { IngestRequest } from './ingest-job.ts';
 import type { ReadChunkTask } from './read-chunk.ts';
-import { notRead, readingOf, writeReading } from './read-chunk.ts';
+import { notRead, readingOf, recordLeftOut, writeReading } from './read-chunk.ts';
 import { ReadingPatience } from './read-chunk-patience.ts';
 import type { StepParts } from './step-ports.ts';
 
@@ -63,7 +65,7 @@ class Payers {
     if (known !== undefined) return known;
     const space = await this.#spaces.byId(spaceId);
     if (!space) return null;
-    const payer = space.organizationId === null ? 'admin' : `org:${space.organizationId}`;
+    const payer = payerOf(space);
     if (this.#known.size >= mostPayers) this.#known.clear();
     this.#known.set(spaceId, payer);
     return payer;
@@ -178,10 +180,14 @@ async function readAll(
         'error' in reading
           ? notRead(parts, task, reading.error, signal)
           : await writeReading(parts, task, reading, signal);
+      recordLeftOut(parts, task, mark);
       marks.push(mark);
       tell(index + 1);
       // What a model read is not to be paid for twice; what rules read costs little.
-      if (mark.method === 'model' || marks.length >= marksAtOnce) await keep();
+      if (mark.method === 'model' || marks.length >= marksAtOnce) {
+        await keep();
+        await checkLatest(parts, about.revision);
+      }
     }
     return marks;
   } catch (error) {
@@ -191,6 +197,12 @@ async function readAll(
 }
 
 const marksAtOnce = 20;
+
+/** Nobody pays for the rest of a revision that a newer one replaced. Fails as writing for one that is gone does. */
+async function checkLatest({ artifacts }: StepParts, { spaceId, revisionId }: Revision): Promise<void> {
+  if (await artifacts.isLatest(spaceId, revisionId)) return;
+  throw new CoreError('CONFLICT', 'The revision is not the latest any more.');
+}
 
 /** Enough for one statement of the graph, few enough that what was done is soon marked. */
 const graphAtOnce = 50;

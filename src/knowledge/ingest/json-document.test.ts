@@ -40,6 +40,23 @@ describe('JSON as a document', () => {
     ]);
   });
 
+  it('takes whatever shows beside an address for a name, and the address where nothing shows', () => {
+    const names = [
+      '王小明',
+      'Madonna',
+      'jane doe',
+      '<b>Eve</b> Adams',
+      "Robert'); DROP TABLE people;--",
+      'X Æ A-12',
+    ];
+    const records = [...names, '\u200b\u2060'].map((name, index) => ({ name, email: `p${index}@x.org` }));
+    expect(people(records).map(({ name, email }) => [name, email])).toEqual([
+      ...names.map((name, index) => [name, `p${index}@x.org`]),
+      ['p6@x.org', 'p6@x.org'],
+    ]);
+    expect(people([...names, '\u200b'].map((name) => ({ name, owner: name })))).toEqual([]);
+  });
+
   it('takes neither things nor teams nor logins for people', () => {
     expect(
       people([

@@ -8,9 +8,10 @@ const personFields: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
+/** The relation of a record's person where no field says what they are to it. */
+export const somebody = 'person';
 /** People lie at most so deep in a record. */
 const deepest = 8;
-const mostPeople = 5_000;
 
 /**
  * Whoever has a name and a mail address in one record; whoever a field such as `owner` or `assignee` names in full. The
@@ -22,11 +23,11 @@ export function peopleOfJson(value: unknown): readonly StructuredMention[] {
     const mention: StructuredMention = {
       surfaceForm: name,
       type: 'person',
-      relation: field ?? 'person',
+      relation: field ?? somebody,
       contextClues: clues,
     };
     const key = JSON.stringify([name.toLowerCase(), clues.email ?? null]);
-    if (!found.has(key) && found.size < mostPeople) found.set(key, mention);
+    if (!found.has(key)) found.set(key, mention);
   };
   walk(value, null, 0, add);
   return [...found.values()];
@@ -61,7 +62,7 @@ const plainKey = (key: string): string =>
 
 const wholeNames = ['display_name', 'full_name', 'name'] as const;
 
-/** A record of somebody: a name in full with an address, or, where a field says that it is somebody, the name alone. */
+/** A record of somebody: any name with an address, or, where a field says that it is somebody, a name in full alone. */
 function personOf(
   record: Readonly<Record<string, unknown>>,
   isSomebody: boolean,
@@ -73,7 +74,6 @@ function personOf(
   );
   const whole = wholeNames.map((key) => fields.get(key) ?? '').find((each) => each !== '');
   const parts = `${fields.get('first_name') ?? ''} ${fields.get('last_name') ?? ''}`.trim();
-  const name = personName(whole ?? parts) ?? personName(parts);
   const email = (
     fields.get('email') ??
     fields.get('mail') ??
@@ -81,6 +81,8 @@ function personOf(
     ''
   ).toLowerCase();
   const hasEmail = /^[^\s@<>]+@[^\s@<>]+$/.test(email);
+  const inFull = personName(whole ?? parts) ?? personName(parts);
+  const name = inFull ?? (hasEmail ? nameWithAddress(whole ?? parts, email) : null);
   if (name === null || !(hasEmail || isSomebody)) return null;
   const role = clueOf(fields.get('role') ?? fields.get('job_title') ?? fields.get('position'));
   const organization = clueOf(fields.get('company') ?? fields.get('organization') ?? fields.get('employer'));
@@ -100,7 +102,7 @@ const clueOf = (value: string | undefined): string | null =>
 
 const word = String.raw`\p{Lu}[\p{L}\p{M}'’.-]*`;
 const between = 'van|von|der|den|de|da|di|del|della|la|le|bin|ibn|al|el|ter|ten|dos|du|zu|y|e';
-const inFull = new RegExp(`^${word}(?: (?:${word}|${between})){0,3} ${word}$`, 'u');
+const fullName = new RegExp(`^${word}(?: (?:${word}|${between})){0,3} ${word}$`, 'u');
 const turned = new RegExp(`^(${word}(?: ${word})?), (${word}(?: ${word})?)$`, 'u');
 
 /** Two words at least, written as names are, none of them a team's or a mailbox's. */
@@ -108,6 +110,25 @@ function personName(given: string): string | null {
   const seen = given.replaceAll(/\s+/g, ' ').trim();
   const [, last, first] = turned.exec(seen) ?? [];
   const name = last === undefined || first === undefined ? seen : `${first} ${last}`;
-  const isShared = name.split(' ').some((each) => sharedNames.has(each.toLowerCase()));
-  return name.length <= 100 && inFull.test(name) && !isShared ? name : null;
+  const isShared = hasSharedWord(name);
+  return name.length <= 100 && fullName.test(name) && !isShared ? name : null;
 }
+
+/**
+ * Beside an address anything that shows is a name, in any script and spelling: 王小明, Madonna, jane doe. Only a few
+ * plain words with a team's or a mailbox's among them are not. One that shows nothing goes by its address.
+ */
+function nameWithAddress(given: string, email: string): string | null {
+  if (given === '') return null;
+  const name = given
+    .replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  if (name === '') return email;
+  return plainWords.test(name) && hasSharedWord(name) ? null : name;
+}
+
+const plainWords = /^[\p{L}\p{M}'’.&-]+(?: [\p{L}\p{M}'’.&-]+){0,3}$/u;
+
+const hasSharedWord = (name: string): boolean =>
+  name.split(' ').some((each) => sharedNames.has(each.toLowerCase()));

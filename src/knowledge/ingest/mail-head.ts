@@ -7,7 +7,6 @@ export interface MailHead extends TextHead {
 }
 
 const relations: Readonly<Record<string, string>> = { from: 'author', to: 'recipient', cc: 'recipient' };
-const mostPeople = 200;
 
 /** Of a mail as the document reader writes it: lines `Name: value` up to the first blank one. */
 export function readMailHead(text: string): MailHead {
@@ -26,7 +25,7 @@ export function readMailHead(text: string): MailHead {
     subject: fields.get('subject') ?? null,
     date: Number.isNaN(date.getTime()) ? null : date,
     isMail: true,
-    mentions: mentions.slice(0, mostPeople),
+    mentions,
   };
 }
 

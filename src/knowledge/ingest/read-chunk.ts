@@ -2,6 +2,7 @@
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import type { Chunk, Reader, Reading, ReadingTask, Revision, StepMark } from '../ports.ts';
+import { leftOutOf } from './artifact-status.ts';
 import { hasProse, proseOf } from './data-prose.ts';
 import { despiteConflicts, ingestDegradations, isOver, isRemoved } from './failure-kinds.ts';
 import type { ReadingPatience } from './read-chunk-patience.ts';
@@ -43,7 +44,7 @@ export async function readingOf(
 }
 
 /** Of data without a sentence: what its fields say is known already, and no model is paid for it. */
-const nothingToRead: Reading = { method: 'structured', mentions: [], events: [], rejected: [] };
+const nothingToRead: Reading = { method: 'structured', mentions: [], events: [], notTaken: [] };
 
 /** Fails when the model does, or takes longer than it may. Nothing is written yet. */
 export async function readByModel(
@@ -108,7 +109,10 @@ const detailsOf = (chunk: Chunk, { artifactUid }: Revision, error: unknown) => (
   error_message: messageOf(error),
 });
 
-/** Resolves the mentions and writes all of it. The step's mark; fails only when nothing more can be done now. */
+/**
+ * Resolves the mentions and writes all of it. The step's mark, with what was listed and not taken; fails only when
+ * nothing more can be done now.
+ */
 export async function writeReading(
   parts: ReadParts,
   task: ReadChunkTask,
@@ -125,11 +129,44 @@ export async function writeReading(
       return parts.events.write(place, method, { mentions, results, events });
     });
     if (gone.eventIds.length + gone.entityIds.length > 0) await parts.graph.forget(spaceId, gone);
-    const { insteadOf: cause } = reading;
-    return { chunkId, step: 'read', status: 'done', method, ...(cause === undefined ? {} : { cause }) };
+    const { insteadOf: cause, notTaken } = reading;
+    return {
+      chunkId,
+      step: 'read',
+      status: 'done',
+      method,
+      ...(cause === undefined ? {} : { cause }),
+      ...(notTaken.length === 0 ? {} : { notTaken }),
+    };
   } catch (error) {
     return notRead(parts, task, error, signal);
   }
+}
+
+/** A row in the ledger where a reading had more than one may hold. What was refused is no loss, and has none. */
+export function recordLeftOut(
+  { ledger, log }: Pick<ReadParts, 'ledger' | 'log'>,
+  { chunk, revision }: ReadChunkTask,
+  mark: StepMark,
+): void {
+  const left = leftOutOf(mark);
+  if (left === null) return;
+  const { chunkId, revisionId, spaceId } = chunk;
+  const details = {
+    artifact_uid: revision.artifactUid,
+    revision_id: revisionId,
+    chunk_id: chunkId,
+    space_id: spaceId,
+    left_out: Object.fromEntries((mark.notTaken ?? []).map(({ reason, count }) => [reason, count])),
+  };
+  log.warn('a reading was too large to be taken whole', details);
+  void ledger.record({
+    kind: ingestDegradations.leftOut,
+    subject: String(chunkId),
+    cause: left.cause,
+    message: left.message,
+    details,
+  });
 }
 
 /** This chunk is lost for now, the others are not. */

@@ -50,7 +50,7 @@ export async function readWish(
     );
   const found = 'text' in content ? fromText(content.text) : await fromFile(parts.documents, content, signal);
   const text = checkedText(found.text);
-  const { mentions, warnings } = cleanMentions([...found.mentions, ...(wish.mentions ?? [])]);
+  const { mentions, warnings, leftOut } = cleanMentions([...found.mentions, ...(wish.mentions ?? [])]);
   const title = cleanText(wish.title ?? found.title ?? '').trim();
   return {
     type: wish.type ?? found.type,
@@ -59,7 +59,11 @@ export async function readWish(
     title: cut(title === '' ? firstLine(text) : title, longestTitle),
     text,
     sourceTs: wish.sourceTs ?? found.sourceTs,
-    metadata: { ...cleanMetadata(wish.metadata ?? {}), ...(found.data === null ? {} : { data: found.data }) },
+    metadata: {
+      ...cleanMetadata(wish.metadata ?? {}),
+      ...(found.data === null ? {} : { data: found.data }),
+      ...(leftOut === 0 ? {} : { mentions_left_out: leftOut }),
+    },
     warnings: [...found.warnings, ...warnings],
     mentions,
   };

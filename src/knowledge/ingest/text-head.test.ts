@@ -29,7 +29,16 @@ describe('the head of a plain text', () => {
     });
   });
 
+  it('has the date below a Markdown heading, also as its only line', () => {
+    const dated = { subject: null, date: new Date('2026-03-02T00:00:00Z'), isMail: false };
+    expect(readTextHead('# Kickoff\n\nDate: 2026-03-02\nAttendees: Ann\n\n## Decisions')).toEqual(dated);
+    expect(readTextHead('\r\n## Kickoff ##\r\nDate: March 2, 2026\r\n\r\nText.')).toEqual(dated);
+  });
+
   it.each([
+    ['a heading without a date', '# Kickoff\n\nDate: soon\n\nText.'],
+    ['a heading with the date elsewhere', '# Kickoff\n\nWe met.\nDate: 2026-03-02'],
+    ['a heading alone', '# Kickoff'],
     ['one line only', 'Subject: Launch\n\nHello.'],
     ['prose', 'We met.\nSubject: Launch\nDate: 2026-03-09'],
     ['talk', 'Ann: Hello.\nBob: Hi.\nDate: 2026-03-09'],

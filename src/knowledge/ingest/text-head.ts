@@ -12,8 +12,29 @@ const known = /^(?:from|to|cc|date|sent|subject)$/i;
 const line = /^([A-Za-z][A-Za-z -]{0,30}):[ \t]+(\S.*)$/;
 const mostLines = 20;
 
-/** Null unless the text begins with at least two lines `Name: value`, the first of a name that heads have. */
+const heading = /^\s*#{1,6}[ \t]+\S[^\n]*\n\s*/;
+
+/**
+ * Null unless the text begins with at least two lines `Name: value`, the first of a name that heads have. Below a
+ * Markdown heading, which is its title, one such line is enough when it has a date.
+ */
 export function readTextHead(text: string): TextHead | null {
+  const above = heading.exec(text)?.[0];
+  if (above !== undefined) {
+    const date = dateOf(fieldsOf(text.slice(above.length)).get('date') ?? '');
+    return date === null ? null : { subject: null, date, isMail: false };
+  }
+  const fields = fieldsOf(text);
+  if (fields.size < 2) return null;
+  return {
+    subject: fields.get('subject') ?? null,
+    date: dateOf(fields.get('date') ?? fields.get('sent') ?? ''),
+    isMail: fields.has('from') && fields.has('to'),
+  };
+}
+
+/** What the first lines say, by names in lower case. */
+function fieldsOf(text: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const each of text.split(/\r?\n/, mostLines)) {
     const [, name = '', value = ''] = line.exec(each) ?? [];
@@ -22,12 +43,7 @@ export function readTextHead(text: string): TextHead | null {
     const key = name.toLowerCase();
     if (!fields.has(key)) fields.set(key, value.trim());
   }
-  if (fields.size < 2) return null;
-  return {
-    subject: fields.get('subject') ?? null,
-    date: dateOf(fields.get('date') ?? fields.get('sent') ?? ''),
-    isMail: fields.has('from') && fields.has('to'),
-  };
+  return fields;
 }
 
 const timeWithZone = /\d:\d{2}.*(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})/;

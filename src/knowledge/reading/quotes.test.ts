@@ -18,6 +18,12 @@ describe('QuoteFinder', () => {
     ['over a line break', 'it was\n  decided   today', 'it was decided today', 'it was\n  decided   today'],
     ['with other quotation marks', 'He said “no”, then left', 'said "no", then', 'said “no”, then'],
     ['with other dashes and case', 'The Plan — B works', 'the plan - b', 'The Plan — B'],
+    [
+      'with characters that show nothing',
+      '\u200bA\u200bnn L\u00adee\u2060 left',
+      'Ann Lee',
+      'A\u200bnn L\u00adee',
+    ],
     ['with marks around it', 'all is well', '"All is well."', 'all is well'],
     ['nowhere', 'all is well', 'all was well', null],
     ['at two places, if not literally', 'a  b, a  b', 'a b', null],

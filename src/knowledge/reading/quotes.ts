@@ -47,13 +47,17 @@ interface Folded {
   readonly places: Uint32Array;
 }
 
-/** One blank for any white space, one kind of quotation marks and dashes, small letters. */
+/** Zero-width characters, soft hyphens and the like: a name is the same with and without them. */
+export const showsNothing = /\p{Default_Ignorable_Code_Point}/u;
+
+/** Nothing for what shows nothing, one blank for any white space, one kind of quotation marks and dashes, small letters. */
 function fold(text: string): Folded {
   const pieces: string[] = [];
   const places: number[] = [];
   let isBlank = true;
   for (let at = 0; at < text.length; at++) {
     const sign = text.charAt(at);
+    if (showsNothing.test(sign)) continue;
     if (/\s/.test(sign)) {
       if (!isBlank) {
         pieces.push(' ');
@@ -84,7 +88,7 @@ export class QuoteFinder {
   }
 
   /**
-   * Where the quote stands: literally (the first place), or, when only white space, quotation marks, dashes or the case of
+   * Where the quote stands: literally (the first place), or, when only white space, characters that show nothing, quotation marks, dashes or the case of
    * letters differ, at the one place where it does. Null when it stands nowhere, or nobody can say where.
    */
   find(quote: string): Place | null {

@@ -15,8 +15,8 @@ import {
   textField,
 } from './lenient-fields.ts';
 
-const mostActors = 50;
-const mostQuotes = 5;
+const mostActors = 1_000;
+const mostQuotes = 20;
 
 /** Whom an event's names mean: by canonical name, by the words of the text, or by a part that only one has. */
 export class Names {
@@ -46,20 +46,21 @@ export function readEvent(
   notes: Notes,
 ): ReadEvent | null {
   if (!isFields(entry)) {
-    notes.add('An event was rejected: it is no object.');
+    notes.add('event-no-object');
     return null;
   }
   const category = readCategory(field(entry, 'category', 'type', 'event_type', 'kind'));
   if (category === null) {
-    notes.add('An event was rejected: its category is not known.');
+    notes.add('event-category-unknown');
     return null;
   }
-  const evidence = evidenceOf(entry, finder, chunk);
+  const { evidence, refused } = evidenceOf(entry, finder, chunk, notes);
   const [first] = evidence;
   if (!first) {
-    notes.add(`An event (${category}) was rejected: its quote does not stand in the text.`);
+    notes.add('event-quote-not-in-text');
     return null;
   }
+  notes.add('quote-not-in-text', refused);
   const subject = textField(entry, longestName, 'subject', 'topic', 'object', 'about');
   return {
     category,
@@ -67,7 +68,7 @@ export function readEvent(
     narrative: textField(entry, 500, 'narrative', 'summary', 'description', 'event', 'text') ?? first.quote,
     subjectRef: names.ref(subject),
     subject,
-    actors: actorsOf(entry, names),
+    actors: actorsOf(entry, names, notes),
     evidence,
     confidence: shareField(entry, 0.8, 'confidence', 'score'),
   };
@@ -77,7 +78,8 @@ function evidenceOf(
   entry: Fields,
   finder: QuoteFinder,
   { text, startChar }: ReadingTask['chunk'],
-): ReadEvent['evidence'] {
+  notes: Notes,
+): { readonly evidence: ReadEvent['evidence']; readonly refused: number } {
   const given = listField(
     entry,
     'evidence',
@@ -88,31 +90,33 @@ function evidenceOf(
     'source_quote',
   );
   const places = new Map<number, Place>();
-  for (const one of given.slice(0, mostQuotes)) {
+  let refused = 0;
+  for (const one of notes.first(given, mostQuotes, 'quotes-too-many')) {
     const quote = isFields(one) ? field(one, 'quote', 'text', 'evidence', 'span') : one;
     const place = typeof quote === 'string' ? finder.find(quote) : null;
     if (place) places.set(place.start, quoteRange(text, place));
+    else refused += 1;
   }
-  return [...places.values()].map(({ start, end }) => ({
+  const evidence = [...places.values()].map(({ start, end }) => ({
     quote: text.slice(start, end),
     startChar: startChar + start,
     endChar: startChar + end,
   }));
+  return { evidence, refused };
 }
 
 /** Names that are no mention are left out: nothing stands in the text for them. */
-function actorsOf(entry: Fields, names: Names): ReadEvent['actors'] {
+function actorsOf(entry: Fields, names: Names, notes: Notes): ReadEvent['actors'] {
   const found = new Map<string, ReadEvent['actors'][number]>();
-  for (const one of listField(entry, 'actors', 'actor', 'participants', 'people', 'who').slice(
-    0,
-    mostActors,
-  )) {
+  const given = listField(entry, 'actors', 'actor', 'participants', 'people', 'who');
+  for (const one of notes.first(given, mostActors, 'actors-too-many')) {
     const name = isFields(one)
       ? textField(one, longestName, 'name', 'canonical_name', 'actor', 'ref', 'entity', 'person')
       : typeof one === 'string'
         ? one.trim()
         : null;
     const ref = names.ref(name);
+    if (ref === null) notes.add('actor-not-mentioned');
     if (ref !== null && !found.has(ref))
       found.set(ref, {
         ref,

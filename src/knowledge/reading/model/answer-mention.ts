@@ -2,6 +2,7 @@
 import type { ContextClues, EntityMention, ReadingTask } from '../../ports.ts';
 import type { QuoteFinder } from '../quotes.ts';
 import type { Notes } from './answer-notes.ts';
+import type { SaidIn } from './said-in.ts';
 import type { Fields } from './lenient-fields.ts';
 import { field, isFields, readType, shareField, textField } from './lenient-fields.ts';
 
@@ -11,6 +12,7 @@ export const longestName = 300;
 export function readMention(
   entry: unknown,
   finder: QuoteFinder,
+  said: SaidIn,
   { text, startChar }: ReadingTask['chunk'],
   index: number,
   notes: Notes,
@@ -26,13 +28,13 @@ export function readMention(
     'canonical_suggestion',
   );
   if (surface === null && canonical === null) {
-    notes.add('A mention without a name was rejected.');
+    notes.add('mention-without-name');
     return null;
   }
   const place =
     finder.find(surface ?? canonical ?? '') ?? (canonical === null ? null : finder.find(canonical));
   if (!place) {
-    notes.add('A mention was rejected: its name does not stand in the text.');
+    notes.add('mention-not-in-text');
     return null;
   }
   return {
@@ -40,7 +42,7 @@ export function readMention(
     surfaceForm: text.slice(place.start, place.end),
     canonicalSuggestion: canonical ?? text.slice(place.start, place.end),
     type: readType(field(fields, 'type', 'entity_type', 'kind', 'category', 'label')) ?? 'other',
-    contextClues: cluesOf(fields),
+    contextClues: cluesOf(fields, said),
     startChar: startChar + place.start,
     endChar: startChar + place.end,
     confidence: shareField(fields, 0.85, 'confidence', 'score'),
@@ -48,7 +50,8 @@ export function readMention(
   };
 }
 
-function cluesOf(fields: Fields): ContextClues {
+/** Decisive when names are compared, so a model's word is not enough: each must stand somewhere in the document. */
+function cluesOf(fields: Fields, said: SaidIn): ContextClues {
   const nested = field(fields, 'context_clues', 'context', 'attributes');
   const all: Fields = isFields(nested) ? { ...nested, ...fields } : fields;
   const role = textField(all, longestName, 'role', 'title', 'position');
@@ -63,8 +66,8 @@ function cluesOf(fields: Fields): ContextClues {
   );
   const email = textField(all, 254, 'email', 'mail', 'e-mail', 'email_address');
   return {
-    ...(role === null ? {} : { role }),
-    ...(organization === null ? {} : { organization }),
-    ...(email?.includes('@') ? { email: email.toLowerCase() } : {}),
+    ...(role !== null && said.has(role) ? { role } : {}),
+    ...(organization !== null && said.has(organization) ? { organization } : {}),
+    ...(email !== null && /.@./.test(email) && said.has(email) ? { email: email.toLowerCase() } : {}),
   };
 }

@@ -1,17 +1,20 @@
-// What of an answer was rejected, in sentences that repeat nothing of it.
-
-const mostNotes = 50;
+// What of an answer was not taken, counted by why; nothing of it is repeated.
+import type { NotTaken } from '../../ports.ts';
 
 export class Notes {
-  readonly #notes: string[] = [];
-  #more = 0;
+  readonly #counts = new Map<NotTaken['reason'], number>();
 
-  add(note: string): void {
-    if (this.#notes.length < mostNotes) this.#notes.push(note);
-    else this.#more++;
+  add(reason: NotTaken['reason'], count = 1): void {
+    if (count > 0) this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + count);
   }
 
-  list(): readonly string[] {
-    return this.#more === 0 ? this.#notes : [...this.#notes, `${this.#more} more were rejected.`];
+  /** The first so many; the rest is counted. */
+  first<T>(entries: readonly T[], most: number, reason: NotTaken['reason']): readonly T[] {
+    this.add(reason, entries.length - most);
+    return entries.slice(0, most);
+  }
+
+  list(): readonly NotTaken[] {
+    return Array.from(this.#counts, ([reason, count]) => ({ reason, count }));
   }
 }

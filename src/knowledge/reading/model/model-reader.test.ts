@@ -7,9 +7,11 @@ import { readType } from './lenient-fields.ts';
 import { createModelReader } from './model-reader.ts';
 
 const text = 'On Monday Ana decided to buy “the boat”.\nBen Roth of Acme GmbH\nwill pay for it.';
+/** What another chunk says. */
+const head = 'The captain: Ana Lee <ana@x.org>, jo.ann@x.org, Acmeville';
 const task: ReadingTask = {
   chunk: { text, startChar: 100, heading: null },
-  artifact: { title: 'Boat', type: 'note', sourceTs: null, text: `${' '.repeat(100)}${text}` },
+  artifact: { title: 'Boat', type: 'note', sourceTs: null, text: `${head.padEnd(100)}${text}` },
   caller: 'org:a',
 };
 const ids = seededIds(seededRandom(1), () => 0);
@@ -90,7 +92,7 @@ describe('the model reader', () => {
           confidence: 0.9,
         },
       ],
-      rejected: [],
+      notTaken: [],
     });
     expect(asked).toHaveLength(1);
     expect(asked[0]).toMatchObject({
@@ -143,7 +145,7 @@ describe('the model reader', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('rejects what does not stand in the text, and says so without repeating it', async () => {
+  it('rejects what does not stand in the text, and counts it without repeating it', async () => {
     const { read } = modelOf(
       JSON.stringify({
         mentions: [{ name: 'Zoe Invented', type: 'person' }, { type: 'person' }, 7, null],
@@ -169,9 +171,45 @@ describe('the model reader', () => {
       subject: 'Acme GmbH',
       subjectRef: null,
     });
-    expect(reading.rejected).toHaveLength(8);
-    expect(reading.rejected.join(' ')).not.toContain('Zoe');
+    expect(reading.notTaken).toEqual([
+      { reason: 'mention-not-in-text', count: 1 },
+      { reason: 'mention-without-name', count: 3 },
+      { reason: 'event-quote-not-in-text', count: 2 },
+      { reason: 'event-category-unknown', count: 1 },
+      { reason: 'event-no-object', count: 1 },
+      { reason: 'actor-not-mentioned', count: 3 },
+    ]);
   });
+
+  it('believes a role, an organization or an address only if the document says it somewhere', async () => {
+    const clues = [
+      { email: 'Ana@X.org', role: 'Captain', organization: 'acme  GMBH' },
+      { email: 'eve@x.org', role: 'admiral', organization: 'Umbrella' },
+      { email: 'ann@x.org', role: 'cap', organization: 'Acmev' },
+      { email: 'ana@x.or' },
+      { email: '@' },
+    ];
+    const mentions = clues.map((each) => ({ name: 'Ana', type: 'person', ...each }));
+    const reading = await modelOf(JSON.stringify({ mentions, events: [] })).read();
+    expect(reading.mentions.map(({ contextClues }) => contextClues)).toEqual([
+      { email: 'ana@x.org', role: 'Captain', organization: 'acme GMBH' },
+      {},
+      {},
+      {},
+      {},
+    ]);
+  });
+
+  it('takes a bounded time over clues that are made up without end', async () => {
+    const mentions = Array.from({ length: 10_000 }, (_, index) => ({
+      name: 'Ana',
+      organization: `Org ${index}`,
+    }));
+    const wish = { ...task, artifact: { ...task.artifact, text: 'Or g of it. '.repeat(400_000) } };
+    const reading = await modelOf(JSON.stringify({ mentions, events: [] })).read(wish);
+    expect(reading.mentions).toHaveLength(10_000);
+    expect(reading.mentions.some(({ contextClues }) => contextClues.organization)).toBe(false);
+  }, 20_000);
 
   it('shortens a quote of more than 25 words', async () => {
     const long = `Start ${'word '.repeat(60)}end`;
@@ -207,15 +245,18 @@ describe('the model reader', () => {
     20_000,
   );
 
-  it('keeps 500 of ten thousand mentions, and notes the rest', async () => {
-    const many = Array.from({ length: 10_000 }, (_, index) => ({
+  it.each([
+    [10_000, 10_000, []],
+    [25_000, 20_000, [{ reason: 'mentions-too-many', count: 5_000 }]],
+  ])('of %i mentions keeps %i, and counts the rest', async (given, kept, notTaken) => {
+    const many = Array.from({ length: given }, (_, index) => ({
       name: 'Ana',
       canonical_name: `Ana ${index}`,
       type: 'person',
     }));
     const reading = await modelOf(JSON.stringify({ mentions: many, events: [] })).read();
-    expect(reading.mentions).toHaveLength(500);
-    expect(reading.rejected).toEqual(['9500 of 10000 mentions were left out: one chunk may have 500.']);
+    expect(reading.mentions).toHaveLength(kept);
+    expect(reading.notTaken).toEqual(notTaken);
   });
 
   it('fails when the model does, without asking again', async () => {

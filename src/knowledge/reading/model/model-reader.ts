@@ -5,6 +5,7 @@ import { KnowledgeError } from '../../errors.ts';
 import type { LanguageModel, Reader, Reading, ReadingTask } from '../../ports.ts';
 import { readingSchema } from './answer-schema.ts';
 import { readAnswer } from './reading-answer.ts';
+import { SaidInDocuments } from './said-in.ts';
 import type { Messages } from './reading-prompt.ts';
 import { answerTokens, readingPrompt, repairPrompt } from './reading-prompt.ts';
 
@@ -13,14 +14,17 @@ const longestAnswer = 2_000_000;
 
 /** `read` fails with KNOWLEDGE_READING_FAILED, or with the signal's reason when that aborts. */
 export function createModelReader(model: LanguageModel, ids: IdSource): Reader {
+  const documents = new SaidInDocuments();
+  const ask = (task: ReadingTask, messages: Messages, signal: AbortSignal) =>
+    askModel({ model, ids, documents }, task, messages, signal);
   return {
     method: 'model',
     read: async (task, signal) => {
       const asked = readingPrompt(task);
-      const first = await ask(model, ids, task, asked, signal);
+      const first = await ask(task, asked, signal);
       if ('reading' in first) return first.reading;
       const again = repairPrompt(asked, first.answer, first.problem);
-      const second = await ask(model, ids, task, again, signal);
+      const second = await ask(task, again, signal);
       if ('reading' in second) return second.reading;
       throw new KnowledgeError(
         'KNOWLEDGE_READING_FAILED',
@@ -35,16 +39,21 @@ type Asked =
   | { readonly reading: Reading }
   | { readonly answer: string; readonly problem: string; readonly model: string };
 
-async function ask(
-  model: LanguageModel,
-  ids: IdSource,
-  { chunk, artifact, caller }: ReadingTask,
+interface AskParts {
+  readonly model: LanguageModel;
+  readonly ids: IdSource;
+  readonly documents: SaidInDocuments;
+}
+
+async function askModel(
+  { model, ids, documents }: AskParts,
+  task: ReadingTask,
   messages: Messages,
   signal: AbortSignal,
 ): Promise<Asked> {
   const { text, model: name } = await complete(model, {
     requestId: ids.uuid(),
-    caller,
+    caller: task.caller,
     messages,
     temperature: 0,
     maxTokens: answerTokens.most,
@@ -61,7 +70,7 @@ async function ask(
   if (text.length > longestAnswer) return unusable(`It has ${text.length} characters.`);
   const found = findJson(text, longestAnswer);
   if (!found) return unusable('It holds no JSON.');
-  const reading = readAnswer(found.value, { chunk, artifact, caller });
+  const reading = readAnswer(found.value, task, documents.in(task));
   return reading ? { reading } : unusable('It has neither "mentions" nor "events".');
 }
 

@@ -4,11 +4,12 @@ import { QuoteFinder } from '../quotes.ts';
 import { Names, readEvent } from './answer-event.ts';
 import { readMention } from './answer-mention.ts';
 import { Notes } from './answer-notes.ts';
+import type { SaidIn } from './said-in.ts';
 import { field, isFields, listField } from './lenient-fields.ts';
 
-/** More than a chunk can hold; the rest is left out, with a note. */
-const mostMentions = 500;
-const mostEvents = 200;
+/** More than a chunk can hold. What is beyond is left out and counted: answers and stores have an end. */
+const mostMentions = 20_000;
+const mostEvents = 2_000;
 
 /** The lists of an answer; a bare list is one of events or of mentions. Null when it has neither. */
 function answerLists(
@@ -28,30 +29,22 @@ function answerLists(
   return { mentions: listField(value, ...mentionKeys), events: listField(value, ...eventKeys) };
 }
 
-/** Null when the answer is no reading at all; single entries that cannot be used are named in `rejected`. */
-export function readAnswer(value: unknown, { chunk }: ReadingTask): Reading | null {
+/** Null when the answer is no reading at all; single entries that cannot be used are counted in `notTaken`. */
+export function readAnswer(value: unknown, { chunk }: ReadingTask, said: SaidIn): Reading | null {
   const lists = answerLists(value);
   if (!lists) return null;
   const notes = new Notes();
   const finder = new QuoteFinder(chunk.text);
   const names = new Names();
   const mentions: EntityMention[] = [];
-  for (const entry of capped(lists.mentions, mostMentions, 'mentions', notes)) {
-    const mention = readMention(entry, finder, chunk, mentions.length, notes);
+  for (const entry of notes.first(lists.mentions, mostMentions, 'mentions-too-many')) {
+    const mention = readMention(entry, finder, said, chunk, mentions.length, notes);
     if (!mention) continue;
     mentions.push(mention);
     names.add(mention);
   }
-  const events = capped(lists.events, mostEvents, 'events', notes).flatMap(
-    (entry) => readEvent(entry, finder, chunk, names, notes) ?? [],
-  );
-  return { method: 'model', mentions, events, rejected: notes.list() };
-}
-
-function capped(entries: readonly unknown[], most: number, what: string, notes: Notes): readonly unknown[] {
-  if (entries.length > most)
-    notes.add(
-      `${entries.length - most} of ${entries.length} ${what} were left out: one chunk may have ${most}.`,
-    );
-  return entries.slice(0, most);
+  const events = notes
+    .first(lists.events, mostEvents, 'events-too-many')
+    .flatMap((entry) => readEvent(entry, finder, chunk, names, notes) ?? []);
+  return { method: 'model', mentions, events, notTaken: notes.list() };
 }

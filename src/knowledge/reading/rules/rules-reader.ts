@@ -1,5 +1,5 @@
 // Reads without a model: names, pieces of work and simple events by rules, at lower confidence.
-import type { EntityMention, ReadEvent, Reader, Reading, ReadingTask } from '../../ports.ts';
+import type { EntityMention, NotTaken, ReadEvent, Reader, Reading, ReadingTask } from '../../ports.ts';
 import { sectionOf } from './cues.ts';
 import type { DocumentView } from './document-view.ts';
 import { viewDocument } from './document-view.ts';
@@ -8,11 +8,12 @@ import { findEvents } from './find-events.ts';
 import { findMentions } from './find-mentions.ts';
 import { headEvent } from './head-event.ts';
 import { sentencesOf } from './sentences.ts';
+import { visibleText } from './visible-text.ts';
 import { wordsOf } from './words.ts';
 
 /** What one reading may find: the store and the reader of the answer have an end. */
-const mostMentions = 2_000;
-const mostEvents = 500;
+const mostMentions = 20_000;
+const mostEvents = 2_000;
 /** Documents whose chunks are read in turns, as workers do. */
 const keptViews = 8;
 
@@ -27,7 +28,7 @@ export function createRulesReader(): Reader {
     const { text, title, sourceTs: date } = artifact;
     const known = views.get(text);
     const isSame = known?.title === title && known.date?.getTime() === date?.getTime();
-    const view = isSame ? known.view : viewDocument(artifact);
+    const view = isSame ? known.view : viewDocument({ ...artifact, text: visibleText(text).text });
     views.delete(text);
     views.set(text, { title, date, view });
     for (const oldest of views.keys()) {
@@ -38,7 +39,33 @@ export function createRulesReader(): Reader {
   };
   return {
     method: 'rules',
-    read: async (task) => readByRules(task, viewOf(task.artifact)),
+    read: async (task) => readVisible(task, viewOf(task.artifact)),
+  };
+}
+
+/** As readers see the text: characters that show nothing part no name. Offsets and quotes are those of the text as it is. */
+function readVisible(task: ReadingTask, view: DocumentView): Reading {
+  const { text, startChar } = task.chunk;
+  const seen = visibleText(text);
+  if (seen.text === text) return readByRules(task, view);
+  const reading = readByRules({ ...task, chunk: { ...task.chunk, text: seen.text } }, view);
+  const placed = (one: { readonly startChar: number | null; readonly endChar: number | null }) => {
+    const [start, end] = seen.place((one.startChar ?? 0) - startChar, (one.endChar ?? 0) - startChar);
+    return { words: text.slice(start, end), startChar: startChar + start, endChar: startChar + end };
+  };
+  return {
+    ...reading,
+    mentions: reading.mentions.map((mention) => {
+      const { words, ...place } = placed(mention);
+      return { ...mention, ...place, surfaceForm: words };
+    }),
+    events: reading.events.map((event) => ({
+      ...event,
+      evidence: event.evidence.map((each) => {
+        const { words, ...place } = placed(each);
+        return { ...place, quote: words };
+      }),
+    })),
   };
 }
 
@@ -56,20 +83,20 @@ export function readByRules({ chunk, artifact }: ReadingTask, view: DocumentView
     ...[headEvent(text, head, mentions, artifact.title, view)].filter((event) => event !== null),
     ...findEvents({ text, mentions, author, view }, sentences),
   ];
-  const rejected = [
-    ...tooMany('mentions', found.length, mostMentions),
-    ...tooMany('events', events.length, mostEvents),
+  const notTaken = [
+    ...tooMany('mentions-too-many', found.length, mostMentions),
+    ...tooMany('events-too-many', events.length, mostEvents),
   ];
   return {
     method: 'rules',
     mentions: mentions.map((mention) => asMention(mention, text, startChar)),
     events: events.slice(0, mostEvents).map((event) => moved(event, startChar)),
-    rejected,
+    notTaken,
   };
 }
 
-const tooMany = (what: string, count: number, most: number): readonly string[] =>
-  count > most ? [`${count - most} of ${count} ${what} were left out: one chunk may have ${most}.`] : [];
+const tooMany = (reason: NotTaken['reason'], count: number, most: number): readonly NotTaken[] =>
+  count > most ? [{ reason, count: count - most }] : [];
 
 const asMention = (
   { ref, start, end, name, type, clues, confidence }: RefMention,
