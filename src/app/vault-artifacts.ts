@@ -1,10 +1,10 @@
 // Items of a vault as documents for knowledge: readable text, and what the source says of them without anybody reading.
-import { basename } from 'node:path';
 import type { ItemRecord, VaultReader } from '../extraction/vault/index.ts';
 import { openVaultReader, parseJson } from '../extraction/vault/index.ts';
 import type { VaultChoice } from './vault.ts';
 import { chooseVault } from './vault.ts';
 import { readableItem } from './vault-item-text.ts';
+import { vaultNameOf } from './vault-presence.ts';
 
 /** The body of a request that takes it in. */
 export interface VaultDocument {
@@ -14,6 +14,8 @@ export interface VaultDocument {
   readonly source_system: string;
   readonly source_id: string;
   readonly source_ts?: string;
+  /** Whose items these are, so that those of another source of the same file name are not taken for them. */
+  readonly metadata: { readonly vault_source: string };
   readonly mentions: readonly VaultMention[];
 }
 
@@ -22,35 +24,37 @@ interface VaultMention {
   readonly type: 'person' | 'project' | 'object' | 'other';
   readonly relation: 'owner' | 'user' | 'folder' | 'model' | 'explore';
   readonly email?: string;
+  /** `source#kind/id`, so that what is called the same is not taken for the same. */
+  readonly identity?: string;
 }
 
 const itemsAtOnce = 500;
 /** Of one item; dashboards of hundreds of tiles name a handful of models. */
 const mostMentions = 200;
 
-/** Of a vault that is open while its items are taken. Fails as opening one does. */
-export async function* documentsOfVault(choice: VaultChoice): AsyncGenerator<VaultDocument> {
+/** Of a vault that is open while its items are taken; `system`: what the space calls it. Fails as opening one does. */
+export async function* documentsOfVault(choice: VaultChoice, system?: string): AsyncGenerator<VaultDocument> {
   const reader = openVaultReader(await chooseVault(choice));
   try {
-    yield* vaultDocuments(reader);
+    yield* vaultDocuments(reader, { system: system ?? vaultNameOf(reader) });
   } finally {
     reader.close();
   }
 }
 
-/** Live items of every type, type after type, or of the types given. */
-export function* vaultDocuments(
+/** Live items of every type, type after type. */
+function* vaultDocuments(
   reader: VaultReader,
-  types: readonly string[] = [],
+  { system }: { readonly system: string },
 ): Generator<VaultDocument> {
   const known = reader.types().map(({ type }) => type);
   const people = namesOf(reader, known, 'users');
   const folders = namesOf(reader, known, 'folders');
-  const system = `vault:${basename(reader.path).replace(/\.(vault|db)$/, '')}`;
-  for (const type of types.length === 0 ? known : types)
+  const source = reader.source() ?? system;
+  for (const type of known)
     for (const item of itemsOf(reader, type)) {
       const data = reader.data(item.type, item.id);
-      if (data !== null) yield documentOf(item, data, { people, folders, system });
+      if (data !== null) yield documentOf(item, data, { people, folders, system, source });
     }
 }
 
@@ -69,6 +73,8 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Named {
   readonly name: string;
   readonly email?: string;
+  /** What the source knows it by. */
+  readonly id?: string;
 }
 
 /** Owners and folders are often ids: their own items say what they are called. */
@@ -78,7 +84,7 @@ function namesOf(reader: VaultReader, known: readonly string[], type: string): R
   for (const { id, name } of itemsOf(reader, type)) {
     const data = reader.data(type, id);
     const named = data === null ? null : namedBy(name, fieldsOf(parseJson(data)));
-    if (named) names.set(id, named);
+    if (named) names.set(id, { ...named, id });
   }
   return names;
 }
@@ -96,6 +102,8 @@ interface About {
   readonly people: ReadonlyMap<string, Named>;
   readonly folders: ReadonlyMap<string, Named>;
   readonly system: string;
+  /** As the vault says; `system` where it does not. */
+  readonly source: string;
 }
 
 function documentOf(item: ItemRecord, data: string, about: About): VaultDocument {
@@ -109,7 +117,10 @@ function documentOf(item: ItemRecord, data: string, about: About): VaultDocument
     ...folderMention(item, fields, about),
     ...ownMention(item, fields),
     ...modelMentions(type, id, value),
-  ];
+  ].map(({ id: known, ...mention }) => ({
+    ...mention,
+    ...identityOf(about.source, mention.relation, known),
+  }));
   return {
     file: {
       name: `${type}/${id}.json`,
@@ -121,6 +132,7 @@ function documentOf(item: ItemRecord, data: string, about: About): VaultDocument
     source_system: about.system,
     source_id: `${type}/${id}`,
     ...(Number.isNaN(at.getTime()) ? {} : { source_ts: at.toISOString() }),
+    metadata: { vault_source: about.source },
     mentions: mentions
       .filter(({ name: each }) => each.trim() !== '')
       .map((each) => ({ ...each, name: each.name.slice(0, longestName) }))
@@ -129,10 +141,26 @@ function documentOf(item: ItemRecord, data: string, about: About): VaultDocument
 }
 
 const longestName = 300;
+const longestIdentity = 250;
+
+/** Nothing where the source gives no id, or one that nobody could keep. */
+function identityOf(
+  source: string,
+  relation: VaultMention['relation'],
+  id: string | undefined,
+): { readonly identity?: string } {
+  const kind = relation === 'owner' ? 'user' : relation;
+  const identity = `${source.replaceAll('#', ' ')}#${kind}/${id ?? ''}`;
+  return id === undefined || id.trim() === '' || identity.length > longestIdentity ? {} : { identity };
+}
+
+/** With the id that its source gives it, where it does. */
+type FoundMention = Omit<VaultMention, 'identity'> & Named;
+
 /** Numbers and codes are nobody's name. */
 const looksLikeName = (value: string): boolean => /\p{L}{2}/u.test(value) && /[\s@]/.test(value.trim());
 
-function ownerMention({ owner }: ItemRecord, fields: Fields, { people }: About): readonly VaultMention[] {
+function ownerMention({ owner }: ItemRecord, fields: Fields, { people }: About): readonly FoundMention[] {
   const known = owner === null ? undefined : people.get(owner);
   const written = [owner, fields['user_name']]
     .map(textOf)
@@ -148,30 +176,33 @@ function folderMention(
   { type, folder }: ItemRecord,
   fields: Fields,
   { folders }: About,
-): readonly VaultMention[] {
+): readonly FoundMention[] {
   if (withoutFolders.has(type)) return [];
-  const inside = textOf(fieldsOf(fields['folder'])['name']);
+  const inside = fieldsOf(fields['folder']);
   const written = folder !== null && folders.size === 0 && /\p{L}{2}/u.test(folder) ? folder : undefined;
-  const name = (folder === null ? undefined : folders.get(folder)?.name) ?? inside ?? written;
-  return name === undefined ? [] : [{ name, type: 'other', relation: 'folder' }];
+  const name = (folder === null ? undefined : folders.get(folder)?.name) ?? textOf(inside['name']) ?? written;
+  const id = folder ?? textOf(inside['id']);
+  return name === undefined
+    ? []
+    : [{ name, type: 'other', relation: 'folder', ...(id === undefined ? {} : { id }) }];
 }
 
 /** An item that is itself somebody or something others name. */
-function ownMention({ type, id, name }: ItemRecord, fields: Fields): readonly VaultMention[] {
-  if (type === 'lookml_models') return [{ name: id, type: 'object', relation: 'model' }];
-  if (type === 'folders' && name !== null) return [{ name, type: 'other', relation: 'folder' }];
+function ownMention({ type, id, name }: ItemRecord, fields: Fields): readonly FoundMention[] {
+  if (type === 'lookml_models') return [{ name: id, type: 'object', relation: 'model', id }];
+  if (type === 'folders' && name !== null) return [{ name, type: 'other', relation: 'folder', id }];
   const person = type === 'users' ? namedBy(name, fields) : null;
-  return person ? [{ ...person, type: 'person', relation: 'user' }] : [];
+  return person ? [{ ...person, type: 'person', relation: 'user', id }] : [];
 }
 
 /**
  * Explores are called `model::explore`, as several models may have one of a name; queries, wherever they stand, name
  * their model and what of it they explore.
  */
-function modelMentions(type: string, id: string, data: unknown): readonly VaultMention[] {
-  const found = new Map<string, VaultMention>();
+function modelMentions(type: string, id: string, data: unknown): readonly FoundMention[] {
+  const found = new Map<string, FoundMention>();
   const add = (relation: 'model' | 'explore', name: string | undefined): void => {
-    if (name !== undefined) found.set(`${relation} ${name}`, { name, type: 'object', relation });
+    if (name !== undefined) found.set(`${relation} ${name}`, { name, type: 'object', relation, id: name });
   };
   const addBoth = (model: string | undefined, explore: string | undefined): void => {
     add('model', model);

@@ -8,11 +8,12 @@ import { exitCodes } from '../exit-codes.ts';
 import { followJob } from '../follow-job.ts';
 import { startProgress } from '../progress.ts';
 import type { CliSession } from '../session.ts';
-import type { SpaceOption } from './knowledge-space.ts';
+import { printable } from '../table.ts';
+import type { MissingItems, VaultOptions } from './ingest-vault.ts';
+import { missingItems, systemOfVault } from './ingest-vault.ts';
 import { knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
 
-export interface IngestOptions extends SpaceOption {
-  readonly vault?: string;
+export interface IngestOptions extends VaultOptions {
   readonly type?: string;
   readonly title?: string;
   readonly sourceId?: string;
@@ -20,6 +21,20 @@ export interface IngestOptions extends SpaceOption {
   readonly wait: boolean;
   readonly watch?: boolean;
   readonly schedule?: string;
+}
+
+/** What is to be taken in. */
+export interface Documents {
+  /** Of a vault under the name that the space has for it, or will have. */
+  readonly bodies: (system: string | undefined) => AsyncIterable<IngestBody>;
+  /** What was neither a file nor a folder in the folders gone through so far. */
+  readonly skipped: Skipped;
+}
+
+interface Skipped {
+  readonly links: number;
+  /** Pipes, sockets, devices. */
+  readonly special: number;
 }
 
 export interface IngestBody {
@@ -37,17 +52,20 @@ interface Taken extends AcceptedAnswer {
   readonly name: string;
 }
 
+const nothingGone: MissingItems = { missing: [], removed: 0, problems: [] };
+
 /** What was taken stays taken when something else fails; the exit code says that not all is in. */
 export function ingestAll(
   session: CliSession,
   options: IngestOptions,
-  bodies: AsyncIterable<IngestBody>,
+  { bodies, skipped }: Documents,
 ): Promise<ExitCode> {
   return session.withClient(async (client) => {
+    const system = options.vault === undefined ? undefined : await systemOfVault(session, client, options);
     const taken: Taken[] = [];
     const failures: Failure[] = [];
     const progress = startProgress(session, 'Taking in');
-    for await (const each of bodies) {
+    for await (const each of bodies(system)) {
       const failure = await attempt(each, async (body) => {
         const answer = await post<AcceptedAnswer>(session, client, options, '/artifacts', body);
         taken.push({ name: each.name, ...answer });
@@ -56,9 +74,10 @@ export function ingestAll(
       progress.show({ done: taken.length + failures.length, total: null, message: each.name });
     }
     progress.end();
+    const gone = system === undefined ? nothingGone : await missingItems(session, client, options, system);
     const read = options.wait ? await waitForAll(session, client, options, taken) : [];
     const partial = read.filter(({ status }) => status.missing.length > 0);
-    report(session, { taken, failures, partial, standIns: standInsOf(read) }, options.wait);
+    report(session, { taken, failures, partial, standIns: standInsOf(read), gone, skipped }, options.wait);
     if (taken.length === 0 && failures.length > 0) return exitCodes.error;
     return failures.length + partial.length > 0 ? exitCodes.incomplete : exitCodes.ok;
   });
@@ -67,12 +86,12 @@ export function ingestAll(
 export function estimateAll(
   session: CliSession,
   options: IngestOptions,
-  bodies: AsyncIterable<IngestBody>,
+  { bodies, skipped }: Documents,
 ): Promise<ExitCode> {
   return session.withClient(async (client) => {
     const sum: EstimateSum = { documents: 0, ...nothingToDo };
     const failures: Failure[] = [];
-    for await (const each of bodies) {
+    for await (const each of bodies(undefined)) {
       const failure = await attempt(each, async (body) => {
         const answer = await post<IngestEstimateAnswer>(
           session,
@@ -87,11 +106,13 @@ export function estimateAll(
       if (failure) failures.push(failure);
     }
     const { out } = session;
-    if (out.isJson) out.json({ ...sum, failures });
+    if (out.isJson) out.json({ ...sum, failures, skipped });
     else {
       for (const line of estimateLines(sum)) out.line(line);
+      showSkipped(session, skipped);
       showFailures(session, failures);
     }
+    if (sum.documents === 0 && failures.length > 0) return exitCodes.error;
     return failures.length > 0 ? exitCodes.incomplete : exitCodes.ok;
   });
 }
@@ -208,24 +229,39 @@ interface Outcome {
   readonly failures: readonly Failure[];
   readonly partial: readonly Read[];
   readonly standIns: StandIns;
+  readonly gone: MissingItems;
+  readonly skipped: Skipped;
 }
 
 function report(
   session: CliSession,
-  { taken, failures, partial, standIns }: Outcome,
+  { taken, failures, partial, standIns, gone, skipped }: Outcome,
   hasWaited: boolean,
 ): void {
   const { out } = session;
   if (out.isJson) {
     const missing = partial.map(({ artifact_uid, status }) => ({ artifact_uid, missing: status.missing }));
-    out.json({ artifacts: taken, failures, partial: missing, stood_in: standIns });
+    out.json({
+      artifacts: taken,
+      failures,
+      partial: missing,
+      stood_in: standIns,
+      skipped,
+      gone: gone.missing,
+      gone_removed: gone.removed,
+      gone_problems: gone.problems,
+    });
     return;
   }
   const count = (outcome: string) => taken.filter((each) => each.outcome === outcome).length;
   out.line(`${count('added')} added, ${count('revised')} revised, ${count('unchanged')} unchanged.`);
   showFailures(session, failures);
+  showSkipped(session, skipped);
+  showGone(session, gone);
   for (const { title, artifact_uid } of partial)
-    out.line(`Not everything of "${title}" is in: see "headworks artifacts show ${artifact_uid}".`);
+    out.line(
+      `Not everything of "${printable(title)}" is in: see "headworks artifacts show ${artifact_uid}".`,
+    );
   if (standIns.chunks > 0)
     out.line(
       `A model was asked and failed (${standIns.causes.join(', ')}), so rules read ${counted(standIns.chunks, 'chunk')} of ${counted(standIns.documents, 'document')}: ` +
@@ -237,5 +273,26 @@ function report(
 
 function showFailures({ out }: CliSession, failures: readonly Failure[]): void {
   for (const { name, message } of failures)
-    out.line(message.includes(name) ? message : `${name}: ${message}`);
+    out.line(printable(message.includes(name) ? message : `${name}: ${message}`));
+}
+
+function showSkipped({ out }: CliSession, { links, special }: Skipped): void {
+  if (links > 0)
+    out.line(`Left out: ${counted(links, 'link')}, as links may lead anywhere. Name what they lead to.`);
+  if (special > 0)
+    out.line(`Left out: ${counted(special, 'pipe, socket or device', 'pipes, sockets or devices')}.`);
+}
+
+/** Of a vault that lost thousands nobody reads more; --json has them all. */
+const mostShown = 100;
+
+function showGone({ out }: CliSession, { missing, removed, problems }: MissingItems): void {
+  if (removed > 0) out.line(`${counted(removed, 'document')} of items that are gone at the source removed.`);
+  for (const problem of problems) out.line(problem);
+  for (const { source_id, artifact_uid } of missing.slice(0, mostShown))
+    out.line(
+      `${printable(source_id)} is gone at the source; its document stays: headworks artifacts remove ${artifact_uid}`,
+    );
+  if (missing.length > mostShown) out.line(`… and ${missing.length - mostShown} more.`);
+  if (missing.length > 0 && problems.length === 0) out.note('--remove-missing removes them.');
 }

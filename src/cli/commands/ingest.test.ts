@@ -1,5 +1,6 @@
 // headworks ingest, artifacts, events and spaces, against a server that answers what the test says.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -33,6 +34,7 @@ const artifact = {
     steps: { index: counts, read: counts, embed: none, graph: { ...none, skipped: 1 } },
     read_by_rules: 1,
     stood_in: [] as object[],
+    not_taken: [] as object[],
     missing: [
       { step: 'graph', positions: [0], status: 'skipped', cause: 'X', message: 'The graph was away.' },
     ],
@@ -98,10 +100,10 @@ const world = (cwd: string, stdin = '') =>
     cwd,
     stdin,
     answer: ({ method, path, body }) => {
+      if (JSON.stringify(body)?.includes('bad.txt'))
+        throw new CoreError('INPUT_INVALID', 'Nothing was taken in. It is bad.');
       if (path.endsWith('/artifacts/estimate')) return estimated;
       if (path.endsWith('/artifacts') && method === 'POST') {
-        if (JSON.stringify(body).includes('bad.txt'))
-          throw new CoreError('INPUT_INVALID', 'Nothing was taken in. It is bad.');
         if (JSON.stringify(body).includes('odd.txt'))
           throw new CoreError('INTERNAL', 'Something went wrong.');
         return { outcome: 'added', artifact_uid: uid, revision_id: uid, job_id: 'j1', chunks: 1 };
@@ -154,6 +156,7 @@ describe('headworks ingest', () => {
     expect(at.out).toMatch(/1 added.*\n.*bad\.txt: Nothing was taken in\. It is bad\./);
     const only = world(folderPath);
     expect(await only.start('ingest', 'notes/bad.txt')).toBe(1);
+    expect(await only.start('ingest', 'notes/bad.txt', '--estimate')).toBe(1);
   });
 
   it('tells of what is not all in', async () => {
@@ -180,12 +183,34 @@ describe('headworks ingest', () => {
     expect(at.out).toMatch(/rules stood in for a model that failed \(DEADLINE_EXCEEDED\): chunks 0–2, 5;/);
   });
 
+  it('shows what a reading listed and was not taken', async () => {
+    const notTaken = [{ reason: 'event-quote-not-in-text', count: 3, positions: [0, 1] }];
+    shown = { ...complete, status: { ...complete.status, not_taken: notTaken } };
+    const at = world(await notes());
+    expect(await at.run('artifacts', 'show', uid)).toBe(0);
+    expect(at.out).toMatch(/not taken +3 × an event whose quote does not stand in the text: chunks 0–1/);
+  });
+
   it('goes on behind a document over which the server breaks down', async () => {
     const folderPath = await notes();
     await writeFile(join(folderPath, 'notes', 'odd.txt'), 'odd');
     const at = world(folderPath);
     expect(await at.start('ingest', 'notes')).toBe(4);
     expect(at.out).toMatch(/1 added.*\n.*odd\.txt: Something went wrong/);
+  });
+
+  it('says how many links and pipes of a folder it left out', async () => {
+    const path = await notes();
+    await symlink(join(path, 'notes', 'a.md'), join(path, 'notes', 'b.md'));
+    execFileSync('mkfifo', [join(path, 'notes', 'pipe.txt')]);
+    const at = world(path);
+    expect(await at.start('ingest', 'notes')).toBe(0);
+    expect(at.out).toContain('1 added');
+    expect(at.out).toContain('Left out: 1 link, as links may lead anywhere.');
+    expect(at.out).toContain('Left out: 1 pipe, socket or device.');
+    const json = world(path);
+    expect(await json.start('ingest', 'notes', '--json')).toBe(0);
+    expect(JSON.parse(json.out)).toMatchObject({ skipped: { links: 1, special: 1 } });
   });
 
   it('reads standard input, and does not wait when told so', async () => {
@@ -229,7 +254,12 @@ describe('headworks ingest', () => {
     expect(at.out).not.toContain('not counted');
     const json = world(await notes());
     expect(await json.start('ingest', 'notes', '--estimate', '--json')).toBe(0);
-    expect(JSON.parse(json.out)).toEqual({ documents: 1, ...estimated, failures: [] });
+    expect(JSON.parse(json.out)).toEqual({
+      documents: 1,
+      ...estimated,
+      failures: [],
+      skipped: { links: 0, special: 0 },
+    });
   });
 
   it('lets the server read folders from now on', async () => {

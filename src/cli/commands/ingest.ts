@@ -6,8 +6,9 @@ import { act, examples } from '../command-host.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { CliSession } from '../session.ts';
 import { addFolders } from './folders.ts';
-import type { IngestBody, IngestOptions } from './ingest-run.ts';
+import type { Documents, IngestBody, IngestOptions } from './ingest-run.ts';
 import { estimateAll, ingestAll } from './ingest-run.ts';
+import { choiceOf } from './ingest-vault.ts';
 import { addSpaceOptions } from './knowledge-space.ts';
 
 export function registerIngest(program: Command, host: CommandHost): void {
@@ -18,6 +19,7 @@ export function registerIngest(program: Command, host: CommandHost): void {
       .description('take documents in: text, Markdown, HTML, PDF, DOCX, EML, JSON'),
   )
     .option('--vault <file>', 'items of a vault, with owners, folders, models and explores')
+    .option('--remove-missing', 'with --vault: remove documents whose items are gone at the source')
     .option('--type <type>', 'email, doc, chat, transcript or note; default: by the kind of file')
     .option('--title <title>', 'default: what the document says, or its name')
     .option('--source-id <id>', 'what the source calls it, so that it can be revised later')
@@ -35,6 +37,7 @@ export function registerIngest(program: Command, host: CommandHost): void {
     'headworks ingest notes/ minutes.docx mail.eml',
     'headworks ingest notes/ --estimate',
     'headworks ingest --vault looker.vault --space bi',
+    'headworks ingest --vault looker.vault --remove-missing',
     'pbpaste | headworks ingest - --title "Call with Acme" --type transcript',
     'headworks ingest /srv/notes --schedule "0 3 * * *"',
   ]);
@@ -52,24 +55,38 @@ async function ingest(
       'Name files or folders, or a vault with --vault; - reads standard input.',
     );
   if (options.watch === true || options.schedule !== undefined) return addFolders(session, options, paths);
-  const bodies = documents(session, options, paths);
+  if (options.removeMissing === true && options.vault === undefined)
+    throw new CoreError(
+      'INPUT_INVALID',
+      '--remove-missing goes with --vault, or with --watch or --schedule. "headworks artifacts remove ID" removes one document.',
+    );
+  const skipped = { links: 0, special: 0 };
+  const documents: Documents = {
+    skipped,
+    bodies: (system) => bodiesOf(session, options, paths, { skipped, system }),
+  };
   return options.estimate === true
-    ? estimateAll(session, options, bodies)
-    : ingestAll(session, options, bodies);
+    ? estimateAll(session, options, documents)
+    : ingestAll(session, options, documents);
 }
 
 /** One after the other: each is read when its turn comes. */
-async function* documents(
+async function* bodiesOf(
   session: CliSession,
   options: IngestOptions,
   paths: readonly string[],
+  about: { readonly skipped: { links: number; special: number }; readonly system: string | undefined },
 ): AsyncGenerator<IngestBody> {
+  const { skipped, system } = about;
   const { fileDocument, documentPaths } = await import('../../app/ingest-files.ts');
   const { maxDocumentBytes } = session.config().knowledge;
+  const onSkipped = (kind: 'link' | 'special') => {
+    skipped[kind === 'link' ? 'links' : 'special'] += 1;
+  };
   for (const path of paths)
     if (path === '-') yield { name: 'standard input', body: { text: await session.io.readStdin() } };
     else
-      for await (const { path: file, problem } of documentPaths(path, session.io.cwd))
+      for await (const { path: file, problem } of documentPaths(path, session.io.cwd, onSkipped))
         yield {
           name: file,
           body: () =>
@@ -79,6 +96,6 @@ async function* documents(
         };
   if (options.vault === undefined) return;
   const { documentsOfVault } = await import('../../app/vault-artifacts.ts');
-  const choice = { file: options.vault, cwd: session.io.cwd, dataFolder: session.config().data.folder };
-  for await (const body of documentsOfVault(choice)) yield { name: body.source_id, body };
+  for await (const body of documentsOfVault(choiceOf(session, options), system))
+    yield { name: body.source_id, body };
 }

@@ -3,7 +3,7 @@ import type { MentionPlace, ReviewReason } from '../ports.ts';
 import type { Matched } from './choose-match.ts';
 import { chooseMatch } from './choose-match.ts';
 import type { Confirmation } from './confirmation-answer.ts';
-import { confirmInTime } from './confirm-match.ts';
+import { confirmInTime, whyUnconfirmed } from './confirm-match.ts';
 import { describeProfile } from './describe-profile.ts';
 import type { OpenDraft } from './entity-drafts.ts';
 import { additionOf } from './entity-addition.ts';
@@ -207,7 +207,7 @@ export class ChunkResolution {
     }
     const answer = await this.#ask(evidence, close);
     if ('failed' in answer) {
-      const reason = 'No model could be asked.';
+      const reason = whyUnconfirmed(answer.failed);
       const made = this.#make(evidence, 'confirmation-failed', answer.failed, uncertainMatch);
       this.#pair(made, close, { reason, state: 'open' });
       return;

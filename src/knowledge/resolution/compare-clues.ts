@@ -4,7 +4,7 @@ import { publicMailDomains, sharedMailboxes } from './name-words.ts';
 import { plainWords } from './normalize-name.ts';
 import { comparePersonNames } from './compare-person-names.ts';
 import type { Profile } from './profile.ts';
-import { fieldsOf } from './profile.ts';
+import { fieldsOf, identitiesOf } from './profile.ts';
 import { editDistance, jaroWinkler } from './string-distance.ts';
 
 export interface ClueComparison {
@@ -14,6 +14,8 @@ export interface ClueComparison {
   /** Set: they are two, whatever they are called. */
   readonly contradiction: string | null;
   readonly hasSameEmail: boolean;
+  /** One source knows both by one id: they are one, whatever they are called. */
+  readonly hasSameIdentity: boolean;
   /** Long numbers and the like that are exactly the same: two of them nobody shares by chance. */
   readonly proofs: number;
   readonly reasons: readonly string[];
@@ -24,6 +26,7 @@ interface Finding {
   readonly reason?: string;
   readonly contradiction?: string;
   readonly isSameEmail?: boolean;
+  readonly isSameIdentity?: boolean;
   readonly isProof?: boolean;
 }
 
@@ -31,18 +34,44 @@ const nothing: Finding = { points: 0 };
 
 export function compareClues(a: Profile, b: Profile): ClueComparison {
   const ofColleagues = [compareEmployers(a, b), compareRoles(a, b), compareCompanions(a, b)];
-  const findings = [compareEmails(a, b), ...ofColleagues, ...compareFields(a, b)];
+  const findings = [compareIdentities(a, b), compareEmails(a, b), ...ofColleagues, ...compareFields(a, b)];
   const hasSameEmail = findings.some(({ isSameEmail }) => isSameEmail);
+  const hasSameIdentity = findings.some(({ isSameIdentity }) => isSameIdentity);
   const contradiction =
     findings.find((finding) => finding.contradiction !== undefined)?.contradiction ?? null;
   return {
     points: findings.reduce((sum, { points }) => sum + points, 0),
     pointsOfColleagues: ofColleagues.reduce((sum, { points }) => sum + Math.max(0, points), 0),
     // One address is one person, also after a change of employer.
-    contradiction: hasSameEmail ? null : contradiction,
+    contradiction: hasSameEmail || hasSameIdentity ? null : contradiction,
     hasSameEmail,
+    hasSameIdentity,
     proofs: findings.filter(({ isProof }) => isProof).length,
     reasons: findings.flatMap(({ reason, contradiction: against }) => reason ?? against ?? []),
+  };
+}
+
+/** More than everything else together. */
+const pointsOfIdentity = 40;
+
+/** A folder is no model, and a source gives no two ids to one; ids of two sources say nothing of each other. */
+function compareIdentities(a: Profile, b: Profile): Finding {
+  const own = identitiesOf(a.notes);
+  const others = identitiesOf(b.notes);
+  const pairs = own.flatMap((one) => others.map((other) => ({ one, other })));
+  const isSame = pairs.some(
+    ({ one, other }) => one.source === other.source && one.kind === other.kind && one.id === other.id,
+  );
+  if (isSame) return { points: pointsOfIdentity, reason: 'the same id at its source', isSameIdentity: true };
+  const apart = pairs.find(({ one, other }) => one.kind !== other.kind || one.source === other.source);
+  if (!apart) return nothing;
+  const { one, other } = apart;
+  return {
+    points: -6,
+    contradiction:
+      one.kind === other.kind
+        ? 'their source knows them by different ids'
+        : `one is a ${one.kind}, the other a ${other.kind}`,
   };
 }
 

@@ -1,6 +1,6 @@
 // Asks a model whom a name means: once over all that are close, and once more when its answer cannot be used.
 import type { IdSource } from '../../core/index.ts';
-import { abortable } from '../../core/index.ts';
+import { abortable, kindOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { EntityType, LanguageModel } from '../ports.ts';
@@ -66,6 +66,15 @@ export async function confirmInTime(
   } finally {
     deadline.dispose();
   }
+}
+
+/** What became of the question, in a sentence for whoever reviews the pair. */
+export function whyUnconfirmed(error: unknown): string {
+  const kind = kindOf(error);
+  if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'A model answered, and its answers could not be used.';
+  return kind === 'DEADLINE_EXCEEDED'
+    ? 'A model was asked, and did not answer in time.'
+    : 'No model could be asked.';
 }
 
 /** Fails as the model does; with KNOWLEDGE_CONFIRMATION_FAILED when its answer and the repair cannot be used. */

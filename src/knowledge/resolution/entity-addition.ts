@@ -14,7 +14,7 @@ export function additionOf(
 ): EntityAddition | null {
   const known = new Set([entity.canonicalName, ...aliases]);
   const names = group.names.filter(
-    ({ alias, keys }) => !known.has(alias) || keys.some((key) => /^[ef]:/.test(key)),
+    ({ alias, keys }) => !known.has(alias) || keys.some((key) => /^[def]:/.test(key)),
   );
   const betterName = betterNameOf(group, entity.canonicalName, suggestedName);
   const { role, organization, email, notes } = group.clues;

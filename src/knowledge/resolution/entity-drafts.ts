@@ -1,6 +1,7 @@
 // Entities that a chunk brings and that are not written yet: later names of the chunk may mean them.
 import type { ReviewReason } from '../ports.ts';
 import type { Matched } from './choose-match.ts';
+import { kindOfKey } from './lookup-keys.ts';
 import { matchNameless, standingOf } from './match-known.ts';
 import { matchProfiles } from './match.ts';
 import type { MentionGroup } from './mention-groups.ts';
@@ -44,7 +45,10 @@ export class EntityDrafts {
   /** Those that the name may mean, compared with it. */
   match(group: MentionGroup): readonly Matched<OpenDraft>[] {
     const found = new Set<OpenDraft>();
-    for (const key of [...group.wish.normalizedNames.map((name) => `n:${name}`), ...group.wish.keys])
+    const { keys, normalizedNames } = group.wish;
+    // However many are called that: who has the same id at its source is among those compared.
+    const surest = keys.filter((key) => kindOfKey(key) === 'identity');
+    for (const key of [...surest, ...normalizedNames.map((name) => `n:${name}`), ...keys])
       for (const draft of this.#byKey.get(key) ?? []) if (found.size < mostCompared) found.add(draft);
     return [...found].map((draft) => ({
       candidate: draft,

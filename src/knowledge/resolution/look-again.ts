@@ -2,7 +2,8 @@
 import { abortable, messageOf } from '../../core/index.ts';
 import type { RepairOutcome } from '../../ledger/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import type { Entity, EntityMerge, ReviewReason } from '../ports.ts';
+import type { Entity, EntityMerge, ReviewReason, SpaceStore } from '../ports.ts';
+import { payerOf } from '../spaces/payer-of.ts';
 import type { Choice } from './choose-match.ts';
 import { chooseMatch } from './choose-match.ts';
 import { confidenceOf } from './chunk-resolution.ts';
@@ -19,6 +20,7 @@ import type { KnownEntity, MergeStore, PairStore } from './store-ports.ts';
 export interface RepairParts extends ResolutionParts {
   readonly pairs: PairStore;
   readonly merges: MergeStore;
+  readonly spaces: Pick<SpaceStore, 'byId'>;
   /** Told of entities whose edges a graph elsewhere has to draw anew. */
   readonly onChanged?: (spaceId: number, entityIds: readonly string[]) => void;
 }
@@ -140,10 +142,11 @@ export async function settle(
     return null;
   }
   try {
+    const space = await parts.spaces.byId(entity.spaceId);
     const question = {
       mention: describeProfile(known.profile),
       candidates: close.map(({ candidate }) => describeProfile(candidate.profile)),
-      caller: 'admin',
+      caller: space === null ? 'admin' : payerOf(space),
     };
     const { decision, match, reason } = await confirmInTime(parts, question, signal);
     watch?.asked('answered');

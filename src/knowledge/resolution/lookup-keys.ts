@@ -4,9 +4,9 @@ import { readOrganizationName, sortedKey, thingWords } from './compare-thing-nam
 import { givenNameRoots } from './nicknames.ts';
 import { handleForms, isInitial, readPersonName } from './person-name.ts';
 import type { PersonName } from './person-name.ts';
-import { fieldsOf } from './profile.ts';
+import { fieldsOf, identityOf } from './profile.ts';
 
-export type KeyKind = 'initials' | 'nickname' | 'trigram' | 'email' | 'clue' | 'part';
+export type KeyKind = 'initials' | 'nickname' | 'trigram' | 'email' | 'identity' | 'clue' | 'part';
 
 /** The kind of a key is its first letter. */
 const kinds: Readonly<Record<string, KeyKind>> = {
@@ -15,6 +15,7 @@ const kinds: Readonly<Record<string, KeyKind>> = {
   s: 'trigram',
   p: 'trigram',
   e: 'email',
+  d: 'identity',
   f: 'clue',
   w: 'part',
   '1': 'part',
@@ -119,12 +120,17 @@ const keysOf: Readonly<Record<EntityType, (name: string) => NameKeys>> = {
   other: otherKeys,
 };
 
-/** Keys of what else is known: addresses, and fields whose values are rare enough to look for. */
+/** Keys of what else is known: ids at sources, addresses, and fields whose values are rare enough to look for. */
 export function clueKeys(emails: readonly string[], notes: readonly string[]): readonly string[] {
   const fields = [...fieldsOf(notes)].flatMap(([field, values]) =>
     field === '' ? [] : values.filter(isTelling).map((value) => `f:${field}=${value}`),
   );
-  return bounded([...emails.map((email) => `e:${email}`), ...fields]);
+  const identities = notes.map(identityOf).filter((identity) => identity !== null);
+  return bounded([
+    ...identities.map((identity) => `d:${identity}`),
+    ...emails.map((email) => `e:${email}`),
+    ...fields,
+  ]);
 }
 
 const isTelling = (value: string): boolean =>

@@ -209,3 +209,40 @@ describe('names of companies and things', () => {
     expect(verdict(thing('Q1 Roadmap'), thing('Q2 Roadmap'), near)).toBe('different');
   });
 });
+
+describe('ids that a source gives', () => {
+  const folder = (name: string, id: string, source = 'looker a') =>
+    profile(name, { identity: `${source}#folder/${id}` }, 'other');
+  const model = (name: string) => profile(name, { identity: `looker a#model/${name}` }, 'object');
+
+  it('part what is called the same: a folder and a model, two folders', () => {
+    expect(verdict(folder('Finance', '1'), model('finance'))).toBe('different');
+    expect(verdict(folder('Archive', '1'), folder('Archive', '2'))).toBe('different');
+    expect(verdict(folder('Archive', '1'), model('archive'), { isInArtifact: true, cosine: 0.99 })).toBe(
+      'different',
+    );
+  });
+
+  it('are the same whatever it is called by now', () => {
+    expect(verdict(folder('Finance', '1'), folder('Controlling & Tax', '1'))).toBe('same');
+  });
+
+  it('say nothing where only one has one, or they come from two sources', () => {
+    expect(verdict(profile('Finance', {}, 'other'), folder('Finance', '1'))).toBe('same');
+    expect(verdict(folder('Finance', '1', 'looker b'), folder('Finance', '1'))).toBe('same');
+    expect(verdict(folder('Sales', '1', 'looker b'), folder('Finance', '1'))).toBe('different');
+  });
+
+  it('leave people who their address says they are', () => {
+    const user = (id: string, email?: string) =>
+      profile('Ann Lee', { identity: `looker a#user/${id}`, ...(email === undefined ? {} : { email }) });
+    expect(verdict(user('1', 'ann@x.org'), user('2', 'ann@x.org'))).toBe('same');
+    expect(verdict(user('1', 'ann@x.org'), user('1', 'ann@y.org'))).toBe('same');
+    expect(verdict(user('1'), user('2'))).toBe('different');
+  });
+
+  it('are not taken from what a reader noted', () => {
+    const forged = profile('Finance', { notes: ['source id: looker a#folder/1'] }, 'other');
+    expect(forged.notes).toEqual([]);
+  });
+});

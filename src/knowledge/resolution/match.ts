@@ -51,6 +51,7 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
     isByVectorOnly,
     reasons,
   });
+  if (clues.hasSameIdentity) return result('same');
   if (types === 'different' || clues.contradiction !== null) return result('different');
   if (types === 'alike' && isOnePerson(mention, entity) && !isWholeName(name)) return result('different');
   if (isNearByVectorOnly(name, types, entity.type, context)) return result('grey', true);

@@ -6,7 +6,7 @@ import { compareNames } from './match.ts';
 import { isNameless, namelessName, normalizeName, plainWords, visibleName } from './normalize-name.ts';
 import { nameFullness } from './person-name.ts';
 import type { CleanClues, Profile } from './profile.ts';
-import { cleanClues, profileOf } from './profile.ts';
+import { cleanClues, identityOf, profileOf } from './profile.ts';
 import type { CandidateWish, NameRow } from './store-ports.ts';
 
 export interface MentionGroup {
@@ -39,6 +39,7 @@ export function groupMentions(
       named.normalizedName,
       named.clues.email,
       named.clues.organization,
+      named.clues.notes.find((note) => identityOf(note) !== null) ?? null,
     ]);
     const known = byKey.get(key);
     if (known) known.members.push(named);

@@ -10,7 +10,7 @@ export interface Profile {
   readonly emails: readonly string[];
   readonly organizations: readonly string[];
   readonly roles: readonly string[];
-  /** `field: value`, or plain words. */
+  /** `field: value`, or plain words; identities that sources gave are among them. */
   readonly notes: readonly string[];
   /** Names of those it is mentioned with, in plain words. */
   readonly companions: readonly string[];
@@ -44,9 +44,33 @@ export interface CleanClues {
   readonly notes: readonly string[];
 }
 
+/** Identities are kept as notes: nobody but a source writes one. */
+const identityField = 'source id: ';
+const identityPattern = /^([^#]+)#([^#/]+)\/(.+)$/;
+
+/** As a source knows somebody or something. */
+export interface SourceIdentity {
+  readonly source: string;
+  readonly kind: string;
+  readonly id: string;
+}
+
+export function identitiesOf(notes: readonly string[]): readonly SourceIdentity[] {
+  return notes.flatMap((note) => {
+    const [, source, kind, id] = identityPattern.exec(identityOf(note) ?? '') ?? [];
+    return source === undefined || kind === undefined || id === undefined ? [] : [{ source, kind, id }];
+  });
+}
+
+/** Null for any other note. */
+export const identityOf = (note: string): string | null =>
+  note.startsWith(identityField) ? note.slice(identityField.length) : null;
+
 /** Clues as they may be kept: what a reader or a source wrote there can be anything. */
 export function cleanClues(clues: ContextClues, name = ''): CleanClues {
-  const notes = [...new Set((clues.notes ?? []).slice(0, mostNotes).map(clean))];
+  const given = (clues.notes ?? []).map(clean).filter((note) => note !== null && identityOf(note) === null);
+  const identity = clues.identity === undefined ? null : clean(identityField + clues.identity);
+  const notes = [...new Set([identity, ...given].slice(0, mostNotes))];
   return {
     role: clean(clues.role),
     organization: clean(clues.organization),
@@ -77,6 +101,7 @@ export function profileOf(
 export function fieldsOf(notes: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const fields = new Map<string, string[]>();
   for (const note of notes) {
+    if (identityOf(note) !== null) continue;
     const [, field = '', value = note] = /^\s*([^:]{1,40}):\s*(.+)$/.exec(note) ?? [];
     const words = plainWords(value);
     if (words === '') continue;

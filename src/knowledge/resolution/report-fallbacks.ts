@@ -2,6 +2,7 @@
 import { kindOf, messageOf } from '../../core/index.ts';
 import type { MentionPlace, ReviewReason } from '../ports.ts';
 import type { Fallback } from './chunk-resolution.ts';
+import { whyUnconfirmed } from './confirm-match.ts';
 import type { ResolutionParts } from './resolution-parts.ts';
 
 export const resolutionLedgerKinds = {
@@ -15,7 +16,7 @@ const sentences: Readonly<Record<Fallback['reason'], string>> = {
   'embedding-missing': 'An entity was made without a vector: none could be made for it.',
   'candidates-unknown':
     'An entity was made without a look whether it is known already: the store took too long.',
-  'confirmation-failed': 'An entity was made apart from one it may be: no model could be asked.',
+  'confirmation-failed': 'An entity was made apart from one it may be.',
   'resolution-failed': 'An entity was made as it is called: resolving its name failed.',
 };
 
@@ -41,7 +42,10 @@ export function reportFallbacks(
         kind: resolutionLedgerKinds[reason],
         subject: entityId,
         cause: kindOf(error),
-        message: sentences[reason],
+        message:
+          reason === 'confirmation-failed'
+            ? `${sentences[reason]} ${whyUnconfirmed(error)}`
+            : sentences[reason],
         details: context,
       })
       .catch(() => undefined);

@@ -143,6 +143,7 @@ export interface MentionRow {
   readonly endChar: number | null;
   readonly method: string;
   readonly confidence: number;
+  readonly relation: string | null;
 }
 
 export interface PairStore {

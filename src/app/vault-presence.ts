@@ -1,0 +1,63 @@
+// What a vault says of its source, and which of the items that a space has are gone there.
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { kindOf } from '../core/index.ts';
+import type { ItemRecord, VaultReader } from './vault.ts';
+
+const longestSystem = 200;
+
+export const vaultNameOf = ({ path }: Pick<VaultReader, 'path'>): string =>
+  `vault:${basename(path).replace(/\.(vault|db)$/, '')}`;
+
+/**
+ * Where a space already has items of another source under the vault's name: two instances may have vaults of one file
+ * name, and both a dashboard 1.
+ */
+export function nameWithSource(name: string, source: string): string {
+  const whole = `${name} of ${source}`;
+  if (whole.length <= longestSystem) return whole;
+  const hash = createHash('sha256').update(source).digest('hex').slice(0, 16);
+  return `${name.slice(0, longestSystem - hash.length - 4)} of ${hash}`;
+}
+
+export interface GoneItems {
+  /** As the space knows them: `type/id`. */
+  readonly gone: ReadonlySet<string>;
+  /** Types of which nothing is left: perhaps nobody may see them any more. Theirs are in `gone` as well. */
+  readonly emptyTypes: readonly string[];
+}
+
+/** Of a type that was not read completely nothing counts as gone, nor does what a part of it does not hold. */
+export function goneItems(reader: VaultReader, sourceIds: readonly string[]): GoneItems {
+  const types = new Map(
+    reader.types().flatMap((each) => (each.status === 'completed' ? [[each.type, each] as const] : [])),
+  );
+  const gone = sourceIds.filter((sourceId) => {
+    const [type, id] = partsOf(sourceId);
+    const known = types.get(type);
+    if (!known) return false;
+    const item = itemOf(reader, type, id);
+    return item === null ? known.scope === null : item.deletedAt !== null;
+  });
+  const touched = new Set(gone.map((sourceId) => partsOf(sourceId)[0]));
+  return {
+    gone: new Set(gone),
+    emptyTypes: [...touched].filter((type) => types.get(type)?.live === 0),
+  };
+}
+
+export const typeOfItem = (sourceId: string): string => partsOf(sourceId)[0];
+
+function partsOf(sourceId: string): readonly [string, string] {
+  const at = sourceId.indexOf('/');
+  return at < 0 ? [sourceId, ''] : [sourceId.slice(0, at), sourceId.slice(at + 1)];
+}
+
+function itemOf(reader: VaultReader, type: string, id: string): ItemRecord | null {
+  try {
+    return reader.item(type, id);
+  } catch (error) {
+    if (kindOf(error) === 'EXTRACTION_ITEM_UNKNOWN') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,153 @@
+// headworks ingest --vault: what is gone at the source, and two vaults of one file name, against a server that keeps artifacts.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CliWorld } from '../../../test/support/cli-world.ts';
+import { temporaryFolder } from '../../../test/support/services.ts';
+import type { VaultWorld } from '../../../test/support/vault-world.ts';
+import {
+  itemOf,
+  noHeader,
+  noTotals,
+  offsetRequest,
+  pageOf,
+  source,
+  specOf,
+  typeNamed,
+  vaultWorld,
+} from '../../../test/support/vault-world.ts';
+
+interface Kept {
+  readonly artifact_uid: string;
+  readonly source_system: string;
+  readonly source_id: string;
+  readonly title: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+let kept: Map<string, Kept>;
+beforeEach(() => {
+  kept = new Map();
+});
+
+/** Pages of two, so that there are some. */
+const atOnce = 2;
+
+function answer({
+  method,
+  path,
+  body,
+  query,
+}: {
+  method: string;
+  path: string;
+  body?: unknown;
+  query?: object;
+}) {
+  if (method === 'POST') {
+    const { source_system, source_id, title, metadata } = body as Kept;
+    const key = `${source_system} ${source_id}`;
+    const artifact_uid = kept.get(key)?.artifact_uid ?? `a${kept.size}`;
+    kept.set(key, { artifact_uid, source_system, source_id, title, metadata });
+    return { outcome: 'added', artifact_uid, revision_id: artifact_uid, job_id: null, chunks: 1 };
+  }
+  const uid = path.split('/artifacts/')[1];
+  const [key, found] = [...kept].find(([, { artifact_uid }]) => artifact_uid === uid) ?? [];
+  if (method === 'DELETE') return void kept.delete(key ?? '');
+  if (uid !== undefined) return found;
+  const { source_system, before } = query as { source_system: string; before?: string };
+  const own = [...kept.values()].filter((each) => each.source_system === source_system);
+  const from = before === undefined ? 0 : own.findIndex(({ artifact_uid }) => artifact_uid === before) + 1;
+  const page = own.slice(from, from + atOnce);
+  const next = own.length > from + atOnce ? (page.at(-1)?.artifact_uid ?? null) : null;
+  return { artifacts: page, next };
+}
+
+async function ingest(vault: VaultWorld, ...options: string[]) {
+  const world = new CliWorld({ cwd: '/', answer });
+  expect(await world.start('ingest', '--vault', vault.path, ...options)).toBe(0);
+  return world;
+}
+
+/** An extraction that sees these items of each type; `null`: none of the 99 that the source says there are. */
+function extract(
+  vault: VaultWorld,
+  seen: Readonly<Record<string, readonly string[] | null>>,
+  of = source,
+): void {
+  const { sessions } = vault.vault;
+  const types = Object.keys(seen).map((name) => typeNamed(name));
+  const { id: session } = sessions.open(specOf({ fresh: true, types, source: of }));
+  for (const [type, ids] of Object.entries(seen)) {
+    const items = (ids ?? []).map((id) => itemOf(id, JSON.stringify({ title: id }), { name: `Title ${id}` }));
+    if (items.length > 0) vault.writer.write(session, pageOf(offsetRequest(0, 100, type), items), noHeader);
+    sessions.finishType(session, type, ids === null ? 99 : null);
+  }
+  sessions.finish(session, Object.values(seen).includes(null) ? 'incomplete' : 'completed', noTotals);
+}
+
+const sourceIds = () => [...kept.values()].map(({ source_id }) => source_id).sort();
+
+describe('headworks ingest --vault', () => {
+  it('lists documents whose items are gone at the source, and removes them when told to', async () => {
+    const vault = await vaultWorld();
+    extract(vault, { dashboards: ['1', '2', '3'], looks: ['1'] });
+    expect((await ingest(vault)).out).not.toContain('gone');
+    extract(vault, { dashboards: ['1'], looks: ['1'] });
+    const told = await ingest(vault);
+    expect(told.out).toContain(
+      'dashboards/2 is gone at the source; its document stays: headworks artifacts remove a1\n',
+    );
+    expect(told.err).toContain('--remove-missing removes them.');
+    const json: unknown = JSON.parse((await ingest(vault, '--json')).out);
+    expect(json).toMatchObject({
+      gone: [
+        { source_id: 'dashboards/2', title: 'Title 2', artifact_uid: 'a1' },
+        { source_id: 'dashboards/3' },
+      ],
+      gone_removed: 0,
+    });
+    expect((await ingest(vault, '--remove-missing')).out).toContain(
+      '2 documents of items that are gone at the source removed.',
+    );
+    expect(sourceIds()).toEqual(['dashboards/1', 'looks/1']);
+  });
+
+  it('takes nothing for gone of a type that was not read completely, and removes no type as a whole', async () => {
+    const vault = await vaultWorld();
+    extract(vault, { dashboards: ['1', '2'], looks: ['1'] });
+    await ingest(vault);
+    extract(vault, { dashboards: ['1'], looks: [] });
+    extract(vault, { dashboards: null, looks: [] });
+    const { out } = await ingest(vault, '--remove-missing');
+    expect(out).toContain('Nothing of the type looks is left at the source');
+    expect(out).not.toContain('dashboards/2 is gone');
+    expect(sourceIds()).toEqual(['dashboards/1', 'dashboards/2', 'looks/1']);
+  });
+
+  it('keeps items of two sources apart whose vaults have one file name', async () => {
+    const first = await vaultWorld();
+    const folder = join(await temporaryFolder(), 'other');
+    await mkdir(folder);
+    const other = 'looker https://other.example.com';
+    const second = await vaultWorld(join(folder, 'acme.vault'), other);
+    extract(first, { dashboards: ['1'] });
+    extract(second, { dashboards: ['1'] }, other);
+    // As it was taken in before sources were noted.
+    await ingest(first);
+    for (const [key, each] of kept) kept.set(key, { ...each, metadata: {} });
+    await ingest(first);
+    expect(kept.size).toBe(1);
+    for (const vault of [second, first, second]) await ingest(vault);
+    expect([...kept.values()].map(({ source_system }) => source_system)).toEqual([
+      'vault:acme',
+      'vault:acme of looker https://other.example.com',
+    ]);
+  });
+
+  it('refuses to remove what is missing of anything but a vault or a folder that is watched', async () => {
+    const world = new CliWorld({ cwd: '/', answer });
+    expect(await world.start('ingest', 'notes', '--remove-missing')).toBe(2);
+    expect(world.err).toContain('--remove-missing goes with --vault');
+  });
+});

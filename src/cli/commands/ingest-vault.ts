@@ -1,0 +1,136 @@
+// Items of a vault and the space they go into: under which name it has them, and which are gone at the source.
+import type { ArtifactAnswer, ArtifactsAnswer } from '../../app/api-answers.ts';
+import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { VaultChoice } from '../../app/vault.ts';
+import { kindOf } from '../../core/index.ts';
+import type { CliSession } from '../session.ts';
+import type { SpaceOption } from './knowledge-space.ts';
+import { knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+
+export interface VaultOptions extends SpaceOption {
+  readonly vault?: string;
+  readonly removeMissing?: boolean;
+}
+
+export interface MissingItem {
+  readonly source_id: string;
+  readonly title: string;
+  readonly artifact_uid: string;
+}
+
+/** Documents whose items are gone at the source. */
+export interface MissingItems {
+  /** Those that are still there. */
+  readonly missing: readonly MissingItem[];
+  readonly removed: number;
+  /** Why some were not removed although that was wanted. */
+  readonly problems: readonly string[];
+}
+
+export const choiceOf = (session: CliSession, { vault }: VaultOptions): VaultChoice => ({
+  file: vault,
+  cwd: session.io.cwd,
+  dataFolder: session.config().data.folder,
+});
+
+/** What the space calls the vault: by its file, and by its source too where it has another of that file name. */
+export async function systemOfVault(
+  session: CliSession,
+  client: HeadworksClient,
+  options: VaultOptions,
+): Promise<string> {
+  const { withVault } = await import('../../app/vault.ts');
+  const { nameWithSource, vaultNameOf } = await import('../../app/vault-presence.ts');
+  const { name, source } = await withVault(choiceOf(session, options), (reader) => ({
+    name: vaultNameOf(reader),
+    source: reader.source(),
+  }));
+  if (source === null) return name;
+  const whole = nameWithSource(name, source);
+  const [own] = (await pageOf(session, client, options, { source_system: whole, limit: 1 })).artifacts;
+  if (own) return whole;
+  const [other] = (await pageOf(session, client, options, { source_system: name, limit: 1 })).artifacts;
+  if (!other) return name;
+  const { metadata } = await client.call<ArtifactAnswer>(
+    'GET',
+    `${knowledgePath}/artifacts/${other.artifact_uid}`,
+    { query: spaceFieldsOf(options), signal: session.io.signal },
+  );
+  // What was taken in before this was noted is of this vault: nobody can know better.
+  return (metadata['vault_source'] ?? source) === source ? name : whole;
+}
+
+/** Fails as the server and the vault do. */
+export async function missingItems(
+  session: CliSession,
+  client: HeadworksClient,
+  options: VaultOptions,
+  system: string,
+): Promise<MissingItems> {
+  const { withVault } = await import('../../app/vault.ts');
+  const { goneItems, typeOfItem } = await import('../../app/vault-presence.ts');
+  const there = await allOf(session, client, options, system);
+  const { gone, emptyTypes } = await withVault(choiceOf(session, options), (reader) =>
+    goneItems(
+      reader,
+      there.map(({ source_id }) => source_id),
+    ),
+  );
+  const items = there.filter(({ source_id }) => gone.has(source_id));
+  if (options.removeMissing !== true) return { missing: items, removed: 0, problems: [] };
+  const kept = items.filter(({ source_id }) => emptyTypes.includes(typeOfItem(source_id)));
+  for (const item of items)
+    if (!kept.includes(item)) await removeQuietly(session, client, options, item.artifact_uid);
+  const problems = emptyTypes.map(
+    (type) =>
+      `Nothing of the type ${type} is left at the source, as if nobody might see it any more: no document of it was removed.`,
+  );
+  return { missing: kept, removed: items.length - kept.length, problems };
+}
+
+async function removeQuietly(
+  { io }: CliSession,
+  client: HeadworksClient,
+  options: VaultOptions,
+  artifactUid: string,
+): Promise<void> {
+  try {
+    await client.call('DELETE', `${knowledgePath}/artifacts/${artifactUid}`, {
+      query: spaceFieldsOf(options),
+      signal: io.signal,
+    });
+  } catch (error) {
+    if (kindOf(error) !== 'NOT_FOUND') throw error;
+  }
+}
+
+async function allOf(
+  session: CliSession,
+  client: HeadworksClient,
+  options: VaultOptions,
+  system: string,
+): Promise<readonly MissingItem[]> {
+  const all: MissingItem[] = [];
+  for (let before: string | null | undefined; before !== null;) {
+    const page = await pageOf(session, client, options, {
+      source_system: system,
+      limit: 500,
+      ...(before === undefined ? {} : { before }),
+    });
+    for (const { source_id, title, artifact_uid } of page.artifacts)
+      all.push({ source_id, title, artifact_uid });
+    before = page.next;
+  }
+  return all;
+}
+
+const pageOf = (
+  { io }: CliSession,
+  client: HeadworksClient,
+  options: VaultOptions,
+  query: { readonly source_system: string; readonly limit: number; readonly before?: string },
+): Promise<ArtifactsAnswer> =>
+  client.call<ArtifactsAnswer>('GET', `${knowledgePath}/artifacts`, {
+    query: { ...query, ...spaceFieldsOf(options) },
+    signal: io.signal,
+  });
