@@ -163,6 +163,8 @@ async function models({ gateway }: Background): Promise<DoctorCheckResult> {
 }
 
 function vectors({ knowledge }: Background): DoctorCheckResult {
+  const named = knowledge.embedders.problem();
+  if (named) return problem(named.why, named.remedy);
   const state = knowledge.embedders.current();
   return state.state === 'ready'
     ? ok(`Made by ${state.embedder.model}.`)

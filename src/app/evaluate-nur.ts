@@ -44,7 +44,11 @@ export async function nurReport(
       row('event F1, narratives', events.byNarrative.f1, counts(events.byNarrative)),
       row('MRR', search.mrr, `${search.overAll.mrr.toFixed(3)} with questions that nobody graded`),
       row('NDCG', search.ndcg, `${search.overAll.ndcg.toFixed(3)} with questions that nobody graded`),
-      row('graph connection F1', graph.connectionF1, 'people who share an event'),
+      row(
+        'graph connection F1',
+        graph.connectionF1,
+        `people who share an event; ${graph.overAll.connectionF1.toFixed(3)} over all ${graph.overAll.questions} questions`,
+      ),
       row('graph document F1', graph.documentF1, 'documents that mention it'),
     ],
     notes: whyNoEmbedder === null ? [] : [`Without vectors: ${whyNoEmbedder}`],
@@ -55,7 +59,11 @@ export async function nurReport(
       entities: { ...entities, byName: undefined, by_name: entities.byName },
       events: { ...events, byNarrative: undefined, by_narrative: events.byNarrative },
       search: { queries: search.queries, mrr: search.mrr, ndcg: search.ndcg, over_all: search.overAll },
-      graph: { connection_f1: graph.connectionF1, document_f1: graph.documentF1 },
+      graph: {
+        connection_f1: graph.connectionF1,
+        document_f1: graph.documentF1,
+        over_all: { questions: graph.overAll.questions, connection_f1: graph.overAll.connectionF1 },
+      },
     },
   };
 }

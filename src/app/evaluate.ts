@@ -1,6 +1,6 @@
 // Measures quality on public data that somebody brings, in a house that is thrown away afterwards.
 import type { Config } from '../config/index.ts';
-import { systemClock, systemIds } from '../core/index.ts';
+import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import { readBeir } from '../knowledge/evaluation/beir.ts';
 import type { Collection } from '../knowledge/evaluation/collection.ts';
 import { isCranfield, readCranfield } from '../knowledge/evaluation/cranfield.ts';
@@ -53,7 +53,7 @@ export const evaluations = {
     nurReport(world, wish.data, config.knowledge, options.signal),
 } satisfies Record<string, (run: Run) => Promise<EvaluationReport>>;
 
-/** Fails with INPUT_INVALID when the data cannot be used. */
+/** Fails with INPUT_INVALID when the data cannot be used, with CONFIG_INVALID when there is no embedder to calibrate. */
 export async function evaluate(
   config: Config,
   wish: EvaluationWish,
@@ -61,6 +61,11 @@ export async function evaluate(
 ): Promise<EvaluationReport> {
   await using closing = new AsyncDisposableStack();
   const world = await openEvaluationWorld(config, options.env, closing);
+  if (wish.isCalibrating && world.whyNoEmbedder !== null)
+    throw new CoreError(
+      'CONFIG_INVALID',
+      `Nothing was calibrated: ${world.whyNoEmbedder} --calibrate finds the weight of an embedder; set EMBEDDER=local or the key of a model that embeds, or leave out --calibrate.`,
+    );
   return await evaluations[wish.kind]({ config, world, wish, options });
 }
 

@@ -11,6 +11,7 @@ import { ingestJob } from '../knowledge/ingest/ingest-job.ts';
 import { PostgresArtifactStore } from '../knowledge/postgres/postgres-artifact-store.ts';
 import { PostgresEntityStore } from '../knowledge/postgres/postgres-entity-store.ts';
 import { PostgresEventStore } from '../knowledge/postgres/postgres-event-store.ts';
+import { offGraph } from '../knowledge/graph/off-graph.ts';
 import { PostgresLexicalIndex } from '../knowledge/postgres/postgres-lexical-index.ts';
 import { PostgresMergeStore } from '../knowledge/postgres/postgres-merge-store.ts';
 import { PostgresPairStore } from '../knowledge/postgres/postgres-pair-store.ts';
@@ -91,7 +92,7 @@ export async function openEvaluationDesks(given: EvaluationDeskParts): Promise<O
       ...parts,
       lexical: new PostgresLexicalIndex(database),
       store: new PostgresSearchStore(database),
-      graph: { backend: 'off', expand: async () => [] },
+      graph: offGraph,
     }),
     clock,
     signal,

@@ -37,25 +37,38 @@ export const folderFiles: FolderFiles = {
 
 const isGone = (error: unknown): boolean => kindOf(error) === 'ENOENT' || kindOf(error) === 'ENOTDIR';
 
+/** Told of what is neither a file nor a folder; `special`: a pipe, a socket, a device. */
+export type OnSkipped = (kind: 'link' | 'special') => void;
+
 /**
  * In the order of their names, whatever the file system's is. Links are not followed: they may lead anywhere, and in
  * circles. A file that goes meanwhile is left out; a folder below into which nobody can look is told. Fails when the
  * first one cannot be read.
  */
-export async function* filesBelow(folder: string, depth: number): AsyncGenerator<FoundFile | ClosedFolder> {
+export async function* filesBelow(
+  folder: string,
+  depth: number,
+  onSkipped: OnSkipped = () => undefined,
+): AsyncGenerator<FoundFile | ClosedFolder> {
   const entries = await readdir(folder, { withFileTypes: true });
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (entry.name.startsWith('.')) continue;
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth < deepest) yield* folderBelow(path, depth + 1);
+    if (entry.isDirectory() && depth < deepest) yield* folderBelow(path, depth + 1, onSkipped);
+    if (entry.isSymbolicLink()) onSkipped('link');
+    else if (!entry.isFile() && !entry.isDirectory()) onSkipped('special');
     if (!entry.isFile() || !isDocumentName(entry.name)) continue;
     const found = await stat(path).catch(() => null);
     if (found) yield { path, size: found.size, modifiedMs: found.mtimeMs };
   }
 }
 
-async function* folderBelow(path: string, depth: number): AsyncGenerator<FoundFile | ClosedFolder> {
-  const walk = filesBelow(path, depth);
+async function* folderBelow(
+  path: string,
+  depth: number,
+  onSkipped: OnSkipped,
+): AsyncGenerator<FoundFile | ClosedFolder> {
+  const walk = filesBelow(path, depth, onSkipped);
   // Only its own listing: what fails further below is told there.
   const first = await walk.next().catch((error: unknown) => ({ error }));
   if ('error' in first) {

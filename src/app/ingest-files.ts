@@ -2,6 +2,7 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CoreError, kindOf } from '../core/index.ts';
+import type { OnSkipped } from './folder-files.ts';
 import { filesBelow } from './folder-files.ts';
 
 /** The body of a request that takes it in. */
@@ -12,17 +13,18 @@ export interface FileDocument {
 }
 
 /**
- * A file, or all documents below a folder; hidden files and links are left out, folders that cannot be read come with
+ * A file, or all documents below a folder; hidden files are left out, links and pipes are left out and told, folders that cannot be read come with
  * why. Fails with INPUT_INVALID.
  */
 export async function* documentPaths(
   path: string,
   cwd: string,
+  onSkipped?: OnSkipped,
 ): AsyncGenerator<{ readonly path: string; readonly problem?: string }> {
   const whole = await realpath(resolve(cwd, path)).catch(() => null);
   if (whole === null) throw new CoreError('INPUT_INVALID', `There is no file or folder ${path}.`);
   if ((await stat(whole)).isDirectory()) {
-    yield* filesBelow(whole, 0);
+    yield* filesBelow(whole, 0, onSkipped);
   } else yield { path: whole };
 }
 

@@ -28,14 +28,19 @@ function gatewayWith(...names: readonly string[]) {
   return { gateway: gateway as unknown as EmbeddingGateway & { isAway: boolean }, asked, models };
 }
 
-function embedders(gateway: EmbeddingGateway, options: Partial<EmbedderParts['options']> = {}) {
+function embedders(
+  gateway: EmbeddingGateway,
+  options: Partial<EmbedderParts['options']> = {},
+  onChosen: () => void = () => undefined,
+) {
   const usual = {
     embedder: 'auto',
     embeddingModel: null,
     embeddingBlend: null,
     probeAgainSeconds: 30,
   } as const;
-  const parts = { gateway, clock: new VirtualClock(), ids: systemIds, options: { ...usual, ...options } };
+  const clock = new VirtualClock();
+  const parts = { gateway, clock, ids: systemIds, onChosen, options: { ...usual, ...options } };
   return createEmbedders(parts, new AsyncDisposableStack());
 }
 
@@ -71,6 +76,25 @@ describe('who embeds', () => {
       Float32Array.of(1, 0),
     ]);
     expect(asked).toEqual([{ body: { model: 'wanted', input: ['a', 'bcd'] }, mayFallBack: false }]);
+  });
+
+  it('is said to be impossible when the named model is not there or does not embed, with the remedy', () => {
+    const { gateway } = gatewayWith('talker', '+embeds');
+    const problemOf = (embeddingModel: string | null) => embedders(gateway, { embeddingModel }).problem();
+    expect(problemOf('emb/none')).toMatchObject({ why: /no model of this name/, remedy: /models list/ });
+    expect(problemOf('talker')).toMatchObject({ why: /does not embed/ });
+    expect([problemOf('embeds'), problemOf(null)]).toEqual([null, null]);
+  });
+
+  it('tells when another model embeds from now on', () => {
+    const { gateway, models } = gatewayWith('+later');
+    let chosen = 0;
+    const found = embedders(gateway, {}, () => void chosen++);
+    for (const _ of 'ab') found.current();
+    expect(chosen).toBe(1);
+    models.push({ id: 0, name: 'first', capabilities: { embeddings: true } });
+    for (const _ of 'ab') found.current();
+    expect(chosen).toBe(2);
   });
 
   it('is asked again at once when somebody wants that', async () => {

@@ -29,11 +29,15 @@ export interface EmbedderParts {
   readonly ids: IdSource;
   /** One that failed answers again. */
   readonly onBack?: () => void;
+  /** From now on another model of the gateway embeds. */
+  readonly onChosen?: () => void;
 }
 
 export interface HouseEmbedders extends Embedders {
   /** Whoever failed lately is asked again with the next text: somebody repairs, or says that it is back. */
   askAgain(): void;
+  /** Why the model that is named cannot embed, and what to do; null when it can, or none is named. */
+  problem(): { readonly why: string; readonly remedy: string } | null;
 }
 
 /** Looks at every use: models come and go. Threads are ended with `closing`. Fails with CONFIG_INVALID. */
@@ -49,24 +53,43 @@ export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableSt
     return fixed({ state: 'ready', embedder }, () => embedder.askAgain());
   }
   const known = new Map<string, CarefulEmbedder>();
+  let last: string | null = null;
   return {
     current: () => {
       const model = chosenModel(parts);
       if (model === null) return { state: 'not-configured', why: nobodyEmbeds(options) };
       const embedder = known.get(model) ?? carefulEmbedder(gatewayEmbedder(parts, model), care);
       known.set(model, embedder);
+      const isAnother = model !== last;
+      last = model;
+      if (isAnother) parts.onChosen?.();
       return { state: 'ready', embedder };
     },
     askAgain: () => {
       for (const embedder of known.values()) embedder.askAgain();
     },
+    problem: () => problemOfNamed(parts),
   };
 }
 
 const fixed = (state: EmbedderState, askAgain: () => void = () => undefined): HouseEmbedders => ({
   current: () => state,
   askAgain,
+  problem: () => null,
 });
+
+function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<HouseEmbedders['problem']> {
+  const { embeddingModel: name } = options;
+  if (name === null) return null;
+  const model = gateway.models.askable().find((other) => other.name === name);
+  if (model?.capabilities.embeddings) return null;
+  const why = model ? 'it does not embed' : 'there is no model of this name that has a key';
+  return {
+    why: `EMBEDDING_MODEL is ${name}, but ${why}: no vectors are made, and search goes by words.`,
+    remedy:
+      'Set EMBEDDING_MODEL to a model that embeds, or nothing to take the first; "headworks models list --all" shows them and the keys they need.',
+  };
+}
 
 /** Pinned: the one that is named, even while it has no key (then embedding fails, and says so), else the first by id. */
 function chosenModel({ options, gateway }: EmbedderParts): string | null {

@@ -44,6 +44,8 @@ export interface HouseGraph {
   readonly repairs: readonly RegisteredRepair[];
   /** Entities were merged, parted or paired. */
   readonly onChanged: (spaceId: number, entityIds: readonly string[]) => void;
+  /** Somebody found it behind the tables: what it lacks is looked for now. */
+  readonly onBehind: () => void;
   /** Takes its jobs; in a process that stays also on schedule, with a look at the alerts now and then. */
   work(look: Pick<LookAgainParts, 'readers' | 'pairs' | 'canAskModel'>): Promise<void>;
 }
@@ -65,6 +67,9 @@ export async function startGraph(
   const common = { graph, source, artifacts, ledger, log: telemetry.log };
   const keeper = new GraphKeeper(common);
   await jobs.define([graphRebuildJob, lookAgainJob]);
+  const lookNow = (): void =>
+    // The schedule comes anyway.
+    void jobs.enqueue(lookAgainJob, {}, { key: lookAgainJob.name }).catch(() => undefined);
   return {
     graph,
     keeper,
@@ -74,6 +79,7 @@ export async function startGraph(
     onChanged: (spaceId, entityIds) =>
       // What fails is in the ledger.
       void keeper.refresh(spaceId, entityIds, new AbortController().signal).catch(() => undefined),
+    onBehind: lookNow,
     work: async (look) => {
       const spaces = new PostgresSpaceStore(database, systemClock);
       await jobs.work(graphRebuildJob, graphRebuildHandler({ ...common, keeper, spaces }));
@@ -83,6 +89,8 @@ export async function startGraph(
       );
       if (role === 'command') return;
       await jobs.schedule(lookAgainJob, lookAgainCron, {});
+      // Another backend may have been used before: nobody waits for the schedule to see what this one lacks.
+      if (graph.isApart) lookNow();
       void watch.evaluate();
       closing.defer(every(systemClock, evaluateEveryMs, () => watch.evaluate()));
     },

@@ -2,12 +2,13 @@
 import { systemClock, systemIds } from '../core/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
-import type { Embedders, KnowledgeAlert, LanguageModel, OpenKnowledge } from '../knowledge/index.ts';
+import type { KnowledgeAlert, LanguageModel, OpenKnowledge } from '../knowledge/index.ts';
 import {
   createReaders,
   embedAgainCron,
   embedAgainHandler,
   embedAgainJob,
+  embedAgainKey,
   openKnowledge,
   openSearch,
 } from '../knowledge/index.ts';
@@ -30,6 +31,7 @@ import { entityRepairs, EntityResolver, openEntityDesk } from '../knowledge/reso
 import type { RegisteredRepair } from '../ledger/index.ts';
 import { folderFiles } from './folder-files.ts';
 import { knowledgeDocuments } from './knowledge-documents.ts';
+import type { HouseEmbedders } from './knowledge-embedder.ts';
 import { createEmbedders } from './knowledge-embedder.ts';
 import type { GraphHouseParts } from './knowledge-graph.ts';
 import { startGraph } from './knowledge-graph.ts';
@@ -45,7 +47,7 @@ export interface HouseKnowledge {
   readonly repairs: readonly RegisteredRepair[];
   readonly alerts: { list(): readonly KnowledgeAlert[] };
   /** What embeds here and now. */
-  readonly embedders: Embedders;
+  readonly embedders: HouseEmbedders;
   /** Parts that failed lately and are left alone for a while are asked with the next need: somebody wants it now. */
   askAgain(): void;
   /** Takes accepted artifacts, and reads folders in a server that stays. Call it when everything else is ready. */
@@ -68,7 +70,15 @@ export async function startKnowledge(
   const onBack = (): void => {
     if (role !== 'command') requestRepairs(jobs, embedderKinds);
   };
-  const embedders = createEmbedders({ ...common, gateway: parts.gateway, onBack }, closing);
+  const embedNow = (): void => {
+    // A command that is a server for a second could not finish it. The schedule comes anyway.
+    if (role !== 'command' && embedders.current().state === 'ready')
+      void jobs.enqueue(embedAgainJob, {}, { key: embedAgainKey }).catch(() => undefined);
+  };
+  const embedders = createEmbedders(
+    { ...common, gateway: parts.gateway, onBack, onChosen: embedNow },
+    closing,
+  );
   const vectors = new PostgresVectorIndex(database, (model, error) =>
     log.warn('no index for vectors could be made; every one is compared', { model, error }),
   );
@@ -113,6 +123,7 @@ export async function startKnowledge(
         ...search,
         lexical: new PostgresLexicalIndex(database),
         graph: graph.graph,
+        onGraphBehind: graph.onBehind,
       }),
       graph: graph.desk,
     },
@@ -120,7 +131,7 @@ export async function startKnowledge(
       ...opened.repairs,
       ...chunkRepairs(steps),
       ...registeredEntityRepairs({
-        entities: entityRepairs({ ...resolution, pairs, merges, onChanged }),
+        entities: entityRepairs({ ...resolution, spaces: steps.spaces, pairs, merges, onChanged }),
         pairs,
         canAskModel,
         options,
@@ -133,11 +144,13 @@ export async function startKnowledge(
     askAgain: () => {
       embedders.askAgain();
       graph.graph.askAgain?.();
+      embedNow();
     },
     work: async () => {
       // A command that is a server for a moment works on what it brought; what it cannot finish goes on later.
       await opened.work();
-      await jobs.work(embedAgainJob, embedAgainHandler(steps));
+      await jobs.work(embedAgainJob, embedAgainHandler({ ...steps, jobs }));
+      embedNow();
       if (role !== 'command') await jobs.schedule(embedAgainJob, embedAgainCron, {});
       await graph.work({ readers, pairs, canAskModel });
       if (role !== 'command')

@@ -53,4 +53,14 @@ describe('printable', () => {
       }),
     );
   });
+
+  it('lets nothing through that turns the order of letters or hides between them, and keeps what scripts need', () => {
+    const turned = 'pay \u202e1000\u202c to\u2066 Ann\u2069\u200b\u200e\u2060\ufeff';
+    expect(printable(turned)).toBe('pay 1000 to Ann');
+    expect(printable('a\u200d \u200cb')).toBe('a b');
+    expect(printable('\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 👩\u200d💻')).toBe(
+      '\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 👩\u200d💻',
+    );
+    expect(layOutTable(['A'], [['x\u202ey']], { maxWidth: null })).toEqual(['A', 'xy']);
+  });
 });

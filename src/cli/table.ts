@@ -1,10 +1,25 @@
 // Lays rows out in columns for people to read. Machines take --json.
 
-/** Text as it may go to a terminal: what servers and users wrote must not move the cursor or change colours. */
+/**
+ * Text as it may go to a terminal: what servers and users wrote must not move the cursor, change colours, turn the order
+ * of what follows, or hide.
+ */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
+  return text.replaceAll(unseen, '').replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
 }
+
+/** Marks that steer direction, and what has no width; joiners stay between letters or pictures, which need them. */
+const letter = String.raw`\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}`;
+const joiners = String.raw`\u200c\u200d`;
+const unseen = new RegExp(
+  [
+    String.raw`[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]`,
+    `(?<![${letter}])[${joiners}]+`,
+    `[${joiners}]+(?![${letter}])`,
+  ].join('|'),
+  'gu',
+);
 
 export interface TableOptions {
   /** Cells are cut with "…" so that lines are no wider, the widest column first; `null`: as wide as it gets. */

@@ -90,6 +90,8 @@ export interface EntityDetail extends EntityView {
     readonly endChar: number | null;
     readonly method: string;
     readonly confidence: number;
+    /** What the source says it is to the document (owner, author, folder, …); null of what was read in the text. */
+    readonly relation: string | null;
   }[];
   readonly pairs: readonly EntityPair[];
   readonly merges: readonly EntityMerge[];

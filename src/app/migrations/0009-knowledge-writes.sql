@@ -14,12 +14,18 @@ alter table event_evidence drop constraint event_evidence_space_id_fkey;
 alter table event_actor drop constraint event_actor_space_id_fkey;
 alter table event_subject drop constraint event_subject_space_id_fkey;
 
+-- Looked for by trigrams are names of one space: an index that begins with the space takes its place, made where pg_trgm is
+-- there (src/knowledge/postgres/postgres-entity-store.ts).
+drop index if exists entity_alias_trigram;
+
 -- Which entities names, addresses and keys lead to, at most `most` each, and, of the names in `alike` that are nobody's,
 -- those that are called much alike (needs pg_trgm; an empty list does not).
 -- A table that grew since it was last analyzed looks to the planner as if each of thousands of lookups were best done by
 -- reading it whole, or all of a space: minutes instead of a second for a chunk of 10,000 names. Hence, here and below, no
--- sequential scans, and lookups one by one (`lateral`); `offset 0`, without which the index of trigrams is passed over for
--- that of spaces (14 ms against 0.7 for five names among 1,500); and `space_id + 0` beside an id, for the same reason
+-- sequential scans, and lookups one by one (`lateral`); a `limit` around the likeness, without which the index of trigrams is
+-- passed over for that of spaces (14 ms against 0.7 for five names among 1,500), and which bounds the work for a name that
+-- thousands are like; the space as an array, which GIN indexes by itself (with 60,000 names of another space that are like
+-- it, a name took 300 to 700 ms, and takes 0.7); and `space_id + 0` beside an id, for the same reason
 -- (4 ms against 0.1 for eight ids). One plan serves for all: making one takes up to 2 ms, and five would be made first.
 create function knowledge_find_entities(
   space integer, names text[], emails text[], keys text[], most integer,
@@ -55,9 +61,8 @@ begin
   return query
     select 'trigram', t.name, hit.entity_id from unnest(strangers) as t (name)
       cross join lateral (select a.entity_id from (
-          select l.space_id, l.entity_id, l.normalized_alias from entity_alias l
-          where l.normalized_alias % t.name offset 0) a
-        where a.space_id = space
+          select l.entity_id, l.normalized_alias from entity_alias l
+          where array[l.space_id] @> array[space] and l.normalized_alias % t.name limit 5000) a
         order by similarity(a.normalized_alias, t.name) desc, a.entity_id limit 8) hit;
 end $$;
 
@@ -109,6 +114,12 @@ begin
     t.review is not null, t.review, written_at, written_at
   from jsonb_to_recordset(entities) as t (id uuid, type text, name text, normalized text, role text,
     organization text, email text, notes jsonb, artifact uuid, revision uuid, review text);
+  if exists (
+    select from jsonb_to_recordset(names) as t (id uuid)
+      left join lateral (select true as is_own from entity e where e.entity_id = t.id and e.space_id + 0 = space limit 1) own
+        on true
+    where own.is_own is null)
+  then raise foreign_key_violation using message = 'An entity that gets a name is gone, or is of another space.'; end if;
   insert into entity_alias (entity_id, space_id, alias, normalized_alias, first_artifact_uid)
   select t.id, space, t.alias, t.normalized, artifact
   from jsonb_to_recordset(names) as t (id uuid, alias text, normalized text)
@@ -159,17 +170,23 @@ begin
 end $$;
 
 -- What was read in a chunk, or is known of a whole revision (`chunk` is null): mentions, events with evidence, actors
--- and subjects. Foreign keys fail it as a whole.
+-- and subjects, who are all mentioned. Foreign keys, and an entity of another space, fail it as a whole.
 create function knowledge_put_reading(space integer, artifact uuid, revision uuid, chunk bigint, read_by text,
   written_at timestamptz, is_superseded boolean, mentions jsonb, events jsonb)
 returns void language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+declare
+  written integer;
 begin
   insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, chunk_id, surface_form,
     start_char, end_char, method, confidence, relation)
   select t.id, space, t.entity, artifact, revision, chunk, t.surface, t.start_char, t.end_char, t.method, t.confidence,
     t.relation
   from jsonb_to_recordset(mentions) as t (id uuid, entity uuid, surface text, start_char integer, end_char integer,
-    method text, confidence real, relation text);
+      method text, confidence real, relation text)
+    cross join lateral (select from entity e where e.entity_id = t.entity and e.space_id + 0 = space limit 1) own;
+  get diagnostics written = row_count;
+  if written <> jsonb_array_length(mentions)
+  then raise foreign_key_violation using message = 'An entity that is mentioned is gone, or is of another space.'; end if;
   insert into semantic_event (event_id, space_id, artifact_uid, revision_id, chunk_id, category, event_time, narrative,
     subject, confidence, method, superseded_at, created_at)
   select t.id, space, artifact, revision, chunk, t.category, t.event_time, t.narrative, t.subject, t.confidence, read_by,

@@ -10,6 +10,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { humanMoment } from '../human-time.ts';
 import { wholeNumber } from '../number-argument.ts';
 import type { CliSession } from '../session.ts';
+import { printable } from '../table.ts';
 import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
 
@@ -103,6 +104,10 @@ function show({ out, io }: CliSession, artifact: ArtifactAnswer, withText: boole
           `rules stood in for a model that failed (${cause}): ${chunkNumbers(positions)}; see "headworks repair"`,
         ] as [string, string],
     ),
+    ...status.not_taken.map(
+      ({ reason, count, positions }) =>
+        ['not taken', `${count} × ${notTakenWords[reason]}: ${chunkNumbers(positions)}`] as [string, string],
+    ),
     ['embedded', stepText(status.steps.embed)],
     ['graph', stepText(status.steps.graph)],
     ...artifact.warnings.map((warning) => ['warning', warning] as [string, string]),
@@ -113,11 +118,26 @@ function show({ out, io }: CliSession, artifact: ArtifactAnswer, withText: boole
   ]);
   if (!withText) return;
   out.line();
-  for (const line of artifact.text.split('\n')) out.line(line);
+  for (const line of artifact.text.split('\n')) out.line(printable(line));
 }
+
+const notTakenWords: Readonly<Record<ArtifactAnswer['status']['not_taken'][number]['reason'], string>> = {
+  'mention-without-name': 'a mention without a name',
+  'mention-not-in-text': 'a mention whose name does not stand in the text',
+  'event-no-object': 'an event that is no object',
+  'event-category-unknown': 'an event of no known category',
+  'event-quote-not-in-text': 'an event whose quote does not stand in the text',
+  'quote-not-in-text': 'a further quote that does not stand in the text',
+  'actor-not-mentioned': 'an actor whom no mention names',
+  'mentions-too-many': 'a mention beyond what one reading may hold',
+  'events-too-many': 'an event beyond what one reading may hold',
+  'actors-too-many': 'an actor beyond what one event may have',
+  'quotes-too-many': 'a quote beyond what one event may have',
+};
 
 /** `chunk 0`, or `chunks 0–41, 43`: there may be thousands. */
 function chunkNumbers(positions: readonly number[]): string {
+  if (positions.length === 0) return 'the document';
   const runs: { first: number; last: number }[] = [];
   for (const position of positions.toSorted((a, b) => a - b)) {
     const run = runs.at(-1);

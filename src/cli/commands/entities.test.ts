@@ -58,12 +58,14 @@ const mention = {
   end_char: 7,
   method: 'rules',
   confidence: 0.5,
+  relation: null,
 };
+const owned = { ...mention, title: 'Sales', method: 'structured', confidence: 1, relation: 'owner' };
 const later = {
   moved: 2,
   unclear: [{ mention_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a56', surface_form: 'Al' }],
 };
-const detail = { ...alice, mentions: [mention], pairs: [pair], merges: [merge] };
+const detail = { ...alice, mentions: [mention, owned], pairs: [pair], merges: [merge] };
 const base = '/api/v1/knowledge';
 
 const world = (options: CliWorldOptions = {}): CliWorld =>
@@ -108,7 +110,8 @@ describe('headworks entities', () => {
     expect(await here.run('entities', 'show', alice.entity_id)).toBe(0);
     expect(here.out).toContain(merge.merge_id);
     expect(here.out).toContain(pair.pair_id);
-    expect(here.out).toMatch(/A\. Chen\s+Notes\s+rules, 50 %/);
+    expect(here.out).toMatch(/A\. Chen\s+–\s+Notes\s+rules, 50 %/);
+    expect(here.out).toMatch(/A\. Chen\s+owner\s+Sales\s+structured, 100 %/);
   });
 
   it('asks before it merges, says how to undo it, and undoes it', async () => {

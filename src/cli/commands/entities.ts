@@ -138,10 +138,11 @@ function showEntity({ out, io }: CliSession, entity: EntityDetailAnswer): void {
   if (entity.mentions.length === 0) return;
   out.line();
   out.table(
-    ['MENTION', 'AS', 'IN', 'READ BY'],
+    ['MENTION', 'AS', 'RELATION', 'IN', 'READ BY'],
     entity.mentions.map((mention) => [
       mention.mention_id,
       mention.surface_form,
+      mention.relation ?? none,
       mention.title,
       `${mention.method}, ${Math.round(mention.confidence * 100)} %`,
     ]),

@@ -38,6 +38,21 @@ describe('headworks jobs list', () => {
     expect(world.err).toBe('In all: 9 done, 3 failed.\n');
   });
 
+  it('shows how far a job is that runs again, and why its last try ended until that is known', async () => {
+    const reason = 'The process that ran it went away.';
+    const jobs = [
+      job('running', { reason, progress: { done: 3, total: 10, message: 'going' } }),
+      job('running', { reason }),
+    ];
+    const world = new CliWorld({
+      answer: ({ path }) => (path.endsWith('counts') ? { counts: [] } : { jobs }),
+    });
+    expect(await world.run('jobs')).toBe(0);
+    const [, again, started] = world.out.split('\n');
+    expect(again).toMatch(/3 of 10 going$/);
+    expect(started).toMatch(/went away\.$/);
+  });
+
   it('says so when there are none', async () => {
     const world = new CliWorld({
       answer: ({ path }) => (path.endsWith('counts') ? { counts: [] } : { jobs: [] }),

@@ -104,7 +104,8 @@ function took(job: JobAnswer, now: number): string {
 }
 
 function note(job: JobAnswer, now: number): string {
-  if (job.reason !== null) return job.reason;
+  // A reason that a running job has is of its last try.
+  if (job.reason !== null && !(job.state === 'running' && job.progress !== null)) return job.reason;
   if (job.state === 'pending' && job.start_after !== null && Date.parse(job.start_after) > now)
     return `starts ${humanMoment(job.start_after, now)}`;
   if (job.state !== 'running' || job.progress === null) return '';

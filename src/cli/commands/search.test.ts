@@ -85,12 +85,15 @@ describe('headworks search', () => {
       answer: () => ({
         ...answer,
         related_context: [{ ...related, event_time: null, artifact_uid: 'a', evidence: [] }],
-        entities: [{ entity_id: 'x', name: 'Ann', type: 'person', mentions: 1 }],
+        entities: [
+          { entity_id: 'x', name: 'Ann', type: 'person', mentions: 1, relations: ['owner'] },
+          { entity_id: 'y', name: 'Bob', type: 'person', mentions: 1, relations: [] },
+        ],
       }),
     });
     await world.run('search', 'launch', '--expand', '--entities');
     expect(world.out).toContain('Decision: Ann decided.  same_actor:Ann');
-    expect(world.out).toContain('Mentioned: Ann (person)');
+    expect(world.out).toContain('Mentioned: Ann (person, owner), Bob (person)');
   });
 
   it('says when nothing was found, and gives the answer as it is with --json', async () => {

@@ -37,7 +37,10 @@ export function registerSearch(program: Command, host: CommandHost): void {
     .option('--limit <count>', 'results at most', wholeNumber(1, 50), 5)
     .option('--type <types...>', 'only email, doc, chat, transcript or note')
     .option('--source <systems...>', 'only of these source systems')
-    .option('--from <time>', 'only documents written then or later, such as 2026-03-01')
+    .option(
+      '--from <time>',
+      'only documents written then (undated: taken in then) or later, such as 2026-03-01',
+    )
     .option('--to <time>', 'only documents written then or earlier; a day counts whole, in UTC')
     .option('--category <categories...>', 'only passages with an event of these: Decision, Commitment, …')
     .option('--entity <ids...>', 'only passages that mention one of these entities')
@@ -118,12 +121,13 @@ function show({ out }: CliSession, answer: SearchResultsAnswer): void {
   }
   if (answer.entities !== null && answer.entities.length > 0) {
     out.line();
-    out.line(
-      `Mentioned: ${printable(answer.entities.map(({ name, type }) => `${name} (${type})`).join(', '))}`,
-    );
+    out.line(`Mentioned: ${printable(answer.entities.map(mentioned).join(', '))}`);
   }
   if (answer.warning !== undefined) out.note(answer.warning);
 }
+
+const mentioned = ({ name, type, relations }: NonNullable<SearchResultsAnswer['entities']>[number]): string =>
+  `${name} (${[type, ...relations].join(', ')})`;
 
 /** Title and headings; the first heading is often the title. */
 function titleOf({ title, heading }: SearchResultsAnswer['primary_results'][number]): string {

@@ -339,6 +339,15 @@ describe('the deadline', () => {
     expect(world.clock.monotonic()).toBe(10_000);
   });
 
+  it('is told in round figures, with what helps when the network reaches nobody', async () => {
+    const world = new RoutingWorld([{ name: 'a', script: 'network' }]);
+    const { message } = await world.failure('auto', { deadlineMs: 9_999.8368 });
+    expect(message).toContain(
+      'The 10 s of this request leave no time for another try. Nobody can be reached',
+    );
+    expect(message).not.toContain('more time');
+  });
+
   it('says DEADLINE_EXCEEDED only when nobody had a turn', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     expect(await world.failure('auto', { deadlineMs: 0 })).toMatchObject({ code: 'DEADLINE_EXCEEDED' });

@@ -74,10 +74,13 @@ export class Run {
   }
 }
 
+/** Deadlines that were passed on are what is left of somebody's: nobody wants to read their fractions. */
+export const secondsText = (ms: number): string => `${Number((ms / 1_000).toPrecision(3))} s`;
+
 export function deadlineExceeded(deadlineMs: number): CoreError {
   return new CoreError(
     'DEADLINE_EXCEEDED',
-    `The ${deadlineMs / 1_000} s of this request ran out before a model could answer. Try again, or give it more time.`,
+    `The ${secondsText(deadlineMs)} of this request ran out before a model could answer. Try again, or give it more time.`,
     { isRetryable: true, details: { deadlineMs } },
   );
 }

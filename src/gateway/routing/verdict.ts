@@ -6,7 +6,7 @@ import type { FailureClass } from '../failure-classes.ts';
 import { failureRules } from '../failure-classes.ts';
 import type { GatewayParts } from './parts.ts';
 import type { Run } from './run.ts';
-import { deadlineExceeded } from './run.ts';
+import { deadlineExceeded, secondsText } from './run.ts';
 import type { Availability, Standing, StandingState } from './standing.ts';
 import { availabilityOf } from './standing.ts';
 
@@ -119,7 +119,10 @@ function exhausted(judged: readonly Judged[], now: number, run: Run): GatewayErr
   const soonest = isNobodyFree ? soonestOf(judged.map(({ tried }) => tried)) : undefined;
   const { deadlineMs } = run.request;
   const isTimeUp = run.isOver || run.isCutShort;
-  const advice = isTimeUp ? outOfTime(deadlineMs, run.isOver) : 'Try again later, or add another model.';
+  const isUnreachable = judged.every(({ tried }) => tried.outcome === 'network');
+  const advice = isTimeUp
+    ? outOfTime(deadlineMs, run.isOver, isUnreachable)
+    : 'Try again later, or add another model.';
   return gatewayError(
     'GATEWAY_EXHAUSTED',
     `No model could answer: ${named(judged, now)}. ${advice}`,
@@ -132,9 +135,13 @@ function exhausted(judged: readonly Judged[], now: number, run: Run): GatewayErr
   );
 }
 
-function outOfTime(deadlineMs: number, isOver: boolean): string {
-  const what = `The ${deadlineMs / 1_000} s of this request`;
-  return `${what} ${isOver ? 'ran out' : 'leave no time for another try'}. Give it more time, or try again later.`;
+function outOfTime(deadlineMs: number, isOver: boolean, isUnreachable: boolean): string {
+  const what = `The ${secondsText(deadlineMs)} of this request`;
+  // More time helps nobody whom the network does not reach.
+  const remedy = isUnreachable
+    ? 'Nobody can be reached there: see whether it runs and the address is right, or try again later.'
+    : 'Give it more time, or try again later.';
+  return `${what} ${isOver ? 'ran out' : 'leave no time for another try'}. ${remedy}`;
 }
 
 /** A local model does not cool; what it said is told all the same. */

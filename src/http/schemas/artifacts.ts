@@ -1,7 +1,13 @@
 // Artifacts over HTTP.
 import { z } from 'zod';
 import type { Accepted, ArtifactStatus, IngestWish, Revision } from '../../knowledge/index.ts';
-import { artifactTypes, chunkSteps, entityTypes } from '../../knowledge/index.ts';
+import {
+  artifactTypes,
+  chunkSteps,
+  entityTypes,
+  leftOutReasons,
+  refusalReasons,
+} from '../../knowledge/index.ts';
 import { spaceFields } from '../knowledge-space.ts';
 import { id, instant, isoOrNull, limitOf } from './fields.ts';
 
@@ -14,6 +20,14 @@ const structuredMention = z.strictObject({
   role: clue,
   organization: clue,
   email: clue,
+  identity: z
+    .string()
+    .max(250)
+    .regex(/^[^#]+#[^#/]+\/.+$/, 'must be source#kind/id')
+    .optional()
+    .describe(
+      'What the source knows it by, as `source#kind/id`: the same is the same, whatever it is called; of another kind, or another id of the same source, it is another.',
+    ),
 });
 
 export const artifactBody = z.strictObject({
@@ -140,15 +154,30 @@ const statusView = z
       .describe(
         'Of these, chunks that a model was asked to read and failed to. A repair lets it read them: POST /api/v1/ledger/repair, or by itself when a model answers again.',
       ),
+    not_taken: z
+      .array(
+        z.object({
+          reason: z.enum([...refusalReasons, ...leftOutReasons]),
+          count: z.number().int(),
+          positions: z.array(z.number().int()).describe('Of the chunks, from 0.'),
+        }),
+      )
+      .describe(
+        'What readings listed and was not taken, by why. Refused is what the text does not bear out, such as a quote that does not stand in it; …-too-many is more than one reading may hold, and is missing.',
+      ),
     missing: z.array(
       z.object({
         step: stepName,
-        positions: z.array(z.number().int()).describe('Of the chunks, from 0.'),
+        positions: z
+          .array(z.number().int())
+          .describe('Of the chunks, from 0; none: the document as a whole.'),
         status: z.enum(['failed', 'skipped', 'pending', 'done']),
         cause: z
           .string()
           .nullable()
-          .describe('An error code, or JOB_PENDING, JOB_RUNNING, JOB_FAILED, NOT_TRIED.'),
+          .describe(
+            'An error code, or JOB_PENDING, JOB_RUNNING, JOB_FAILED, NOT_TRIED, READING_TOO_LARGE (of a step that is done, but not whole).',
+          ),
         message: z.string().nullable().describe('Why, and what will do it.'),
       }),
     ),
@@ -188,7 +217,7 @@ export const viewOfRevision = (revision: Revision): z.infer<typeof revisionView>
 export function viewOfArtifact(
   artifact: Revision & { readonly status: ArtifactStatus; readonly text: string },
 ): z.infer<typeof artifactView> {
-  const { state, chunks, steps, readByRules, stoodIn, missing } = artifact.status;
+  const { state, chunks, steps, readByRules, stoodIn, notTaken, missing } = artifact.status;
   return {
     ...viewOfRevision(artifact),
     metadata: { ...artifact.metadata },
@@ -199,6 +228,7 @@ export function viewOfArtifact(
       steps,
       read_by_rules: readByRules,
       stood_in: stoodIn.map(({ cause, positions }) => ({ cause, positions: [...positions] })),
+      not_taken: notTaken.map((each) => ({ ...each, positions: [...each.positions] })),
       missing: missing.map((each) => ({ ...each, positions: [...each.positions] })),
     },
     text: artifact.text,

@@ -102,6 +102,12 @@ export const entityDetail = z
           end_char: z.number().int().nullable(),
           method: z.string(),
           confidence: z.number(),
+          relation: z
+            .string()
+            .nullable()
+            .describe(
+              'What the source says it is to the document: owner, author, folder, … Null of what was read in the text.',
+            ),
         }),
       )
       .describe('Of latest revisions, newest first, at most 200.'),
@@ -230,6 +236,7 @@ export const viewOfEntityDetail = (entity: EntityDetail): z.infer<typeof entityD
     end_char: mention.endChar,
     method: mention.method,
     confidence: mention.confidence,
+    relation: mention.relation,
   })),
   pairs: entity.pairs.map(viewOfPair),
   merges: entity.merges.map(viewOfMerge),

@@ -37,7 +37,11 @@ export const searchBody = z
           .max(10)
           .optional()
           .describe('Only chunks with an event of one of these.'),
-        entity_ids: z.array(id).max(50).optional().describe('Only chunks that mention one of these.'),
+        entity_ids: z
+          .array(id)
+          .max(50)
+          .optional()
+          .describe('Only chunks that mention one of these, or whose document does as a whole.'),
       })
       .default({}),
     graph_expand: z
@@ -103,7 +107,17 @@ export const searchAnswer = z
       .nullable()
       .describe('Null unless graph_expand was asked for; empty when nothing was found.'),
     entities: z
-      .array(z.object({ entity_id: id, name: z.string(), type: z.string(), mentions: z.number().int() }))
+      .array(
+        z.object({
+          entity_id: id,
+          name: z.string(),
+          type: z.string(),
+          mentions: z.number().int(),
+          relations: z
+            .array(z.string())
+            .describe('What sources say it is to the documents found: owner, author, folder, …'),
+        }),
+      )
       .nullable()
       .describe('Null unless include_entities was asked for.'),
     expand_options: z
@@ -165,7 +179,12 @@ export const viewOfSearch = (answer: SearchAnswer): z.infer<typeof searchAnswer>
         end_char: proof.endChar,
       })),
     })) ?? null,
-  entities: answer.entities?.map(({ entityId, ...entity }) => ({ entity_id: entityId, ...entity })) ?? null,
+  entities:
+    answer.entities?.map(({ entityId, relations, ...entity }) => ({
+      entity_id: entityId,
+      ...entity,
+      relations: [...relations],
+    })) ?? null,
   expand_options: [...answer.expandOptions],
   ...(answer.warning === null ? {} : { warning: answer.warning }),
 });

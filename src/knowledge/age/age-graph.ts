@@ -59,6 +59,15 @@ export class AgeGraph implements Graph {
     return rows.length === 0;
   }
 
+  async missing(spaceId: number, eventIds: readonly string[], signal: AbortSignal): Promise<number> {
+    if (eventIds.length === 0) return 0;
+    const { rows } = await this.#run(
+      (age) => age.query(readStatements.events({ ids: eventIds, space: spaceId })),
+      signal,
+    );
+    return eventIds.length - rows.length;
+  }
+
   async upsert(part: GraphPart, signal: AbortSignal): Promise<readonly GraphFailure[]> {
     await this.#mustBeThere();
     return this.#write('live', part, signal);

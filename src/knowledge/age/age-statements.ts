@@ -89,6 +89,12 @@ export const readStatements = {
   entityIds: (parameters: object) => sql`
     select ${textOf(sql`id`)} as id from cypher('nur', $$ MATCH (n:Entity {space: $space}) RETURN n.id $$,
       ${json(parameters)}) as (id agtype)`,
+  events: (parameters: object) => sql`
+    select ${textOf(sql`id`)} as id from cypher('nur', $$
+      UNWIND $ids AS one
+      MATCH (n:Event {id: one, space: $space})
+      RETURN n.id
+    $$, ${json(parameters)}) as (id agtype)`,
   eventIds: (parameters: object) => sql`
     select ${textOf(sql`id`)} as id from cypher('nur', $$ MATCH (n:Event {space: $space}) RETURN n.id $$,
       ${json(parameters)}) as (id agtype)`,

@@ -38,13 +38,20 @@ const typeNames: Readonly<Record<string, string>> = { organization: 'org' };
 /** As we call it. */
 export const typeOf = (type: string): string => typeNames[type.toLowerCase()] ?? type.toLowerCase();
 
+export interface GraphFigures {
+  readonly connectionF1: number;
+  readonly documentF1: number;
+  /** The question that says no connections counted as 0. */
+  readonly overAll: { readonly questions: number; readonly connectionF1: number };
+}
+
 /** The mean of F1 over the questions that say what they expect. */
 export async function scoreGraph(
   data: NurData,
   uids: ReadonlyMap<string, string>,
   known: readonly Known[],
   parts: GraphParts,
-): Promise<{ readonly connectionF1: number; readonly documentF1: number }> {
+): Promise<GraphFigures> {
   const connections: number[] = [];
   const documents: number[] = [];
   for (const question of data.graph) {
@@ -64,7 +71,14 @@ export async function scoreGraph(
       );
     }
   }
-  return { connectionF1: mean(connections), documentF1: mean(documents) };
+  const connectionF1 = mean(connections);
+  const questions = data.graph.length;
+  const share = connections.length / Math.max(1, questions);
+  return {
+    connectionF1,
+    documentF1: mean(documents),
+    overAll: { questions, connectionF1: connectionF1 * share },
+  };
 }
 
 const mean = (values: readonly number[]): number =>

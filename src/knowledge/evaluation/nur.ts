@@ -9,12 +9,13 @@
 // search: the first ten documents of questions with graded documents. `overAll` counts those without as 0, as the origin.
 // graph: for each question about an entity, the people who share an event with it, and the documents that mention it
 //   (for one about two entities: both); the mean of F1 over the questions that say what they expect.
+//   `overAll` counts those that name no connections as 0, as the origin.
 import type { Clock } from '../../core/index.ts';
 import type { ArtifactDesk, EntityDesk, EventDesk, SearchDesk } from '../desk-ports.ts';
 import type { ArtifactType, Space, StoredEvent } from '../ports.ts';
 import { searchDefaults } from '../ports.ts';
 import { rankingFigures } from './metrics.ts';
-import type { Known } from './nur-graph.ts';
+import type { GraphFigures, Known } from './nur-graph.ts';
 import { everybody, scoreGraph, typeOf } from './nur-graph.ts';
 import type { NurData, TrueEvent } from './nur-data.ts';
 import { readNurData } from './nur-data.ts';
@@ -43,7 +44,7 @@ export interface NurFigures {
     readonly ndcg: number;
     readonly overAll: { readonly queries: number; readonly mrr: number; readonly ndcg: number };
   };
-  readonly graph: { readonly connectionF1: number; readonly documentF1: number };
+  readonly graph: GraphFigures;
 }
 
 /** Fails with INPUT_INVALID when the data are not in this layout. */

@@ -7,6 +7,7 @@ export const offGraph: Graph = {
   isApart: false,
   availability: async () => ({ state: 'off' }),
   isEmpty: async () => false,
+  missing: async () => 0,
   upsert: async () => [],
   remove: async () => undefined,
   prune: async () => undefined,

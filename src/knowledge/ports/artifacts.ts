@@ -1,5 +1,5 @@
 // Artifacts, their revisions, chunks, and what has been done with each of them.
-import type { StructuredMention } from './reading.ts';
+import type { NotTaken, StructuredMention } from './reading.ts';
 import type { Space } from './spaces.ts';
 
 export const artifactTypes = ['email', 'doc', 'chat', 'transcript', 'note'] as const;
@@ -56,6 +56,8 @@ export interface StepMark {
   /** Why it is not done; of a chunk that rules read: why no model did, where one was asked. */
   readonly cause?: string;
   readonly message?: string;
+  /** read: what was listed and not taken; absent where all of it was. */
+  readonly notTaken?: readonly NotTaken[];
 }
 
 export interface Revision {
@@ -94,6 +96,12 @@ export interface ArtifactStatus {
   readonly readByRules: number;
   /** Of these, those that a model was asked to read and failed to, by why. A repair lets it read them. */
   readonly stoodIn: readonly { readonly cause: string; readonly positions: readonly number[] }[];
+  /**
+   * What readings listed and was not taken. What the text does not bear out (a quote that does not stand there) is
+   * rightly refused, and nothing is missing; what was left out because it was too much is under `missing` as well.
+   */
+  readonly notTaken: readonly (NotTaken & { readonly positions: readonly number[] })[];
+  /** A step that is `done` is here when a part of what was read was left out. */
   readonly missing: readonly {
     readonly step: ChunkStep;
     readonly positions: readonly number[];
@@ -136,6 +144,8 @@ export interface ArtifactStore {
   chunk(spaceId: number, chunkId: number): Promise<Chunk | null>;
   /** Marks steps; the newest mark of a chunk's step wins. */
   mark(spaceId: number, marks: readonly StepMark[]): Promise<void>;
+  /** Whether no newer one took its place, and it was not removed. */
+  isLatest(spaceId: number, revisionId: string): Promise<boolean>;
   steps(revisionId: string): Promise<readonly (StepMark & { readonly updatedAt: Date })[]>;
   /** Latest-revision chunks whose step is not done (or was done by `method`), lowest id first, at most `limit`. */
   unfinished(filter: {

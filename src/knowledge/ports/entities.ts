@@ -33,7 +33,7 @@ export interface Candidate {
   /** Names of entities it is mentioned together with, most often first, at most twenty. */
   readonly companions: readonly string[];
   readonly foundBy: readonly (
-    'name' | 'alias' | 'email' | 'trigram' | 'initials' | 'nickname' | 'embedding'
+    'identity' | 'name' | 'alias' | 'email' | 'trigram' | 'initials' | 'nickname' | 'embedding'
   )[];
   /** Of the embedding, when there is one. */
   readonly cosine: number | null;

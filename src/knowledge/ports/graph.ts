@@ -84,6 +84,8 @@ export interface Graph {
   askAgain?(): void;
   /** Nothing is in it: it was made just now, or another backend was used before. Fails as `remove`. */
   isEmpty(signal: AbortSignal): Promise<boolean>;
+  /** Of these events, those that are not in it (yet). Fails as `remove`. */
+  missing(spaceId: number, eventIds: readonly string[], signal: AbortSignal): Promise<number>;
   /** Idempotent. Goes on after single failures and names them; fails with KNOWLEDGE_GRAPH_UNAVAILABLE as a whole. */
   upsert(part: GraphPart, signal: AbortSignal): Promise<readonly GraphFailure[]>;
   /** Nodes with their edges. Fails with KNOWLEDGE_GRAPH_UNAVAILABLE. */

@@ -39,6 +39,8 @@ export interface ContextClues {
   readonly role?: string;
   readonly organization?: string;
   readonly email?: string;
+  /** What the source itself knows it by, `source#kind/id`: who has the same is the same, whatever it is called now. */
+  readonly identity?: string;
   /** Anything else that tells people apart: team, city, … */
   readonly notes?: readonly string[];
 }
@@ -69,6 +71,32 @@ export interface ReadEvent {
   readonly confidence: number;
 }
 
+/**
+ * Why something that a reading lists is not taken. Refused, because the text does not bear it out: a name or a quote
+ * that does not stand there, an entry without a name or of no known category, an actor whom no mention names. Left out,
+ * though it may be true: more than one reading may hold.
+ */
+export const refusalReasons = [
+  'mention-without-name',
+  'mention-not-in-text',
+  'event-no-object',
+  'event-category-unknown',
+  'event-quote-not-in-text',
+  'quote-not-in-text',
+  'actor-not-mentioned',
+] as const;
+export const leftOutReasons = [
+  'mentions-too-many',
+  'events-too-many',
+  'actors-too-many',
+  'quotes-too-many',
+] as const;
+
+export interface NotTaken {
+  readonly reason: (typeof refusalReasons)[number] | (typeof leftOutReasons)[number];
+  readonly count: number;
+}
+
 export interface Reading {
   /** `structured`: there was nothing to read, only data whose fields are known without. */
   readonly method: ReadingMethod;
@@ -76,8 +104,8 @@ export interface Reading {
   readonly insteadOf?: string;
   readonly mentions: readonly EntityMention[];
   readonly events: readonly ReadEvent[];
-  /** What was rejected (a quote that is not in the text, an unknown category), in sentences. */
-  readonly rejected: readonly string[];
+  /** What it listed and was not taken, each reason once. Nothing of it is repeated. */
+  readonly notTaken: readonly NotTaken[];
 }
 
 export interface ReadingTask {

@@ -10,7 +10,7 @@ export interface SearchFilter {
   readonly to?: Date;
   /** Chunks with an event of one of these categories. */
   readonly categories?: readonly EventCategory[];
-  /** Chunks that mention one of these entities. */
+  /** Chunks that mention one of these entities, or whose document does as a whole; merged ones mean what they are now. */
   readonly entityIds?: readonly string[];
 }
 
@@ -79,6 +79,8 @@ export interface SearchEntity {
   readonly name: string;
   readonly type: string;
   readonly mentions: number;
+  /** What the source says it is to the documents found: owner, author, folder, … */
+  readonly relations: readonly string[];
 }
 
 export interface SearchAnswer {

@@ -32,6 +32,9 @@ export interface Embedders {
 export interface UnembeddedChunk {
   readonly chunkId: number;
   readonly spaceId: number;
+  readonly revisionId: string;
+  /** Embedding was tried before, by any model: its own ingest is done with it. */
+  readonly wasTried: boolean;
   readonly title: string;
   readonly heading: string | null;
   readonly text: string;
@@ -65,12 +68,11 @@ export interface VectorIndex {
     signal: AbortSignal,
   ): Promise<readonly { readonly chunkId: number; readonly cosine: number }[]>;
   /**
-   * Chunks of latest revisions, of any space, without a vector of the model, lowest id first, ids above `after`. Those
-   * that came after `unlessNewerThan` and were not tried yet are left to their ingest.
+   * Chunks of latest revisions, of any space, without a vector of the model, lowest id first, ids above `after`; not those
+   * that the model has refused.
    */
   lacking(wish: {
     readonly model: string;
-    readonly unlessNewerThan: Date;
     readonly after: number;
     readonly limit: number;
   }): Promise<readonly UnembeddedChunk[]>;

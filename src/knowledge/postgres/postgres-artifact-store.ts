@@ -13,6 +13,7 @@ import type {
   ChunkDraft,
   Gone,
   IncomingArtifact,
+  NotTaken,
   Revision,
   Space,
   StepMark,
@@ -121,36 +122,51 @@ export class PostgresArtifactStore implements ArtifactStore {
     // Marks of chunks that are gone are left out: an artifact may be removed while it is worked on.
     await this.#database.query(
       sql`
-      insert into chunk_step (chunk_id, step, space_id, status, method, cause, message, updated_at)
+      insert into chunk_step (chunk_id, step, space_id, status, method, cause, message, not_taken, updated_at)
       select distinct on (chunk_id, step) chunk_id, step, ${spaceId}::integer, status, method, cause, message,
-        ${this.#now()}::timestamptz
+        not_taken::jsonb, ${this.#now()}::timestamptz
       from unnest(${marks.map(({ chunkId }) => chunkId)}::bigint[], ${marks.map(({ step }) => step)}::text[],
         ${marks.map(({ status }) => status)}::text[], ${marks.map(({ method }) => method ?? null)}::text[],
-        ${marks.map(({ cause }) => cause ?? null)}::text[], ${marks.map(({ message }) => message ?? null)}::text[])
-        with ordinality as t (chunk_id, step, status, method, cause, message, number)
+        ${marks.map(({ cause }) => cause ?? null)}::text[], ${marks.map(({ message }) => message ?? null)}::text[],
+        ${marks.map(({ notTaken }) => (notTaken ? JSON.stringify(notTaken) : null))}::text[])
+        with ordinality as t (chunk_id, step, status, method, cause, message, not_taken, number)
       where exists (select from chunk c where c.chunk_id = t.chunk_id and c.space_id = ${spaceId})
       order by chunk_id, step, number desc
       on conflict (chunk_id, step) do update set status = excluded.status, method = excluded.method,
-        cause = excluded.cause, message = excluded.message, updated_at = excluded.updated_at`,
+        cause = excluded.cause, message = excluded.message, not_taken = excluded.not_taken,
+        updated_at = excluded.updated_at`,
       { isFrequent: true },
     );
   }
 
+  async isLatest(spaceId: number, revisionId: string): Promise<boolean> {
+    const { rows } = await this.#database.query(
+      sql`select from artifact_revision where revision_id = ${revisionId}::uuid and space_id = ${spaceId} and is_latest`,
+      { isFrequent: true },
+    );
+    return rows.length > 0;
+  }
+
   async steps(revisionId: string): Promise<readonly (StepMark & { readonly updatedAt: Date })[]> {
-    type Row = Omit<StepMark, 'method' | 'cause' | 'message'> &
-      Record<'method' | 'cause' | 'message', string | null> & { updatedAt: Date };
+    type Row = Omit<StepMark, 'method' | 'cause' | 'message' | 'notTaken'> &
+      Record<'method' | 'cause' | 'message', string | null> & {
+        notTaken: readonly NotTaken[] | null;
+        updatedAt: Date;
+      };
     const { rows } = await this.#database.query<Row>(
       sql`
-      select s.chunk_id as "chunkId", s.step, s.status, s.method, s.cause, s.message, s.updated_at as "updatedAt"
+      select s.chunk_id as "chunkId", s.step, s.status, s.method, s.cause, s.message, s.not_taken as "notTaken",
+        s.updated_at as "updatedAt"
       from chunk c join chunk_step s using (chunk_id)
       where c.revision_id = ${revisionId}::uuid order by c.position, s.step`,
       { isFrequent: true },
     );
-    return rows.map(({ method, cause, message, ...step }) => ({
+    return rows.map(({ method, cause, message, notTaken, ...step }) => ({
       ...step,
       ...(method === null ? {} : { method }),
       ...(cause === null ? {} : { cause }),
       ...(message === null ? {} : { message }),
+      ...(notTaken === null ? {} : { notTaken }),
     }));
   }
 

@@ -53,7 +53,16 @@ export async function findCandidates(
 }
 
 /** Surest kinds first, so that a bound costs the least sure. */
-const order: readonly FoundBy[] = ['name', 'alias', 'email', 'nickname', 'initials', 'trigram', 'embedding'];
+const order: readonly FoundBy[] = [
+  'identity',
+  'name',
+  'alias',
+  'email',
+  'nickname',
+  'initials',
+  'trigram',
+  'embedding',
+];
 
 function boundedHits(hits: readonly Hit[], count: number): readonly (readonly Hit[])[] {
   const byWish = Array.from({ length: count }, (): Hit[] => []);
@@ -66,7 +75,7 @@ function boundedHits(hits: readonly Hit[], count: number): readonly (readonly Hi
 const foundByOf = (via: string, key: string): FoundBy => {
   if (via !== 'key') return via as FoundBy;
   const kind = kindOfKey(key);
-  if (kind === 'initials' || kind === 'nickname' || kind === 'email') return kind;
+  if (kind === 'identity' || kind === 'initials' || kind === 'nickname' || kind === 'email') return kind;
   return kind === 'part' ? 'alias' : 'trigram';
 };
 

@@ -206,7 +206,8 @@ export class PostgresEntityStore implements EntityStore {
     if (!this.#database.capabilities.trigram.available) return false;
     try {
       await this.#database.query(sql`
-        create index if not exists entity_alias_trigram on entity_alias using gin (normalized_alias gin_trgm_ops) with (fastupdate = off)`);
+        create index if not exists entity_alias_space_trigram on entity_alias
+          using gin ((array[space_id]), normalized_alias gin_trgm_ops) with (fastupdate = off)`);
       return true;
     } catch {
       return false;

@@ -65,7 +65,7 @@ export async function listMentions(
   if (!isUuid(entityId)) return [];
   const { rows } = await database.query<MentionRow>(sql`
     select m.mention_id as "mentionId", m.artifact_uid as "artifactUid", r.title, m.surface_form as "surfaceForm",
-      m.start_char as "startChar", m.end_char as "endChar", m.method, m.confidence
+      m.start_char as "startChar", m.end_char as "endChar", m.method, m.confidence, m.relation
     from entity_mention m join artifact_revision r using (revision_id)
     where m.entity_id = ${entityId}::uuid and m.space_id = ${spaceId} and r.is_latest
     order by m.mention_id desc limit ${limit}`);

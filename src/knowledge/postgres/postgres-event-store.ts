@@ -5,6 +5,7 @@ import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import type { EntityResolutionResult, EventFilter, EventStore, Gone, StoredEvent } from '../ports.ts';
+import { familyOf } from './postgres-live-pairs.ts';
 import { forgetEntities } from './postgres-remove-artifact.ts';
 import type { RemovedMention } from './postgres-remove-artifact.ts';
 import type { WrittenReading } from './postgres-write-events.ts';
@@ -133,8 +134,10 @@ function* conditionsOf(filter: Omit<EventFilter, 'limit'>): Generator<Sql> {
   if (category !== undefined) yield sql`e.category = ${category}`;
   if (artifactUid !== undefined) yield sql`e.artifact_uid = ${artifactUid}::uuid`;
   if (entityId !== undefined)
-    yield sql`(exists (select from event_actor a where a.event_id = e.event_id and a.entity_id = ${entityId}::uuid)
-      or exists (select from event_subject s where s.event_id = e.event_id and s.entity_id = ${entityId}::uuid))`;
+    yield sql`e.event_id in (
+      with recursive ${familyOf(sql`select ${entityId}::uuid`)}
+      select a.event_id from family f join event_actor a on a.entity_id = f.member
+      union all select s.event_id from family f join event_subject s on s.entity_id = f.member)`;
   if (from !== undefined) yield sql`e.event_time >= ${from}`;
   if (to !== undefined) yield sql`e.event_time < ${to}`;
   if (before !== undefined) yield sql`e.event_id < ${before}::uuid`;

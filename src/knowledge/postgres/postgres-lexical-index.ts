@@ -8,7 +8,7 @@ import type { LexicalHit, LexicalIndex, SearchFilter } from '../ports.ts';
 import type { PhraseWord, WordPlaces } from '../search/closer-look.ts';
 import { closerLook } from '../search/closer-look.ts';
 import { essentialWords } from '../search/essential-words.ts';
-import { readQuery } from '../search/read-query.ts';
+import { mostPhrases, readQuery } from '../search/read-query.ts';
 import type { AnalysedQuery } from './postgres-query-words.ts';
 import { analyseQuery, mostWords } from './postgres-query-words.ts';
 import { allowedChunks } from './postgres-search-filter.ts';
@@ -38,9 +38,14 @@ export class PostgresLexicalIndex implements LexicalIndex {
     signal: AbortSignal,
     onLeftOut: (sentence: string) => void = () => undefined,
   ): Promise<readonly LexicalHit[]> {
-    const analysed = await analyseQuery(this.#database, space, readQuery(query), signal);
+    const read = readQuery(query);
+    const analysed = await analyseQuery(this.#database, space, read, signal);
     if (analysed.isCut)
       onLeftOut(`Only the first ${mostWords} different words of the query were looked for.`);
+    if (read.phrasesLeftOut > 0)
+      onLeftOut(`Only the first ${mostPhrases} phrases in quotes were looked for as such.`);
+    if (!analysed.hasWords)
+      onLeftOut('No word of the query can be searched for: signs and words such as “the” are in no index.');
     const { words, phrases, isExact } = analysed;
     const known = new Set(words.map(({ term }) => term));
     const isHopeless = phrases.some((phrase) => phrase.some(({ term }) => !known.has(term)));

@@ -7,7 +7,7 @@ import { namelessName } from '../resolution/normalize-name.ts';
 import { longestChain } from './entity-columns.ts';
 
 /** The entities that these ids mean now and everything that was merged into them: CTE `family (root, member)`. */
-const familyOf = (ids: Sql): Sql => sql`
+export const familyOf = (ids: Sql): Sql => sql`
   up as (
     select id as at, 0 as depth from (${ids}) t (id)
     union

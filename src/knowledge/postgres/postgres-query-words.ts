@@ -15,6 +15,8 @@ export interface AnalysedQuery {
   readonly isExact: boolean;
   /** Words of a chunk. */
   readonly averageLength: number;
+  /** False when it is nothing but signs and words that the language has no index of. */
+  readonly hasWords: boolean;
   /** It has more words than are looked for. */
   readonly isCut: boolean;
 }
@@ -38,9 +40,9 @@ export async function analyseQuery(
       known as materialized (
         select term, (select count(*) from chunk_posting p where p.space_id = ${spaceId} and p.term = one.term) as df
         from (select distinct term from word) as one)
-      select text_no as "textNo", term, positions, df, chunk_count as "chunkCount", total_len as "totalLength"
-      from word join known using (term), corpus_total
-      where space_id = ${spaceId} and chunk_count > 0
+      select text_no as "textNo", term, positions, df, coalesce(chunk_count, 0) as "chunkCount",
+        coalesce(total_len, 0) as "totalLength"
+      from word join known using (term) left join corpus_total on space_id = ${spaceId}
       order by text_no, positions[1]`,
     { signal },
   );
@@ -52,7 +54,8 @@ export async function analyseQuery(
   return {
     isExact,
     isCut: rows.length < found.length,
-    averageLength: first ? first.totalLength / first.chunkCount : 1,
+    hasWords: first !== undefined,
+    averageLength: first && first.chunkCount > 0 ? first.totalLength / first.chunkCount : 1,
     words: [...unique.values()].filter(({ df }) => df > 0).map(weighed),
     phrases: phrases.flatMap((_, index) => phraseOf(rows.filter(({ textNo }) => textNo === index + 2))),
   };

@@ -7,6 +7,8 @@ import { readQuery } from '../search/read-query.ts';
 import type { SearchStore } from '../search/search-store.ts';
 
 const mostEntities = 50;
+/** More of them than anybody wants to know exactly. */
+const mostWaiting = 1_000;
 const headline = `HighlightAll=true, StartSel=${marks.start}, StopSel=${marks.end}`;
 
 export class PostgresSearchStore implements SearchStore {
@@ -55,6 +57,17 @@ export class PostgresSearchStore implements SearchStore {
     return rows.map(({ id }) => id);
   }
 
+  async waitingForGraph(spaceId: number, signal: AbortSignal): Promise<number> {
+    const { rows } = await this.#database.query<{ count: number }>(
+      sql`
+      select count(*) from (
+        select from chunk_step where space_id = ${spaceId} and step = 'graph' and status <> 'done'
+          and cause is distinct from 'SUPERSEDED' limit ${mostWaiting}) as waiting`,
+      { signal },
+    );
+    return rows[0]?.count ?? 0;
+  }
+
   async events(
     spaceId: number,
     eventIds: readonly string[],
@@ -84,17 +97,22 @@ export class PostgresSearchStore implements SearchStore {
     const { rows } = await this.#database.query<SearchEntity>(
       sql`
       with part as (
-        select entity_id, 1 as mentions from entity_mention
+        select entity_id, 1 as mentions, relation from entity_mention
         where chunk_id = any(${chunkIds}::bigint[]) and space_id = ${spaceId}
         union all
-        select entity_id, 0 from event_actor where event_id = any(${eventIds}::uuid[]) and space_id = ${spaceId}
+        select entity_id, 1, relation from entity_mention
+        where chunk_id is null and space_id = ${spaceId}
+          and revision_id in (select revision_id from chunk where chunk_id = any(${chunkIds}::bigint[]))
         union all
-        select entity_id, 0 from event_subject where event_id = any(${eventIds}::uuid[]) and space_id = ${spaceId})
+        select entity_id, 0, null from event_actor where event_id = any(${eventIds}::uuid[]) and space_id = ${spaceId}
+        union all
+        select entity_id, 0, null from event_subject where event_id = any(${eventIds}::uuid[]) and space_id = ${spaceId})
       select e.entity_id as "entityId", e.canonical_name as name, e.entity_type as type,
-        sum(p.mentions)::integer as mentions
+        sum(p.mentions)::integer as mentions,
+        coalesce(array_agg(distinct p.relation) filter (where p.relation is not null), '{}') as relations
       from part p join entity e using (entity_id)
       where e.space_id = ${spaceId} and e.merged_into is null
-      group by e.entity_id order by mentions desc, name, e.entity_id limit ${mostEntities}`,
+      group by e.entity_id order by mentions desc, e.entity_type <> 'person', name, e.entity_id limit ${mostEntities}`,
       { signal },
     );
     return rows;

@@ -23,6 +23,10 @@ export class PostgresSqlGraph implements Graph {
     return false;
   }
 
+  async missing(): Promise<number> {
+    return 0;
+  }
+
   /** The rows are there before anybody could put them in. */
   async upsert(): Promise<readonly []> {
     return [];

@@ -2,6 +2,7 @@
 import type { Database } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
+import { refusedCause } from '../ingest/embed-chunks.ts';
 import type { SearchFilter, UnembeddedChunk, VectorIndex } from '../ports.ts';
 import { indexedAs, NearestIndexes } from './postgres-nearest-indexes.ts';
 import { allowedChunks } from './postgres-search-filter.ts';
@@ -11,7 +12,7 @@ import { allowedChunks } from './postgres-search-filter.ts';
  * Building an index over so many takes a second or two, during which writers wait.
  */
 const scannedByDefault = 2_000;
-/** The index gives more than was asked for, since chunks of older revisions and filtered ones fall out. */
+/** The index gives more than was asked for, since chunks of older revisions fall out. */
 const beyond = 4;
 
 export class PostgresVectorIndex implements VectorIndex {
@@ -81,11 +82,10 @@ export class PostgresVectorIndex implements VectorIndex {
     signal: AbortSignal,
   ): Promise<readonly { readonly chunkId: number; readonly cosine: number }[]> {
     const allowed = allowedChunks(spaceId, filter);
-    const passes = sql`
-      exists (select from chunk c join artifact_revision r using (revision_id)
-        where c.chunk_id = v.chunk_id and r.is_latest)
-      ${allowed === null ? sql`` : sql`and v.chunk_id in (${allowed})`}`;
     const by = (await this.#isSmall(spaceId, model)) ? null : indexedAs(query.length);
+    const few = by === null || allowed === null ? null : await this.#few(allowed, signal);
+    if (few !== null) return best(await this.cosines(spaceId, model, query, few, signal), limit);
+    const passes = allowed === null ? sql`true` : sql`chunk_id in (${allowed})`;
     const wish = { spaceId, model, query: literal(query), dimensions: query.length, limit, passes };
     if (by === null) return (await this.#database.query<Near>(scan(wish), { signal })).rows;
     return this.#database.transaction(
@@ -103,17 +103,17 @@ export class PostgresVectorIndex implements VectorIndex {
 
   async lacking({
     model,
-    unlessNewerThan,
     after,
     limit,
   }: Parameters<VectorIndex['lacking']>[0]): Promise<readonly UnembeddedChunk[]> {
     const { rows } = await this.#database.query<UnembeddedChunk>(sql`
-      select c.chunk_id as "chunkId", c.space_id as "spaceId", r.title, c.heading, c.text
+      select c.chunk_id as "chunkId", c.space_id as "spaceId", c.revision_id as "revisionId", r.title, c.heading, c.text,
+        exists (select from chunk_step s where s.chunk_id = c.chunk_id and s.step = 'embed') as "wasTried"
       from chunk c join artifact_revision r using (revision_id)
       where c.chunk_id > ${after} and r.is_latest
         and not exists (select from chunk_vector v where v.chunk_id = c.chunk_id and v.model = ${model})
-        and (r.ingested_at <= ${unlessNewerThan}
-          or exists (select from chunk_step s where s.chunk_id = c.chunk_id and s.step = 'embed'))
+        and not exists (select from chunk_step s where s.chunk_id = c.chunk_id and s.step = 'embed'
+          and s.method = ${model} and s.cause = ${refusedCause})
       order by c.chunk_id limit ${limit}`);
     return rows;
   }
@@ -139,6 +139,15 @@ export class PostgresVectorIndex implements VectorIndex {
     return affected;
   }
 
+  /** What a filter allows, if that can be compared one by one: an index would be walked past the others in vain. */
+  async #few(allowed: Sql, signal: AbortSignal): Promise<readonly number[] | null> {
+    const { rows } = await this.#database.query<{ id: number }>(
+      sql`select chunk_id as id from (${allowed}) as allowed limit ${this.#scannedAtMost + 1}`,
+      { signal },
+    );
+    return rows.length > this.#scannedAtMost ? null : rows.map(({ id }) => id);
+  }
+
   async #isSmall(spaceId: number, model: string): Promise<boolean> {
     const { rows } = await this.#database.query<{ count: number }>(sql`
       select count(*) from (
@@ -158,8 +167,15 @@ interface Wish {
   readonly query: string;
   readonly dimensions: number;
   readonly limit: number;
+  /** A condition on `chunk_id`. */
   readonly passes: Sql;
 }
+
+const best = (cosines: ReadonlyMap<number, number>, limit: number): readonly Near[] =>
+  [...cosines]
+    .map(([chunkId, cosine]) => ({ chunkId, cosine }))
+    .sort((one, other) => other.cosine - one.cosine || one.chunkId - other.chunkId)
+    .slice(0, limit);
 
 /** Compares all of the space. */
 function scan({ spaceId, model, query, dimensions, limit, passes }: Wish): Sql {
@@ -167,7 +183,7 @@ function scan({ spaceId, model, query, dimensions, limit, passes }: Wish): Sql {
     with v as materialized (
       select chunk_id, embedding::vector <=> ${query}::real[]::vector as distance from chunk_vector
       where space_id = ${spaceId} and model = ${model} and cardinality(embedding) = ${dimensions})
-    select chunk_id as "chunkId", 1 - distance as cosine from v where ${passes}
+    select chunk_id as "chunkId", 1 - distance as cosine from v where ${isLatest} and ${passes}
     order by distance, chunk_id limit ${limit}`;
 }
 
@@ -177,10 +193,13 @@ function walk({ spaceId, model, query, dimensions, limit, passes }: Wish, by: (v
   return sql`
     with v as materialized (
       select chunk_id, ${distance} as distance from chunk_vector
-      where space_id = ${spaceId} and model = ${model} and cardinality(embedding) = ${dimensions}
+      where space_id = ${spaceId} and model = ${model} and cardinality(embedding) = ${dimensions} and ${passes}
       order by ${distance} limit ${limit * beyond})
-    select chunk_id as "chunkId", 1 - distance as cosine from v where ${passes}
+    select chunk_id as "chunkId", 1 - distance as cosine from v where ${isLatest}
     order by distance, chunk_id limit ${limit}`;
 }
+
+const isLatest = sql`exists (
+  select from chunk c join artifact_revision r using (revision_id) where c.chunk_id = v.chunk_id and r.is_latest)`;
 
 const literal = (vector: Float32Array): string => `{${vector.join(',')}}`;

@@ -1,13 +1,15 @@
-// Chunks that were not read, were read without a model, or have no vector: done again, one by one.
+// Chunks that were not read, not whole or without a model, or have no vector: done again, one by one.
 import { kindOf } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
+import { leftOutOf } from '../ingest/artifact-status.ts';
 import { embedChunks } from '../ingest/embed-chunks.ts';
 import { ingestDegradations, isOver } from '../ingest/failure-kinds.ts';
 import type { ReadChunkTask } from '../ingest/read-chunk.ts';
-import { readByModel, readingOf, writeReading } from '../ingest/read-chunk.ts';
+import { readByModel, readingOf, recordLeftOut, writeReading } from '../ingest/read-chunk.ts';
 import type { StepParts } from '../ingest/step-ports.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { Reading, StepMark } from '../ports.ts';
+import { payerOf } from '../spaces/payer-of.ts';
 import { gone, repaired, silentLedger, spaceOf, stillBroken } from './outcomes.ts';
 
 /** Why a chunk is to be read again that nobody failed to read. */
@@ -16,14 +18,23 @@ export const modelCameLater = 'MODEL_NOT_CONFIGURED';
 export function chunkRepairs(
   parts: StepParts & { readonly options: Pick<KnowledgeOptions, 'readAgain'> },
 ): readonly RegisteredRepair[] {
-  // The row that is being repaired is open already: a failure is told by the outcome.
-  const quiet = { ...parts, ledger: silentLedger };
   return [
     {
       kind: ingestDegradations.notRead,
       describe: 'Reads the chunk again.',
       // Rules that read it because a model failed are a degradation of their own.
-      repair: (entry, signal) => readAgain(quiet, entry, signal, (task) => readingOf(parts, task, signal)),
+      repair: (entry, signal) => readAgain(parts, entry, signal, (task) => readingOf(parts, task, signal)),
+    },
+    {
+      kind: ingestDegradations.leftOut,
+      describe: 'Reads the chunk again whose reading was too large to be taken whole.',
+      repair: (entry, signal) => {
+        const model = parts.readers.model();
+        // What is there of a model's reading is not given for what rules find.
+        return readAgain(parts, entry, signal, (task) =>
+          model ? readByModel(parts, model, task, signal) : readingOf(parts, task, signal),
+        );
+      },
     },
     {
       kind: ingestDegradations.readByRules,
@@ -32,13 +43,13 @@ export function chunkRepairs(
         const model = parts.readers.model();
         // No model is wanted here any more: what rules read is what was asked for.
         if (!model || (entry.cause === modelCameLater && !parts.options.readAgain)) return gone;
-        return readAgain(quiet, entry, signal, (task) => readByModel(parts, model, task, signal));
+        return readAgain(parts, entry, signal, (task) => readByModel(parts, model, task, signal));
       },
     },
     {
       kind: ingestDegradations.notEmbedded,
       describe: 'Makes the vector that the chunk lacks.',
-      repair: (entry, signal) => embedAgain(quiet, entry, signal),
+      repair: (entry, signal) => embedAgain({ ...parts, ledger: silentLedger }, entry, signal),
     },
   ];
 }
@@ -50,7 +61,7 @@ async function taskOf(parts: StepParts, entry: LedgerEntry): Promise<ReadChunkTa
   const chunk = space && (await parts.artifacts.chunk(spaceId, Number(entry.subject)));
   const revision = chunk && (await parts.artifacts.revision(spaceId, chunk.revisionId));
   if (!space || !chunk || !revision?.isLatest) return null;
-  return { chunk, revision, caller: space.organizationId === null ? 'admin' : `org:${space.organizationId}` };
+  return { chunk, revision, caller: payerOf(space) };
 }
 
 async function readAgain(
@@ -69,12 +80,16 @@ async function readAgain(
     if (isOver(error, signal)) throw error;
     return stillBroken(`It could not be read: ${kindOf(error)}.`);
   }
-  const mark = await writeReading(parts, task, reading, signal);
+  // The row that is being repaired is open already: a failure is told by the outcome.
+  const mark = await writeReading({ ...parts, ledger: silentLedger }, task, reading, signal);
   await parts.artifacts.mark(spaceId, [mark]);
   if (mark.status !== 'done') return stillBroken(`What was read could not be written: ${mark.cause ?? ''}.`);
   // Other events stand there now. A graph that does not take them has a row of its own.
   if (parts.graph.isWanted)
     await parts.artifacts.mark(spaceId, await parts.graph.put(spaceId, [chunkId], signal));
+  const left = leftOutOf(mark);
+  if (left && entry.kind === ingestDegradations.leftOut) return stillBroken(left.message);
+  recordLeftOut(parts, task, mark);
   return repaired;
 }
 

@@ -8,6 +8,7 @@ import { graphRebuildJob, graphRebuildKey } from '../graph/graph-rebuild.ts';
 import type { GraphSource } from '../graph/graph-source.ts';
 import { ingestDegradations } from '../ingest/failure-kinds.ts';
 import type { Readers } from '../ingest/step-ports.ts';
+import { isUnderWay } from '../ingest/under-way.ts';
 import type { ArtifactStore, Chunk, ChunkStep, Graph, StepMark } from '../ports.ts';
 import type { EntityRepairParts } from './entity-repairs.ts';
 import { modelCameLater } from './chunk-repairs.ts';
@@ -179,10 +180,8 @@ class RevisionLooks {
     const known = this.#seen.get(revisionId);
     if (known) return known;
     const { artifacts, jobs } = this.#parts;
-    const revision = await artifacts.revision(spaceId, revisionId);
-    const job = revision?.jobId ? await jobs.get(revision.jobId) : null;
     const look = {
-      isUnderWay: job?.state === 'pending' || job?.state === 'running',
+      isUnderWay: await isUnderWay({ artifacts, jobs }, { spaceId, revisionId }),
       marks: await artifacts.steps(revisionId),
     };
     this.#seen.set(revisionId, look);

@@ -12,8 +12,10 @@ import type { SearchStore } from './search-store.ts';
 import type { Warnings } from './warnings.ts';
 
 export interface ExpansionParts {
-  readonly graph: Pick<Graph, 'backend' | 'expand'>;
-  readonly store: Pick<SearchStore, 'eventsOf' | 'events'>;
+  readonly graph: Pick<Graph, 'backend' | 'isApart' | 'expand' | 'missing'>;
+  readonly store: Pick<SearchStore, 'eventsOf' | 'events' | 'waitingForGraph'>;
+  /** The graph lacks what the tables have: somebody should look why. */
+  readonly onGraphBehind?: () => void;
   readonly ledger: LedgerRecorder;
   readonly clock: Clock;
   readonly log: Log;
@@ -60,6 +62,7 @@ export async function expandByGraph(
   const deadline = withDeadline(signal, parts.options.expansionTimeoutMs, parts.clock, 'graph expansion');
   try {
     const exceptEventIds = seeds.flat();
+    const behind = warnOfBehind(parts, spaceId, exceptEventIds, warnings, deadline.signal);
     const outcomes = await Promise.allSettled(
       inParts(seeds).map((seedEventIds) => {
         const wish = { spaceId, seedEventIds, exceptEventIds, budget: graphBudget };
@@ -67,13 +70,46 @@ export async function expandByGraph(
         return expandPart(parts, { ...wish, ...categories }, deadline.signal);
       }),
     );
+    await behind;
     signal.throwIfAborted();
     const found = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const failed = outcomes.find((one) => one.status === 'rejected');
-    if (failed) report(parts, spaceId, failed.reason, found.length > 0, warnings);
+    if (failed) report(parts, { spaceId, seeds: seeds.length }, failed.reason, found.length > 0, warnings);
     return joinRelated(found, graphBudget);
   } finally {
     deadline.dispose();
+  }
+}
+
+/**
+ * A graph apart may lack what the tables have: it is new and empty, another backend was used for a while, or chunks wait
+ * for their repair. Fails never: a graph that does not answer is said by whoever expands.
+ */
+async function warnOfBehind(
+  { graph, store, onGraphBehind }: ExpansionParts,
+  spaceId: number,
+  eventIds: readonly string[],
+  warnings: Warnings,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!graph.isApart || eventIds.length === 0) return;
+  try {
+    const [missing, waiting] = await abortable(
+      Promise.all([graph.missing(spaceId, eventIds, signal), store.waitingForGraph(spaceId, signal)]),
+      signal,
+    );
+    if (missing > 0) {
+      warnings.add(
+        `The graph has not caught up (events of these results that it lacks: ${missing} of ${eventIds.length}): what is related to them may be left out. "headworks graph rebuild" puts in everything.`,
+      );
+      onGraphBehind?.();
+    }
+    if (waiting > 0)
+      warnings.add(
+        `Chunks of this space that wait to be put into the graph: ${waiting}; what is related through them is left out. "headworks repair" puts them in.`,
+      );
+  } catch {
+    // Said with the expansion, which asks the same graph.
   }
 }
 
@@ -105,7 +141,7 @@ async function expandPart(
 
 function report(
   { graph, ledger, log, options }: ExpansionParts,
-  spaceId: number,
+  { spaceId, seeds }: { readonly spaceId: number; readonly seeds: number },
   error: unknown,
   isPart: boolean,
   warnings: Warnings,
@@ -116,7 +152,7 @@ function report(
       ? `Graph expansion timed out after ${options.expansionTimeoutMs} ms; only ${isPart ? 'what was found by then is related' : 'the results themselves are shown'}.`
       : `Graph expansion ${isPart ? 'incomplete' : 'unavailable'}: ${messageOf(error)}`;
   warnings.add(message);
-  const details = { space_id: spaceId, backend: graph.backend };
+  const details = { space_id: spaceId, backend: graph.backend, seeds };
   log.warn('graph expansion failed', { ...details, cause, error });
   void ledger.record({
     kind: expansionDegradations.expansion,

@@ -7,11 +7,13 @@ export interface ReadQuery {
   readonly phrases: readonly string[];
   /** Nothing stands outside the quotes: what is found must hold every phrase. */
   readonly isExact: boolean;
+  /** Phrases beyond those that are looked for. */
+  readonly phrasesLeftOut: number;
 }
 
 /** Nobody types more; what is pasted beyond that would only make the search slow. */
 const longestQuery = 10_000;
-const mostPhrases = 8;
+export const mostPhrases = 8;
 
 const quoted = /"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»/gu;
 const wordy = /[\p{L}\p{N}]/u;
@@ -27,5 +29,6 @@ export function readQuery(text: string): ReadQuery {
     words: query.replaceAll(/["“”„«»]/gu, ' '),
     phrases: phrases.slice(0, mostPhrases),
     isExact: phrases.length > 0 && !wordy.test(query.replaceAll(quoted, ' ')),
+    phrasesLeftOut: Math.max(0, phrases.length - mostPhrases),
   };
 }

@@ -60,6 +60,21 @@ describe('a careful embedder', () => {
     expect(await embedder.embed(['a'], signal)).toHaveLength(1);
   });
 
+  it('says that it did not answer in time, whatever whoever was stopped says of its caller', async () => {
+    const { embedder, clock } = embedding(async (_, given) => {
+      await new Promise((resolve) => given.addEventListener('abort', resolve));
+      throw new CoreError('CANCELLED', 'The caller went away before a model had answered.');
+    });
+    const deadline = withDeadline(signal, 10_000, clock, 'embedding');
+    const failing = expect(embedder.embed(['a'], deadline.signal)).rejects.toMatchObject({
+      code: 'KNOWLEDGE_EMBEDDING_FAILED',
+      message: 'The embedder m did not answer in time.',
+    });
+    await clock.advance(10_000);
+    await failing;
+    deadline.dispose();
+  });
+
   it('is asked at once when somebody has a reason to, and tells once that it is back', async () => {
     let isUp = false;
     const { embedder, calls, timesBack } = embedding(async () => {
@@ -120,7 +135,7 @@ describe('how much an embedder’s word counts', () => {
     expect(blendOf('openai/text-embedding-3-small', '0.35')).toMatchObject({ kind: 'rerank', weight: 0.35 });
     expect(blendOf('openai/text-embedding-3-small', null)).toEqual(equalBlend);
     expect(blendOf('ollama/nomic-embed-text', null)).toEqual(equalBlend);
-    expect(blendOf('use-lite-en-0.2.0', null)).toMatchObject({ kind: 'rerank', weight: 0.1 });
+    expect(blendOf('use-lite-en-0.2.0', null)).toMatchObject({ kind: 'rerank', weight: 0.07 });
     expect(blendOf('somebody/unknown', null)).toEqual(cautiousBlend);
   });
 });

@@ -50,7 +50,10 @@ export function carefulEmbedder(
         return vectors;
       } catch (error) {
         if (signal.aborted && !isTimeout(signal.reason)) throw error;
-        const message = `The embedder ${embedder.model} failed: ${messageOf(error)}`;
+        // What fails then fails because of the deadline, whatever it says of its caller.
+        const message = signal.aborted
+          ? `The embedder ${embedder.model} did not answer in time.`
+          : `The embedder ${embedder.model} failed: ${messageOf(error)}`;
         // What it refuses for good is the text's fault, not a sign that it is away.
         const isRefusal = error instanceof HeadworksError && !error.isRetryable && !signal.aborted;
         if (!isRefusal) {

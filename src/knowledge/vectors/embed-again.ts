@@ -1,15 +1,14 @@
 // Gives vectors of the embedder of today to chunks that have none: it was changed, or it was away. Search goes on
 // meanwhile: by words, and by the vectors there are.
 import { z } from 'zod';
-import type { Clock, JobDefinition, JobHandler, Log } from '../../core/index.ts';
+import type { Clock, JobDefinition, JobHandler, JobQueue, Log } from '../../core/index.ts';
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import { embeddedText, usualTextsAtOnce } from '../ingest/embed-chunks.ts';
+import { embeddedText, isRefusal, settleEmbedding, usualTextsAtOnce } from '../ingest/embed-chunks.ts';
+import type { StepParts } from '../ingest/step-ports.ts';
+import { isUnderWay } from '../ingest/under-way.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { ArtifactStore, Embedder, Embedders, UnembeddedChunk, VectorIndex } from '../ports.ts';
-
-/** Chunks that came in just now are embedded by their own job. */
-const leaveAloneMs = 600_000;
 
 export const embedAgainJob: JobDefinition<Record<string, never>> = {
   name: 'knowledge.embed',
@@ -22,13 +21,17 @@ export const embedAgainJob: JobDefinition<Record<string, never>> = {
   concurrency: 1,
   timeoutMs: 6 * 3_600_000,
 };
+/** While one that somebody asked for waits or runs, another is not added. */
+export const embedAgainKey = 'now';
 /** When there is nothing to do, that is one quick query. */
 export const embedAgainCron = '*/5 * * * *';
 
 export interface EmbedAgainParts {
   readonly embedders: Embedders;
   readonly vectors: Pick<VectorIndex, 'lacking' | 'put' | 'forgetOthers'>;
-  readonly artifacts: Pick<ArtifactStore, 'mark'>;
+  readonly artifacts: Pick<ArtifactStore, 'mark' | 'revision'>;
+  readonly jobs: Pick<JobQueue, 'get'>;
+  readonly ledger: StepParts['ledger'];
   readonly clock: Clock;
   readonly log: Log;
   readonly options: Pick<KnowledgeOptions, 'embeddingTimeoutMs'>;
@@ -41,19 +44,22 @@ export function embedAgainHandler(parts: EmbedAgainParts): JobHandler<Record<str
     if (state.state === 'not-configured') return { skipped: state.why };
     const { embedder } = state;
     const spaces = new Set<number>();
+    const notUnderWay = ownersAsked(parts);
     let done = 0;
     for (let after = 0; ;) {
       signal.throwIfAborted();
-      const chunks = await parts.vectors.lacking({
+      const page = await parts.vectors.lacking({
         model: embedder.model,
-        unlessNewerThan: new Date(parts.clock.now() - leaveAloneMs),
         after,
         limit: embedder.textsAtOnce ?? usualTextsAtOnce,
       });
-      const last = chunks.at(-1);
+      const last = page.at(-1);
       if (!last) break;
+      after = last.chunkId;
+      const chunks = await notUnderWay(page);
+      if (chunks.length === 0) continue;
       try {
-        await embedBatch(parts, embedder, chunks, signal);
+        done += await embedOrPart(parts, embedder, chunks, done > 0, signal);
       } catch (error) {
         if (signal.aborted || kindOf(error).startsWith('STATE_')) throw error;
         parts.log.warn('chunks were not embedded again', { done, cause: kindOf(error), error });
@@ -62,12 +68,59 @@ export function embedAgainHandler(parts: EmbedAgainParts): JobHandler<Record<str
         };
       }
       for (const { spaceId } of chunks) spaces.add(spaceId);
-      progress({ done: (done += chunks.length) });
-      after = last.chunkId;
+      progress({ done });
     }
     for (const spaceId of spaces) await parts.vectors.forgetOthers(spaceId, embedder.model);
     return { result: { chunks: done } };
   };
+}
+
+/** Chunks that came in just now are embedded by their own job. Each revision is asked about once. */
+function ownersAsked(
+  parts: EmbedAgainParts,
+): (chunks: readonly UnembeddedChunk[]) => Promise<readonly UnembeddedChunk[]> {
+  const known = new Map<string, boolean>();
+  return async (chunks) => {
+    const free: UnembeddedChunk[] = [];
+    for (const chunk of chunks) {
+      const isHeld = !chunk.wasTried && (known.get(chunk.revisionId) ?? (await isUnderWay(parts, chunk)));
+      if (!chunk.wasTried) known.set(chunk.revisionId, isHeld);
+      if (!isHeld) free.push(chunk);
+    }
+    return free;
+  };
+}
+
+/**
+ * How many were embedded. One text that is refused costs itself, not those it was sent with: it is marked and recorded,
+ * and the others go on. Fails when all are refused: then it is not the texts.
+ */
+async function embedOrPart(
+  parts: EmbedAgainParts,
+  embedder: Embedder,
+  chunks: readonly UnembeddedChunk[],
+  hasSome: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  const refused: { readonly chunk: UnembeddedChunk; readonly error: unknown }[] = [];
+  try {
+    await embedBatch(parts, embedder, chunks, signal);
+    return chunks.length;
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    const [only, ...others] = chunks;
+    if (only && others.length === 0) refused.push({ chunk: only, error });
+    else
+      for (const chunk of chunks)
+        await embedBatch(parts, embedder, [chunk], signal).catch((why: unknown) => {
+          if (!isRefusal(why)) throw why;
+          refused.push({ chunk, error: why });
+        });
+    if (!hasSome && refused.length === chunks.length) throw error;
+  }
+  for (const { chunk, error } of refused)
+    await settleEmbedding(parts, [chunk], embedder.model, { isAway: false, error });
+  return chunks.length - refused.length;
 }
 
 async function embedBatch(

@@ -137,6 +137,7 @@ export function watchedGraph(graph: Graph, watch: Pick<KnowledgeWatch, 'expanded
     availability: (signal) => graph.availability(signal),
     askAgain: () => graph.askAgain?.(),
     isEmpty: (signal) => graph.isEmpty(signal),
+    missing: (spaceId, eventIds, signal) => graph.missing(spaceId, eventIds, signal),
     upsert: (part, signal) => graph.upsert(part, signal),
     remove: (spaceId, ids, signal) => graph.remove(spaceId, ids, signal),
     prune: (spaceId, signal) => graph.prune(spaceId, signal),
