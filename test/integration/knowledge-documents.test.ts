@@ -53,6 +53,11 @@ describe('a document becomes an artifact', () => {
       title: 'minutes',
       sourceTs: new Date('2026-03-10'),
     });
+    expect(await read('kickoff.md', '# Kickoff\n\nDate: 2026-03-02\n\nWe met.')).toMatchObject({
+      type: 'note',
+      title: 'Kickoff',
+      sourceTs: new Date('2026-03-02'),
+    });
   });
 
   it('from HTML, PDF and DOCX', async () => {

@@ -2,15 +2,17 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JobContext, JobProgress } from '../../src/core/index.ts';
+import type { JobContext, JobProgress, JobView } from '../../src/core/index.ts';
 import { silentLog, systemClock } from '../../src/core/index.ts';
 import { evaluate } from '../../src/app/evaluate.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import type { Embedder, Embedders } from '../../src/knowledge/index.ts';
-import { embedAgainHandler } from '../../src/knowledge/index.ts';
+import { embedAgainHandler, KnowledgeError } from '../../src/knowledge/index.ts';
+import { embedChunks } from '../../src/knowledge/ingest/embed-chunks.ts';
 import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
 import { openLocalEmbedder } from '../../src/knowledge/vectors/local/local-embedder.ts';
 import { isOfflineModelInstalled } from '../../src/knowledge/vectors/local/offline-model.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
 import { databaseUrl, temporaryFolder } from '../support/services.ts';
@@ -26,9 +28,10 @@ describe('embedding again', () => {
   });
   afterAll(() => world.dispose());
 
-  async function run(embedders: Embedders) {
+  async function run(embedders: Embedders, state: JobView['state'] = 'done') {
     const steps: JobProgress[] = [];
-    const handler = embedAgainHandler({ ...world, vectors, embedders, log: silentLog });
+    const jobs = { get: async () => ({ state }) as JobView };
+    const handler = embedAgainHandler({ ...world, vectors, embedders, jobs, log: silentLog });
     const context: JobContext = { id: 'j', attempt: 1, signal, progress: (step) => steps.push(step) };
     return { outcome: await handler({}, context), steps };
   }
@@ -56,12 +59,50 @@ describe('embedding again', () => {
     expect((await run(embeddersOf(next))).outcome).toEqual({ result: { chunks: 0 } });
   });
 
-  it('leaves chunks to their own ingest that came in just now', async () => {
+  it('leaves chunks to their own job while it goes on, and takes them as soon as it has ended', async () => {
     const space = await world.space();
-    await world.accept(space, { text: 'fresh' });
+    const { revisionId } = await world.accept(space, { text: 'fresh' });
+    await world.database.query(
+      sql`update artifact_revision set job_id = ${world.ids.uuid()} where revision_id = ${revisionId}`,
+    );
     const embedder = wordEmbedder('fresh-model');
-    await run(embeddersOf(embedder));
+    await run(embeddersOf(embedder), 'running');
     expect(await missing(space.spaceId, embedder)).toEqual({ missing: 1, total: 1 });
+    await run(embeddersOf(embedder), 'done');
+    expect(await missing(space.spaceId, embedder)).toEqual({ missing: 0, total: 1 });
+  });
+
+  it('loses one text that is refused, and none of those it was sent with, at ingest and afterwards', async () => {
+    const words = wordEmbedder('picky');
+    let calls = 0;
+    const picky: Embedder = {
+      ...words,
+      embed: async (texts, given) => {
+        calls += 1;
+        if (texts.some((text) => text.includes('two')))
+          throw new KnowledgeError('KNOWLEDGE_EMBEDDING_FAILED', 'Too long.', { isRetryable: false });
+        return words.embed(texts, given);
+      },
+    };
+    const embedders = embeddersOf(picky);
+    await run(embeddersOf(words)); // what other tests left behind
+    for (const embedThem of ['at ingest', 'afterwards'] as const) {
+      const space = await world.space();
+      const { stored } = await world.accept(space, { text: 'one. two. three.' }, ['one.', 'two.', 'three.']);
+      world.recorded.length = 0;
+      if (embedThem === 'afterwards')
+        expect((await run(embedders)).outcome).toEqual({ result: { chunks: 2 } });
+      else await embedChunks({ ...world, vectors, embedders, log: silentLog }, '', stored, signal);
+      expect(await missing(space.spaceId, picky)).toEqual({ missing: 1, total: 3 });
+      const refused = String(stored.find(({ text }) => text.includes('two'))?.chunkId);
+      expect(world.recorded).toMatchObject([
+        { kind: 'knowledge.chunk-not-embedded', subject: refused, cause: 'EMBEDDING_REFUSED' },
+      ]);
+    }
+    // They are not sent again every few minutes: that is for their repair.
+    const before = calls;
+    expect((await run(embedders)).outcome).toEqual({ result: { chunks: 0 } });
+    expect(calls).toBe(before);
   });
 
   it('stops when the embedder fails, keeps what it has, and goes on the next time', async () => {
@@ -125,11 +166,17 @@ describe('an evaluation', () => {
     const env = { DATABASE_URL: databaseUrl(), EMBEDDER: 'none', HEADWORKS_DATA_DIR: folder };
     const config = resolveConfig({ flags: {}, env, file: undefined, cwd: folder });
     const steps = new Set<string>();
-    const report = await evaluate(
-      config,
-      { kind: 'beir', data: folder, isCalibrating: true },
-      { env, signal, onProgress: (what) => steps.add(what) },
-    );
+    const measure = (isCalibrating: boolean) =>
+      evaluate(
+        config,
+        { kind: 'beir', data: folder, isCalibrating },
+        { env, signal, onProgress: (what) => steps.add(what) },
+      );
+    await expect(measure(true)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: /^Nothing was calibrated: EMBEDDER is none\./,
+    });
+    const report = await measure(false);
     expect(report.figures).toMatchObject({
       kind: 'beir',
       documents: 3,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { CoreError } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import type { Space } from '../../src/knowledge/index.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld } from '../support/entity-world.ts';
 import { asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
 import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
@@ -80,6 +81,13 @@ it('lists, shows, merges, undoes, parts and decides for the one it belongs to, a
     mentions: { mention_id: string }[];
   };
   const mention = shown.mentions[0]?.mention_id ?? '';
+  expect(shown.mentions[0]).toMatchObject({ relation: null });
+  await world.database.query(
+    sql`update entity_mention set relation = 'owner' where mention_id = ${mention}::uuid`,
+  );
+  expect((await call('GET', `/entities/${alice}`, asTenant)).body).toMatchObject({
+    mentions: [{ mention_id: mention, relation: 'owner' }, { relation: null }],
+  });
   const merged = await call('POST', '/merges', asTenant, { winner_id: alice, loser_id: bob });
   expect(merged).toMatchObject({ status: 201, body: { decided_by: 'organization-1', loser_id: bob } });
   const mergeId = String(merged.body['merge_id']);

@@ -52,6 +52,10 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     expect(both.merges).toMatchObject([
       { mergeId: merge.mergeId, winnerId: alice, loserId: bob, undoneAt: null },
     ]);
+    for (const entityId of [alice, bob])
+      expect(await world.events.list({ spaceId: space.spaceId, entityId, limit: 10 }), entityId).toHaveLength(
+        3,
+      );
     // Both acted in one event: once is enough.
     const { rows } = await world.database.query(
       sql`select from event_actor where entity_id = ${alice}::uuid`,

@@ -84,3 +84,19 @@ it('answers the statements of the founding document for operators', async () => 
     from entity e where e.space_id = ${space.spaceId}`);
   expect(uses.every(({ uses: count }) => count > 1)).toBe(true);
 });
+
+it('refuses the merge statements of the founding document, where entities merge moves everything', async () => {
+  const { desks, space } = await readExample();
+  const people = await desks.entities.list({ spaceId: space.spaceId, type: 'person', limit: 50 });
+  const [a, b] = people.filter(({ canonicalName }) => /^(Bob Smith|Carol Davis)$/.test(canonicalName));
+  const merged = world.database.query(sql`
+    INSERT INTO entity_alias (entity_id, alias, normalized_alias)
+    SELECT ${a?.entityId}::uuid, alias, normalized_alias
+    FROM entity_alias WHERE entity_id = ${b?.entityId}::uuid
+    ON CONFLICT DO NOTHING`);
+  await expect(merged).rejects.toThrow('space_id');
+  // They decided together: the row would be there twice.
+  const moved = world.database.query(sql`
+    UPDATE event_actor SET entity_id = ${a?.entityId}::uuid WHERE entity_id = ${b?.entityId}::uuid`);
+  await expect(moved).rejects.toThrow('event_actor');
+});

@@ -2,6 +2,7 @@
 // how it is handled, what the ledger says, and that the repair makes it good.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Space } from '../../src/knowledge/index.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
 import type { FailingHouse } from '../support/failing-house.ts';
 import { failingHouse } from '../support/failing-house.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
@@ -35,6 +36,22 @@ describe('knowledge when a part fails', () => {
     const { repaired } = await house.repair();
     expect(repaired).toBe(0);
     expect(await house.rows()).toEqual(before);
+  };
+
+  /** Entities that were made until then, with their names and mentions, and events with actors; as they are now. */
+  const rowsUntil = async (until: number) => {
+    const old = sql`(select entity_id from entity
+      where space_id = ${space.spaceId} and created_at <= ${new Date(until)}::timestamptz)`;
+    const events = sql`(select event_id from semantic_event
+      where space_id = ${space.spaceId} and created_at <= ${new Date(until)}::timestamptz)`;
+    const statements = [
+      sql`select * from entity where entity_id in ${old} order by entity_id`,
+      sql`select * from entity_alias where entity_id in ${old} order by entity_id, alias`,
+      sql`select * from entity_mention where entity_id in ${old} order by mention_id`,
+      sql`select * from semantic_event where event_id in ${events} order by event_id`,
+      sql`select * from event_actor where event_id in ${events} order by event_id, entity_id`,
+    ];
+    return Promise.all(statements.map(async (one) => (await world.database.query(one)).rows));
   };
 
   describe('entity resolution', () => {
@@ -106,17 +123,38 @@ describe('knowledge when a part fails', () => {
       expect(await names()).toEqual(['Alice Chen']);
     });
 
-    it('treats an answer that is no JSON as uncertain: apart, paired, and asked again', async () => {
-      await house.ingest(space, ['[Alice Chen] decided.']);
-      house.faults.model = { answer: 'Sure! They are {the same' };
-      await house.ingest(space, ['[A. Chen] decided.']);
-      expect(await names()).toEqual(['A. Chen', 'Alice Chen']);
-      expect(await house.desk.review(space, 10)).toMatchObject([{ state: 'open' }]);
-      expect(await house.rows()).toEqual(['knowledge.confirmation-failed KNOWLEDGE_CONFIRMATION_FAILED']);
-      await nothingRepaired();
-      house.faults.model = 'none';
-      await allRepaired();
-      expect(await names()).toEqual(['Alice Chen']);
+    it.each([
+      ['no JSON', 'Sure! They are {the same'],
+      ['no known decision', '{"decision": "maybe so", "candidate": 1, "reason": "who knows"}'],
+      ['5 MB of it', '{"decision": "same" '.repeat(250_000)],
+    ])(
+      'treats an answer that is %s, twice, as uncertain: apart, paired, and asked again',
+      async (_, answer) => {
+        await house.ingest(space, ['[Alice Chen] decided.']);
+        house.faults.model = { answer };
+        const before = house.asked();
+        await house.ingest(space, ['[A. Chen] decided.']);
+        expect(house.asked() - before).toBe(2);
+        expect(await names()).toEqual(['A. Chen', 'Alice Chen']);
+        expect(await house.desk.review(space, 10)).toMatchObject([{ state: 'open' }]);
+        expect(await house.rows()).toEqual(['knowledge.confirmation-failed KNOWLEDGE_CONFIRMATION_FAILED']);
+        await nothingRepaired();
+        house.faults.model = 'none';
+        await allRepaired();
+        expect(await names()).toEqual(['Alice Chen']);
+      },
+    );
+
+    it('changes nothing of what was there before, whatever fails at once', async () => {
+      await house.ingest(space, ['[Ann] decided.', '[Bob] decided. [Eve] decided.']);
+      const until = world.clock.now();
+      const before = await rowsUntil(until);
+      expect(before.map((rows) => rows.length)).toEqual([3, 3, 3, 3, 3]);
+      await world.clock.advance(60_000);
+      Object.assign(house.faults, { embedding: 'fail', candidates: 'fail', model: 'fail', graph: 'away' });
+      await house.ingest(space, ['[Ann] decided.', '[Bob] decided. [Eve Smith] decided.']);
+      expect(await eventCount()).toBe(6);
+      expect(await rowsUntil(until)).toEqual(before);
     });
 
     it('never blocks events and never drops a mention, whatever fails at once', async () => {
@@ -224,6 +262,7 @@ describe('knowledge when a part fails', () => {
       expect(answer.primaryResults).toHaveLength(2);
       expect(answer.relatedContext).toEqual([]);
       expect(answer.warning).toContain(warning);
+      expect(house.logged.map(({ text }) => text).join()).toContain('"seeds":1');
       expect(house.waitedMs).toEqual(waited);
       expect(await house.rows()).toEqual([`knowledge.expansion-failed ${cause}`]);
       await nothingRepaired();
@@ -231,6 +270,22 @@ describe('knowledge when a part fails', () => {
       await allRepaired();
       const after = await house.search(space, { graphSeedLimit: 1 });
       expect(after).toMatchObject({ relatedContext: [{ reason: 'same_actor:Ann' }], warning: null });
+    });
+
+    it('says which part of the graph is missing: chunks that wait, and a graph that is empty', async () => {
+      house.faults.graph = 'away';
+      await house.ingest(space, ['[Ann] decided.']);
+      house.faults.graph = 'there';
+      await house.ingest(space, ['[Bob] decided.']);
+      const behind = await house.search(space, {});
+      expect(behind.warning).toContain('events of these results that it lacks: 1 of 2');
+      expect(behind.warning).toContain('wait to be put into the graph: 1;');
+      await allRepaired();
+      expect((await house.search(space, {})).warning).toBeNull();
+      house.graph.events.clear();
+      expect(house.behind()).toBe(1);
+      expect((await house.search(space, {})).warning).toContain('it lacks: 2 of 2');
+      expect(house.behind()).toBe(2);
     });
 
     it('gives the results alone when AGE is not there', async () => {

@@ -105,6 +105,8 @@ describe('a server whose embedder is away', () => {
     const env = { EMBEDDER: 'gateway', HEADWORKS_KNOWLEDGE_PROBE_AGAIN_SECONDS: '3600' };
     const server = await startTestServer(await testConfig(env));
     const call = (method: string, path: string, body?: unknown) => callAsAdmin(server, method, path, body);
+    // Came when nobody embedded: no row, but it needs a vector as soon as somebody does.
+    await call('POST', '/api/v1/knowledge/artifacts', { text: 'An older note.' });
     const model = {
       name: 'own/embedder',
       base_url: `http://127.0.0.1:${(embedder.address() as AddressInfo).port}/v1`,
@@ -135,6 +137,17 @@ describe('a server whose embedder is away', () => {
     isUp = true;
     await call('POST', '/api/v1/ledger/repair', {});
     await expect.poll(async () => (await open()).entries, { timeout: 30_000 }).toEqual([]);
-    expect((await search()).body).not.toHaveProperty('warning');
+    await expect.poll(async () => (await search()).body, { timeout: 30_000 }).not.toHaveProperty('warning');
+  });
+
+  it('is told by the doctor when the model that is named is not there', async () => {
+    const server = await startTestServer(await testConfig({ EMBEDDING_MODEL: 'emb/none' }));
+    const { body } = await callAsAdmin(server, 'GET', '/api/v1/doctor');
+    const { checks } = body as { checks: readonly { name: string }[] };
+    expect(checks.find(({ name }) => name === 'vectors')).toMatchObject({
+      state: 'problem',
+      detail: expect.stringContaining('EMBEDDING_MODEL is emb/none') as string,
+      remedy: expect.stringContaining('headworks models list') as string,
+    });
   });
 });

@@ -110,7 +110,7 @@ describe('knowledge over HTTP', () => {
       body: {
         title: 'Minutes',
         text: '[Ann] decided.',
-        status: { steps: { read: { done: 1 } }, missing: [] },
+        status: { steps: { read: { done: 1 } }, not_taken: [], missing: [] },
       },
     });
     expect((await call('acme-key', 'GET', '/events?category=Decision')).body?.events).toMatchObject([
@@ -131,6 +131,25 @@ describe('knowledge over HTTP', () => {
     });
     expect((await call('acme-key', 'DELETE', `/artifacts/${id}`)).status).toBe(204);
     expect((await call('acme-key', 'GET', '/events')).body?.events).toEqual([]);
+  });
+
+  it('takes the id that a source gives to what it mentions, and refuses what is none', async () => {
+    const put = (identity: string) =>
+      call('acme-key', 'POST', '/artifacts', {
+        text: 'Costs.',
+        source_id: 'dashboards/1',
+        mentions: [{ name: 'Finance', type: 'other', relation: 'folder', identity }],
+      });
+    const taken = await put('looker https://acme.example.com#folder/1');
+    expect(taken.status).toBe(202);
+    const revision = await world.artifacts.revision(
+      (await world.spaces.ensure(acme, 'default')).spaceId,
+      String(taken.body?.['revision_id']),
+    );
+    expect(revision?.metadata['mentions']).toMatchObject([
+      { surfaceForm: 'Finance', contextClues: { identity: 'looker https://acme.example.com#folder/1' } },
+    ]);
+    expect(await put('folder 1')).toMatchObject({ status: 400, body: { error: { code: 'INPUT_INVALID' } } });
   });
 
   it('takes files in base64, and estimates without writing', async () => {

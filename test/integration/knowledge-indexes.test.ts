@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readFile } from 'node:fs/promises';
 import { PostgresLexicalIndex } from '../../src/knowledge/postgres/postgres-lexical-index.ts';
 import { rawSql, sql } from '../../src/platform/postgres/index.ts';
+import { entityWorld } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
 import { lexicalSuite } from './knowledge-lexical-suite.ts';
@@ -48,5 +49,50 @@ describe.each(['server', 'embedded'] as const)('on Postgres (%s)', (kind) => {
     );
     expect(hits.map(({ chunkId }) => chunkId)).toEqual([chunk?.chunkId]);
   });
+
+  it('looks for names that are alike among those of the own space only', async () => {
+    const at = entityWorld(world);
+    const [own, others] = [await world.space(), await world.space()];
+    await at.read(own, ['Marketing Manager Zed']);
+    const [stranger = ''] = (await at.read(others, ['Somebody Else'])).ids;
+    await world.database.query(sql`
+      insert into entity_alias (entity_id, space_id, alias, normalized_alias)
+      select ${stranger}::uuid, ${others.spaceId}::integer, 'x', 'marketing manager ' || i from generate_series(1, 2000) i`);
+    await world.database.transaction(async (transaction) => {
+      const fetched = async () => {
+        const { rows } = await transaction.query<{ count: number }>(
+          sql`select pg_stat_get_xact_tuples_fetched('entity_alias'::regclass)::integer as count`,
+        );
+        return rows[0]?.count ?? 0;
+      };
+      const before = await fetched();
+      const { rows } = await transaction.query(sql`
+        select via from knowledge_find_entities(${own.spaceId}::integer, '{}', '{}', '{}', 20,
+          array['marketing manager zeb'], 200, 0.45)`);
+      expect(rows).toEqual([{ via: 'trigram' }]);
+      expect((await fetched()) - before).toBeLessThan(50);
+    });
+  });
+
+  it('writes no name and no mention for an entity of another space', async () => {
+    const at = entityWorld(world);
+    const [own, others] = [await world.space(), await world.space()];
+    const [stranger] = (await at.read(others, ['Somebody Else'])).ids;
+    const { stored, artifactUid, revisionId } = await world.accept(own, { text: 'Somebody' });
+    const names = JSON.stringify([{ id: stranger, alias: 'X', normalized: 'x', keys: [] }]);
+    await expect(
+      world.database.query(sql`
+        select knowledge_put_entities(${own.spaceId}::integer, ${artifactUid}::uuid, now(), '[]', ${names}::jsonb, '[]', 9)`),
+    ).rejects.toThrow('of another space');
+    const mentions = JSON.stringify([
+      { id: world.ids.uuid(), entity: stranger, surface: 'X', method: 'rules', confidence: 1 },
+    ]);
+    await expect(
+      world.database.query(sql`
+        select knowledge_put_reading(${own.spaceId}::integer, ${artifactUid}::uuid, ${revisionId}::uuid,
+          ${stored[0]?.chunkId}::bigint, 'rules', now(), false, ${mentions}::jsonb, '[]')`),
+    ).rejects.toThrow('of another space');
+  });
+
   describe('vectors', () => vectorsSuite(() => world));
 });

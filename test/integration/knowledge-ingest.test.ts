@@ -9,6 +9,8 @@ import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
 import { ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
 import type { StepParts } from '../../src/knowledge/ingest/step-ports.ts';
 import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { chunkRepairs } from '../../src/knowledge/repairs/chunk-repairs.ts';
+import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { bracketReader, exactResolver, NotedGraph } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
@@ -133,6 +135,79 @@ describe('ingest', () => {
       stoodIn: [{ cause: 'KNOWLEDGE_READING_FAILED', positions: [1] }],
       steps: { read: { done: 3 } },
     });
+  });
+
+  it('keeps with the chunk what its reading listed and was not taken; what was left out is missing', async () => {
+    let isTooMuch = true;
+    model = {
+      method: 'model',
+      read: async (task, within) => {
+        const reading = await bracketReader('model').read(task, within);
+        const refused = { reason: 'event-quote-not-in-text', count: 2 } as const;
+        const left = { reason: 'mentions-too-many', count: 7 } as const;
+        const hasLeft = isTooMuch && task.chunk.text.includes('Bob');
+        return { ...reading, notTaken: hasLeft ? [refused, left] : [refused] };
+      },
+    };
+    const { revisionId, artifactUid } = await take(longText);
+    await run(revisionId);
+    expect(await statusOf(artifactUid)).toMatchObject({
+      steps: { read: { done: 3 } },
+      notTaken: [
+        { reason: 'event-quote-not-in-text', count: 6, positions: [0, 1, 2] },
+        { reason: 'mentions-too-many', count: 7, positions: [1] },
+      ],
+      missing: [{ step: 'read', positions: [1], status: 'done', cause: 'READING_TOO_LARGE' }],
+    });
+    const [entry] = world.recorded;
+    expect(world.recorded).toMatchObject([
+      { kind: 'knowledge.reading-left-out', details: { left_out: { 'mentions-too-many': 7 } } },
+    ]);
+    const repair = chunkRepairs({ ...parts, options: { ...parts.options, readAgain: true } }).find(
+      ({ kind }) => kind === entry?.kind,
+    );
+    const row = { ...entry, details: entry?.details ?? {} } as unknown as LedgerEntry;
+    expect(await repair?.repair(row, signal)).toMatchObject({ outcome: 'still-broken' });
+    isTooMuch = false;
+    expect(await repair?.repair(row, signal)).toEqual({ outcome: 'repaired' });
+    expect(await statusOf(artifactUid)).toMatchObject({ missing: [], notTaken: [{ count: 6 }] });
+    expect(world.recorded).toHaveLength(1);
+  });
+
+  it('takes ten thousand structured mentions, and says how many more there were', async () => {
+    const mentions = Array.from({ length: 10_050 }, (_, index) => ({
+      surfaceForm: `Ann ${index}`,
+      type: 'person' as const,
+      relation: 'member',
+      contextClues: {},
+    }));
+    const { artifactUid } = await take('Members.', { mentions });
+    const { metadata, status, warnings } = await artifacts.get(space, artifactUid);
+    expect(metadata['mentions']).toHaveLength(10_000);
+    expect(status.missing).toContainEqual(
+      expect.objectContaining({ positions: [], cause: 'READING_TOO_LARGE', status: 'done' }),
+    );
+    expect(status.missing[0]?.message).toContain('left out: 50.');
+    expect(warnings).toEqual(['Only the first 10000 of its 10050 structured mentions were taken.']);
+  });
+
+  it('asks a model about no further chunk of a revision that a newer one replaced', async () => {
+    let asked = 0;
+    model = {
+      method: 'model',
+      read: async (task, within) => {
+        asked += 1;
+        if (asked === 2) await take('[Bob] decided.');
+        // Nobody is mentioned: no entity is written that would tell.
+        return { ...(await bracketReader('model').read(task, within)), mentions: [], events: [] };
+      },
+    };
+    const many = Array.from({ length: 30 }, (_, index) => `# ${index}\n\n${'So it was. '.repeat(320)}`);
+    const first = await take(many.join('\n\n'));
+    expect(first.chunks).toBeGreaterThanOrEqual(30);
+    expect(await run(first.revisionId)).toEqual({ skipped: 'A newer revision took its place.' });
+    expect(asked).toBeLessThan(10);
+    expect(world.recorded).toEqual([]);
   });
 
   it('asks no model about data without a sentence, and estimates no call for it', async () => {

@@ -287,6 +287,52 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     expect(await find({ types: ['note'], entityIds: [entityId] })).toEqual([]);
   });
 
+  it('finds by an entity what a document as a whole mentions, also under the id of what was merged', async () => {
+    const space = await world.space();
+    const pieces = ['First harbour.', 'Second harbour.'];
+    const item = await world.accept(space, { title: 'item', text: pieces.join(' ') }, pieces);
+    await world.accept(space, { title: 'other', text: 'harbour' });
+    const [live, merged, older] = [world.ids.uuid(), world.ids.uuid(), world.ids.uuid()];
+    for (const [entityId, into] of [
+      [live, null],
+      [merged, live],
+      [older, merged],
+    ])
+      await world.database.query(sql`
+        insert into entity (entity_id, space_id, entity_type, canonical_name, normalized_name, merged_into, created_at,
+          updated_at)
+        values (${entityId}, ${space.spaceId}, 'person', 'Ann', 'ann', ${into}, now(), now())`);
+    await world.database.query(sql`
+      insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, surface_form, method,
+        confidence, relation)
+      values (${world.ids.uuid()}, ${space.spaceId}, ${live}, ${item.artifactUid}, ${item.revisionId}, 'Ann',
+        'structured', 1, 'owner')`);
+    for (const id of [live, merged, older])
+      expect(await titles(space, 'harbour', { entityIds: [id] }), id).toEqual(['item', 'item']);
+    expect(await titles(space, 'harbour', { entityIds: [world.ids.uuid()] })).toEqual([]);
+  });
+
+  it('says when no word of a query can be searched for, and when it has too many phrases', async () => {
+    const [space, empty] = [await world.space(), await world.space()];
+    await world.accept(space, { text: 'the harbour of one and two' });
+    const leftOut = async (query: string, where = space): Promise<readonly string[]> => {
+      const sentences: string[] = [];
+      await index.search(where, query, 5, {}, signal, (sentence) => sentences.push(sentence));
+      return sentences;
+    };
+    const noWord = [
+      'No word of the query can be searched for: signs and words such as “the” are in no index.',
+    ];
+    for (const query of ['the of and', '!!!', '"the of"', '?! …'])
+      expect(await leftOut(query), query).toEqual(noWord);
+    expect(await leftOut('the', empty)).toEqual(noWord);
+    for (const query of ['the harbour', 'nowhere', '"one and two"'])
+      for (const where of [space, empty]) expect(await leftOut(query, where), query).toEqual([]);
+    const quoted = (count: number) => Array.from({ length: count }, (_, no) => `"one ${no}"`).join(' ');
+    expect(await leftOut(quoted(8))).toEqual([]);
+    expect(await leftOut(quoted(9))).toEqual(['Only the first 8 phrases in quotes were looked for as such.']);
+  });
+
   it('finds the same best results in a large space, where frequent words only help to order', async () => {
     const space = await world.space();
     const pieces = Array.from({ length: 2_400 }, (_, number) => {

@@ -129,7 +129,11 @@ describe('evaluateNur', () => {
       ndcg: 1,
       overAll: { queries: 2, mrr: 0.5, ndcg: 0.5 },
     });
-    expect(figures.graph).toEqual({ connectionF1: 0.5, documentF1: 1 });
+    expect(figures.graph).toEqual({
+      connectionF1: 0.5,
+      documentF1: 1,
+      overAll: { questions: 3, connectionF1: 1 / 3 },
+    });
   });
 
   it('says which file is missing or wrong', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, silentLog } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { openSearch } from '../../src/knowledge/index.ts';
+import { offGraph } from '../../src/knowledge/graph/off-graph.ts';
 import { PostgresLexicalIndex } from '../../src/knowledge/postgres/postgres-lexical-index.ts';
 import { PostgresSearchStore } from '../../src/knowledge/postgres/postgres-search-store.ts';
 import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
@@ -57,7 +58,7 @@ describe('search over HTTP', () => {
           embedders: embeddersOf(null),
           vectors: new PostgresVectorIndex(world.database),
           store: new PostgresSearchStore(world.database),
-          graph: { backend: 'off', expand: async () => [] },
+          graph: offGraph,
           log: silentLog,
         }),
       },

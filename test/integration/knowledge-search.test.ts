@@ -12,6 +12,7 @@ import type {
   Space,
 } from '../../src/knowledge/index.ts';
 import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
+import { offGraph } from '../../src/knowledge/graph/off-graph.ts';
 import { PostgresLexicalIndex } from '../../src/knowledge/postgres/postgres-lexical-index.ts';
 import { PostgresSearchStore } from '../../src/knowledge/postgres/postgres-search-store.ts';
 import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
@@ -28,8 +29,11 @@ describe('search', () => {
   });
   afterAll(() => world.dispose());
 
-  const graphOf = (expand: Graph['expand']): SearchParts['graph'] => ({ backend: 'sql', expand });
-  const noGraph: SearchParts['graph'] = { backend: 'off', expand: async () => [] };
+  const graphOf = (expand: Graph['expand']): SearchParts['graph'] => ({
+    ...offGraph,
+    backend: 'sql',
+    expand,
+  });
 
   function search(
     space: Space,
@@ -41,7 +45,7 @@ describe('search', () => {
       embedders: embeddersOf(null),
       vectors: new PostgresVectorIndex(world.database),
       store: new PostgresSearchStore(world.database),
-      graph: noGraph,
+      graph: offGraph,
       ledger: world.ledger,
       clock: world.clock,
       log: silentLog,
@@ -272,7 +276,33 @@ describe('search', () => {
       await decided(space, ['[Ann] decided. harbour']);
       const answer = await search(space, { includeEntities: true });
       expect(answer.relatedContext).toBeNull();
-      expect(answer.entities).toMatchObject([{ name: 'Ann', type: 'person', mentions: 1 }]);
+      expect(answer.entities).toMatchObject([{ name: 'Ann', type: 'person', mentions: 1, relations: [] }]);
+    });
+
+    it('gives whom the source itself names, and what they are to it: once for each document', async () => {
+      const space = await world.space();
+      const pieces = ['First harbour.', 'Second harbour.'];
+      const { artifactUid, revisionId } = await world.accept(space, { text: pieces.join(' ') }, pieces);
+      const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null, relation: null };
+      const { mentions } = await bracketReader('rules').read(
+        { chunk: { text: '[Ann] [Bob]' } } as never,
+        signal,
+      );
+      const results = await exactResolver(world).resolve(mentions, place, 'test', signal);
+      const found = mentions.flatMap((mention, no) => {
+        const result = results[no];
+        return result ? [{ mention, result, relation: no === 0 ? 'owner' : 'author' }] : [];
+      });
+      const [ann] = found;
+      await world.events.writeStructured(place, ann ? [...found, { ...ann, relation: 'author' }] : []);
+      const { entities, primaryResults } = await search(space, { includeEntities: true });
+      expect(primaryResults).toHaveLength(2);
+      expect(entities).toMatchObject([
+        { name: 'Ann', mentions: 2, relations: ['author', 'owner'] },
+        { name: 'Bob', mentions: 1, relations: ['author'] },
+      ]);
+      const filter = { entityIds: [entities?.[1]?.entityId ?? ''] };
+      expect((await search(space, { filter })).primaryResults).toHaveLength(2);
     });
 
     it.each([

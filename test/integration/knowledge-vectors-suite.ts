@@ -75,17 +75,10 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     await vectors.put(space.spaceId, 'old', rows(ids));
     await vectors.put(space.spaceId, 'new', rows(ids.slice(0, 1)));
     expect(await vectors.missing(space.spaceId, 'new')).toEqual({ missing: 2, total: 3 });
-    const wish = {
-      model: 'new',
-      unlessNewerThan: new Date(world.clock.now()),
-      after: (ids[0] ?? 0) - 1,
-      limit: 10,
-    };
-    const lacking = await vectors.lacking(wish);
+    const lacking = await vectors.lacking({ model: 'new', after: (ids[0] ?? 0) - 1, limit: 10 });
     expect(lacking.map(({ chunkId, spaceId }) => [chunkId, spaceId])).toEqual(
       ids.slice(1).map((chunkId) => [chunkId, space.spaceId]),
     );
-    expect(await vectors.lacking({ ...wish, unlessNewerThan: new Date(world.clock.now() - 1) })).toEqual([]);
     expect(await vectors.forgetOthers(space.spaceId, 'new')).toBe(0);
     await vectors.put(space.spaceId, 'new', rows(ids));
     expect(await vectors.forgetOthers(space.spaceId, 'new')).toBe(3);
@@ -111,6 +104,29 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     );
     const few = await vectors.nearest(others.space.spaceId, model, turned(0.5), 5, {}, signal);
     expect(few.every(({ chunkId }) => others.ids.includes(chunkId))).toBe(true);
+  });
+
+  it('finds the nearest of what a filter allows, however far they are and however many are nearer', async () => {
+    const { space, ids } = await filled(120);
+    await world.database.query(sql`
+      update artifact set type = 'doc' where artifact_uid = (
+        select artifact_uid from chunk where chunk_id = ${ids[0]}::bigint)`);
+    await vectors.put(space.spaceId, 'far', rows(ids)); // up to one radian
+    const put = async (type: 'email' | 'chat', count: number, turn: number): Promise<readonly number[]> => {
+      const pieces = Array.from({ length: count }, (_, index) => `${type} ${index}.`);
+      const { stored } = await world.accept(space, { type, text: pieces.join(' ') }, pieces);
+      const far = stored.map(({ chunkId }, index) => ({ chunkId, vector: turned(turn + index / 1_000) }));
+      await vectors.put(space.spaceId, 'far', far);
+      return far.map(({ chunkId }) => chunkId);
+    };
+    const few = await put('email', 3, 2);
+    const many = await put('chat', 110, 2.5);
+    const nearest = async (type: 'email' | 'chat') =>
+      (await vectors.nearest(space.spaceId, 'far', turned(0), 5, { types: [type] }, signal)).map(
+        ({ chunkId }) => chunkId,
+      );
+    expect(await nearest('email')).toEqual(few);
+    expect(await nearest('chat')).toEqual(many.slice(0, 5));
   });
 
   it('compares vectors that no index can hold', async () => {

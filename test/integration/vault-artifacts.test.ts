@@ -91,34 +91,43 @@ async function lookerVault(): Promise<string> {
   return world.path;
 }
 
-it('makes of a Looker people, folders, models and explores, and nobody of the names of its fields', async () => {
-  const { desks, space, namesOf } = await reader();
-  const users = Array.from({ length: counts.users }, (_, index) =>
-    itemMakers.users.text.value({ index } as never),
-  );
+/** Every item, as the command line sends it. */
+async function takeIn(
+  { artifacts }: Awaited<ReturnType<typeof openEvaluationDesks>>,
+  space: Space,
+  file: string,
+): Promise<void> {
   for await (const document of documentsOfVault({
-    file: await lookerVault(),
+    file,
     cwd: '/',
     dataFolder: '/nowhere',
   })) {
-    const { file, mentions, source_system: sourceSystem, source_id: sourceId, title } = document;
-    await desks.artifacts.ingest(
+    const { file: content, mentions, source_system: sourceSystem, source_id: sourceId, title } = document;
+    await artifacts.ingest(
       space,
       {
-        content: { text: Buffer.from(file.content, 'base64').toString() },
+        content: { text: Buffer.from(content.content, 'base64').toString() },
         title,
         sourceSystem,
         sourceId,
-        mentions: mentions.map(({ name, type, relation, email }) => ({
+        mentions: mentions.map(({ name, type, relation, ...contextClues }) => ({
           surfaceForm: name,
           type,
           relation,
-          contextClues: email === undefined ? {} : { email },
+          contextClues,
         })),
       },
       signal,
     );
   }
+}
+
+it('makes of a Looker people, folders, models and explores, and nobody of the names of its fields', async () => {
+  const { desks, space, namesOf } = await reader();
+  const users = Array.from({ length: counts.users }, (_, index) =>
+    itemMakers.users.text.value({ index } as never),
+  );
+  await takeIn(desks, space, await lookerVault());
   const people = await namesOf('person');
   expect(people).toEqual(expect.arrayContaining(users));
   // Descriptions say who asked for it, each time written otherwise; everybody else has an account.
@@ -130,6 +139,11 @@ it('makes of a Looker people, folders, models and explores, and nobody of the na
   const field = /\b(?:id|at|url|name|count|can|is|show|created|updated|label|type|fields?|title|status)\b/i;
   for (const type of ['person', 'org', 'project', 'place', 'other'])
     for (const name of await namesOf(type)) expect(name).not.toMatch(field);
+  const [user = ''] = users;
+  const [known] = await desks.entities.list({ spaceId: space.spaceId, name: user, limit: 1 });
+  const { mentions } = await desks.entities.get(space, known?.entityId ?? '');
+  const own = mentions.filter(({ title, relation }) => title === user && relation !== null);
+  expect(own.map(({ relation }) => relation)).toEqual(['user']);
   const objects = await namesOf('object');
   expect(objects).toContain('ecommerce');
   expect(objects.every((name) => /^\w+(?:::\w+)?$/.test(name))).toBe(true);
@@ -218,4 +232,54 @@ it('gives every live item with the names that its source knows', async () => {
       { name: 'shop::refunds', relation: 'explore' },
     ],
   });
+});
+
+it('keeps a folder, a model and another folder of one name apart, and knows a renamed folder again', async () => {
+  const { desks, space } = await reader();
+  const world = await vaultWorld();
+  const types = ['folders', 'lookml_models', 'dashboards'];
+  const { sessions } = world.vault;
+  const extract = (nameOfFirst: string): void => {
+    const session = sessions.open(specOf({ fresh: true, types: types.map((name) => typeNamed(name)) }));
+    const put = (type: string, ...items: ReturnType<typeof itemOf>[]): void => {
+      world.writer.write(session.id, pageOf(offsetRequest(0, 100, type), items), noHeader);
+      sessions.finishType(session.id, type, null);
+    };
+    put(
+      'folders',
+      itemOf('1', '{}', { name: nameOfFirst }),
+      itemOf('2', '{}', { name: 'Finance', folder: '1' }),
+    );
+    put('lookml_models', itemOf('finance', '{}', { name: 'finance' }));
+    put(
+      'dashboards',
+      itemOf('1', '{"query":{"model":"finance"}}', { name: 'Costs', folder: '1' }),
+      itemOf('2', '{"query":{"model":"finance"}}', { name: 'Taxes', folder: '2' }),
+    );
+    sessions.finish(session.id, 'completed', noTotals);
+  };
+  const entities = async () => {
+    const found = await desks.entities.list({ spaceId: space.spaceId, limit: 50 });
+    return found
+      .filter(({ contextClues }) => contextClues.length > 0)
+      .map(({ canonicalName, contextClues, mentionCount, needsReview }) => ({
+        canonicalName,
+        clue: contextClues.join('; ').replace(/^source id: looker \S+#/, ''),
+        mentionCount,
+        needsReview,
+      }))
+      .sort((a, b) => (a.clue < b.clue ? -1 : 1));
+  };
+  const expected = [
+    { canonicalName: 'Finance', clue: 'folder/1', mentionCount: 3, needsReview: false },
+    { canonicalName: 'Finance', clue: 'folder/2', mentionCount: 2, needsReview: false },
+    { canonicalName: 'finance', clue: 'model/finance', mentionCount: 3, needsReview: false },
+  ];
+  extract('Finance');
+  await takeIn(desks, space, world.path);
+  expect(await entities()).toEqual(expected);
+  extract('Controlling');
+  await takeIn(desks, space, world.path);
+  const after = await entities();
+  expect(after.map(({ clue }) => clue)).toEqual(expected.map(({ clue }) => clue));
 });

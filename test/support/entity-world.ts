@@ -94,6 +94,7 @@ export function entityWorld(
     entities,
     pairs,
     merges,
+    spaces: world.spaces,
     embedders: embeddersOf(embedder),
     model,
     options,

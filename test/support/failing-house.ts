@@ -80,6 +80,8 @@ export function failingHouse(
   };
   /** How long each part that hung was waited for. */
   const waitedMs: number[] = [];
+  let behind = 0;
+  let asked = 0;
   const logged: { readonly level: LogLevel; readonly text: string }[] = [];
 
   async function hang(within: AbortSignal): Promise<never> {
@@ -124,6 +126,7 @@ export function failingHouse(
   const model: LanguageModel = {
     isConfigured: () => faults.model !== 'not-configured',
     complete: async (request) => {
+      asked++;
       await suffer(faults.model, request.signal);
       const same =
         '{"decision": "same", "candidate": 1, "canonical_name": "Alice Chen", "reason": "so it is"}';
@@ -180,7 +183,7 @@ export function failingHouse(
     ...graphRepairs(graphParts),
     ...searchRepairs(search),
     ...registeredEntityRepairs({
-      entities: entityRepairs({ ...resolution, pairs, merges }),
+      entities: entityRepairs({ ...resolution, spaces: steps.spaces, pairs, merges }),
       pairs,
       canAskModel: () => model.isConfigured(),
       options,
@@ -236,12 +239,17 @@ export function failingHouse(
         )
         .sort();
     },
+    /** Questions to the model. */
+    asked: () => asked,
+    /** Searches that found the graph behind the tables. */
+    behind: () => behind,
     search: (space: Space, wish: Partial<SearchRequest>) =>
-      openSearch({ ...search, lexical: new PostgresLexicalIndex(database), graph }).search(
-        space,
-        { ...searchDefaults, query: 'decided', graphExpand: true, ...wish },
-        signal,
-      ),
+      openSearch({
+        ...search,
+        lexical: new PostgresLexicalIndex(database),
+        graph,
+        onGraphBehind: () => void behind++,
+      }).search(space, { ...searchDefaults, query: 'decided', graphExpand: true, ...wish }, signal),
   };
 }
 
@@ -250,6 +258,7 @@ class StandInGraph implements Graph {
   readonly isApart = true;
   readonly entities = new Map<string, string>();
   readonly edges = new Set<string>();
+  readonly events = new Set<string>();
   readonly #world: KnowledgeWorld;
   readonly #faults: Faults;
   readonly #suffer: (fault: unknown, within: AbortSignal) => Promise<void>;
@@ -275,6 +284,11 @@ class StandInGraph implements Graph {
       : { state: 'unavailable', reason: 'AGE extension not loaded.', remedy: 'Load it.' };
   }
 
+  async missing(_spaceId: number, eventIds: readonly string[]): Promise<number> {
+    if (this.#faults.graph === 'away') throw new TypeError('It is away.');
+    return eventIds.filter((id) => !this.events.has(id)).length;
+  }
+
   async isEmpty(): Promise<boolean> {
     return this.entities.size === 0;
   }
@@ -291,7 +305,8 @@ class StandInGraph implements Graph {
     }
     for (const item of items) {
       if ('name' in item) this.entities.set(item.entityId, item.name);
-      else if (!('narrative' in item)) this.edges.add(JSON.stringify(item));
+      else if ('narrative' in item) this.events.add(item.eventId);
+      else this.edges.add(JSON.stringify(item));
     }
     return [];
   };

@@ -37,7 +37,7 @@ export function bracketReader(method: 'model' | 'rules'): Reader {
           },
         ];
       });
-      return { method, mentions, events, rejected: [] };
+      return { method, mentions, events, notTaken: [] };
     },
   };
 }

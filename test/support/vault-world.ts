@@ -82,11 +82,11 @@ export interface VaultWorld {
 }
 
 /** A vault in a fresh folder; closed when the test ends. */
-export async function vaultWorld(file?: string): Promise<VaultWorld> {
+export async function vaultWorld(file?: string, of = source): Promise<VaultWorld> {
   const path = file ?? join(await temporaryFolder(), 'acme.vault');
   const clock = new VirtualClock();
   const writers: PageWriter[] = [];
-  const open = () => openVault(path, { source, clock, ids: systemIds });
+  const open = () => openVault(path, { source: of, clock, ids: systemIds });
   const world: VaultWorld = {
     path,
     clock,
