@@ -1,5 +1,5 @@
 // Kinds of test: beside the code (unit), against real stores (integration), against the packed product (e2e), every page
-// of the dashboard (browser: npm run test:browser).
+// of the dashboard (browser).
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -35,6 +35,8 @@ export default defineConfig({
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
           globalSetup: embeddedTemplate,
+          // As above: importing the whole house 120 times took a minute of two cores.
+          isolate: false,
         },
       },
       {
@@ -47,7 +49,7 @@ export default defineConfig({
         },
       },
       {
-        // Every page of the dashboard, at both widths: minutes of a processor, so a command of its own.
+        // Every page of the dashboard, at both widths.
         extends: true,
         test: {
           name: 'browser',
@@ -57,6 +59,7 @@ export default defineConfig({
         },
       },
     ],
+    // npm run coverage: watching costs an eighth of the run's time.
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

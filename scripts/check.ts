@@ -6,7 +6,7 @@ const parts: Readonly<Record<string, readonly string[]>> = {
   build: ['tsc', '--noEmit', '-p', 'tsconfig.build.json'], // what declarations need is asked only here
   web: ['tsc', '--noEmit', '-p', 'web'],
   lint: ['oxlint', '--type-aware', '--deny-warnings', '.'],
-  format: ['prettier', '--check', '--log-level', 'warn', '.'],
+  format: ['oxfmt', '--check'],
   boundaries: ['node', 'scripts/check-boundaries.ts'],
   lockfile: ['node', 'scripts/check-lockfile.ts'],
   docs: ['node', 'scripts/check-docs.ts'],

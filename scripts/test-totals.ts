@@ -30,7 +30,7 @@ export function totalsOf(report: VitestReport): Totals {
   };
 }
 
-/** The last line of the test command. Each part that failed besides tests (checks, coverage) is one failure more. */
+/** The last line of the test command. Each part that failed besides tests (checks, services) is one failure more. */
 export function lastLine({ passed, failed, skipped }: Totals, failedParts: number): string {
   const skippedText = skipped > 0 ? `, ${skipped} skipped` : '';
   return `${passed} passed, ${failed + failedParts} failed${skippedText}`;

@@ -1,4 +1,4 @@
-// npm test: checks, private servers, every test, coverage. `-- --unit` and `-- path…` run less, and say so.
+// npm test: checks, private servers, every test. `-- --unit` and `-- path…` run less, and say so.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -20,7 +20,7 @@ interface Part {
 const args = process.argv.slice(2);
 const isUnitOnly = args.includes('--unit');
 const forVitest = args.filter((arg) => arg !== '--unit');
-/** Everything; otherwise somebody wants a quick answer about a part, without checks and coverage. */
+/** Everything; otherwise somebody wants a quick answer about a part, without checks. */
 const isWhole = !isUnitOnly && forVitest.length === 0;
 
 /** vitest cannot end a test that loops without ever waiting; somebody has to. */
@@ -42,10 +42,8 @@ async function runTests(services: Services, report: string, temporary: string): 
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${report}`,
-      ...(isWhole ? ['--coverage', '--allowOnly=false'] : []),
+      ...(isWhole ? ['--allowOnly=false'] : []),
       ...(isUnitOnly ? ['--project', 'unit'] : []),
-      // Minutes in a browser: npm run test:browser.
-      ...(isWhole ? ['--project', '!browser'] : []),
       ...forVitest,
     ],
     {
@@ -66,7 +64,7 @@ async function runTests(services: Services, report: string, temporary: string): 
     );
   }
   const totals = totalsOf(JSON.parse(readFileSync(report, 'utf8')) as VitestReport);
-  // Coverage below the threshold, or an error outside of any test.
+  // An error outside of any test.
   return code !== 0 && totals.failed === 0 ? { ...totals, failed: 1 } : totals;
 }
 
@@ -132,8 +130,8 @@ async function clearAway(folder: string, temporary: string, isKept: boolean): Pr
 function summarize(parts: readonly Part[], totals: Totals): number {
   console.log('');
   for (const each of parts) console.log(partLine(each));
-  if (isUnitOnly) console.log('not run: check, services, integration and e2e tests, coverage');
-  else if (!isWhole) console.log('not run: check, coverage, tests that do not match');
+  if (isUnitOnly) console.log('not run: check, services, integration, e2e and browser tests');
+  else if (!isWhole) console.log('not run: check, tests that do not match');
   if (totals.skipped > 0)
     console.log(
       `${totals.skipped} tests were skipped: they kill or restart servers of their own, which can be had on Debian, ` +

@@ -13,7 +13,8 @@ import { allAtOnce } from './all-at-once.ts';
 
 /** `file` is absolute, or relative to the working directory; with `text` it is only what messages call it. */
 export type SourceChoice =
-  { readonly kind: 'looker' } | { readonly kind: 'rest'; readonly file: string; readonly text?: string };
+  | { readonly kind: 'looker' }
+  | { readonly kind: 'rest'; readonly file: string; readonly text?: string };
 
 export interface SourceTools {
   readonly transport: HttpTransport;

@@ -78,7 +78,8 @@ export interface LedgerStore {
 
 /** `repaired`: it is as if it had never failed. `gone`: the subject is no more. `still-broken`: try again later. */
 export type RepairOutcome =
-  { readonly outcome: 'repaired' | 'gone' } | { readonly outcome: 'still-broken'; readonly reason: string };
+  | { readonly outcome: 'repaired' | 'gone' }
+  | { readonly outcome: 'still-broken'; readonly reason: string };
 
 /** Must be idempotent: it may run twice, or after the thing was repaired otherwise. */
 export type Repair = (entry: LedgerEntry, signal: AbortSignal) => Promise<RepairOutcome>;

@@ -26,7 +26,9 @@ interface Taker<T> {
 }
 
 type State =
-  { readonly is: 'open' } | { readonly is: 'closed' } | { readonly is: 'aborted'; readonly reason: unknown };
+  | { readonly is: 'open' }
+  | { readonly is: 'closed' }
+  | { readonly is: 'aborted'; readonly reason: unknown };
 
 /**
  * open ── close() ──► closed: puts are refused; what is in or already waiting to get in is still taken, then the end

@@ -40,7 +40,7 @@ describe('the page Knowledge', () => {
       HEADWORKS_JOBS_DRAIN_SECONDS: '1',
     };
     server = await startServer(resolveConfig({ flags: {}, cwd: folder, env }), { role: 'serve' });
-    browser = await openBrowser();
+    browser = await openBrowser({ webgl: true });
     await bringNotes([looked, reviewed, changed]);
   });
   afterAll(async () => {

@@ -224,7 +224,7 @@ if (openApiFile !== undefined)
       '/scheduled_plans?all_users=true', '/versions', '/user', '/dashboards/3', '/looks/3', '/lookml_models/finance',
       '/lookml_models/finance/explores/orders', '/folders/1/children', '/folders/3', '/boards/3', '/users/3',
       '/groups/3', '/roles/3', '/permission_sets/3', '/model_sets/3', '/scheduled_plans/3',
-    ]; // prettier-ignore
+    ]; // oxfmt-ignore
 
     it.each(paths)('agrees with the answer of %s', async (path) => {
       const document = JSON.parse(readFileSync(openApiFile, 'utf8')) as object;

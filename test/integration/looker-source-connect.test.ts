@@ -20,7 +20,7 @@ const logins: readonly (readonly [what: string, InMemoryAnswer, code: string, me
   ['JSON of another kind', error(200, { hello: 'world' }), 'UNREACHABLE', /gives no access_token/],
   ['a 403 page of a proxy', { ...html, status: 403 }, 'UNREACHABLE', /answered with 403/],
   ['a redirect', { status: 302, headers: { location: 'https://login.test/sso?x=1' } }, 'UNREACHABLE', /redirects to https:\/\/login\.test\/sso;/],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 function sourceAt(baseUrl: string) {
   const transport = createUndiciTransport({ connectTimeoutMs: 5_000 });

@@ -53,7 +53,7 @@ describe('the content types of Looker', () => {
     const source = lookerSourceOn(api);
     for (const { name, listings } of source.types.filter(({ paging }) => paging === 'offset'))
       for (const listing of listings ?? [{ name: '' }])
-        await source.fetch({ type: name, key: 'k', kind: 'offset', offset: 20, limit: 10, listing: listing.name }, never); // prettier-ignore
+        await source.fetch({ type: name, key: 'k', kind: 'offset', offset: 20, limit: 10, listing: listing.name }, never); // oxfmt-ignore
     const paged = api.asked.filter((path) => path.endsWith('limit=10&offset=20'));
     expect(paged).toHaveLength(12);
     expect(api.asked.filter((path) => !path.includes('sorts=id'))).toEqual([

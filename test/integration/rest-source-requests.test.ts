@@ -38,7 +38,7 @@ const pagings: readonly (readonly [yaml: string, request: object, path: string])
   ['    pagination: { type: cursor, cursor_path: next }', { kind: 'cursor', cursor: '/v1/things?at=7', index: 1, limit: 5 }, '/v1/things?at=7'],
   ['    pagination: { type: link, size_param: n }', { kind: 'cursor', cursor: null, index: 0, limit: 5 }, '/v1/things?n=5'],
   ['    pagination: { type: link }', { kind: 'cursor', cursor: 'https://api.acme.test/v1/things?p=2', index: 1, limit: 5 }, '/v1/things?p=2'],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 describe('calls of a REST source', () => {
   it.for([
@@ -148,7 +148,7 @@ const fixed: readonly (readonly [auth: string, headers: Readonly<Record<string, 
   ['{ type: basic, username: "${USER}", password: "${PASS}" }', { authorization: `Basic ${Buffer.from('ann:pa:ss').toString('base64')}` }],
   ['{ type: header, name: X-Api-Key, value: "Key ${KEY}" }', { 'x-api-key': 'Key key-value' }],
   ['{ type: none }', {}],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 describe('who asks a REST source', () => {
   it.for(fixed)('%s', async ([auth, headers]) => {

@@ -10,8 +10,8 @@ import { callAsAdmin } from './test-server.ts';
 
 export type Width = 390 | 1440;
 
-/** One for a whole file: starting it takes a second. Close it at the end. */
-export async function openBrowser(): Promise<Browser> {
+/** One for a whole file: starting it takes a second. Close it at the end. Drawing graphs needs WebGL, and a third more processor. */
+export async function openBrowser({ webgl = false } = {}): Promise<Browser> {
   return chromium.launch({
     executablePath: await chromiumPath(),
     args: [
@@ -19,10 +19,10 @@ export async function openBrowser(): Promise<Browser> {
       '--disable-quic',
       '--no-first-run',
       '--disable-background-networking',
-      // WebGL without a graphics card.
-      '--use-gl=angle',
-      '--use-angle=swiftshader',
-      '--enable-unsafe-swiftshader',
+      // Without a graphics card.
+      ...(webgl
+        ? ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+        : ['--disable-gpu']),
     ],
   });
 }

@@ -81,7 +81,14 @@ export interface ArchiveFailed {
 }
 
 export type ControlLine =
-  ArchiveHeader | TableStart | TableEnd | SequenceLine | FileStart | FileEnd | ArchiveEnd | ArchiveFailed;
+  | ArchiveHeader
+  | TableStart
+  | TableEnd
+  | SequenceLine
+  | FileStart
+  | FileEnd
+  | ArchiveEnd
+  | ArchiveFailed;
 
 /** Takes one line, without its line break; resolves when there is room for the next. */
 export type LineSink = (line: string) => Promise<void>;

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../test/support/services.ts';
 import { writeMemory } from '../../app/demo/demo-folder.ts';
 import { CoreError } from '../../core/index.ts';
 
-// prettier-ignore
+// oxfmt-ignore
 const allDone = ['models', 'extraction', 'documents', 'vault', 'review', 'tenants', 'executions', 'throttled'];
 
 /** A folder in which an earlier demo has done everything. */

@@ -4,7 +4,8 @@ import type { DocumentReader, ModelMessage, ReadDocument, UploadedFile, Workflow
 
 /** A file, or text that was sent as it is (then without a name). */
 export type DocumentSource =
-  { readonly name: string; readonly file: UploadedFile } | { readonly name: null; readonly text: string };
+  | { readonly name: string; readonly file: UploadedFile }
+  | { readonly name: null; readonly text: string };
 
 export interface NamedDocument {
   readonly name: string | null;

@@ -11,7 +11,15 @@ import type { FetchedPage, PageRequest, Source } from '../ports.ts';
  * reason; 429 says `retry-after: 7`.
  */
 export type Misbehaviour =
-  'hang' | 'silent' | 'drip' | 'reset' | 'truncated' | 'huge' | 'page' | 'nothing' | number;
+  | 'hang'
+  | 'silent'
+  | 'drip'
+  | 'reset'
+  | 'truncated'
+  | 'huge'
+  | 'page'
+  | 'nothing'
+  | number;
 
 /** A server with `ids.length` items of `type`, in pages by offset, behind a login. */
 export interface SourceWorld {

@@ -4,7 +4,11 @@ import type { ContextClues, EntityMention, EntityType, ReadEvent, ReadingMethod 
 
 /** Why an entity waits for another look. */
 export type ReviewReason =
-  'embedding-missing' | 'candidates-unknown' | 'confirmation-failed' | 'resolution-failed' | 'uncertain';
+  | 'embedding-missing'
+  | 'candidates-unknown'
+  | 'confirmation-failed'
+  | 'resolution-failed'
+  | 'uncertain';
 
 export interface Entity {
   readonly entityId: string;
@@ -33,7 +37,14 @@ export interface Candidate {
   /** Names of entities it is mentioned together with, most often first, at most twenty. */
   readonly companions: readonly string[];
   readonly foundBy: readonly (
-    'identity' | 'name' | 'alias' | 'email' | 'trigram' | 'initials' | 'nickname' | 'embedding'
+    | 'identity'
+    | 'name'
+    | 'alias'
+    | 'email'
+    | 'trigram'
+    | 'initials'
+    | 'nickname'
+    | 'embedding'
   )[];
   /** Of the embedding, when there is one. */
   readonly cosine: number | null;

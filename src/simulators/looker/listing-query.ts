@@ -36,7 +36,7 @@ const sortable: Readonly<Partial<Record<SimulatedType, string>>> = {
     'content_favorite_id deleted deleted_at last_viewed_at last_accessed_at query_id',
 };
 
-// prettier-ignore
+// oxfmt-ignore
 const filterNames = [
 
   'id', 'slug', 'title', 'name', 'description', 'folder_id', 'parent_id', 'creator_id', 'user_id', 'query_id',

@@ -3,30 +3,30 @@ import type { Chance } from '../chance.ts';
 
 type Names = readonly [string, ...string[]];
 
-// prettier-ignore
+// oxfmt-ignore
 const firstNames: Names = [
   'Dana', 'Miguel', 'Priya', 'Zoë', 'Tom', 'Aiko', 'Lena', 'Kwame', 'Sofia', 'Björn', 'Ines', 'Omar',
   'Grace', 'Łukasz', 'Hana', 'Pedro', 'Maya', 'Jonas', 'Fatima', 'Chloé', 'Ravi', 'Elena', 'Sam', 'Noor',
 ];
-// prettier-ignore
+// oxfmt-ignore
 const lastNames: Names = [
   'Whitfield', 'Ortega', 'Raman', 'Müller', 'Baker', 'Tanaka', 'Fischer', 'Mensah', 'Rossi', 'Lindqvist',
   'Duarte', 'Haddad', "O'Neill", 'Nowak', 'Kim', 'Carvalho', 'Cohen', 'Weber', 'Khan', 'Lefèvre', 'Patel',
 ];
 
-// prettier-ignore
+// oxfmt-ignore
 export const teams: Names = [
   'Finance', 'Sales Ops', 'Growth', 'Customer Success', 'Supply Chain', 'People', 'Data Platform', 'Marketing',
 ];
 export const regions: Names = ['EMEA', 'AMER', 'APAC', 'DACH', 'LATAM', 'Nordics'];
-// prettier-ignore
+// oxfmt-ignore
 export const subjects: Names = [
   'Revenue', 'Churn', 'Pipeline', 'Support Tickets', 'Inventory', 'Web Traffic', 'Campaign Performance',
   'Headcount', 'Gross Margin', 'Onboarding Funnel', 'Order Fulfilment', 'Subscriptions',
 ];
 const reports: Names = ['Overview', 'Weekly Review', 'Deep Dive', 'KPIs', 'Trend', 'Board Pack'];
 export const modelNames: Names = ['ecommerce', 'finance', 'marketing', 'support', 'supply_chain', 'people'];
-// prettier-ignore
+// oxfmt-ignore
 export const viewNames: Names = [
   'orders', 'order_items', 'customers', 'products', 'sessions', 'invoices', 'tickets', 'campaigns', 'employees',
 ];

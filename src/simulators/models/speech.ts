@@ -24,7 +24,8 @@ export interface ChatMessage {
 }
 
 export type Speech =
-  { readonly text: string } | { readonly tool: { readonly name: string; readonly arguments: string } };
+  | { readonly text: string }
+  | { readonly tool: { readonly name: string; readonly arguments: string } };
 
 /** A tool is called once: with its result among the messages, the model talks. */
 export function speechOf(

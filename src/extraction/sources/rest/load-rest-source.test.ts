@@ -137,7 +137,7 @@ describe('the file of a REST source', () => {
     ['a parent in the id, and none', resource('path: /a').replace('id: id', 'id: ["{parent}", n]'), /\{parent\} needs a "parent"/],
     ['a parent alone in the id', `${one}  - { name: b, path: "/b/{parent.id}", id: "{parent}", parent: a }`, /stands first in a list/],
     ['a path with holes', resource('path: /a, items: a..b'), /items: must be a path like data\.items/],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
 
   it.for(wrong)('refuses %s', ([, text, problem]) => {
     const problems = problemsOf(text, { SET: 'set-by-us' });

@@ -3,7 +3,15 @@
 import nlp from 'compromise/two';
 
 export type WordKind =
-  'given' | 'surname' | 'place' | 'organization' | 'verb' | 'past' | 'noun' | 'adjective' | 'function';
+  | 'given'
+  | 'surname'
+  | 'place'
+  | 'organization'
+  | 'verb'
+  | 'past'
+  | 'noun'
+  | 'adjective'
+  | 'function';
 
 interface Model {
   readonly one: { readonly lexicon: Readonly<Record<string, string | readonly string[]>> };

@@ -13,7 +13,8 @@ export interface WorkerSettings {
 }
 
 export type ToWorker =
-  { readonly kind: 'run'; readonly id: number; readonly command: Command } | { readonly kind: 'close' };
+  | { readonly kind: 'run'; readonly id: number; readonly command: Command }
+  | { readonly kind: 'close' };
 
 export type FromWorker =
   | { readonly kind: 'ready' }
