@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Browser } from 'playwright-core';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
-import { startTestServer, testConfig } from '../support/test-server.ts';
+import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -49,6 +49,10 @@ describe('the dashboard', () => {
   it('leaves no token in the address, and asks for one when there is no session', async () => {
     const server = await startTestServer(await testConfig());
     const { page } = await openDashboard(browser, server);
+    await page.context().clearCookies();
+    const { body } = await callAsAdmin(server, 'POST', '/api/v1/dashboard/login-links');
+    await page.goto(server.url + (body as { path: string }).path);
+    await page.getByText('live', { exact: true }).waitFor();
     expect(page.url()).toBe(`${server.url}/dashboard/`);
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('button', { name: 'Log in' }).waitFor();
@@ -60,10 +64,10 @@ describe('the dashboard', () => {
 
   it('loses only the page that cannot be loaded', async () => {
     const server = await startTestServer(await testConfig());
-    const { page } = await openDashboard(browser, server);
+    const { page, open } = await openDashboard(browser, server);
     const go = (name: string) => page.getByRole('link', { name, exact: true }).click();
     await page.route('**/assets/ledger-page*.js', (route) => route.abort());
-    await page.reload();
+    await open('/');
     await go('Ledger');
     await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
     await go('Models');
@@ -76,7 +80,9 @@ describe('the dashboard', () => {
 
   it('says when the server is gone, and keeps what it showed', async () => {
     const server = await startTestServer(await testConfig());
-    const { page } = await openDashboard(browser, server);
+    const { page, open } = await openDashboard(browser, server);
+    await open('/');
+    await page.getByText('live', { exact: true }).waitFor();
     await server.stop();
     await page.getByText('The server does not answer').first().waitFor();
     expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
