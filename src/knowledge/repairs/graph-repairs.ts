@@ -1,14 +1,13 @@
 // What the graph lacks because it was away or refused it: put in again, or taken out at last.
 import type { Clock } from '../../core/index.ts';
-import { abortable, isUuid, messageOf } from '../../core/index.ts';
+import { isUuid } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
 import type { GraphKeeperParts } from '../graph/graph-keeper.ts';
 import { graphDegradations, GraphKeeper } from '../graph/graph-keeper.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { ArtifactStore } from '../ports.ts';
 import { expansionDegradations } from '../search/expansion.ts';
-import { gone, repaired, silentLedger, spaceOf, stillBroken } from './outcomes.ts';
+import { gone, inTime, repaired, silentLedger, spaceOf, stillBroken } from './outcomes.ts';
 
 export interface GraphRepairParts extends Omit<GraphKeeperParts, 'artifacts'> {
   readonly artifacts: Pick<ArtifactStore, 'mark' | 'chunk' | 'revision'>;
@@ -98,14 +97,7 @@ async function expandAgain(
   const spaceId = Number(entry.subject);
   const seedEventIds = await source.sampleEvents(spaceId, tryOutEvents);
   if (seedEventIds.length === 0) return gone;
-  const deadline = withDeadline(signal, options.expansionTimeoutMs, clock, 'graph expansion');
-  try {
-    await abortable(graph.expand({ spaceId, seedEventIds, budget: 10 }, deadline.signal), deadline.signal);
-    return repaired;
-  } catch (error) {
-    signal.throwIfAborted();
-    return stillBroken(messageOf(error));
-  } finally {
-    deadline.dispose();
-  }
+  return inTime(options.expansionTimeoutMs, clock, 'graph expansion', signal, (within) =>
+    graph.expand({ spaceId, seedEventIds, budget: 10 }, within),
+  );
 }

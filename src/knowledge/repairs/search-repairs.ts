@@ -1,14 +1,12 @@
 // What searches went without: tried again, so that the row closes when the part is back.
 import type { Clock } from '../../core/index.ts';
-import { abortable, messageOf } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { Embedders, VectorIndex } from '../ports.ts';
 import { expansionDegradations } from '../search/expansion.ts';
 import { searchWithoutVectors } from '../search/ranker.ts';
 import type { SearchStore } from '../search/search-store.ts';
-import { gone, repaired, spaceOf, stillBroken } from './outcomes.ts';
+import { gone, inTime, repaired, spaceOf } from './outcomes.ts';
 
 export interface SearchRepairParts {
   readonly embedders: Embedders;
@@ -66,23 +64,4 @@ async function lookUpAgain(
     if (outcome.outcome !== 'repaired') return outcome;
   }
   return repaired;
-}
-
-async function inTime(
-  timeoutMs: number,
-  clock: Clock,
-  budget: string,
-  signal: AbortSignal,
-  work: (within: AbortSignal) => Promise<unknown>,
-): Promise<RepairOutcome> {
-  const deadline = withDeadline(signal, timeoutMs, clock, budget);
-  try {
-    await abortable(work(deadline.signal), deadline.signal);
-    return repaired;
-  } catch (error) {
-    signal.throwIfAborted();
-    return stillBroken(messageOf(error));
-  } finally {
-    deadline.dispose();
-  }
 }
