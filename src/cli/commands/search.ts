@@ -103,7 +103,11 @@ function timeOf(text: string | undefined): string | undefined {
 const shownChars = 300;
 
 function show({ out }: CliSession, answer: SearchResultsAnswer): void {
-  if (answer.primary_results.length === 0) out.line('Nothing was found.');
+  if (answer.primary_results.length === 0)
+    out.line(
+      'Nothing was found. Try other words or fewer filters; "headworks artifacts list" shows what is there, ' +
+        '"headworks ingest --help" how to bring more.',
+    );
   for (const [index, hit] of answer.primary_results.entries()) {
     const where = [hit.type, hit.source_id, hit.source_ts?.slice(0, 10)].filter((part) => part).join(', ');
     out.line(
