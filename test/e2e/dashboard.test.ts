@@ -78,6 +78,22 @@ describe('the dashboard', () => {
     await page.getByText('Nothing has ever fallen back here').waitFor();
   });
 
+  it('works in more tabs than a browser has connections: they share one stream', async () => {
+    const server = await startTestServer(await testConfig());
+    const { page, open } = await openDashboard(browser, server);
+    await open('/');
+    for (let tab = 2; tab <= 7; tab += 1) {
+      const next = await page.context().newPage();
+      await next.goto(`${server.url}/dashboard/ledger`);
+      await next.getByText('live', { exact: true }).waitFor();
+      await next.getByText('Nothing has ever fallen back here').waitFor();
+    }
+    await page.getByRole('link', { name: 'Tenants', exact: true }).click();
+    await page.getByText('There is no organization yet').waitFor();
+    await server.stop();
+    await page.getByText('The server does not answer').first().waitFor();
+  });
+
   it('says when the server is gone, and keeps what it showed', async () => {
     const server = await startTestServer(await testConfig());
     const { page, open } = await openDashboard(browser, server);

@@ -147,6 +147,7 @@ describe('the dashboard', () => {
     expect(plain.body).toBe('let a;');
     expect(plain.headers).toMatchObject({ 'content-type': 'text/javascript' });
     expect(plain.headers['cache-control']).toContain('immutable');
+    expect(plain.headers['content-security-policy']).toMatch(/^default-src 'none'; connect-src 'self';/);
     const headers = { 'accept-encoding': 'gzip, br' };
     const packed = await server.inject({ url: '/dashboard/assets/app-1.js', headers });
     expect(packed.headers['content-encoding']).toBe('gzip');

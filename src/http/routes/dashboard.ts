@@ -96,7 +96,8 @@ function fileRoutes(server: TypedServer, { dashboard, ids }: HttpDependencies): 
     const path = (request.params as { '*': string })['*'];
     const asset = files?.assets.get(path);
     if (asset) {
-      reply.header('cache-control', unchanging).type(asset.type);
+      reply.header('cache-control', unchanging).header('content-security-policy', policyOfFiles);
+      reply.type(asset.type);
       if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(asset.body);
       reply.headers({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
       return reply.send(gzipped(packed, path, asset));
@@ -118,6 +119,9 @@ function gzipped(packed: Map<string, Buffer>, path: string, { body }: DashboardF
 const policy = (nonce: string): string =>
   `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; ` +
   "connect-src 'self'; worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+/** A worker obeys the policy of its own file: it may ask this server, as the page may. */
+const policyOfFiles = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'";
 
 function pageOf(files: DashboardFiles | null): string {
   return files?.page ?? notBuilt;

@@ -27,14 +27,29 @@ export interface CallOptions {
   readonly requestId?: string;
 }
 
+/** A server that hangs says nothing, for ever. Prompts wait for models. */
+const longestReadMs = 20_000;
+const longestWriteMs = 180_000;
+
 /** The parsed answer. Fails with ApiError: `gone` when nobody answers, `logged-out` when the session ended. */
 export async function call<T>(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   { query, body, signal, requestId }: CallOptions = {},
 ): Promise<T> {
-  const answer = await ask(method, path + queryText(query), body, { signal, requestId });
-  const text = await answer.text();
+  const limit = AbortSignal.timeout(method === 'GET' ? longestReadMs : longestWriteMs);
+  const within = signal ? AbortSignal.any([signal, limit]) : limit;
+  const { answer, text } = await ask(method, path + queryText(query), body, within, requestId).catch(
+    (error: unknown) => {
+      // Whoever asked does not want to know any more.
+      if (signal?.aborted) throw error;
+      throw new ApiError(
+        'gone',
+        'SERVER_GONE',
+        'The server does not answer. It may be stopped or restarting.',
+      );
+    },
+  );
   const parsed: unknown = text === '' ? null : parse(text);
   if (answer.ok) return parsed as T;
   throw errorOf(answer, parsed);
@@ -47,24 +62,21 @@ async function ask(
   method: string,
   url: string,
   body: unknown,
-  { signal, requestId }: Pick<CallOptions, 'signal' | 'requestId'>,
-): Promise<Response> {
-  try {
-    return await fetch(url, {
-      method,
-      headers: {
-        // Other sites cannot send it: what changes something is taken only with it.
-        'x-headworks-dashboard': '1',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal ? { signal } : {}),
-    });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new ApiError('gone', 'SERVER_GONE', 'The server does not answer. It may be stopped or restarting.');
-  }
+  signal: AbortSignal,
+  requestId: string | undefined,
+): Promise<{ readonly answer: Response; readonly text: string }> {
+  const answer = await fetch(url, {
+    method,
+    headers: {
+      // Other sites cannot send it: what changes something is taken only with it.
+      'x-headworks-dashboard': '1',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal,
+  });
+  return { answer, text: await answer.text() };
 }
 
 function queryText(query: Query = {}): string {

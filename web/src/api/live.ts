@@ -1,11 +1,10 @@
 // The live stream of the server: whether it is connected, and which data its events make stale.
-import type { QueryClient } from '@tanstack/react-query';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { StreamedEventData } from '../../../src/http/contract.ts';
-import { readEventStream } from './event-stream.ts';
+import { followLive, type Connection, type LiveMessage } from './live-stream.ts';
 
-export type Connection = 'connecting' | 'live' | 'lost';
+export type { Connection } from './live-stream.ts';
 
 /** The beginning of an event's name, and the first words of the query keys whose data it changes. */
 const staleBy: readonly (readonly [string, readonly string[]])[] = [
@@ -18,7 +17,6 @@ const staleBy: readonly (readonly [string, readonly string[]])[] = [
   ['dependency:', ['flow', 'alerts']],
 ];
 const refreshEveryMs = 1_000;
-const connectAgainMs = 2_000;
 
 export type LiveListener = (event: StreamedEventData) => void;
 const listeners = new Set<LiveListener>();
@@ -31,50 +29,56 @@ export function useLiveEvents(listener: LiveListener): void {
   }, [listener]);
 }
 
-/** Keeps one stream open. Once per page: in the shell. */
+/** Follows the live stream. Once per page: in the shell. */
 export function useLiveConnection(): Connection {
   const client = useQueryClient();
   const [connection, setConnection] = useState<Connection>('connecting');
   useEffect(() => {
-    const closing = new AbortController();
     const stale = new Set<string>();
     const timer = setInterval(() => {
       for (const key of stale) void client.invalidateQueries({ queryKey: [key] });
       stale.clear();
     }, refreshEveryMs);
-    void stayConnected(client, stale, setConnection, closing.signal);
+    const stop = openLive((message) => {
+      if ('event' in message) return take(message.event, stale);
+      setConnection(message.connection);
+      if (message.connection === 'live' && message.hasMissed) void client.invalidateQueries();
+      // A session that has ended shows here: nobody else asks while nothing happens.
+      if (message.connection === 'lost') void client.invalidateQueries({ queryKey: ['alerts'] });
+    });
     return () => {
       clearInterval(timer);
-      closing.abort();
+      stop();
     };
   }, [client]);
   return connection;
 }
 
-async function stayConnected(
-  client: QueryClient,
-  stale: Set<string>,
-  tell: (connection: Connection) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let tries = 0; !signal.aborted; tries += 1) {
-    const onOpen = (): void => {
-      tell('live');
-      // Whatever happened while nobody listened was missed.
-      if (tries > 0) void client.invalidateQueries();
-    };
-    try {
-      for await (const { event, data } of readEventStream('/api/v1/events', signal, onOpen))
-        if (!event.startsWith('stream:')) take(JSON.parse(data) as StreamedEventData, stale);
-    } catch {
-      // Said below, whatever it was.
-    }
-    if (signal.aborted) return;
-    tell('lost');
-    // A session that has ended shows here: nobody else asks while nothing happens.
-    void client.invalidateQueries({ queryKey: ['alerts'] });
-    await new Promise((resolve) => setTimeout(resolve, connectAgainMs));
+/** One stream for all tabs, where the browser can do that. The returned function stops listening. */
+function openLive(tell: (message: LiveMessage) => void): () => void {
+  const closing = new AbortController();
+  const { signal } = closing;
+  const onOurOwn = () => void followLive(tell, signal);
+  if (typeof SharedWorker === 'undefined') onOurOwn();
+  else {
+    const worker = new SharedWorker(new URL('./live-worker.ts', import.meta.url), { type: 'module' });
+    // Its file cannot be had, as after an update of the server.
+    worker.addEventListener('error', onOurOwn, { once: true, signal });
+    listenTo(worker.port, tell, signal);
   }
+  return () => closing.abort();
+}
+
+function listenTo(port: MessagePort, tell: (message: LiveMessage) => void, signal: AbortSignal): void {
+  const join = () => port.postMessage('join', []);
+  const leave = () => port.postMessage('leave', []);
+  port.addEventListener('message', ({ data }: MessageEvent<LiveMessage>) => tell(data), { signal });
+  port.start();
+  join();
+  // A page that the browser keeps for the way back listens again when it is shown.
+  addEventListener('pagehide', leave, { signal });
+  addEventListener('pageshow', join, { signal });
+  signal.addEventListener('abort', leave, { once: true });
 }
 
 function take(event: StreamedEventData, stale: Set<string>): void {

@@ -1,0 +1,62 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { call } from './client.ts';
+import { readEventStream } from './event-stream.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+async function serverThat(answers: (response: ServerResponse) => void): Promise<string> {
+  const server = createServer((_request, response) => answers(response)).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const never = new AbortController().signal;
+
+async function read(url: string, silenceMs: number): Promise<readonly string[]> {
+  const events: string[] = [];
+  for await (const { event } of readEventStream(url, never, () => events.push('open'), silenceMs))
+    events.push(event);
+  return events;
+}
+
+describe('the live stream', () => {
+  it('gives messages, and takes comments for signs of life', async () => {
+    const url = await serverThat((response) => {
+      response.write('event: one\ndata: {}\n\n');
+      const timer = setInterval(() => response.write(': alive\n\n'), 50);
+      setTimeout(() => {
+        clearInterval(timer);
+        response.end('event: two\ndata: {}\n\n');
+      }, 600);
+    });
+    expect(await read(url, 400)).toEqual(['open', 'one', 'two']);
+  });
+
+  it.each([
+    ['after its first words', (response: ServerResponse) => response.write('event: one\ndata: {}\n\n')],
+    ['from the beginning', () => undefined],
+  ])('fails when the server hangs %s', async (_when, answers) => {
+    const url = await serverThat(answers);
+    await expect(read(url, 100)).rejects.toThrow('The live stream is silent.');
+  });
+});
+
+describe('a call', () => {
+  it('fails as if nobody were there when the server hangs', async () => {
+    const url = await serverThat(() => undefined);
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+      const soon = new AbortController();
+      setTimeout(() => soon.abort(), 50);
+      return soon.signal;
+    });
+    await expect(call('GET', url)).rejects.toMatchObject({ kind: 'gone' });
+  });
+});

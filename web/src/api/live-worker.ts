@@ -1,0 +1,35 @@
+// One live stream for all tabs: a browser opens six connections to a server, and a stream takes one for good.
+import { followLive, type Connection, type LiveMessage } from './live-stream.ts';
+
+const tabs = new Set<MessagePort>();
+let connection: Connection = 'connecting';
+let closing: AbortController | null = null;
+
+function tell(message: LiveMessage): void {
+  if ('connection' in message) connection = message.connection;
+  for (const tab of tabs) tab.postMessage(message, []);
+}
+
+function join(tab: MessagePort): void {
+  tabs.add(tab);
+  if (closing) tab.postMessage({ connection, hasMissed: false } satisfies LiveMessage, []);
+  else {
+    closing = new AbortController();
+    void followLive(tell, closing.signal);
+  }
+}
+
+function leave(tab: MessagePort): void {
+  tabs.delete(tab);
+  if (tabs.size > 0) return;
+  closing?.abort();
+  closing = null;
+  connection = 'connecting';
+}
+
+addEventListener('connect', (event) => {
+  const [tab] = (event as MessageEvent).ports;
+  if (!tab) return;
+  tab.addEventListener('message', ({ data }) => (data === 'leave' ? leave(tab) : join(tab)));
+  tab.start();
+});
