@@ -44,6 +44,20 @@ export function answerTo(thrown: unknown, requestId: string): AnsweredError {
   };
 }
 
+/** Their messages name addresses, users and folders of the house. */
+const ofTheHouse = /^(STATE|REDIS|SQLITE|DATA_FOLDER)_/;
+
+/** What those outside hear of a store that is away: that it is, and when to come back. The log tells the rest. */
+export function forStrangers(thrown: unknown): unknown {
+  if (!(thrown instanceof CoreError) || !ofTheHouse.test(thrown.code)) return thrown;
+  const { code, isRetryable, retryAfterMs } = thrown;
+  return new CoreError(code, 'A store of this server is away.', {
+    isRetryable,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    cause: thrown,
+  });
+}
+
 function recognised(thrown: unknown): HeadworksError<KnownErrorCode> {
   if (thrown instanceof HeadworksError)
     return isKnownErrorCode(thrown.code)

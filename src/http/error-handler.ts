@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IdSource, Log, Redactor } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
-import { answerTo } from './error-answer.ts';
+import { answerTo, forStrangers } from './error-answer.ts';
 import { HttpError } from './errors.ts';
 import { openAiErrorOf } from './openai/openai-error.ts';
 
@@ -12,7 +12,8 @@ const isOpenAiPath = (url: string): boolean => /^\/v1(?:[/?]|$)/.test(url);
 
 /** For fastify's setErrorHandler and frameworkErrors. */
 export function createErrorHandler(redactor: Redactor, log: Log) {
-  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+  return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const error = request.caller?.kind === 'admin' ? thrown : forStrangers(thrown);
     const { status, body, headers, isUnexpected } = isOpenAiPath(request.url)
       ? openAiErrorOf(error, request.id)
       : ourErrorOf(error, request.id);

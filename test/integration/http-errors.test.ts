@@ -12,7 +12,7 @@ import { deploymentErrorCodes } from '../../src/deployments/errors.ts';
 import { knowledgeErrorCodes } from '../../src/knowledge/errors.ts';
 import { gatewayErrorCodes } from '../../src/gateway/errors.ts';
 import { ledgerErrorCodes } from '../../src/ledger/index.ts';
-import { asAdmin, testHouse } from '../support/http-dependencies.ts';
+import { asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
 import { secrets } from '../support/secrets.ts';
 
 interface ErrorBody {
@@ -76,6 +76,25 @@ describe('error answers', () => {
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBe('2');
     expect(answer.json<ErrorBody>().error.retry_after_seconds).toBe(2);
+  });
+
+  it('tell nobody but the admin where a store is', async () => {
+    const away = new CoreError(
+      'STATE_UNAVAILABLE',
+      'The Postgres server (db.internal:5432) does not answer.',
+    );
+    const { answer: toAdmin } = await failing(away);
+    expect(toAdmin.json<ErrorBody>().error.message).toContain('db.internal');
+    const { dependencies } = testHouse({ mcp: { answer: () => Promise.reject(away) } });
+    const server = await buildServer(dependencies);
+    const headers = { authorization: `Bearer ${organizationKey}` };
+    const toTenant = await server.inject({ method: 'POST', url: '/mcp', headers, payload: {} });
+    expect(toTenant.statusCode).toBe(503);
+    expect(toTenant.json<ErrorBody>().error).toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: 'A store of this server is away.',
+      retry_after_seconds: 2,
+    });
   });
 
   it('round what Retry-After cannot say up, never down', async () => {
