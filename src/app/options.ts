@@ -242,6 +242,19 @@ export const tracingOptions = defineOptions({
       defaultText: 'the endpoint above',
       schemes: ['http', 'https'],
     }),
+    exporter: choiceOption({
+      describe: 'Whether traces are sent; "none" switches them off.',
+      env: 'OTEL_TRACES_EXPORTER',
+      default: 'otlp',
+      choices: ['otlp', 'none'],
+    }),
+    protocol: choiceOption({
+      describe:
+        'What the collector speaks. Only http/json is spoken here; another is said in the log, and ignored.',
+      env: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+      default: 'http/json',
+      choices: ['http/json', 'http/protobuf', 'grpc'],
+    }),
     headers: textOption({
       describe: 'Headers for the collector, like api-key=secret,tenant=me; percent-encoded.',
       env: 'OTEL_EXPORTER_OTLP_HEADERS',

@@ -1,4 +1,5 @@
 // Composition root: opens the stores, plugs the parts together, listens, and stops it all in reverse order.
+import type { Log } from '../core/index.ts';
 import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { processEnvironment } from '../config/index.ts';
@@ -7,7 +8,9 @@ import { EventActivity } from './activity/event-activity.ts';
 import type { AdminToken } from './admin-token.ts';
 import { ensureAdminToken, markAdminTokenSeen } from './admin-token.ts';
 import { startBackground } from './background.ts';
+import { removeLeftovers } from './backup/leftovers.ts';
 import { BackupDesk } from './backup/write-backup.ts';
+import { showWorker } from './backup/worker-lock.ts';
 import { loadDashboard } from './dashboard/load-dashboard.ts';
 import { PostgresLogins } from './dashboard/postgres-logins.ts';
 import { examine } from './doctor.ts';
@@ -21,7 +24,7 @@ import type { ServerRole } from './server-role.ts';
 import { openStores } from './stores.ts';
 import { takeDataFolder } from './take-data-folder.ts';
 import { createTelemetry } from './telemetry.ts';
-import { openTracer } from './tracing.ts';
+import { openTracer, protocolWarning } from './tracing.ts';
 import { version } from './version.ts';
 
 export interface StartServerOptions {
@@ -67,10 +70,16 @@ async function start(
   const startedAt = systemClock.monotonic();
   const { role, signal } = options;
   checkRole(config, role);
-  const telemetry = createTelemetry(config, role, await openTracer(config, closing));
+  let log: Log | undefined;
+  const tracer = await openTracer(config, closing, () => log);
+  const telemetry = createTelemetry(config, role, tracer);
+  ({ log } = telemetry);
+  const ignored = protocolWarning(config, tracer);
+  if (ignored !== null) log.warn(ignored);
   const token = await prepareFolder(config, options, closing);
   telemetry.redactor.add(token.token);
   signal?.throwIfAborted();
+  if (role === 'worker') await showWorker(config, closing);
   const stores = await openStores(config, telemetry, closing);
   signal?.throwIfAborted();
   const background = await startBackground(
@@ -94,7 +103,7 @@ async function start(
   const stopping = Promise.withResolvers<void>();
 
   let url = '';
-  const mcp = openMcp(telemetry.log, () => url);
+  const mcp = openMcp(telemetry, () => url);
   closing.defer(() => mcp.close());
   const server = await buildServer(
     httpDependencies({
@@ -105,7 +114,12 @@ async function start(
       isAdminToken: createTokenCheck(token.token),
       readiness: () => readiness.report(),
       doctor: () => examine({ config, stores, background, readiness }),
-      backup: new BackupDesk({ config, database: stores.database, redactor: telemetry.redactor }),
+      backup: new BackupDesk({
+        config,
+        database: stores.database,
+        redactor: telemetry.redactor,
+        isHolder: role !== 'worker',
+      }),
       activity,
       dashboard: {
         files: await loadDashboard(),
@@ -182,6 +196,7 @@ async function prepareFolder(
     return { token: config.server.adminToken ?? systemIds.token(32), isUnseen: false };
   const folder = await takeDataFolder(config, options);
   closing.defer(() => folder.release());
+  await removeLeftovers(folder.path);
   return ensureAdminToken(folder.path, config.server.adminToken, systemIds);
 }
 

@@ -1,21 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.ts';
-import { noTracer } from '../core/index.ts';
-import { openTracer, pairs } from './tracing.ts';
+import { noTracer, silentLog } from '../core/index.ts';
+import { openTracer, pairs, protocolWarning } from './tracing.ts';
 
 describe('openTracer', () => {
   it.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SDK_DISABLED: 'true' }])(
     'loads nothing for %o',
     async (env) => {
       const closing = new AsyncDisposableStack();
-      expect(await openTracer(resolveConfig({ flags: {}, cwd: '/', env }), closing)).toBe(noTracer);
+      expect(await openTracer(resolveConfig({ flags: {}, cwd: '/', env }), closing, () => undefined)).toBe(
+        noTracer,
+      );
     },
   );
 
   it('keeps to the trace of the caller, names it for log lines, and parts with it outside', async () => {
     await using closing = new AsyncDisposableStack();
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-    const tracer = await openTracer(resolveConfig({ flags: {}, cwd: '/', env }), closing);
+    const tracer = await openTracer(resolveConfig({ flags: {}, cwd: '/', env }), closing, () => undefined);
     const trace_id = '0af7651916cd43dd8448eb211c80319c';
     const unsampled = { traceparent: `00-${trace_id}-b7ad6b7169203331-00` };
     const span = tracer.begin('GET /', {}, unsampled);
@@ -29,6 +31,22 @@ describe('openTracer', () => {
       expect(own.run(() => tracer.current()?.trace_id)).not.toBe(trace_id);
     }
     span.end({}, false);
+  });
+});
+
+describe('a collector that is away', () => {
+  it('is in the log once, as is a protocol that is not spoken', async () => {
+    const closing = new AsyncDisposableStack();
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+    const config = resolveConfig({ flags: {}, cwd: '/', env });
+    const warnings: string[] = [];
+    const log = { ...silentLog, warn: (text: string) => warnings.push(text) };
+    const tracer = await openTracer(config, closing, () => log);
+    tracer.begin('GET /', {}).end({}, false);
+    await closing.disposeAsync();
+    expect(warnings).toEqual(['spans do not reach the collector, and are dropped']);
+    expect(protocolWarning(config, tracer)).toContain('not as OTEL_EXPORTER_OTLP_PROTOCOL says (grpc)');
+    expect(protocolWarning(config, noTracer)).toBeNull();
   });
 });
 

@@ -18,6 +18,8 @@ export interface Tracer {
   past(name: string, facts: SpanFacts, durationMs: number, hasFailed: boolean): void;
   /** What a log line should name; null outside of any span. */
   current(): { readonly trace_id: string; readonly span_id: string } | null;
+  /** For a call of another server of ours, which goes on with the same trace (`traceparent`). Empty outside of any span. */
+  headers(): Readonly<Record<string, string>>;
 }
 
 const noSpan: OpenSpan = { run: (work) => work(), end: () => undefined };
@@ -28,4 +30,5 @@ export const noTracer: Tracer = {
   within: (_name, _facts, work) => work(),
   past: () => undefined,
   current: () => null,
+  headers: () => ({}),
 };

@@ -38,7 +38,7 @@ describe('logging in', () => {
     const first = await logIn(token);
     expect(first.statusCode).toBe(200);
     expect(first.headers['set-cookie']).toMatch(
-      /^headworks_session=[^;]+; Expires=[^;]+; Path=\/; HttpOnly; SameSite=Strict$/,
+      /^headworks_session_\d+=[^;]+; Expires=[^;]+; Path=\/; HttpOnly; SameSite=Strict$/,
     );
     const second = await logIn(token);
     expect(second.statusCode).toBe(401);
@@ -110,18 +110,26 @@ describe('a session', () => {
     const cookie = await session();
     const status = async (value: string) =>
       (await server.inject({ url: '/api/v1/config', headers: { cookie: value } })).statusCode;
-    const [, value = ''] = cookie.split('=', 2);
+    const [name, value = ''] = cookie.split('=', 2);
     const later = (Number.parseInt(value.split('.', 1)[0] ?? '', 36) + 1).toString(36);
     const other = createSessions('another-admin-token', clock, dependencies.ids).issue().value;
     expect(await status(cookie)).toBe(200);
     for (const bad of [value.slice(0, -2), value.replace(/^[^.]+/, later), other, '', 'x'.repeat(9_000)])
-      expect(await status(`headworks_session=${bad}`)).toBe(401);
+      expect(await status(`${name}=${bad}`)).toBe(401);
+  });
+
+  it('is one of its own for each port of a host, as browsers share cookies between them', async () => {
+    const { server, session } = await house();
+    const cookie = await session();
+    const at = async (host: string) =>
+      (await server.inject({ url: '/api/v1/config', headers: { cookie, host } })).statusCode;
+    expect([await at('localhost:80'), await at('localhost:81')]).toEqual([200, 401]);
   });
 
   it('ends in this browser when it logs out', async () => {
     const { server } = await house();
     const answer = await server.inject({ method: 'DELETE', url: '/api/v1/dashboard/session' });
-    expect(answer.headers['set-cookie']).toContain('headworks_session=; Max-Age=0');
+    expect(answer.headers['set-cookie']).toMatch(/^headworks_session_80=; Max-Age=0/);
   });
 });
 

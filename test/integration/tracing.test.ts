@@ -95,6 +95,22 @@ describe('traces', () => {
       await expect
         .poll(async () => (await callAsAdmin(server, 'GET', `/api/v1/jobs/${repair.job_id}`)).body)
         .toMatchObject({ state: 'skipped' });
+      const question = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'status', arguments: {} },
+      };
+      const tool = await fetch(`${server.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${server.adminToken}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: JSON.stringify(question),
+      });
+      expect(tool.status).toBe(200);
       await server.stop();
 
       const spans = to.spans();
@@ -116,6 +132,9 @@ describe('traces', () => {
       const job = spans.find((span) => span.name === 'job ledger.repair');
       expect(factsOf(job?.attributes ?? [])).toMatchObject({ 'headworks.job_id': repair.job_id });
       expect(job?.traceId).not.toBe(traceId);
+      const call = spans.find((span) => span.name === 'POST /mcp');
+      const asks = spans.filter(({ parentSpanId }) => parentSpanId === call?.spanId);
+      expect(asks.map(({ name }) => name)).toContain('GET /api/v1/doctor');
       expect(to.resources()[0]).toMatchObject({
         'service.name': 'test-house',
         'deployment.environment': 'test',
@@ -131,6 +150,10 @@ describe('traces', () => {
     [
       'they are switched off',
       (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'true' }),
+    ],
+    [
+      'nobody is to get them',
+      (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'none' }),
     ],
     [
       'the sampler keeps none',

@@ -26,6 +26,7 @@ export function registerServe(program: Command, host: CommandHost): void {
         out.line(`Headworks ${io.version} is ready.`);
         out.facts([
           ['address', String(server.url)],
+          ['dashboard', `${server.url}/dashboard/ ("headworks dashboard" prints a link that logs in)`],
           ['API docs', `${server.url}/docs`],
           [
             'state',

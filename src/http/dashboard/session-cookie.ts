@@ -1,7 +1,10 @@
 // The cookie that holds a session of the dashboard, and what a request with it must bring besides.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-const name = 'headworks_session';
+/** By port, as the browser sees it: cookies are shared by all servers of a host, as a demo beside the real one. */
+const nameFor = ({ headers }: FastifyRequest): string =>
+  `headworks_session_${/:(\d{1,5})$/.exec(headers.host ?? '')?.[1] ?? 'default'}`;
+
 /** Only scripts of our own pages can send it: other pages would have to ask first, and nobody tells them yes. */
 export const dashboardHeader = 'x-headworks-dashboard';
 
@@ -9,6 +12,7 @@ export const dashboardHeader = 'x-headworks-dashboard';
 export function sessionIn(request: FastifyRequest): string | null {
   const header = request.headers.cookie;
   if (header === undefined || header.length > 8_192) return null;
+  const name = nameFor(request);
   for (const part of header.split(';')) {
     const [key, value] = part.trim().split('=', 2);
     if (key === name && value !== undefined) return value;
@@ -30,11 +34,11 @@ export function keepSession(
   value: string,
   expiresAt: Date,
 ): void {
-  setCookie(request, reply, `${name}=${value}; Expires=${expiresAt.toUTCString()}`);
+  setCookie(request, reply, `${nameFor(request)}=${value}; Expires=${expiresAt.toUTCString()}`);
 }
 
 export function dropSession(request: FastifyRequest, reply: FastifyReply): void {
-  setCookie(request, reply, `${name}=; Max-Age=0`);
+  setCookie(request, reply, `${nameFor(request)}=; Max-Age=0`);
 }
 
 /** Behind a proxy that ends TLS the page's own address says so. */

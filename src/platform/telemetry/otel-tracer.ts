@@ -3,7 +3,7 @@ import type { Context, Span } from '@opentelemetry/api';
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
-import type { Sampler } from '@opentelemetry/sdk-trace-node';
+import type { Sampler, SpanExporter } from '@opentelemetry/sdk-trace-node';
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
@@ -13,6 +13,7 @@ import {
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-node';
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { messageOf } from '../../core/errors.ts';
 import type { OpenSpan, SpanFacts, Tracer } from '../../core/tracing.ts';
 
 type RootSampler = 'always_on' | 'always_off' | 'traceidratio';
@@ -27,6 +28,8 @@ export interface OtelTracerOptions {
   readonly sampler: RootSampler | `parentbased_${RootSampler}`;
   /** Share of traces that are kept, 0 to 1, by the samplers with `ratio`. */
   readonly samplerRatio: number;
+  /** Told once when spans stop arriving, with the reason, and once, with null, when they arrive again. */
+  readonly onDelivery: (problem: string | null) => void;
 }
 
 export interface OtelTracer extends Tracer {
@@ -37,11 +40,14 @@ export interface OtelTracer extends Tracer {
 const longestFlushMs = 3_000;
 
 export function createOtelTracer(options: OtelTracerOptions): OtelTracer {
-  const exporter = new OTLPTraceExporter({
-    url: options.url,
-    headers: { ...options.headers },
-    timeoutMillis: longestFlushMs,
-  });
+  const exporter = watched(
+    new OTLPTraceExporter({
+      url: options.url,
+      headers: { ...options.headers },
+      timeoutMillis: longestFlushMs,
+    }),
+    options.onDelivery,
+  );
   const provider = new NodeTracerProvider({
     resource: defaultResource().merge(
       resourceFromAttributes({
@@ -95,7 +101,27 @@ export function createOtelTracer(options: OtelTracerOptions): OtelTracer {
       const found = trace.getSpanContext(parent());
       return found ? { trace_id: found.traceId, span_id: found.spanId } : null;
     },
+    headers: () => {
+      const found = trace.getSpanContext(parent());
+      return found
+        ? { traceparent: `00-${found.traceId}-${found.spanId}-0${found.traceFlags & 1}` }
+        : {};
+    },
     close: () => provider.shutdown().catch(() => undefined),
+  };
+}
+
+function watched(exporter: SpanExporter, onDelivery: OtelTracerOptions['onDelivery']): SpanExporter {
+  let isArriving = true;
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const arrives = result.error === undefined;
+        if (arrives !== isArriving) onDelivery(arrives ? null : messageOf(result.error));
+        isArriving = arrives;
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
   };
 }
 
