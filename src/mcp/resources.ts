@@ -102,11 +102,16 @@ const readEntity = z.object(entityFields);
 
 /** Fails with INPUT_INVALID, NOT_FOUND, or whatever the API says. */
 export async function readResource(
-  { api }: Pick<McpParts, 'api'>,
+  { api, caller }: Pick<McpParts, 'api' | 'caller'>,
   uri: string,
   signal: AbortSignal,
 ): Promise<{ readonly uri: string; readonly mimeType: string; readonly text: string }> {
   const { kind, id: wanted, place } = parsed(uri);
+  if (caller === 'organization' && place.organization !== undefined)
+    throw new CoreError(
+      'INPUT_INVALID',
+      'Leave "organization" out: this key sees its own organization only.',
+    );
   const answer = await api.call('GET', `${knowledgePath}/${kind}/${wanted}`, { query: { ...place }, signal });
   if (kind === 'entities')
     return { uri, mimeType: 'application/json', text: JSON.stringify(shortEntity(readEntity.parse(answer))) };

@@ -398,6 +398,12 @@ describe('tenants', () => {
       `headworks://entities/${entity}?organization=globex`,
     ])
       await expect(client.readResource({ uri })).rejects.not.toThrow(/submarine|Quint|Purple/);
+    await expect(
+      client.readResource({ uri: `headworks://entities/${entity}?organization=globex` }),
+    ).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('Leave "organization" out') as string,
+    });
     const listed = JSON.stringify(await client.listResources());
     expect(listed).not.toContain(artifact);
     const hidden = Buffer.from(JSON.stringify({ space: 'hidden' })).toString('base64url');
