@@ -15,6 +15,7 @@ import type {
   EntitiesAnswer,
   EntityDetailAnswer,
   EntityReviewAnswer,
+  LedgerEntryAnswer,
 } from '../../src/http/contract.ts';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
@@ -79,52 +80,60 @@ describe('the page Knowledge', () => {
     (await read<EntitiesAnswer>(`/entities?space=${space}&name=${encodeURIComponent(name)}`)).entities;
   const entityOf = (space: string, id: string) => read<EntityDetailAnswer>(`/entities/${id}?space=${space}`);
 
-  it.each([390, 1440] as const)('goes from a question to its evidence, %i px wide', async (width) => {
-    const space = looked;
-    const { page, open, complaints, accessibilityFaults, overflow } = await openDashboard(
-      browser,
-      server,
-      width,
-    );
-    const isSound = async (where: string): Promise<void> => {
-      // The wide one shows everything that the narrow one does, and takes seconds to look through.
-      const faults = width === 1440 ? await accessibilityFaults() : [];
-      expect({ where, faults, overflow: await overflow() }).toEqual({ where, faults: [], overflow: 0 });
-    };
-    await open(`/knowledge?space=${space}`);
-    await page.getByRole('textbox', { name: 'Question' }).fill('when was the launch moved');
-    await page.getByRole('button', { name: 'Search' }).click();
-    await page.getByRole('heading', { name: 'Related, by the graph' }).waitFor();
-    await isSound('results');
+  it.each([
+    [390, 'light'],
+    [1440, 'dark'],
+  ] as const)(
+    'goes from a question to its evidence, %i px wide, in %s colours',
+    async (width, colorScheme) => {
+      const space = looked;
+      const { page, open, complaints, accessibilityFaults, overflow } = await openDashboard(
+        browser,
+        server,
+        width,
+      );
+      await page.emulateMedia({ colorScheme });
+      const isSound = async (where: string): Promise<void> => {
+        // Looking through takes seconds: dark, where links are hard to tell, everything; light, what has most colours.
+        const isLookedThrough = colorScheme === 'dark' || where === 'entity' || where === 'artifacts';
+        const faults = isLookedThrough ? await accessibilityFaults() : [];
+        expect({ where, faults, overflow: await overflow() }).toEqual({ where, faults: [], overflow: 0 });
+      };
+      await open(`/knowledge?space=${space}`);
+      await page.getByRole('textbox', { name: 'Question' }).fill('when was the launch moved');
+      await page.getByRole('button', { name: 'Search' }).click();
+      await page.getByRole('heading', { name: 'Related, by the graph' }).waitFor();
+      await isSound('results');
 
-    await page.getByRole('link', { name: 'Billing service before the launch' }).click();
-    await page.locator('mark.document-asked').first().waitFor();
-    const words = await page.locator('mark.document-asked').allTextContents();
-    expect(words.map((word) => word.toLowerCase())).toEqual(expect.arrayContaining(['launch', 'move']));
-    const decision = 'We decided with Bob to move the launch of Project Beacon to April 15.';
-    await page.getByRole('article').getByRole('link', { name: decision }).click();
-    await vi.waitFor(
-      async () =>
-        expect((await page.locator('mark.document-asked').allTextContents()).join('')).toBe(decision),
-      patient,
-    );
-    await isSound('document');
+      await page.getByRole('link', { name: 'Billing service before the launch' }).click();
+      await page.locator('mark.document-asked').first().waitFor();
+      const words = await page.locator('mark.document-asked').allTextContents();
+      expect(words.map((word) => word.toLowerCase())).toEqual(expect.arrayContaining(['launch', 'move']));
+      const decision = 'We decided with Bob to move the launch of Project Beacon to April 15.';
+      await page.getByRole('article').getByRole('link', { name: decision }).click();
+      await vi.waitFor(
+        async () =>
+          expect((await page.locator('mark.document-asked').allTextContents()).join('')).toBe(decision),
+        patient,
+      );
+      await isSound('document');
 
-    await goTo(page, 'Artifacts');
-    await page.getByText('complete').nth(3).waitFor();
-    await isSound('artifacts');
-    await goTo(page, 'Entities');
-    await page.getByRole('textbox', { name: 'Name or alias' }).fill('bob');
-    await vi.waitFor(async () => expect(await page.getByRole('row').count()).toBe(2), patient);
-    await isSound('entities');
-    await page.getByRole('link', { name: 'Bob Smith' }).click();
-    await page.getByRole('img', { name: /Graph around Bob Smith: \d+ entities and \d+ events/ }).waitFor();
-    await isSound('entity');
-    await goTo(page, 'Review');
-    await page.getByText('1 of 2').waitFor();
-    await isSound('review');
-    expect(complaints).toEqual([]);
-  });
+      await goTo(page, 'Artifacts');
+      await page.getByText('complete, read by rules').nth(3).waitFor();
+      await isSound('artifacts');
+      await goTo(page, 'Entities');
+      await page.getByRole('textbox', { name: 'Name or alias' }).fill('bob');
+      await vi.waitFor(async () => expect(await page.getByRole('row').count()).toBe(2), patient);
+      await isSound('entities');
+      await page.getByRole('link', { name: 'Bob Smith' }).click();
+      await page.getByRole('img', { name: /Graph around Bob Smith: \d+ entities and \d+ events/ }).waitFor();
+      await isSound('entity');
+      await goTo(page, 'Review');
+      await page.getByText('1 of 2').waitFor();
+      await isSound('review');
+      expect(complaints).toEqual([]);
+    },
+  );
 
   it('merges by the key s, goes on at once, and takes the last answer back', async () => {
     const space = reviewed;
@@ -261,6 +270,15 @@ describe('the page Knowledge', () => {
       `/artifacts/statuses?organization=Acme&ids=${artifact?.artifact_uid},${gone}`,
     );
     expect(statuses.map((each) => each.artifact_uid)).toEqual([artifact?.artifact_uid]);
+
+    await pretendUnread(page, artifact?.artifact_uid ?? '');
+    await page.getByRole('link', { name: 'Ledger', exact: true }).click();
+    await page.getByRole('button', { name: 'In “Call with Dana”: No model read this chunk.' }).click();
+    await page.getByRole('link', { name: 'Call with Dana' }).click();
+    await page.getByRole('heading', { level: 2, name: 'Call with Dana' }).waitFor();
+    expect(page.url()).toContain('organization=Acme');
+    await page.getByText('What a model would still add').waitFor();
+    await page.getByText('1 chunk (0) ALL_MODELS_FAILED').waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -295,6 +313,38 @@ describe('the page Knowledge', () => {
     await page.getByText('Cannot read the entities until it is back.').waitFor();
   });
 });
+
+/** As if a model had failed to read the document: there is none here. */
+async function pretendUnread(page: Page, uid: string): Promise<void> {
+  const kind = 'knowledge.chunk-read-by-rules';
+  const at = new Date().toISOString();
+  const row: LedgerEntryAnswer = {
+    id: uid,
+    kind,
+    subject: '62',
+    cause: 'ALL_MODELS_FAILED',
+    message: 'No model read this chunk.',
+    details: { artifact_uid: uid, space_id: 7 },
+    count: 1,
+    first_seen_at: at,
+    last_seen_at: at,
+    repaired_at: null,
+    repaired_how: null,
+    repair_attempts: 0,
+    next_repair_at: null,
+    last_repair_error: null,
+  };
+  await page.route(/\/api\/v1\/ledger\?/, (route) => route.fulfill({ json: { entries: [row], next: null } }));
+  await page.route(/\/api\/v1\/ledger\/kinds/, (route) =>
+    route.fulfill({ json: { kinds: [{ kind, open: 1, repaired: 0, repair: null }] } }),
+  );
+  await page.route(new RegExp(`/artifacts/${uid}\\?`), async (route) => {
+    const response = await route.fetch();
+    const artifact = (await response.json()) as ArtifactAnswer;
+    const stood_in = [{ cause: 'ALL_MODELS_FAILED', positions: [0] }];
+    await route.fulfill({ response, json: { ...artifact, status: { ...artifact.status, stood_in } } });
+  });
+}
 
 const goTo = (page: Page, section: string): Promise<void> =>
   page.getByRole('navigation', { name: 'Knowledge' }).getByRole('link', { name: section }).click();

@@ -1,5 +1,5 @@
 // The pages Flow, Extraction, Models, Tenants and Ledger in a real browser, on one server with something on each.
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
   ExtractionRunsAnswer,
@@ -65,9 +65,24 @@ describe('the pages of the dashboard', () => {
         faults: [],
         overflow: 0,
       });
+      for (const what of inSight(path, page)) expect(await rightEdge(what)).toBeLessThanOrEqual(width);
     }
     expect(complaints).toEqual([]);
   });
+
+  /** What nobody should have to scroll a table sideways for. */
+  function inSight(path: string, page: Page): readonly Locator[] {
+    const executing = page.getByText('executing', { exact: true }).first();
+    if (path === '/tenants') return [button(page, 'Change the limit of busy'), executing];
+    if (path === '/models') return [page.getByRole('columnheader', { name: 'Success' })];
+    return path.startsWith('/tenants/') ? [executing] : [];
+  }
+
+  async function rightEdge(what: Locator): Promise<number> {
+    const box = await what.boundingBox();
+    if (!box) throw new Error('It is not drawn.');
+    return box.x + box.width;
+  }
 
   /** Wherever it stands, in one element or in several. */
   async function contains(page: Page, text: string): Promise<void> {
@@ -110,7 +125,7 @@ describe('the pages of the dashboard', () => {
   });
 
   it('change a limit in place, and it counts', async () => {
-    const { page } = await at('/tenants');
+    const { page, accessibilityFaults } = await at('/tenants');
     const limit = () => world.read<LimitAnswer>(`/limits/${world.quiet.organizationId}`);
     await button(page, 'Change the limit of quiet').click();
     await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('7');
@@ -127,18 +142,24 @@ describe('the pages of the dashboard', () => {
     await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('99999999999');
     await page.keyboard.press('Enter');
     await page.getByText('That did not work').waitFor();
+    await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('0');
+    await page.getByText('A whole number, 1 or more.').waitFor();
+    // With a notification open, too.
+    expect(await accessibilityFaults()).toEqual([]);
     await page.keyboard.press('Escape');
     expect(await page.getByRole('textbox', { name: 'Limit of quiet' }).count()).toBe(0);
   });
 
   it('make a key that works and is shown once, and revoke it', async () => {
     const { organizationId } = world.quiet;
-    const { page } = await at(`/tenants/${organizationId}`);
+    const { page, accessibilityFaults } = await at(`/tenants/${organizationId}`);
+    await page.emulateMedia({ colorScheme: 'dark' });
     await page.getByRole('textbox', { name: 'A new key for' }).fill('second');
     await button(page, 'Make a key').click();
     const key = await page.locator('code', { hasText: /^hwo_[\w-]{40,}$/ }).innerText();
     const call = () => callDoor(world.server, { ...world.quiet, key }, { query: '?timeout=60' });
     expect(await call()).toMatchObject({ status: 200 });
+    expect(await accessibilityFaults()).toEqual([]);
     await page.reload();
     await page.getByRole('row', { name: /second/ }).waitFor();
     expect(await page.content()).not.toContain(key);

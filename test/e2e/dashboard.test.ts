@@ -56,10 +56,11 @@ describe('the dashboard', () => {
     expect(page.url()).toBe(`${server.url}/dashboard/`);
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('button', { name: 'Log in' }).waitFor();
-    await page.goto(`${server.url}/dashboard/models`);
+    await page.goto(`${server.url}/dashboard/models?active=all`);
     await page.getByLabel('Admin token').fill(server.adminToken);
     await page.getByRole('button', { name: 'Log in' }).click();
     await page.getByText('live', { exact: true }).waitFor();
+    expect(page.url()).toBe(`${server.url}/dashboard/models?active=all`);
   });
 
   it('loses only the page that cannot be loaded', async () => {

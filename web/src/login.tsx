@@ -3,11 +3,12 @@ import { Alert, Button, Center, Code, Paper, PasswordInput, Stack, Text, Title }
 import { useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { useEffect, useRef, useState } from 'react';
-import { useLocation } from 'wouter';
+import { useLocation, useSearchParams } from 'wouter';
 import { call } from './api/client.ts';
 
 export function Login() {
   const [, go] = useLocation();
+  const [params] = useSearchParams();
   const client = useQueryClient();
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
@@ -20,7 +21,7 @@ export function Login() {
     try {
       await call('POST', '/api/v1/dashboard/session', { body: { token: given } });
       client.clear();
-      go('/', { replace: true });
+      go(params.get('from') ?? '/', { replace: true });
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     } finally {
@@ -33,7 +34,7 @@ export function Login() {
     if (given === '' || isTried.current) return;
     // Once: it works only once, and must not stay in the address.
     isTried.current = true;
-    globalThis.history.replaceState(null, '', globalThis.location.pathname);
+    globalThis.history.replaceState(null, '', globalThis.location.pathname + globalThis.location.search);
     void logIn(given);
   });
 

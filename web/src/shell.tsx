@@ -29,7 +29,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useEffect } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Link, useLocation, useSearch } from 'wouter';
 import type { AlertsAnswer } from '../../src/http/contract.ts';
 import { ApiError, call, get } from './api/client.ts';
 import type { Connection } from './api/live.ts';
@@ -129,9 +129,10 @@ function FiringAlert({ alert }: { readonly alert: AlertsAnswer['alerts'][number]
   );
 }
 
-/** What fires; whoever has no session any more is led to the login. */
+/** What fires; whoever has no session any more is led to the login, and back from there. */
 function useAlerts(): AlertsAnswer['alerts'] {
-  const [, go] = useLocation();
+  const [location, go] = useLocation();
+  const search = useSearch();
   const { data, error } = useQuery({
     queryKey: ['alerts'],
     queryFn: ({ signal }) => get<AlertsAnswer>('/api/v1/alerts', {}, signal),
@@ -139,8 +140,10 @@ function useAlerts(): AlertsAnswer['alerts'] {
   });
   const isLoggedOut = error instanceof ApiError && error.kind === 'logged-out';
   useEffect(() => {
-    if (isLoggedOut) go('/login');
-  }, [isLoggedOut, go]);
+    if (!isLoggedOut) return;
+    const from = location + (search === '' ? '' : `?${search}`);
+    go(from === '/' ? '/login' : `/login?${new URLSearchParams({ from }).toString()}`, { replace: true });
+  }, [isLoggedOut, location, search, go]);
   return data?.alerts.filter(({ state }) => state === 'firing') ?? [];
 }
 

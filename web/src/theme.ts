@@ -1,5 +1,5 @@
 // Colours and sizes of the dashboard. Colours of states are named here once, so that a state looks the same everywhere.
-import { createTheme } from '@mantine/core';
+import { Alert, Anchor, createTheme } from '@mantine/core';
 
 export const theme = createTheme({
   primaryColor: 'blue',
@@ -9,6 +9,13 @@ export const theme = createTheme({
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
   defaultRadius: 'md',
   cursorType: 'pointer',
+  components: {
+    // Among other words a colour alone does not tell a link, least of all in the dark.
+    Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }),
+    // The × of notifications, boxes and dialogs is a picture only: who does not see it hears this.
+    CloseButton: { defaultProps: { 'aria-label': 'Close' } },
+    Alert: Alert.extend({ defaultProps: { closeButtonLabel: 'Close' } }),
+  },
 });
 
 export type Tone = 'good' | 'busy' | 'warning' | 'bad' | 'idle';

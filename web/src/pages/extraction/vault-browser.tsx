@@ -10,9 +10,12 @@ import { Wide } from '../../parts/wide.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
 import { useVault } from './dead-letters.tsx';
 import { ItemVersions } from './item-versions.tsx';
+import type { Names } from './names.ts';
+import { nameOf, useNames } from './names.ts';
 
 export function VaultBrowser({ run }: { readonly run: string }) {
   const query = useVault(run);
+  const names = useNames(run, query.data);
   const [params, setParams] = useSearchParams();
   const item = params.get('item');
   return (
@@ -36,7 +39,7 @@ export function VaultBrowser({ run }: { readonly run: string }) {
               </Grid.Col>
               <Grid.Col span={{ base: 12, sm: 8, lg: 9 }}>
                 {item === null ? (
-                  <Items run={run} type={type} onOpen={(id) => setParams({ type, item: id })} />
+                  <Items run={run} type={type} names={names} onOpen={(id) => setParams({ type, item: id })} />
                 ) : (
                   <ItemVersions run={run} type={type} id={item} onBack={() => setParams({ type })} />
                 )}
@@ -101,10 +104,12 @@ function describe({ reason, deleted }: VaultSummaryAnswer['types'][number]): str
 function Items({
   run,
   type,
+  names,
   onOpen,
 }: {
   readonly run: string;
   readonly type: string;
+  readonly names: Names;
   readonly onOpen: (id: string) => void;
 }) {
   const query = useInfiniteQuery({
@@ -154,8 +159,8 @@ function Items({
                     </Text>
                   )}
                 </Table.Td>
-                <Table.Td>{item.owner ?? '–'}</Table.Td>
-                <Table.Td>{item.folder ?? '–'}</Table.Td>
+                <Table.Td>{nameOf(names, 'users', item.owner)}</Table.Td>
+                <Table.Td>{nameOf(names, 'folders', item.folder)}</Table.Td>
                 <Table.Td ta="right">{item.versions}</Table.Td>
                 <Table.Td ta="right">{item.size}</Table.Td>
               </Table.Tr>

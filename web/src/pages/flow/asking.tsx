@@ -22,7 +22,7 @@ export function Asking({ flow }: { readonly flow: FlowAnswer }) {
       >
         <Line>{minute.refused > 0 ? `${minute.refused} refused in the last minute` : 'None refused'}</Line>
       </Gate>
-      <Arrow says={`${minute.admitted} let in`} isBusy={minute.admitted > 0} />
+      <Arrow says={`${minute.admitted} let in a minute`} isBusy={minute.admitted > 0} />
       <Gate
         name="Admission"
         href="/tenants"
@@ -35,7 +35,7 @@ export function Asking({ flow }: { readonly flow: FlowAnswer }) {
           {admission.waiting > 0 ? `${admission.waiting} wait for a slot` : 'None waits for a slot'}
         </Line>
       </Gate>
-      <Arrow says={`${minute.executions_ended} done`} isBusy={executions.executing > 0} />
+      <Arrow says={`${minute.executions_ended} done a minute`} isBusy={executions.executing > 0} />
       <Gate
         name="Executions"
         href="/tenants"

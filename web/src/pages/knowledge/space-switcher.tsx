@@ -2,13 +2,10 @@
 import { Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
-import type { OrganizationsAnswer, SpacesAnswer } from '../../../../src/http/contract.ts';
-import { get } from '../../api/client.ts';
 import type { Place } from './place.ts';
 import { addressOf, usePlace } from './place.ts';
-
-const house = 'This house';
-const standard = 'default';
+import type { NamedPlace } from './places.ts';
+import { house, readPlaces, standard } from './places.ts';
 
 export function SpaceSwitcher({ section }: { readonly section: string }) {
   const [, go] = useLocation();
@@ -34,29 +31,6 @@ export function SpaceSwitcher({ section }: { readonly section: string }) {
       }}
     />
   );
-}
-
-interface NamedPlace {
-  readonly group: string;
-  readonly name: string;
-  readonly place: Place;
-}
-
-/** Every space there is, and of every organization the one that is made at first need. */
-async function readPlaces(signal: AbortSignal): Promise<readonly NamedPlace[]> {
-  const [{ spaces }, { organizations }] = await Promise.all([
-    get<SpacesAnswer>('/api/v1/knowledge/spaces', {}, signal),
-    get<OrganizationsAnswer>('/api/v1/organizations', {}, signal),
-  ]);
-  const owners = [{ id: null, name: house }, ...organizations];
-  return owners.flatMap(({ id, name }) => {
-    const own = spaces.filter((space) => space.organization_id === id).map((space) => space.name);
-    return [...new Set([standard, ...own])].map((space) => ({
-      group: name,
-      name: space,
-      place: { ...(id === null ? {} : { organization: name }), ...(space === standard ? {} : { space }) },
-    }));
-  });
 }
 
 const isSame = (one: NamedPlace, place: Place): boolean =>

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { counted, knownAs, rangesText } from './words.ts';
+import { counted, knownAs, likelyText, rangesText } from './words.ts';
+
+describe('likelyText', () => {
+  it('never says that what is asked is certain', () =>
+    expect([0.0004, 0.5, 0.62, 0.999].map(likelyText)).toEqual([
+      'less than 1 %',
+      '50 %',
+      '62 %',
+      'more than 99 %',
+    ]));
+});
 
 describe('words', () => {
   it('join neighbouring chunks', () => {

@@ -60,6 +60,10 @@ export const stateTones: Readonly<Record<ArtifactAnswer['status']['state'], Tone
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
+/** `62 %`; at the ends `less than 1 %` and `more than 99 %`: nobody is sure who asks. */
+export const likelyText = (share: number): string =>
+  share < 0.01 ? 'less than 1 %' : share > 0.99 ? 'more than 99 %' : `${Math.round(share * 100)} %`;
+
 /** `0, 2–4, 9`. */
 export function rangesText(positions: readonly number[]): string {
   const runs: [number, number][] = [];

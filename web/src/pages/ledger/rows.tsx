@@ -1,12 +1,15 @@
 // The rows themselves, newest first, page by page.
-import { Accordion, Badge, Button, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Accordion, Anchor, Badge, Button, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { Link } from 'wouter';
 import type { LedgerEntryAnswer, LedgerPage } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
 import { Age, Ago, Until } from '../../parts/time.tsx';
+import type { RowDocument } from './documents.ts';
+import { documentIdOf, useDocuments } from './documents.ts';
 import { useRepair } from './kinds.tsx';
 
 export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; readonly kind: string | null }) {
@@ -19,8 +22,8 @@ export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; rea
   });
   if (query.data === undefined)
     return query.isError ? <Failed what="the rows" error={query.error} /> : <Loading what="the rows" />;
-  const entries = query.data.pages.flatMap((page) => page.entries);
-  if (entries.length === 0)
+  const { pages } = query.data;
+  if (pages.every(({ entries }) => entries.length === 0))
     return (
       <Empty title={state === 'open' ? 'Nothing is open' : 'Nothing was repaired yet'}>
         {kind === null ? null : `Of the kind ${kind}.`}
@@ -29,8 +32,8 @@ export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; rea
   return (
     <Stack>
       <Accordion variant="separated" order={2} chevronPosition="left">
-        {entries.map((entry) => (
-          <Row key={entry.id} entry={entry} />
+        {pages.map(({ entries }, index) => (
+          <PageRows key={entries[0]?.id ?? index} entries={entries} />
         ))}
       </Accordion>
       {query.hasNextPage ? (
@@ -46,7 +49,20 @@ export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; rea
   );
 }
 
-function Row({ entry }: { readonly entry: LedgerEntryAnswer }) {
+/** Documents are looked up a page at a time, as the rows are. */
+function PageRows({ entries }: { readonly entries: readonly LedgerEntryAnswer[] }) {
+  const documents = useDocuments(entries);
+  return entries.map((entry) => (
+    <Row key={entry.id} entry={entry} document={documents.get(documentIdOf(entry) ?? '') ?? null} />
+  ));
+}
+
+interface RowProps {
+  readonly entry: LedgerEntryAnswer;
+  readonly document: RowDocument | null;
+}
+
+function Row({ entry, document }: RowProps) {
   return (
     <Accordion.Item value={entry.id}>
       <Accordion.Control>
@@ -71,20 +87,32 @@ function Row({ entry }: { readonly entry: LedgerEntryAnswer }) {
           </Group>
         </Group>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }} lineClamp={2}>
-          {entry.subject}: {entry.repaired_how ?? entry.message}
+          {document === null ? entry.subject : `In “${document.title}”`}:{' '}
+          {entry.repaired_how ?? entry.message}
         </Text>
       </Accordion.Control>
       <Accordion.Panel>
-        <Detail entry={entry} />
+        <Detail entry={entry} document={document} />
       </Accordion.Panel>
     </Accordion.Item>
   );
 }
 
-function Detail({ entry }: { readonly entry: LedgerEntryAnswer }) {
+function Detail({ entry, document }: RowProps) {
   const repair = useRepair();
   const facts: readonly (readonly [string, React.ReactNode])[] = [
     ['what', entry.message],
+    ['subject', entry.subject],
+    ...(document === null
+      ? []
+      : ([
+          [
+            'document',
+            <Anchor key="document" component={Link} href={document.href} size="sm">
+              {document.title}
+            </Anchor>,
+          ],
+        ] as const)),
     ['seen', entry.count === 1 ? 'once' : `${entry.count} times`],
     ['first seen', <Ago key="first" at={entry.first_seen_at} />],
     ['last seen', <Ago key="last" at={entry.last_seen_at} />],

@@ -2,26 +2,32 @@
 import { Anchor, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { ModelAnswer } from '../../../../src/http/contract.ts';
+import { useIsNarrow } from '../../parts/narrow.ts';
 import { Wide } from '../../parts/wide.tsx';
 import { coolingCause, ModelState, percent, seconds } from './model-state.tsx';
 
 export function ModelTable({ models }: { readonly models: readonly ModelAnswer[] }) {
+  const isNarrow = useIsNarrow();
   return (
     <Wide label="Models, the best first">
-      <Table highlightOnHover verticalSpacing="xs" miw={720}>
+      <Table highlightOnHover verticalSpacing="xs" {...(isNarrow ? { horizontalSpacing: 6 } : { miw: 720 })}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Model</Table.Th>
             <Table.Th>State</Table.Th>
-            <Table.Th w={140}>Score</Table.Th>
+            {isNarrow ? null : <Table.Th w={140}>Score</Table.Th>}
             <Table.Th ta="right">Success</Table.Th>
-            <Table.Th ta="right">Requests</Table.Th>
-            <Table.Th ta="right">Answers in</Table.Th>
+            {isNarrow ? null : (
+              <>
+                <Table.Th ta="right">Requests</Table.Th>
+                <Table.Th ta="right">Answers in</Table.Th>
+              </>
+            )}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
           {models.map((model) => (
-            <Row key={model.id} model={model} />
+            <Row key={model.id} model={model} isNarrow={isNarrow} />
           ))}
         </Table.Tbody>
       </Table>
@@ -29,34 +35,54 @@ export function ModelTable({ models }: { readonly models: readonly ModelAnswer[]
   );
 }
 
-function Row({ model }: { readonly model: ModelAnswer }) {
+function Row({ model, isNarrow }: { readonly model: ModelAnswer; readonly isNarrow: boolean }) {
   const cause = coolingCause(model);
   const score = model.effective_reliability_score;
   return (
     <Table.Tr>
-      <Table.Td>
+      <Table.Td style={{ overflowWrap: 'anywhere' }}>
         <Anchor component={Link} href={`/models/${model.id}`} fw={600} size="sm">
           {model.name}
         </Anchor>
         <Text size="xs" c="dimmed">
           {model.provider}
+          {isNarrow ? `, score ${score.toFixed(2)}` : ''}
         </Text>
       </Table.Td>
       <Table.Td>
         <ModelState model={model} />
         {cause === null ? null : (
-          <Text size="xs" c="dimmed" maw={260} truncate="end" title={cause}>
+          <Text size="xs" c="dimmed" maw={isNarrow ? 130 : 260} truncate="end" title={cause}>
             {cause}
           </Text>
         )}
       </Table.Td>
-      <Table.Td>
-        <Text size="sm">{score.toFixed(2)}</Text>
-        <Progress value={score * 100} size="xs" aria-label={`Score of ${model.name}`} />
+      {isNarrow ? null : (
+        <Table.Td>
+          <Text size="sm">{score.toFixed(2)}</Text>
+          <Progress value={score * 100} size="xs" aria-label={`Score of ${model.name}`} />
+        </Table.Td>
+      )}
+      <Table.Td ta="right">
+        {model.request_count === 0 ? '–' : percent(model.success_rate)}
+        {isNarrow ? (
+          <Text size="xs" c="dimmed">
+            {triedText(model)}
+          </Text>
+        ) : null}
       </Table.Td>
-      <Table.Td ta="right">{model.request_count === 0 ? '–' : percent(model.success_rate)}</Table.Td>
-      <Table.Td ta="right">{model.request_count}</Table.Td>
-      <Table.Td ta="right">{seconds(model.average_response_time)}</Table.Td>
+      {isNarrow ? null : (
+        <>
+          <Table.Td ta="right">{model.request_count}</Table.Td>
+          <Table.Td ta="right">{seconds(model.average_response_time)}</Table.Td>
+        </>
+      )}
     </Table.Tr>
   );
+}
+
+/** Beside its success: of how many requests, and how fast where one was answered. */
+function triedText({ request_count: count, average_response_time: time }: ModelAnswer): string {
+  if (count === 0) return 'not asked yet';
+  return time === 0 ? `of ${count}` : `of ${count}, in ${seconds(time)}`.replaceAll(/(?<!,) /g, '\u00A0');
 }

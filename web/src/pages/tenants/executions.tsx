@@ -5,6 +5,7 @@ import type { ExecutionAnswer, ExecutionsAnswer } from '../../../../src/http/con
 import { call, get } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
+import { useIsNarrow } from '../../parts/narrow.ts';
 import { Ago, Took } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
@@ -64,63 +65,98 @@ function ExecutionTable({
   readonly executions: readonly ExecutionAnswer[];
   readonly ofAll: boolean;
 }) {
-  const stop = useAct((id: string) => call('POST', `/api/v1/executions/${id}/stop`), {
-    stale: ['tenants'],
-    done: () => 'The execution is stopped.',
-  });
+  const isNarrow = useIsNarrow();
   if (executions.length === 0)
     return <Empty title={ofAll ? 'Nothing was called yet' : 'It has called nothing yet'} />;
   return (
     <Wide label="Executions">
-      <Table verticalSpacing={4} miw={560}>
+      <Table verticalSpacing={4} {...(isNarrow ? { horizontalSpacing: 6 } : { miw: 560 })}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>When</Table.Th>
-            {ofAll ? <Table.Th>Organization</Table.Th> : null}
+            {isNarrow ? null : <Table.Th>When</Table.Th>}
+            {ofAll && !isNarrow ? <Table.Th>Organization</Table.Th> : null}
             <Table.Th>Deployment</Table.Th>
             <Table.Th>Status</Table.Th>
             <Table.Th ta="right">Took</Table.Th>
-            <Table.Th aria-label="Actions" />
+            {isNarrow ? null : <Table.Th aria-label="Actions" />}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
           {executions.map((execution) => (
-            <Table.Tr key={execution.id}>
-              <Table.Td>
-                <Ago at={execution.accepted_at} />
-              </Table.Td>
-              {ofAll ? <Table.Td>{execution.organization_name}</Table.Td> : null}
-              <Table.Td>{execution.deployment_name}</Table.Td>
-              <Table.Td>
-                <Badge variant="light" tt="none" color={toneColor[tones[execution.status]]}>
-                  {execution.status}
-                </Badge>
-                {execution.error === null ? null : (
-                  <Text size="xs" c="dimmed" maw={320} truncate="end" title={execution.error.message}>
-                    {execution.error.message}
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td ta="right">
-                <Took from={execution.accepted_at} to={execution.ended_at} />
-              </Table.Td>
-              <Table.Td ta="right">
-                {execution.ended_at === null ? (
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    loading={stop.isRunning}
-                    onClick={() => stop.run(execution.id)}
-                    aria-label={`Stop the execution of ${execution.deployment_name}`}
-                  >
-                    Stop
-                  </Button>
-                ) : null}
-              </Table.Td>
-            </Table.Tr>
+            <ExecutionRow key={execution.id} execution={execution} ofAll={ofAll} isNarrow={isNarrow} />
           ))}
         </Table.Tbody>
       </Table>
     </Wide>
+  );
+}
+
+function ExecutionRow({
+  execution,
+  ofAll,
+  isNarrow,
+}: {
+  readonly execution: ExecutionAnswer;
+  readonly ofAll: boolean;
+  readonly isNarrow: boolean;
+}) {
+  const stop = execution.ended_at === null ? <StopButton execution={execution} /> : null;
+  return (
+    <Table.Tr>
+      {isNarrow ? null : (
+        <Table.Td>
+          <Ago at={execution.accepted_at} />
+        </Table.Td>
+      )}
+      {ofAll && !isNarrow ? <Table.Td>{execution.organization_name}</Table.Td> : null}
+      <Table.Td style={{ overflowWrap: 'anywhere' }}>
+        {execution.deployment_name}
+        {isNarrow ? (
+          <Text size="xs" c="dimmed">
+            {ofAll ? `${execution.organization_name}, ` : ''}
+            <Ago at={execution.accepted_at} />
+          </Text>
+        ) : null}
+      </Table.Td>
+      <Table.Td>
+        <Badge variant="light" tt="none" color={toneColor[tones[execution.status]]}>
+          {execution.status}
+        </Badge>
+        {execution.error === null ? null : (
+          <Text
+            size="xs"
+            c="dimmed"
+            maw={isNarrow ? 140 : 320}
+            truncate="end"
+            title={execution.error.message}
+          >
+            {execution.error.message}
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td ta="right">
+        <Took from={execution.accepted_at} to={execution.ended_at} />
+        {isNarrow ? <div>{stop}</div> : null}
+      </Table.Td>
+      {isNarrow ? null : <Table.Td ta="right">{stop}</Table.Td>}
+    </Table.Tr>
+  );
+}
+
+function StopButton({ execution }: { readonly execution: ExecutionAnswer }) {
+  const stop = useAct((id: string) => call('POST', `/api/v1/executions/${id}/stop`), {
+    stale: ['tenants'],
+    done: () => 'The execution is stopped.',
+  });
+  return (
+    <Button
+      size="compact-xs"
+      variant="default"
+      loading={stop.isRunning}
+      onClick={() => stop.run(execution.id)}
+      aria-label={`Stop the execution of ${execution.deployment_name}`}
+    >
+      Stop
+    </Button>
   );
 }

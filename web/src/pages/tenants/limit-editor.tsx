@@ -56,15 +56,16 @@ function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onCl
   };
   return (
     <form onSubmit={submit} onKeyDown={({ key }) => key === 'Escape' && onClose()}>
-      <Group gap={4} wrap="nowrap">
+      <Group gap={4} align="flex-start">
         <NumberInput
           size="xs"
-          w={80}
+          w={isWhole ? 80 : 150}
           min={1}
           allowDecimal={false}
           aria-label={`Limit of ${name}`}
           value={value}
           onChange={setValue}
+          error={isWhole ? null : 'A whole number, 1 or more. To let nothing in, revoke its keys.'}
           data-autofocus
           autoFocus
         />

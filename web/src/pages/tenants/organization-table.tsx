@@ -1,7 +1,8 @@
 // One row an organization; its limit is changed in place.
-import { Anchor, Group, Progress, Table, Text } from '@mantine/core';
+import { Anchor, Flex, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
+import { useIsNarrow } from '../../parts/narrow.ts';
 import { shortText } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
 import { fullness } from './fullness.ts';
@@ -11,23 +12,28 @@ type Row = TenantsOverviewAnswer['organizations'][number];
 
 export function OrganizationTable({ overview }: { readonly overview: TenantsOverviewAnswer }) {
   const { organizations, organization_count: count } = overview;
+  const isNarrow = useIsNarrow();
   return (
     <section>
       <Wide label="Organizations">
-        <Table verticalSpacing="xs" miw={760}>
+        <Table verticalSpacing="xs" {...(isNarrow ? { horizontalSpacing: 6 } : { miw: 760 })}>
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Organization</Table.Th>
-              <Table.Th w={180}>Under way</Table.Th>
+              <Table.Th w={isNarrow ? 80 : 180}>Under way</Table.Th>
               <Table.Th>Limit</Table.Th>
-              <Table.Th ta="right">Admitted</Table.Th>
-              <Table.Th ta="right">Refused</Table.Th>
-              <Table.Th ta="right">Slot held</Table.Th>
+              {isNarrow ? null : (
+                <>
+                  <Table.Th ta="right">Admitted</Table.Th>
+                  <Table.Th ta="right">Refused</Table.Th>
+                  <Table.Th ta="right">Slot held</Table.Th>
+                </>
+              )}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
             {organizations.map((row) => (
-              <OrganizationRow key={row.limit.organization_id} row={row} />
+              <OrganizationRow key={row.limit.organization_id} row={row} isNarrow={isNarrow} />
             ))}
           </Table.Tbody>
         </Table>
@@ -40,7 +46,7 @@ export function OrganizationTable({ overview }: { readonly overview: TenantsOver
   );
 }
 
-function OrganizationRow({ row }: { readonly row: Row }) {
+function OrganizationRow({ row, isNarrow }: { readonly row: Row; readonly isNarrow: boolean }) {
   const { limit } = row;
   const used = limit.usage?.organization ?? null;
   const share = used === null ? 0 : (used / limit.limit) * 100;
@@ -50,23 +56,33 @@ function OrganizationRow({ row }: { readonly row: Row }) {
         <Anchor component={Link} href={`/tenants/${limit.organization_id}`} fw={600} size="sm">
           {limit.organization_name}
         </Anchor>
+        {isNarrow ? <LastHourInWords row={row} /> : null}
       </Table.Td>
       <Table.Td>
-        <Group gap="xs" wrap="nowrap">
+        <Flex gap={isNarrow ? 4 : 'xs'} direction={isNarrow ? 'column' : 'row'} align="stretch">
           <Text size="sm" miw={64}>
             {used ?? '–'} of {limit.limit}
           </Text>
           <Progress
-            flex={1}
+            flex={isNarrow ? 'none' : 1}
+            my="auto"
             value={share}
             color={fullness(share)}
             aria-label={`Share of its limit that ${limit.organization_name} uses`}
           />
-        </Group>
+        </Flex>
       </Table.Td>
       <Table.Td>
         <LimitEditor limit={limit} />
       </Table.Td>
+      {isNarrow ? null : <LastHour row={row} />}
+    </Table.Tr>
+  );
+}
+
+function LastHour({ row }: { readonly row: Row }) {
+  return (
+    <>
       <Table.Td ta="right">{row.admitted}</Table.Td>
       <Table.Td ta="right" c={row.refused > 0 ? 'red' : undefined} fw={row.refused > 0 ? 600 : undefined}>
         {row.refused}
@@ -83,6 +99,18 @@ function OrganizationRow({ row }: { readonly row: Row }) {
           </>
         )}
       </Table.Td>
-    </Table.Tr>
+    </>
+  );
+}
+
+function LastHourInWords({ row }: { readonly row: Row }) {
+  return (
+    <Text size="xs" c="dimmed">
+      {row.admitted} admitted,{' '}
+      <Text span inherit c={row.refused > 0 ? 'red' : undefined}>
+        {row.refused} refused
+      </Text>
+      {row.average_hold_ms === null ? '' : `, slot held ${shortText(row.average_hold_ms)}`}
+    </Text>
   );
 }

@@ -87,7 +87,7 @@ function Header({ artifact }: { readonly artifact: ArtifactAnswer }) {
         <RemoveButton uid={uid} />
       </Group>
       <Group gap="sm">
-        <StateBadge state={artifact.status.state} />
+        <StateBadge status={artifact.status} />
         <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           {artifactTypeWords[artifact.type]}
           {artifact.source_ts === null ? '' : ` of ${artifact.source_ts.slice(0, 10)}`}, from{' '}

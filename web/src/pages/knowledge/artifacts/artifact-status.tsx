@@ -1,11 +1,15 @@
 // Which parts of an artifact are in, and which are missing and why.
-import { Alert, Badge, List, Stack, Table, Text } from '@mantine/core';
+import { Alert, Anchor, Badge, List, Stack, Table, Text } from '@mantine/core';
+import { Link } from 'wouter';
 import type { ArtifactAnswer } from '../../../../../src/http/contract.ts';
 import { toneColor } from '../../../theme.ts';
 import { counted, rangesText, stateTones, stepWords } from '../words.ts';
 
 type Status = ArtifactAnswer['status'];
 type Step = keyof Status['steps'];
+
+/** The ledger's word for it. */
+const readByRulesKind = 'knowledge.chunk-read-by-rules';
 
 const steps = ['index', 'read', 'embed', 'graph'] as const satisfies readonly Step[];
 const stateWords: Readonly<Record<Status['state'], string>> = {
@@ -14,10 +18,18 @@ const stateWords: Readonly<Record<Status['state'], string>> = {
   partial: 'partly in',
 };
 
-export function StateBadge({ state }: { readonly state: Status['state'] }) {
+/** Complete is less where rules read: where they stood in for a model that failed, a repair adds the rest. */
+export function StateBadge({
+  status,
+}: {
+  readonly status: Pick<Status, 'state' | 'read_by_rules' | 'stood_in'>;
+}) {
+  const { state, read_by_rules: byRules, stood_in: standIns } = status;
+  const tone = state === 'complete' && standIns.length > 0 ? 'warning' : stateTones[state];
   return (
-    <Badge color={toneColor[stateTones[state]]} variant="dot" tt="none" miw="max-content">
+    <Badge color={toneColor[tone]} variant="dot" tt="none" miw="max-content">
       {stateWords[state]}
+      {state === 'complete' && byRules > 0 ? ', read by rules' : ''}
     </Badge>
   );
 }
@@ -26,13 +38,17 @@ export function StateBadge({ state }: { readonly state: Status['state'] }) {
 const isConfigured = ({ done, failed, skipped, pending }: Status['steps'][Step]): boolean =>
   done + failed + skipped + pending > 0;
 
-/** `searchable, read (3 of 4)`. */
+/** `searchable, read (3 of 4, 2 by rules)`. */
 export function stepsText(status: Status): string {
   return steps
     .filter((step) => isConfigured(status.steps[step]))
     .map((step) => {
       const { done } = status.steps[step];
-      return done === status.chunks ? stepWords[step] : `${stepWords[step]} (${done} of ${status.chunks})`;
+      const how = [
+        ...(done === status.chunks ? [] : [`${done} of ${status.chunks}`]),
+        ...(step === 'read' && status.read_by_rules > 0 ? [`${status.read_by_rules} by rules`] : []),
+      ];
+      return how.length === 0 ? stepWords[step] : `${stepWords[step]} (${how.join(', ')})`;
     })
     .join(', ');
 }
@@ -54,6 +70,7 @@ export function ArtifactStatus({ status }: { readonly status: Status }) {
           ))}
         </Table.Tbody>
       </Table>
+      {status.read_by_rules === 0 ? null : <ByRules status={status} />}
       {status.missing.length === 0 ? null : <Missing missing={status.missing} />}
     </Stack>
   );
@@ -84,6 +101,40 @@ function StepRow({ step, status }: { readonly step: Step; readonly status: Statu
         </Table.Td>
       )}
     </Table.Tr>
+  );
+}
+
+/** What a model would still add, and what brings it. */
+function ByRules({ status: { read_by_rules: byRules, stood_in: standIns } }: { readonly status: Status }) {
+  if (standIns.length === 0)
+    return (
+      <Text size="xs" c="dimmed">
+        Rules read {counted(byRules, 'chunk')}: no model was there to ask. One would find more names and
+        events, with more confidence.
+      </Text>
+    );
+  return (
+    <Alert color={toneColor.warning} p="xs" title="What a model would still add">
+      <Text size="sm">
+        More names and events, with more confidence: no model could read these, so rules did. A model reads
+        them when one answers again, or when you repair them{' '}
+        <Anchor component={Link} href={`/ledger?kind=${readByRulesKind}`} inherit>
+          in the ledger
+        </Anchor>
+        .
+      </Text>
+      <List size="sm">
+        {standIns.map(({ cause, positions }) => (
+          <List.Item key={cause}>
+            {counted(positions.length, 'chunk')} ({rangesText(positions)})
+            <Text span size="xs" c="dimmed">
+              {' '}
+              {cause}
+            </Text>
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
   );
 }
 

@@ -1,8 +1,9 @@
 // Artifacts of a space, newest first, and what is in and what is missing of each.
-import { Anchor, Button, Code, Group, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Button, Code, Stack, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { ArtifactsAnswer, ArtifactStatusesAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
+import { useIsNarrow } from '../../../parts/narrow.ts';
 import { Ago } from '../../../parts/time.tsx';
 import { useList, useRead } from '../ask.ts';
 import { useAddress } from '../place.ts';
@@ -32,25 +33,7 @@ export function ArtifactsPage() {
       >
         {(pages) => (
           <>
-            <Table.ScrollContainer minWidth={640} type="native">
-              <Table verticalSpacing={6} highlightOnHover>
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>Title</Table.Th>
-                    <Table.Th>Kind</Table.Th>
-                    <Table.Th>State</Table.Th>
-                    <Table.Th ta="right">Chunks</Table.Th>
-                    <Table.Th>In</Table.Th>
-                    <Table.Th>Taken in</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {pages.map(({ artifacts }, index) => (
-                    <PageRows key={artifacts[0]?.revision_id ?? index} artifacts={artifacts} />
-                  ))}
-                </Table.Tbody>
-              </Table>
-            </Table.ScrollContainer>
+            <ArtifactTable pages={pages} />
             {list.hasNextPage ? (
               <Button
                 variant="default"
@@ -64,6 +47,35 @@ export function ArtifactsPage() {
         )}
       </Shown>
     </Stack>
+  );
+}
+
+function ArtifactTable({ pages }: { readonly pages: readonly ArtifactsAnswer[] }) {
+  const isNarrow = useIsNarrow();
+  return (
+    <Table.ScrollContainer minWidth={isNarrow ? 0 : 640} type="native">
+      <Table verticalSpacing={6} highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Title</Table.Th>
+            {isNarrow ? null : <Table.Th>Kind</Table.Th>}
+            <Table.Th>State</Table.Th>
+            {isNarrow ? null : (
+              <>
+                <Table.Th ta="right">Chunks</Table.Th>
+                <Table.Th>In</Table.Th>
+                <Table.Th>Taken in</Table.Th>
+              </>
+            )}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {pages.map(({ artifacts }, index) => (
+            <PageRows key={artifacts[0]?.revision_id ?? index} artifacts={artifacts} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
   );
 }
 
@@ -86,6 +98,18 @@ function PageRows({ artifacts }: { readonly artifacts: readonly Row[] }) {
 
 function ArtifactRow({ artifact, status }: { readonly artifact: Row; readonly status: Status | undefined }) {
   const address = useAddress();
+  const isNarrow = useIsNarrow();
+  const kind = artifactTypeWords[artifact.type];
+  const steps = (
+    <Text size="xs" c="dimmed">
+      {status === undefined ? '…' : stepsText(status)}
+    </Text>
+  );
+  const when = (
+    <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+      <Ago at={artifact.ingested_at} />
+    </Text>
+  );
   return (
     <Table.Tr>
       <Table.Td>
@@ -93,26 +117,23 @@ function ArtifactRow({ artifact, status }: { readonly artifact: Row; readonly st
           {artifact.title === '' ? artifact.source_id : artifact.title}
         </Anchor>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }} lineClamp={1}>
+          {isNarrow ? `${kind} from ` : ''}
           {artifact.source_system}: {artifact.source_id}
         </Text>
+        {isNarrow ? when : null}
       </Table.Td>
-      <Table.Td>{artifactTypeWords[artifact.type]}</Table.Td>
+      {isNarrow ? null : <Table.Td>{kind}</Table.Td>}
       <Table.Td>
-        <Group gap={4} wrap="nowrap">
-          {status === undefined ? '…' : <StateBadge state={status.state} />}
-        </Group>
+        {status === undefined ? '…' : <StateBadge status={status} />}
+        {isNarrow ? steps : null}
       </Table.Td>
-      <Table.Td ta="right">{artifact.chunk_count}</Table.Td>
-      <Table.Td>
-        <Text size="xs" c="dimmed">
-          {status === undefined ? '…' : stepsText(status)}
-        </Text>
-      </Table.Td>
-      <Table.Td>
-        <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-          <Ago at={artifact.ingested_at} />
-        </Text>
-      </Table.Td>
+      {isNarrow ? null : (
+        <>
+          <Table.Td ta="right">{artifact.chunk_count}</Table.Td>
+          <Table.Td>{steps}</Table.Td>
+          <Table.Td>{when}</Table.Td>
+        </>
+      )}
     </Table.Tr>
   );
 }

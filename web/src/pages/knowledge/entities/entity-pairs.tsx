@@ -3,6 +3,7 @@ import { Anchor, List, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { EntityDetailAnswer, EntityPairAnswer } from '../../../../../src/http/contract.ts';
 import { useAddress } from '../place.ts';
+import { likelyText } from '../words.ts';
 import { EntityName } from './entity-name.tsx';
 
 const stateWords: Readonly<Record<EntityPairAnswer['state'], string>> = {
@@ -28,7 +29,7 @@ export function EntityPairs({ entity }: { readonly entity: EntityDetailAnswer })
         {pairs.map((pair) => (
           <List.Item key={pair.pair_id}>
             <EntityName id={pair.entity_a === entity.entity_id ? pair.entity_b : pair.entity_a} />,{' '}
-            {Math.round(pair.confidence * 100)} % likely
+            {likelyText(pair.confidence)} likely
             <Text span size="xs" c="dimmed">
               {' '}
               {stateWords[pair.state]}

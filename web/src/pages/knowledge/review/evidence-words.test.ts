@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ReviewPair } from './evidence-words.ts';
-import { evidenceWords } from './evidence-words.ts';
+import { alsoCompared, evidenceWords } from './evidence-words.ts';
 
 type Clues = Partial<Pick<ReviewPair['a'], 'organization' | 'email' | 'role'>>;
 const side = (clues: Clues) => ({ organization: null, email: null, role: null, ...clues });
@@ -27,5 +27,20 @@ describe('evidenceWords', () => {
   it('takes what agrees but for capitals as no difference, and odd evidence as none', () => {
     const words = evidenceWords(pairOf('nothing', { role: 'Finance' }, { role: 'finance' }));
     expect(words).toEqual({ speaksFor: [], speaksAgainst: [], notKnown: [] });
+  });
+});
+
+describe('alsoCompared', () => {
+  const entity = (name: string) => ({ ...side({}), entity_id: name, canonical_name: name });
+  const pairNamed = (a: string, b: string) =>
+    ({ pair_id: `${a} ${b}`, a: entity(a), b: entity(b) }) as unknown as ReviewPair;
+
+  it('names whom else either side is compared with, whichever side it stands on', () => {
+    const pairs = [pairNamed('S.', 'Sara'), pairNamed('Sam', 'S.'), pairNamed('Ann', 'Anna')];
+    expect(pairs.map((pair) => alsoCompared(pair, pairs))).toEqual([
+      ['S. may also be Sam.'],
+      ['S. may also be Sara.'],
+      [],
+    ]);
   });
 });

@@ -1,5 +1,6 @@
 // What speaks for and against two entities being one, in words; and what only one of them is known by.
 import type { EntityReviewAnswer } from '../../../../../src/http/contract.ts';
+import { knownAs } from '../words.ts';
 
 export type ReviewPair = EntityReviewAnswer['pairs'][number];
 
@@ -24,6 +25,19 @@ export function evidenceWords(pair: ReviewPair): EvidenceWords {
     speaksAgainst: [...against.map(sentence), ...compared.flatMap(({ against: said }) => said)],
     notKnown: compared.flatMap(({ unknown }) => unknown),
   };
+}
+
+/** `S. Okafor may also be Sam Okafor.`: whom else a side of the pair is compared with, so that nobody merges in haste. */
+export function alsoCompared(pair: ReviewPair, all: readonly ReviewPair[]): readonly string[] {
+  return [pair.a, pair.b].flatMap((side) => {
+    const others = all
+      .filter(({ pair_id: id }) => id !== pair.pair_id)
+      .flatMap(({ a, b }) =>
+        a.entity_id === side.entity_id ? [b] : b.entity_id === side.entity_id ? [a] : [],
+      );
+    const names = [...new Set(others.map(knownAs))];
+    return names.length === 0 ? [] : [`${side.canonical_name} may also be ${names.join(', or ')}.`];
+  });
 }
 
 function reasonsOf({ reasons }: Readonly<Record<string, unknown>>): readonly string[] {

@@ -3,8 +3,9 @@ import { Alert, Box, Grid, List, Paper, SimpleGrid, Stack, Text, Title } from '@
 import { useQueries } from '@tanstack/react-query';
 import { readOptions } from '../ask.ts';
 import { usePlace } from '../place.ts';
+import { likelyText } from '../words.ts';
 import type { ReviewPair } from './evidence-words.ts';
-import { evidenceWords } from './evidence-words.ts';
+import { alsoCompared, evidenceWords } from './evidence-words.ts';
 import { PairFacts } from './pair-facts.tsx';
 import { SidePassages } from './side-passages.tsx';
 import { passagesOf } from './review-queries.ts';
@@ -16,7 +17,16 @@ const verdictWords: Readonly<Record<Verdict, string>> = {
   later: 'You put it off.',
 };
 
-export function PairView({ pair, verdict }: { readonly pair: ReviewPair; readonly verdict: Verdict | null }) {
+export function PairView({
+  pair,
+  all,
+  verdict,
+}: {
+  readonly pair: ReviewPair;
+  /** That wait for an answer. */
+  readonly all: readonly ReviewPair[];
+  readonly verdict: Verdict | null;
+}) {
   return (
     <Stack gap="md" component="article" aria-label={`${pair.a.canonical_name} and ${pair.b.canonical_name}`}>
       {verdict === null ? null : (
@@ -24,7 +34,7 @@ export function PairView({ pair, verdict }: { readonly pair: ReviewPair; readonl
           {verdictWords[verdict]}
         </Alert>
       )}
-      <Evidence pair={pair} />
+      <Evidence pair={pair} all={all} />
       <PairFacts a={pair.a} b={pair.b} />
       <SimpleGrid cols={2} spacing="md">
         <SidePassages entity={pair.a} />
@@ -45,16 +55,21 @@ export function usePairAhead(pair: ReviewPair | null): void {
   });
 }
 
-function Evidence({ pair }: { readonly pair: ReviewPair }) {
+function Evidence({ pair, all }: { readonly pair: ReviewPair; readonly all: readonly ReviewPair[] }) {
   const { speaksFor, speaksAgainst, notKnown } = evidenceWords(pair);
   return (
     <Paper withBorder p="sm">
       <Text size="sm" mb="xs">
         <Text span fw={600}>
-          {Math.round(pair.confidence * 100)} % likely the same.
+          By what is counted below: {likelyText(pair.confidence)} likely the same.
         </Text>{' '}
-        {pair.reason}
+        Why it is asked: {pair.reason}
       </Text>
+      {alsoCompared(pair, all).map((words) => (
+        <Text key={words} size="sm" mb="xs">
+          {words}
+        </Text>
+      ))}
       <Grid gap="sm">
         <Reasons title="For" reasons={speaksFor} none="Nothing in particular." />
         <Reasons title="Against" reasons={speaksAgainst} none="Nothing that is known." />

@@ -43,7 +43,7 @@ function Queue({ pairs }: { readonly pairs: readonly ReviewPair[] }) {
     <Stack gap="md">
       <Where reviewing={reviewing} />
       <VerdictBar reviewing={reviewing} />
-      <Current reviewing={reviewing} />
+      <Current reviewing={reviewing} pairs={pairs} />
     </Stack>
   );
 }
@@ -64,8 +64,18 @@ function Where({ reviewing: { sitting, hasMore } }: { readonly reviewing: Review
   );
 }
 
-function Current({ reviewing }: { readonly reviewing: Reviewing }) {
+function Current({
+  reviewing,
+  pairs,
+}: {
+  readonly reviewing: Reviewing;
+  readonly pairs: readonly ReviewPair[];
+}) {
   const { current, next, verdict } = reviewing;
   usePairAhead(next);
-  return current === null ? <Through reviewing={reviewing} /> : <PairView pair={current} verdict={verdict} />;
+  return current === null ? (
+    <Through reviewing={reviewing} />
+  ) : (
+    <PairView pair={current} all={pairs} verdict={verdict} />
+  );
 }

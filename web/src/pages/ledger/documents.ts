@@ -1,0 +1,85 @@
+// The documents that rows are about. A row names its document by an id and a number of its space, which only the server
+// knows; where that is, is found by asking each space once.
+import { useQuery } from '@tanstack/react-query';
+import type {
+  ArtifactStatusesAnswer,
+  LedgerEntryAnswer,
+  RevisionsAnswer,
+} from '../../../../src/http/contract.ts';
+import { get } from '../../api/client.ts';
+import type { Place } from '../knowledge/place.ts';
+import { addressOf } from '../knowledge/place.ts';
+import { readPlaces } from '../knowledge/places.ts';
+
+const root = '/api/v1/knowledge/artifacts';
+
+export interface RowDocument {
+  readonly title: string;
+  readonly href: string;
+}
+
+export type RowDocuments = ReadonlyMap<string, RowDocument>;
+
+const none: RowDocuments = new Map();
+
+/** The document that a row is about; null: about none. */
+export function documentIdOf({ details }: Pick<LedgerEntryAnswer, 'details'>): string | null {
+  const { artifact_uid: uid } = details;
+  return typeof uid === 'string' ? uid : null;
+}
+
+/** By their ids, of one page of rows; those that are gone are not among them. */
+export function useDocuments(entries: readonly LedgerEntryAnswer[]): RowDocuments {
+  const bySpace = idsBySpace(entries);
+  const ids = bySpace.flat();
+  const { data = none } = useQuery({
+    // Not of the ledger: titles do not change with every row.
+    queryKey: ['documents-of-rows', ids],
+    queryFn: async ({ signal }): Promise<RowDocuments> => {
+      const places = (await readPlaces(signal)).map(({ place }) => place);
+      const found = await Promise.all(bySpace.map((each) => documentsOf(each, places, signal)));
+      return new Map(found.flat());
+    },
+    enabled: ids.length > 0,
+    staleTime: 60_000,
+    placeholderData: (before) => before,
+  });
+  return data;
+}
+
+/** Ids that share a space, each once. */
+function idsBySpace(entries: readonly LedgerEntryAnswer[]): readonly (readonly string[])[] {
+  const spaces = new Map<unknown, Set<string>>();
+  for (const entry of entries) {
+    const id = documentIdOf(entry);
+    if (id === null) continue;
+    const space = entry.details['space_id'];
+    spaces.set(space, (spaces.get(space) ?? new Set()).add(id));
+  }
+  return [...spaces.values()].map((ids) => [...ids]);
+}
+
+async function documentsOf(
+  ids: readonly string[],
+  places: readonly Place[],
+  signal: AbortSignal,
+): Promise<readonly (readonly [string, RowDocument])[]> {
+  for (const place of places) {
+    const query = { ids: ids.join(','), ...place };
+    const { statuses } = await get<ArtifactStatusesAnswer>(`${root}/statuses`, query, signal);
+    if (statuses.length > 0)
+      return Promise.all(statuses.map(({ artifact_uid: id }) => documentOf(id, place, signal)));
+  }
+  return [];
+}
+
+async function documentOf(
+  id: string,
+  place: Place,
+  signal: AbortSignal,
+): Promise<readonly [string, RowDocument]> {
+  const { revisions } = await get<RevisionsAnswer>(`${root}/${id}/revisions`, { ...place }, signal);
+  const [newest] = revisions;
+  const title = newest === undefined || newest.title === '' ? (newest?.source_id ?? id) : newest.title;
+  return [id, { title, href: addressOf(`/artifacts/${id}`, place) }];
+}
