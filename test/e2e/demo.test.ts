@@ -1,15 +1,12 @@
 // The demo as a newcomer meets it: interrupted half-way, started again, tried out, stopped, found again.
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { HeadworksProcess } from '../support/headworks-process.ts';
 import { startHeadworks } from '../support/headworks-process.ts';
 import { temporaryFolder } from '../support/services.ts';
-
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 interface Ready {
   readonly url: string;
@@ -46,30 +43,45 @@ const answers = (url: string) =>
     () => false,
   );
 
-/** Pasted into a shell in which `headworks` is this one. */
-async function shellIn(folder: string): Promise<(command: string) => Promise<string>> {
-  const bin = join(folder, 'bin');
-  await mkdir(bin);
-  await writeFile(join(bin, 'headworks'), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
-  await chmod(join(bin, 'headworks'), 0o755);
-  const env = { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
-  return async (command) => {
-    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], { cwd: folder, env });
-    return stdout + stderr;
-  };
-}
+/** Pasted into a shell in which `node` is this one; `headworks` is installed nowhere. */
+const shellIn = (folder: string) => async (command: string) => {
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}` };
+  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], { cwd: folder, env });
+  return stdout + stderr;
+};
 
 interface Named {
   readonly name: string;
 }
 
-/** What must not be there twice. */
-async function inStore(url: string, cwd: string) {
+async function asker(url: string, cwd: string) {
   const token = (await readFile(join(cwd, '.headworks/demo/admin-token'), 'utf8')).trim();
-  const get = async (path: string) =>
+  return async (path: string) =>
     (await (
       await fetch(`${url}/api/v1/${path}`, { headers: { authorization: `Bearer ${token}` } })
     ).json()) as never;
+}
+
+/** What the story says of the models that read, and of the dashboard that changed hands. */
+async function inStory(url: string, cwd: string) {
+  const get = await asker(url, cwd);
+  const models: readonly (Named & { readonly available_at: string | null })[] = await get('models');
+  const { runs }: { runs: readonly { id: string; state: string }[] } = await get('extraction/runs');
+  const { versions }: { versions: readonly object[] } = await get(
+    `extraction/runs/${runs[0]?.id}/vault/item?type=dashboards&item=7`,
+  );
+  const inTenMinutes = new Date(Date.now() + 600_000).toISOString();
+  const away = models.filter(({ available_at: at }) => at !== null && at > inTenMinutes);
+  return {
+    away: away.map(({ name }) => name).toSorted(),
+    runs: runs.map(({ state }) => state),
+    versions: versions.length,
+  };
+}
+
+/** What must not be there twice. */
+async function inStore(url: string, cwd: string) {
+  const get = await asker(url, cwd);
   const models: readonly Named[] = await get('models?configured_only=true');
   const { artifacts }: { artifacts: readonly object[] } = await get('knowledge/artifacts?limit=500');
   const { organizations }: { organizations: readonly Named[] } = await get('organizations');
@@ -105,8 +117,15 @@ describe('headworks demo', () => {
       'throttled',
     ]);
 
-    const shell = await shellIn(cwd);
+    expect(await inStory(ready.url, cwd)).toEqual({
+      away: ['atlas/large', 'harbor/classic', 'nimbus/flash'],
+      runs: ['incomplete', 'incomplete'],
+      versions: 2,
+    });
+
+    const shell = shellIn(cwd);
     expect(ready.try).toHaveLength(5);
+    expect(ready.try[4]?.what).toContain('rules read 2 passages.');
     const outputs: string[] = [];
     for (const { command } of ready.try) outputs.push(await shell(command));
     const [decided, official, review, tenant, repaired] = outputs;
@@ -133,7 +152,8 @@ describe('headworks demo', () => {
     expect(await answers(ready.url)).toBe(false);
 
     const third = start();
-    const { url } = await readyOf(third);
+    const { url, try: later } = await readyOf(third);
+    expect(later[4]?.what).toContain('a model has read since');
     expect(chaptersOf(third)).toEqual([]);
     expect(await inStore(url, cwd)).toEqual(before);
     expect(await interrupt(third)).toBe(130);

@@ -1,9 +1,9 @@
 // The BI estate of Acme Retail in the shapes that a Looker gives it.
-import type { WrittenItems } from '../../simulators/looker/ports.ts';
+import type { ContentChange, WrittenItems } from '../../simulators/looker/ports.ts';
 import type { PersonKey } from './acme-people.ts';
 import { fullName, people, personKeys } from './acme-people.ts';
 import type { FolderName, Report, Tile } from './acme-reports.ts';
-import { dashboards, explores, folders, looks, net } from './acme-reports.ts';
+import { dashboards, explores, folders, handover, looks, net } from './acme-reports.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -92,6 +92,17 @@ export const acmeItems: WrittenItems = {
     name,
   })),
   explores: explores.map((description) => ({ description })),
+};
+
+/** The dashboard that changes hands. */
+export const handoverId = idOf(dashboards.findIndex(({ title }) => title === handover.title));
+
+/** What happens in Looker between two extractions. The same again changes nothing more. */
+export const handoverChange: ContentChange = {
+  type: 'dashboards',
+  write: {
+    [handoverId]: { ...ownerFacts(handover.to), updated_at: handover.at },
+  },
 };
 
 export const acmeCounts = {

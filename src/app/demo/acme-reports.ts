@@ -108,7 +108,7 @@ export const dashboards: readonly Report[] = [
   ),
   report(
     'Weekly Revenue Review',
-    'priya',
+    'jonas',
     'Finance',
     410,
     'Net revenue of the last eight weeks next to gross revenue, to show how far Revenue Overview and Revenue KPIs are apart.',
@@ -201,6 +201,13 @@ export const looks: readonly Report[] = [
   report('Franchise stores', 'sam', 'Stores', 18, 'Which stores are run by partners.', net),
   report('Board figures', 'chloe', 'Board', 60, 'Three figures for the board.', net),
 ];
+
+/** Jonas Weber has left, and his dashboard changes hands, as his mail of handover says. */
+export const handover = {
+  title: 'Weekly Revenue Review',
+  to: 'priya',
+  at: '2026-11-16T08:00:00.000+00:00',
+} as const satisfies { readonly to: PersonKey } & Readonly<Record<string, string>>;
 
 /** The look that Looker fails to hand out at first: its id. */
 export const stuckLook = '4';

@@ -32,14 +32,13 @@ const atlas: DemoModel = {
   behaves: { knows: knownNames, faults: [{ fault: '500', probability: 0.04 }] },
 };
 
-/** The quickest of all, and of no use: half answers, empty ones, errors. */
+/** The quickest of all, and of no use, once it has answered the first question: half answers, empty ones, errors. */
 const quartz: DemoModel = {
   provider: 'quartz',
   model: 'mini',
   key: 'sk-quartz-demo',
   latencyMs: 5,
   behaves: {
-    script: ['ok'],
     faults: [
       { fault: 'malformed', probability: 0.4 },
       { fault: 'empty', probability: 0.5 },
@@ -75,6 +74,9 @@ export const readingModels: readonly Pick<DemoModel, 'provider' | 'model'>[] = [
 
 export const nameOf = ({ provider, model }: Pick<DemoModel, 'provider' | 'model'>): string =>
   `${provider}/${model}`;
+
+/** Answers the first who asks, and then nobody. */
+export const fickleModel: Pick<DemoModel, 'provider' | 'model'> = quartz;
 
 export const steadyModel = nameOf(atlas);
 export const slowModel = nameOf(atelier);

@@ -2,7 +2,7 @@
 import { HeadworksError } from '../../core/index.ts';
 import type { LookerSimulator, LookerSimulatorOptions } from '../../simulators/looker/ports.ts';
 import type { ModelsSimulator } from '../../simulators/models/ports.ts';
-import { acmeCounts, acmeItems } from './acme-estate.ts';
+import { acmeCounts, acmeItems, handoverChange } from './acme-estate.ts';
 import { stuckLook } from './acme-reports.ts';
 import type { DemoMemory } from './demo-folder.ts';
 import { demoModelKeys, demoScenario } from './demo-models.ts';
@@ -49,14 +49,19 @@ const lookerOptions: LookerSimulatorOptions = {
   failures: [{ type: 'looks', id: stuckLook, status: 500 }],
 };
 
-/** Listens where it did before, or, where that is taken, anywhere. Fails with PORT_UNAVAILABLE. */
-export async function startDemoWorld(ports: DemoMemory['ports']): Promise<DemoWorld> {
+/**
+ * Listens where it did before, or, where that is taken, anywhere, and is as it was left: extractions that were
+ * interrupted go on as soon as the server is there. Fails with PORT_UNAVAILABLE.
+ */
+export async function startDemoWorld({ ports, done }: DemoMemory): Promise<DemoWorld> {
   const [{ startLookerSimulator }, { startModelsSimulator }] = await Promise.all([
     import('../../simulators/looker/index.ts'),
     import('../../simulators/models/index.ts'),
   ]);
   const looker = await onPort(ports.looker, (port) => startLookerSimulator({ ...lookerOptions, port }));
   try {
+    if (done.includes('extraction')) looker.change(handoverChange);
+    if (done.includes('changes')) looker.configure({ failures: [] });
     const models = await onPort(ports.models, (port) =>
       startModelsSimulator({ scenario: demoScenario, port }),
     );

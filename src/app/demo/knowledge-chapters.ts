@@ -6,7 +6,6 @@ import type {
   EntityPairAnswer,
   EntityReviewAnswer,
   JobCountsAnswer,
-  LedgerPage,
   ModelAnswer,
 } from '../api-answers.ts';
 import { fileDocument, documentPaths } from '../ingest-files.ts';
@@ -17,6 +16,7 @@ import type { Chapter, Stage } from './chapter.ts';
 import { until } from './chapter.ts';
 import { nameOf, readingModels } from './demo-models.ts';
 import { lookerSource } from './demo-world.ts';
+import { countReadByRules } from './look-around.ts';
 
 const knowledge = '/api/v1/knowledge';
 const documentsFolder = fileURLToPath(new URL('./documents/', import.meta.url));
@@ -57,17 +57,21 @@ export const throttledChapter: Chapter = {
   name: 'throttled',
   title: 'Two late documents, while every model that reads is at its limit',
   run: async (stage) => {
-    const { client, signal } = stage;
     await throttle(stage);
     await read(stage, await takeIn(stage, await documentsIn('late')));
-    const query = { kind: 'knowledge.chunk-read-by-rules', limit: 100 };
-    const { entries } = await client.call<LedgerPage>('GET', '/api/v1/ledger', { query, signal });
-    return `Rules read what no model could; ${entries.length} passages wait in the ledger for a model to read them again.`;
+    const waiting = await countReadByRules(stage);
+    if (waiting === 0) return 'Models had read them before they were at their limits.';
+    const passages = waiting === 1 ? '1 passage waits' : `${waiting} passages wait`;
+    return `Rules read what no model could; ${passages} in the ledger for a model to read again.`;
   },
 };
 
-/** One refusal each, which a cheap question brings about: whoever is warmed by hand then answers again. */
+/**
+ * One refusal each, which a cheap question brings about: whoever is warmed by hand then answers again. Who is cooling down
+ * already, as nimbus after a dozen calls, would not be asked: it is warmed before, and its provider forgets the dozen.
+ */
 async function throttle({ client, world, signal }: Stage): Promise<void> {
+  world.models.reset();
   const hints = ['groq-prose', 'openai-reset'] as const;
   for (const [index, { model }] of readingModels.entries())
     world.models.script(model, [
@@ -76,6 +80,10 @@ async function throttle({ client, world, signal }: Stage): Promise<void> {
   const names = readingModels.map(nameOf);
   const models = await client.call<ModelAnswer[]>('GET', '/api/v1/models', { signal });
   const ids = models.filter(({ name }) => names.includes(name)).map(({ id }) => id);
+  for (const id of ids) {
+    const query = { retry_after_seconds: 0 };
+    await client.call('PATCH', `/api/v1/models/${id}/availability`, { query, signal });
+  }
   await client.call('POST', '/api/v1/models/probe', { body: { ids }, signal });
 }
 

@@ -7,7 +7,7 @@ import type { DemoMemory } from './demo-folder.ts';
 import { writeMemory } from './demo-folder.ts';
 import type { DemoWorld } from './demo-world.ts';
 import { ensureModels, ensureSource } from './ensure-upstreams.ts';
-import { extractionChapter } from './extraction-chapter.ts';
+import { changesChapter, extractionChapter } from './extraction-chapter.ts';
 import { documentsChapter, reviewChapter, throttledChapter, vaultChapter } from './knowledge-chapters.ts';
 import { modelsChapter } from './models-chapter.ts';
 import { executionsChapter, tenantsChapter } from './tenants-chapter.ts';
@@ -16,6 +16,7 @@ import { executionsChapter, tenantsChapter } from './tenants-chapter.ts';
 const chapters: readonly Chapter[] = [
   modelsChapter,
   extractionChapter,
+  changesChapter,
   documentsChapter,
   vaultChapter,
   reviewChapter,
@@ -68,7 +69,6 @@ export async function runChapters(parts: ChapterParts): Promise<DemoMemory> {
   };
   try {
     await remember({});
-    if (memory.done.includes(extractionChapter.name)) world.looker.configure({ failures: [] });
     if (memory.done.length > 0) await Promise.all([ensureModels(stage), ensureSource(stage)]);
     for (const chapter of chapters.filter(({ name }) => !memory.done.includes(name))) {
       signal.throwIfAborted();

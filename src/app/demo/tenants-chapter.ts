@@ -33,7 +33,9 @@ export const executionsChapter: Chapter = {
       await send(sent, `demo-turn-${index}`);
       await idle(stage);
     }
-    const answers = await Promise.all(atOnce.map((sent, index) => send(sent, `demo-burst-${index}`)));
+    // Each time anew: answers of a burst that was interrupted would take no slot, and tell of no limit.
+    const burst = `demo-burst-${stage.clock.now()}`;
+    const answers = await Promise.all(atOnce.map((sent, index) => send(sent, `${burst}-${index}`)));
     await idle(stage);
     return tenants.map((tenant) => told(tenant, answers)).join(' ');
   },

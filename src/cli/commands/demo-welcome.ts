@@ -1,5 +1,8 @@
 // What the demo says when it is ready: where it is, how to get in, and five things to try, each a command to paste.
-import { relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Situation } from '../../app/demo/index.ts';
+import { counted } from '../counted.ts';
 import type { CliIo } from '../ports.ts';
 import type { CliSession } from '../session.ts';
 
@@ -11,6 +14,10 @@ export interface DemoFacts {
   readonly organization: string;
   readonly key: string;
   readonly steadyModel: string;
+  /** Of rows in the ledger. */
+  readonly readByRulesKind: string;
+  /** As it is now: after a first look around it may be another. */
+  readonly situation: Situation;
 }
 
 export interface ThingToTry {
@@ -19,9 +26,8 @@ export interface ThingToTry {
 }
 
 export function thingsToTry(io: CliIo, facts: DemoFacts): readonly ThingToTry[] {
-  const folder = shellWord(shortPath(io.cwd, facts.dataFolder));
-  const headworks = (words: string) => `${invocation(io)} ${words} --data-dir ${folder}`;
-  const address = `${facts.url}/deployment/api/${facts.organization}/summarize`;
+  const headworks = (words: string) =>
+    `${invocation(io)} ${words} --data-dir ${folderWord(io, facts.dataFolder)}`;
   return [
     {
       what: 'Who decided which revenue counts, who objected, and what else did they promise?',
@@ -31,21 +37,43 @@ export function thingsToTry(io: CliIo, facts: DemoFacts): readonly ThingToTry[] 
       what: 'Which revenue is the official one? Two dashboards contradict each other.',
       command: headworks('search "official revenue" --type doc --entities --limit 4'),
     },
-    {
-      what: 'Is S. Okafor Sam or Sara? Nobody guessed: the pairs wait for you.',
-      command: headworks('entities review --list'),
-    },
-    {
-      what: `Be the tenant ${facts.organization}: three requests at once, two are allowed.`,
-      command:
-        `for store in Graz Basel Leeds; do curl -s -w ' %{http_code}\\n' --oauth2-bearer ${facts.key} ` +
-        `--json "{\\"text\\": \\"$store\\"}" ${address} & done; wait`,
-    },
-    {
-      what: 'Models were at their limits, so rules read two documents. Let a model read them again.',
-      command: `${headworks(`models warm ${facts.steadyModel}`)} && ${headworks('repair --kind knowledge.chunk-read-by-rules')}`,
-    },
+    { what: pairsInWords(facts.situation), command: headworks('entities review --list') },
+    beTheTenant(facts),
+    readAgain(facts, headworks),
   ];
+}
+
+function pairsInWords({ pairs, isOkaforOpen }: Situation): string {
+  if (isOkaforOpen) return 'Is S. Okafor Sam or Sara? Nobody guessed: the pairs wait for you.';
+  if (pairs === 0)
+    return 'Who is who? Every pair of names that was in doubt is answered; new ones would be here.';
+  return `Do they mean the same? ${counted(pairs, 'pair')} of names still ${pairs === 1 ? 'waits' : 'wait'} for you.`;
+}
+
+function beTheTenant({ url, organization, key, situation: { limit } }: DemoFacts): ThingToTry {
+  const allowed = limit === null ? '' : ` It may have ${limit} under way.`;
+  return {
+    what: `Be the tenant ${organization}: three requests at once.${allowed}`,
+    command:
+      `for store in Graz Basel Leeds; do curl -s -w ' %{http_code}\\n' --oauth2-bearer ${key} ` +
+      `--json "{\\"text\\": \\"$store\\"}" ${url}/deployment/api/${organization}/summarize & done; wait`,
+  };
+}
+
+function readAgain(
+  { situation: { readByRules }, steadyModel, readByRulesKind }: DemoFacts,
+  headworks: (words: string) => string,
+): ThingToTry {
+  if (readByRules === 0)
+    return {
+      what: 'Whatever rules had to read, a model has read since. What else is not as it should be?',
+      command: headworks('ledger list'),
+    };
+  const [passages, them] = [counted(readByRules, 'passage'), readByRules === 1 ? 'it' : 'them'];
+  return {
+    what: `Models were at their limits, so rules read ${passages}. Let a model read ${them} again.`,
+    command: `${headworks(`models warm ${steadyModel}`)} && ${headworks(`repair --kind ${readByRulesKind}`)}`,
+  };
 }
 
 export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
@@ -58,11 +86,15 @@ export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
     ['dashboard', facts.loginUrl],
     [
       '',
-      `the link logs in once; another one: ${invocation(io)} dashboard --data-dir ${shellWord(shortPath(io.cwd, facts.dataFolder))}`,
+      `the link logs in once; another one: ${invocation(io)} dashboard --data-dir ${folderWord(io, facts.dataFolder)}`,
     ],
     ['API', `${facts.url}/docs`],
     ['API key', `${facts.key} (organization ${facts.organization})`],
-    ['data', `${facts.dataFolder} (headworks demo --reset starts over)`],
+    ['data', facts.dataFolder],
+    [
+      '',
+      `to start over: ${invocation(io)} demo --reset --data-dir ${folderWord(io, dirname(facts.dataFolder))}`,
+    ],
   ]);
   out.line();
   out.line('Try, in another terminal:');
@@ -74,11 +106,17 @@ export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
   out.line('Ctrl-C stops it, simulators included. The next start goes on with what is there.');
 }
 
-/** The words that start this program again, as whoever started it would write them. */
-function invocation(io: CliIo): string {
-  const isOurScript = io.env['npm_package_name'] === 'headworks' && io.env['npm_lifecycle_event'] !== 'npx';
-  return isOurScript ? 'npm run -s headworks --' : 'headworks';
+const source = fileURLToPath(import.meta.url);
+
+/** The words that start this program again, as whoever started it would write them: in a checkout nothing is installed. */
+function invocation({ env, cwd }: CliIo): string {
+  if (env['npm_lifecycle_event'] === 'npx') return 'npx headworks';
+  if (env['npm_package_name'] === 'headworks') return 'npm run -s headworks --';
+  if (!source.endsWith('.ts')) return 'headworks';
+  return `node ${shellWord(shortPath(cwd, join(dirname(source), '../main.ts')))}`;
 }
+
+const folderWord = ({ cwd }: CliIo, folder: string): string => shellWord(shortPath(cwd, folder));
 
 function shortPath(from: string, path: string): string {
   const short = relative(from, path);

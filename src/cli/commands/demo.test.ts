@@ -9,7 +9,7 @@ import { writeMemory } from '../../app/demo/demo-folder.ts';
 import { CoreError } from '../../core/index.ts';
 
 // oxfmt-ignore
-const allDone = ['models', 'extraction', 'documents', 'vault', 'review', 'tenants', 'executions', 'throttled'];
+const allDone = ['models', 'extraction', 'changes', 'documents', 'vault', 'review', 'tenants', 'executions', 'throttled'];
 
 /** A folder in which an earlier demo has done everything. */
 async function doneIn(parent: string): Promise<string> {
@@ -23,6 +23,9 @@ async function doneIn(parent: string): Promise<string> {
 function answer({ method, path }: FakeCall): unknown {
   if (path === '/api/v1/dashboard/login-links') return { path: '/dashboard/login#once' };
   if (method !== 'GET') return {};
+  if (path === '/api/v1/limits') return { limits: [{ organization_name: 'brightline', limit: 7 }] };
+  if (path === '/api/v1/knowledge/pairs') return { pairs: [] };
+  if (path === '/api/v1/ledger') return { entries: [] };
   return path === '/api/v1/models' ? [] : { sources: [] };
 }
 
@@ -82,6 +85,43 @@ describe('headworks demo', () => {
     );
     world.interrupt();
     await exit;
+  });
+
+  it('names nothing that is not installed when it runs from source', async () => {
+    const cwd = await temporaryFolder();
+    await doneIn(join(cwd, '.headworks'));
+    const world = new CliWorld({ cwd, answer });
+    const exit = world.start('demo');
+    await ready(world);
+    expect(world.out).toMatch(/^ +node \S+main\.ts entities review --list --data-dir \.headworks\/demo$/m);
+    expect(world.out).toMatch(/to start over: node \S+main\.ts demo --reset --data-dir \.headworks$/m);
+    expect(world.out).not.toMatch(/(^|: ) *headworks /m);
+    world.interrupt();
+    await exit;
+  });
+
+  it('does not promise what somebody has answered, changed or repaired since', async () => {
+    const cwd = await temporaryFolder();
+    await doneIn(join(cwd, '.headworks'));
+    const said = async (changes: Readonly<Record<string, unknown>>) => {
+      const world = new CliWorld({ cwd, answer: (call) => changes[call.path] ?? answer(call) });
+      const exit = world.start('demo');
+      await ready(world);
+      world.interrupt();
+      await exit;
+      return world.out;
+    };
+    const later = await said({});
+    expect(later).toContain('Every pair of names that was in doubt is answered');
+    expect(later).toContain('three requests at once. It may have 7 under way.');
+    expect(later).toMatch(/a model has read since.*\n.* ledger list /);
+    const pair = { a: { canonical_name: 'Sam Okafor' }, b: { canonical_name: 'S. Okafor' } };
+    const fresh = await said({
+      '/api/v1/knowledge/pairs': { pairs: [pair] },
+      '/api/v1/ledger': { entries: [{}] },
+    });
+    expect(fresh).toContain('Is S. Okafor Sam or Sara?');
+    expect(fresh).toMatch(/rules read 1 passage\. Let a model read it again\.\n.* models warm atlas\/large /);
   });
 
   it('gives the same as JSON', async () => {

@@ -84,7 +84,7 @@ async function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
   const demo = await import('../../app/demo/index.ts');
   const memory = await demo.openDemoMemory(config.data.folder);
   // Before the server: jobs that an earlier demo left go on at once, and ask them.
-  const world = await demo.startDemoWorld(memory.ports);
+  const world = await demo.startDemoWorld(memory);
   let facts: DemoFacts | null = null;
   try {
     return await runServer(session, {
@@ -110,7 +110,8 @@ async function prepare(
   server: RunningServer,
   { memory, world }: { readonly memory: DemoMemory; readonly world: DemoWorld },
 ): Promise<DemoFacts> {
-  const { runChapters, brightline, steadyModel } = await import('../../app/demo/index.ts');
+  const { runChapters, lookAround, brightline, steadyModel, readByRulesKind } =
+    await import('../../app/demo/index.ts');
   const { io } = session;
   const { signal, clock } = io;
   const client = await io.app.connect(config, {
@@ -122,11 +123,13 @@ async function prepare(
   try {
     const dataFolder = config.data.folder;
     const { keys } = await runChapters({ client, world, dataFolder, memory, clock, signal, screen });
+    const situation = await lookAround({ client, signal });
     const link = await client.call<LoginLinkAnswer>('POST', '/api/v1/dashboard/login-links', { signal });
     const url = String(server.url);
     const organization = brightline.name;
     const key = keys[organization] ?? '';
-    return { url, loginUrl: url + link.path, dataFolder, organization, key, steadyModel };
+    const loginUrl = url + link.path;
+    return { url, loginUrl, dataFolder, organization, key, steadyModel, readByRulesKind, situation };
   } finally {
     screen.close();
     await client.close();

@@ -115,6 +115,20 @@ describe('an item that is written', () => {
   });
 });
 
+describe('an item that is written anew', () => {
+  it('has the new fields and keeps the others, however often the same is written', () => {
+    const written = { dashboards: [{ title: 'Revenue', user_name: 'jonas' }] };
+    const encoder = new ItemEncoder({ world, seed: 1, itemBytes: 0, written });
+    const item = (index: number) => parsed(Buffer.concat(encoder.encode('dashboards', { ...plain, index })));
+    const other = item(1);
+    for (let time = 0; time < 2; time++) encoder.write('dashboards', 0, { user_name: 'priya' });
+    expect(item(0)).toMatchObject({ title: 'Revenue', user_name: 'priya' });
+    expect(item(1)).toEqual(other);
+    encoder.write('dashboards', 1, { title: 'Returns' });
+    expect(item(1)).toMatchObject({ title: 'Returns', id: other['id'] });
+  });
+});
+
 describe('ids', () => {
   it.each(simulatedTypes)('of %s are texts, each once', (type) => {
     const ids = Array.from({ length: 50 }, (_, index) =>

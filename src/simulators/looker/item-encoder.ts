@@ -26,7 +26,7 @@ const fillerSpread = 4_096;
 export class ItemEncoder {
   readonly #seed: number;
   readonly #world: World;
-  readonly #written: WrittenItems;
+  readonly #written: ReadonlyMap<SimulatedType, Readonly<Json>[]>;
   readonly #itemBytes: number;
   readonly #tiles: readonly Buffer[];
   readonly #filler: Buffer;
@@ -39,12 +39,19 @@ export class ItemEncoder {
   }) {
     this.#seed = settings.seed;
     this.#world = settings.world;
-    this.#written = settings.written ?? {};
+    const { written = {} } = settings;
+    this.#written = new Map(simulatedTypes.map((type) => [type, [...(written[type] ?? [])]]));
     this.#itemBytes = settings.itemBytes;
     this.#tiles = Array.from({ length: tileCount }, (_, index) =>
       Buffer.from(JSON.stringify(tile(index, new Chance(settings.seed, 99, index)))),
     );
     this.#filler = fillerText(settings.seed, settings.itemBytes + fillerSpread);
+  }
+
+  /** From now on the item has these fields, and keeps what else was written of it. */
+  write(type: SimulatedType, index: number, fields: Readonly<Json>): void {
+    const items = this.#written.get(type);
+    if (items) items[index] = { ...items[index], ...fields };
   }
 
   /** The item in pieces: a page is put together from them in one go, which halves the copying. */
@@ -54,7 +61,7 @@ export class ItemEncoder {
     const context: ItemContext = { index: state.index, version: state.version, chance, world: this.#world };
     const facts = maker.make(context);
     const generated = { ...facts, ...(state.isWhole ? maker.more?.(context) : {}), ...state.joined };
-    const written = this.#written[type]?.[state.index];
+    const written = this.#written.get(type)?.[state.index];
     const parts = written
       ? [writtenItem(maker, context, generated, written)]
       : this.#parts(maker, context, generated);

@@ -45,7 +45,13 @@ export class LookerContent {
   }
 
   change(change: ContentChange): ContentChanged {
-    const changed = this.#type(change.type).apply(change);
+    const { type, write = {} } = change;
+    const content = this.#type(type);
+    const changed = content.apply(change);
+    for (const [id, fields] of Object.entries(write)) {
+      const index = content.find(id);
+      if (index !== undefined) this.#encoder.write(type, index, fields);
+    }
     this.#pages.clear();
     this.#selections.clear();
     return changed;

@@ -146,6 +146,8 @@ export interface ContentChange {
   readonly delete?: Chosen;
   /** How many new items. */
   readonly add?: number;
+  /** By id: from now on these fields take the place of those that are there, as in `WrittenItems`. */
+  readonly write?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 /** The ids that a change touched. */

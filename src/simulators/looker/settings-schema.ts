@@ -15,6 +15,7 @@ const contentChange = z.strictObject({
   rewrite: chosen.optional(),
   delete: chosen.optional(),
   add: count.optional(),
+  write: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
 });
 
 const behaviour = z

@@ -34,6 +34,7 @@ describe('content of a type', () => {
     expect(() => content.apply({ type: 'looks', change: ['id1'], delete: ['id77'] })).toThrow(
       'There is no item with the id "id77".',
     );
+    expect(() => content.apply({ type: 'looks', change: ['id1'], write: { id78: {} } })).toThrow('"id78"');
     expect(() => content.apply({ type: 'looks', change: 11 })).toThrow('There are 10 items, not 11.');
     expect(content.version(1)).toBe(0);
   });

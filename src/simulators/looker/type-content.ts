@@ -41,6 +41,7 @@ export class TypeContent {
     const changed = this.#choose(change.change);
     const rewritten = this.#choose(change.rewrite);
     const deleted = this.#choose(change.delete);
+    const written = this.#choose(Object.keys(change.write ?? {}));
     for (const index of changed) this.#versions.set(index, this.version(index) + 1);
     for (const index of rewritten) if (!this.#rewritten.delete(index)) this.#rewritten.add(index);
     for (const index of deleted) this.#deleted.add(index);
@@ -48,7 +49,12 @@ export class TypeContent {
     this.#live = null;
     this.#byId = null;
     const ids = (indices: readonly number[]) => indices.map((index) => this.#idOf(index));
-    return { changed: ids(changed), rewritten: ids(rewritten), deleted: ids(deleted), added: ids(added) };
+    return {
+      changed: ids([...changed, ...written]),
+      rewritten: ids(rewritten),
+      deleted: ids(deleted),
+      added: ids(added),
+    };
   }
 
   #choose(chosen: Chosen | undefined): readonly number[] {
