@@ -26,7 +26,13 @@ import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
 import type { HouseKnowledge } from './knowledge.ts';
 import { startKnowledge } from './knowledge.ts';
 import { askingRepairs } from './request-repairs.ts';
-import { houseRules, purgeRepair, retentionHandler, retentionJob } from './retention/index.ts';
+import {
+  houseRules,
+  purgeRepair,
+  retentionHandler,
+  retentionJob,
+  showRetentionFailures,
+} from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -88,6 +94,7 @@ export async function startBackground(
     ...gateway.retention,
     ...deployments.retention,
   ];
+  showRetentionFailures(metrics, rules);
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
   repairs.register(refusedKeyRepair(gateway.models));

@@ -1,18 +1,19 @@
 // What a support engineer would ask first, answered with a remedy for everything that is not as it should be.
-import { messageOf, systemClock } from '../core/index.ts';
+import { join } from 'node:path';
+import { systemClock } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
-import type { DoctorCheck, DoctorReport } from '../http/index.ts';
+import type { DoctorReport } from '../http/index.ts';
 import { loadMigrations } from '../platform/postgres/index.ts';
 import type { Background } from './background.ts';
-import type { Finding } from './doctor/findings.ts';
-import { problem } from './doctor/findings.ts';
-import * as machine from './doctor/machine-checks.ts';
+import type { Check } from './doctor/checks.ts';
+import { machineChecks, makeAll } from './doctor/checks.ts';
+import { folderBytes, freeBytes } from './doctor/machine-checks.ts';
 import * as store from './doctor/store-checks.ts';
 import * as work from './doctor/work-checks.ts';
+import { keyRefusedKind } from './gateway-ledger.ts';
 import { hearsItself } from './hears-itself.ts';
 import type { Readiness } from './readiness.ts';
 import type { Stores } from './stores.ts';
-import { version } from './version.ts';
 
 export interface Patient {
   readonly config: Config;
@@ -21,43 +22,19 @@ export interface Patient {
   readonly readiness: Readiness;
 }
 
-type Check = readonly [name: string, make: () => Finding | Promise<Finding>];
-
-/** Every check is made, whatever the others find; one that fails itself is a finding, not a crash. */
+/** Every check is made, whatever the others find. */
 export async function examine(patient: Patient): Promise<DoctorReport> {
-  const checks = [...ofTheMachine(patient), ...ofTheStores(patient), ...ofTheWork(patient)];
-  return { checks: await Promise.all(checks.map(made)) };
-}
-
-async function made([name, make]: Check): Promise<DoctorCheck> {
-  try {
-    return { name, ...(await make()) };
-  } catch (error) {
-    return {
-      name,
-      ...problem(`The check itself failed: ${messageOf(error)}`, 'See the check of the state store.'),
-    };
-  }
-}
-
-function ofTheMachine({ config }: Patient): readonly Check[] {
-  const { folder } = config.data;
-  const { node, sqlite } = process.versions;
-  const platform = `${process.platform} ${process.arch}`;
-  return [
-    ['version', () => machine.versions({ headworks: version, node, sqlite, platform })],
-    ['address', () => machine.address(config.server)],
-    ['data folder', async () => machine.dataFolder(folder, await machine.freeBytes(folder))],
-    ['folder rights', () => machine.folderRights(folder)],
-    ['admin token', () => machine.adminToken(config)],
-    ['open files', async () => machine.openFiles(await machine.readLimits())],
-    ['settings', () => machine.settings(config)],
-  ];
+  const checks = [...machineChecks(patient.config), ...ofTheStores(patient), ...ofTheWork(patient)];
+  return { checks: await makeAll(checks) };
 }
 
 function ofTheStores({ config, stores: { database, redis }, readiness }: Patient): readonly Check[] {
   const { kind, isShared, vector, trigram } = database.capabilities;
-  const free = () => (kind === 'embedded' ? machine.freeBytes(config.data.folder) : null);
+  const { folder } = config.data;
+  const onDisk = async () => ({
+    files: await folderBytes(join(folder, 'state')),
+    free: await freeBytes(folder),
+  });
   const dependency = async (name: string) => store.dependency(await readiness.report(), name);
   return [
     ['state store', () => dependency('state store')],
@@ -65,7 +42,7 @@ function ofTheStores({ config, stores: { database, redis }, readiness }: Patient
       'migrations',
       async () => store.migrations(database, await loadMigrations(new URL('./migrations/', import.meta.url))),
     ],
-    ['database size', async () => store.databaseSize(database, await free())],
+    ['database size', async () => store.databaseSize(database, kind === 'embedded' ? await onDisk() : null)],
     ['connections', () => store.connections(database)],
     ['vector search', () => store.capability(vector)],
     ['trigram search', () => store.capability(trigram)],
@@ -85,11 +62,12 @@ function ofTheWork({ background }: Patient): readonly Check[] {
     includeRecent: false,
     windowDays: 7,
   });
+  const refused = () => ledgerStore.list({ state: 'open', kind: keyRefusedKind, limit: 100 });
   // Two checks wait for it; what it fails with is their finding.
   active.catch(() => undefined);
   return [
     ['models', async () => work.models(await active)],
-    ['model keys', async () => work.modelKeys(await active)],
+    ['model keys', async () => work.modelKeys(await active, await refused())],
     ['vectors', () => work.vectors(knowledge.embedders)],
     ['graph', async () => work.graph(await knowledge.desks.graph.status())],
     ['jobs', () => work.jobs(jobs, systemClock.now())],

@@ -15,6 +15,10 @@ export const appEvents = {
       name: 'headworks_dependency_changes_total',
       help: 'Times a store went away or came back.',
       labels: ['dependency', 'state'],
+      knownValues: ['state store', 'redis'].flatMap((name) => [
+        [name, 'up'],
+        [name, 'down'],
+      ]),
     },
   }),
 };

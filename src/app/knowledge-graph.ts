@@ -15,8 +15,10 @@ import { PostgresSqlGraph } from '../knowledge/postgres/postgres-sql-graph.ts';
 import { graphKinds, graphRepairs } from '../knowledge/repairs/graph-repairs.ts';
 import type { LookAgainParts } from '../knowledge/repairs/look-again.ts';
 import { lookAgainCron, lookAgainHandler, lookAgainJob } from '../knowledge/repairs/look-again.ts';
+import type { WatchedMetric } from '../knowledge/watching/knowledge-watch.ts';
 import { KnowledgeWatch, watchedGraph } from '../knowledge/watching/knowledge-watch.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import type { Metrics, Observe } from '../platform/metrics/index.ts';
 import { every } from '../resilience/index.ts';
 import { requestRepairs } from './request-repairs.ts';
 import type { ServerRole } from './server-role.ts';
@@ -103,17 +105,35 @@ function graphOf({ config: { knowledge: options }, stores: { database } }: Graph
   return new AgeGraph({ database, clock: systemClock, options });
 }
 
+function watchedCounters(metrics: Metrics): Readonly<Record<WatchedMetric, Observe>> {
+  const counter = (name: string, help: string, outcomes: readonly string[]) => {
+    const count = metrics.counter({ name: `headworks_knowledge_${name}_total`, help, labels: ['outcome'] });
+    // Shown as 0 before the first: Prometheus' `increase` misses what a series begins with.
+    for (const outcome of outcomes) count(0, [outcome]);
+    return count;
+  };
+  return {
+    resolutions: counter('resolutions', 'Names that were resolved: ok, or degraded with a fallback.', [
+      'ok',
+      'degraded',
+    ]),
+    confirmations: counter('confirmations', 'Questions to a model whether two names mean the same.', [
+      'answered',
+      'failed',
+    ]),
+    expansions: counter('expansions', 'Graph expansions of searches: ok, timeout or failed.', [
+      'ok',
+      'timeout',
+      'failed',
+    ]),
+  };
+}
+
 function watchOf(
   { stores: { database }, telemetry: { metrics }, jobs }: GraphHouseParts,
   graph: Graph,
 ): KnowledgeWatch {
-  const counter = (name: string, help: string) =>
-    metrics.counter({ name: `headworks_knowledge_${name}_total`, help, labels: ['outcome'] });
-  const counters = {
-    resolutions: counter('resolutions', 'Names that were resolved: ok, or degraded with a fallback.'),
-    confirmations: counter('confirmations', 'Questions to a model whether two names mean the same.'),
-    expansions: counter('expansions', 'Graph expansions of searches: ok, timeout or failed.'),
-  };
+  const counters = watchedCounters(metrics);
   const graphState = () => graph.availability(new AbortController().signal);
   const needsReview = () => countNeedsReview(database);
   metrics.gauge({

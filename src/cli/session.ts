@@ -1,7 +1,7 @@
 // One run of one command: its flags, its configuration, its way to speak, its way to a server.
 import type { Command } from 'commander';
 import type { HeadworksClient } from '../app/headworks-client.ts';
-import type { Config } from '../config/index.ts';
+import type { Config, ConfigInput } from '../config/index.ts';
 import { resolveConfig, secretsOf } from '../config/index.ts';
 import { Redactor } from '../core/index.ts';
 import { givenFlags } from './option-flags.ts';
@@ -40,10 +40,7 @@ export class CliSession {
   config(insist?: Readonly<Record<string, unknown>>): Config {
     const isFirst = this.#config === null;
     const config = resolveConfig({
-      flags: this.#globals.flags,
-      env: this.io.env,
-      file: this.#globals.file,
-      cwd: this.io.cwd,
+      ...this.#input(),
       ...(insist ? { insist: { command: this.#command, values: insist } } : {}),
     });
     this.#config = config;
@@ -52,11 +49,30 @@ export class CliSession {
     return config;
   }
 
-  /** Runs `work` as a client of the server (with `key`, or as the admin), and leaves whatever happens. */
-  async withClient<T>(work: (client: HeadworksClient) => Promise<T>, key?: string): Promise<T> {
+  /** What is valid of the configuration, and defaults for the rest. */
+  validConfig(): Config {
+    const config = resolveConfig({ ...this.#input(), forgives: true });
+    for (const secret of secretsOf(config)) this.redactor.add(secret);
+    return config;
+  }
+
+  #input(): ConfigInput {
+    const { flags, file } = this.#globals;
+    return { flags, file, env: this.io.env, cwd: this.io.cwd };
+  }
+
+  /**
+   * Runs `work` as a client of the server (with `key`, or as the admin), and leaves whatever happens. `signal`: how long
+   * to look for a server; default: until somebody interrupts.
+   */
+  async withClient<T>(
+    work: (client: HeadworksClient) => Promise<T>,
+    key?: string,
+    signal = this.io.signal,
+  ): Promise<T> {
     const client = await this.io.app.connect(this.config(), {
       purpose: `headworks ${this.#command}`,
-      signal: this.io.signal,
+      signal,
       ...(key === undefined ? {} : { key }),
       onWaitingForOthers: (attached) =>
         this.out.note(

@@ -23,6 +23,8 @@ export interface ConfigInput {
   readonly cwd: string;
   /** Values by option path that a command insists on, whatever else says; not parsed again. */
   readonly insist?: { readonly command: string; readonly values: Readonly<Record<string, unknown>> };
+  /** What is not valid has its default, instead of failing: to look at a machine whose settings are wrong. */
+  readonly forgives?: boolean;
 }
 
 /** The configuration of this process. Fails with CONFIG_INVALID, its message naming every problem, one per line. */
@@ -47,6 +49,14 @@ export function resolveSections<Sections extends OptionSections>(
       origin.kind === 'command' || origin.kind === 'default' ? { value: raw } : option.spec.parse(raw);
     if ('problem' in parsed) {
       problems.push(problemLine(option, origin, raw, parsed.problem));
+      if (input.forgives)
+        (values[option.section] ??= {})[option.field] = absolute(
+          option,
+          option.spec.default,
+          { kind: 'default' },
+          input.cwd,
+          file,
+        );
     } else {
       (values[option.section] ??= {})[option.field] = absolute(option, parsed.value, origin, input.cwd, file);
     }
@@ -57,7 +67,7 @@ export function resolveSections<Sections extends OptionSections>(
     );
   const strangers = unknownVariables(options, input.env ?? {});
   // Alone it is a warning; beside problems it may well be the cause of one.
-  if (problems.length > 0) throw invalid([...problems, ...strangers]);
+  if (problems.length > 0 && !input.forgives) throw invalid([...problems, ...strangers]);
   const warnings = [
     ...file.warnings,
     ...strangers,

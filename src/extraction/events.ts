@@ -1,7 +1,13 @@
 // What an extraction tells while it runs. Log lines, metrics, the terminal and --json all read these.
 import { event } from '../core/index.ts';
 import type { RateLimiterSnapshot } from '../resilience/index.ts';
+import { failureKinds } from '../resilience/index.ts';
 import type { SessionStatus, TypeStatus } from './ports.ts';
+
+const failedPageCauses = [...failureKinds, 'not-the-shape', 'worker-died'] as const;
+
+/** Why a page was given up: its call failed, it is not what was asked for, or worker threads die of it. */
+export type FailedPageCause = (typeof failedPageCauses)[number];
 
 export interface TypeFigures {
   readonly type: string;
@@ -96,7 +102,7 @@ export const extractionEvents = {
     session: string;
     type: string;
     page: string;
-    cause: string;
+    cause: FailedPageCause;
     error: string;
   }>({
     level: 'warn',
@@ -105,6 +111,7 @@ export const extractionEvents = {
       name: 'headworks_extraction_failed_pages_total',
       help: 'Pages that were given up.',
       labels: ['cause'],
+      knownValues: failedPageCauses.map((cause) => [cause]),
     },
   }),
   'extraction:worker-died': event<{ session: string; worker: string; error: string; workersAlive: number }>({

@@ -1,5 +1,13 @@
 // What the gateway tells the rest of the house. Of a provider's answer: status, class and timing, nothing else.
 import { event } from '../core/index.ts';
+import type { GatewayErrorCode } from './errors.ts';
+
+/** What a request that nobody answered can end with. */
+const exhaustedCodes: readonly GatewayErrorCode[] = [
+  'GATEWAY_ALL_LIMITED',
+  'GATEWAY_EXHAUSTED',
+  'GATEWAY_REFUSED',
+];
 
 const tokensUsed = {
   name: 'headworks_gateway_tokens_total',
@@ -64,6 +72,7 @@ export const gatewayEvents = {
       name: 'headworks_gateway_exhausted_total',
       help: 'Requests that no model could answer.',
       labels: ['code'],
+      knownValues: exhaustedCodes.map((code) => [code]),
     },
   }),
   'gateway:store-failed': event<{ what: string; cause: string; waiting: number }>({

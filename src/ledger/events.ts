@@ -42,13 +42,14 @@ export const ledgerEvents = {
     message: 'the ledger cannot be written; its rows wait in memory',
     counter: { name: 'headworks_ledger_store_failures_total', help: 'Writes of the ledger that failed.' },
   }),
+  // The next two have no label: a series that begins with its first event is one that Prometheus' `increase` misses,
+  // and which kind it was is in the log.
   'ledger:overflowed': event<{ kind: string; count: number }>({
     level: 'error',
     message: 'too many ledger rows wait for the store; these are counted by kind only',
     counter: {
       name: 'headworks_ledger_overflowed_total',
       help: 'Degradations that were not kept one by one.',
-      labels: ['kind'],
       by: 'count',
     },
   }),
@@ -58,7 +59,6 @@ export const ledgerEvents = {
     counter: {
       name: 'headworks_ledger_lost_total',
       help: 'Degradations that only the log knows of.',
-      labels: ['kind'],
       by: 'count',
     },
   }),

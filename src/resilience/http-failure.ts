@@ -24,17 +24,21 @@ export interface RefusedAnswer {
  * - `malformed`: an answer we cannot use (too large, or a status that makes no sense here).
  * - `cancelled`: we stopped it ourselves.
  */
-export type FailureKind =
-  | 'rate-limit'
-  | 'server-error'
-  | 'timeout'
-  | 'network'
-  | 'authentication'
-  | 'payment'
-  | 'validation'
-  | 'not-found'
-  | 'malformed'
-  | 'cancelled';
+export type FailureKind = (typeof failureKinds)[number];
+
+/** Every FailureKind. */
+export const failureKinds = [
+  'rate-limit',
+  'server-error',
+  'timeout',
+  'network',
+  'authentication',
+  'payment',
+  'validation',
+  'not-found',
+  'malformed',
+  'cancelled',
+] as const;
 
 export interface HttpFailureClass {
   readonly kind: FailureKind;

@@ -14,7 +14,7 @@ export type { Deadline, SignalDeadline } from './deadline.ts';
 export { every } from './every.ts';
 export { filePauseMs, isFileBusy, onceFileIsFree } from './file-patience.ts';
 export type { FileWait } from './file-patience.ts';
-export { classifyHttpFailure } from './http-failure.ts';
+export { classifyHttpFailure, failureKinds } from './http-failure.ts';
 export type { FailureKind, HttpFailureClass, RefusedAnswer } from './http-failure.ts';
 export { Mirror } from './mirror.ts';
 export type { MirrorSource } from './mirror.ts';

@@ -1,13 +1,17 @@
 // The rule file and the dashboard that ship, against the metrics that a server really has.
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { startBackground } from '../../src/app/background.ts';
+import { startServer } from '../../src/app/start-server.ts';
 import { openStores } from '../../src/app/stores.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
 import { alertRules } from '../../src/admission/alerts/alert-rules.ts';
 import { knowledgeAlertRules } from '../../src/knowledge/watching/alert-rules.ts';
 import { countEvents, type Metrics, type MetricSpec } from '../../src/platform/metrics/index.ts';
+import type { CommandFacts } from '../../scripts/doc-facts.ts';
+import { readDocFacts } from '../../scripts/doc-facts.ts';
+import { redisUrl, uniqueName } from '../support/services.ts';
 import { testConfig } from '../support/test-server.ts';
 
 const textOf = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -51,8 +55,8 @@ const dashboard = async () => JSON.parse(await textOf('monitoring/headworks-dash
 
 type LabelsByMetric = ReadonlyMap<string, readonly string[]>;
 
-/** Everything a server registers, with its labels. */
-async function metricsOfAServer(): Promise<LabelsByMetric> {
+/** Everything a server registers, with its labels, and what it tells a scrape before anything happened. */
+async function freshServer(): Promise<{ readonly known: LabelsByMetric; readonly text: string }> {
   const found = new Map<string, readonly string[]>();
   const config = await testConfig();
   const telemetry = createTelemetry(config, 'serve');
@@ -65,7 +69,7 @@ async function metricsOfAServer(): Promise<LabelsByMetric> {
   for (const [, name = ''] of text.matchAll(/^# TYPE ((?:process|nodejs)_\w+) \w+$/gm)) found.set(name, []);
   // Made in start-server.ts, where what it counts is.
   found.set('headworks_clients_attached', []);
-  return found;
+  return { known: found, text };
 }
 
 function noting(metrics: Metrics, found: Map<string, readonly string[]>): Metrics {
@@ -114,9 +118,84 @@ function faultsOf(expr: string, shown: string, known: LabelsByMetric): readonly 
   ];
 }
 
+/** Its series begin with the first answer of a route: there are too many to show. Its alert asks for more than one. */
+const beginsLate = 'headworks_http_requests_total';
+
+/** Counters in `increase(…)` that have no series yet: Prometheus sees no increase when one begins above 0. */
+function unseen(expr: string, text: string): readonly string[] {
+  const lines = text.split('\n');
+  return [...expr.matchAll(/increase\((\w+)(?:\{([^}]*)\})?\[/g)]
+    .filter(([, name = '', matchers = '']) => {
+      const series = lines.filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+      return (
+        name !== beginsLate &&
+        !series.some((line) => matchers.split(',').every((each) => line.includes(each)))
+      );
+    })
+    .map(([, name = '', matchers = '']) => `${name}{${matchers}}`);
+}
+
+/** What follows the word headworks and is no command, and flags that the command before them does not have. */
+function strangeCommands(text: string, root: CommandFacts): readonly string[] {
+  return [...text.matchAll(/\bheadworks ([^;,.)]+)/g)].flatMap(([whole, rest = '']) => {
+    const words = rest.split(/\s+/);
+    const [first = ''] = words;
+    if (!root.subcommands.has(first)) return [whole];
+    const reached = words.reduce((at, word) => at.subcommands.get(word) ?? at, root);
+    return words.filter((word) => word.startsWith('--') && !reached.flags.has(word));
+  });
+}
+
 describe('what ships for monitoring', () => {
+  let started: ReturnType<typeof freshServer> | undefined;
+  const server = () => (started ??= freshServer());
+
+  it('counts the first event of every alert: its series are there at 0', { timeout: 60_000 }, async () => {
+    const { text } = await server();
+    for (const { alert, expr } of await rules()) expect(unseen(expr, text), alert).toEqual([]);
+    const zeros = text.split('\n').filter((line) => line.endsWith(' 0'));
+    const kinds = ['audit', 'ledger', 'jobs', 'extraction-runs', 'gateway-attempts', 'executions'];
+    expect(zeros).toEqual(
+      expect.arrayContaining([
+        ...['state store', 'redis'].map(
+          (name) => `headworks_dependency_changes_total{dependency="${name}",state="down"} 0`,
+        ),
+        ...['server-error', 'not-the-shape', 'worker-died'].map(
+          (cause) => `headworks_extraction_failed_pages_total{cause="${cause}"} 0`,
+        ),
+        ...kinds.map((kind) => `headworks_retention_failures_total{kind="${kind}"} 0`),
+        'headworks_gateway_exhausted_total{code="GATEWAY_EXHAUSTED"} 0',
+        'headworks_knowledge_expansions_total{outcome="timeout"} 0',
+        'headworks_ledger_lost_total 0',
+        'headworks_ledger_overflowed_total 0',
+      ]),
+    );
+  });
+
+  it('can read a worker as well, with the token of all', async () => {
+    const config = await testConfig({
+      REDIS_URL: redisUrl(),
+      HEADWORKS_REDIS_KEY_PREFIX: `${uniqueName('worker')}:`,
+      HEADWORKS_HOST: '0.0.0.0',
+      HEADWORKS_ADMIN_TOKEN: 'token-of-all-0123456789',
+    });
+    const worker = await startServer(config, { role: 'worker' });
+    onTestFinished(() => worker.stop());
+    const url = `http://127.0.0.1:${new URL(worker.url).port}/metrics`;
+    expect((await fetch(url)).status).toBe(401);
+    const read = await fetch(url, { headers: { authorization: 'Bearer token-of-all-0123456789' } });
+    expect(await read.text()).toContain('headworks_clients_attached 0');
+  });
+
+  it('would find a counter that begins with its first event', () => {
+    const text = 'a_total{state="up"} 0\nb_total 0';
+    expect(unseen('sum(increase(a_total{state="up"}[5m])) + increase(b_total[5m])', text)).toEqual([]);
+    expect(unseen('increase(a_total{state="down"}[5m])', text)).toEqual(['a_total{state="down"}']);
+    expect(unseen('increase(c_total[5m])', text)).toEqual(['c_total{}']);
+  });
+
   it('names only metrics and labels that a server has', { timeout: 60_000 }, async () => {
-    const known = await metricsOfAServer();
+    const { known } = await server();
     expect(known.size).toBeGreaterThan(60);
     const faults: string[] = [];
     for (const { alert, expr, annotations } of await rules())
@@ -156,6 +235,17 @@ describe('monitoring/headworks-alerts.yml', () => {
       expect(annotations.summary, alert).toMatch(/\.$/);
       expect(annotations.description, alert).toMatch(/\.$/);
     }
+  });
+
+  it('sends people to commands and flags that there are', async () => {
+    const { command } = readDocFacts();
+    const all = await rules();
+    for (const { alert, annotations } of all)
+      expect(strangeCommands(annotations.description, command), alert).toEqual([]);
+    expect(strangeCommands('headworks nothing; headworks vault verify --nothing.', command)).toHaveLength(2);
+    // A page that was given up is not asked for again without it.
+    const pages = all.find(({ alert }) => alert === 'HeadworksExtractionPagesFailed');
+    expect(pages?.annotations.description).toContain('headworks sources run NAME --retry-failed');
   });
 
   it('has every alert that the code can raise, and docs/operations.md a section for each', async () => {

@@ -6,7 +6,7 @@ import type { AppPort, CliIo, RunningServer } from '../../src/cli/ports.ts';
 import { Interrupt } from '../../src/cli/ports.ts';
 import { runCli } from '../../src/cli/run.ts';
 import type { Config } from '../../src/config/index.ts';
-import { VirtualClock } from '../../src/core/index.ts';
+import { abortable, VirtualClock } from '../../src/core/index.ts';
 
 export interface FakeCall extends CallOptions {
   readonly method: string;
@@ -24,6 +24,8 @@ export interface CliWorldOptions {
   };
   readonly isOwnServer?: boolean;
   readonly connectFails?: Error;
+  /** Nobody answers; only the signal ends it. */
+  readonly connectHangs?: boolean;
   readonly startServer?: AppPort['startServer'];
   readonly isTty?: boolean;
   readonly columns?: number;
@@ -84,8 +86,9 @@ export class CliWorld {
       clock: this.clock,
       version: '1.2.3',
       app: {
-        connect: (config, { key }) => {
+        connect: (config, { key, signal }) => {
           this.keys.push(key);
+          if (this.#options.connectHangs) return abortable(new Promise<never>(() => undefined), signal);
           return Promise.resolve(this.#connect(config));
         },
         startServer: (config, options) => {

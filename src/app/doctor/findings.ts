@@ -12,7 +12,8 @@ export const notConfigured = (detail: string, remedy: string | null): Finding =>
 export const warning = (detail: string, remedy: string): Finding => ({ state: 'warning', detail, remedy });
 export const problem = (detail: string, remedy: string): Finding => ({ state: 'problem', detail, remedy });
 
-const gigabyte = 1024 ** 3;
-
-/** `1.5 GB` */
-export const gigabytes = (bytes: number): string => `${(bytes / gigabyte).toFixed(1)} GB`;
+/** `1.5 GB`, `93 MB`, `12 kB` */
+export function size(bytes: number): string {
+  if (bytes >= 1024 ** 3) return `${(bytes / 1024 ** 3).toFixed(1)} GB`;
+  return bytes >= 1024 ** 2 ? `${Math.floor(bytes / 1024 ** 2)} MB` : `${Math.ceil(bytes / 1024)} kB`;
+}

@@ -1,12 +1,14 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConfig } from '../../config/index.ts';
+import { size } from './findings.ts';
 import {
   adminToken,
   address,
   dataFolder,
+  folderBytes,
   folderRights,
   openFiles,
   settings,
@@ -42,13 +44,26 @@ describe('checks of the machine', () => {
     });
   });
 
-  it('warns of a disk that is nearly full', () => {
-    expect(dataFolder('/d', gigabyte).state).toBe('ok');
-    expect(dataFolder('/d', gigabyte - 1)).toMatchObject({
+  it('warns of a disk that is nearly full, with a command that works as it stands', async () => {
+    const folder = await temporaryFolder();
+    expect((await dataFolder(folder, async () => gigabyte)).state).toBe('ok');
+    expect(await dataFolder(folder, async () => gigabyte / 2)).toMatchObject({
       state: 'warning',
-      detail: '/d, 1.0 GB free.',
-      remedy: expect.stringContaining('Make room') as string,
+      detail: `${folder}, 512 MB free.`,
+      remedy: expect.stringContaining('"headworks vault prune --older-than 90"') as string,
     });
+  });
+
+  it('counts the bytes of a folder with all that is below', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'pg_wal'));
+    await writeFile(join(folder, 'a'), 'abc');
+    await writeFile(join(folder, 'pg_wal', 'b'), 'de');
+    expect(await folderBytes(folder)).toBe(5);
+  });
+
+  it('says sizes in a unit that shows them', () => {
+    expect([1.5 * gigabyte, 93.7 * 1024 ** 2, 900, 0].map(size)).toEqual(['1.5 GB', '93 MB', '1 kB', '0 kB']);
   });
 
   it('warns of a data folder that others can look into', async () => {

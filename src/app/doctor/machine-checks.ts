@@ -1,10 +1,11 @@
 // Checks of this machine and this process: versions, address, files and rights.
-import { readFile, stat, statfs } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/index.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Finding } from './findings.ts';
-import { gigabytes, ok, problem, warning } from './findings.ts';
+import { notConfigured, ok, problem, size, warning } from './findings.ts';
 
 const oldestNode = 24;
 const leastFreeBytes = 1024 ** 3;
@@ -40,19 +41,45 @@ export async function freeBytes(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-export function dataFolder(folder: string, free: number): Finding {
-  const detail = `${folder}, ${gigabytes(free)} free.`;
-  return free >= leastFreeBytes
+/** Bytes of all files in a folder, those below included. One that goes meanwhile counts for nothing. */
+export async function folderBytes(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const sizes = entries
+    .filter((entry) => entry.isFile())
+    .map(async ({ parentPath, name }) => (await statOf(join(parentPath, name)))?.size ?? 0);
+  return (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0);
+}
+
+async function statOf(path: string): Promise<Stats | null> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+const notYet = (path: string): Finding =>
+  notConfigured(`${path} is not there; the first start makes it.`, null);
+
+/** `free`: how many bytes the disk of a folder has free. */
+export async function dataFolder(folder: string, free = freeBytes): Promise<Finding> {
+  if ((await statOf(folder)) === null) return notYet(folder);
+  const bytes = await free(folder);
+  const detail = `${folder}, ${size(bytes)} free.`;
+  return bytes >= leastFreeBytes
     ? ok(detail)
     : warning(
         detail,
-        'Make room: stores and vaults grow. "headworks vault prune" and shorter retention (HEADWORKS_RETENTION_…) help.',
+        'Make room: stores and vaults grow. "headworks vault prune --older-than 90" and shorter retention (HEADWORKS_RETENTION_…) help.',
       );
 }
 
 /** Documents, uploads and secrets are in it. */
 export async function folderRights(folder: string): Promise<Finding> {
-  const { mode, uid } = await stat(folder);
+  const found = await statOf(folder);
+  if (found === null) return notYet(folder);
+  const { mode, uid } = found;
   const us = process.getuid?.();
   if (us !== undefined && uid !== us)
     return warning(
@@ -67,8 +94,9 @@ export async function folderRights(folder: string): Promise<Finding> {
 export async function adminToken({ server, data }: Config): Promise<Finding> {
   if (server.adminToken !== null) return ok('From the configuration.');
   const path = join(data.folder, 'admin-token');
-  const { mode } = await stat(path);
-  return (mode & 0o077) === 0
+  const found = await statOf(path);
+  if (found === null) return notYet(path);
+  return (found.mode & 0o077) === 0
     ? ok(`In ${path}, readable by its owner only.`)
     : warning(`${path} can be read by others.`, `chmod 600 ${path}`);
 }

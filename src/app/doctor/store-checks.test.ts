@@ -92,10 +92,14 @@ describe('checks of the stores', () => {
   it('warn when an embedded store has no room for its own backup', async () => {
     const of = database({ pg_database_size: [{ bytes: 3 * 1024 ** 3 }] });
     expect(await databaseSize(of, null)).toMatchObject({ state: 'ok', detail: 'The database takes 3.0 GB.' });
-    expect((await databaseSize(of, 3 * 1024 ** 3)).state).toBe('ok');
-    expect(await databaseSize(of, 1024 ** 3)).toMatchObject({
+    // The files of a store are more than what its database says of itself.
+    const megabyte = 1024 ** 2;
+    const small = database({ pg_database_size: [{ bytes: 12 * megabyte }] });
+    expect((await databaseSize(small, { files: 93 * megabyte, free: 93 * megabyte })).state).toBe('ok');
+    expect(await databaseSize(small, { files: 93 * megabyte, free: 28 * megabyte })).toMatchObject({
       state: 'warning',
-      detail: 'The database takes 3.0 GB, and 1.0 GB are free.',
+      detail: 'The database takes 12 MB, its files 93 MB, and 28 MB are free.',
+      remedy: expect.stringContaining('Make room for 93 MB') as string,
     });
   });
 
@@ -141,7 +145,7 @@ describe('checks of the stores', () => {
     expect((await redisMemory(redis({}, 'down'))).state).toBe('warning');
     expect(await redisMemory(info({ maxmemory: 0, maxmemory_policy: 'allkeys-lru' }))).toMatchObject({
       state: 'ok',
-      detail: 'Redis 7.0.15, 0.0 GB used, policy allkeys-lru.',
+      detail: 'Redis 7.0.15, 1 kB used, policy allkeys-lru.',
     });
     expect((await redisMemory(info({ maxmemory: 1_200, maxmemory_policy: 'noeviction' }))).state).toBe('ok');
     expect(await redisMemory(info({ maxmemory: 1_200, maxmemory_policy: 'allkeys-lru' }))).toMatchObject({

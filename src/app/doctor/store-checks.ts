@@ -6,18 +6,19 @@ import { readHistory } from '../../platform/postgres/migrations/migration-histor
 import type { RedisConnection } from '../../platform/redis/index.ts';
 import { poolerRemedy } from '../hears-itself.ts';
 import type { Finding } from './findings.ts';
-import { gigabytes, notConfigured, ok, problem, warning } from './findings.ts';
+import { notConfigured, ok, problem, size, warning } from './findings.ts';
 
 const largestClockSkewMs = 5_000;
 /** Of all that the server allows: what is left is soon gone when another process starts. */
 const highConnections = 0.9;
 
+export const redisRemedy = 'Set REDIS_URL when several processes share limits.';
+
 export function dependency({ dependencies }: ReadinessReport, name: string): Finding {
   const found = dependencies.find((other) => other.name === name);
   const detail = found?.detail ?? '';
   if (found?.state === 'up') return ok(detail);
-  if (found?.state === 'not-configured')
-    return notConfigured(detail, 'Set REDIS_URL when several processes share limits.');
+  if (found?.state === 'not-configured') return notConfigured(detail, redisRemedy);
   return problem(detail, found?.remedy ?? '');
 }
 
@@ -35,17 +36,26 @@ export async function migrations(database: Database, known: readonly Migration[]
     : problem(detail, 'Start the server again: it applies what is missing.');
 }
 
-/** `freeBytes`: of the disk that an embedded store is on; null for a server, whose disk we do not see. */
-export async function databaseSize(database: Database, freeBytes: number | null): Promise<Finding> {
+/**
+ * `embedded`: bytes of the files of an embedded store and of its disk's free space; null for a server, whose disk we do
+ * not see. The files are more than the database says of itself: what was written last is in its log, of many megabytes.
+ */
+export async function databaseSize(
+  database: Database,
+  embedded: { readonly files: number; readonly free: number } | null,
+): Promise<Finding> {
   const { rows } = await database.query<{ bytes: number }>(
     sql`select pg_database_size(current_database()) as bytes`,
   );
-  const bytes = rows[0]?.bytes ?? 0;
-  if (freeBytes === null || freeBytes >= bytes) return ok(`The database takes ${gigabytes(bytes)}.`);
-  return warning(
-    `The database takes ${gigabytes(bytes)}, and ${gigabytes(freeBytes)} are free.`,
-    'Make room for as much again: a backup of the embedded store copies its files first.',
-  );
+  const takes = `The database takes ${size(rows[0]?.bytes ?? 0)}`;
+  if (embedded === null) return ok(`${takes}.`);
+  const detail = `${takes}, its files ${size(embedded.files)}, and ${size(embedded.free)} are free.`;
+  return embedded.free >= embedded.files
+    ? ok(detail)
+    : warning(
+        detail,
+        `Make room for ${size(embedded.files)}: a backup of the embedded store copies its files first.`,
+      );
 }
 
 export async function connections(database: Database): Promise<Finding> {
@@ -119,13 +129,13 @@ export async function redisMemory(redis: RedisConnection | null): Promise<Findin
   const policy = field('maxmemory_policy') ?? 'unknown';
   const most = Number(field('maxmemory') ?? 0);
   const used = Number(field('used_memory') ?? 0);
-  const detail = `Redis ${field('redis_version') ?? 'unknown'}, ${gigabytes(used)} used, policy ${policy}.`;
+  const detail = `Redis ${field('redis_version') ?? 'unknown'}, ${size(used)} used, policy ${policy}.`;
   if (most > 0 && policy !== 'noeviction')
     return problem(
-      `${detail} It drops keys when its ${gigabytes(most)} are full.`,
+      `${detail} It drops keys when its ${size(most)} are full.`,
       'Set maxmemory-policy to noeviction, or give Headworks a Redis of its own.',
     );
   return most > 0 && used > most * highConnections
-    ? warning(`${detail} Its ${gigabytes(most)} are nearly full.`, 'Raise maxmemory.')
+    ? warning(`${detail} Its ${size(most)} are nearly full.`, 'Raise maxmemory.')
     : ok(detail);
 }

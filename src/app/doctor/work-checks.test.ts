@@ -32,6 +32,10 @@ describe('checks of the work', () => {
       state: 'ok',
       detail: '1 of 1 models can be asked now: a (A_KEY).',
     });
+    expect(models([model('a'), model('b', { availableAt: new Date(now) })])).toMatchObject({
+      state: 'ok',
+      detail: '1 of 2 models can be asked now: a (A_KEY). Not now: b (A_KEY).',
+    });
     expect(models([model('a', { isConfigured: false })]).state).toBe('not-configured');
     expect(models([model('a', { availableAt: new Date(now) })])).toMatchObject({
       state: 'warning',
@@ -40,12 +44,25 @@ describe('checks of the work', () => {
   });
 
   it('name models that somebody added and whose key is missing', () => {
-    expect(modelKeys([model('catalogue', { origin: 'built-in', isConfigured: false })]).state).toBe('ok');
-    expect(modelKeys([model('a')]).state).toBe('ok');
-    expect(modelKeys([model('a'), model('b', { isConfigured: false, needs: 'B_KEY' })])).toMatchObject({
+    expect(modelKeys([model('catalogue', { origin: 'built-in', isConfigured: false })], []).state).toBe('ok');
+    expect(modelKeys([model('a')], []).state).toBe('ok');
+    expect(modelKeys([model('a'), model('b', { isConfigured: false, needs: 'B_KEY' })], [])).toMatchObject({
       state: 'warning',
       detail: 'Without a key: b (set B_KEY).',
     });
+  });
+
+  it('name models whose key the provider refuses, while they are switched on', () => {
+    const refused = [
+      { subject: 'a', cause: 'authentication' },
+      { subject: 'switched-off', cause: 'payment' },
+    ];
+    expect(modelKeys([model('a', { origin: 'built-in' }), model('b')], refused)).toMatchObject({
+      state: 'warning',
+      detail: 'Refused by the provider: a (A_KEY: authentication).',
+      remedy: expect.stringContaining('headworks ledger list --kind gateway.key-refused') as string,
+    });
+    expect(modelKeys([model('b')], refused).state).toBe('ok');
   });
 
   it('say that nobody makes vectors', () => {

@@ -3,7 +3,8 @@ import type { JobQueue } from '../../core/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
 import type { AlertDesk } from '../../http/index.ts';
 import type { GraphDesk } from '../../knowledge/index.ts';
-import type { LedgerStore, RepairRegistry } from '../../ledger/index.ts';
+import type { LedgerEntry, LedgerStore, RepairRegistry } from '../../ledger/index.ts';
+import { keyRefusedKind } from '../gateway-ledger.ts';
 import type { HouseKnowledge } from '../knowledge.ts';
 import type { Finding } from './findings.ts';
 import { notConfigured, ok, problem, warning } from './findings.ts';
@@ -19,27 +20,53 @@ export function models(active: readonly ModelView[]): Finding {
       'No AI model has a key.',
       'Set a variable that "headworks models list --all" names, for example GROQ_API_KEY, where the server runs.',
     );
-  const free = able.filter(({ availableAt }) => availableAt === null);
   // Whose keys they are: a variable may have been set for something else (GITHUB_TOKEN).
-  const names = able
-    .map(({ name, keySource }) => (keySource === null ? name : `${name} (${keySource})`))
-    .join(', ');
-  if (free.length > 0) return ok(`${free.length} of ${able.length} models can be asked now: ${names}.`);
+  const named = (some: readonly ModelView[]) =>
+    some.map(({ name, keySource }) => (keySource === null ? name : `${name} (${keySource})`)).join(', ');
+  const free = able.filter(({ availableAt }) => availableAt === null);
+  const resting = able.filter(({ availableAt }) => availableAt !== null);
+  const rest = resting.length === 0 ? '' : ` Not now: ${named(resting)}.`;
+  if (free.length > 0)
+    return ok(`${free.length} of ${able.length} models can be asked now: ${named(free)}.${rest}`);
   return warning(
-    `All ${able.length} models are cooling down or out of quota: ${names}.`,
+    `All ${able.length} models are cooling down or out of quota: ${named(able)}.`,
     'See why with "headworks models"; "headworks models warm MODEL" takes a cooldown back.',
   );
 }
 
-/** Somebody wanted these: a model of the catalogue that nobody has a key for is none of them. */
-export function modelKeys(active: readonly ModelView[]): Finding {
+/**
+ * Keys that are missing, of models that somebody wanted: one of the catalogue that nobody has a key for is none of them.
+ * And keys that providers refuse: `refused`, the ledger's open rows of them, by model.
+ */
+export function modelKeys(
+  active: readonly ModelView[],
+  refused: readonly Pick<LedgerEntry, 'subject' | 'cause'>[],
+): Finding {
   const wanted = active.filter(({ origin }) => origin !== 'built-in');
   const without = wanted.filter(({ isConfigured }) => !isConfigured);
-  if (wanted.length === 0) return ok('No models were added beside the built-in ones.');
-  if (without.length === 0) return ok('Every model that was added has its key.');
+  const refusals = active.flatMap(({ name, keySource }) => {
+    const row = refused.find(({ subject }) => subject === name);
+    return row ? [`${name} (${keySource ?? 'no key'}: ${row.cause})`] : [];
+  });
+  const details = [
+    ...(refusals.length === 0 ? [] : [`Refused by the provider: ${refusals.join(', ')}.`]),
+    ...(without.length === 0
+      ? []
+      : [
+          `Without a key: ${without.map(({ name, needs }) => (needs === null ? name : `${name} (set ${needs})`)).join(', ')}.`,
+        ]),
+  ];
+  if (details.length === 0)
+    return ok(
+      wanted.length === 0
+        ? 'No models were added beside the built-in ones, and no key is refused.'
+        : 'Every model that was added has its key, and none is refused.',
+    );
+  const list = `headworks ledger list --kind ${keyRefusedKind}`;
   return warning(
-    `Without a key: ${without.map(({ name, needs }) => (needs === null ? name : `${name} (set ${needs})`)).join(', ')}.`,
-    'Set the variables where the server runs and start it again, or switch the models off: headworks models disable MODEL.',
+    details.join(' '),
+    'Set good keys where the server runs and start it again, or switch the models off: headworks models disable MODEL.' +
+      (refusals.length === 0 ? '' : ` ${list} says what each provider wants.`),
   );
 }
 

@@ -3,7 +3,7 @@ export { houseRules } from './house-rules.ts';
 export type { HouseStores } from './house-rules.ts';
 export { purgeFailedKind, purgeRepair, runRetention } from './retention.ts';
 export type { RetentionParts, RetentionReport, RetentionRun } from './retention.ts';
-export { retentionEvents } from './retention-events.ts';
+export { retentionEvents, showRetentionFailures } from './retention-events.ts';
 export type { RetentionEvents } from './retention-events.ts';
 export { retentionHandler, retentionJob } from './retention-job.ts';
 export type { RetentionRule } from './retention-rule.ts';

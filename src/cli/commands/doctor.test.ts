@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
 import { CoreError } from '../../core/index.ts';
 
@@ -30,17 +30,61 @@ describe('headworks doctor', () => {
     const world = new CliWorld({
       connectFails: new CoreError('STATE_UNUSABLE', 'Wrong password for postgres://u:hunter22@h.'),
     });
-    expect(await world.run('doctor', '--json')).toBe(1);
+    expect(await world.start('doctor', '--json')).toBe(1);
+    const refused = {
+      state: 'problem',
+      detail: 'Wrong password for postgres://u:[redacted]@h.',
+      remedy: expect.stringContaining('headworks config') as string,
+    };
     expect(JSON.parse(world.out)).toMatchObject({
       status: 'problem',
-      checks: [{ name: 'server', state: 'problem', detail: 'Wrong password for postgres://u:[redacted]@h.' }],
+      checks: expect.arrayContaining([
+        { name: 'server', ...refused },
+        // None of these needs the server, nor its store.
+        expect.objectContaining({ name: 'version', state: 'ok' }),
+        expect.objectContaining({ name: 'open files' }),
+        expect.objectContaining({ name: 'data folder' }),
+        { name: 'state store', ...refused },
+        expect.objectContaining({ name: 'redis', state: 'not-configured' }),
+      ]) as object[],
+    });
+    expect(world.out).not.toContain('hunter22');
+  });
+
+  it('shows a wrong configuration as a failed check, and checks by what is right of it', async () => {
+    const env = { HEADWORKS_PORT: 'x', HEADWORKS_DATA_DIR: '/nonexistent/chosen' };
+    const world = new CliWorld({ env });
+    expect(await world.start('doctor')).toBe(1);
+    expect(world.out).toMatch(/PROBLEM +configuration +The configuration is not valid: server\.port/);
+    expect(world.out).toMatch(/off +data folder +\/nonexistent\/chosen is not there/);
+    expect(world.out).toMatch(/ok +version/);
+  });
+
+  it('does not wait for a store that hangs while a server starts', async () => {
+    const world = new CliWorld({
+      env: { DATABASE_URL: 'postgres://u@127.0.0.1:1/x' },
+      connectHangs: true,
+    });
+    const run = world.start('doctor', '--json');
+    await vi.waitFor(() => expect(world.keys).toHaveLength(1));
+    await world.clock.advance(20_000);
+    expect(await run).toBe(1);
+    const { checks } = JSON.parse(world.out) as { checks: { name: string; detail: string }[] };
+    expect(checks[0]).toMatchObject({
+      name: 'server',
+      detail: expect.stringContaining('within 20 s') as string,
+    });
+    expect(checks.find(({ name }) => name === 'state store')).toMatchObject({
+      state: 'problem',
+      detail: expect.stringContaining('ECONNREFUSED') as string,
     });
   });
 
-  it('shows a wrong configuration as a failed check', async () => {
-    const world = new CliWorld({ env: { HEADWORKS_PORT: 'x' } });
-    expect(await world.run('doctor')).toBe(1);
-    expect(world.out).toMatch(/PROBLEM +configuration +The configuration is not valid: server\.port/);
+  it('has nothing to say of this machine when the server is elsewhere', async () => {
+    const world = new CliWorld({ connectFails: new CoreError('SERVER_UNREACHABLE', 'Gone.') });
+    expect(await world.run('doctor', '--server', 'http://elsewhere.example', '--json')).toBe(1);
+    expect(JSON.parse(world.out)).toMatchObject({ checks: [{ name: 'server', detail: 'Gone.' }] });
+    expect((JSON.parse(world.out) as { checks: object[] }).checks).toHaveLength(1);
   });
 
   it('does not take an interruption for a finding', async () => {

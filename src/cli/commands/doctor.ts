@@ -1,6 +1,7 @@
 // headworks doctor: is everything there that is configured, and what to do if not.
 import type { Command } from 'commander';
-import { HeadworksError } from '../../core/index.ts';
+import type { Config } from '../../config/index.ts';
+import { CoreError, HeadworksError } from '../../core/index.ts';
 import type { DoctorAnswer } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -9,6 +10,9 @@ import type { CliSession } from '../session.ts';
 import { printable } from '../table.ts';
 
 type DoctorCheck = DoctorAnswer['checks'][number];
+
+/** Four times what a start on a Postgres server takes on two busy cores. */
+const longestStartMs = 20_000;
 
 export function registerDoctor(program: Command, host: CommandHost): void {
   const command = program
@@ -30,26 +34,60 @@ export function registerDoctor(program: Command, host: CommandHost): void {
   });
 }
 
-/** The server knows best; what fails on the way to it is a failed check, not a crash. */
+/** The server knows best; without one, what can be checked here is, and why there is none is the first finding. */
 async function runChecks(session: CliSession): Promise<readonly DoctorCheck[]> {
   let name = 'configuration';
   try {
-    session.config();
+    const config = session.config();
     name = 'server';
-    return await session.withClient(async (client) => {
-      const { checks } = await client.call<DoctorAnswer>('GET', '/api/v1/doctor', {
-        signal: session.io.signal,
-      });
-      const detail = client.isOwnServer
-        ? 'None was running; started for this check.'
-        : `Runs at ${client.url}.`;
-      return [{ name, state: 'ok', detail, remedy: null }, ...checks];
-    });
+    return await askServer(session, config);
   } catch (error) {
     if (!(error instanceof HeadworksError) || session.io.signal.aborted) throw error;
     const remedy = 'Do what the message says; "headworks config" shows what is configured and where.';
-    return [{ name, state: 'problem', detail: session.redactor.text(error.message), remedy }];
+    const first = { name, state: 'problem', detail: error.message, remedy } as const;
+    const checks = [first, ...(await checksHere(session, error))];
+    return checks.map((check) => ({ ...check, detail: session.redactor.text(check.detail) }));
   }
+}
+
+async function askServer(session: CliSession, config: Config): Promise<readonly DoctorCheck[]> {
+  const { clock, signal } = session.io;
+  const late = new AbortController();
+  // An embedded store takes its time on a slow disk, and cannot hang.
+  const cancel =
+    config.state.databaseUrl === null ? null : clock.after(longestStartMs, () => late.abort(hung()));
+  try {
+    return await session.withClient(
+      async (client) => {
+        cancel?.();
+        const { checks } = await client.call<DoctorAnswer>('GET', '/api/v1/doctor', { signal });
+        const detail = client.isOwnServer
+          ? 'None was running; started for this check.'
+          : `Runs at ${client.url}.`;
+        return [{ name: 'server', state: 'ok', detail, remedy: null }, ...checks];
+      },
+      undefined,
+      AbortSignal.any([signal, late.signal]),
+    );
+  } finally {
+    cancel?.();
+  }
+}
+
+const hung = (): CoreError =>
+  new CoreError(
+    'SERVER_UNREACHABLE',
+    `No server answered, and none could be started, within ${longestStartMs / 1_000} s. A store may hang.`,
+  );
+
+async function checksHere(session: CliSession, failure: HeadworksError): Promise<readonly DoctorCheck[]> {
+  const config = session.validConfig();
+  // This machine has no part in a server elsewhere.
+  if (config.client.serverUrl !== null) return [];
+  const { examineHere } = await import('../../app/doctor/examine-here.ts');
+  const { checks } = await examineHere(config, failure);
+  session.io.signal.throwIfAborted();
+  return checks;
 }
 
 const looks = {

@@ -1,7 +1,7 @@
 // What to do about a page that did not come: ask again, and when; give it up; or stop altogether.
 import { messageOf } from '../../core/index.ts';
 import type { Random } from '../../core/index.ts';
-import type { Backoff } from '../../resilience/index.ts';
+import type { Backoff, FailureKind } from '../../resilience/index.ts';
 import { ExtractionError, FetchFailure } from '../errors.ts';
 
 /** How often a page was asked for so far, by what came of it. */
@@ -21,7 +21,7 @@ export type Verdict =
   | { readonly do: 'again'; readonly cause: string; readonly waitMs: number; readonly tries: Tries }
   | {
       readonly do: 'give-up';
-      readonly cause: string;
+      readonly cause: FailureKind;
       readonly message: string;
       /** The next page may well meet the same. */
       readonly isTransient: boolean;

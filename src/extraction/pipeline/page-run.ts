@@ -6,6 +6,7 @@ import type { Random } from '../../core/index.ts';
 import { onAbort } from '../../core/index.ts';
 import { BoundedQueue, filePauseMs, isFileBusy } from '../../resilience/index.ts';
 import { FetchFailure } from '../errors.ts';
+import type { FailedPageCause } from '../events.ts';
 import { queueBytes } from '../parallel-config.ts';
 import type { FetchedPage, PageOutcome, PageRequest, TypeStatus, VaultSessions } from '../ports.ts';
 import { vaultPatienceMs } from '../vault-patience.ts';
@@ -200,7 +201,7 @@ export class PageRun {
   }
 
   /** What a failure means for its page; what is no failure of a page ends the run. */
-  #judge(error: unknown, task: Task, cause?: string): void {
+  #judge(error: unknown, task: Task, cause?: FailedPageCause): void {
     const { rules, random, events, sessionId: session } = this.#parts;
     const { type, key: page } = task.request;
     const verdict = judge(error, task.tries, rules, random);
@@ -222,7 +223,7 @@ export class PageRun {
     this.#pump();
   }
 
-  #giveUp(request: PageRequest, cause: string, message: string, isTransient: boolean): void {
+  #giveUp(request: PageRequest, cause: FailedPageCause, message: string, isTransient: boolean): void {
     const { sessions, sessionId, planner, metrics, events } = this.#parts;
     const { type, key: page } = request;
     this.#hasLeftSome = true;

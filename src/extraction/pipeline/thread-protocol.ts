@@ -1,5 +1,6 @@
 // What the main thread and the worker threads say to each other. Everything here is cloned, but for the bytes of pages.
 import type { NamedSecret } from '../concealer.ts';
+import type { FailedPageCause } from '../events.ts';
 import type { PageReading } from '../parsing/page-reading.ts';
 import type { PageOutcome, PageRequest } from '../ports.ts';
 
@@ -29,6 +30,6 @@ export type FromThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'committed'; readonly outcome: PageOutcome }
   /** The page is not what was asked for; nothing was written. */
-  | { readonly kind: 'refused'; readonly cause: string; readonly message: string }
+  | { readonly kind: 'refused'; readonly cause: FailedPageCause; readonly message: string }
   /** The vault cannot be written to: nothing can go on. */
   | { readonly kind: 'unwritable'; readonly code: string; readonly message: string };
