@@ -70,10 +70,10 @@ function commandLines(text: string): readonly string[] {
 }
 
 function unknownCommands(line: string, facts: DocFacts): readonly string[] {
-  const [, script] = /^npm run (?:--silent )?([\w:-]+)/.exec(line) ?? [];
+  const [, script] = /^npm run (?:(?:--silent|-s) )?([\w:-]+)/.exec(line) ?? [];
   if (script !== undefined && !facts.scripts.has(script)) return [`there is no "npm run ${script}"`];
   const [, rest] =
-    /^(?:npx )?headworks(?:\s+(.*))?$/.exec(line) ?? /^npm run headworks -- (.*)$/.exec(line) ?? [];
+    /^(?:npx )?headworks(?:\s+(.*))?$/.exec(line) ?? /^npm run (?:-s )?headworks -- (.*)$/.exec(line) ?? [];
   return rest === undefined ? [] : unknownWords(rest.split(/\s+/), facts.command, 'headworks');
 }
 

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { systemClock } from '../core/index.ts';
+import { makeOwnFile } from '../platform/data-folder/make-own-file.ts';
 import { makeFolder } from '../platform/data-folder/make-folder.ts';
 import { openSqlite } from '../platform/sqlite/index.ts';
 import type { MemoryRateWindowOptions, RateLimits, RateWindow } from '../resilience/index.ts';
@@ -61,6 +62,7 @@ function openWindow(
   key: string,
   options: MemoryRateWindowOptions,
 ): { readonly window: MemoryRateWindow; readonly close: () => void } {
+  makeOwnFile(file);
   const db = openSqlite(file, { busyTimeoutMs });
   try {
     const journal = new SqliteGrantJournal(db, key);

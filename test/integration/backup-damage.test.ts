@@ -154,7 +154,7 @@ describe('a backup that is not whole, or not for this version', () => {
     }
     await expect(restoreFrom(config, join(file, 'nowhere'))).rejects.toMatchObject({ code: 'INPUT_INVALID' });
     expect(await inStore(config, contentsOf)).toEqual(before);
-    expect((await readdir(config.data.folder)).filter((name) => name.startsWith('restore-'))).toEqual([]);
+    expect((await readdir(config.data.folder)).filter((name) => name.startsWith('unfinished-'))).toEqual([]);
   });
 });
 

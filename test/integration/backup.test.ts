@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { migrateStore } from '../../src/app/backup/migrate-store.ts';
+import { describe, expect, it } from 'vitest';
+import { makeScratch } from '../../src/app/backup/leftovers.ts';
+import { openServerTarget } from '../../src/app/backup/open-target.ts';
+import { requireStoreOrServer } from '../../src/app/backup/source-store.ts';
+import { readServerFile, writeServerFile } from '../../src/app/server-file.ts';
+import { startServer } from '../../src/app/start-server.ts';
 import type { RunningServer } from '../../src/app/index.ts';
 import type { Config } from '../../src/config/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
@@ -10,16 +14,15 @@ import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import {
   backUp,
   contentsOf,
-  dropStore,
   dumpAsItIs,
   emptyHouse,
+  filledHouse,
   fillStore,
   inStore,
   linesIn,
   restoreFrom,
-  type StoreKind,
 } from '../support/backup-world.ts';
-import { databaseUrl, temporaryFolder } from '../support/services.ts';
+import { databaseUrl, redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
 import { callAsAdmin, startTestServer } from '../support/test-server.ts';
 
 /** A house starts and stops several times in each, and machines that run tests are busy. */
@@ -31,18 +34,6 @@ const stirred =
 
 const untouched = (contents: Readonly<Record<string, readonly string[]>>) =>
   Object.fromEntries(Object.entries(contents).filter(([name]) => !stirred.test(name)));
-
-async function filledHouse(kind: StoreKind): Promise<{
-  readonly config: Config;
-  readonly contents: Readonly<Record<string, readonly string[]>>;
-}> {
-  const config = await emptyHouse(kind);
-  const contents = await inStore(config, async (database) => {
-    await fillStore(database);
-    return contentsOf(database);
-  });
-  return { config, contents };
-}
 
 const vaultIn = ({ data }: Config): string => join(data.folder, 'vaults', 'acme.vault');
 
@@ -93,7 +84,9 @@ describe.each([
     const source = await filledHouse(kind);
     await addVault(source.config, 'längst');
     const file = join(await temporaryFolder(), 'a.backup');
+    const killed = await makeScratch(source.config.data.folder, 'restore');
     const server = await startTestServer(source.config);
+    expect(existsSync(killed)).toBe(false);
     const stopWriting = keepWriting(server);
     const saved = await backUp(source.config, file);
     await stopWriting();
@@ -104,7 +97,10 @@ describe.each([
     expect((await linesIn(file)).some((line) => line.includes(token))).toBe(false);
 
     const target = await emptyHouse(other);
+    await mkdir(target.data.folder, { recursive: true });
+    const left = await makeScratch(target.data.folder, 'backup');
     const report = await restoreFrom(target, file);
+    expect(existsSync(left)).toBe(false);
     expect(report).toMatchObject({ rows: saved.rows, tables: saved.tables, backup: { store: kind } });
     expect(untouched(await inStore(target, contentsOf))).toEqual(untouched(source.contents));
     // Whoever wrote an artifact wrote its revision and its chunk in the same transaction.
@@ -174,23 +170,58 @@ describe('restore', () => {
     expect(after['organization_keys']).not.toEqual(target.contents['organization_keys']);
   });
 
-  it('refuses while a server runs on the folder, or on the database', patience, async () => {
-    const file = join(await temporaryFolder(), 'a.backup');
-    const busy = await emptyHouse('server');
-    await inStore(busy, async (database) => {
-      await fillStore(database);
-      await dumpAsItIs(database, file);
-    });
-    await startTestServer(busy);
-    await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
-      code: 'DATA_FOLDER_BUSY',
-    });
-    const elsewhere = { ...busy, data: { ...busy.data, folder: await temporaryFolder() } };
-    await expect(restoreFrom(elsewhere, file, { replace: true })).rejects.toMatchObject({
-      code: 'CONFLICT',
-      message: expect.stringContaining('Stop all servers') as string,
-    });
-  });
+  it(
+    'refuses while a server runs on the folder, or a server or worker on the database',
+    patience,
+    async () => {
+      const file = join(await temporaryFolder(), 'a.backup');
+      const busy = await emptyHouse('server');
+      await inStore(busy, async (database) => {
+        await fillStore(database);
+        await dumpAsItIs(database, file);
+      });
+      const server = await startTestServer(busy);
+      await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
+        code: 'DATA_FOLDER_BUSY',
+      });
+      const elsewhere = { ...busy, data: { ...busy.data, folder: await temporaryFolder() } };
+      await expect(restoreFrom(elsewhere, file, { replace: true })).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining('A Headworks server works') as string,
+      });
+      await server.stop();
+      const shared = {
+        ...elsewhere,
+        redis: { ...busy.redis, url: redisUrl(), keyPrefix: uniqueName('backup') },
+      };
+      const worker = await startServer(shared, { role: 'worker' });
+      await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining('A Headworks worker works') as string,
+      });
+      await worker.stop();
+      const closing = new AsyncDisposableStack();
+      await openServerTarget(databaseUrl(), busy.state.schema, closing);
+      await expect(startServer(shared, { role: 'worker' })).rejects.toMatchObject({ code: 'CONFLICT' });
+      await closing.disposeAsync();
+    },
+  );
+
+  it(
+    'knows a server whose database only it knows, but none that left its file behind',
+    patience,
+    async () => {
+      const house = await emptyHouse('server');
+      const unaware = { ...house, state: { ...house.state, databaseUrl: null } };
+      const { signal } = new AbortController();
+      const server = await startTestServer(house);
+      await requireStoreOrServer(unaware, signal);
+      const file = await readServerFile(house.data.folder);
+      await server.stop();
+      if (file) await writeServerFile(house.data.folder, file);
+      await expect(requireStoreOrServer(unaware, signal)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    },
+  );
 
   it('brings a backup of an older version up to date', patience, async () => {
     const source = await emptyHouse('server');
@@ -208,34 +239,5 @@ describe('restore', () => {
       database.query<{ newest: string }>(sql`select to_regclass('login_link')::text as newest`),
     );
     expect(rows).toEqual([{ newest: 'login_link' }]);
-  });
-});
-
-describe('migrate-store', () => {
-  const wish = () => ({
-    to: databaseUrl(),
-    replace: false,
-    onProgress: () => undefined,
-    signal: new AbortController().signal,
-  });
-
-  it('takes every row to a server, and leaves the embedded store as it was', patience, async () => {
-    const { config, contents } = await filledHouse('embedded');
-    await writeFile(join(config.data.folder, 'webhook-secret'), 'a-secret-of-sixteen\n');
-    onTestFinished(() => dropStore(config.state.schema));
-    const report = await migrateStore(config, wish());
-    const moved = { ...config, state: { ...config.state, databaseUrl: databaseUrl() } };
-    const after = await inStore(moved, contentsOf);
-    expect(after).toEqual(contents);
-    expect(report.rows).toBe(Object.values(after).reduce((sum, rows) => sum + rows.length, 0));
-    expect(report.notes.join(' ')).toContain('HEADWORKS_WEBHOOK_SECRET');
-    expect(await inStore(config, contentsOf)).toEqual(contents);
-    await expect(migrateStore(config, wish())).rejects.toMatchObject({ code: 'CONFLICT' });
-  });
-
-  it('refuses while a server works with the embedded store', patience, async () => {
-    const config = await emptyHouse('embedded');
-    await startTestServer(config);
-    await expect(migrateStore(config, wish())).rejects.toMatchObject({ code: 'DATA_FOLDER_BUSY' });
   });
 });

@@ -42,6 +42,8 @@ describe('a data folder', () => {
     const path = join(await temporaryFolder(), 'deep', 'data');
     const folder = await openDataFolder(path, options);
     expect((await stat(path)).mode & 0o777).toBe(0o700);
+    for (const file of ['lock.sqlite', 'holder.json', 'format.json'])
+      expect((await stat(join(path, file))).mode & 0o777, file).toBe(0o600);
     expect(JSON.parse(await readFile(join(path, 'format.json'), 'utf8'))).toEqual({
       format: 1,
       writtenBy: '1.0.0',

@@ -147,6 +147,19 @@ insert into entity (entity_id, space_id, entity_type, canonical_name, normalized
          ('018f0000-0000-7000-8000-0000000000e1', 7, 'person', 'Z.', 'z', '018f0000-0000-7000-8000-0000000000e2', now(), now());
 `;
 
+/** A store with rows of every domain, and what it holds. */
+export async function filledHouse(kind: StoreKind): Promise<{
+  readonly config: Config;
+  readonly contents: Readonly<Record<string, readonly string[]>>;
+}> {
+  const config = await emptyHouse(kind);
+  const contents = await inStore(config, async (database) => {
+    await fillStore(database);
+    return contentsOf(database);
+  });
+  return { config, contents };
+}
+
 /** Every table with its rows as Postgres writes them, sorted: nothing of how a backup reads them. */
 export async function contentsOf(database: Database): Promise<Readonly<Record<string, readonly string[]>>> {
   const contents: Record<string, readonly string[]> = {};

@@ -1,6 +1,6 @@
 // Puts the files of a backup beside their places first, and into them when everything else is done.
 import { existsSync } from 'node:fs';
-import { mkdtemp, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError } from '../../core/index.ts';
 import { makeFolder } from '../../platform/data-folder/make-folder.ts';
@@ -9,6 +9,7 @@ import { webhookSecretPath } from '../webhook-secret.ts';
 import type { FileStart } from './archive.ts';
 import { damaged } from './archive.ts';
 import { isVaultName } from './dump-files.ts';
+import { makeScratch } from './leftovers.ts';
 
 interface Staged {
   readonly draft: string;
@@ -36,7 +37,7 @@ export class FileLoader {
         'CONFLICT',
         `${path} is there already. Restore into another data folder, or give --replace to have it replaced; nothing was changed.`,
       );
-    this.#scratch ??= await mkdtemp(join(this.#dataFolder, 'restore-'));
+    this.#scratch ??= await makeScratch(this.#dataFolder, 'restore');
     const draft = join(this.#scratch, String(this.#staged.length));
     this.#current = { draft, path, handle: await open(draft, 'wx', 0o600) };
   }

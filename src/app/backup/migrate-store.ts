@@ -2,7 +2,8 @@
 import { CoreError, systemClock } from '../../core/index.ts';
 import type { Config } from '../../config/index.ts';
 import { openDataFolder } from '../../platform/data-folder/index.ts';
-import { loadMigrations, migrate } from '../../platform/postgres/index.ts';
+import { identifier, loadMigrations } from '../../platform/postgres/index.ts';
+import { checkHistory, readHistory } from '../../platform/postgres/migrations/migration-history.ts';
 import { version } from '../version.ts';
 import { controlLine } from './archive.ts';
 import { dumpStore } from './dump-store.ts';
@@ -10,6 +11,7 @@ import { openEmbeddedTarget, openServerTarget, refuseContent } from './open-targ
 import type { BackupProgress } from './progress-teller.ts';
 import { loadInto, notesFor } from './restore.ts';
 import { oneMoment } from './snapshot-store.ts';
+import { requireEmbeddedStore, sourceSchema } from './source-store.ts';
 
 export interface MigrateStoreWish {
   /** postgres://… */
@@ -22,14 +24,16 @@ export interface MigrateStoreWish {
 export interface MigrateStoreReport {
   readonly tables: number;
   readonly rows: number;
+  /** In the database; it may have another name than in the embedded store. */
   readonly schema: string;
   /** What somebody has to do, in sentences. */
   readonly notes: readonly string[];
 }
 
 /**
- * The embedded store stays as it is. Fails with DATA_FOLDER_BUSY while a server runs on it, CONFLICT when the database
- * is in use or not empty, and as the stores do; then nothing was changed in either.
+ * The embedded store is only read. Fails with INPUT_INVALID when there is none, or nothing in it, DATA_FOLDER_BUSY while
+ * a server runs on it, CONFLICT when the database is in use or not empty, and as the stores do; then nothing was
+ * changed in either.
  */
 export async function migrateStore(config: Config, wish: MigrateStoreWish): Promise<MigrateStoreReport> {
   if (config.state.databaseUrl !== null)
@@ -37,22 +41,35 @@ export async function migrateStore(config: Config, wish: MigrateStoreWish): Prom
       'INPUT_INVALID',
       'The state store of this configuration is a Postgres server already (DATABASE_URL). Unset it to migrate the embedded store.',
     );
+  await requireEmbeddedStore(config);
   await using closing = new AsyncDisposableStack();
   const folder = await openDataFolder(config.data.folder, { version, command: 'headworks migrate-store' });
   closing.defer(() => folder.release());
   const source = await openEmbeddedTarget(config, closing);
-  const migrations = await loadMigrations(new URL('../migrations/', import.meta.url));
-  await migrate(source, migrations, { clock: systemClock, signal: wish.signal });
-  const { schema } = source;
+  const from = await sourceSchema(source, config);
+  // Tables of an older version are brought up to date where they go to, not here.
+  checkHistory(
+    await readHistory(source, from),
+    await loadMigrations(new URL('../migrations/', import.meta.url)),
+  );
+  const { schema } = config.state;
   const target = await openServerTarget(wish.to, schema, closing);
   if (!wish.replace) await refuseContent(target, `The schema ${schema} of the database`);
   const { end } = await loadInto(target, wish, null, (take) =>
     oneMoment(
       source,
       async (transaction) => {
+        await transaction.script(`set local search_path = ${identifier(from).compile().text}, public`);
         const { kind: store, version: postgres } = source.capabilities;
         const createdAt = new Date(systemClock.now());
-        const dumped = await dumpStore({ transaction, schema, store, postgres, createdAt, write: take });
+        const dumped = await dumpStore({
+          transaction,
+          schema: from,
+          store,
+          postgres,
+          createdAt,
+          write: take,
+        });
         await take(controlLine({ headworks: 'end', ...dumped, files: 0 }));
       },
       wish.signal,

@@ -1,29 +1,34 @@
-// Opens a store to put rows into, sure that no server works with it.
+// Opens a store to put rows into, sure that no server or worker works with it.
 import { join } from 'node:path';
 import { CoreError, systemClock } from '../../core/index.ts';
 import type { Config } from '../../config/index.ts';
 import type { Database } from '../../platform/postgres/index.ts';
-import { sql } from '../../platform/postgres/index.ts';
 import { serverLock } from '../admission.ts';
-import { storeTables, tableOf } from './store-tables.ts';
+import { tableWithRows } from './store-tables.ts';
+import { workerLock } from './worker-lock.ts';
 
 /** One statement may be a constraint over a whole table. */
 const stuckAfterMs = 6 * 3_600_000;
 
-/** A Postgres server. Fails with CONFLICT while a server uses its schema; none can start until `closing` is disposed. */
+/** A Postgres server. Fails with CONFLICT while a server or worker uses its schema; none can start until `closing` is disposed. */
 export async function openServerTarget(
   url: string,
   schema: string,
   closing: AsyncDisposableStack,
 ): Promise<Database> {
   const { openServerDatabase, takeSessionLock } = await import('../../platform/postgres/server/index.ts');
-  const lock = await takeSessionLock({ url, name: serverLock(schema), mode: 'alone', clock: systemClock });
-  if (!lock)
-    throw new CoreError(
-      'CONFLICT',
-      'A Headworks server works with that database. Stop all servers and workers that use it, then try again.',
-    );
-  closing.defer(() => lock.close());
+  for (const [name, who] of [
+    [serverLock(schema), 'server'],
+    [workerLock(schema), 'worker'],
+  ] as const) {
+    const lock = await takeSessionLock({ url, name, mode: 'alone', clock: systemClock });
+    if (!lock)
+      throw new CoreError(
+        'CONFLICT',
+        `A Headworks ${who} works with that database. Stop all servers and workers that use it, then try again.`,
+      );
+    closing.defer(() => lock.close());
+  }
   const database = await openServerDatabase({
     url,
     schema,
@@ -49,15 +54,12 @@ export async function openEmbeddedTarget(config: Config, closing: AsyncDisposabl
   return database;
 }
 
-/** Fails with CONFLICT when a table has a row. Kinds of job are made by every start, and are no content. */
+/** Fails with CONFLICT when a table has a row. */
 export async function refuseContent(database: Database, where: string): Promise<void> {
-  for (const table of await storeTables(database, database.schema)) {
-    if (table.place === 'jobs' && table.name !== 'job') continue;
-    const { rows } = await database.query(sql`select from ${tableOf(table)} limit 1`);
-    if (rows.length > 0)
-      throw new CoreError(
-        'CONFLICT',
-        `${where} is not empty (there are rows in ${table.name}). Choose an empty one, or give --replace to have everything in it replaced; nothing was changed.`,
-      );
-  }
+  const table = await tableWithRows(database, database.schema);
+  if (table === null) return;
+  throw new CoreError(
+    'CONFLICT',
+    `${where} is not empty (there are rows in ${table}). Choose an empty one, or give --replace to have everything in it replaced; nothing was changed.`,
+  );
 }

@@ -81,7 +81,7 @@ export class ArchiveReader {
     if (line.headworks === 'failed')
       throw new HeadworksError(
         line.code,
-        `The backup was not finished when it was written: ${line.message} Make another one.`,
+        `The backup was not finished when it was written: ${line.message} Make another one when that is mended.`,
       );
     if (this.#place.at === 'table') return this.#endTable(this.#place, line);
     if (this.#place.at === 'file') return this.#endFile(this.#place, line);

@@ -1,5 +1,6 @@
 // headworks restore: puts a backup into the store of this configuration, all of it or nothing.
 import { createReadStream, existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { CoreError } from '../../core/index.ts';
 import type { Config } from '../../config/index.ts';
 import { openDataFolder } from '../../platform/data-folder/index.ts';
@@ -8,6 +9,8 @@ import { loadMigrations } from '../../platform/postgres/index.ts';
 import { version } from '../version.ts';
 import { webhookSecretPath } from '../webhook-secret.ts';
 import type { ArchiveEnd, ArchiveHeader } from './archive.ts';
+import { explainFullDisk } from './full-disk.ts';
+import { removeLeftovers } from './leftovers.ts';
 import { FileLoader, prepareVaultsFolder } from './load-files.ts';
 import { StoreLoader } from './load-store.ts';
 import { type BackupProgress, ProgressTeller } from './progress-teller.ts';
@@ -42,12 +45,43 @@ export async function restore(config: Config, wish: RestoreWish): Promise<Restor
       'INPUT_INVALID',
       'A backup is restored where the store is: run this on that machine, without --server and HEADWORKS_URL.',
     );
-  if (!existsSync(wish.file)) throw new CoreError('INPUT_INVALID', `There is no file ${wish.file}.`);
+  await requireFile(wish.file);
   // A backup that is not whole is found out before anything is touched, not after hours of loading.
   await checkArchive(wish.file, wish.signal);
   await using closing = new AsyncDisposableStack();
+  const kind = config.state.databaseUrl === null ? 'embedded' : 'server';
+  const { folder } = config.data;
+  const files = new FileLoader(folder, wish.replace);
+  const { header, end } = await load(config, wish, files, closing).catch(async (error: unknown) => {
+    const advice = 'Make room there and restore again; the store is as it was.';
+    throw await explainFullDisk(error, { folder, store: kind, advice });
+  });
+  // From here on the rows are there; files follow by renaming.
+  await files.place();
+  return { ...end, store: kind, backup: header, notes: notesFor(config, kind) };
+}
+
+async function requireFile(file: string): Promise<void> {
+  const found = await stat(file).catch(() => null);
+  if (!found) throw new CoreError('INPUT_INVALID', `There is no file ${file}.`);
+  if (found.isDirectory())
+    throw new CoreError(
+      'INPUT_INVALID',
+      `${file} is a folder. Name a file in it that "headworks backup" wrote.`,
+    );
+}
+
+/** Opens the store and puts the rows in; the files wait beside their places. */
+async function load(
+  config: Config,
+  wish: RestoreWish,
+  files: FileLoader,
+  closing: AsyncDisposableStack,
+): Promise<LoadedArchive> {
   const folder = await openDataFolder(config.data.folder, { version, command: 'headworks restore' });
   closing.defer(() => folder.release());
+  closing.defer(() => files.discard());
+  await removeLeftovers(folder.path);
   const { databaseUrl, schema } = config.state;
   const database =
     databaseUrl === null
@@ -56,31 +90,17 @@ export async function restore(config: Config, wish: RestoreWish): Promise<Restor
   const where = databaseUrl === null ? `The store in ${folder.path}` : `The schema ${schema} of the database`;
   if (!wish.replace) await refuseContent(database, where);
   await prepareVaultsFolder(folder.path);
-  const files = new FileLoader(folder.path, wish.replace);
-  try {
-    const { header, end } = await loadAll(database, files, wish);
-    // From here on the rows are there; files follow by renaming.
-    await files.place();
-    const { kind } = database.capabilities;
-    return { ...end, store: kind, backup: header, notes: notesFor(config, kind) };
-  } catch (error) {
-    await files.discard();
-    throw error;
-  }
-}
-
-interface LoadedArchive {
-  readonly header: ArchiveHeader;
-  readonly end: Omit<ArchiveEnd, 'headworks'>;
-}
-
-async function loadAll(database: Database, files: FileLoader, wish: RestoreWish): Promise<LoadedArchive> {
   return loadInto(database, wish, files, async (take) => {
     for await (const line of linesOf(createReadStream(wish.file))) {
       wish.signal.throwIfAborted();
       await take(line);
     }
   });
+}
+
+interface LoadedArchive {
+  readonly header: ArchiveHeader;
+  readonly end: Omit<ArchiveEnd, 'headworks'>;
 }
 
 /** Whatever `feed` gives goes into the store, or nothing does. Without `files` there may be none. */

@@ -1,10 +1,10 @@
 // Writes a backup that comes from a server into a file, reading along: a file that is there is whole.
 import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { CoreError } from '../../core/index.ts';
+import { CoreError, HttpFailure } from '../../core/index.ts';
 import type { ArchiveEnd, ArchiveHeader, FileStart, TableStart } from './archive.ts';
 import { ArchiveReader, linesOf, Unconcerned } from './read-archive.ts';
 import { type BackupProgress, ProgressTeller } from './progress-teller.ts';
@@ -15,6 +15,8 @@ export interface SavedBackup extends Omit<ArchiveEnd, 'headworks'> {
   readonly vaults: readonly string[];
   readonly hasWebhookSecret: boolean;
 }
+
+const timedName = /^headworks-[\dTZ-]+\.backup$/;
 
 /** `headworks-2026-03-01T12-00-00Z.backup` when a folder was named. Fails with CONFLICT when the file is there. */
 export async function backupPath(given: string, now: Date): Promise<string> {
@@ -32,7 +34,9 @@ export async function saveBackup(
   path: string,
   onProgress: (progress: BackupProgress) => void,
 ): Promise<SavedBackup> {
-  const draft = `${path}.part`;
+  await removeStaleDrafts(path);
+  // A name of this process alone: a job that was killed does not keep the next one from the same file.
+  const draft = `${path}.${process.pid}.part`;
   const seen = new Looking(onProgress);
   const reader = new ArchiveReader(seen);
   const copy = new PassThrough();
@@ -60,8 +64,28 @@ export async function saveBackup(
     return { file: path, bytes: size, ...end, vaults: seen.vaults, hasWebhookSecret: seen.hasWebhookSecret };
   } catch (error) {
     copy.destroy();
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rm(draft, { force: true });
+    await rm(draft, { force: true });
     throw explained(error, path);
+  }
+}
+
+/** Of processes that are dead, for the same file, or for one that was named by its time. */
+async function removeStaleDrafts(path: string): Promise<void> {
+  const folder = dirname(path);
+  for (const name of await readdir(folder).catch(() => [])) {
+    const [, of, pid] = /^(.+)\.(\d+)\.part$/.exec(name) ?? [];
+    const isOurs = of === basename(path) || timedName.test(of ?? '');
+    if (isOurs && (Number(pid) === process.pid || !isAlive(Number(pid))))
+      await rm(join(folder, name), { force: true }).catch(() => undefined);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // Somebody else's process is one as well.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
@@ -79,17 +103,17 @@ function roomIn(copy: PassThrough): Promise<void> {
 }
 
 function explained(error: unknown, path: string): unknown {
+  if (error instanceof HttpFailure && (error.kind === 'network' || error.kind === 'timeout'))
+    return new CoreError(
+      'SERVER_UNREACHABLE',
+      `The server went away during the backup (${error.message.replace(/\.$/, '')}); ${path} was not written. Look whether the server runs (headworks doctor), then run it again.`,
+      { cause: error, isRetryable: true },
+    );
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOSPC':
       return new CoreError('INPUT_INVALID', `${path}: the disk is full. Make room, or name another place.`, {
         cause: error,
       });
-    case 'EEXIST':
-      return new CoreError(
-        'CONFLICT',
-        `${path}.part is there already: another backup is being written, or one was killed. Remove it if nobody writes to it.`,
-        { cause: error },
-      );
     case 'ENOENT':
     case 'EACCES':
     case 'EROFS':

@@ -48,6 +48,16 @@ export async function storeTables(queryable: Queryable, schema: string): Promise
   return tables;
 }
 
+/** One that has a row; null when none has. Kinds of job are made by every start, and are no content. */
+export async function tableWithRows(queryable: Queryable, schema: string): Promise<string | null> {
+  for (const table of await storeTables(queryable, schema)) {
+    if (table.place === 'jobs' && table.name !== 'job') continue;
+    const { rows } = await queryable.query(sql`select from ${tableOf(table)} limit 1`);
+    if (rows.length > 0) return table.name;
+  }
+  return null;
+}
+
 /**
  * JSON travels as a text in its own right. Inside the row's JSON its null could not be told from no value, and a column
  * of type json could not be read again where it holds what Postgres keeps but does not decode (`\u0000`).

@@ -1,6 +1,6 @@
 // A backup of a running house as a stream of bytes: rows of one moment, vaults, and the secret of webhooks.
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, pipeline, type Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
@@ -12,19 +12,22 @@ import { webhookSecretPath } from '../webhook-secret.ts';
 import { controlLine, type LineSink } from './archive.ts';
 import { dumpFile, dumpVault, vaultNames } from './dump-files.ts';
 import { dumpStore } from './dump-store.ts';
+import { explainFullDisk } from './full-disk.ts';
+import { makeScratch, removeLeftovers } from './leftovers.ts';
 import { withSnapshot } from './snapshot-store.ts';
 
 export interface BackupParts {
   readonly config: Config;
   readonly database: Database;
   readonly redactor: Redactor;
+  /** Whether this process holds the data folder; a worker does not. */
+  readonly isHolder: boolean;
 }
 
 export interface BackupWish {
   readonly vaults: boolean;
 }
 
-const scratchPrefix = 'backup-';
 /** Lines are gathered before they are compressed: one by one is several times slower. */
 const gatherCharacters = 64 * 1024;
 
@@ -60,12 +63,18 @@ export class BackupDesk {
     try {
       // A worker has none until now.
       await makeFolder(folder);
-      await removeLeftovers(folder);
-      scratch = await mkdtemp(join(folder, scratchPrefix));
+      const kind = this.#parts.isHolder ? 'backup' : 'workerBackup';
+      await removeLeftovers(folder, [kind]);
+      scratch = await makeScratch(folder, kind);
       await this.#writeAll(wish, scratch, sink.write, signal);
       await sink.flush();
       lines.end();
-    } catch (error) {
+    } catch (thrown) {
+      const error = await explainFullDisk(thrown, {
+        folder,
+        store: 'embedded',
+        advice: 'Make room there: while the embedded store is backed up, its folder "state" is there twice.',
+      });
       const code = error instanceof HeadworksError ? error.code : 'INTERNAL';
       const message = this.#parts.redactor.text(messageOf(error));
       lines.end(`${controlLine({ headworks: 'failed', code, message })}\n`);
@@ -97,12 +106,6 @@ export class BackupDesk {
     }
     await write(controlLine({ headworks: 'end', ...dumped, files }));
   }
-}
-
-/** What a backup left behind whose process was killed. Only the holder of the folder makes any. */
-async function removeLeftovers(folder: string): Promise<void> {
-  for (const name of await readdir(folder))
-    if (name.startsWith(scratchPrefix)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
 interface GatheringSink {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
+import { HttpFailure } from '../../core/index.ts';
 import { exitCodes } from '../exit-codes.ts';
 
 async function temporaryFolder(): Promise<string> {
@@ -29,7 +30,7 @@ function worldWith(lines: readonly string[], cwd: string): CliWorld {
     yield bytes.subarray(0, 20);
     yield bytes.subarray(20);
   };
-  return new CliWorld({ cwd, answer: () => streamed() });
+  return new CliWorld({ cwd, answer: () => streamed(), env: { HEADWORKS_URL: 'http://127.0.0.1:1' } });
 }
 
 describe('headworks backup', () => {
@@ -83,6 +84,47 @@ describe('headworks backup', () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
+  it('says that the server went away, and to run it again', async () => {
+    const cwd = await temporaryFolder();
+    const bytes = gzipSync(wholeBackup.join('\n'));
+    // oxlint-disable-next-line typescript/require-await -- the port streams; this one has it all already
+    const broken = async function* () {
+      yield bytes.subarray(0, 20);
+      throw new HttpFailure('network', 'POST /api/v1/backup failed: no usable answer came (UND_ERR_SOCKET).');
+    };
+    const world = new CliWorld({
+      cwd,
+      answer: () => broken(),
+      env: { HEADWORKS_URL: 'http://127.0.0.1:1' },
+    });
+    expect(await world.start('backup', 'a.backup')).toBe(exitCodes.connection);
+    expect(world.err).toMatch(/The server went away.*a\.backup was not written.*run it again/);
+    expect(world.err).not.toContain('should not');
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
+  it('replaces what a killed one left, and leaves alone what another one is writing', async () => {
+    const cwd = await temporaryFolder();
+    const dead = 2 ** 22 + 1;
+    const theirs = `a.backup.${process.ppid}.part`;
+    const stale = [`a.backup.${dead}.part`, `headworks-2026-02-28T12-00-00Z.backup.${dead}.part`];
+    const notOurs = `thesis.${dead}.part`;
+    for (const name of [theirs, notOurs, ...stale]) await writeFile(join(cwd, name), 'half');
+    await writeFile(join(cwd, `a.backup.${process.pid}.part`), 'half, of a process with the same id');
+    expect(await worldWith(wholeBackup, cwd).start('backup', 'a.backup')).toBe(exitCodes.ok);
+    expect((await readdir(cwd)).toSorted()).toEqual(['a.backup', theirs, notOurs].toSorted());
+  });
+
+  it('makes no store where there is none to back up, and no server', async () => {
+    const cwd = await temporaryFolder();
+    const world = new CliWorld({ cwd });
+    expect(await world.start('backup', 'a.backup')).toBe(exitCodes.usage);
+    expect(world.err).toContain(`nothing to back up in ${join(cwd, '.headworks')}`);
+    expect(world.err).toContain('--data-dir');
+    expect(world.configs).toEqual([]);
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
   it('says what to do when the place cannot be written', async () => {
     const world = worldWith(wholeBackup, await temporaryFolder());
     expect(await world.start('backup', 'nowhere/a.backup')).toBe(exitCodes.usage);
@@ -96,6 +138,8 @@ describe('headworks restore', () => {
     const world = new CliWorld({ cwd });
     expect(await world.start('restore', 'nothing.backup')).toBe(exitCodes.usage);
     expect(world.err).toContain('There is no file');
+    expect(await world.start('restore', '.')).toBe(exitCodes.usage);
+    expect(world.err).toContain(`${cwd} is a folder`);
     expect(await world.start('restore', 'nothing.backup', '--server', 'http://127.0.0.1:1')).toBe(
       exitCodes.usage,
     );

@@ -13,7 +13,9 @@ export function registerRestore(program: Command, host: CommandHost): void {
   const command = program
     .command('restore')
     .argument('<file>', 'a file that "headworks backup" wrote')
-    .description('put a backup into the store of this configuration, embedded or server; no server may run')
+    .description(
+      'put a backup into the store of this configuration, embedded or server; no server or worker may run',
+    )
     .option('--replace', 'replace what is there: all rows, and vaults of the same names', false)
     .addHelpText(
       'after',

@@ -2,6 +2,7 @@
 // SQLite takes for us. So there is no stale lock to recognise, and no process id to guess about.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeOwnFile } from './make-own-file.ts';
 
 export interface FolderLock {
   release(): void;
@@ -11,7 +12,9 @@ const sqliteBusy = 5;
 
 /** The lock, or `undefined` when another process (or this one) has it. Throws when the file cannot be written. */
 export function lockFolder(folder: string): FolderLock | undefined {
-  const database = new DatabaseSync(join(folder, 'lock.sqlite'), { timeout: 0 });
+  const file = join(folder, 'lock.sqlite');
+  makeOwnFile(file);
+  const database = new DatabaseSync(file, { timeout: 0 });
   try {
     database.exec('pragma locking_mode = exclusive; begin exclusive');
   } catch (error) {

@@ -103,9 +103,7 @@ export function createOtelTracer(options: OtelTracerOptions): OtelTracer {
     },
     headers: () => {
       const found = trace.getSpanContext(parent());
-      return found
-        ? { traceparent: `00-${found.traceId}-${found.spanId}-0${found.traceFlags & 1}` }
-        : {};
+      return found ? { traceparent: `00-${found.traceId}-${found.spanId}-0${found.traceFlags & 1}` } : {};
     },
     close: () => provider.shutdown().catch(() => undefined),
   };

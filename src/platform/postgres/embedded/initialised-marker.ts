@@ -8,6 +8,11 @@ import { writeWhole } from '../../data-folder/write-whole.ts';
 
 const markerIn = (folder: string): string => join(folder, 'initialised');
 
+/** Whether somebody has set up a store in this folder, whole or damaged. Touches nothing. */
+export async function hasEmbeddedStore(folder: string): Promise<boolean> {
+  return (await isThere(join(folder, 'PG_VERSION'))) || isThere(markerIn(folder));
+}
+
 /** Fails with STATE_UNUSABLE, touching nothing, when a store that was once open has lost its PG_VERSION. */
 export async function checkInitialised(folder: string): Promise<void> {
   if ((await isThere(join(folder, 'PG_VERSION'))) || !(await isThere(markerIn(folder)))) return;
