@@ -1,5 +1,5 @@
 // Runs, newest first: of sources, of schedules, of commands.
-import { Anchor, Badge, Button, Code, Group, Progress, Table, Text, Title } from '@mantine/core';
+import { Anchor, Badge, Code, Group, Progress, Table, Text, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { ExtractionRunAnswer, ExtractionRunsAnswer } from '../../../../src/http/contract.ts';
@@ -18,6 +18,7 @@ import {
   totalOf,
   typesText,
 } from './run-facts.ts';
+import { ShowMore } from '../../parts/show-more.tsx';
 
 export function Runs() {
   const query = useInfiniteQuery({
@@ -48,16 +49,7 @@ export function Runs() {
       ) : (
         <RunTable runs={runs} />
       )}
-      {query.hasNextPage ? (
-        <Button
-          mt="sm"
-          variant="default"
-          loading={query.isFetchingNextPage}
-          onClick={() => void query.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      ) : null}
+      <ShowMore of={query} mt="sm" />
     </section>
   );
 }

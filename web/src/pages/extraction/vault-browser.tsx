@@ -1,5 +1,5 @@
 // The vault of a run: types, items, and the versions of one item side by side.
-import { Anchor, Badge, Box, Button, Grid, NavLink, Select, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Badge, Box, Grid, NavLink, Select, Stack, Table, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
 import type { VaultItemsAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
@@ -12,6 +12,7 @@ import { useVault } from './dead-letters.tsx';
 import { ItemVersions } from './item-versions.tsx';
 import type { Names } from './names.ts';
 import { nameOf, useNames } from './names.ts';
+import { ShowMore } from '../../parts/show-more.tsx';
 
 export function VaultBrowser({ run }: { readonly run: string }) {
   const query = useVault(run);
@@ -168,15 +169,7 @@ function Items({
           </Table.Tbody>
         </Table>
       </Wide>
-      {query.hasNextPage ? (
-        <Button
-          variant="default"
-          loading={query.isFetchingNextPage}
-          onClick={() => void query.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      ) : null}
+      <ShowMore of={query} />
     </Stack>
   );
 }

@@ -11,6 +11,7 @@ import { Age, Ago, Until } from '../../parts/time.tsx';
 import type { RowDocument } from './documents.ts';
 import { documentIdOf, useDocuments } from './documents.ts';
 import { useRepair } from './kinds.tsx';
+import { ShowMore } from '../../parts/show-more.tsx';
 
 export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; readonly kind: string | null }) {
   const query = useInfiniteQuery({
@@ -36,15 +37,7 @@ export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; rea
           <PageRows key={entries[0]?.id ?? index} entries={entries} />
         ))}
       </Accordion>
-      {query.hasNextPage ? (
-        <Button
-          variant="default"
-          loading={query.isFetchingNextPage}
-          onClick={() => void query.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      ) : null}
+      <ShowMore of={query} />
     </Stack>
   );
 }

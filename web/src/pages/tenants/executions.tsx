@@ -9,6 +9,7 @@ import { useIsNarrow } from '../../parts/narrow.ts';
 import { Ago, Took } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
+import { ShowMore } from '../../parts/show-more.tsx';
 
 const tones: Readonly<Record<ExecutionAnswer['status'], Tone>> = {
   queued: 'idle',
@@ -44,16 +45,7 @@ export function Executions({ organization = null }: { readonly organization?: st
           ofAll={organization === null}
         />
       )}
-      {query.hasNextPage ? (
-        <Button
-          mt="sm"
-          variant="default"
-          loading={query.isFetchingNextPage}
-          onClick={() => void query.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      ) : null}
+      <ShowMore of={query} mt="sm" />
     </section>
   );
 }

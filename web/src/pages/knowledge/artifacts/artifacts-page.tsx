@@ -1,5 +1,5 @@
 // Artifacts of a space, newest first, and what is in and what is missing of each.
-import { Anchor, Button, Code, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Code, Stack, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { ArtifactsAnswer, ArtifactStatusesAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
@@ -10,6 +10,7 @@ import { useAddress } from '../place.ts';
 import { artifactTypeWords } from '../words.ts';
 import { StateBadge, stepsText } from './artifact-status.tsx';
 import { IngestBox } from './ingest-box.tsx';
+import { ShowMore } from '../../../parts/show-more.tsx';
 
 type Row = ArtifactsAnswer['artifacts'][number];
 type Status = ArtifactStatusesAnswer['statuses'][number]['status'];
@@ -34,15 +35,7 @@ export function ArtifactsPage() {
         {(pages) => (
           <>
             <ArtifactTable pages={pages} />
-            {list.hasNextPage ? (
-              <Button
-                variant="default"
-                loading={list.isFetchingNextPage}
-                onClick={() => void list.fetchNextPage()}
-              >
-                Show more
-              </Button>
-            ) : null}
+            <ShowMore of={list} />
           </>
         )}
       </Shown>

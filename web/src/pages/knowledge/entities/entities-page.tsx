@@ -1,5 +1,5 @@
 // Entities of a space: found by name, narrowed by kind and by what waits for another look.
-import { Badge, Button, Checkbox, Code, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Badge, Checkbox, Code, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
@@ -9,6 +9,7 @@ import { toneColor } from '../../../theme.ts';
 import { useList } from '../ask.ts';
 import { entityTypeWords, reviewWords } from '../words.ts';
 import { EntityLink } from './entity-link.tsx';
+import { ShowMore } from '../../../parts/show-more.tsx';
 
 const pageSize = 50;
 
@@ -35,15 +36,7 @@ export function EntitiesPage() {
         {(pages) => (
           <>
             <EntityTable entities={pages.flatMap(({ entities }) => entities)} />
-            {list.hasNextPage ? (
-              <Button
-                variant="default"
-                loading={list.isFetchingNextPage}
-                onClick={() => void list.fetchNextPage()}
-              >
-                Show more
-              </Button>
-            ) : null}
+            <ShowMore of={list} />
           </>
         )}
       </Shown>
