@@ -369,7 +369,8 @@ async function clickANode(page: Page): Promise<void> {
     await page.mouse.move(x, y);
     if (!(await frame.locator('> *').getAttribute('style'))?.includes('pointer')) continue;
     await page.mouse.click(x, y);
-    if (page.url() !== address) return;
+    const hasGone = page.waitForURL(({ href }) => href !== address, { timeout: 2_000 });
+    if (await hasGone.then(() => true).catch(() => false)) return;
   }
   throw new Error('No node was found at the edges of the picture.');
 }
