@@ -272,7 +272,8 @@ describe('the page Knowledge', () => {
     expect(statuses.map((each) => each.artifact_uid)).toEqual([artifact?.artifact_uid]);
 
     await pretendUnread(page, artifact?.artifact_uid ?? '');
-    await page.getByRole('link', { name: 'Ledger', exact: true }).click();
+    // Loaded anew: a page that was read to its end is not asked for again.
+    await open('/ledger');
     await page.getByRole('button', { name: 'In “Call with Dana”: No model read this chunk.' }).click();
     await page.getByRole('link', { name: 'Call with Dana' }).click();
     await page.getByRole('heading', { level: 2, name: 'Call with Dana' }).waitFor();
