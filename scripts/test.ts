@@ -44,6 +44,8 @@ async function runTests(services: Services, report: string, temporary: string): 
       `--outputFile.json=${report}`,
       ...(isWhole ? ['--allowOnly=false'] : []),
       ...(isUnitOnly ? ['--project', 'unit'] : []),
+      // A minute more of both cores: npm run test:browser.
+      ...(isWhole ? ['--project', '!browser'] : []),
       ...forVitest,
     ],
     {
