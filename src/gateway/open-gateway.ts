@@ -9,7 +9,7 @@ import type { ProbeRounds } from './health/health-worker.ts';
 import { startHealthWorker } from './health/health-worker.ts';
 import { probeModels } from './health/prober.ts';
 import type { GatewayOptions } from './options.ts';
-import type { Ask, Gateway, Model, Operation } from './ports.ts';
+import type { Ask, Gateway, GatewayLoad, Model, Operation } from './ports.ts';
 import { catalogue, createKeyRing } from './providers/index.ts';
 import type { QuotaCounter } from './quotas/index.ts';
 import { CountingQuotaKeeper, pastCallsOf } from './quotas/index.ts';
@@ -41,6 +41,8 @@ export interface OpenGateway extends Gateway {
   };
   /** Fails with INPUT_INVALID, naming the field. */
   read(operation: Operation, body: Uint8Array): Ask;
+  /** Of this process, now. */
+  load(): GatewayLoad;
   readonly models: ModelDesk;
   readonly keys: KeyDesk;
   /** The id of the gateway key that this is, while it may be used. */
@@ -109,6 +111,7 @@ export async function openGateway(parts: OpenGatewayParts): Promise<OpenGateway>
     },
     read: readAsk,
     speak: (request) => gateway.speak(request),
+    load: () => gateway.load(),
     models,
     keys: createKeyDesk(state.keys, state.usage),
     keyOf: (credential) => state.keys.verify(credential)?.id ?? null,

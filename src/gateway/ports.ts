@@ -420,6 +420,12 @@ export interface Spoken {
 }
 
 /** Fails with a GatewayError, or with CANCELLED or DEADLINE_EXCEEDED. */
+/** Requests that have no answer yet, and those of them that wait for a model to be free or to recover. */
+export interface GatewayLoad {
+  readonly unanswered: number;
+  readonly waiting: number;
+}
+
 export interface Gateway {
   speak(request: GatewayRequest): Promise<Spoken>;
 }

@@ -136,7 +136,7 @@ export interface ExtractionDesk {
   callsPerMinuteOf(source: ExtractionSource): number;
 }
 
-export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'speak' | 'models' | 'keys'>;
+export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'speak' | 'load' | 'models' | 'keys'>;
 
 /** What needs attention, of every domain. */
 export interface AlertDesk {

@@ -176,6 +176,7 @@ const silentGateway: GatewayDesk = {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
   },
   speak: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+  load: () => ({ unanswered: 0, waiting: 0 }),
   models: {
     names: async () => new Map(),
     askable: () => [],

@@ -6,7 +6,6 @@ import type {
   Attempt,
   AttemptLimits,
   Cooldowns,
-  Gateway,
   GatewayRequest,
   KeyRing,
   Model,
@@ -199,7 +198,7 @@ export class RoutingWorld {
   readonly cooldowns = new MapCooldowns(this.clock);
   readonly resting = new Resting(this.clock);
   readonly limits: { readonly connectMs: number; readonly firstTokenMs: number }[] = [];
-  readonly gateway: Gateway;
+  readonly gateway: ReturnType<typeof createGateway>;
   readonly #scripted: readonly ScriptedModel[];
   readonly #startedAt = this.clock.monotonic();
   #requests = 0;

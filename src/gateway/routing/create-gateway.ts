@@ -1,6 +1,6 @@
 // The engine behind the Gateway port: choose, ask in rounds, or say why nobody answered.
 import { isPassingFault } from '../failure-classes.ts';
-import type { Gateway, GatewayRequest, Spoken } from '../ports.ts';
+import type { Gateway, GatewayLoad, GatewayRequest, Spoken } from '../ports.ts';
 import { isOutdated } from './consequences.ts';
 import { KeyRotation } from './key-rotation.ts';
 import type { GatewayParts } from './parts.ts';
@@ -10,9 +10,9 @@ import { selectCandidates } from './select-candidates.ts';
 import type { Engine } from './try-model.ts';
 import { verdict } from './verdict.ts';
 
-export function createGateway(parts: GatewayParts): Gateway {
-  const engine: Engine = { ...parts, rotation: new KeyRotation() };
-  return { speak: (request) => speak(engine, request) };
+export function createGateway(parts: GatewayParts): Gateway & { load(): GatewayLoad } {
+  const engine: Engine = { ...parts, rotation: new KeyRotation(), load: { unanswered: 0, waiting: 0 } };
+  return { speak: (request) => speak(engine, request), load: () => ({ ...engine.load }) };
 }
 
 async function speak(engine: Engine, request: GatewayRequest): Promise<Spoken> {
@@ -22,11 +22,13 @@ async function speak(engine: Engine, request: GatewayRequest): Promise<Spoken> {
   const candidates = selectCandidates(request.ask, request.mayFallBack, landscape);
   const run = new Run(request, candidates, engine.clock);
   let spoken: Spoken | undefined;
+  engine.load.unanswered++;
   try {
     spoken = await goRound(engine, run, request.maxRetries ?? engine.policy.maxRetries);
     if (spoken) return spoken;
     throw verdict(engine, run);
   } finally {
+    engine.load.unanswered--;
     // A request counts once per model, by its last outcome there; the model that spoke has its say at the end.
     for (const { failure, candidate } of run.standings)
       if (failure && candidate.model !== spoken?.model && isPassingFault(failure.failureClass))

@@ -460,6 +460,21 @@ describe('waiting for the soonest', () => {
     expect(world.clock.sleeps).toEqual([12_000]);
   });
 
+  it('counts who has no answer yet, and who of them waits', async () => {
+    const world = new RoutingWorld([{ name: 'a' }]);
+    world.cool('a', 12_000);
+    const spoken = world.speak('auto', { waitMs: 15_000 });
+    expect(world.gateway.load().unanswered).toBe(1);
+    // The clock does not move before everything has come to rest.
+    for (let turn = 0; turn < 20 && world.gateway.load().waiting === 0; turn++) await Promise.resolve();
+    expect(world.gateway.load()).toEqual({ unanswered: 1, waiting: 1 });
+    await spoken;
+    expect(world.gateway.load()).toEqual({ unanswered: 0, waiting: 0 });
+    world.cool('a', 12_000);
+    await world.failure('a', { waitMs: 0 });
+    expect(world.gateway.load()).toEqual({ unanswered: 0, waiting: 0 });
+  });
+
   it.each([
     ['longer than asked for', { waitMs: 11_999, deadlineMs: 120_000 }],
     ['into the deadline', { waitMs: 60_000, deadlineMs: 12_000 }],

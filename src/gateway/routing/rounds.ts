@@ -32,7 +32,7 @@ export async function goRound(engine: Engine, run: Run, maxRetries: number): Pro
       if (spoken) return spoken;
       run.throwIfCancelled();
     }
-  } while (await run.sleep(pauseBeforeNextRound(engine, run, maxRetries)));
+  } while (await wait(engine, run, pauseBeforeNextRound(engine, run, maxRetries)));
   return undefined;
 }
 
@@ -51,7 +51,16 @@ async function insist(
     run.throwIfCancelled();
     const isWorthAnother = standing.state === 'failing' && hasTriesLeft(standing, maxRetries);
     if (!isWorthAnother || standing.tries === triesBefore) return undefined;
-    if (!(await run.sleep(engine.policy.retryDelayMs))) return undefined;
+    if (!(await wait(engine, run, engine.policy.retryDelayMs))) return undefined;
+  }
+}
+
+async function wait({ load }: Engine, run: Run, ms: number): Promise<boolean> {
+  load.waiting++;
+  try {
+    return await run.sleep(ms);
+  } finally {
+    load.waiting--;
   }
 }
 

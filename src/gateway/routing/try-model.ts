@@ -25,6 +25,7 @@ import { stateAfter } from './standing.ts';
 
 export interface Engine extends GatewayParts {
   readonly rotation: KeyRotation;
+  readonly load: { unanswered: number; waiting: number };
 }
 
 /** What was said, or nothing; then `standing` tells why. Counts as a try only if a call was made. */

@@ -2,6 +2,7 @@
 import { executionJobName } from '../../deployments/index.ts';
 import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
+import type { ModelView } from '../../gateway/index.ts';
 import type { RunSample } from '../activity.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { isoOrNull } from '../schemas/fields.ts';
@@ -59,6 +60,7 @@ async function extractionNow({ extraction, activity, clock }: HttpDependencies) 
     source ? extraction.callsPerMinuteOf(source) : null;
   return {
     sources: sources.length,
+    calls_per_minute_limit: sources.reduce((sum, source) => sum + extraction.callsPerMinuteOf(source), 0),
     running: running.map((run) => ({
       run_id: run.id,
       source: run.source,
@@ -95,7 +97,11 @@ async function gatewayNow({ gateway }: HttpDependencies) {
   const cooling = configured
     .filter(({ availableAt }) => availableAt !== null)
     .toSorted((a, b) => Number(a.availableAt) - Number(b.availableAt));
+  const { unanswered, waiting } = gateway.load();
   return {
+    unanswered,
+    waiting,
+    requests_per_minute_limit: requestsPerMinute(configured),
     available: configured.length - cooling.length,
     cooling: cooling.map(({ id, name, availableAt, cooldowns }) => ({
       id,
@@ -106,6 +112,16 @@ async function gatewayNow({ gateway }: HttpDependencies) {
     without_key: models.length - configured.length,
   };
 }
+
+/** A quota holds for each key. Null when there is a model without one: nothing that we know of bounds the sum. */
+const requestsPerMinute = (models: readonly ModelView[]): number | null =>
+  models.reduce<number | null>(
+    (sum, { quotas: { requestsPerMinute: quota }, keyCount }) => {
+      if (sum === null || quota === undefined) return null;
+      return sum + quota * Math.max(1, keyCount);
+    },
+    models.length === 0 ? null : 0,
+  );
 
 /** Kinds that have open rows, the most first. */
 const degradedKinds = (kinds: Kinds) =>

@@ -56,6 +56,7 @@ export const flowAnswer = z
     minutes,
     extraction: z.object({
       sources: count,
+      calls_per_minute_limit: count.describe('Of all registered sources together.'),
       running: z.array(
         z.object({
           run_id: z.string(),
@@ -87,6 +88,11 @@ export const flowAnswer = z
       jobs_running: count,
     }),
     gateway: z.object({
+      unanswered: count.describe('Requests in this server that have no answer yet.'),
+      waiting: count.describe('Of those: how many wait for a model to be free, or to recover.'),
+      requests_per_minute_limit: count
+        .nullable()
+        .describe('What the quotas of all models allow together; null when a model has none.'),
       available: count.describe('Models that may be asked now.'),
       cooling: z
         .array(

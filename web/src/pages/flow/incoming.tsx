@@ -4,13 +4,14 @@ import { Ago, Until } from '../../parts/time.tsx';
 import { Arrow } from './arrow.tsx';
 import classes from './flow-picture.module.css';
 import { Gate, Line } from './gate.tsx';
-import { callsNow, counted, degradedOf, plural, slowed } from './words.ts';
+import { callsNow, counted, degradedOf, plural, slowed, unanswered } from './words.ts';
 
 /** Of whatever may be long. */
 const mostLines = 3;
 
 export function Incoming({ flow }: { readonly flow: FlowAnswer }) {
   const { knowledge, gateway, last_minute: minute, minutes } = flow;
+  const { requests_per_minute_limit: limit } = gateway;
   const running = flow.extraction.running.filter(({ state }) => state === 'running');
   const rate = running.reduce((sum, run) => sum + (run.items_per_second ?? 0), 0);
   return (
@@ -38,7 +39,10 @@ export function Incoming({ flow }: { readonly flow: FlowAnswer }) {
         name="Gateway"
         href="/models"
         value={minute.model_calls}
-        unit={`${plural(minute.model_calls, 'call')} a minute`}
+        unit={
+          limit === null ? `${plural(minute.model_calls, 'call')} a minute` : `of ${limit} calls a minute`
+        }
+        share={limit === null ? null : minute.model_calls / limit}
         degraded={degradedOf(flow.degraded, 'gateway')}
         bars={{
           all: minutes.map(({ model_calls: calls }) => calls),
@@ -46,6 +50,8 @@ export function Incoming({ flow }: { readonly flow: FlowAnswer }) {
         }}
       >
         <Line>{minute.model_failures > 0 ? `${minute.model_failures} of them failed` : 'None failed'}</Line>
+        <Line>{unanswered(gateway)}</Line>
+        {limit === null && gateway.available > 0 ? <Line>Not every model has a quota</Line> : null}
       </Gate>
       <Arrow says={null} isBusy={minute.model_calls > 0} />
       <Gate
@@ -68,7 +74,14 @@ function SourcesGate({ flow, running }: { readonly flow: FlowAnswer; readonly ru
   if (running.length === 0)
     return (
       <Gate name="Sources" href="/extraction" value={sources} unit={plural(sources, 'source')}>
-        <Line>{sources === 0 ? 'None is registered' : 'None is asked now'}</Line>
+        {sources === 0 ? (
+          <Line>None is registered</Line>
+        ) : (
+          <>
+            <Line>None is asked now</Line>
+            <Line>May be asked {flow.extraction.calls_per_minute_limit} times a minute</Line>
+          </>
+        )}
       </Gate>
     );
   return (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callsNow, degradedOf, openOf, slowed } from './words.ts';
+import { callsNow, degradedOf, openOf, slowed, unanswered } from './words.ts';
 
 const run = (calls: number | null, limit: number | null) => ({
   run_id: 'r',
@@ -36,5 +36,11 @@ describe('the picture', () => {
     expect(slowed({ multiplier: 2, refusals: 3 })).toBe('slowed down 2.0 times, 3 refused');
     expect(slowed({ multiplier: 1, refusals: 1 })).toBe('1 refused');
     expect(slowed({ multiplier: 1.5, refusals: 0 })).toBe('slowed down 1.5 times');
+  });
+
+  it('says who has no answer yet', () => {
+    expect(unanswered({ unanswered: 0, waiting: 0 })).toBe('Nobody waits for an answer');
+    expect(unanswered({ unanswered: 1, waiting: 0 })).toBe('1 request under way, 0 wait for a model');
+    expect(unanswered({ unanswered: 3, waiting: 1 })).toBe('3 requests under way, 1 waits for a model');
   });
 });

@@ -40,3 +40,12 @@ export function slowed({
   ].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join(', ');
 }
+
+/** Who has no answer from a model yet, in words. */
+export function unanswered({
+  unanswered: all,
+  waiting,
+}: Pick<FlowAnswer['gateway'], 'unanswered' | 'waiting'>): string {
+  if (all === 0) return 'Nobody waits for an answer';
+  return `${counted(all, 'request')} under way, ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for a model`;
+}
