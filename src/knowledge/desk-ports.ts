@@ -121,11 +121,14 @@ export interface EntityDesk {
     space: Space,
     limit: number,
   ): Promise<readonly (EntityPair & { readonly a: EntityView; readonly b: EntityView })[]>;
+  /** Fails with CONFLICT when `same` is said of entities that were merged with others since they were looked at. */
   decide(
     space: Space,
     pairId: string,
     verdict: 'same' | 'different' | 'later',
     decidedBy: string,
+    /** When the two were looked at; default: when the pair was made. */
+    asOf?: Date,
   ): Promise<EntityPair>;
 }
 

@@ -392,6 +392,29 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     });
   });
 
+  it('does not take "same" for entities that became others since they were looked at', async () => {
+    const space = await world.space();
+    const [alice = ''] = (await at.read(space, [{ name: 'Alice Chen', organization: 'Acme' }])).ids;
+    const [andrew = ''] = (await at.read(space, [{ name: 'Andrew Chen', organization: 'Zenith' }])).ids;
+    await at.read(space, ['A. Chen']);
+    const seen = await at.desk.review(space, 10);
+    const pairOf = (id: string) =>
+      seen.find(({ a, b }) => [a.entityId, b.entityId].includes(id))?.pairId ?? '';
+    await world.clock.advance(1_000);
+    await at.desk.decide(space, pairOf(alice), 'same', 'admin');
+    const again = at.desk.decide(space, pairOf(andrew), 'same', 'admin');
+    await expect(again).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringMatching(/merged with another since.*headworks entities merge/) as string,
+    });
+    expect(await at.desk.review(space, 10)).toHaveLength(1);
+    const now = new Date(world.clock.now());
+    expect(await at.desk.decide(space, pairOf(andrew), 'same', 'admin', now)).toMatchObject({
+      state: 'same',
+    });
+    expect(await at.desk.review(space, 10)).toEqual([]);
+  });
+
   it('lets mentions that are written during a merge end up with the winner', async () => {
     const { space, ids } = await populated();
     const [alice = '', bob = ''] = ids;

@@ -100,7 +100,10 @@ export const reviewChapter: Chapter = {
     const clear = pairs.find(({ a, b }) => [a, b].every((each) => /\bPatel$/.test(each.canonical_name)));
     if (!clear) return `${pairs.length} pairs wait to be decided.`;
     const path = `${knowledge}/pairs/${clear.pair_id}/verdict`;
-    await client.call<EntityPairAnswer>('POST', path, { body: { verdict: 'same' }, signal });
+    await client.call<EntityPairAnswer>('POST', path, {
+      body: { verdict: 'same', as_of: clear.as_of },
+      signal,
+    });
     return `${clear.a.canonical_name} and ${clear.b.canonical_name} are one, and can be parted again; ${pairs.length - 1} more pairs wait for you.`;
   },
 };

@@ -45,8 +45,7 @@ export function registerReview(group: Command, host: CommandHost): void {
     if ((pair === undefined) !== (verdict === undefined))
       throw new UsageError('give --pair and --verdict together.');
     if (pair !== undefined && verdict !== undefined) return answerOne(session, options, pair, verdict);
-    const query = { limit: options.limit, ...spaceFieldsOf(options) };
-    const open = await callServer<EntityReviewAnswer>(session, 'GET', `${knowledgePath}/pairs`, { query });
+    const open = await readOpen(session, options);
     const { out } = session;
     if (out.isJson) out.json(open);
     else if (open.pairs.length === 0) out.line('Nothing is in doubt here.');
@@ -56,14 +55,24 @@ export function registerReview(group: Command, host: CommandHost): void {
   });
 }
 
-const decide = (session: CliSession, options: SpaceOption, pairId: string, verdict: Verdict) =>
+const readOpen = (session: CliSession, options: ReviewOptions) =>
+  callServer<EntityReviewAnswer>(session, 'GET', `${knowledgePath}/pairs`, {
+    query: { limit: options.limit, ...spaceFieldsOf(options) },
+  });
+
+const decide = (
+  session: CliSession,
+  options: SpaceOption,
+  pairId: string,
+  body: { readonly verdict: Verdict; readonly as_of?: string },
+) =>
   callServer<EntityPairAnswer>(
     session,
     'POST',
     `${knowledgePath}/pairs/${encodeURIComponent(pairId)}/verdict`,
     {
       query: spaceFieldsOf(options),
-      body: { verdict },
+      body,
     },
   );
 
@@ -73,7 +82,7 @@ async function answerOne(
   pairId: string,
   verdict: Verdict,
 ): Promise<ExitCode> {
-  const pair = await decide(session, options, pairId, verdict);
+  const pair = await decide(session, options, pairId, { verdict });
   if (session.out.isJson) session.out.json(pair);
   else session.out.line(`The pair ${pair.pair_id} is said to be: ${pair.state}.`);
   return exitCodes.ok;
@@ -121,23 +130,33 @@ const answers: Readonly<Record<string, Verdict>> = {
 };
 
 /** Until all are answered, or somebody answers with nothing. */
-async function ask(session: CliSession, options: SpaceOption, pairs: readonly OpenPair[]): Promise<ExitCode> {
-  const { out, io } = session;
-  let done = 0;
-  for (const [index, pair] of pairs.entries()) {
-    out.line(
-      `${index + 1} of ${pairs.length}, ${Math.round(pair.confidence * 100)} % likely: ${reasonsOf(pair)}`,
-    );
-    out.facts([
-      ['one', describe(pair.a)],
-      ['other', describe(pair.b)],
-    ]);
-    io.stderr.write('The same? [s]ame, [d]ifferent, [l]ater, anything else ends: ');
-    const verdict = answers[(await io.readLine()).trim().toLowerCase()];
+async function ask(
+  session: CliSession,
+  options: ReviewOptions,
+  pairs: readonly OpenPair[],
+): Promise<ExitCode> {
+  const { out } = session;
+  const answered = new Set<string>();
+  let waiting = pairs;
+  for (let pair = waiting[0]; pair; pair = waiting[0]) {
+    const verdict = await askOne(session, pair, `${answered.size + 1} of ${answered.size + waiting.length}`);
     if (verdict === undefined) break;
-    await decide(session, options, pair.pair_id, verdict);
-    done += 1;
+    await decide(session, options, pair.pair_id, { verdict, as_of: pair.as_of });
+    answered.add(pair.pair_id);
+    // A merge changes who the others are asked about.
+    const open = verdict === 'same' ? (await readOpen(session, options)).pairs : waiting;
+    waiting = open.filter(({ pair_id: id }) => !answered.has(id));
   }
-  out.line(`${counted(done, 'pair')} answered.`);
+  out.line(`${counted(answered.size, 'pair')} answered.`);
   return exitCodes.ok;
+}
+
+async function askOne({ out, io }: CliSession, pair: OpenPair, place: string): Promise<Verdict | undefined> {
+  out.line(`${place}, ${Math.round(pair.confidence * 100)} % likely: ${reasonsOf(pair)}`);
+  out.facts([
+    ['one', describe(pair.a)],
+    ['other', describe(pair.b)],
+  ]);
+  io.stderr.write('The same? [s]ame, [d]ifferent, [l]ater, anything else ends: ');
+  return answers[(await io.readLine()).trim().toLowerCase()];
 }

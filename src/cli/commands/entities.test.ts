@@ -67,6 +67,8 @@ const later = {
 };
 const detail = { ...alice, mentions: [mention, owned], pairs: [pair], merges: [merge] };
 const base = '/api/v1/knowledge';
+const asOf = '2026-03-01T12:00:00.000Z';
+const otherPair = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a77';
 
 const world = (options: CliWorldOptions = {}): CliWorld =>
   new CliWorld({
@@ -75,8 +77,8 @@ const world = (options: CliWorldOptions = {}): CliWorld =>
       if (path === `${base}/pairs`)
         return {
           pairs: [
-            { ...pair, a: alice, b: bob },
-            { ...pair, a: bob, b: alice },
+            { ...pair, a: alice, b: bob, as_of: asOf },
+            { ...pair, pair_id: otherPair, a: bob, b: alice, as_of: asOf },
           ],
         };
       if (path.endsWith('/verdict')) return { ...pair, state: 'different' };
@@ -160,8 +162,15 @@ describe('headworks entities', () => {
     const terminal = world({ isTty: true, stdin: 'd\n' });
     expect(await terminal.run('entities', 'review')).toBe(0);
     const verdicts = terminal.calls.filter(({ path }) => path.endsWith('/verdict'));
-    expect(verdicts.map(({ body }) => body)).toEqual([{ verdict: 'different' }, { verdict: 'different' }]);
+    const said = { verdict: 'different', as_of: asOf };
+    expect(verdicts.map(({ body }) => body)).toEqual([said, said]);
+    expect(terminal.out).toContain('2 of 2');
     expect(terminal.out).toContain('2 pairs answered.');
+    const merging = world({ isTty: true, stdin: 's\n' });
+    await merging.run('entities', 'review');
+    // After a merge the others are read again: they may be about somebody else.
+    const asked = merging.calls.map(({ path }) => path.slice(`${base}/pairs`.length));
+    expect(asked).toEqual(['', `/${pair.pair_id}/verdict`, '', `/${otherPair}/verdict`, '']);
     const stopped = world({ isTty: true, stdin: 'q\n' });
     await stopped.run('entities', 'review');
     expect(stopped.calls).toHaveLength(1);

@@ -171,12 +171,14 @@ function reviewRoutes(server: TypedServer, dependencies: HttpDependencies): void
     },
     async (request) => {
       const space = await spaceOf(dependencies, request, request.query);
+      const asOf = new Date(dependencies.clock.now()).toISOString();
       const open = await entities.review(space, request.query.limit);
       return {
         pairs: open.map((pair) => ({
           ...viewOfPair(pair),
           a: viewOfEntity(pair.a),
           b: viewOfEntity(pair.b),
+          as_of: asOf,
         })),
       };
     },
@@ -198,9 +200,9 @@ function reviewRoutes(server: TypedServer, dependencies: HttpDependencies): void
     },
     async (request) => {
       const space = await spaceOf(dependencies, request, request.query);
-      return viewOfPair(
-        await entities.decide(space, request.params.id, request.body.verdict, deciderOf(request)),
-      );
+      const { verdict, as_of: asOf } = request.body;
+      const seenAt = asOf === undefined ? undefined : new Date(asOf);
+      return viewOfPair(await entities.decide(space, request.params.id, verdict, deciderOf(request), seenAt));
     },
   );
 }

@@ -155,7 +155,15 @@ export const splitBody = z
 export const reviewQuery = z.strictObject({ limit: limitOf(100, 20), ...spaceFields });
 
 export const reviewAnswer = z
-  .object({ pairs: z.array(entityPairView.extend({ a: entityView, b: entityView })) })
+  .object({
+    pairs: z.array(
+      entityPairView.extend({
+        a: entityView,
+        b: entityView,
+        as_of: instant.describe('When both sides were read: give it back with the verdict.'),
+      }),
+    ),
+  })
   .meta({
     id: 'EntityReview',
     description: 'Pairs that wait for an answer, surest first, both sides as they are now.',
@@ -166,6 +174,11 @@ export const verdictBody = z
     verdict: z
       .enum(['same', 'different', 'later'])
       .describe('same: merged. different: never asked again. later: asked last.'),
+    as_of: instant
+      .optional()
+      .describe(
+        'Of the pair as you read it. `same` is refused with 409 when a side was merged with another since; without `as_of`: since the pair was made.',
+      ),
   })
   .meta({ id: 'EntityVerdict' });
 

@@ -105,13 +105,14 @@ export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
       return asked.sort((one, other) => isLater(one) - isLater(other) || other.confidence - one.confidence);
     },
 
-    async decide(space, pairId, verdict, decidedBy): Promise<EntityPair> {
+    async decide(space, pairId, verdict, decidedBy, asOf): Promise<EntityPair> {
       const pair = await pairs.get(space.spaceId, pairId);
       if (!pair) throw new CoreError('NOT_FOUND', `There is no pair ${pairId}.`);
       const a = await live(space, pair.entityA);
       const b = await live(space, pair.entityB);
       if (verdict === 'same') {
         if (a.entityId !== b.entityId) {
+          await refuseUnlessSeen(merges, a, b, asOf ?? pair.createdAt);
           const [winner, loser] = inOrderOfMerit(a, b);
           await merge(space, winner.entityId, loser.entityId, `Reviewed: ${pair.reason}`, decidedBy);
         }
@@ -124,6 +125,19 @@ export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
       return decided;
     },
   };
+}
+
+/** Whoever said it of "S. Okafor" may not mean it of the "Sam Okafor" that this one became part of meanwhile. */
+async function refuseUnlessSeen(merges: MergeStore, a: Entity, b: Entity, asOf: Date): Promise<void> {
+  const all = [...(await merges.of(a.spaceId, a.entityId)), ...(await merges.of(b.spaceId, b.entityId))];
+  if (!all.some(({ mergedAt, undoneAt }) => undoneAt === null && mergedAt > asOf)) return;
+  const [winner, loser] = inOrderOfMerit(a, b);
+  throw new CoreError(
+    'CONFLICT',
+    `One of these two was merged with another since: they are now "${winner.canonicalName}" and ` +
+      `"${loser.canonicalName}". Look at both again; if those are the same, merge them: ` +
+      `headworks entities merge ${winner.entityId} ${loser.entityId}`,
+  );
 }
 
 /** The one that stays: with the fuller name, else the older. */

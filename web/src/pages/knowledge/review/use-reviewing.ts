@@ -64,7 +64,10 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const sending = useRef<Promise<unknown>>(Promise.resolve());
   const send = useAct(
     ({ pair, verdict }: Said) => {
-      const sent = change<EntityPairAnswer>(place, 'POST', `/pairs/${pair.pair_id}/verdict`, { verdict });
+      const sent = change<EntityPairAnswer>(place, 'POST', `/pairs/${pair.pair_id}/verdict`, {
+        verdict,
+        as_of: pair.as_of,
+      });
       sending.current = sent.catch(() => setSitting((before) => takenBack(before, pair.pair_id)));
       return sent;
     },
