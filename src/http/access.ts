@@ -128,12 +128,20 @@ function hasSession(request: FastifyRequest, sessions: Pick<Sessions, 'isValid'>
 /** How all other credentials travel: `Authorization: Bearer …`. */
 function credentialOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'public'>): string {
   const header = request.headers.authorization;
-  if (header === undefined) throw unauthenticated('This needs credentials.', needed);
+  if (header === undefined) {
+    if (sessionIn(request) !== null && !comesFromOurPage(request))
+      throw new CoreError('FORBIDDEN', notFromOurPage);
+    throw unauthenticated('This needs credentials.', needed);
+  }
   const credential = /^bearer +([\u0021-\u007e]{1,512})$/i.exec(header)?.[1];
   if (credential === undefined)
     throw unauthenticated('The Authorization header cannot be understood.', needed);
   return credential;
 }
+
+const notFromOurPage =
+  'A session of the dashboard is taken from its own page only. Send the admin token as bearer token in the ' +
+  'Authorization header, and no cookie.';
 
 /** Behind the door are strangers: to them it is one sentence, whatever is the matter. */
 function unauthenticated(why: string, needed: Exclude<RouteAccess, 'public'>): CoreError {

@@ -8,7 +8,7 @@ import type { HeadworksApi } from './ports.ts';
 const answer = z.object({ spaces: z.array(z.object({ name: text })) });
 const mostNames = 30;
 
-/** The error, with the names of the spaces if it may have been the space that was not found. */
+/** If it was the space that was not found: the error in words for a model, who has no terminal, with the names there are. */
 export async function withSpaces(
   error: unknown,
   { space, organization }: Place,
@@ -19,10 +19,15 @@ export async function withSpaces(
   try {
     const query = { organization };
     const { spaces } = answer.parse(await api.call('GET', `${knowledgePath}/spaces`, { query, signal }));
-    const names = spaces.slice(0, mostNames).map(({ name }) => name);
-    return new HeadworksError(error.code, `${error.message} Spaces here: ${names.join(', ') || 'none'}.`, {
-      cause: error,
-    });
+    const names = spaces.map(({ name }) => name);
+    // Then it was something else that is not there.
+    if (names.includes(space)) return error;
+    const shown = names.slice(0, mostNames).join(', ') || 'none';
+    return new HeadworksError(
+      error.code,
+      `There is no space ${JSON.stringify(space)} here. Spaces here: ${shown}.`,
+      { cause: error },
+    );
   } catch {
     // What is said already has to do.
     return error;

@@ -129,7 +129,8 @@ function failure(
 }
 
 function endMessage(state: ExtractionRun['state'], signal: AbortSignal): string | null {
-  if (state === 'incomplete') return 'Some pages did not come; "headworks vault verify" says which.';
+  if (state === 'incomplete')
+    return 'Some pages did not come: the dead letters say which, here or by "headworks vault verify".';
   if (state !== 'interrupted') return null;
   if (!signal.aborted) return 'It reached its limit of calls; the next run goes on where it was.';
   const { reason } = signal as { readonly reason: unknown };

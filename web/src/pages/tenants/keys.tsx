@@ -1,5 +1,5 @@
 // The keys of an organization: made (shown once), revoked.
-import { Alert, Badge, Button, Code, CopyButton, Group, Table, TextInput, Title } from '@mantine/core';
+import { Alert, Badge, Button, Code, CopyButton, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
@@ -36,11 +36,10 @@ export function Keys({ organization }: { readonly organization: string }) {
       >
         {({ keys }) => (
           <Wide label="Keys">
-            <Table verticalSpacing={4} mt="sm" miw={440}>
+            <Table verticalSpacing={4} mt="sm">
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>Name</Table.Th>
-                  <Table.Th>Made</Table.Th>
                   <Table.Th>State</Table.Th>
                   <Table.Th aria-label="Actions" />
                 </Table.Tr>
@@ -75,9 +74,9 @@ function KeyRow({
     <Table.Tr>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
         {record.name} <Code>{record.prefix}…</Code>
-      </Table.Td>
-      <Table.Td>
-        <Ago at={record.created_at} />
+        <Text size="xs" c="dimmed">
+          made <Ago at={record.created_at} />
+        </Text>
       </Table.Td>
       <Table.Td>
         <Badge variant="light" tt="none" color={state === 'works' ? 'teal' : 'gray'}>
