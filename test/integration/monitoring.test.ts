@@ -172,6 +172,22 @@ describe('what ships for monitoring', () => {
     );
   });
 
+  it('has a case for Prometheus of every alert, made of series that a server has', async () => {
+    const { tests } = parse(await textOf('monitoring/headworks-alerts.test.yml')) as {
+      tests: { name: string; input_series: { series: string }[] }[];
+    };
+    const [wellKept, ...cases] = tests;
+    expect(cases.map(({ name }) => name)).toEqual((await rules()).map(({ alert }) => alert));
+    const { known } = await server();
+    for (const { name, input_series: all } of tests)
+      for (const { series } of all) expect(faultsOf(series, '', known), name).toEqual([]);
+    const inUse = (await rules()).flatMap(({ expr }) => [
+      ...new Set(expr.match(/\b(?:headworks|process|nodejs)_\w+/g)),
+    ]);
+    const quiet = wellKept?.input_series.map(({ series }) => series.replace(/\{.*/, ''));
+    expect(new Set(quiet)).toEqual(new Set(inUse));
+  });
+
   it('can read a worker as well, with the token of all', async () => {
     const config = await testConfig({
       REDIS_URL: redisUrl(),
