@@ -113,6 +113,10 @@ describe('knowledge over HTTP', () => {
         status: { steps: { read: { done: 1 } }, not_taken: [], missing: [] },
       },
     });
+    const gone = '01900000-0000-7000-8000-000000000000';
+    expect((await call('acme-key', 'GET', `/artifacts/statuses?ids=${id},${gone}`)).body).toMatchObject({
+      statuses: [{ artifact_uid: id, title: 'Minutes', status: { state: 'complete' } }],
+    });
     expect((await call('acme-key', 'GET', '/events?category=Decision')).body?.events).toMatchObject([
       {
         narrative: 'Ann decided.',

@@ -29,7 +29,12 @@ export function artifactStatusRoutes(server: TypedServer, dependencies: HttpDepe
       return {
         statuses: found
           .filter((artifact) => artifact !== null)
-          .map(({ artifactUid, status }) => ({ artifact_uid: artifactUid, status: viewOfStatus(status) })),
+          .map(({ artifactUid, title, sourceId, status }) => ({
+            artifact_uid: artifactUid,
+            title,
+            source_id: sourceId,
+            status: viewOfStatus(status),
+          })),
       };
     },
   );

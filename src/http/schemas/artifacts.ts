@@ -205,7 +205,11 @@ export const statusesQuery = z.strictObject({
 });
 
 export const statusesAnswer = z
-  .object({ statuses: z.array(z.object({ artifact_uid: id, status: statusView })) })
+  .object({
+    statuses: z.array(
+      z.object({ artifact_uid: id, title: z.string(), source_id: z.string(), status: statusView }),
+    ),
+  })
   .meta({
     id: 'ArtifactStatuses',
     description:

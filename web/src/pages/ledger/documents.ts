@@ -1,11 +1,7 @@
 // The documents that rows are about. A row names its document by an id and a number of its space, which only the server
 // knows; where that is, is found by asking each space once.
 import { useQuery } from '@tanstack/react-query';
-import type {
-  ArtifactStatusesAnswer,
-  LedgerEntryAnswer,
-  RevisionsAnswer,
-} from '../../../../src/http/contract.ts';
+import type { ArtifactStatusesAnswer, LedgerEntryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import type { Place } from '../knowledge/place.ts';
 import { addressOf } from '../knowledge/place.ts';
@@ -68,18 +64,10 @@ async function documentsOf(
     const query = { ids: ids.join(','), ...place };
     const { statuses } = await get<ArtifactStatusesAnswer>(`${root}/statuses`, query, signal);
     if (statuses.length > 0)
-      return Promise.all(statuses.map(({ artifact_uid: id }) => documentOf(id, place, signal)));
+      return statuses.map(({ artifact_uid: id, title, source_id: source }) => [
+        id,
+        { title: title || source, href: addressOf(`/artifacts/${id}`, place) },
+      ]);
   }
   return [];
-}
-
-async function documentOf(
-  id: string,
-  place: Place,
-  signal: AbortSignal,
-): Promise<readonly [string, RowDocument]> {
-  const { revisions } = await get<RevisionsAnswer>(`${root}/${id}/revisions`, { ...place }, signal);
-  const [newest] = revisions;
-  const title = newest === undefined || newest.title === '' ? (newest?.source_id ?? id) : newest.title;
-  return [id, { title, href: addressOf(`/artifacts/${id}`, place) }];
 }
