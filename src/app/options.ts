@@ -242,22 +242,28 @@ export const tracingOptions = defineOptions({
       defaultText: 'the endpoint above',
       schemes: ['http', 'https'],
     }),
-    exporter: choiceOption({
-      describe: 'Whether traces are sent; "none" switches them off.',
+    exporter: textOption({
+      describe:
+        'Traces are sent if "otlp" is among these; other exporters are said in the log, and left out.',
       env: 'OTEL_TRACES_EXPORTER',
       default: 'otlp',
-      choices: ['otlp', 'none'],
     }),
-    protocol: choiceOption({
+    protocol: textOption({
       describe:
         'What the collector speaks. Only http/json is spoken here; another is said in the log, and ignored.',
       env: 'OTEL_EXPORTER_OTLP_PROTOCOL',
       default: 'http/json',
-      choices: ['http/json', 'http/protobuf', 'grpc'],
     }),
     headers: textOption({
       describe: 'Headers for the collector, like api-key=secret,tenant=me; percent-encoded.',
       env: 'OTEL_EXPORTER_OTLP_HEADERS',
+      default: null,
+      defaultText: 'none',
+      secret: true,
+    }),
+    tracesHeaders: textOption({
+      describe: 'The same for traces alone; a header of the same name goes before.',
+      env: 'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
       default: null,
       defaultText: 'none',
       secret: true,
@@ -273,26 +279,17 @@ export const tracingOptions = defineOptions({
       default: null,
       defaultText: 'none',
     }),
-    sampler: choiceOption({
-      describe: 'Which traces are kept.',
+    sampler: textOption({
+      describe:
+        'Which traces are kept: always_on, always_off or traceidratio, each also with parentbased_ before it. ' +
+        'Another is said in the log, and the default taken.',
       env: 'OTEL_TRACES_SAMPLER',
       default: 'parentbased_always_on',
-      choices: [
-        'always_on',
-        'always_off',
-        'traceidratio',
-        'parentbased_always_on',
-        'parentbased_always_off',
-        'parentbased_traceidratio',
-      ],
     }),
-    samplerRatio: numberOption({
-      describe: 'Share of traces that samplers with "ratio" keep.',
+    samplerArg: textOption({
+      describe: 'Share of traces that samplers with "ratio" keep, 0 to 1.',
       env: 'OTEL_TRACES_SAMPLER_ARG',
-      default: 1,
-      min: 0,
-      max: 1,
-      integer: false,
+      default: '1',
     }),
     isDisabled: booleanOption({
       describe: 'Switches traces off whatever else is set.',

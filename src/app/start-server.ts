@@ -24,7 +24,7 @@ import type { ServerRole } from './server-role.ts';
 import { openStores } from './stores.ts';
 import { takeDataFolder } from './take-data-folder.ts';
 import { createTelemetry } from './telemetry.ts';
-import { openTracer, protocolWarning } from './tracing.ts';
+import { openTracer, tracingWarnings } from './tracing.ts';
 import { version } from './version.ts';
 
 export interface StartServerOptions {
@@ -74,8 +74,7 @@ async function start(
   const tracer = await openTracer(config, closing, () => log);
   const telemetry = createTelemetry(config, role, tracer);
   ({ log } = telemetry);
-  const ignored = protocolWarning(config, tracer);
-  if (ignored !== null) log.warn(ignored);
+  for (const warning of tracingWarnings(config)) log.warn(warning);
   const token = await prepareFolder(config, options, closing);
   telemetry.redactor.add(token.token);
   signal?.throwIfAborted();

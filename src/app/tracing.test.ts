@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.ts';
 import { noTracer, silentLog } from '../core/index.ts';
-import { openTracer, pairs, protocolWarning } from './tracing.ts';
+import { openTracer, pairs, tracingWarnings } from './tracing.ts';
 
 describe('openTracer', () => {
   it.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SDK_DISABLED: 'true' }])(
@@ -45,8 +45,34 @@ describe('a collector that is away', () => {
     tracer.begin('GET /', {}).end({}, false);
     await closing.disposeAsync();
     expect(warnings).toEqual(['spans do not reach the collector, and are dropped']);
-    expect(protocolWarning(config, tracer)).toContain('not as OTEL_EXPORTER_OTLP_PROTOCOL says (grpc)');
-    expect(protocolWarning(config, noTracer)).toBeNull();
+    expect(tracingWarnings(config)).toEqual([
+      'spans are sent as http/json, not as OTEL_EXPORTER_OTLP_PROTOCOL says (grpc)',
+    ]);
+  });
+});
+
+describe('variables that are everybody’s', () => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+  const configOf = (env: Record<string, string>) => resolveConfig({ flags: {}, cwd: '/', env });
+
+  it.each([
+    [{ OTEL_TRACES_EXPORTER: 'console' }, [/^no spans are sent: .* console$/], false],
+    [{ OTEL_TRACES_EXPORTER: 'otlp,console' }, [/console is not known here/], true],
+    [{ OTEL_TRACES_EXPORTER: 'none' }, [], false],
+    [{ OTEL_TRACES_SAMPLER: 'xray' }, [/xray is not known here; parentbased_always_on is taken/], true],
+    [{ OTEL_TRACES_SAMPLER_ARG: 'abc' }, [], true],
+    [
+      { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: 'abc' },
+      [/no number from 0 to 1 \(abc\)/],
+      true,
+    ],
+    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' }, [], true],
+  ])('%o are never refused, and what is not done is said', async (env, warnings, isOn) => {
+    await using closing = new AsyncDisposableStack();
+    expect(tracingWarnings(configOf(env))).toEqual([]);
+    const config = configOf({ ...endpoint, ...env });
+    expect(tracingWarnings(config)).toEqual(warnings.map((words) => expect.stringMatching(words) as string));
+    expect((await openTracer(config, closing, () => undefined)) !== noTracer).toBe(isOn);
   });
 });
 

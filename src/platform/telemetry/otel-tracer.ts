@@ -18,6 +18,8 @@ import type { OpenSpan, SpanFacts, Tracer } from '../../core/tracing.ts';
 
 type RootSampler = 'always_on' | 'always_off' | 'traceidratio';
 
+export type SamplerName = RootSampler | `parentbased_${RootSampler}`;
+
 export interface OtelTracerOptions {
   /** Where spans go, with its path. */
   readonly url: string;
@@ -25,7 +27,7 @@ export interface OtelTracerOptions {
   readonly serviceName: string;
   readonly serviceVersion: string;
   readonly resourceAttributes: Readonly<Record<string, string>>;
-  readonly sampler: RootSampler | `parentbased_${RootSampler}`;
+  readonly sampler: SamplerName;
   /** Share of traces that are kept, 0 to 1, by the samplers with `ratio`. */
   readonly samplerRatio: number;
   /** Told once when spans stop arriving, with the reason, and once, with null, when they arrive again. */
