@@ -1,5 +1,5 @@
 // What `/readyz` says: each dependency with its state, and what optional parts are there.
-import { messageOf, systemClock } from '../core/index.ts';
+import { abortable, messageOf, systemClock } from '../core/index.ts';
 import type { DependencyReport, ReadinessReport } from '../http/index.ts';
 import type { Capability } from '../platform/postgres/index.ts';
 import type { Stores } from './stores.ts';
@@ -15,8 +15,9 @@ export class Readiness {
     this.#stores = stores;
   }
 
-  async report(): Promise<ReadinessReport> {
-    const dependencies = await Promise.all([this.#state(), this.#redis()]);
+  /** A store that takes longer than `timeoutMs` is down. */
+  async report(timeoutMs = pingTimeoutMs): Promise<ReadinessReport> {
+    const dependencies = await Promise.all([this.#state(timeoutMs), this.#redis(timeoutMs)]);
     const isDown = (dependency: DependencyReport) => dependency.state === 'down';
     const isUnavailable = dependencies.some((dependency) => isDown(dependency) && dependency.required);
     const { vector, trigram } = this.#stores.database.capabilities;
@@ -27,17 +28,17 @@ export class Readiness {
     };
   }
 
-  async #state(): Promise<DependencyReport> {
+  async #state(timeoutMs: number): Promise<DependencyReport> {
     const { capabilities } = this.#stores.database;
     const what = `Postgres ${capabilities.version}, ${capabilities.kind}`;
-    const problem = await problemOf((signal) => this.#stores.database.ping(signal));
+    const problem = await problemOf((signal) => this.#stores.database.ping(signal), timeoutMs);
     return this.#dependency('state store', true, what, problem, {
       detail: 'The state store does not answer; what needs it answers 503 until it is back.',
       remedy: 'Start Postgres again, or check the network to it. Nothing has to be restarted here.',
     });
   }
 
-  async #redis(): Promise<DependencyReport> {
+  async #redis(timeoutMs: number): Promise<DependencyReport> {
     const { redis } = this.#stores;
     if (!redis)
       return {
@@ -48,7 +49,7 @@ export class Readiness {
         since: null,
         remedy: null,
       };
-    const problem = await problemOf(() => redis.ping());
+    const problem = await problemOf(() => redis.ping(), timeoutMs);
     return this.#dependency('redis', false, `Redis at ${redis.address}`, problem, {
       detail: 'Redis does not answer; what shares limits through it cannot until it is back.',
       remedy: 'Start Redis again, or check the network to it. Nothing has to be restarted here.',
@@ -72,10 +73,13 @@ export class Readiness {
   }
 }
 
-async function problemOf(ping: (signal: AbortSignal) => Promise<void>): Promise<string | null> {
-  const signal = AbortSignal.timeout(pingTimeoutMs);
+async function problemOf(
+  ping: (signal: AbortSignal) => Promise<void>,
+  timeoutMs: number,
+): Promise<string | null> {
+  const signal = AbortSignal.timeout(timeoutMs);
   try {
-    await ping(signal);
+    await abortable(ping(signal), signal);
     return null;
   } catch (error) {
     return messageOf(error);

@@ -17,6 +17,7 @@ import { examine } from './doctor.ts';
 import { httpDependencies } from './http-dependencies.ts';
 import { listen } from './listen.ts';
 import { openMcp } from './mcp.ts';
+import { registerHouseGauges } from './house-gauges.ts';
 import { Presence } from './presence.ts';
 import { Readiness } from './readiness.ts';
 import { removeServerFile, writeServerFile } from './server-file.ts';
@@ -92,12 +93,7 @@ async function start(
   closing.defer(telemetry.events.listen(activity.take));
   const readiness = new Readiness(stores);
   const presence = new Presence();
-  telemetry.metrics.gauge({
-    name: 'headworks_clients_attached',
-    help: 'Commands, MCP clients and dashboards that need this server now.',
-    labels: [],
-    collect: () => [{ labels: {}, value: presence.attached }],
-  });
+  registerHouseGauges({ metrics: telemetry.metrics, role, presence, readiness });
   const instance = systemIds.uuid();
   const stopping = Promise.withResolvers<void>();
 

@@ -3,6 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { startBackground } from '../../src/app/background.ts';
+import { registerHouseGauges } from '../../src/app/house-gauges.ts';
+import { Presence } from '../../src/app/presence.ts';
+import { Readiness } from '../../src/app/readiness.ts';
 import { startServer } from '../../src/app/start-server.ts';
 import { openStores } from '../../src/app/stores.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
@@ -65,10 +68,10 @@ async function freshServer(): Promise<{ readonly known: LabelsByMetric; readonly
   await using closing = new AsyncDisposableStack();
   const stores = await openStores(config, telemetry, closing);
   await startBackground(config, stores, { ...telemetry, metrics }, { role: 'serve', env: {} }, closing);
+  const readiness = new Readiness(stores);
+  registerHouseGauges({ metrics, role: 'serve', presence: new Presence(), readiness });
   const text = await telemetry.metrics.text();
   for (const [, name = ''] of text.matchAll(/^# TYPE ((?:process|nodejs)_\w+) \w+$/gm)) found.set(name, []);
-  // Made in start-server.ts, where what it counts is.
-  found.set('headworks_clients_attached', []);
   return { known: found, text };
 }
 
@@ -200,7 +203,7 @@ describe('what ships for monitoring', () => {
     const url = `http://127.0.0.1:${new URL(worker.url).port}/metrics`;
     expect((await fetch(url)).status).toBe(401);
     const read = await fetch(url, { headers: { authorization: 'Bearer token-of-all-0123456789' } });
-    expect(await read.text()).toContain('headworks_clients_attached 0');
+    expect(await read.text()).toMatch(/headworks_process_info\{role="worker"/);
   });
 
   it('would find a counter that begins with its first event', () => {
