@@ -27,6 +27,6 @@ export async function followWithProgress(
   } finally {
     progress.end();
     if (io.signal.aborted && !client.isOwnServer)
-      out.note(`${what} goes on in the server: headworks jobs watch ${jobId}`);
+      out.note(`${what} goes on in the server: ${session.commandLine(`jobs watch ${jobId}`)}`);
   }
 }

@@ -1,9 +1,11 @@
 // One run of one command: its flags, its configuration, its way to speak, its way to a server.
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { HeadworksClient } from '../app/headworks-client.ts';
 import type { Config, ConfigInput } from '../config/index.ts';
 import { resolveConfig, secretsOf } from '../config/index.ts';
-import { Redactor } from '../core/index.ts';
+import { Redactor, shellWord } from '../core/index.ts';
+import { folderWord, invocation } from './invocation.ts';
 import { givenFlags } from './option-flags.ts';
 import { Output } from './output.ts';
 import type { CliIo } from './ports.ts';
@@ -85,6 +87,17 @@ export class CliSession {
     } finally {
       await client.close();
     }
+  }
+
+  /** A command to paste: as this one was started, on the same data folder or server. */
+  commandLine(words: string): string {
+    const { 'data-dir': folder, server } = this.#globals.flags;
+    return [
+      invocation(this.io),
+      words,
+      ...(folder === undefined ? [] : [`--data-dir ${folderWord(this.io, resolve(this.io.cwd, folder))}`]),
+      ...(server === undefined ? [] : [`--server ${shellWord(server)}`]),
+    ].join(' ');
   }
 
   #warn(warning: string): void {

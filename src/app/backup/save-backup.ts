@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CoreError, HttpFailure } from '../../core/index.ts';
+import { makeFolder } from '../../platform/data-folder/make-folder.ts';
 import type { ArchiveEnd, ArchiveHeader, FileStart, TableStart } from './archive.ts';
 import { ArchiveReader, linesOf, Unconcerned } from './read-archive.ts';
 import { type BackupProgress, ProgressTeller } from './progress-teller.ts';
@@ -18,8 +19,12 @@ export interface SavedBackup extends Omit<ArchiveEnd, 'headworks'> {
 
 const timedName = /^headworks-[\dTZ-]+\.backup$/;
 
-/** `headworks-2026-03-01T12-00-00Z.backup` when a folder was named. Fails with CONFLICT when the file is there. */
-export async function backupPath(given: string, now: Date): Promise<string> {
+/**
+ * `headworks-2026-03-01T12-00-00Z.backup` when a folder was named. `isFolder`: a folder is meant, and made if it is not
+ * there. Fails with CONFLICT when the file is there.
+ */
+export async function backupPath(given: string, isFolder: boolean, now: Date): Promise<string> {
+  if (isFolder) await makeFolder(given, { what: 'The folder', another: 'name another one' });
   const found = await stat(given).catch(() => null);
   const name = `headworks-${now.toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}.backup`;
   const path = found?.isDirectory() ? join(given, name) : given;

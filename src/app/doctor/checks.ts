@@ -42,6 +42,8 @@ async function made([name, make]: Check, late: AbortSignal): Promise<DoctorCheck
 
 function remedyFor(error: unknown): string {
   if (error instanceof Late) return 'See the checks of the state store and of redis: one of them hangs.';
+  if ((error as NodeJS.ErrnoException).code === 'EACCES')
+    return 'Run it as the user that the server runs as, or as root.';
   const code = error instanceof HeadworksError ? error.code : '';
   if (code.startsWith('REDIS_')) return 'See the check of redis.';
   if (code.startsWith('STATE_')) return 'See the check of the state store.';

@@ -52,6 +52,7 @@ describe('checks of the machine', () => {
       detail: `${folder}, 512 MB free.`,
       remedy: expect.stringContaining('"headworks vault prune --older-than 90"') as string,
     });
+    expect((await dataFolder(folder, async () => 0)).state).toBe('problem');
   });
 
   it('counts the bytes of a folder with all that is below', async () => {
@@ -72,6 +73,9 @@ describe('checks of the machine', () => {
     expect((await folderRights(folder)).state).toBe('ok');
     await chmod(folder, 0o750);
     expect(await folderRights(folder)).toMatchObject({ state: 'warning', remedy: `chmod 700 ${folder}` });
+    const odd = join(folder, "sp ace$x'y");
+    await mkdir(odd, { mode: 0o755 });
+    expect((await folderRights(odd)).remedy).toBe(String.raw`chmod 700 '${folder}/sp ace$x'\''y'`);
   });
 
   it.skipIf(process.getuid?.() !== 0)('warns of a data folder of another user', async () => {

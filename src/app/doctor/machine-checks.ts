@@ -3,12 +3,15 @@ import type { Stats } from 'node:fs';
 import { readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/index.ts';
+import { shellWord } from '../../core/index.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Finding } from './findings.ts';
 import { notConfigured, ok, problem, size, warning } from './findings.ts';
 
 const oldestNode = 24;
 const leastFreeBytes = 1024 ** 3;
+/** With less nothing can be written soon; an embedded store alone writes in steps of 16 MB. */
+const nearlyFullBytes = 32 * 1024 ** 2;
 /** A busy gateway alone may hold as many connections. */
 const fewestOpenFiles = 4_096;
 
@@ -67,12 +70,10 @@ export async function dataFolder(folder: string, free = freeBytes): Promise<Find
   if ((await statOf(folder)) === null) return notYet(folder);
   const bytes = await free(folder);
   const detail = `${folder}, ${size(bytes)} free.`;
-  return bytes >= leastFreeBytes
-    ? ok(detail)
-    : warning(
-        detail,
-        'Make room: stores and vaults grow. "headworks vault prune --older-than 90" and shorter retention (HEADWORKS_RETENTION_…) help.',
-      );
+  if (bytes >= leastFreeBytes) return ok(detail);
+  const remedy =
+    'Make room: stores and vaults grow. "headworks vault prune --older-than 90" and shorter retention (HEADWORKS_RETENTION_…) help.';
+  return bytes >= nearlyFullBytes ? warning(detail, remedy) : problem(detail, remedy);
 }
 
 /** Documents, uploads and secrets are in it. */
@@ -84,11 +85,11 @@ export async function folderRights(folder: string): Promise<Finding> {
   if (us !== undefined && uid !== us)
     return warning(
       `${folder} belongs to the user ${uid}, and this process is the user ${us}.`,
-      `Run Headworks as one user always, or: chown -R ${us} ${folder}`,
+      `Run Headworks as one user always, or: chown -R ${us} ${shellWord(folder)}`,
     );
   return (mode & 0o077) === 0 || process.platform === 'win32'
     ? ok('Only its owner can look into the data folder.')
-    : warning(`Others can look into ${folder}.`, `chmod 700 ${folder}`);
+    : warning(`Others can look into ${folder}.`, `chmod 700 ${shellWord(folder)}`);
 }
 
 export async function adminToken({ server, data }: Config): Promise<Finding> {
@@ -98,7 +99,7 @@ export async function adminToken({ server, data }: Config): Promise<Finding> {
   if (found === null) return notYet(path);
   return (found.mode & 0o077) === 0
     ? ok(`In ${path}, readable by its owner only.`)
-    : warning(`${path} can be read by others.`, `chmod 600 ${path}`);
+    : warning(`${path} can be read by others.`, `chmod 600 ${shellWord(path)}`);
 }
 
 /** `limits` as in /proc/self/limits; null where there is none. */

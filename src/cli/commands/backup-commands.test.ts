@@ -34,6 +34,18 @@ function worldWith(lines: readonly string[], cwd: string): CliWorld {
 }
 
 describe('headworks backup', () => {
+  it('makes a folder that is written as one, and does not take a file for one', async () => {
+    const cwd = await temporaryFolder();
+    expect(await worldWith(wholeBackup, cwd).start('backup', 'weekly/nights/')).toBe(exitCodes.ok);
+    expect(await readdir(join(cwd, 'weekly/nights'))).toEqual([
+      expect.stringMatching(/^headworks-.*\.backup$/) as string,
+    ]);
+    await writeFile(join(cwd, 'file'), '');
+    const refused = worldWith(wholeBackup, cwd);
+    expect(await refused.start('backup', 'file/')).not.toBe(exitCodes.ok);
+    expect(refused.err).toMatch(/The folder .*file is, or lies below, a file/);
+  });
+
   it('writes what the server sends into a file that only its owner may read', async () => {
     const cwd = await temporaryFolder();
     const world = worldWith(wholeBackup, cwd);

@@ -11,7 +11,10 @@ import { sizeText } from '../size-text.ts';
 export function registerBackup(program: Command, host: CommandHost): void {
   const command = program
     .command('backup')
-    .argument('<file>', 'file to write, or a folder in which it gets a name with the time')
+    .argument(
+      '<file>',
+      'file to write, or a folder (made if it ends in /) in which it gets a name with the time',
+    )
     .description('write everything that the server keeps into one file; the server may run on')
     .option('--no-vaults', 'leave vaults of extractions out')
     .addHelpText(
@@ -22,14 +25,14 @@ export function registerBackup(program: Command, host: CommandHost): void {
     );
   examples(command, [
     'headworks backup monday.backup',
-    'headworks backup /var/backups --json',
+    'headworks backup /var/backups/ --json',
     'headworks backup small.backup --no-vaults',
   ]);
   act<{ readonly vaults: boolean }>(host, command, async (session, { vaults }, [given = '']) => {
     const { out, io } = session;
     const { backupPath, saveBackup } = await import('../../app/backup/save-backup.ts');
     const { requireStoreOrServer } = await import('../../app/backup/source-store.ts');
-    const path = await backupPath(resolve(io.cwd, given), new Date(io.clock.now()));
+    const path = await backupPath(resolve(io.cwd, given), /[/\\]$/.test(given), new Date(io.clock.now()));
     await requireStoreOrServer(session.config(), io.signal);
     const saved = await session.withClient(async (client) => {
       const progress = startProgress(session, 'backing up');

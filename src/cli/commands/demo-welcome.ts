@@ -1,8 +1,8 @@
 // What the demo says when it is ready: where it is, how to get in, and five things to try, each a command to paste.
-import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname } from 'node:path';
 import type { Situation } from '../../app/demo/index.ts';
 import { counted } from '../counted.ts';
+import { folderWord, invocation } from '../invocation.ts';
 import type { CliIo } from '../ports.ts';
 import type { CliSession } from '../session.ts';
 
@@ -104,25 +104,4 @@ export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
   }
   out.line();
   out.line('Ctrl-C stops it, simulators included. The next start goes on with what is there.');
-}
-
-const source = fileURLToPath(import.meta.url);
-
-/** The words that start this program again, as whoever started it would write them: in a checkout nothing is installed. */
-function invocation({ env, cwd }: CliIo): string {
-  if (env['npm_lifecycle_event'] === 'npx') return 'npx headworks';
-  if (env['npm_package_name'] === 'headworks') return 'npm run -s headworks --';
-  if (!source.endsWith('.ts')) return 'headworks';
-  return `node ${shellWord(shortPath(cwd, join(dirname(source), '../main.ts')))}`;
-}
-
-const folderWord = ({ cwd }: CliIo, folder: string): string => shellWord(shortPath(cwd, folder));
-
-function shortPath(from: string, path: string): string {
-  const short = relative(from, path);
-  return short === '' || short.startsWith('..') ? path : short;
-}
-
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

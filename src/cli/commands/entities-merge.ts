@@ -10,7 +10,7 @@ import { exitCodes } from '../exit-codes.ts';
 import type { CliSession } from '../session.ts';
 import { entityPath, exampleEntity } from './entity-path.ts';
 import type { SpaceOption } from './knowledge-space.ts';
-import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+import { addSpaceOptions, knowledgePath, spaceFieldsOf, spaceWords } from './knowledge-space.ts';
 
 const otherId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c';
 
@@ -48,7 +48,9 @@ export function registerMerge(group: Command, host: CommandHost): void {
     if (out.isJson) out.json(merge);
     else {
       out.line(`${merge.loser_id} is part of ${merge.winner_id} now.`);
-      out.note(`Undo it with: headworks entities unmerge ${merge.merge_id}`);
+      out.note(
+        `Undo it with: ${session.commandLine(`entities unmerge ${merge.merge_id}${spaceWords(options)}`)}`,
+      );
     }
     return exitCodes.ok;
   });
@@ -68,12 +70,17 @@ export function registerUnmerge(group: Command, host: CommandHost): void {
       query: spaceFieldsOf(options),
     });
     if (session.out.isJson) session.out.json(merge);
-    else showUndone(session, merge);
+    else showUndone(session, options, merge);
     return exitCodes.ok;
   });
 }
 
-function showUndone({ out }: CliSession, { winner_id, loser_id, later_mentions }: UndoneMergeAnswer): void {
+function showUndone(
+  session: CliSession,
+  options: SpaceOption,
+  { winner_id, loser_id, later_mentions }: UndoneMergeAnswer,
+): void {
+  const { out } = session;
   const { moved, unclear } = later_mentions;
   out.line(`${loser_id} is on its own again.`);
   if (moved > 0) out.line(`${counted(moved, 'mention')} made since under its name went with it.`);
@@ -85,7 +92,8 @@ function showUndone({ out }: CliSession, { winner_id, loser_id, later_mentions }
     ['MENTION', 'AS'],
     unclear.map(({ mention_id, surface_form }) => [mention_id, surface_form]),
   );
-  out.note(`Part them with: headworks entities split ${winner_id} MENTION --name NAME`);
+  const words = `entities split ${winner_id} MENTION --name NAME${spaceWords(options)}`;
+  out.note(`Part them with: ${session.commandLine(words)}`);
 }
 
 interface SplitOptions extends SpaceOption {
@@ -109,7 +117,8 @@ export function registerSplit(group: Command, host: CommandHost): void {
     if (session.out.isJson) session.out.json(made);
     else {
       session.out.line(`${made.canonical_name} is an entity of its own now: ${made.entity_id}`);
-      session.out.note(`Undo it with: headworks entities merge ${id} ${made.entity_id}`);
+      const words = `entities merge ${id} ${made.entity_id}${spaceWords(options)}`;
+      session.out.note(`Undo it with: ${session.commandLine(words)}`);
     }
     return exitCodes.ok;
   });

@@ -13,7 +13,7 @@ import { UsageError } from '../report-error.ts';
 import type { CliSession } from '../session.ts';
 import { entityName } from './entity-name.ts';
 import type { SpaceOption } from './knowledge-space.ts';
-import { addSpaceOptions, knowledgePath, spaceFieldsOf } from './knowledge-space.ts';
+import { addSpaceOptions, knowledgePath, spaceFieldsOf, spaceWords } from './knowledge-space.ts';
 
 type Verdict = 'same' | 'different' | 'later';
 type OpenPair = EntityReviewAnswer['pairs'][number];
@@ -49,7 +49,7 @@ export function registerReview(group: Command, host: CommandHost): void {
     const { out } = session;
     if (out.isJson) out.json(open);
     else if (open.pairs.length === 0) out.line('Nothing is in doubt here.');
-    else if (options.list === true || !session.io.isTty.stderr) showList(session, open.pairs);
+    else if (options.list === true || !session.io.isTty.stderr) showList(session, options, open.pairs);
     else return ask(session, options, open.pairs);
     return exitCodes.ok;
   });
@@ -106,7 +106,8 @@ const reasonsOf = ({ evidence, reason }: OpenPair): string => {
   return Array.isArray(reasons) && reasons.length > 0 ? reasons.join('; ') : reason;
 };
 
-function showList({ out }: CliSession, pairs: readonly OpenPair[]): void {
+function showList(session: CliSession, options: ReviewOptions, pairs: readonly OpenPair[]): void {
+  const { out } = session;
   out.table(
     ['PAIR', 'ONE', 'OTHER', 'LIKELY', 'WHY'],
     pairs.map((pair) => [
@@ -117,7 +118,8 @@ function showList({ out }: CliSession, pairs: readonly OpenPair[]): void {
       reasonsOf(pair),
     ]),
   );
-  out.note('Answer one with: headworks entities review --pair PAIR --verdict same|different|later');
+  const words = `entities review --pair PAIR --verdict same${spaceWords(options)}`;
+  out.note(`Answer one (same, different or later) with: ${session.commandLine(words)}`);
 }
 
 const answers: Readonly<Record<string, Verdict>> = {

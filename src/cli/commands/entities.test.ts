@@ -154,7 +154,7 @@ describe('headworks entities', () => {
       await here.run('entities', 'split', alice.entity_id, mention.mention_id, '--name', 'Alice Wong'),
     ).toBe(0);
     expect(here.calls[0]).toMatchObject({ body: { mention_ids: [mention.mention_id], name: 'Alice Wong' } });
-    expect(here.err).toContain(`Undo it with: headworks entities merge ${alice.entity_id}`);
+    expect(here.err).toMatch(new RegExp(`Undo it with: .* entities merge ${alice.entity_id}`));
     expect(await here.run('entities', 'split', alice.entity_id, mention.mention_id)).toBe(2);
   });
 
@@ -177,6 +177,11 @@ describe('headworks entities', () => {
     const piped = world();
     expect(await piped.run('entities', 'review')).toBe(0);
     expect(piped.out).toContain('the initial of the given name');
+    const elsewhere = world({ env: { npm_package_name: 'headworks' } });
+    await elsewhere.run('entities', 'review', '--space', 'h r', '--data-dir', '/srv/it');
+    expect(elsewhere.err).toContain(
+      "with: npm run -s headworks -- entities review --pair PAIR --verdict same --space 'h r' --data-dir /srv/it\n",
+    );
     expect(piped.out).toContain('Alice Chen (Acme)');
     expect(await piped.run('entities', 'review', '--pair', pair.pair_id, '--verdict', 'different')).toBe(0);
     expect(piped.out).toContain('different');

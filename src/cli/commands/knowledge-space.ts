@@ -1,5 +1,6 @@
 // How commands about knowledge say which space they mean.
 import type { Command } from 'commander';
+import { shellWord } from '../../core/index.ts';
 
 export const knowledgePath = '/api/v1/knowledge';
 
@@ -19,3 +20,9 @@ export const spaceFieldsOf = ({ space, organization }: SpaceOption): Record<stri
   ...(space === undefined ? {} : { space }),
   ...(organization === undefined ? {} : { organization }),
 });
+
+/** For a command to paste: begins with a space, or is empty. */
+export const spaceWords = (options: SpaceOption): string =>
+  Object.entries(spaceFieldsOf(options))
+    .map(([flag, value]) => ` --${flag} ${shellWord(value)}`)
+    .join('');

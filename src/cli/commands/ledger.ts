@@ -45,7 +45,8 @@ function registerList(group: Command, host: CommandHost): void {
   });
 }
 
-function showList({ out, io }: CliSession, { entries, next }: LedgerPage, state: ListOptions['state']): void {
+function showList(session: CliSession, { entries, next }: LedgerPage, state: ListOptions['state']): void {
+  const { out, io } = session;
   if (entries.length === 0) {
     out.line(state === 'open' ? 'Nothing is open.' : 'There are no such entries.');
     return;
@@ -65,7 +66,7 @@ function showList({ out, io }: CliSession, { entries, next }: LedgerPage, state:
     (text, column) => (column === 0 ? out.style('dim', text) : text),
   );
   if (next !== null) out.note(`There are more: add --after ${next}`);
-  if (state === 'open') out.note('Repair them with: headworks repair');
+  if (state === 'open') out.note(`Repair them with: ${session.commandLine('repair')}`);
 }
 
 function repairText(entry: LedgerEntryAnswer, now: number): string {

@@ -30,6 +30,10 @@ describe('headworks mcp', () => {
     expect(await world.run('mcp', '--key-env', 'ACME_KEY')).toBe(2);
     expect(world.err).toContain('ACME_KEY, but that variable is not set');
     expect(world.calls).toEqual([]);
+    const empty = new CliWorld({ stdin: ping, env: { HEADWORKS_API_KEY: ' ' } });
+    expect(await empty.run('mcp')).toBe(2);
+    expect(empty.err).toContain('HEADWORKS_API_KEY is set, but empty');
+    expect(empty.calls).toEqual([]);
   });
 
   it('tells people that it is not for them', async () => {

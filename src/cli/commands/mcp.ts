@@ -57,6 +57,11 @@ async function speak(session: CliSession, options: McpOptions): Promise<ExitCode
 
 /** Undefined: as the admin. */
 function keyOf(session: CliSession, { keyEnv }: McpOptions): string | undefined {
+  // A variable that was not filled in is not the wish to be the admin.
+  if (keyEnv === undefined && session.io.env['HEADWORKS_API_KEY']?.trim() === '')
+    throw new UsageError(
+      'HEADWORKS_API_KEY is set, but empty. Set it to the key of an organization, or remove it to speak as the admin.',
+    );
   if (keyEnv === undefined) return session.config().client.apiKey ?? undefined;
   const key = session.io.env[keyEnv];
   if (key === undefined || key === '')

@@ -3,7 +3,8 @@ import type { ModelAnswer } from '../../app/api-answers.ts';
 import { humanMoment } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
 
-export function showModels({ out, io }: CliSession, models: readonly ModelAnswer[], isAll: boolean): void {
+export function showModels(session: CliSession, models: readonly ModelAnswer[], isAll: boolean): void {
+  const { out, io } = session;
   if (models.length === 0) {
     out.line(
       'No model has a key. Set one of the variables in "headworks models list --all" where the server runs,',
@@ -24,7 +25,7 @@ export function showModels({ out, io }: CliSession, models: readonly ModelAnswer
       stateOf(model, io.clock.now()),
     ]),
   );
-  if (!isAll) out.note('Models without a key are left out: headworks models list --all');
+  if (!isAll) out.note(`Models without a key are left out: ${session.commandLine('models list --all')}`);
 }
 
 /** In one phrase, whether it would be asked now. */

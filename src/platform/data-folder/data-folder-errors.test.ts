@@ -17,6 +17,13 @@ describe('folderUnusable', () => {
   });
 });
 
+it('calls a full disk one, also when SQLite met it, and blames rights for what else it could not write', () => {
+  const sqlite = (errcode: number) =>
+    folderUnusable('/data', Object.assign(new Error('no'), { code: 'ERR_SQLITE_ERROR', errcode })).message;
+  expect(sqlite(13)).toContain('no space left');
+  expect(sqlite(8)).toContain('check who owns the files'.replace('c', 'C'));
+});
+
 describe('folderBusy', () => {
   it('makes sense before the holder has written down who it is', () => {
     expect(folderBusy('/data', undefined).message).toContain('in use by another process');

@@ -39,11 +39,20 @@ const dataFolder: FolderName = { what: 'The data folder', another: 'choose anoth
 
 /** A failure of the file system, by its code. */
 export function folderUnusable(path: string, error: unknown, name: FolderName = dataFolder): CoreError {
-  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  const code = codeOf(error);
   const [what, remedy] = reasons[code ?? ''] ?? [`cannot be used: ${messageOf(error)}`, 'ANOTHER'];
   const advice = remedy.replace('ANOTHER', name.another);
   return unusable(path, what, `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`, error, name);
 }
+
+/** A full disk is a full disk, whoever met it. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, errcode } = error as NodeJS.ErrnoException & { readonly errcode?: number };
+  return errcode === sqliteFull ? 'ENOSPC' : code;
+}
+
+const sqliteFull = 13;
 
 const isFile = ['is, or lies below, a file', 'ANOTHER, or move that file away'] as const;
 const noRights = [
