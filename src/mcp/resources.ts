@@ -5,7 +5,7 @@ import { windowOf } from './bounds.ts';
 import type { Place, ResourceKind } from './fields.ts';
 import { id, knowledgePath, maybe, resourceUri, text, wordsAreData } from './fields.ts';
 import type { CallerKind, McpParts } from './ports.ts';
-import { entityFields, shortEntity } from './tools/entity.ts';
+import { entityFields, shortEntity, tailNote } from './tools/entity.ts';
 
 /** What a client attaches to a conversation should not fill it. */
 const longestText = 100_000;
@@ -113,8 +113,11 @@ export async function readResource(
       'Leave "organization" out: this key sees its own organization only.',
     );
   const answer = await api.call('GET', `${knowledgePath}/${kind}/${wanted}`, { query: { ...place }, signal });
-  if (kind === 'entities')
-    return { uri, mimeType: 'application/json', text: JSON.stringify(shortEntity(readEntity.parse(answer))) };
+  if (kind === 'entities') {
+    const entity = readEntity.parse(answer);
+    const told = { ...shortEntity(entity), note: tailNote(entity) };
+    return { uri, mimeType: 'application/json', text: JSON.stringify(told) };
+  }
   const { text: whole } = readArtifact.parse(answer);
   const { text: part, next } = windowOf(whole, 0, longestText);
   const rest =
