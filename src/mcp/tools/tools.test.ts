@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
 import type { ApiCallOptions } from '../ports.ts';
+import { readResource } from '../resources.ts';
 import { allTools } from './index.ts';
 
 const entityId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
@@ -110,6 +111,11 @@ describe('get_entity', () => {
       entity: { aliases: { length: 20 }, context_clues: { length: 10 } },
       note: left,
     });
+    const call = async () => answers[`entities/${entityId}`];
+    const { signal } = new AbortController();
+    const uri = `headworks://entities/${entityId}`;
+    const resource = await readResource({ api: { call }, caller: 'admin' }, uri, signal);
+    expect(JSON.parse(resource.text)).toMatchObject({ aliases: { length: 20 }, note: left });
     const entities = [entity('Ann Lee', known), entity('Ann Ray')];
     const unclear = await run('get_entity', { name: 'ann' }, { entities: { entities, next: null } });
     expect(unclear).toMatchObject({
