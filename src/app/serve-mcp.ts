@@ -1,6 +1,7 @@
 // MCP on standard input and output, as a client of a server.
+import { HeadworksError } from '../core/index.ts';
 import type { CallerKind, StdioStreams } from '../mcp/index.ts';
-import { serveStdio } from '../mcp/index.ts';
+import { serveStdio, withoutHeader } from '../mcp/index.ts';
 import { documentBodyBytes } from '../http/limits.ts';
 import type { HeadworksClient } from './headworks-client.ts';
 import { version } from './version.ts';
@@ -14,9 +15,11 @@ export interface McpSession extends Omit<StdioStreams, 'maxMessageBytes'> {
 
 /** Until the other side ends it. Fails at once when the credentials are not known to the server. */
 export async function serveMcp(client: HeadworksClient, session: McpSession): Promise<void> {
-  const { kind: caller } = await client.call<{ kind: CallerKind }>('GET', '/api/v1/caller', {
-    signal: session.signal,
-  });
+  const { kind: caller } = await client
+    .call<{ kind: CallerKind }>('GET', '/api/v1/caller', { signal: session.signal })
+    .catch((error: unknown) => {
+      throw withVariables(error);
+    });
   const log = {
     error: (message: string, fields?: { readonly error?: unknown }) =>
       session.complain(
@@ -25,4 +28,16 @@ export async function serveMcp(client: HeadworksClient, session: McpSession): Pr
   };
   const streams = { ...session, maxMessageBytes: documentBodyBytes(session.maxDocumentBytes) };
   await serveStdio({ api: client, caller, version, log }, streams);
+}
+
+/** Whoever starts it sends no header: credentials come from variables. */
+function withVariables(error: unknown): unknown {
+  if (!(error instanceof HeadworksError) || !['UNAUTHENTICATED', 'FORBIDDEN'].includes(error.code))
+    return error;
+  return new HeadworksError(
+    error.code,
+    `${withoutHeader(error.message)} Put a key of an organization that works into HEADWORKS_API_KEY, or the variable that ` +
+      '--key-env names, or the admin token into HEADWORKS_ADMIN_TOKEN.',
+    { cause: error },
+  );
 }

@@ -13,6 +13,7 @@ const nouns: Readonly<Record<string, string>> = {
 
 const formats: Readonly<Record<string, string>> = {
   guid: 'an id, like 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+  base64: 'bytes in base64, nothing else',
   datetime: 'a moment in UTC, like 2026-03-01T12:00:00Z',
 };
 

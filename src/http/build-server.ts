@@ -12,6 +12,7 @@ import { defaultHttpLimits } from './limits.ts';
 import { installNotFound } from './not-found.ts';
 import { OpenStreams } from './open-streams.ts';
 import { declareDocsPublic, installDocs, installOpenApi } from './openapi.ts';
+import { installNulCheck } from './nul-check.ts';
 import { installOriginCheck } from './origin-check.ts';
 import type { HttpDependencies } from './ports.ts';
 import { requestIdOf } from './request-id.ts';
@@ -72,6 +73,7 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   installRouteTable(server);
   installRouteRules(server, limits.handlerTimeoutMs);
   refuseWhatIsNotTaken(server);
+  installNulCheck(server);
   // Error answers are redacted more thoroughly where they are made; content must arrive as it is.
   server.addHook('onSend', async (_request, _reply, payload) =>
     typeof payload === 'string' ? redactor.content(payload) : payload,

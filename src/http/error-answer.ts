@@ -112,6 +112,13 @@ function invalidInput(error: FastifyError): CoreError {
     if (strangers.length === 0) return [{ field: path, message }];
     return strangers.map((stranger) => ({ field: `${path}.${stranger}`, message }));
   });
+  return invalidFields(problems);
+}
+
+/** The request is refused because of these. */
+export function invalidFields(
+  problems: readonly { readonly field: string; readonly message: string }[],
+): CoreError {
   const list = problems.map(({ field, message }) => `${field}: ${message}`).join('; ');
   return new CoreError('INPUT_INVALID', `The request is invalid. ${list.replace(/\.$/, '')}.`, {
     details: { problems },

@@ -28,6 +28,10 @@ declare module 'fastify' {
     isStream?: boolean;
     /** The body is not read before the handler, which keeps limits of its own. */
     readsBodyItself?: boolean;
+    /**
+     * Fields of the body in which U+0000 may be: what becomes of them strips it, or does not mind. `everywhere`: in all.
+     */
+    mayHoldNul?: readonly string[] | 'everywhere';
     /** Called so often that its rows would bury all others. */
     leavesNoAuditRow?: boolean;
     /** Probes answer to the very end. */

@@ -20,6 +20,10 @@ export function cut(text: string, most: number): string {
   return `${beginning}… [${text.length - beginning.length} more characters]`;
 }
 
+/** What several have to say about what is missing; null when none has. */
+export const inOneNote = (...parts: readonly (string | null)[]): string | null =>
+  parts.filter((part) => part !== null).join(' ') || null;
+
 export interface TextWindow {
   readonly text: string;
   /** Where to read on; null at the end. */

@@ -3,10 +3,18 @@ import { HeadworksError } from '../core/index.ts';
 
 /** Where the API speaks to people at a terminal, what a model can do. */
 const advice: Readonly<Record<string, string>> = {
-  UNAUTHENTICATED: 'You cannot mend this: tell the user that this connection needs a key that works.',
+  UNAUTHENTICATED:
+    'You cannot mend this: tell the user that this connection needs a key that works (HEADWORKS_API_KEY, where it is ' +
+    'headworks mcp).',
   FORBIDDEN: 'You cannot mend this: tell the user that the key of this connection does not reach it.',
   SERVER_UNREACHABLE: 'Tell the user if it stays so.',
 };
+
+/** The sentence of the API that tells programs how credentials travel. */
+const howToSend = / Send [^.]* in the Authorization header[^.]*\./;
+
+/** For whom somebody else sends them. */
+export const withoutHeader = (message: string): string => message.replace(howToSend, '');
 
 export const unforeseen =
   'Something went wrong inside Headworks, not with your input. Doing the same again will hardly help; tell the user, ' +
@@ -17,7 +25,7 @@ export function errorText(error: unknown, whenNotFound?: string): string | null 
   if (!(error instanceof HeadworksError)) return null;
   const { code, message, retryAfterMs } = error;
   return [
-    message,
+    withoutHeader(message),
     code === 'NOT_FOUND' ? whenNotFound : advice[code],
     retryAfterMs === undefined ? undefined : `Try again in ${Math.max(1, Math.ceil(retryAfterMs / 1000))} s.`,
     `(${code})`,

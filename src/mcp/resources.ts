@@ -5,7 +5,8 @@ import { windowOf } from './bounds.ts';
 import type { Place, ResourceKind } from './fields.ts';
 import { id, knowledgePath, maybe, resourceUri, text, wordsAreData } from './fields.ts';
 import type { CallerKind, McpParts } from './ports.ts';
-import { entityFields, shortEntity } from './tools/entity.ts';
+import { inPlace } from './spaces-hint.ts';
+import { entityFields, shortEntity, tailNote } from './tools/entity.ts';
 
 /** What a client attaches to a conversation should not fill it. */
 const longestText = 100_000;
@@ -62,7 +63,8 @@ export async function listResources(
   const { space = names[0], before } = cursor === undefined ? {} : positionIn(cursor);
   if (space === undefined) return { resources: [] };
   const query = { space, before, limit: pageSize };
-  const page = artifacts.parse(await api.call('GET', `${knowledgePath}/artifacts`, { query, signal }));
+  const call = api.call('GET', `${knowledgePath}/artifacts`, { query, signal });
+  const page = artifacts.parse(await inPlace(call, { space }, { api, caller, signal }));
   const following = names.find((name) => name > space);
   const nextCursor =
     page.next !== null
@@ -112,9 +114,13 @@ export async function readResource(
       'INPUT_INVALID',
       'Leave "organization" out: this key sees its own organization only.',
     );
-  const answer = await api.call('GET', `${knowledgePath}/${kind}/${wanted}`, { query: { ...place }, signal });
-  if (kind === 'entities')
-    return { uri, mimeType: 'application/json', text: JSON.stringify(shortEntity(readEntity.parse(answer))) };
+  const call = api.call('GET', `${knowledgePath}/${kind}/${wanted}`, { query: { ...place }, signal });
+  const answer = await inPlace(call, place, { api, caller, signal });
+  if (kind === 'entities') {
+    const entity = readEntity.parse(answer);
+    const told = { ...shortEntity(entity), note: tailNote(entity) };
+    return { uri, mimeType: 'application/json', text: JSON.stringify(told) };
+  }
   const { text: whole } = readArtifact.parse(answer);
   const { text: part, next } = windowOf(whole, 0, longestText);
   const rest =
@@ -122,15 +128,20 @@ export async function readResource(
   return { uri, mimeType: 'text/plain', text: part + rest };
 }
 
-const parameters = z.strictObject({ space: text.optional(), organization: text.optional() });
-
 function parsed(uri: string): { readonly kind: ResourceKind; readonly id: string; readonly place: Place } {
   const url = URL.parse(uri);
   const wanted = id.safeParse(url?.pathname.slice(1));
-  const place = parameters.safeParse(Object.fromEntries(url?.searchParams ?? []));
+  const { space, organization, ...strange } = Object.fromEntries(url?.searchParams ?? []);
+  const strangers = Object.keys(strange).map((name) => JSON.stringify(name.slice(0, 100)));
   const kind = url?.protocol === 'headworks:' ? url.hostname : '';
-  if ((kind === 'artifacts' || kind === 'entities') && wanted.success && place.success)
-    return { kind, id: wanted.data, place: place.data };
+  if ((kind === 'artifacts' || kind === 'entities') && wanted.success) {
+    if (strangers.length === 0) return { kind, id: wanted.data, place: { space, organization } };
+    throw new CoreError(
+      'INPUT_INVALID',
+      `Not known in the address of a resource: ${strangers.join(', ')}. Leave it out; only ?space=NAME can be there, for ` +
+        'another space than the default one, and for the admin organization=NAME.',
+    );
+  }
   throw new CoreError(
     'INPUT_INVALID',
     'There is no such kind of resource. Addresses look like headworks://artifacts/ID and headworks://entities/ID, with ' +

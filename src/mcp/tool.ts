@@ -4,7 +4,7 @@ import { CoreError, inOurWords } from '../core/index.ts';
 import type { Place } from './fields.ts';
 import { organizationField, spaceField } from './fields.ts';
 import type { CallerKind, HeadworksApi } from './ports.ts';
-import { withSpaces } from './spaces-hint.ts';
+import { inPlace } from './spaces-hint.ts';
 
 /** Who finds it in the list: `tenant` is an organization and the admin. */
 export type ToolAccess = 'tenant' | 'admin';
@@ -71,10 +71,7 @@ export function defineTool<Input extends z.ZodRawShape, Output extends z.ZodRawS
       const { space, organization, ...input } = checked(spec.name, inputs[context.caller], given);
       const place = { space, organization } as Place;
       const run = spec.run(input as z.output<z.ZodObject<Input>>, { ...context, place });
-      const answer = await run.catch(async (error: unknown) => {
-        throw await withSpaces(error, place, context.api, context.signal);
-      });
-      return output.parse(answer);
+      return output.parse(await inPlace(run, place, context));
     },
   };
 }

@@ -197,9 +197,10 @@ describe('bad input', () => {
     [
       'odd Unicode',
       404,
-      `/deployment/api/${encodeURIComponent('ac\u0000me\u202e')}/${encodeURIComponent('🦀')}`,
+      `/deployment/api/${encodeURIComponent('ac\u0007me\u202e')}/${encodeURIComponent('🦀')}`,
       {},
     ],
+    ['U+0000', 400, '/deployment/api/acme/a%00', {}, 'invalid'],
     ['broken Unicode', 400, '/deployment/api/acme/%ff%fe', {}],
     ['a name of 10,000 characters', 400, `/deployment/api/${'n'.repeat(10_000)}/invoices`, {}],
     ['timeout=abc', 400, `${doorPath}?timeout=abc`, {}, 'invalid'],

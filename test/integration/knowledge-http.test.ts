@@ -181,6 +181,36 @@ describe('knowledge over HTTP', () => {
     });
   });
 
+  it('takes U+0000 out of documents, and refuses it in the names of things', async () => {
+    const document = {
+      file: { name: 'a\0.txt', content: Buffer.from('[Ann] met\0 Bo.').toString('base64') },
+      title: 'Mi\0nutes',
+      source_system: 'mail\0',
+      source_id: 'nul\0',
+      metadata: { 'a\0': '\0' },
+    };
+    const taken = await call('acme-key', 'POST', '/artifacts', document);
+    expect(taken.status).toBe(202);
+    const id = taken.body?.artifact_uid ?? '';
+    expect(await call('acme-key', 'GET', `/artifacts/${id}`)).toMatchObject({
+      body: { text: '[Ann] met Bo.', title: 'Minutes', source_system: 'mail', source_id: 'nul' },
+    });
+    for (const [method, path, body] of [
+      ['GET', '/artifacts?space=a%00'],
+      ['GET', '/artifacts?source_system=a%00'],
+      ['GET', '/entities?name=%00'],
+      ['DELETE', '/spaces/a%00'],
+      ['POST', '/artifacts', { text: 'Mine.', space: 'a\0' }],
+      ['POST', '/artifacts', { text: 'Mine.', mentions: [{ name: 'A', type: 'org', relation: '\0' }] }],
+      ['POST', '/search', { query: 'x', filters: { sources: ['a\0'] } }],
+    ] as const)
+      expect(await call('acme-key', method, path, body)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'INPUT_INVALID', message: expect.stringContaining('U+0000') as string } },
+      });
+    await call('acme-key', 'DELETE', `/artifacts/${id}`);
+  });
+
   it('makes and removes spaces; an unknown language is refused by name', async () => {
     const made = await call('acme-key', 'POST', '/spaces', { name: 'Deutsch', language: 'german' });
     expect(made).toMatchObject({ status: 201, body: { organization_id: acme, language: 'german' } });

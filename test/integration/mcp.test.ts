@@ -145,6 +145,42 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     );
   });
 
+  it('tells a model that named a space or an organization wrongly which there are', async () => {
+    const name = `sales-${transport.toLowerCase()}`;
+    await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', { name, organization: globex.id });
+    await use(admin, 'search', { query: 'x' });
+    const uri = `headworks://artifacts/${unknownId}?space=${name}`;
+    const read = (client: Client, address: string) =>
+      client.readResource({ uri: address }).then(
+        () => expect.unreachable(address),
+        (error: Error) => error.message,
+      );
+    for (const told of [
+      await refusal(admin, 'search', { query: 'x', space: name.toUpperCase() }),
+      await read(admin, uri),
+    ]) {
+      expect(told).toMatch(/There is no space "sales-.*" here\. Spaces here: default\. /i);
+      expect(told).toMatch(/"sales-\w+" is a space of the organization globex; give organization\./i);
+    }
+    for (const told of [
+      await refusal(admin, 'search', { query: 'x', organization: 'nobody' }),
+      await read(admin, `${uri}&organization=nobody`),
+    ])
+      expect(told).toMatch(/There is no organization "nobody" here\. Organizations here: acme, globex/);
+    const ofTenant = [
+      await refusal(organization, 'search', { query: 'x', space: name }),
+      await read(organization, uri),
+    ];
+    for (const told of ofTenant) {
+      expect(told).toMatch(/There is no space "sales-.*Spaces here: default/);
+      expect(told).not.toContain('globex');
+    }
+    const gone = { artifact_uid: unknownId, organization: 'globex', space: name.toUpperCase() };
+    for (const told of [...ofTenant, await refusal(admin, 'get_artifact', gone)])
+      expect(told).not.toContain('"headworks ');
+    expect(await refusal(admin, 'get_artifact', gone)).toContain('There is no artifact');
+  });
+
   it('gives documents and entities as resources', async () => {
     const uid = await taken(organization, {
       text: `Carol Ng will test the ${transport} valve.`,
@@ -199,7 +235,15 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     );
     expect(await refusal(organization, 'ingest')).toContain('Give either "text" or "file"');
     expect(await refusal(organization, 'ingest', { file: { name: 'a.md', content: '%' } })).toContain(
-      'file.content',
+      'file.content: must be bytes in base64',
+    );
+    const [from, to] = ['2026-03-02T00:00:00Z', '2026-03-01T00:00:00Z'];
+    for (const [tool, given] of Object.entries({ search: { query: 'x' }, list_events: {} }))
+      expect(await refusal(organization, tool, { ...given, from, to })).toMatch(
+        /from is after the time .*\(INPUT_INVALID\)/,
+      );
+    expect(await refusal(organization, 'get_entity', { name: 'a\0' })).toMatch(
+      /query\.name: must not hold the character U\+0000.*\(INPUT_INVALID\)/,
     );
     expect(await refusal(organization, 'get_artifact', { artifact_uid: unknownId })).toMatch(
       /There is no artifact .* Use search to find documents.*\(NOT_FOUND\)/,
@@ -215,6 +259,12 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     ).rejects.toMatchObject({
       code: -32002,
       message: expect.stringContaining('There is no artifact') as string,
+    });
+    await expect(
+      organization.readResource({ uri: `headworks://artifacts/${unknownId}?space=default&x=1` }),
+    ).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('address of a resource: "x"') as string,
     });
     for (const uri of [
       'headworks://jobs/1',
@@ -248,7 +298,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     if (transport === 'HTTP') await expect(ask).rejects.toThrow('was revoked');
     else
       expect(textOf((await ask) as CallToolResult)).toMatch(
-        /was revoked.*tell the user.*\(UNAUTHENTICATED\)/,
+        /was revoked\. You cannot mend this: tell the user .*HEADWORKS_API_KEY.*\(UNAUTHENTICATED\)/,
       );
   });
 
@@ -456,7 +506,12 @@ describe('an organization with nothing but a key', () => {
       signal: new AbortController().signal,
     };
     const served = serveMcp(client, { ...streams, maxDocumentBytes: 1_000, complain: () => undefined });
-    await expect(served).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await expect(served).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringMatching(
+        /^Nobody here knows these credentials\. Put a key .* HEADWORKS_API_KEY/,
+      ) as string,
+    });
     await client.close();
   });
 });

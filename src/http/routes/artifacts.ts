@@ -26,6 +26,11 @@ import type { TypedServer } from './typed-server.ts';
 
 const tags = ['knowledge'];
 const config = knowledgeAccess;
+/** Whatever says what a document is may come from a file that nobody looked at; it is cleaned. */
+const taking = {
+  ...knowledgeAccess,
+  mayHoldNul: ['text', 'title', 'file', 'source_system', 'source_id', 'metadata'],
+};
 
 export function artifactRoutes(server: TypedServer, dependencies: HttpDependencies): void {
   takingRoutes(server, dependencies);
@@ -39,7 +44,7 @@ function takingRoutes(server: TypedServer, dependencies: HttpDependencies): void
   server.post(
     `${knowledgePath}/artifacts`,
     {
-      config,
+      config: taking,
       bodyLimit,
       schema: {
         operationId: 'artifacts.ingest',
@@ -60,7 +65,7 @@ function takingRoutes(server: TypedServer, dependencies: HttpDependencies): void
   server.post(
     `${knowledgePath}/artifacts/estimate`,
     {
-      config,
+      config: taking,
       bodyLimit,
       schema: {
         operationId: 'artifacts.estimate',

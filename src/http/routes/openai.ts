@@ -28,7 +28,12 @@ import type { TypedServer } from './typed-server.ts';
 
 const tags = ['openai'];
 /** One row per prompt would bury all others; attempts and usage tell who asked what of whom. */
-const speaking = { access: 'gateway', isStream: true, leavesNoAuditRow: true } as const;
+const speaking = {
+  access: 'gateway',
+  isStream: true,
+  leavesNoAuditRow: true,
+  mayHoldNul: 'everywhere',
+} as const;
 const reading = { access: 'gateway' } as const;
 
 export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies): void {

@@ -10,7 +10,7 @@ export function searchRoutes(server: TypedServer, dependencies: HttpDependencies
   server.post(
     `${knowledgePath}/search`,
     {
-      config: knowledgeAccess,
+      config: { ...knowledgeAccess, mayHoldNul: ['query'] },
       schema: {
         operationId: 'search',
         tags: ['knowledge'],

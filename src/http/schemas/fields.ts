@@ -24,4 +24,7 @@ export const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
     .transform((raw) => [raw].flat().flatMap((part) => part.split(',')))
     .pipe(z.array(item).min(1).max(50));
 
+export const hasNoNul = (text: string): boolean => !text.includes('\0');
+export const nulRefusal = 'must not hold the character U+0000';
+
 export const isoOrNull = (date: Date | null): string | null => date?.toISOString() ?? null;

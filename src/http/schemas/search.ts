@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { SearchAnswer, SearchRequest } from '../../knowledge/index.ts';
 import { artifactTypes, eventCategories, searchDefaults } from '../../knowledge/index.ts';
 import { spaceFields } from '../knowledge-space.ts';
-import { id, instant, isoOrNull } from './fields.ts';
+import { hasNoNul, id, instant, isoOrNull, nulRefusal } from './fields.ts';
 
 const whole = (min: number, max: number, standard: number) =>
   z.number().int().min(min).max(max).default(standard);
@@ -25,7 +25,11 @@ export const searchBody = z
     filters: z
       .strictObject({
         types: z.array(z.enum(artifactTypes)).max(10).optional(),
-        sources: z.array(z.string().min(1).max(200)).max(50).optional().describe('Source systems.'),
+        sources: z
+          .array(z.string().min(1).max(200).refine(hasNoNul, nulRefusal))
+          .max(50)
+          .optional()
+          .describe('Source systems.'),
         from: dayOrInstant
           .optional()
           .describe(

@@ -5,7 +5,14 @@ import type { EventStore } from '../ports.ts';
 
 export function eventDesk(store: Pick<EventStore, 'list' | 'get'>): EventDesk {
   return {
-    list: (filter) => store.list(filter),
+    list: async (filter) => {
+      if (filter.from && filter.to && filter.from > filter.to)
+        throw new CoreError(
+          'INPUT_INVALID',
+          'The time to list events from is after the time to list them to.',
+        );
+      return store.list(filter);
+    },
     get: async ({ spaceId }, eventId) => {
       const found = await store.get(spaceId, eventId);
       if (found) return found;

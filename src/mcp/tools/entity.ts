@@ -21,11 +21,24 @@ export const entityFields = {
   event_count: z.number(),
 };
 
-/** Without the tail of long lists. */
-export const shortEntity = <Entity extends { readonly aliases: string[]; readonly context_clues: string[] }>(
-  entity: Entity,
-): Entity => ({
+interface Lists {
+  readonly aliases: string[];
+  readonly context_clues: string[];
+}
+
+/** Without the tail of long lists; `tailNote` says so. */
+export const shortEntity = <Entity extends Lists>(entity: Entity): Entity => ({
   ...entity,
   aliases: entity.aliases.slice(0, mostAliases),
   context_clues: entity.context_clues.slice(0, mostClues).map((clue) => cut(clue, longestClue)),
 });
+
+/** What `shortEntity` left out of all of these; null: nothing. Nothing that models can ask for has it. */
+export function tailNote(...entities: readonly Lists[]): string | null {
+  const tails = (most: number, list: (each: Lists) => string[]) =>
+    entities.reduce((sum, each) => sum + Math.max(0, list(each).length - most), 0);
+  const aliases = tails(mostAliases, (each) => each.aliases);
+  const clues = tails(mostClues, (each) => each.context_clues);
+  if (aliases + clues === 0) return null;
+  return `Left out: ${aliases} further aliases, ${clues} further context_clues.`;
+}

@@ -1,12 +1,12 @@
 // get_entity: somebody or something that documents mention.
 import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
-import { cut } from '../bounds.ts';
+import { cut, inOneNote } from '../bounds.ts';
 import { entityType } from '../choices.ts';
 import { id, knowledgePath, limitOf, maybe, note, resourceUri, text, wordsAreData } from '../fields.ts';
 import type { ToolContext } from '../tool.ts';
 import { defineTool } from '../tool.ts';
-import { entityFields, shortEntity } from './entity.ts';
+import { entityFields, shortEntity, tailNote } from './entity.ts';
 
 const mostCandidates = 10;
 
@@ -56,22 +56,45 @@ export const getEntity = defineTool({
     const { found, unclear, hasMore } =
       name === undefined ? only(given ?? '') : await named(name, type, context);
     if (found === null)
-      return { entity: null, mentions: [], candidates: unclear, note: unclearNote(unclear, hasMore) };
+      return {
+        entity: null,
+        mentions: [],
+        candidates: unclear.map(shortEntity),
+        note: inOneNote(unclearNote(unclear, hasMore), tailNote(...unclear)),
+      };
     const { api, place, signal } = context;
     const path = `${knowledgePath}/entities/${found}`;
     const { mentions, ...entity } = detail.parse(
       await api.call('GET', path, { query: { ...place }, signal }),
     );
     const shown = mentions.slice(offset, offset + limit);
-    const left = mentions.length - offset - shown.length;
     return {
       entity: { ...shortEntity(entity), uri: resourceUri('entities', entity.entity_id, place) },
       mentions: shown.map((each) => ({ ...each, title: cut(each.title, 300) })),
       candidates: [],
-      note: left > 0 ? `${left} mentions follow; call again with offset ${offset + shown.length}.` : null,
+      note: inOneNote(
+        mentionsNote(offset, shown.length, mentions.length, entity.mention_count),
+        tailNote(entity),
+      ),
     };
   },
 });
+
+/** Of all mentions only the newest are reachable: those that the API shows. */
+function mentionsNote(offset: number, shown: number, reachable: number, all: number): string | null {
+  const next = offset + shown;
+  const others =
+    all > reachable
+      ? `Only the newest ${reachable} of ${all} mentions can be had here; search with this entity_id among entity_ids, ` +
+        'or list_events with it, finds others.'
+      : null;
+  const isPastEnd = offset >= reachable && offset > 0;
+  const more = next < reachable ? `${all - next} mentions follow; call again with offset ${next}.` : null;
+  return inOneNote(
+    isPastEnd ? `There are only ${reachable} mentions here; begin before that.` : more,
+    others,
+  );
+}
 
 interface Lookup {
   readonly found: string | null;
@@ -95,7 +118,7 @@ async function named(
   const exact = entities.filter((each) => [each.canonical_name, ...each.aliases].some(isCalledSo));
   const [sure] = entities.length === 1 && next === null ? entities : exact.length === 1 ? exact : [];
   if (sure) return only(sure.entity_id);
-  return { found: null, unclear: entities.map(shortEntity), hasMore: next !== null };
+  return { found: null, unclear: entities, hasMore: next !== null };
 }
 
 function unclearNote({ length }: Lookup['unclear'], hasMore: boolean): string {

@@ -17,8 +17,8 @@ const about = {
   narrative: text,
   artifact_uid: text,
   confidence: z.number(),
-  actors: z.array(z.object({ entity_id: text, name: text, role: text })),
-  subjects: z.array(z.object({ entity_id: text, name: text })),
+  actors: z.array(z.object({ entity_id: text, name: text, role: text })).describe(`Up to ${mostNames}.`),
+  subjects: z.array(z.object({ entity_id: text, name: text })).describe(`Up to ${mostNames}.`),
 };
 
 const page = z.object({
@@ -47,7 +47,10 @@ export const listEvents = defineTool({
   },
   output: {
     events: z.array(
-      z.object({ ...about, quotes: z.array(text).describe('Where it stands in the document.') }),
+      z.object({
+        ...about,
+        quotes: z.array(text).describe(`Where it stands in the document; up to ${mostQuotes}.`),
+      }),
     ),
     next: maybe.describe('Give it as `before` for the next page; null at the end.'),
     note,

@@ -1,9 +1,9 @@
 // review_queue: entities that may be the same, for somebody to decide.
 import { z } from 'zod';
-import { cut, fitting } from '../bounds.ts';
+import { cut, fitting, inOneNote } from '../bounds.ts';
 import { knowledgePath, limitOf, note, text, wordsAreData } from '../fields.ts';
 import { defineTool } from '../tool.ts';
-import { entityFields, shortEntity } from './entity.ts';
+import { entityFields, shortEntity, tailNote } from './entity.ts';
 
 const side = z.object(entityFields);
 const pair = { pair_id: text, confidence: z.number().describe('0 to 1 that they are the same.') };
@@ -32,7 +32,7 @@ export const reviewQueue = defineTool({
   does: 'reads',
   input: { limit: limitOf(50, 10) },
   output: {
-    pairs: z.array(z.object({ ...pair, reasons: z.array(text), a: side, b: side })),
+    pairs: z.array(z.object({ ...pair, reasons: z.array(text).describe('Up to 10.'), a: side, b: side })),
     note,
   },
   async run({ limit }, { api, place, signal }) {
@@ -49,11 +49,14 @@ export const reviewQueue = defineTool({
     const isAll = shown.length === answer.pairs.length;
     return {
       pairs: [...shown],
-      note: isAll
-        ? shown.length === 0
-          ? 'Nothing is in doubt here.'
-          : null
-        : 'More pairs wait; decide these first, then ask again, or ask with a higher limit.',
+      note: inOneNote(
+        isAll
+          ? shown.length === 0
+            ? 'Nothing is in doubt here.'
+            : null
+          : 'More pairs wait; decide these first, then ask again, or ask with a higher limit.',
+        tailNote(...answer.pairs.slice(0, shown.length).flatMap(({ a, b }) => [a, b])),
+      ),
     };
   },
 });

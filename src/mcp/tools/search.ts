@@ -1,6 +1,6 @@
 // search: passages that answer a question, with what is related to them.
 import { z } from 'zod';
-import { cut, fitting } from '../bounds.ts';
+import { cut, fitting, inOneNote } from '../bounds.ts';
 import { artifactType, eventCategory } from '../choices.ts';
 import {
   id,
@@ -18,6 +18,7 @@ import { defineTool } from '../tool.ts';
 const longestPassage = 4_000;
 const longestQuote = 400;
 const mostQuotes = 2;
+const mostEntities = 30;
 
 const hit = z.object({
   artifact_uid: text,
@@ -82,7 +83,7 @@ export const search = defineTool({
           event_id: text,
           ...event,
           reason: text.describe('How it is related: `same_actor:NAME` or `same_subject:NAME`.'),
-          quotes: z.array(text),
+          quotes: z.array(text).describe(`Up to ${mostQuotes}.`),
         }),
       )
       .describe('Events related to the best passages.'),
@@ -108,19 +109,25 @@ export const search = defineTool({
       summary: cut(each.summary, longestQuote),
       quotes: evidence.slice(0, mostQuotes).map(({ quote }) => cut(quote, longestQuote)),
     }));
-    const shown = fitting(results);
+    const entities = answer.entities ?? [];
+    const [shown, shownEvents] = [fitting(results), fitting(related)];
     return {
       results: [...shown],
-      related: [...fitting(related)],
-      entities: (answer.entities ?? []).slice(0, 30),
+      related: [...shownEvents],
+      entities: entities.slice(0, mostEntities),
       warning: answer.warning ?? null,
-      note: noteOf(results.length, shown.length),
+      note: inOneNote(
+        results.length === 0
+          ? 'Nothing was found. Try other words, drop filters, or look in another space.'
+          : leftOut('passages', results.length - shown.length),
+        leftOut('events', related.length - shownEvents.length),
+        leftOut('entities', entities.length - mostEntities),
+      ),
     };
   },
 });
 
-function noteOf(foundCount: number, shownCount: number): string | null {
-  if (foundCount === 0) return 'Nothing was found. Try other words, drop filters, or look in another space.';
-  if (shownCount === foundCount) return null;
-  return `${foundCount - shownCount} further passages were left out, because they are long. Narrow the query or add filters.`;
-}
+const leftOut = (what: string, count: number): string | null =>
+  count > 0
+    ? `${count} further ${what} were left out, to keep the answer short. Narrow the query or add filters.`
+    : null;

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
 import type { ApiCallOptions } from '../ports.ts';
+import { readResource } from '../resources.ts';
 import { allTools } from './index.ts';
 
 const entityId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
@@ -78,13 +79,82 @@ describe('get_entity', () => {
       start_char: null,
       confidence: 1,
     });
-    const answers = { [`entities/${entityId}`]: { ...detail, mentions: [0, 1, 2, 3].map(mention) } };
+    const found = { ...detail, mention_count: 4, mentions: [0, 1, 2, 3].map(mention) };
+    const answers = { [`entities/${entityId}`]: found };
     const answer = await run('get_entity', { entity_id: entityId, limit: 2, offset: 1 }, answers);
     expect(answer).toMatchObject({
       mentions: [{ artifact_uid: '1' }, { artifact_uid: '2' }],
       note: '1 mentions follow; call again with offset 3.',
     });
     expect(JSON.stringify(answer)).not.toContain('inner');
+    const noteAt = async (offset: number, mention_count = 4) => {
+      const many = { [`entities/${entityId}`]: { ...found, mention_count } };
+      return (await run('get_entity', { entity_id: entityId, limit: 2, offset }, many))?.['note'];
+    };
+    expect(await noteAt(2)).toBeNull();
+    expect(await noteAt(4)).toBe('There are only 4 mentions here; begin before that.');
+    // The API shows the newest of many.
+    const others =
+      'Only the newest 4 of 900 mentions can be had here; search with this entity_id among entity_ids, or list_events ' +
+      'with it, finds others.';
+    expect(await noteAt(0, 900)).toBe(`898 mentions follow; call again with offset 2. ${others}`);
+    expect(await noteAt(2, 900)).toBe(others);
+    expect(await noteAt(4, 900)).toBe(`There are only 4 mentions here; begin before that. ${others}`);
+  });
+
+  it('says how many names and clues were left out', async () => {
+    const texts = (length: number) => Array.from({ length }, (_, index) => `${index}`);
+    const known = { aliases: texts(23), context_clues: texts(11) };
+    const left = 'Left out: 3 further aliases, 1 further context_clues.';
+    const answers = { [`entities/${entityId}`]: { ...detail, ...known, mention_count: 0 } };
+    expect(await run('get_entity', { entity_id: entityId }, answers)).toMatchObject({
+      entity: { aliases: { length: 20 }, context_clues: { length: 10 } },
+      note: left,
+    });
+    const call = async () => answers[`entities/${entityId}`];
+    const { signal } = new AbortController();
+    const uri = `headworks://entities/${entityId}`;
+    const resource = await readResource({ api: { call }, caller: 'admin' }, uri, signal);
+    expect(JSON.parse(resource.text)).toMatchObject({ aliases: { length: 20 }, note: left });
+    const entities = [entity('Ann Lee', known), entity('Ann Ray')];
+    const unclear = await run('get_entity', { name: 'ann' }, { entities: { entities, next: null } });
+    expect(unclear).toMatchObject({
+      candidates: [{ aliases: { length: 20 } }, {}],
+      note: expect.stringMatching(/^2 entities could be meant; .* Left out: 3 further aliases, 1 /) as string,
+    });
+  });
+});
+
+describe('search', () => {
+  it('says what it left out of long lists', async () => {
+    const found = (entities: number, events: number) => ({
+      primary_results: [],
+      related_context: Array.from({ length: events }, (_, index) => ({
+        id: `${index}`,
+        category: 'Decision',
+        summary: 's',
+        event_time: null,
+        artifact_uid: 'a',
+        reason: 'r'.repeat(1_000),
+        evidence: [],
+      })),
+      entities: Array.from({ length: entities }, () => ({
+        entity_id: 'e',
+        name: 'n',
+        type: 'org',
+        mentions: 1,
+      })),
+    });
+    const answer = await run('search', { query: 'x' }, { search: found(31, 50) });
+    expect(answer).toMatchObject({
+      entities: { length: 30 },
+      note: expect.stringMatching(
+        /^Nothing was found\. .* \d+ further events were left out, .* 1 further entities were left out, to keep/,
+      ) as string,
+    });
+    expect((await run('search', { query: 'x' }, { search: found(30, 1) }))?.['note']).not.toContain(
+      'left out',
+    );
   });
 });
 
@@ -130,7 +200,7 @@ describe('review_queue', () => {
     expect(calls[0]?.query).toMatchObject({ limit: 3, organization: 'acme' });
     expect(answer).toMatchObject({
       pairs: [{ reasons: ['same mail'] }, { reasons: ['near-name'], b: { aliases: { length: 20 } } }],
-      note: expect.stringContaining('More pairs wait') as string,
+      note: expect.stringMatching(/^More pairs wait; .* Left out: 60 further aliases, 0 /) as string,
     });
   });
 });

@@ -1,0 +1,97 @@
+// U+0000 on every route: it is refused by name of the field, before a store hears of it.
+import type { InjectOptions } from 'fastify';
+import { afterAll, describe, expect, it } from 'vitest';
+import { buildServer } from '../../src/http/index.ts';
+import { asAdmin, organizationKey, testHouse } from '../support/http-dependencies.ts';
+
+interface Schema {
+  readonly $ref?: string;
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, unknown>>;
+}
+interface Operation {
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+}
+
+const ofDocuments = ['text', 'file', 'title', 'source_system', 'source_id', 'metadata'];
+/** Bodies that go elsewhere than to Postgres, or are cleaned on their way; tests of their own say so. */
+const mayHoldIt: Readonly<Record<string, readonly string[] | 'everywhere'>> = {
+  'POST /v1/chat/completions': 'everywhere',
+  'POST /v1/embeddings': 'everywhere',
+  'POST /api/v1/prompts/process': 'everywhere',
+  'POST /mcp': 'everywhere',
+  'POST /api/v1/knowledge/search': ['query'],
+  'POST /api/v1/knowledge/artifacts': ofDocuments,
+  'POST /api/v1/knowledge/artifacts/estimate': ofDocuments,
+};
+
+describe('U+0000', async () => {
+  const server = await buildServer(testHouse().dependencies);
+  afterAll(() => server.close());
+  const { paths, components } = (await server.inject('/openapi.json')).json<{
+    paths: Record<string, Record<string, Operation>>;
+    components: { schemas: Record<string, Schema> };
+  }>();
+  const routes = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(
+      ([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const,
+    ),
+  );
+
+  const fieldsOf = ({ $ref, anyOf = [], properties = {} }: Schema): readonly string[] => [
+    ...Object.keys(properties),
+    ...anyOf.flatMap(fieldsOf),
+    ...($ref === undefined ? [] : fieldsOf(components.schemas[$ref.split('/').at(-1) ?? ''] ?? {})),
+  ];
+
+  /** Sends it to the route at one place; `at` is what stands in braces in its path. */
+  async function send(route: string, at: Readonly<Record<string, string>>, rest: InjectOptions = {}) {
+    const [method = '', path = ''] = route.split(' ');
+    const url = path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(at[name] ?? 'x'));
+    const headers = path.startsWith('/deployment/')
+      ? { authorization: `Bearer ${organizationKey}` }
+      : asAdmin;
+    const answer = await server.inject({ method: method as 'GET', url, headers, ...rest });
+    return { status: answer.statusCode, text: answer.body };
+  }
+  /** The door has another shape of errors, with the field behind. */
+  const refused = { status: 400, says: true, names: true };
+  const seen = async (route: string, field: string, ...sent: [Record<string, string>, InjectOptions?]) => {
+    const { status, text } = await send(route, ...sent);
+    const says = text.includes('must not hold the character U+0000');
+    return { route, field, status, says, names: text.includes(field) };
+  };
+
+  it('is refused in every parameter of every route', async () => {
+    for (const [route, { parameters = [] }] of routes) {
+      for (const { name } of parameters.filter((each) => each.in === 'path'))
+        expect(await seen(route, name, { [name]: 'a\0' })).toMatchObject(refused);
+      const queried = parameters.filter((each) => each.in === 'query').map(({ name }) => name);
+      for (const name of [...queried, 'anything'])
+        expect(await seen(route, name, {}, { query: { [name]: 'a\0' } })).toMatchObject(refused);
+    }
+  });
+
+  it('is refused in every field of every body but those that may hold it', async () => {
+    let count = 0;
+    for (const [route, { requestBody }] of routes) {
+      const schema = requestBody?.content['application/json']?.schema ?? {};
+      const allowed = mayHoldIt[route] ?? [];
+      if (allowed === 'everywhere') continue;
+      for (const field of fieldsOf(schema).filter((name) => !allowed.includes(name))) {
+        count++;
+        for (const payload of [{ [field]: 'a\0' }, { [field]: [{ 'a\0': 1 }] }])
+          expect(await seen(route, field, {}, { payload })).toMatchObject(refused);
+      }
+    }
+    expect(count).toBeGreaterThan(50);
+  });
+
+  it('is looked for however deep a body is', async () => {
+    const payload = `{"name":${'['.repeat(100_000)}"\\u0000"${']'.repeat(100_000)}}`;
+    const headers = { ...asAdmin, 'content-type': 'application/json' };
+    const { status, text } = await send('POST /api/v1/organizations', {}, { payload, headers });
+    expect([status, text.length < 1_000]).toEqual([400, true]);
+  });
+});
