@@ -13,6 +13,7 @@ import type {
   VaultItemsAnswer,
   VaultSummaryAnswer,
 } from '../../src/http/contract.ts';
+import type { ModelView } from '../../src/gateway/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
 import { asAdmin, testHouse } from '../support/http-dependencies.ts';
@@ -244,5 +245,24 @@ describe('with nothing at all', () => {
       degraded_count: 0,
       last_minute: { admitted: 0, refused: 0, model_calls: 0, documents_read: 0 },
     });
+  });
+
+  it('the gateway’s limit is the sum of its models’ quotas, by key, and none when one has none', async () => {
+    const { dependencies } = testHouse();
+    const model = (requestsPerMinute: number | undefined, keyCount: number, isConfigured = true) => ({
+      quotas: requestsPerMinute === undefined ? {} : { requestsPerMinute },
+      keyCount,
+      isConfigured,
+      availableAt: null,
+    });
+    const limitOf = async (...all: ReturnType<typeof model>[]) => {
+      const models = { ...dependencies.gateway.models, list: async () => all as unknown as ModelView[] };
+      const server = await buildServer({ ...dependencies, gateway: { ...dependencies.gateway, models } });
+      const answer = await server.inject({ url: '/api/v1/overview/flow', headers: asAdmin });
+      return answer.json<FlowAnswer>().gateway.requests_per_minute_limit;
+    };
+    expect(await limitOf(model(30, 2), model(10, 1), model(99, 1, false))).toBe(70);
+    expect(await limitOf(model(10, 0))).toBe(10);
+    expect(await limitOf(model(30, 2), model(undefined, 1))).toBeNull();
   });
 });
