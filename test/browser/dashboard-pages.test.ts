@@ -125,7 +125,7 @@ describe('the pages of the dashboard', () => {
   });
 
   it('change a limit in place, and it counts', async () => {
-    const { page, accessibilityFaults } = await at('/tenants');
+    const { page } = await at('/tenants');
     const limit = () => world.read<LimitAnswer>(`/limits/${world.quiet.organizationId}`);
     await button(page, 'Change the limit of quiet').click();
     await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('7');
@@ -139,15 +139,58 @@ describe('the pages of the dashboard', () => {
     await page.getByText('quiet has the default limit again.').waitFor();
     expect(await limit()).toMatchObject({ custom_limit: null, limit: 20 });
     await button(page, 'Change the limit of quiet').click();
-    await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('99999999999');
-    await page.keyboard.press('Enter');
-    await page.getByText('That did not work').waitFor();
-    await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('0');
-    await page.getByText('A whole number, 1 or more.').waitFor();
-    // With a notification open, too.
-    expect(await accessibilityFaults()).toEqual([]);
+    const field = page.getByRole('textbox', { name: 'Limit of quiet' });
+    // What is typed stays, and is not made into another number.
+    for (const typed of ['1.5', '1e9', '99999999999', '0']) {
+      await field.fill('');
+      await field.pressSequentially(typed);
+      await page.getByText('A whole number, 1 to 2147483647.').waitFor();
+      expect(await field.inputValue()).toBe(typed);
+      expect(await button(page, 'Save').isDisabled()).toBe(true);
+    }
+    expect(await limit()).toMatchObject({ custom_limit: null });
     await page.keyboard.press('Escape');
-    expect(await page.getByRole('textbox', { name: 'Limit of quiet' }).count()).toBe(0);
+    expect(await field.count()).toBe(0);
+  });
+
+  it('say what did not work so that everybody can read it, and keep what was typed', async () => {
+    const { page, accessibilityFaults } = await at('/tenants');
+    await page.route(/\/api\/v1\/limits\//, (route) => route.abort());
+    await button(page, 'Change the limit of quiet').click();
+    await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('7');
+    await page.keyboard.press('Enter');
+    const failure = page.getByRole('alert').filter({ hasText: 'That did not work' });
+    // It stays while the mouse is on it. What fades in is too pale until it is there.
+    await failure.hover();
+    const opacity = `getComputedStyle(document.querySelector('.mantine-Notification-root')).opacity`;
+    await vi.waitFor(async () => expect(await page.evaluate(opacity)).toBe('1'), patient);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      // Words take their other colour one frame after the page.
+      await vi.waitFor(
+        async () =>
+          expect({ colorScheme, faults: await accessibilityFaults() }).toEqual({ colorScheme, faults: [] }),
+        patient,
+      );
+    }
+    expect(await failure.count()).toBe(1);
+    expect(await page.getByRole('textbox', { name: 'Limit of quiet' }).inputValue()).toBe('7');
+
+    await button(page, 'Add an organization').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('busy');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await dialog.getByText(/There is already an organization/).waitFor();
+    expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('busy');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('third');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('third is added.').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+
+    await page.route(/\/dashboard\/session/, (route) => route.abort());
+    await button(page, 'Log out').click();
+    await page.getByText('You are still logged in').waitFor();
+    expect(page.url()).toContain('/tenants');
   });
 
   it('make a key that works and is shown once, and revoke it', async () => {

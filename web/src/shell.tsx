@@ -34,6 +34,7 @@ import type { AlertsAnswer } from '../../src/http/contract.ts';
 import { ApiError, call, get } from './api/client.ts';
 import type { Connection } from './api/live.ts';
 import { useLiveConnection } from './api/live.ts';
+import { notifyFailure } from './parts/act.tsx';
 import { Ago } from './parts/time.tsx';
 
 const pages = [
@@ -176,6 +177,12 @@ function SchemeButton() {
 }
 
 async function logOut(): Promise<void> {
-  await call('DELETE', '/api/v1/dashboard/session').catch(() => undefined);
-  globalThis.location.assign('/dashboard/login');
+  try {
+    await call('DELETE', '/api/v1/dashboard/session');
+    globalThis.location.assign('/dashboard/login');
+  } catch (error) {
+    // Whoever leaves the machine must know that the next one could go on here.
+    const why = error instanceof Error ? error.message : String(error);
+    notifyFailure('You are still logged in', `Logging out did not work. ${why}`);
+  }
 }

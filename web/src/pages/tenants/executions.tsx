@@ -4,8 +4,9 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ExecutionAnswer, ExecutionsAnswer } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
-import { Empty, Failed, Loading } from '../../parts/states.tsx';
+import { LongText } from '../../parts/long-text.tsx';
 import { useIsNarrow } from '../../parts/narrow.ts';
+import { Empty, Failed, Loading } from '../../parts/states.tsx';
 import { Ago, Took } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
@@ -115,14 +116,8 @@ function ExecutionRow({
           {execution.status}
         </Badge>
         {execution.error === null ? null : (
-          <Text
-            size="xs"
-            c="dimmed"
-            maw={isNarrow ? 140 : 320}
-            truncate="end"
-            title={execution.error.message}
-          >
-            {execution.error.message}
+          <Text size="xs" c="dimmed" maw={isNarrow ? 140 : 320}>
+            <LongText text={execution.error.message} most={isNarrow ? 60 : 150} />
           </Text>
         )}
       </Table.Td>
