@@ -183,6 +183,25 @@ describe('the page Knowledge', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('tells who answers that somebody else answered meanwhile, and shows no other pair in its place', async () => {
+    const space = looked;
+    const [first] = await pairsOf(space);
+    const { page, open } = await openDashboard(browser, server);
+    await open(`/knowledge/review?space=${space}`);
+    await page.getByText('1 of 2').waitFor();
+    const say = (verdict: string) =>
+      callAsAdmin(server, 'POST', `/api/v1/knowledge/pairs/${first?.pair_id}/verdict?space=${space}`, {
+        verdict,
+      });
+    await say('different');
+    await page.getByText('This one was answered meanwhile').waitFor();
+    await page.keyboard.press('s');
+    await page.getByText(/were said to be different by admin/).waitFor();
+    await page.getByText('1 of 2').waitFor();
+    await say('later');
+    await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(2), patient);
+  });
+
   it('puts a pair back when its answer does not arrive', async () => {
     const space = looked;
     const { page, open } = await openDashboard(browser, server);
@@ -227,6 +246,11 @@ describe('the page Knowledge', () => {
     const [carol] = await entitiesOf(space, 'Carol');
     if (!bob || !carol) throw new Error('The notes name Bob and Carol.');
     const { page, open, complaints } = await openDashboard(browser, server);
+    const elsewhere = await openDashboard(browser, server);
+    await elsewhere.open(`/knowledge/entities?space=${space}`);
+    const carolElsewhere = elsewhere.page.getByRole('link', { name: 'Carol Davis' });
+    await carolElsewhere.waitFor();
+    await elsewhere.page.getByText('live', { exact: true }).waitFor();
     await open(`/knowledge/entities/${bob.entity_id}?space=${space}`);
     await page.getByRole('combobox', { name: 'Merge another into this one' }).fill('carol');
     await page.getByRole('option', { name: /Carol Davis/ }).click();
@@ -234,6 +258,8 @@ describe('the page Knowledge', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Merge' }).click();
     await page.getByText('Carol Davis is part of Bob Smith now.').waitFor();
     expect((await entityOf(space, carol.entity_id)).entity_id).toBe(bob.entity_id);
+    // Another browser sees it without being asked to.
+    await carolElsewhere.waitFor({ state: 'detached' });
 
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('Undone: Carol Davis is the same').waitFor();
