@@ -36,6 +36,7 @@ import type { Connection } from './api/live.ts';
 import { useLiveConnection } from './api/live.ts';
 import { notifyFailure } from './parts/act.tsx';
 import { Ago } from './parts/time.tsx';
+import { dotColor } from './theme.ts';
 
 const pages = [
   { path: '/', label: 'Flow', icon: IconSitemap },
@@ -149,9 +150,9 @@ function useAlerts(): AlertsAnswer['alerts'] {
 }
 
 function ConnectionBadge({ connection }: { readonly connection: Connection }) {
-  const color = connection === 'live' ? 'teal' : connection === 'lost' ? 'red' : 'gray';
+  const tone = connection === 'live' ? 'good' : connection === 'lost' ? 'bad' : 'idle';
   return (
-    <Badge variant="dot" color={color} role="status" tt="none">
+    <Badge variant="dot" color={dotColor(tone)} role="status" tt="none">
       {connection === 'live' ? 'live' : connection === 'lost' ? 'no connection' : 'connecting'}
     </Badge>
   );
