@@ -46,7 +46,7 @@ describe('the pages of the dashboard', () => {
     const { id: barred } = await world.model('barred');
     const pages: readonly (readonly [path: string, shown: readonly string[]])[] = [
       ['/', ['2 of 100 under way', 'limited: rate-limit, in', 'key-refused: 2', 'acme: incomplete']],
-      ['/extraction', ['Extract now', '2 of 3 types']],
+      ['/extraction', ['Extract now', '2 of 3 types', 'items/s']],
       [run, ['1 page did not come', 'server-error', 'Ask for them again']],
       [`${run}/vault?type=users`, ['Show more', 'gone, noticed']],
       [`${run}/vault?type=users&item=1`, ['2 versions are kept', 'Older version']],
@@ -56,6 +56,8 @@ describe('the pages of the dashboard', () => {
       [`/tenants/${world.busy.organizationId}`, ['2 of 2 under way', 'works', 'executing']],
       ['/ledger', ['2 open', 'Repair everything', 'authentication', 'old']],
       ['/ledger?state=repaired', ['Nothing was repaired yet']],
+      ['/nowhere', ['There is no such page']],
+      ['/models/999999', ['Cannot read the model']],
     ];
     for (const [path, shown] of pages) {
       await open(path);
@@ -67,13 +69,18 @@ describe('the pages of the dashboard', () => {
       });
       for (const what of inSight(path, page)) expect(await rightEdge(what)).toBeLessThanOrEqual(width);
     }
-    expect(complaints).toEqual([]);
+    // Of the model that is not there.
+    expect(complaints).toEqual([expect.stringContaining('404')]);
   });
 
   /** What nobody should have to scroll a table sideways for. */
   function inSight(path: string, page: Page): readonly Locator[] {
     const executing = page.getByText('executing', { exact: true }).first();
     if (path === '/tenants') return [button(page, 'Change the limit of busy'), executing];
+    if (path === '/extraction')
+      return [page.getByText('2 of 3 types').first(), page.getByText(/items\/s/).first()];
+    if (path.startsWith('/extraction/runs/') && !path.includes('vault'))
+      return [page.getByText('server-error', { exact: true }).first()];
     if (path === '/models') return [page.getByRole('columnheader', { name: 'Success' })];
     return path.startsWith('/tenants/') ? [executing] : [];
   }

@@ -8,7 +8,7 @@ import { LongText } from '../../parts/long-text.tsx';
 import { useIsNarrow } from '../../parts/narrow.ts';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
 import { Ago, Took } from '../../parts/time.tsx';
-import { Wide } from '../../parts/wide.tsx';
+import { ActionsHeader, Wide } from '../../parts/wide.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
 import { ShowMore } from '../../parts/show-more.tsx';
 
@@ -71,7 +71,7 @@ function ExecutionTable({
             <Table.Th>Deployment</Table.Th>
             <Table.Th>Status</Table.Th>
             <Table.Th ta="right">Took</Table.Th>
-            {isNarrow ? null : <Table.Th aria-label="Actions" />}
+            {isNarrow ? null : <ActionsHeader />}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -101,7 +101,11 @@ function ExecutionRow({
           <Ago at={execution.accepted_at} />
         </Table.Td>
       )}
-      {ofAll && !isNarrow ? <Table.Td>{execution.organization_name}</Table.Td> : null}
+      {ofAll && !isNarrow ? (
+        <Table.Td miw={120} style={{ overflowWrap: 'anywhere' }}>
+          {execution.organization_name}
+        </Table.Td>
+      ) : null}
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
         {execution.deployment_name}
         {isNarrow ? (

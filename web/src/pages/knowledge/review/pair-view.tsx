@@ -98,7 +98,7 @@ function Reasons({
 }) {
   return (
     <Grid.Col span={{ base: 12, sm: 4 }}>
-      <Title order={3} size="h6">
+      <Title order={2} size="h6">
         {title}
       </Title>
       {reasons.length === 0 ? (
