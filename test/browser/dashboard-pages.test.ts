@@ -2,6 +2,7 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
+  ExecutionsAnswer,
   ExtractionRunsAnswer,
   LedgerPage,
   LimitAnswer,
@@ -161,7 +162,18 @@ describe('the pages of the dashboard', () => {
   });
 
   it('say what did not work so that everybody can read it, and keep what was typed', async () => {
-    const { page, accessibilityFaults } = await at('/tenants');
+    const { page, open, accessibilityFaults } = await openDashboard(browser, world.server);
+    const reason = `It ended because ${'one thing after the other went wrong, '.repeat(8)}and nobody helped.`;
+    await page.route(/\/api\/v1\/executions\?/, async (route) => {
+      const response = await route.fetch();
+      const { executions, next } = (await response.json()) as ExecutionsAnswer;
+      const failed = executions.map((each) => ({ ...each, error: { code: 'X', message: reason } }));
+      await route.fulfill({ response, json: { executions: failed, next } });
+    });
+    await open('/tenants');
+    await page.getByRole('button', { name: 'all of it' }).first().press('Enter');
+    await page.getByText(reason).waitFor();
+
     await page.route(/\/api\/v1\/limits\//, (route) => route.abort());
     await button(page, 'Change the limit of quiet').click();
     await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('7');

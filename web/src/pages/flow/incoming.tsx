@@ -1,5 +1,5 @@
 // What comes in: sources → vault → knowledge ← gateway → providers.
-import { Text } from '@mantine/core';
+import { Badge } from '@mantine/core';
 import type { FlowAnswer } from '../../../../src/http/contract.ts';
 import { Ago, Until } from '../../parts/time.tsx';
 import { toneColor } from '../../theme.ts';
@@ -135,11 +135,16 @@ function VaultGate({ flow, running }: { readonly flow: FlowAnswer; readonly runn
 /** What did not bring everything stands out. */
 function RunState({ state }: { readonly state: string }) {
   if (state === 'completed') return <>{state}</>;
-  const color = `var(--mantine-color-${toneColor[state === 'failed' ? 'bad' : 'warning']}-light-color)`;
   return (
-    <Text span inherit fw={600} c={color}>
+    <Badge
+      component="span"
+      size="sm"
+      variant="light"
+      color={toneColor[state === 'failed' ? 'bad' : 'warning']}
+      tt="none"
+    >
       {state}
-    </Text>
+    </Badge>
   );
 }
 
