@@ -4,6 +4,7 @@ import fastify from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import { installAccess } from './access.ts';
 import { installAudit } from './audit-hook.ts';
+import { installChanges } from './changes-hook.ts';
 import { answerDoorError, isDoorPath } from './door/answer-door-error.ts';
 import { createClientErrorHandler, createErrorHandler } from './error-handler.ts';
 import { refuseWhatIsNotTaken } from './knowledge-space.ts';
@@ -79,6 +80,7 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
     typeof payload === 'string' ? redactor.content(payload) : payload,
   );
   installAudit(server, { ...dependencies, auditTimeoutMs: limits.auditTimeoutMs });
+  installChanges(server, events);
   installSecurityHeaders(server);
   installNotFound(server);
   await installOpenApi(server, dependencies.version);

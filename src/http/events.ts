@@ -25,6 +25,10 @@ export const httpEvents = {
       labels: ['method', 'route'],
     },
   }),
+  'http:changed': event<{
+    /** Of the route, as in the audit log: `limits.set`. Never of what, or to what. */
+    operation: string;
+  }>({ level: 'debug', message: 'changed something over the API' }),
   'http:access-refused': event<{ requestId: string; route: string; code: string }>({
     level: 'warn',
     message: 'refused a request',

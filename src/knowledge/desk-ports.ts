@@ -121,13 +121,16 @@ export interface EntityDesk {
     space: Space,
     limit: number,
   ): Promise<readonly (EntityPair & { readonly a: EntityView; readonly b: EntityView })[]>;
-  /** Fails with CONFLICT when `same` is said of entities that were merged with others since they were looked at. */
+  /**
+   * Fails with CONFLICT when `same` is said of entities that were merged with others since they were looked at, and when
+   * `same` or `later` is said of two that somebody said since are different.
+   */
   decide(
     space: Space,
     pairId: string,
     verdict: 'same' | 'different' | 'later',
     decidedBy: string,
-    /** When the two were looked at; default: when the pair was made. */
+    /** When the two were looked at; default: for `same` when the pair was made, for the others now. */
     asOf?: Date,
   ): Promise<EntityPair>;
 }

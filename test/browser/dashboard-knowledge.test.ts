@@ -183,6 +183,27 @@ describe('the page Knowledge', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('tells who answers that somebody else answered meanwhile, and shows no other pair in its place', async () => {
+    const space = looked;
+    const [first] = await pairsOf(space);
+    const { page, open } = await openDashboard(browser, server);
+    await open(`/knowledge/review?space=${space}`);
+    await page.getByText('1 of 2').waitFor();
+    const say = (verdict: string) =>
+      callAsAdmin(server, 'POST', `/api/v1/knowledge/pairs/${first?.pair_id}/verdict?space=${space}`, {
+        verdict,
+      });
+    await page.getByText('live', { exact: true }).waitFor();
+    await say('different');
+    // The page hears of it without being asked to.
+    await page.getByText('This one was answered meanwhile').waitFor();
+    await page.keyboard.press('s');
+    await page.getByText(/were said to be different by admin/).waitFor();
+    await page.getByText('1 of 2').waitFor();
+    await say('later');
+    await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(2), patient);
+  });
+
   it('puts a pair back when its answer does not arrive', async () => {
     const space = looked;
     const { page, open } = await openDashboard(browser, server);

@@ -2,6 +2,7 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
+  ExecutionsAnswer,
   ExtractionRunsAnswer,
   LedgerPage,
   LimitAnswer,
@@ -46,7 +47,7 @@ describe('the pages of the dashboard', () => {
     const { id: barred } = await world.model('barred');
     const pages: readonly (readonly [path: string, shown: readonly string[]])[] = [
       ['/', ['2 of 100 under way', 'limited: rate-limit, in', 'key-refused: 2', 'acme: incomplete']],
-      ['/extraction', ['Extract now', '2 of 3 types']],
+      ['/extraction', ['Extract now', '2 of 3 types', 'items/s']],
       [run, ['1 page did not come', 'server-error', 'Ask for them again']],
       [`${run}/vault?type=users`, ['Show more', 'gone, noticed']],
       [`${run}/vault?type=users&item=1`, ['2 versions are kept', 'Older version']],
@@ -56,6 +57,8 @@ describe('the pages of the dashboard', () => {
       [`/tenants/${world.busy.organizationId}`, ['2 of 2 under way', 'works', 'executing']],
       ['/ledger', ['2 open', 'Repair everything', 'authentication', 'old']],
       ['/ledger?state=repaired', ['Nothing was repaired yet']],
+      ['/nowhere', ['There is no such page']],
+      ['/models/999999', ['Cannot read the model']],
     ];
     for (const [path, shown] of pages) {
       await open(path);
@@ -67,13 +70,18 @@ describe('the pages of the dashboard', () => {
       });
       for (const what of inSight(path, page)) expect(await rightEdge(what)).toBeLessThanOrEqual(width);
     }
-    expect(complaints).toEqual([]);
+    // Of the model that is not there.
+    expect(complaints).toEqual([expect.stringContaining('404')]);
   });
 
   /** What nobody should have to scroll a table sideways for. */
   function inSight(path: string, page: Page): readonly Locator[] {
     const executing = page.getByText('executing', { exact: true }).first();
     if (path === '/tenants') return [button(page, 'Change the limit of busy'), executing];
+    if (path === '/extraction')
+      return [page.getByText('2 of 3 types').first(), page.getByText(/items\/s/).first()];
+    if (path.startsWith('/extraction/runs/') && !path.includes('vault'))
+      return [page.getByText('server-error', { exact: true }).first()];
     if (path === '/models') return [page.getByRole('columnheader', { name: 'Success' })];
     return path.startsWith('/tenants/') ? [executing] : [];
   }
@@ -125,7 +133,7 @@ describe('the pages of the dashboard', () => {
   });
 
   it('change a limit in place, and it counts', async () => {
-    const { page, accessibilityFaults } = await at('/tenants');
+    const { page } = await at('/tenants');
     const limit = () => world.read<LimitAnswer>(`/limits/${world.quiet.organizationId}`);
     await button(page, 'Change the limit of quiet').click();
     await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('7');
@@ -139,15 +147,69 @@ describe('the pages of the dashboard', () => {
     await page.getByText('quiet has the default limit again.').waitFor();
     expect(await limit()).toMatchObject({ custom_limit: null, limit: 20 });
     await button(page, 'Change the limit of quiet').click();
-    await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('99999999999');
-    await page.keyboard.press('Enter');
-    await page.getByText('That did not work').waitFor();
-    await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('0');
-    await page.getByText('A whole number, 1 or more.').waitFor();
-    // With a notification open, too.
-    expect(await accessibilityFaults()).toEqual([]);
+    const field = page.getByRole('textbox', { name: 'Limit of quiet' });
+    // What is typed stays, and is not made into another number.
+    for (const typed of ['1.5', '1e9', '99999999999', '0']) {
+      await field.fill('');
+      await field.pressSequentially(typed);
+      await page.getByText('A whole number, 1 to 2147483647.').waitFor();
+      expect(await field.inputValue()).toBe(typed);
+      expect(await button(page, 'Save').isDisabled()).toBe(true);
+    }
+    expect(await limit()).toMatchObject({ custom_limit: null });
     await page.keyboard.press('Escape');
-    expect(await page.getByRole('textbox', { name: 'Limit of quiet' }).count()).toBe(0);
+    expect(await field.count()).toBe(0);
+  });
+
+  it('say what did not work so that everybody can read it, and keep what was typed', async () => {
+    const { page, open, accessibilityFaults } = await openDashboard(browser, world.server);
+    const reason = `It ended because ${'one thing after the other went wrong, '.repeat(8)}and nobody helped.`;
+    await page.route(/\/api\/v1\/executions\?/, async (route) => {
+      const response = await route.fetch();
+      const { executions, next } = (await response.json()) as ExecutionsAnswer;
+      const failed = executions.map((each) => ({ ...each, error: { code: 'X', message: reason } }));
+      await route.fulfill({ response, json: { executions: failed, next } });
+    });
+    await open('/tenants');
+    await page.getByRole('button', { name: 'all of it' }).first().press('Enter');
+    await page.getByText(reason).waitFor();
+
+    await page.route(/\/api\/v1\/limits\//, (route) => route.abort());
+    await button(page, 'Change the limit of quiet').click();
+    await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('7');
+    await page.keyboard.press('Enter');
+    const failure = page.getByRole('alert').filter({ hasText: 'That did not work' });
+    // It stays while the mouse is on it. What fades in is too pale until it is there.
+    await failure.hover();
+    const opacity = `getComputedStyle(document.querySelector('.mantine-Notification-root')).opacity`;
+    await vi.waitFor(async () => expect(await page.evaluate(opacity)).toBe('1'), patient);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      // Words take their other colour one frame after the page.
+      await vi.waitFor(
+        async () =>
+          expect({ colorScheme, faults: await accessibilityFaults() }).toEqual({ colorScheme, faults: [] }),
+        patient,
+      );
+    }
+    expect(await failure.count()).toBe(1);
+    expect(await page.getByRole('textbox', { name: 'Limit of quiet' }).inputValue()).toBe('7');
+
+    await button(page, 'Add an organization').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('busy');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await dialog.getByText(/There is already an organization/).waitFor();
+    expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('busy');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('third');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('third is added.').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+
+    await page.route(/\/dashboard\/session/, (route) => route.abort());
+    await button(page, 'Log out').click();
+    await page.getByText('You are still logged in').waitFor();
+    expect(page.url()).toContain('/tenants');
   });
 
   it('make a key that works and is shown once, and revoke it', async () => {

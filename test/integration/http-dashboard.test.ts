@@ -56,7 +56,9 @@ describe('logging in', () => {
   it('works with the admin token, and with nothing else', async () => {
     const { logIn } = await house();
     expect((await logIn(adminToken)).statusCode).toBe(200);
-    expect((await logIn('another-token-0123456789')).statusCode).toBe(401);
+    const mistyped = await logIn('another-token-0123456789');
+    expect(mistyped.statusCode).toBe(401);
+    expect(mistyped.body).toContain('nor the admin token');
     expect((await logIn('')).statusCode).toBe(400);
     expect((await logIn('x'.repeat(600))).statusCode).toBe(400);
   });

@@ -84,6 +84,22 @@ describe('the live stream', () => {
     for (const { data } of reader.events) streamedEvent.parse(data);
   });
 
+  it('tells of what was changed over the API, by its operation alone, and not of what was read or refused', async () => {
+    const house = testHouse();
+    const server = await buildServer(house.dependencies);
+    onTestFinished(() => server.close());
+    const call = (method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object) =>
+      server.inject({ method, url: `/api/v1${url}`, headers: asAdmin, ...(payload ? { payload } : {}) });
+    await call('POST', '/dashboard/login-links');
+    await call('GET', '/jobs');
+    await call('POST', '/organizations', { nonsense: 'secret' });
+    await call('DELETE', '/extraction/sources/none');
+    expect(house.emitted.filter(({ name }) => name === 'http:changed')).toMatchObject([
+      { payload: { operation: 'dashboard.create-login-link' } },
+    ]);
+    expect(JSON.stringify(house.emitted)).not.toContain('nonsense');
+  });
+
   it('can be narrowed to names that begin so', async () => {
     const { read, get, happen, bus } = await listening();
     const reader = await read('/api/v1/events?names=ledger:,test:');

@@ -415,6 +415,32 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     expect(await at.desk.review(space, 10)).toEqual([]);
   });
 
+  it('does not take "same" or "later" of two that somebody else said meanwhile are different', async () => {
+    const { space, ids } = await populated();
+    const [alice = ''] = ids;
+    const seen = await at.desk.review(space, 10);
+    const pairId = seen.find(({ a, b }) => [a.entityId, b.entityId].includes(alice))?.pairId ?? '';
+    const readAt = new Date(world.clock.now());
+    await world.clock.advance(1_000);
+    const { decidedAt } = await at.desk.decide(space, pairId, 'different', 'org_1', readAt);
+    const refusal = {
+      code: 'CONFLICT',
+      message: expect.stringMatching(
+        /different by org_1 at 20\d\d-.*--verdict later\..*headworks entities merge/,
+      ) as string,
+    };
+    for (const verdict of ['same', 'later'] as const)
+      await expect(at.desk.decide(space, pairId, verdict, 'admin', readAt)).rejects.toMatchObject(refusal);
+    await expect(at.desk.decide(space, pairId, 'same', 'admin')).rejects.toMatchObject(refusal);
+    // They agree.
+    await at.desk.decide(space, pairId, 'different', 'org_1', readAt);
+    // Whoever said it takes it back; then it is asked again, of everybody.
+    expect(await at.desk.decide(space, pairId, 'later', 'org_1', decidedAt ?? readAt)).toMatchObject({
+      state: 'later',
+    });
+    expect(await at.desk.decide(space, pairId, 'same', 'admin', readAt)).toMatchObject({ state: 'same' });
+  });
+
   it('lets mentions that are written during a merge end up with the winner', async () => {
     const { space, ids } = await populated();
     const [alice = '', bob = ''] = ids;

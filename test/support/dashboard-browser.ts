@@ -32,7 +32,7 @@ export interface DashboardPage {
   readonly complaints: string[];
   /** Goes to a page of the dashboard, for example `/models`, by its address. */
   readonly open: (path: string) => Promise<void>;
-  /** Serious faults that axe-core finds on the page as it is now: rule and what it is about. */
+  /** Faults that axe-core finds on the page as it is now: rule and what it is about. */
   readonly accessibilityFaults: () => Promise<readonly string[]>;
   /** By how many pixels the page is wider than its window. */
   readonly overflow: () => Promise<number>;
@@ -77,7 +77,6 @@ export async function openDashboard(
 interface AxeResults {
   readonly violations: readonly {
     readonly id: string;
-    readonly impact: string | null;
     readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
   }[];
 }
@@ -91,9 +90,7 @@ async function faultsOf(page: Page): Promise<readonly string[]> {
       resultTypes: ['violations'],
     }),
   );
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`),
-    );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`),
+  );
 }

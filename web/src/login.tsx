@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
-import { call } from './api/client.ts';
+import { call, get } from './api/client.ts';
 
 export function Login() {
   const [, go] = useLocation();
@@ -15,11 +15,16 @@ export function Login() {
   const [isBusy, setBusy] = useState(false);
   const isTried = useRef(false);
 
-  const logIn = async (given: string): Promise<void> => {
+  const logIn = async (given: string, isLink: boolean): Promise<void> => {
     setBusy(true);
     setProblem(null);
     try {
-      await call('POST', '/api/v1/dashboard/session', { body: { token: given } });
+      await call('POST', '/api/v1/dashboard/session', { body: { token: given } }).catch(
+        async (error: unknown) => {
+          // A link that was used is no obstacle to a browser that it has logged in.
+          if (!isLink || !(await hasSession())) throw error;
+        },
+      );
       client.clear();
       go(params.get('from') ?? '/', { replace: true });
     } catch (error) {
@@ -35,12 +40,12 @@ export function Login() {
     // Once: it works only once, and must not stay in the address.
     isTried.current = true;
     globalThis.history.replaceState(null, '', globalThis.location.pathname + globalThis.location.search);
-    void logIn(given);
+    void logIn(given, true);
   });
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    void logIn(token.trim());
+    void logIn(token.trim(), false);
   };
 
   return (
@@ -77,3 +82,9 @@ export function Login() {
     </Center>
   );
 }
+
+const hasSession = (): Promise<boolean> =>
+  get('/api/v1/caller').then(
+    () => true,
+    () => false,
+  );

@@ -34,7 +34,9 @@ import type { AlertsAnswer } from '../../src/http/contract.ts';
 import { ApiError, call, get } from './api/client.ts';
 import type { Connection } from './api/live.ts';
 import { useLiveConnection } from './api/live.ts';
+import { notifyFailure } from './parts/act.tsx';
 import { Ago } from './parts/time.tsx';
+import { dotColor } from './theme.ts';
 
 const pages = [
   { path: '/', label: 'Flow', icon: IconSitemap },
@@ -148,9 +150,9 @@ function useAlerts(): AlertsAnswer['alerts'] {
 }
 
 function ConnectionBadge({ connection }: { readonly connection: Connection }) {
-  const color = connection === 'live' ? 'teal' : connection === 'lost' ? 'red' : 'gray';
+  const tone = connection === 'live' ? 'good' : connection === 'lost' ? 'bad' : 'idle';
   return (
-    <Badge variant="dot" color={color} role="status" tt="none">
+    <Badge variant="dot" color={dotColor(tone)} role="status" tt="none">
       {connection === 'live' ? 'live' : connection === 'lost' ? 'no connection' : 'connecting'}
     </Badge>
   );
@@ -176,6 +178,12 @@ function SchemeButton() {
 }
 
 async function logOut(): Promise<void> {
-  await call('DELETE', '/api/v1/dashboard/session').catch(() => undefined);
-  globalThis.location.assign('/dashboard/login');
+  try {
+    await call('DELETE', '/api/v1/dashboard/session');
+    globalThis.location.assign('/dashboard/login');
+  } catch (error) {
+    // Whoever leaves the machine must know that the next one could go on here.
+    const why = error instanceof Error ? error.message : String(error);
+    notifyFailure('You are still logged in', `Logging out did not work. ${why}`);
+  }
 }

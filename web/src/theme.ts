@@ -27,3 +27,6 @@ export const toneColor: Readonly<Record<Tone, string>> = {
   bad: 'red',
   idle: 'gray',
 };
+
+/** Of a dot, which the darker ones do not show in the dark. */
+export const dotColor = (tone: Tone): string => (tone === 'idle' ? 'gray.6' : toneColor[tone]);

@@ -54,8 +54,8 @@ function loginRoutes(server: TypedServer, { dashboard, access }: HttpDependencie
       if (!access.isAdminToken(token) && !(await dashboard.logins.use(token)))
         throw new CoreError(
           'UNAUTHENTICATED',
-          'This login does not work: a link logs in once, for ten minutes. ' +
-            'Get another one with "headworks dashboard", or give the admin token.',
+          'This login does not work: this is neither the token of a login link that still works (once, for ten ' +
+            'minutes) nor the admin token. Get another link with "headworks dashboard", or look the token up.',
         );
       const { value, expiresAt } = dashboard.sessions.issue();
       keepSession(request, reply, value, expiresAt);

@@ -177,7 +177,7 @@ export const verdictBody = z
     as_of: instant
       .optional()
       .describe(
-        'Of the pair as you read it. `same` is refused with 409 when a side was merged with another since; without `as_of`: since the pair was made.',
+        'Of the pair as you read it, or `decided_at` of your own last verdict. `same` is refused with 409 when a side was merged with another since, `same` and `later` when somebody said `different` since. Without `as_of`, `same` counts from when the pair was made, and `later` is always taken.',
       ),
   })
   .meta({ id: 'EntityVerdict' });

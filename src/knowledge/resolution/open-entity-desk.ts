@@ -110,6 +110,7 @@ export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
       if (!pair) throw new CoreError('NOT_FOUND', `There is no pair ${pairId}.`);
       const a = await live(space, pair.entityA);
       const b = await live(space, pair.entityB);
+      refuseUnlessHeard(pair, verdict, a, b, asOf);
       if (verdict === 'same') {
         if (a.entityId !== b.entityId) {
           await refuseUnlessSeen(merges, a, b, asOf ?? pair.createdAt);
@@ -125,6 +126,31 @@ export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
       return decided;
     },
   };
+}
+
+/**
+ * Somebody said `different` after the answerer looked: neither of the two knows of the other. Only `same` needs to have
+ * seen it; without a time, `later` asks again whatever was said.
+ */
+function refuseUnlessHeard(
+  pair: EntityPair,
+  verdict: 'same' | 'different' | 'later',
+  a: Entity,
+  b: Entity,
+  asOf: Date | undefined,
+): void {
+  const { pairId, state, decidedBy, decidedAt, createdAt } = pair;
+  const seenAt = asOf ?? (verdict === 'same' ? createdAt : null);
+  if (state !== 'different' || verdict === 'different' || seenAt === null) return;
+  if (decidedAt === null || decidedAt <= seenAt) return;
+  const [winner, loser] = inOrderOfMerit(a, b);
+  throw new CoreError(
+    'CONFLICT',
+    `"${winner.canonicalName}" and "${loser.canonicalName}" were said to be different by ${decidedBy ?? 'somebody'} ` +
+      `at ${decidedAt.toISOString()}, since you looked at them. To have it asked again, say later first: ` +
+      `headworks entities review --pair ${pairId} --verdict later. If they are the same, merge them: ` +
+      `headworks entities merge ${winner.entityId} ${loser.entityId}`,
+  );
 }
 
 /** Whoever said it of "S. Okafor" may not mean it of the "Sam Okafor" that this one became part of meanwhile. */

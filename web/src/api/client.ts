@@ -1,5 +1,6 @@
 // Talks to the server that served this page. Every failure is an ApiError with a sentence for a person.
 import type { ErrorAnswer } from '../../../src/http/contract.ts';
+import { withLocalTimes } from '../parts/time-texts.ts';
 
 export type ApiErrorKind = 'logged-out' | 'gone' | 'refused' | 'failed';
 
@@ -99,7 +100,7 @@ function parse(text: string): unknown {
 function errorOf(answer: Response, parsed: unknown): ApiError {
   const error = errorIn(parsed);
   const requestId = answer.headers.get('x-request-id');
-  const message = error?.message ?? `The server answered ${answer.status}.`;
+  const message = withLocalTimes(error?.message ?? `The server answered ${answer.status}.`);
   const code = error?.code ?? `HTTP_${answer.status}`;
   if (answer.status === 401) return new ApiError('logged-out', code, message, requestId);
   return new ApiError(answer.status < 500 ? 'refused' : 'failed', code, message, requestId);

@@ -3,19 +3,10 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { StreamedEventData } from '../../../src/http/contract.ts';
 import { followLive, type Connection, type LiveMessage } from './live-stream.ts';
+import { staleBy } from './stale-by.ts';
 
 export type { Connection } from './live-stream.ts';
 
-/** The beginning of an event's name, and the first words of the query keys whose data it changes. */
-const staleBy: readonly (readonly [string, readonly string[]])[] = [
-  ['extraction:', ['extraction', 'flow']],
-  ['gateway:', ['models', 'flow']],
-  ['admission:', ['tenants', 'flow', 'alerts']],
-  ['deployments:', ['tenants', 'flow']],
-  ['ledger:', ['ledger', 'alerts', 'flow']],
-  ['job:', ['jobs', 'knowledge', 'flow']],
-  ['dependency:', ['flow', 'alerts']],
-];
 const refreshEveryMs = 1_000;
 
 export type LiveListener = (event: StreamedEventData) => void;
@@ -82,7 +73,6 @@ function listenTo(port: MessagePort, tell: (message: LiveMessage) => void, signa
 }
 
 function take(event: StreamedEventData, stale: Set<string>): void {
-  for (const [prefix, keys] of staleBy)
-    if (event.name.startsWith(prefix)) for (const key of keys) stale.add(key);
+  for (const key of staleBy(event)) stale.add(key);
   for (const listener of listeners) listener(event);
 }

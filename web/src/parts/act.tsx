@@ -10,10 +10,19 @@ export interface Act<T> {
   readonly isRunning: boolean;
 }
 
-/** Runs `work`, reads `stale` again (first words of query keys), and tells a person what came of it. */
+export interface ActOptions<T, R> {
+  /** First words of the keys of queries that are read again, whatever came of it. */
+  readonly stale: readonly string[];
+  /** The word about it. */
+  readonly done?: (result: R, input: T) => string;
+  /** Shows why it did not work; default: a notification. */
+  readonly failed?: (problem: string) => void;
+}
+
+/** Runs `work`, and tells a person what came of it. */
 export function useAct<T, R>(
   work: (input: T) => Promise<R>,
-  { stale, done }: { readonly stale: readonly string[]; readonly done?: (result: R, input: T) => string },
+  { stale, done, failed = (problem) => notifyFailure('That did not work', problem) }: ActOptions<T, R>,
 ): Act<T> {
   const client = useQueryClient();
   const { mutate, isPending } = useMutation({
@@ -21,16 +30,14 @@ export function useAct<T, R>(
     onSuccess: (result, input) => {
       if (done) notifications.show({ message: done(result, input), color: 'teal' });
     },
-    onError: (error) =>
-      notifications.show({
-        title: 'That did not work',
-        message: error.message,
-        color: 'red',
-        autoClose: 10_000,
-      }),
+    onError: (error) => failed(error.message),
     onSettled: () => Promise.all(stale.map((key) => client.invalidateQueries({ queryKey: [key] }))),
   });
   return { run: (input) => mutate(input), isRunning: isPending };
+}
+
+export function notifyFailure(title: string, message: string): void {
+  notifications.show({ title, message, color: 'red', autoClose: 10_000 });
 }
 
 export interface ConfirmProps extends ButtonProps {

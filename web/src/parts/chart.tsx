@@ -3,6 +3,7 @@ import { Box, Text, useComputedColorScheme, useMantineTheme } from '@mantine/cor
 import { useElementSize } from '@mantine/hooks';
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
+import { standingAlone } from './standing-alone.ts';
 import { timeTexts } from './time-texts.ts';
 
 export interface Line {
@@ -52,8 +53,9 @@ export function Chart({ label, times, lines, from, to, height = 160 }: ChartProp
         cursor: { drag: { x: false, y: false } },
         scales: {
           x: { time: true, range: between(from, to) },
-          y: { range: fromZero },
-          second: { range: fromZero },
+          y: { range: fromZero(1.1) },
+          // Lower, so that the highest points of both do not lie upon each other.
+          second: { range: fromZero(1.5) },
         },
         axes: [
           { ...axis, space: 70, incrs: steps, values: (_plot, splits) => [...timeTexts(splits)] },
@@ -68,7 +70,12 @@ export function Chart({ label, times, lines, from, to, height = 160 }: ChartProp
             label: line.label,
             stroke: theme.colors[line.color]?.[scheme === 'dark' ? 4 : 7] ?? line.color,
             width: 2,
-            points: { show: times.length < 20, size: 5 },
+            points: {
+              show: times.length < 20,
+              size: 5,
+              filter: (_plot: UPlot, _index: number, isShown: boolean) =>
+                isShown ? null : standingAlone(line.values),
+            },
             scale: line.isSecond ? 'second' : 'y',
           })),
         ],
@@ -101,10 +108,10 @@ const between =
     return [start, Math.max(to === undefined ? most : to / 1_000, start + 5)];
   };
 
-const fromZero = (_plot: UPlot, _least: number, most: number): [number, number] => [
-  0,
-  most > 0 ? most * 1.1 : 1,
-];
+/** `room`: how high it is above the highest. */
+const fromZero =
+  (room: number) =>
+  (_plot: UPlot, _least: number, most: number): [number, number] => [0, most > 0 ? most * room : 1];
 
 function inWords(lines: readonly Line[]): string {
   return lines

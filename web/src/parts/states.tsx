@@ -85,12 +85,15 @@ export function Failed({
 /** One of the three above, or what `children` makes of the data. What was read before stays while it is read again. */
 export function Shown<T>({
   what,
+  title,
   query,
   isEmpty,
   empty,
   children,
 }: {
   readonly what: string;
+  /** Of a page that has its heading from the data: what it is called without. */
+  readonly title?: string;
   readonly query: UseQueryResult<T>;
   readonly isEmpty?: (data: T) => boolean;
   readonly empty?: ReactNode;
@@ -98,21 +101,34 @@ export function Shown<T>({
 }) {
   if (query.data === undefined)
     return query.isError ? (
-      <Failed what={what} error={query.error} retry={() => void query.refetch()} />
+      <>
+        {title === undefined ? null : <PageTitle>{title}</PageTitle>}
+        <Failed what={what} error={query.error} retry={() => void query.refetch()} />
+      </>
     ) : (
       <Loading what={what} />
     );
   return isEmpty?.(query.data) ? <>{empty}</> : <>{children(query.data)}</>;
 }
 
+const back = (
+  <Anchor component={Link} href="/">
+    Back to the flow
+  </Anchor>
+);
+
 export function NotFound() {
   return (
-    <Empty title="There is no such page">
-      <Anchor component={Link} href="/">
-        Back to the flow
-      </Anchor>
-    </Empty>
+    <>
+      <PageTitle>There is no such page</PageTitle>
+      {back}
+    </>
   );
+}
+
+/** Under the heading of a page that has one. */
+export function NotFoundWithin() {
+  return <Empty title="There is no such page">{back}</Empty>;
 }
 
 /** The page's heading, and what its tab is called. */
@@ -120,7 +136,7 @@ export function PageTitle({ children, right }: { readonly children: string; read
   useDocumentTitle(`${children} · Headworks`);
   return (
     <Group justify="space-between" mb="md" gap="sm">
-      <Title order={1} size="h2">
+      <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
         {children}
       </Title>
       {right}

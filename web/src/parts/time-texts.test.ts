@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { timeTexts } from './time-texts.ts';
+import { timeTexts, withLocalTimes } from './time-texts.ts';
 
 const start = Date.parse('2026-03-01T12:00:00') / 1_000;
 const marks = (step: number, count: number) =>
@@ -19,4 +19,15 @@ describe('times under a chart', () => {
       expect(new Set(timeTexts(marks(step, 8))).size).toBe(8);
   });
   it('are none without marks', () => expect(timeTexts([])).toEqual([]));
+});
+
+describe('times in a sentence', () => {
+  it('are those of who reads it', () => {
+    const noon = new Date('2026-03-01T12:00:00').toISOString();
+    expect(withLocalTimes(`it cools down until ${noon} (rate-limit).`)).toBe(
+      'it cools down until 1 Mar, 12:00:00 (rate-limit).',
+    );
+  });
+  it('leave everything else as it is', () =>
+    expect(withLocalTimes('run 2026-03-01 of 12:00')).toBe('run 2026-03-01 of 12:00'));
 });

@@ -1,5 +1,5 @@
 // Around a table that may be wider than the page: it scrolls by itself, by keyboard too, and the page does not.
-import { ScrollArea } from '@mantine/core';
+import { ScrollArea, Table, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 export function Wide({ label, children }: { readonly label: string; readonly children: ReactNode }) {
@@ -12,5 +12,14 @@ export function Wide({ label, children }: { readonly label: string; readonly chi
     >
       {children}
     </ScrollArea>
+  );
+}
+
+/** Above buttons, which speak for themselves to whoever sees them. */
+export function ActionsHeader() {
+  return (
+    <Table.Th>
+      <VisuallyHidden>Actions</VisuallyHidden>
+    </Table.Th>
   );
 }

@@ -3,6 +3,7 @@ import { Badge, Button, Group, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ExtractionRunAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
+import { useIsNarrow } from '../../parts/narrow.ts';
 import { Empty, Shown } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
@@ -62,23 +63,31 @@ function RetryButton({ run }: { readonly run: ExtractionRunAnswer }) {
 }
 
 function Letters({ letters }: { readonly letters: VaultSummaryAnswer['dead_letters'] }) {
+  const isNarrow = useIsNarrow();
   return (
     <Wide label="Pages that did not come">
-      <Table verticalSpacing={4} miw={560}>
+      <Table verticalSpacing={4} {...(isNarrow ? { horizontalSpacing: 6 } : { miw: 560 })}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Type</Table.Th>
-            <Table.Th>Page</Table.Th>
+            {isNarrow ? null : <Table.Th>Page</Table.Th>}
             <Table.Th>Cause</Table.Th>
-            <Table.Th>When</Table.Th>
+            {isNarrow ? null : <Table.Th>When</Table.Th>}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
           {letters.map((letter) => (
             <Table.Tr key={`${letter.session} ${letter.type} ${letter.page}`}>
-              <Table.Td>{letter.type}</Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{letter.page}</Table.Td>
-              <Table.Td>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                {letter.type}
+                {isNarrow ? (
+                  <Text size="xs" c="dimmed">
+                    {letter.page}, <Ago at={letter.at} />
+                  </Text>
+                ) : null}
+              </Table.Td>
+              {isNarrow ? null : <Table.Td style={{ overflowWrap: 'anywhere' }}>{letter.page}</Table.Td>}
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>
                 <Badge variant="light" tt="none" color="orange">
                   {letter.cause}
                 </Badge>
@@ -86,9 +95,11 @@ function Letters({ letters }: { readonly letters: VaultSummaryAnswer['dead_lette
                   {letter.message}
                 </Text>
               </Table.Td>
-              <Table.Td>
-                <Ago at={letter.at} />
-              </Table.Td>
+              {isNarrow ? null : (
+                <Table.Td>
+                  <Ago at={letter.at} />
+                </Table.Td>
+              )}
             </Table.Tr>
           ))}
         </Table.Tbody>

@@ -24,7 +24,7 @@ export function RunDetail({ id }: { readonly id: string }) {
       <Anchor component={Link} href="/extraction" size="sm">
         All runs
       </Anchor>
-      <Shown what="the run" query={query}>
+      <Shown what="the run" title="Run" query={query}>
         {(run) => <Run run={run} />}
       </Shown>
     </>

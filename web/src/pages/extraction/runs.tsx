@@ -4,6 +4,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { ExtractionRunAnswer, ExtractionRunsAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
+import { useIsNarrow } from '../../parts/narrow.ts';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
 import { Ago, Took } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
@@ -55,6 +56,8 @@ export function Runs() {
 }
 
 function RunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
+  const isNarrow = useIsNarrow();
+  if (isNarrow) return <NarrowRunTable runs={runs} />;
   return (
     <Wide label="Runs">
       <Table verticalSpacing="xs" miw={860} highlightOnHover>
@@ -87,17 +90,13 @@ function RunRow({ run }: { readonly run: ExtractionRunAnswer }) {
   return (
     <Table.Tr>
       <Table.Td>
-        <Anchor component={Link} href={`/extraction/runs/${run.id}`} fw={600} size="sm">
-          {run.source}
-        </Anchor>
+        <RunLink run={run} />
         <Text size="xs" c="dimmed">
           {originWords[run.origin]}
         </Text>
       </Table.Td>
       <Table.Td>
-        <Badge variant="light" tt="none" color={toneColor[runTone[run.state]]}>
-          {run.state}
-        </Badge>
+        <StateBadge run={run} />
       </Table.Td>
       <Table.Td>
         <Group gap="xs" wrap="nowrap">
@@ -133,5 +132,70 @@ function RunRow({ run }: { readonly run: ExtractionRunAnswer }) {
         <Took from={run.started_at} to={run.finished_at} />
       </Table.Td>
     </Table.Tr>
+  );
+}
+
+function NarrowRunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
+  return (
+    <Table verticalSpacing="xs" horizontalSpacing={6} aria-label="Runs">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Source</Table.Th>
+          <Table.Th>Complete</Table.Th>
+          <Table.Th ta="right">Items</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {runs.map((run) => (
+          <NarrowRunRow key={run.id} run={run} />
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+function NarrowRunRow({ run }: { readonly run: ExtractionRunAnswer }) {
+  const total = totalOf(run);
+  return (
+    <Table.Tr>
+      <Table.Td style={{ overflowWrap: 'anywhere' }}>
+        <RunLink run={run} />
+        <Text size="xs" c="dimmed">
+          {originWords[run.origin]}, <Ago at={run.started_at} />
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <StateBadge run={run} />
+        <Text size="xs" c="dimmed">
+          {typesText(run) ?? '–'}
+        </Text>
+      </Table.Td>
+      <Table.Td ta="right">
+        {itemsOf(run)}
+        {isOpen(run) && total !== null ? ` of ${total}` : ''}
+        <Text size="xs" c="dimmed">
+          {rateText(run) ?? '–'}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {run.refusals} of {run.calls} refused
+        </Text>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function RunLink({ run }: { readonly run: ExtractionRunAnswer }) {
+  return (
+    <Anchor component={Link} href={`/extraction/runs/${run.id}`} fw={600} size="sm">
+      {run.source}
+    </Anchor>
+  );
+}
+
+function StateBadge({ run }: { readonly run: ExtractionRunAnswer }) {
+  return (
+    <Badge variant="light" tt="none" color={toneColor[runTone[run.state]]}>
+      {run.state}
+    </Badge>
   );
 }

@@ -11,7 +11,7 @@ import { useAct } from '../../parts/act.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
 import { useLocation } from 'wouter';
 import { Until } from '../../parts/time.tsx';
-import { Wide } from '../../parts/wide.tsx';
+import { ActionsHeader, Wide } from '../../parts/wide.tsx';
 
 /** Starts a run of a source and leads to it; `again` asks once more for what did not come. */
 export function useStartRun() {
@@ -71,7 +71,7 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceA
           <Table.Tr>
             <Table.Th>Name</Table.Th>
             <Table.Th>Next run</Table.Th>
-            <Table.Th aria-label="Actions" />
+            <ActionsHeader />
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -1,5 +1,6 @@
 // From one gate to the next: across on a wide screen, down on a narrow one.
 import { Text } from '@mantine/core';
+import type { ReactNode } from 'react';
 import classes from './flow-picture.module.css';
 
 export function Arrow({
@@ -8,7 +9,7 @@ export function Arrow({
   isBack = false,
   isUp = false,
 }: {
-  readonly says: string | null;
+  readonly says: ReactNode;
   readonly isBusy: boolean;
   readonly isBack?: boolean;
   readonly isUp?: boolean;

@@ -1,4 +1,5 @@
 // Who asks: tenants → admission → executions, which ask the gateway; and the ledger of what fell back.
+import { Text } from '@mantine/core';
 import type { FlowAnswer } from '../../../../src/http/contract.ts';
 import { Arrow } from './arrow.tsx';
 import classes from './flow-picture.module.css';
@@ -46,7 +47,18 @@ export function Asking({ flow }: { readonly flow: FlowAnswer }) {
       >
         <Line>{executions.queued > 0 ? `${executions.queued} in line` : 'Nothing waits'}</Line>
       </Gate>
-      <Arrow says="ask models" isBusy={executions.executing > 0} isUp />
+      <Arrow
+        says={
+          <>
+            ask models
+            <Text span inherit hiddenFrom="lg">
+              , through the gateway above
+            </Text>
+          </>
+        }
+        isBusy={executions.executing > 0}
+        isUp
+      />
       <LedgerGate flow={flow} />
     </section>
   );

@@ -1,6 +1,8 @@
 // What comes in: sources → vault → knowledge ← gateway → providers.
+import { Badge } from '@mantine/core';
 import type { FlowAnswer } from '../../../../src/http/contract.ts';
 import { Ago, Until } from '../../parts/time.tsx';
+import { toneColor } from '../../theme.ts';
 import { Arrow } from './arrow.tsx';
 import classes from './flow-picture.module.css';
 import { Gate, Line } from './gate.tsx';
@@ -123,10 +125,26 @@ function VaultGate({ flow, running }: { readonly flow: FlowAnswer; readonly runn
         <Line>Nothing was extracted yet</Line>
       ) : (
         <Line>
-          {last.source}: {last.state}, {last.items} items, <Ago at={last.finished_at} />
+          {last.source}: <RunState state={last.state} />, {last.items} items, <Ago at={last.finished_at} />
         </Line>
       )}
     </Gate>
+  );
+}
+
+/** What did not bring everything stands out. */
+function RunState({ state }: { readonly state: string }) {
+  if (state === 'completed') return <>{state}</>;
+  return (
+    <Badge
+      component="span"
+      size="sm"
+      variant="light"
+      color={toneColor[state === 'failed' ? 'bad' : 'warning']}
+      tt="none"
+    >
+      {state}
+    </Badge>
   );
 }
 

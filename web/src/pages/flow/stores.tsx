@@ -1,7 +1,7 @@
 // What everything else stands on: whether each store answers.
 import { Badge, Text, Title } from '@mantine/core';
 import type { FlowAnswer } from '../../../../src/http/contract.ts';
-import { toneColor, type Tone } from '../../theme.ts';
+import { dotColor, type Tone } from '../../theme.ts';
 import classes from './flow-picture.module.css';
 
 type State = FlowAnswer['dependencies'][number]['state'];
@@ -17,7 +17,7 @@ export function Stores({ flow }: { readonly flow: FlowAnswer }) {
       </Title>
       {flow.dependencies.map(({ name, state, detail }) => (
         <div key={name}>
-          <Badge variant="dot" tt="none" color={toneColor[tones[state]]}>
+          <Badge variant="dot" tt="none" color={dotColor(tones[state])}>
             {name}: {words[state]}
           </Badge>
           {state === 'down' && detail !== null ? (

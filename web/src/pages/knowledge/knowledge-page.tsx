@@ -2,7 +2,7 @@
 import { Box, Button, Group } from '@mantine/core';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import type { EntityReviewAnswer } from '../../../../src/http/contract.ts';
-import { NotFound, PageTitle } from '../../parts/states.tsx';
+import { NotFoundWithin, PageTitle } from '../../parts/states.tsx';
 import { ArtifactPage } from './artifacts/artifact-page.tsx';
 import { ArtifactsPage } from './artifacts/artifacts-page.tsx';
 import { useRead } from './ask.ts';
@@ -40,7 +40,7 @@ export default function KnowledgePage() {
           <Route path="/knowledge/entities" component={EntitiesPage} />
           <Route path="/knowledge/entities/:id">{({ id }) => <EntityPage key={id} id={id} />}</Route>
           <Route path="/knowledge/review" component={ReviewPage} />
-          <Route component={NotFound} />
+          <Route component={NotFoundWithin} />
         </Switch>
       </Box>
     </>

@@ -3,6 +3,7 @@ import { Button, Group } from '@mantine/core';
 import type { ModelAnswer, ProbeAnswer } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
+import { withLocalTimes } from '../../parts/time-texts.ts';
 
 export function ModelActions({ model }: { readonly model: ModelAnswer }) {
   const cool = useAct(
@@ -62,5 +63,5 @@ function probeText({ probes: [probe] }: ProbeAnswer): string {
   if (probe === undefined) return 'It was not asked.';
   const { model, outcome, reason, duration_ms: took } = probe;
   if (outcome === 'success') return `${model} answered in ${Math.round(took ?? 0)} ms.`;
-  return `${model}: ${outcome}${reason === null ? '' : `, ${reason}`}.`;
+  return `${model}: ${outcome}${reason === null ? '' : `, ${withLocalTimes(reason)}`}.`;
 }

@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import type { ModelExplanationAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { PageTitle, Shown } from '../../parts/states.tsx';
+import { withLocalTimes } from '../../parts/time-texts.ts';
 import { Attempts } from './attempts.tsx';
 import { Cooldowns } from './cooldowns.tsx';
 import { ModelActions } from './model-actions.tsx';
@@ -22,7 +23,7 @@ export function ModelDetail({ id }: { readonly id: string }) {
       <Anchor component={Link} href="/models" size="sm">
         All models
       </Anchor>
-      <Shown what="the model" query={query}>
+      <Shown what="the model" title="Model" query={query}>
         {(explanation) => <Explained explanation={explanation} />}
       </Shown>
     </>
@@ -61,7 +62,7 @@ function Explained({ explanation }: { readonly explanation: ModelExplanationAnsw
           Why this place
         </Title>
         <Text size="sm" mb="xs">
-          {sentence(explanation.place_reason)}
+          {sentence(withLocalTimes(explanation.place_reason))}
         </Text>
         <List size="sm" spacing={2}>
           {explanation.steps.map((step) => (

@@ -6,6 +6,7 @@ import type { ModelHistoryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Chart, type Line } from '../../parts/chart.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
+import { hoursToShow } from './history-span.ts';
 
 const spans = [
   { value: '1', label: 'Last hour' },
@@ -14,12 +15,10 @@ const spans = [
 ];
 
 export function ModelHistory({ id }: { readonly id: number }) {
-  const [hours, setHours] = useState('24');
-  const query = useQuery({
-    queryKey: ['models', 'history', id, hours],
-    queryFn: ({ signal }) => get<ModelHistoryAnswer>(`/api/v1/models/${id}/history`, { hours }, signal),
-    refetchInterval: 30_000,
-  });
+  const [chosen, setChosen] = useState<string | null>(null);
+  const day = useHistory(id, '24', chosen === null);
+  const hours = chosen ?? hoursToShow(day.data);
+  const query = useHistory(id, hours);
   return (
     <section>
       <Group justify="space-between" mb="xs">
@@ -33,7 +32,7 @@ export function ModelHistory({ id }: { readonly id: number }) {
           data={spans}
           value={hours}
           allowDeselect={false}
-          onChange={(value) => setHours(value ?? '24')}
+          onChange={setChosen}
         />
       </Group>
       <Shown
@@ -46,6 +45,15 @@ export function ModelHistory({ id }: { readonly id: number }) {
       </Shown>
     </section>
   );
+}
+
+function useHistory(id: number, hours: string, isWanted = true) {
+  return useQuery({
+    queryKey: ['models', 'history', id, hours],
+    queryFn: ({ signal }) => get<ModelHistoryAnswer>(`/api/v1/models/${id}/history`, { hours }, signal),
+    refetchInterval: 30_000,
+    enabled: isWanted,
+  });
 }
 
 function HistoryCharts({ history }: { readonly history: ModelHistoryAnswer }) {

@@ -10,15 +10,23 @@ import { useAct } from '../../parts/act.tsx';
 export function AddOrganization() {
   const [isOpen, { open, close }] = useDisclosure();
   const [name, setName] = useState('');
+  const [problem, setProblem] = useState<string | null>(null);
   const add = useAct(
     (wanted: string) => call<OrganizationAnswer>('POST', '/api/v1/organizations', { body: { name: wanted } }),
-    { stale: ['tenants'], done: (organization) => `${organization.name} is added.` },
+    {
+      stale: ['tenants'],
+      done: (organization) => {
+        setName('');
+        close();
+        return `${organization.name} is added.`;
+      },
+      failed: setProblem,
+    },
   );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
+    setProblem(null);
     add.run(name.trim());
-    setName('');
-    close();
   };
   return (
     <>
@@ -30,13 +38,17 @@ export function AddOrganization() {
           <TextInput
             label="Name"
             value={name}
-            onChange={({ currentTarget }) => setName(currentTarget.value)}
+            onChange={({ currentTarget }) => {
+              setName(currentTarget.value);
+              setProblem(null);
+            }}
+            error={problem}
             maxLength={100}
             data-autofocus
             required
           />
           <Group justify="flex-end" mt="md">
-            <Button type="submit" disabled={name.trim() === ''}>
+            <Button type="submit" disabled={name.trim() === ''} loading={add.isRunning}>
               Add
             </Button>
           </Group>

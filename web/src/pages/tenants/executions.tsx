@@ -4,10 +4,11 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ExecutionAnswer, ExecutionsAnswer } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
-import { Empty, Failed, Loading } from '../../parts/states.tsx';
+import { LongText } from '../../parts/long-text.tsx';
 import { useIsNarrow } from '../../parts/narrow.ts';
+import { Empty, Failed, Loading } from '../../parts/states.tsx';
 import { Ago, Took } from '../../parts/time.tsx';
-import { Wide } from '../../parts/wide.tsx';
+import { ActionsHeader, Wide } from '../../parts/wide.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
 import { ShowMore } from '../../parts/show-more.tsx';
 
@@ -70,7 +71,7 @@ function ExecutionTable({
             <Table.Th>Deployment</Table.Th>
             <Table.Th>Status</Table.Th>
             <Table.Th ta="right">Took</Table.Th>
-            {isNarrow ? null : <Table.Th aria-label="Actions" />}
+            {isNarrow ? null : <ActionsHeader />}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -100,7 +101,11 @@ function ExecutionRow({
           <Ago at={execution.accepted_at} />
         </Table.Td>
       )}
-      {ofAll && !isNarrow ? <Table.Td>{execution.organization_name}</Table.Td> : null}
+      {ofAll && !isNarrow ? (
+        <Table.Td miw={120} style={{ overflowWrap: 'anywhere' }}>
+          {execution.organization_name}
+        </Table.Td>
+      ) : null}
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
         {execution.deployment_name}
         {isNarrow ? (
@@ -115,14 +120,8 @@ function ExecutionRow({
           {execution.status}
         </Badge>
         {execution.error === null ? null : (
-          <Text
-            size="xs"
-            c="dimmed"
-            maw={isNarrow ? 140 : 320}
-            truncate="end"
-            title={execution.error.message}
-          >
-            {execution.error.message}
+          <Text size="xs" c="dimmed" maw={isNarrow ? 140 : 320}>
+            <LongText text={execution.error.message} most={isNarrow ? 60 : 150} />
           </Text>
         )}
       </Table.Td>

@@ -12,7 +12,7 @@ import { call, get } from '../../api/client.ts';
 import { ConfirmButton, useAct } from '../../parts/act.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { Wide } from '../../parts/wide.tsx';
+import { ActionsHeader, Wide } from '../../parts/wide.tsx';
 
 const pathOf = (organization: string): string =>
   `/api/v1/organizations/${encodeURIComponent(organization)}/keys`;
@@ -41,7 +41,7 @@ export function Keys({ organization }: { readonly organization: string }) {
                 <Table.Tr>
                   <Table.Th>Name</Table.Th>
                   <Table.Th>State</Table.Th>
-                  <Table.Th aria-label="Actions" />
+                  <ActionsHeader />
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>

@@ -1,11 +1,12 @@
 // The limit of one organization: seen, changed in place, taken back to the default.
-import { ActionIcon, Button, Group, NumberInput, Text } from '@mantine/core';
+import { ActionIcon, Button, Group, Text, TextInput } from '@mantine/core';
 import { IconPencil } from '@tabler/icons-react';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
 import type { LimitAnswer } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
+import { highestLimit, limitIn } from './limit-in.ts';
 
 export function LimitEditor({ limit }: { readonly limit: LimitAnswer }) {
   // Once it was open, whoever walks by keyboard is led back to where they were.
@@ -33,7 +34,7 @@ export function LimitEditor({ limit }: { readonly limit: LimitAnswer }) {
 
 function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onClose: () => void }) {
   const { organization_name: name, organization_id: id } = limit;
-  const [value, setValue] = useState<number | string>(limit.limit);
+  const [text, setText] = useState(String(limit.limit));
   const save = useAct(
     (wanted: number | null) =>
       wanted === null
@@ -49,27 +50,30 @@ function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onCl
       },
     },
   );
-  const isWhole = typeof value === 'number' && Number.isInteger(value) && value >= 1;
+  const wanted = limitIn(text);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (isWhole) save.run(value);
+    if (wanted !== null) save.run(wanted);
   };
   return (
     <form onSubmit={submit} onKeyDown={({ key }) => key === 'Escape' && onClose()}>
       <Group gap={4} align="flex-start">
-        <NumberInput
+        <TextInput
           size="xs"
-          w={isWhole ? 80 : 150}
-          min={1}
-          allowDecimal={false}
+          w={wanted === null ? 170 : 100}
+          inputMode="numeric"
           aria-label={`Limit of ${name}`}
-          value={value}
-          onChange={setValue}
-          error={isWhole ? null : 'A whole number, 1 or more. To let nothing in, revoke its keys.'}
+          value={text}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+          error={
+            wanted === null
+              ? `A whole number, 1 to ${highestLimit}. To let nothing in, revoke its keys.`
+              : null
+          }
           data-autofocus
           autoFocus
         />
-        <Button size="compact-xs" type="submit" disabled={!isWhole} loading={save.isRunning}>
+        <Button size="compact-xs" type="submit" disabled={wanted === null} loading={save.isRunning}>
           Save
         </Button>
         {limit.custom_limit === null ? null : (

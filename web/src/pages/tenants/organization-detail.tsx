@@ -20,7 +20,7 @@ export function OrganizationDetail({ id }: { readonly id: string }) {
       <Anchor component={Link} href="/tenants" size="sm">
         All organizations
       </Anchor>
-      <Shown what="the organization" query={query}>
+      <Shown what="the organization" title="Organization" query={query}>
         {(limit) => (
           <Stack gap="xl">
             <div>

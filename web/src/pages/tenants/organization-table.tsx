@@ -52,7 +52,7 @@ function OrganizationRow({ row, isNarrow }: { readonly row: Row; readonly isNarr
   const share = used === null ? 0 : (used / limit.limit) * 100;
   return (
     <Table.Tr>
-      <Table.Td>
+      <Table.Td miw={isNarrow ? 0 : 140} style={{ overflowWrap: 'anywhere' }}>
         <Anchor component={Link} href={`/tenants/${limit.organization_id}`} fw={600} size="sm">
           {limit.organization_name}
         </Anchor>

@@ -21,11 +21,14 @@ export function PairView({
   pair,
   all,
   verdict,
+  isSettled,
 }: {
   readonly pair: ReviewPair;
   /** That wait for an answer. */
   readonly all: readonly ReviewPair[];
   readonly verdict: Verdict | null;
+  /** By somebody else. */
+  readonly isSettled: boolean;
 }) {
   return (
     <Stack gap="md" component="article" aria-label={`${pair.a.canonical_name} and ${pair.b.canonical_name}`}>
@@ -34,6 +37,11 @@ export function PairView({
           {verdictWords[verdict]}
         </Alert>
       )}
+      {isSettled ? (
+        <Alert color="orange" p="xs" role="status">
+          This one was answered meanwhile, elsewhere or with another. Go on to the next.
+        </Alert>
+      ) : null}
       <Evidence pair={pair} all={all} />
       <PairFacts a={pair.a} b={pair.b} />
       <SimpleGrid cols={2} spacing="md">
@@ -90,7 +98,7 @@ function Reasons({
 }) {
   return (
     <Grid.Col span={{ base: 12, sm: 4 }}>
-      <Title order={3} size="h6">
+      <Title order={2} size="h6">
         {title}
       </Title>
       {reasons.length === 0 ? (

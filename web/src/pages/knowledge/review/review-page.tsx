@@ -71,11 +71,11 @@ function Current({
   readonly reviewing: Reviewing;
   readonly pairs: readonly ReviewPair[];
 }) {
-  const { current, next, verdict } = reviewing;
+  const { current, next, verdict, isSettled } = reviewing;
   usePairAhead(next);
   return current === null ? (
     <Through reviewing={reviewing} />
   ) : (
-    <PairView pair={current} all={pairs} verdict={verdict} />
+    <PairView pair={current} all={pairs} verdict={verdict} isSettled={isSettled} />
   );
 }

@@ -29,7 +29,7 @@ function Documents({ id }: { readonly id: string }) {
   const documents = [...Map.groupBy(data?.mentions ?? [], (mention) => mention.artifact_uid).values()];
   return (
     <div>
-      <Title order={3} size="h6">
+      <Title order={2} size="h6">
         Named in
       </Title>
       <List size="sm" spacing={4} style={{ overflowWrap: 'anywhere' }}>
@@ -75,7 +75,7 @@ function Events({ id }: { readonly id: string }) {
   if (data === undefined || data.events.length === 0) return null;
   return (
     <div>
-      <Title order={3} size="h6">
+      <Title order={2} size="h6">
         Took part in
       </Title>
       <Stack gap={6} style={{ overflowWrap: 'anywhere' }}>

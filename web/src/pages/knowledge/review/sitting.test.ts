@@ -23,11 +23,13 @@ describe('a sitting', () => {
     expect(takenIn(sitting, ['a', 'b', 'c'])).toBe(sitting);
   });
 
-  it('drops what others answered, and goes to what comes behind it', () => {
-    const sitting = moved(begun('a', 'b', 'c'), 1);
+  it('drops what others answered, but for the one that is looked at: no other takes its place unseen', () => {
+    const sitting = moved(begun('a', 'b', 'c', 'd'), 1);
     const after = takenIn(sitting, ['a', 'c']);
-    expect(after.order).toEqual(['a', 'c']);
-    expect(currentOf(after)).toBe('c');
+    expect(after.order).toEqual(['a', 'b', 'c']);
+    expect(currentOf(after)).toBe('b');
+    expect(takenIn(moved(after, 1), ['a', 'c']).order).toEqual(['a', 'c']);
+    expect(currentOf(takenIn(moved(after, 1), ['a', 'c']))).toBe('c');
   });
 
   it('keeps what it answered itself, though the server has it no longer', () => {

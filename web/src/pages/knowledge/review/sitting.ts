@@ -22,7 +22,7 @@ export function takenIn(sitting: Sitting, open: readonly string[]): Sitting {
   const { order, at, verdicts } = sitting;
   const isOpen = new Set(open);
   const known = new Set(order);
-  const kept = order.filter((id) => isOpen.has(id) || id in verdicts);
+  const kept = order.filter((id, index) => isOpen.has(id) || id in verdicts || index === at);
   const added = open.filter((id) => !known.has(id));
   if (kept.length === order.length && added.length === 0) return sitting;
   const next = [...kept, ...added];

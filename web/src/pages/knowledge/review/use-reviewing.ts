@@ -24,6 +24,8 @@ export interface Reviewing {
   readonly current: ReviewPair | null;
   /** What was said of the current one. */
   readonly verdict: Verdict | null;
+  /** The current one waits for nobody's answer any more, and has none of ours. */
+  readonly isSettled: boolean;
   readonly next: ReviewPair | null;
   readonly hasMore: boolean;
   readonly isUndoing: boolean;
@@ -62,12 +64,21 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
 
   // Taking back waits for what is under way: else there would be nothing to take back yet.
   const sending = useRef<Promise<unknown>>(Promise.resolve());
+  // What one said oneself is known to oneself, also before the list is read again.
+  const decidedAt = useRef(new Map<string, string>());
+  const decide = async (pair: ReviewPair, verdict: Verdict): Promise<void> => {
+    const own = decidedAt.current.get(pair.pair_id) ?? '';
+    const { decided_at: at } = await change<EntityPairAnswer>(
+      place,
+      'POST',
+      `/pairs/${pair.pair_id}/verdict`,
+      { verdict, as_of: own > pair.as_of ? own : pair.as_of },
+    );
+    if (at !== null) decidedAt.current.set(pair.pair_id, at);
+  };
   const send = useAct(
     ({ pair, verdict }: Said) => {
-      const sent = change<EntityPairAnswer>(place, 'POST', `/pairs/${pair.pair_id}/verdict`, {
-        verdict,
-        as_of: pair.as_of,
-      });
+      const sent = decide(pair, verdict);
       sending.current = sent.catch(() => setSitting((before) => takenBack(before, pair.pair_id)));
       return sent;
     },
@@ -76,7 +87,9 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const undoing = useAct(
     async ({ pair, verdict }: Said) => {
       await sending.current;
-      await takeBack(place, pair, verdict);
+      if (verdict === 'same') await undoMerge(place, pair);
+      // There is no "never asked": it comes back as one that was put off, last in the queue for others.
+      if (verdict === 'different') await decide(pair, 'later');
       // Read before it is open again: else the list would not know it.
       await client.invalidateQueries({ queryKey: ['knowledge', '/pairs'] });
       setSitting((before) => takenBack(before, pair.pair_id));
@@ -91,6 +104,8 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
     sitting,
     current,
     verdict,
+    isSettled:
+      current !== null && verdict === null && !pairs.some((pair) => pair.pair_id === current.pair_id),
     next: pairAt(sitting.at + 1),
     hasMore: pairs.length >= mostPairs,
     isUndoing: undoing.isRunning,
@@ -122,13 +137,6 @@ function useSeen(pairs: readonly ReviewPair[]): ReadonlyMap<string, ReviewPair> 
 }
 
 /** Fails when there is nothing to take back any more. */
-async function takeBack(place: Place, pair: ReviewPair, verdict: Verdict): Promise<void> {
-  if (verdict === 'same') await undoMerge(place, pair);
-  // There is no "never asked": it comes back as one that was put off, last in the queue for others.
-  if (verdict === 'different')
-    await change(place, 'POST', `/pairs/${pair.pair_id}/verdict`, { verdict: 'later' });
-}
-
 async function undoMerge(place: Place, { a, b }: ReviewPair): Promise<void> {
   const { merges } = await get<EntityDetailAnswer>(`/api/v1/knowledge/entities/${a.entity_id}`, { ...place });
   const sides = [a.entity_id, b.entity_id];

@@ -66,8 +66,8 @@ function Answer({ wish, answer }: { readonly wish: Wish; readonly answer: Search
       ) : (
         <Grid gap="lg">
           <Grid.Col span={{ base: 12, md: related === null ? 12 : 7 }}>
-            <Title order={2} size="h4" mb="xs" role="status">
-              {counted(hits.length, 'passage')}
+            <Title order={2} size="h4" mb="xs">
+              <span role="status">{counted(hits.length, 'passage')}</span>
             </Title>
             <Stack gap="sm">
               {hits.map((hit) => (

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { staleBy } from './stale-by.ts';
+
+const changed = (operation: unknown) => staleBy({ name: 'http:changed', payload: { operation } });
+
+it('knows by the beginning of its name what an event changes', () => {
+  expect(staleBy({ name: 'ledger:lost', payload: {} })).toEqual(['ledger', 'alerts', 'flow']);
+  expect(staleBy({ name: 'job:done', payload: {} })).toContain('knowledge');
+  expect(staleBy({ name: 'http:request-finished', payload: {} })).toEqual([]);
+});
+
+it.each([
+  ['entities.decide', 'knowledge'],
+  ['entities.unmerge', 'knowledge'],
+  ['limits.set', 'tenants'],
+  ['organizations.keys.revoke', 'tenants'],
+  ['deployments.add', 'tenants'],
+  ['models.set-active', 'models'],
+  ['extraction.sources.change', 'extraction'],
+  ['ledger.resolve', 'ledger'],
+])('knows that %s changes what is shown of %s', (operation, key) => {
+  expect(changed(operation)).toContain(key);
+});
+
+it('leaves everything as it is by operations that it does not know', () => {
+  expect(changed('presence.attach')).toEqual([]);
+  expect(changed(undefined)).toEqual([]);
+});
