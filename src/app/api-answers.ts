@@ -37,6 +37,7 @@ export type {
   KnowledgeEventAnswer,
   KnowledgeEventsAnswer,
   LedgerEntryAnswer,
+  LedgerKinds,
   LedgerPage,
   LimitAnswer,
   LimitCacheCleared,

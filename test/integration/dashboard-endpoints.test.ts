@@ -56,6 +56,9 @@ describe('with something everywhere', () => {
     });
     expect(second?.average_hold_ms).toBeGreaterThan(0);
     expect(second?.longest_hold_ms).toBeGreaterThanOrEqual(second?.average_hold_ms ?? Infinity);
+    const found = await world.read<TenantsOverviewAnswer>('/overview/tenants?name=QUI');
+    expect(found.organizations.map(({ limit }) => limit.organization_name)).toEqual(['quiet']);
+    expect(found.organization_count).toBe(2);
     const sum = (name: 'admitted' | 'refused') =>
       overview.minutes.reduce((total, minute) => total + minute[name], 0);
     expect([sum('admitted'), sum('refused')]).toEqual([3, 3]);

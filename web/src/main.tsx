@@ -22,7 +22,7 @@ if (root)
   createRoot(root).render(
     <StrictMode>
       <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
-        <Notifications position="bottom-right" />
+        <Notifications position="bottom-right" notificationMaxHeight={600} />
         <QueryClientProvider client={queryClient}>
           <Router base="/dashboard">
             <App />

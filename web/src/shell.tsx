@@ -34,8 +34,8 @@ import type { AlertsAnswer } from '../../src/http/contract.ts';
 import { ApiError, call, get } from './api/client.ts';
 import type { Connection } from './api/live.ts';
 import { useLiveConnection } from './api/live.ts';
+import { FiringAlerts } from './firing-alerts.tsx';
 import { notifyFailure } from './parts/act.tsx';
-import { Ago } from './parts/time.tsx';
 import { dotColor } from './theme.ts';
 
 const pages = [
@@ -89,9 +89,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <AppShell.Main id="page">
         <Stack gap="sm" mb={connection === 'lost' || alerts.length > 0 ? 'md' : 0}>
           {connection === 'lost' ? <LostAlert /> : null}
-          {alerts.map((alert) => (
-            <FiringAlert key={`${alert.name} ${alert.organization_id ?? ''}`} alert={alert} />
-          ))}
+          <FiringAlerts alerts={alerts} />
         </Stack>
         {children}
       </AppShell.Main>
@@ -116,19 +114,6 @@ function Pages({ onGo }: { readonly onGo: () => void }) {
       />
     );
   });
-}
-
-const severityColors = { critical: 'red', warning: 'orange', info: 'blue' } as const;
-
-function FiringAlert({ alert }: { readonly alert: AlertsAnswer['alerts'][number] }) {
-  return (
-    <Alert color={severityColors[alert.severity]} title={alert.name} role="alert" p="xs">
-      {alert.message}{' '}
-      <Text span size="xs" c="dimmed">
-        <Ago at={alert.since} />
-      </Text>
-    </Alert>
-  );
 }
 
 /** What fires; whoever has no session any more is led to the login, and back from there. */

@@ -1,11 +1,12 @@
 // What is left of the story when the demo is ready: whoever used it before may have answered, changed and repaired things.
-import type { EntityReviewAnswer, LedgerPage, LimitsAnswer } from '../api-answers.ts';
+import type { EntityReviewAnswer, LedgerKinds, LimitsAnswer } from '../api-answers.ts';
 import type { Stage } from './chapter.ts';
 import { brightline } from './tenants.ts';
 
 export interface Situation {
-  /** Pairs of names that wait for a person. */
+  /** Pairs of names that wait for a person, as far as they were counted. */
   readonly pairs: number;
+  readonly hasMorePairs: boolean;
   /** Is one of them about S. Okafor? */
   readonly isOkaforOpen: boolean;
   /** How many requests brightline may have under way; null when it is gone. */
@@ -18,11 +19,11 @@ type Asking = Pick<Stage, 'client' | 'signal'>;
 
 /** The kind of rows in the ledger. */
 export const readByRulesKind = 'knowledge.chunk-read-by-rules';
-const most = 100;
+const mostPairs = 100;
 
 export async function lookAround(asking: Asking): Promise<Situation> {
   const { client, signal } = asking;
-  const query = { limit: most };
+  const query = { limit: mostPairs };
   const [{ pairs }, { limits }, readByRules] = await Promise.all([
     client.call<EntityReviewAnswer>('GET', '/api/v1/knowledge/pairs', { query, signal }),
     client.call<LimitsAnswer>('GET', '/api/v1/limits', { signal }),
@@ -31,6 +32,7 @@ export async function lookAround(asking: Asking): Promise<Situation> {
   const names = pairs.flatMap(({ a, b }) => [a.canonical_name, b.canonical_name]);
   return {
     pairs: pairs.length,
+    hasMorePairs: pairs.length >= mostPairs,
     isOkaforOpen: names.some((name) => /\bOkafor$/.test(name)),
     limit: limits.find((each) => each.organization_name === brightline.name)?.limit ?? null,
     readByRules,
@@ -38,7 +40,6 @@ export async function lookAround(asking: Asking): Promise<Situation> {
 }
 
 export async function countReadByRules({ client, signal }: Asking): Promise<number> {
-  const query = { kind: readByRulesKind, limit: most };
-  const { entries } = await client.call<LedgerPage>('GET', '/api/v1/ledger', { query, signal });
-  return entries.length;
+  const { kinds } = await client.call<LedgerKinds>('GET', '/api/v1/ledger/kinds', { signal });
+  return kinds.find(({ kind }) => kind === readByRulesKind)?.open ?? 0;
 }

@@ -72,7 +72,7 @@ export async function dataFolder(folder: string, free = freeBytes): Promise<Find
   const detail = `${folder}, ${size(bytes)} free.`;
   if (bytes >= leastFreeBytes) return ok(detail);
   const remedy =
-    'Make room: stores and vaults grow. "headworks vault prune --older-than 90" and shorter retention (HEADWORKS_RETENTION_…) help.';
+    'Make room, or move the data folder to a larger disk: stores and vaults grow. Shorter retention (HEADWORKS_RETENTION_…) and "headworks vault prune --older-than 90" keep them from growing; with --compact a vault gives room back, and needs as much while it works.';
   return bytes >= nearlyFullBytes ? warning(detail, remedy) : problem(detail, remedy);
 }
 

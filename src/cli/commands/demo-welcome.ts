@@ -43,11 +43,12 @@ export function thingsToTry(io: CliIo, facts: DemoFacts): readonly ThingToTry[] 
   ];
 }
 
-function pairsInWords({ pairs, isOkaforOpen }: Situation): string {
+function pairsInWords({ pairs, hasMorePairs, isOkaforOpen }: Situation): string {
   if (isOkaforOpen) return 'Is S. Okafor Sam or Sara? Nobody guessed: the pairs wait for you.';
   if (pairs === 0)
     return 'Who is who? Every pair of names that was in doubt is answered; new ones would be here.';
-  return `Do they mean the same? ${counted(pairs, 'pair')} of names still ${pairs === 1 ? 'waits' : 'wait'} for you.`;
+  const many = hasMorePairs ? `${pairs} pairs or more` : counted(pairs, 'pair');
+  return `Do they mean the same? ${many} of names still ${pairs === 1 ? 'waits' : 'wait'} for you.`;
 }
 
 function beTheTenant({ url, organization, key, situation: { limit } }: DemoFacts): ThingToTry {

@@ -25,7 +25,7 @@ function answer({ method, path }: FakeCall): unknown {
   if (method !== 'GET') return {};
   if (path === '/api/v1/limits') return { limits: [{ organization_name: 'brightline', limit: 7 }] };
   if (path === '/api/v1/knowledge/pairs') return { pairs: [] };
-  if (path === '/api/v1/ledger') return { entries: [] };
+  if (path === '/api/v1/ledger/kinds') return { kinds: [] };
   return path === '/api/v1/models' ? [] : { sources: [] };
 }
 
@@ -118,7 +118,7 @@ describe('headworks demo', () => {
     const pair = { a: { canonical_name: 'Sam Okafor' }, b: { canonical_name: 'S. Okafor' } };
     const fresh = await said({
       '/api/v1/knowledge/pairs': { pairs: [pair] },
-      '/api/v1/ledger': { entries: [{}] },
+      '/api/v1/ledger/kinds': { kinds: [{ kind: 'knowledge.chunk-read-by-rules', open: 1 }] },
     });
     expect(fresh).toContain('Is S. Okafor Sam or Sara?');
     expect(fresh).toMatch(/rules read 1 passage\. Let a model read it again\.\n.* models warm atlas\/large /);

@@ -7,6 +7,7 @@ import {
   flowAnswer,
   runSamples,
   tenantsOverview,
+  tenantsQuery,
   viewOfMinute,
   viewOfSample,
   viewOfTenantRow,
@@ -29,10 +30,11 @@ export function overviewRoutes(server: TypedServer, dependencies: HttpDependenci
         operationId: 'overview.tenants',
         tags,
         summary: 'Organizations with usage, limits and refusals',
+        querystring: tenantsQuery,
         response: { 200: tenantsOverview, ...errorAnswers },
       },
     },
-    () => tenantsNow(dependencies),
+    ({ query }) => tenantsNow(dependencies, query.name ?? ''),
   );
 
   server.get(
@@ -65,12 +67,13 @@ export function overviewRoutes(server: TypedServer, dependencies: HttpDependenci
   );
 }
 
-async function tenantsNow({ tenants, activity }: HttpDependencies) {
+async function tenantsNow({ tenants, activity }: HttpDependencies, part: string) {
   const { limits, organizations } = tenants;
   const active = new Map(activity.tenants().map((each) => [each.organizationId, each]));
   const all = organizations.list();
   const refusedOf = (id: string) => active.get(id)?.refused ?? 0;
   const shown = all
+    .filter(({ name }) => name.toLowerCase().includes(part.toLowerCase()))
     .toSorted((a, b) => refusedOf(b.id) - refusedOf(a.id) || a.name.localeCompare(b.name))
     .slice(0, mostOrganizations);
   const names = new Map(shown.map(({ id, name }) => [id, name]));

@@ -33,6 +33,10 @@ const tenantRow = z.object({
   longest_hold_ms: z.number().nullable(),
 });
 
+export const tenantsQuery = z.strictObject({
+  name: z.string().min(1).max(200).optional().describe('Part of a name, whatever its case.'),
+});
+
 export const tenantsOverview = z
   .object({
     counted_since: instant.describe('When this server began to count.'),
@@ -41,7 +45,7 @@ export const tenantsOverview = z
     global_used: count.nullable().describe('Null when nobody could be asked.'),
     waiting: count.describe('Requests that wait for a slot in this server.'),
     organizations: z.array(tenantRow).describe('The most refused first, then by name; at most 200.'),
-    organization_count: count,
+    organization_count: count.describe('All there are, whatever is shown.'),
     minutes,
   })
   .meta({

@@ -77,7 +77,7 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceA
         <Table.Tbody>
           {sources.map((source) => (
             <Table.Tr key={source.id}>
-              <Table.Td>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>
                 <Text size="sm" fw={600}>
                   {source.name}
                 </Text>

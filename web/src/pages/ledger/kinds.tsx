@@ -27,7 +27,7 @@ export function useRepair() {
       done: ({ job_id: job }) =>
         job === null
           ? 'The same repair is already under way.'
-          : 'The repair is under way; its progress is shown.',
+          : 'The repair is asked for; how far it is stands above the rows.',
     },
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { repairOutcome, repairSubject, repairTone } from './repair-words.ts';
+import { rankOf, repairOfRow, repairOutcome, repairSubject, repairTone } from './repair-words.ts';
 
 const done = (result: unknown) => ({ state: 'done', result, reason: null }) as const;
 
@@ -22,5 +22,24 @@ describe('what is said of a repair', () => {
     const failed = { state: 'failed', result: null, reason: 'The store is away.' } as const;
     expect(repairOutcome(failed)).toBe('failed: The store is away.');
     expect(repairTone(failed)).toBe('bad');
+  });
+
+  it('tells at a row what becomes of its repair, and behind what it waits', () => {
+    const job = (state: 'running' | 'pending' | 'done', payload: unknown) => ({ state, payload });
+    expect(repairOfRow('7', [job('done', { id: '7' }), job('pending', { id: '8' })])).toBeNull();
+    expect(repairOfRow('7', [job('running', { id: '7' })])).toBe('Its repair goes on.');
+    expect(repairOfRow('7', [job('pending', { id: '7' })])).toBe('Its repair waits.');
+    expect(repairOfRow('7', [job('pending', { id: '7' }), job('running', { due: true })])).toBe(
+      'Its repair waits until the repair of what is due has ended.',
+    );
+  });
+
+  it('puts what goes on first', () => {
+    const states = ['done', 'pending', 'running'] as const;
+    expect(states.toSorted((a, b) => rankOf({ state: a }) - rankOf({ state: b }))).toEqual([
+      'running',
+      'pending',
+      'done',
+    ]);
   });
 });

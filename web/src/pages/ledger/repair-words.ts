@@ -41,3 +41,22 @@ export function repairTone({ state, result }: Pick<JobAnswer, 'state' | 'result'
   if (state === 'done') return stillBroken > 0 ? 'warning' : 'good';
   return 'busy';
 }
+
+/** What goes on comes before what waits, and that before what has ended. */
+export const rankOf = ({ state }: Pick<JobAnswer, 'state'>): number =>
+  state === 'running' ? 0 : state === 'pending' ? 1 : 2;
+
+/** Of the repair that was asked for of one row, while it waits or goes on; null: there is none. */
+export function repairOfRow(
+  id: string,
+  repairs: readonly Pick<JobAnswer, 'state' | 'payload'>[],
+): string | null {
+  const own = repairs.find(
+    ({ state, payload }) =>
+      (state === 'running' || state === 'pending') && (payload as { readonly id?: string } | null)?.id === id,
+  );
+  if (own === undefined) return null;
+  if (own.state === 'running') return 'Its repair goes on.';
+  const other = repairs.find(({ state }) => state === 'running');
+  return `Its repair waits${other === undefined ? '' : ` until the repair of ${repairSubject(other.payload)} has ended`}.`;
+}

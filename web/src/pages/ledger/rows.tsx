@@ -11,6 +11,8 @@ import { Age, Ago, Until } from '../../parts/time.tsx';
 import type { RowDocument } from './documents.ts';
 import { documentIdOf, useDocuments } from './documents.ts';
 import { useRepair } from './kinds.tsx';
+import { repairOfRow } from './repair-words.ts';
+import { useRepairs } from './use-repairs.ts';
 import { ShowMore } from '../../parts/show-more.tsx';
 
 export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; readonly kind: string | null }) {
@@ -93,6 +95,7 @@ function Row({ entry, document }: RowProps) {
 
 function Detail({ entry, document }: RowProps) {
   const repair = useRepair();
+  const underWay = repairOfRow(entry.id, useRepairs());
   const facts: readonly (readonly [string, React.ReactNode])[] = [
     ['what', entry.message],
     ['subject', entry.subject],
@@ -141,6 +144,11 @@ function Detail({ entry, document }: RowProps) {
           <Button size="xs" loading={repair.isRunning} onClick={() => repair.run({ id: entry.id })}>
             Repair this one
           </Button>
+          {underWay === null ? null : (
+            <Text size="sm" role="status">
+              {underWay}
+            </Text>
+          )}
           <Settle id={entry.id} />
         </Group>
       ) : null}

@@ -1,6 +1,8 @@
 // The page Tenants: what organizations use of what they may, who was refused, and their keys.
-import { Code, Stack } from '@mantine/core';
+import { Code, Stack, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Route, Switch } from 'wouter';
 import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
@@ -22,16 +24,23 @@ export default function TenantsPage() {
   );
 }
 
-function useTenants() {
+function useTenants(name: string) {
   return useQuery({
-    queryKey: ['tenants', 'overview'],
-    queryFn: ({ signal }) => get<TenantsOverviewAnswer>('/api/v1/overview/tenants', {}, signal),
+    queryKey: ['tenants', 'overview', name],
+    queryFn: ({ signal }) =>
+      get<TenantsOverviewAnswer>('/api/v1/overview/tenants', name === '' ? {} : { name }, signal),
     refetchInterval: 5_000,
+    placeholderData: (before) => before,
   });
 }
 
+/** More than one looks through at a glance. */
+const manyOrganizations = 20;
+
 function AllOrganizations() {
-  const query = useTenants();
+  const [name, setName] = useState('');
+  const [typed] = useDebouncedValue(name.trim(), 300);
+  const query = useTenants(typed);
   return (
     <>
       <PageTitle right={<AddOrganization />}>Tenants</PageTitle>
@@ -49,6 +58,16 @@ function AllOrganizations() {
         {(data) => (
           <Stack gap="lg">
             <Admissions overview={data} />
+            {data.organization_count > manyOrganizations ? (
+              <TextInput
+                label="Find an organization"
+                placeholder="part of its name"
+                maw={320}
+                maxLength={200}
+                value={name}
+                onChange={({ currentTarget }) => setName(currentTarget.value)}
+              />
+            ) : null}
             <OrganizationTable overview={data} />
             <Executions />
           </Stack>

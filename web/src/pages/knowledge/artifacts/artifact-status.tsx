@@ -118,7 +118,13 @@ function ByRules({ status: { read_by_rules: byRules, stood_in: standIns } }: { r
       <Text size="sm">
         More names and events, with more confidence: no model could read these, so rules did. A model reads
         them when one answers again, or when you repair them{' '}
-        <Anchor component={Link} href={`/ledger?kind=${readByRulesKind}`} inherit>
+        <Anchor
+          component={Link}
+          href={`/ledger?kind=${readByRulesKind}`}
+          inherit
+          c="inherit"
+          underline="always"
+        >
           in the ledger
         </Anchor>
         .

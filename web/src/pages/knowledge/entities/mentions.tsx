@@ -40,7 +40,9 @@ export function Mentions({ entity }: { readonly entity: EntityDetailAnswer }) {
       ))}
       {mentions.length > fewMentions && !isAll ? (
         <Button variant="subtle" size="compact-sm" onClick={() => setAll(true)}>
-          All {mentions.length}
+          {entity.mention_count > mentions.length
+            ? `The newest ${mentions.length} of ${entity.mention_count}`
+            : `All ${mentions.length}`}
         </Button>
       ) : null}
       {entity.mention_count > mentions.length && isAll ? (
