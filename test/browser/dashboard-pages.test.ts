@@ -201,6 +201,7 @@ describe('the pages of the dashboard', () => {
     await dialog.getByRole('button', { name: 'Add' }).click();
     await dialog.getByText(/There is already an organization/).waitFor();
     expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('busy');
+    await vi.waitFor(async () => expect(await accessibilityFaults()).toEqual([]), patient);
     await dialog.getByRole('textbox', { name: 'Name' }).fill('third');
     await dialog.getByRole('button', { name: 'Add' }).click();
     await page.getByText('third is added.').waitFor();

@@ -1,5 +1,5 @@
 // Colours and sizes of the dashboard. Colours of states are named here once, so that a state looks the same everywhere.
-import { Alert, Anchor, createTheme } from '@mantine/core';
+import { Alert, Anchor, createTheme, Modal } from '@mantine/core';
 
 export const theme = createTheme({
   primaryColor: 'blue',
@@ -14,6 +14,8 @@ export const theme = createTheme({
     Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }),
     // The × of notifications, boxes and dialogs is a picture only: who does not see it hears this.
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },
+    // Its <header> would count as a second one of the page.
+    Modal: Modal.extend({ defaultProps: { attributes: { header: { role: 'presentation' } } } }),
     Alert: Alert.extend({ defaultProps: { closeButtonLabel: 'Close' } }),
   },
 });
