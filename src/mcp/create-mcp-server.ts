@@ -71,7 +71,7 @@ async function callTool(
     const answer = await tool.answer(given, { api, caller, signal });
     return { structuredContent: answer, content: [{ type: 'text', text: JSON.stringify(answer) }] };
   } catch (error) {
-    const text = errorText(error, tool.whenNotFound);
+    const text = errorText(error);
     if (text === null && !signal.aborted)
       log.error('an MCP tool failed in a way that nobody foresaw', { tool: name, error });
     return failed(text ?? unforeseen);
@@ -111,7 +111,7 @@ function handleResources(server: Server, parts: McpParts): void {
 const resourceNotFound = -32_002;
 
 function protocolError(error: unknown, { log }: McpParts): McpError {
-  const text = errorText(error, 'Ids come from search and list_events.');
+  const text = errorText(error);
   if (text === null)
     log.error('an MCP resource failed in a way that nobody foresaw', { cause: kindOf(error), error });
   const code = error instanceof HeadworksError ? error.code : '';

@@ -21,12 +21,12 @@ export const unforeseen =
   'whose log has a line about it.';
 
 /** Null for what nobody foresaw: then `unforeseen` is all there is to say. */
-export function errorText(error: unknown, whenNotFound?: string): string | null {
+export function errorText(error: unknown): string | null {
   if (!(error instanceof HeadworksError)) return null;
   const { code, message, retryAfterMs } = error;
   return [
     withoutHeader(message),
-    code === 'NOT_FOUND' ? whenNotFound : advice[code],
+    advice[code],
     retryAfterMs === undefined ? undefined : `Try again in ${Math.max(1, Math.ceil(retryAfterMs / 1000))} s.`,
     `(${code})`,
   ]

@@ -115,7 +115,8 @@ export async function readResource(
       'Leave "organization" out: this key sees its own organization only.',
     );
   const call = api.call('GET', `${knowledgePath}/${kind}/${wanted}`, { query: { ...place }, signal });
-  const answer = await inPlace(call, place, { api, caller, signal });
+  const whenNotFound = 'Ids come from search and list_events.';
+  const answer = await inPlace(call, place, { api, caller, signal }, { whenNotFound });
   if (kind === 'entities') {
     const entity = readEntity.parse(answer);
     const told = { ...shortEntity(entity), note: tailNote(entity) };

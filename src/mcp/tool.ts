@@ -4,6 +4,7 @@ import { CoreError, inOurWords } from '../core/index.ts';
 import type { Place } from './fields.ts';
 import { organizationField, spaceField } from './fields.ts';
 import type { CallerKind, HeadworksApi } from './ports.ts';
+import type { Advice } from './spaces-hint.ts';
 import { inPlace } from './spaces-hint.ts';
 
 /** Who finds it in the list: `tenant` is an organization and the admin. */
@@ -17,7 +18,7 @@ export interface ToolContext {
   readonly signal: AbortSignal;
 }
 
-export interface ToolSpec<Input extends z.ZodRawShape, Output extends z.ZodRawShape> {
+export interface ToolSpec<Input extends z.ZodRawShape, Output extends z.ZodRawShape> extends Advice {
   readonly name: string;
   readonly title: string;
   /** For a model: what it is for, when to use it, what comes back. */
@@ -28,8 +29,6 @@ export interface ToolSpec<Input extends z.ZodRawShape, Output extends z.ZodRawSh
   readonly does: 'reads' | 'adds' | 'changes';
   readonly input: Input;
   readonly output: Output;
-  /** What to do when there is no such thing. */
-  readonly whenNotFound?: string;
   run(input: z.output<z.ZodObject<Input>>, context: ToolContext): Promise<z.input<z.ZodObject<Output>>>;
 }
 
@@ -42,10 +41,7 @@ export interface ListedTool {
   readonly annotations: Readonly<Record<string, boolean>>;
 }
 
-export interface Tool extends Pick<
-  ToolSpec<z.ZodRawShape, z.ZodRawShape>,
-  'name' | 'access' | 'whenNotFound'
-> {
+export interface Tool extends Pick<ToolSpec<z.ZodRawShape, z.ZodRawShape>, 'name' | 'access'> {
   /** As `tools/list` tells it to this caller. */
   listing(caller: CallerKind): ListedTool;
   /** The answer, of the declared shape and nothing besides. Fails with INPUT_INVALID naming every field that is wrong. */
@@ -61,7 +57,6 @@ export function defineTool<Input extends z.ZodRawShape, Output extends z.ZodRawS
   return {
     name: spec.name,
     access: spec.access,
-    ...(spec.whenNotFound === undefined ? {} : { whenNotFound: spec.whenNotFound }),
     listing(caller) {
       const listing = listings.get(caller) ?? listed(spec, inputs[caller], output);
       listings.set(caller, listing);
@@ -71,7 +66,7 @@ export function defineTool<Input extends z.ZodRawShape, Output extends z.ZodRawS
       const { space, organization, ...input } = checked(spec.name, inputs[context.caller], given);
       const place = { space, organization } as Place;
       const run = spec.run(input as z.output<z.ZodObject<Input>>, { ...context, place });
-      return output.parse(await inPlace(run, place, context));
+      return output.parse(await inPlace(run, place, context, spec));
     },
   };
 }

@@ -256,6 +256,16 @@ describe('bad input', () => {
         body: '--b\r\ncontent-disposition: form-data; name="f"; filename="a"\r\n\r\nabc',
       },
     ],
+    ...['text/pl\0ain', 'text/plain\x1b; charset=utf-8'].map((type): (typeof bad)[number] => [
+      `a file of type ${JSON.stringify(type)}`,
+      400,
+      doorPath,
+      {
+        headers: { ...asAcme, 'content-type': 'multipart/form-data; boundary=b' },
+        body: `--b\r\ncontent-disposition: form-data; name="f"; filename="a"\r\ncontent-type: ${type}\r\n\r\nabc\r\n--b--`,
+      },
+      'invalid',
+    ]),
     ['too many files', 413, doorPath, { body: formOf(['a', '1'], ['b', '2'], ['c', '3']) }],
     ['a file that is too large', 413, doorPath, { body: formOf(['a', big]) }],
     [

@@ -144,6 +144,12 @@ describe('text and pictures', () => {
     });
   });
 
+  it.each(['a.txt', 'a.md', 'a.html', 'a.json', 'a.eml'])('lose stray zero bytes, as %s', async (name) => {
+    const text = 'Subject: Minutes\n\nAnn met\0 Bo.\0';
+    const content = await read(name, '', text);
+    expect('text' in content && content.text).toMatch(/Subject: Minutes\s+Ann met Bo\.$/);
+  });
+
   it('without a word, or with too many, say so', async () => {
     await expect(read('a.txt', 'text/plain', ' \n\t')).rejects.toEqual(unreadable(/no text/));
     await expect(read('a.txt', 'text/plain', 'x'.repeat(200_001))).rejects.toEqual(

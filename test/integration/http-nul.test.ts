@@ -14,7 +14,7 @@ interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
 }
 
-const ofDocuments = ['text', 'file', 'title', 'source_system', 'source_id', 'metadata'];
+const ofDocuments = ['text', 'title', 'metadata'];
 /** Bodies that go elsewhere than to Postgres, or are cleaned on their way; tests of their own say so. */
 const mayHoldIt: Readonly<Record<string, readonly string[] | 'everywhere'>> = {
   'POST /v1/chat/completions': 'everywhere',

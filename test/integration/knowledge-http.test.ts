@@ -183,17 +183,15 @@ describe('knowledge over HTTP', () => {
 
   it('takes U+0000 out of documents, and refuses it in the names of things', async () => {
     const document = {
-      file: { name: 'a\0.txt', content: Buffer.from('[Ann] met\0 Bo.').toString('base64') },
+      file: { name: 'nul', content: Buffer.from('[Ann] met\0 Bo.').toString('base64') },
       title: 'Mi\0nutes',
-      source_system: 'mail\0',
-      source_id: 'nul\0',
       metadata: { 'a\0': '\0' },
     };
     const taken = await call('acme-key', 'POST', '/artifacts', document);
     expect(taken.status).toBe(202);
     const id = taken.body?.artifact_uid ?? '';
     expect(await call('acme-key', 'GET', `/artifacts/${id}`)).toMatchObject({
-      body: { text: '[Ann] met Bo.', title: 'Minutes', source_system: 'mail', source_id: 'nul' },
+      body: { text: '[Ann] met Bo.', title: 'Minutes', source_id: 'nul' },
     });
     for (const [method, path, body] of [
       ['GET', '/artifacts?space=a%00'],
@@ -201,6 +199,10 @@ describe('knowledge over HTTP', () => {
       ['GET', '/entities?name=%00'],
       ['DELETE', '/spaces/a%00'],
       ['POST', '/artifacts', { text: 'Mine.', space: 'a\0' }],
+      ['POST', '/artifacts', { text: 'Mine.', source_id: 'nu\0l' }],
+      ['POST', '/artifacts', { text: 'Mine.', source_id: 'x', source_system: 'mail\0' }],
+      ['POST', '/artifacts', { file: { ...document.file, name: 'nu\0l' } }],
+      ['POST', '/artifacts/estimate', { file: { ...document.file, media_type: 'text/pl\0ain' } }],
       ['POST', '/artifacts', { text: 'Mine.', mentions: [{ name: 'A', type: 'org', relation: '\0' }] }],
       ['POST', '/search', { query: 'x', filters: { sources: ['a\0'] } }],
     ] as const)

@@ -160,8 +160,17 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       await read(admin, uri),
     ]) {
       expect(told).toMatch(/There is no space "sales-.*" here\. Spaces here: default\. /i);
-      expect(told).toMatch(/"sales-\w+" is a space of the organization globex; give organization\./i);
+      expect(told).toMatch(/"sales-\w+" is a space of the organization globex; give that as organization\./i);
     }
+    expect(await refusal(admin, 'search', { query: 'x', space: name, organization: 'acme' })).toMatch(
+      /Spaces here: default.*"sales-\w+" is a space of the organization globex; give that as organization\./,
+    );
+    const own = { name: `house-${transport.toLowerCase()}` };
+    await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', own);
+    expect(await refusal(admin, 'search', { query: 'x', space: own.name, organization: 'acme' })).toMatch(
+      /"house-\w+" is a space of the house itself; leave organization out\./,
+    );
+    await callAsAdmin(house.server, 'DELETE', `/api/v1/knowledge/spaces/${own.name}`);
     for (const told of [
       await refusal(admin, 'search', { query: 'x', organization: 'nobody' }),
       await read(admin, `${uri}&organization=nobody`),
@@ -179,6 +188,22 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     for (const told of [...ofTenant, await refusal(admin, 'get_artifact', gone)])
       expect(told).not.toContain('"headworks ');
     expect(await refusal(admin, 'get_artifact', gone)).toContain('There is no artifact');
+  });
+
+  it('tells a model that finds nothing where else to look', async () => {
+    const advice = 'found with organization only';
+    const things = { job_status: 'artifact_uid', get_artifact: 'artifact_uid', get_entity: 'entity_id' };
+    for (const [tool, field] of Object.entries(things)) {
+      const thing = { [field]: unknownId };
+      expect(await refusal(admin, tool, thing)).toContain(advice);
+      expect(await refusal(admin, tool, { ...thing, organization: 'acme' })).not.toContain(advice);
+      expect(await refusal(organization, tool, thing)).not.toContain(advice);
+      const nowhere = await refusal(admin, tool, { ...thing, space: 'nowhere' });
+      expect(nowhere).toMatch(/^There is no space "nowhere" here\. Spaces here: [\w, -]+\. \(NOT_FOUND\)$/);
+    }
+    expect(await refusal(organization, 'ingest', { text: 'x', space: 'nowhere' })).toMatch(
+      /Spaces here: .*\. Without space the document goes into "default", which is made .* ask the user\./,
+    );
   });
 
   it('gives documents and entities as resources', async () => {

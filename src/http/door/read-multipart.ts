@@ -78,6 +78,9 @@ function collect(
 ): void {
   const pieces: Buffer[] = [];
   const shown = cleanName(name);
+  // It is kept as it came, and no store takes U+0000.
+  if (/\p{Cc}/u.test(mediaType))
+    fail(malformed(`the media type of the file "${shown}" holds control characters`));
   stream.on('data', (piece: Buffer) => pieces.push(piece));
   stream.on('limit', () =>
     fail(tooLarge(`The file "${shown}" is larger than ${sizeText(limits.maxFileBytes)}.`)),

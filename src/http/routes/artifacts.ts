@@ -26,11 +26,11 @@ import type { TypedServer } from './typed-server.ts';
 
 const tags = ['knowledge'];
 const config = knowledgeAccess;
-/** Whatever says what a document is may come from a file that nobody looked at; it is cleaned. */
-const taking = {
-  ...knowledgeAccess,
-  mayHoldNul: ['text', 'title', 'file', 'source_system', 'source_id', 'metadata'],
-};
+/**
+ * What a document says may come from a file that nobody looked at; it is cleaned. What it is known by is not: without the
+ * character it could be the name of another document.
+ */
+const taking = { ...knowledgeAccess, mayHoldNul: ['text', 'title', 'metadata'] };
 
 export function artifactRoutes(server: TypedServer, dependencies: HttpDependencies): void {
   takingRoutes(server, dependencies);

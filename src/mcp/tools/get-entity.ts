@@ -83,16 +83,17 @@ export const getEntity = defineTool({
 /** Of all mentions only the newest are reachable: those that the API shows. */
 function mentionsNote(offset: number, shown: number, reachable: number, all: number): string | null {
   const next = offset + shown;
-  const others =
-    all > reachable
-      ? `Only the newest ${reachable} of ${all} mentions can be had here; search with this entity_id among entity_ids, ` +
-        'or list_events with it, finds others.'
-      : null;
+  const hasOlder = all > reachable;
+  const mentions = hasOlder ? `more of the newest ${reachable} mentions` : 'mentions';
+  const follow =
+    next < reachable ? `${reachable - next} ${mentions} follow; call again with offset ${next}.` : null;
   const isPastEnd = offset >= reachable && offset > 0;
-  const more = next < reachable ? `${all - next} mentions follow; call again with offset ${next}.` : null;
   return inOneNote(
-    isPastEnd ? `There are only ${reachable} mentions here; begin before that.` : more,
-    others,
+    isPastEnd ? `Mentions end before this offset; begin before ${reachable}.` : follow,
+    hasOlder
+      ? `${all - reachable} older mentions cannot be had here; search with this entity_id among entity_ids, or list_events ` +
+          'with it, finds others.'
+      : null,
   );
 }
 

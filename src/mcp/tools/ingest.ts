@@ -25,6 +25,9 @@ export const ingest = defineTool({
   access: 'tenant',
   isOfSpace: true,
   does: 'adds',
+  whenNoSpace:
+    'Without space the document goes into "default", which is made if it is not there; other spaces are made by people: ' +
+    'ask the user.',
   input: {
     text: z.string().min(1).optional().describe('The document as text. Give this or `file`.'),
     file: z

@@ -92,14 +92,16 @@ describe('get_entity', () => {
       return (await run('get_entity', { entity_id: entityId, limit: 2, offset }, many))?.['note'];
     };
     expect(await noteAt(2)).toBeNull();
-    expect(await noteAt(4)).toBe('There are only 4 mentions here; begin before that.');
+    expect(await noteAt(4)).toBe('Mentions end before this offset; begin before 4.');
     // The API shows the newest of many.
     const others =
-      'Only the newest 4 of 900 mentions can be had here; search with this entity_id among entity_ids, or list_events ' +
-      'with it, finds others.';
-    expect(await noteAt(0, 900)).toBe(`898 mentions follow; call again with offset 2. ${others}`);
+      '896 older mentions cannot be had here; search with this entity_id among entity_ids, or list_events with it, finds ' +
+      'others.';
+    expect(await noteAt(0, 900)).toBe(
+      `2 more of the newest 4 mentions follow; call again with offset 2. ${others}`,
+    );
     expect(await noteAt(2, 900)).toBe(others);
-    expect(await noteAt(4, 900)).toBe(`There are only 4 mentions here; begin before that. ${others}`);
+    expect(await noteAt(4, 900)).toBe(`Mentions end before this offset; begin before 4. ${others}`);
   });
 
   it('says how many names and clues were left out', async () => {

@@ -7,6 +7,10 @@ import { docxType, readableTypes } from './media-types.ts';
 const bytesOf = {
   text: Buffer.from('a,b\n1,2\n'),
   utf16: Buffer.from('\xff\xfea\0b\0', 'latin1'),
+  strayZeros: Buffer.from('# Größe\n\n[Ann] met\0 Bo.\n'),
+  unmarkedUtf16: Buffer.from('Ann met Bo, and both were glad.', 'utf16le'),
+  shortUtf16: Buffer.from('Ann', 'utf16le'),
+  latin1WithZero: Buffer.from('Gr\xf6\xdfe des Hauses\0: 12 m', 'latin1'),
   png: Buffer.from('\x89PNG\r\n\x1a\n0', 'latin1'),
   jpeg: Buffer.from('\xff\xd8\xff\xe0', 'latin1'),
   gif: Buffer.from('GIF89a..'),
@@ -42,6 +46,11 @@ describe('what a file is', () => {
     ['README', '', 'text', 'text/plain'],
     ['odd.constructor', '', 'text', 'text/plain'],
     ['README.bin', '', 'text', 'text/plain'],
+    ['a.txt', '', 'strayZeros', 'text/plain'],
+    ['a.md', 'application/octet-stream', 'strayZeros', 'text/markdown'],
+    ['a.html', '', 'strayZeros', 'text/html'],
+    ['a.json', '', 'strayZeros', 'application/json'],
+    ['a', 'text/plain', 'strayZeros', 'text/plain'],
   ])('%s declared as "%s", with bytes of %s: %s', (name, mediaType, kind, expected) => {
     expect(decide(name, mediaType, kind)).toMatchObject({ mediaType: expected });
   });
@@ -51,6 +60,12 @@ describe('what a file is', () => {
     ['a.pdf', 'application/pdf', 'png', /first bytes are those of image\/png/],
     ['a.txt', 'text/plain', 'pdf', /first bytes are those of application\/pdf/],
     ['a.txt', 'text/plain', 'noise', /other bytes.*UTF-16 with a byte order mark/],
+    ['a.txt', 'text/plain', 'unmarkedUtf16', /hardly a zero byte.*UTF-16 with a byte order mark/],
+    ['a.txt', '', 'unmarkedUtf16', /nobody knows.*UTF-16 with a byte order mark/],
+    ['a.txt', 'text/plain', 'shortUtf16', /UTF-16 with a byte order mark/],
+    ['a.txt', 'text/plain', 'latin1WithZero', /UTF-8 with hardly a zero byte/],
+    ['a.tar', '', 'strayZeros', /nobody knows.*Text is known by its name or type/],
+    ['a.pdf', 'application/pdf', 'strayZeros', /declared as application\/pdf, but holds other bytes/],
     ['a.png', 'image/png', 'jpeg', /image\/jpeg/],
     ['a.docx', docxType, 'zip', /application\/zip/],
     ['a.docx', docxType, 'word97', /old or password-protected Office file/],

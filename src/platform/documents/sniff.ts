@@ -1,4 +1,5 @@
 // What the first bytes of a file say it is.
+import { isUtf8 } from 'node:buffer';
 import { docxType } from './media-types.ts';
 
 export const programType = 'application/x-executable';
@@ -33,7 +34,10 @@ const pdfWithin = 1_024;
 /** Binary files show it early. */
 const textWithin = 8_192;
 
-/** A media type; `text` when it could be any text; `unknown` when it is binary and nobody knows it. */
+/** What could be UTF-8 but for a few zero bytes: text for whoever was told that it is text. */
+export const textWithZeros = 'text-with-zeros';
+
+/** A media type; `text` when it could be any text, or textWithZeros; `unknown` when it is binary and nobody knows it. */
 export function sniff(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, textWithin));
   for (const [type, signature, offset = 0] of signatures)
@@ -45,7 +49,11 @@ export function sniff(bytes: Uint8Array): string {
   const isUtf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
   if (isUtf16) return 'text';
   const strange = head.reduce((count, byte) => count + Number(isControl(byte)), 0);
-  return head.includes(0) || strange > Math.max(mostStrange, head.length / 20) ? 'unknown' : 'text';
+  if (strange > Math.max(mostStrange, head.length / 20)) return 'unknown';
+  if (!head.includes(0)) return 'text';
+  // Every other byte is zero in UTF-16 of Latin letters; those of other letters are controls, or no UTF-8.
+  const zeros = head.reduce((count, byte) => count + Number(byte === 0), 0);
+  return zeros <= head.length / 10 && isUtf8(bytes) ? textWithZeros : 'unknown';
 }
 
 /** A few may stray into any text. */
