@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { EntityPairAnswer, EntityReviewAnswer } from '../../app/api-answers.ts';
+import { HeadworksError } from '../../core/index.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -138,19 +139,32 @@ async function ask(
   pairs: readonly OpenPair[],
 ): Promise<ExitCode> {
   const { out } = session;
-  const answered = new Set<string>();
+  const passed = new Set<string>();
+  let answered = 0;
   let waiting = pairs;
   for (let pair = waiting[0]; pair; pair = waiting[0]) {
-    const verdict = await askOne(session, pair, `${answered.size + 1} of ${answered.size + waiting.length}`);
+    const verdict = await askOne(session, pair, `${passed.size + 1} of ${passed.size + waiting.length}`);
     if (verdict === undefined) break;
-    await decide(session, options, pair.pair_id, { verdict, as_of: pair.as_of });
-    answered.add(pair.pair_id);
+    const refusal = await decide(session, options, pair.pair_id, { verdict, as_of: pair.as_of }).then(
+      () => null,
+      ifOvertaken,
+    );
+    if (refusal === null) answered += 1;
+    else out.line(refusal);
+    passed.add(pair.pair_id);
     // A merge changes who the others are asked about.
-    const open = verdict === 'same' ? (await readOpen(session, options)).pairs : waiting;
-    waiting = open.filter(({ pair_id: id }) => !answered.has(id));
+    const isChanged = verdict === 'same' || refusal !== null;
+    const open = isChanged ? (await readOpen(session, options)).pairs : waiting;
+    waiting = open.filter(({ pair_id: id }) => !passed.has(id));
   }
-  out.line(`${counted(answered.size, 'pair')} answered.`);
+  out.line(`${counted(answered, 'pair')} answered.`);
   return exitCodes.ok;
+}
+
+/** Why the answer was not taken, when somebody else was faster: no reason to stop asking. */
+function ifOvertaken(error: unknown): string {
+  if (error instanceof HeadworksError && error.code === 'CONFLICT') return error.message;
+  throw error;
 }
 
 async function askOne({ out, io }: CliSession, pair: OpenPair, place: string): Promise<Verdict | undefined> {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CliWorldOptions } from '../../../test/support/cli-world.ts';
 import { CliWorld } from '../../../test/support/cli-world.ts';
+import { CoreError } from '../../core/index.ts';
 
 const at = '2026-03-01T11:00:00.000Z';
 const alice = {
@@ -171,6 +172,16 @@ describe('headworks entities', () => {
     // After a merge the others are read again: they may be about somebody else.
     const asked = merging.calls.map(({ path }) => path.slice(`${base}/pairs`.length));
     expect(asked).toEqual(['', `/${pair.pair_id}/verdict`, '', `/${otherPair}/verdict`, '']);
+    const overtaken = new CliWorld({
+      isTty: true,
+      stdin: 'd\n',
+      answer: ({ path }) => {
+        if (path === `${base}/pairs`) return { pairs: [{ ...pair, a: alice, b: bob, as_of: asOf }] };
+        throw new CoreError('CONFLICT', 'Somebody was faster.');
+      },
+    });
+    expect(await overtaken.run('entities', 'review')).toBe(0);
+    expect(overtaken.out).toMatch(/Somebody was faster\.\n0 pairs answered\./);
     const stopped = world({ isTty: true, stdin: 'q\n' });
     await stopped.run('entities', 'review');
     expect(stopped.calls).toHaveLength(1);
