@@ -15,20 +15,24 @@ describe('refreshStale', () => {
       },
     });
     const stop = observer.subscribe(() => undefined);
+    reads[0]?.end('first');
+    await expect.poll(() => observer.getCurrentResult().data).toBe('first');
     const stale = new Set(['knowledge', 'flow']);
+    refreshStale(client, stale);
+    expect(stale).toEqual(new Set());
     for (let second = 0; second < 5; second++) {
       stale.add('knowledge');
       refreshStale(client, stale);
     }
     expect(stale).toEqual(new Set(['knowledge']));
-    expect(reads).toHaveLength(1);
-    expect(reads[0]?.signal.aborted).toBe(false);
-    reads[0]?.end('before');
+    expect(reads).toHaveLength(2);
+    expect(reads[1]?.signal.aborted).toBe(false);
+    reads[1]?.end('before');
     await expect.poll(() => observer.getCurrentResult().data).toBe('before');
     refreshStale(client, stale);
-    expect(reads).toHaveLength(2);
+    expect(reads).toHaveLength(3);
     expect(stale).toEqual(new Set());
-    reads[1]?.end('after');
+    reads[2]?.end('after');
     await expect.poll(() => observer.getCurrentResult().data).toBe('after');
     stop();
     client.clear();
