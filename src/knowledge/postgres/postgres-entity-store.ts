@@ -175,10 +175,9 @@ export class PostgresEntityStore implements EntityStore {
     return listEntities(this.#database, filter);
   }
 
-  async details(spaceId: number, entityId: string): Promise<EntityRow | null> {
-    if (!isUuid(entityId)) return null;
-    const rows = await listEntities(this.#database, { spaceId, limit: 1 }, entityId);
-    return rows[0] ?? null;
+  async details(spaceId: number, entityIds: readonly string[]): Promise<readonly EntityRow[]> {
+    const ids = entityIds.filter(isUuid);
+    return ids.length === 0 ? [] : listEntities(this.#database, { spaceId, limit: ids.length }, ids);
   }
 
   mentions(spaceId: number, entityId: string, limit: number): Promise<readonly MentionRow[]> {

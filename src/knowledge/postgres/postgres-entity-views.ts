@@ -11,10 +11,10 @@ import { entityColumns, longestChain } from './entity-columns.ts';
 export async function listEntities(
   database: Database,
   { spaceId, type, needsReview, name, limit, after }: EntityFilter,
-  only?: string,
+  only?: readonly string[],
 ): Promise<readonly EntityRow[]> {
   const conditions: Sql[] = [sql`e.space_id = ${spaceId}`];
-  conditions.push(only === undefined ? sql`e.merged_into is null` : sql`e.entity_id = ${only}::uuid`);
+  conditions.push(only === undefined ? sql`e.merged_into is null` : sql`e.entity_id = any(${only}::uuid[])`);
   if (type !== undefined) conditions.push(sql`e.entity_type = ${type}`);
   if (needsReview !== undefined) conditions.push(sql`e.needs_review = ${needsReview}`);
   if (after !== undefined) conditions.push(isUuid(after) ? sql`e.entity_id > ${after}::uuid` : sql`false`);

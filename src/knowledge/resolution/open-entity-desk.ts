@@ -93,9 +93,9 @@ export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
 
     async review(space, limit) {
       const open = await pairs.undecided(space.spaceId, limit);
-      const views = new Map<string, EntityView>();
-      for (const id of new Set(open.flatMap(({ liveA, liveB }) => [liveA, liveB])))
-        views.set(id, await viewOf(entities, space.spaceId, id));
+      const sides = [...new Set(open.flatMap(({ liveA, liveB }) => [liveA, liveB]))];
+      const found = await entities.details(space.spaceId, sides);
+      const views = new Map<string, EntityView>(found.map((view) => [view.entityId, view]));
       const asked: (EntityPair & { readonly a: EntityView; readonly b: EntityView })[] = [];
       for (const { liveA, liveB, ...pair } of open) {
         const [a, b] = [views.get(liveA), views.get(liveB)];
@@ -195,7 +195,7 @@ async function likenessNow(
 }
 
 async function viewOf(entities: EntityStore, spaceId: number, entityId: string): Promise<EntityView> {
-  const view = await entities.details(spaceId, entityId);
+  const [view] = await entities.details(spaceId, [entityId]);
   if (!view) throw new CoreError('NOT_FOUND', `There is no entity ${entityId}.`);
   return view;
 }

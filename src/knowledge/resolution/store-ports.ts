@@ -121,7 +121,8 @@ export interface EntityStore {
   /** With everything of its family; null unless it is live. */
   known(spaceId: number, entityId: string): Promise<KnownEntity | null>;
   list(filter: EntityFilter): Promise<readonly EntityRow[]>;
-  details(spaceId: number, entityId: string): Promise<EntityRow | null>;
+  /** Live or merged, in any order; those that are not there are left out. */
+  details(spaceId: number, entityIds: readonly string[]): Promise<readonly EntityRow[]>;
   mentions(spaceId: number, entityId: string, limit: number): Promise<readonly MentionRow[]>;
   setEmbedding(spaceId: number, entityId: string, model: string, vector: Float32Array): Promise<void>;
   /** Sets or clears the flag; with `onlyIf` no other reason is touched. */
