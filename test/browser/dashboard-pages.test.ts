@@ -288,6 +288,13 @@ describe('the pages of the dashboard', () => {
     );
     expect(marked[0]?.length).toBeGreaterThan(0);
     expect(marked[0]).not.toEqual(marked[1]);
+    const folded = (await versions.nth(0).innerText()).length;
+    await page.getByRole('switch', { name: 'Only what differs' }).click();
+    await vi.waitFor(
+      async () => expect((await versions.nth(0).innerText()).length).toBeGreaterThan(folded),
+      patient,
+    );
+    expect(await versions.nth(0).locator('mark').count()).toBe(marked[0]?.length);
 
     world.looker.configure({ failures: [] });
     await open(`/extraction/runs/${world.runs[1].id}`);

@@ -22,15 +22,15 @@ export function FiringAlerts({ alerts }: { readonly alerts: readonly Firing[] })
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(false);
   const sorted = alerts.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
-  const hidden = isNarrow && !isOpen ? sorted.length - 1 : 0;
+  const others = isNarrow ? Math.max(0, sorted.length - 1) : 0;
   return (
     <>
-      {sorted.slice(0, sorted.length - Math.max(0, hidden)).map((alert) => (
+      {sorted.slice(0, isOpen ? sorted.length : sorted.length - others).map((alert) => (
         <FiringAlert key={`${alert.name} ${alert.organization_id ?? ''}`} alert={alert} />
       ))}
-      {hidden > 0 ? (
-        <Button size="compact-sm" variant="default" onClick={() => setOpen(true)}>
-          {hidden === 1 ? '1 more alert fires' : `${hidden} more alerts fire`}
+      {others > 0 ? (
+        <Button size="compact-sm" variant="default" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Only the gravest' : others === 1 ? '1 more alert fires' : `${others} more alerts fire`}
         </Button>
       ) : null}
     </>
@@ -40,7 +40,13 @@ export function FiringAlerts({ alerts }: { readonly alerts: readonly Firing[] })
 function FiringAlert({ alert }: { readonly alert: Firing }) {
   const [, href, words] = places.find(([name]) => alert.name.startsWith(name)) ?? [];
   return (
-    <Alert color={severityColors[alert.severity]} title={alert.name} role="alert" p="xs">
+    <Alert
+      color={severityColors[alert.severity]}
+      title={alert.name}
+      role="alert"
+      p="xs"
+      style={{ overflowWrap: 'anywhere' }}
+    >
       {alert.message}{' '}
       {href === undefined ? null : (
         <Anchor component={Link} href={href} inherit c="inherit">

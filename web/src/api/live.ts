@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { StreamedEventData } from '../../../src/http/contract.ts';
 import { followLive, type Connection, type LiveMessage } from './live-stream.ts';
-import { refreshStale } from './refresh-stale.ts';
+import { createRefresher } from './refresh-stale.ts';
 import { staleBy } from './stale-by.ts';
 
 export type { Connection } from './live-stream.ts';
@@ -27,7 +27,8 @@ export function useLiveConnection(): Connection {
   const [connection, setConnection] = useState<Connection>('connecting');
   useEffect(() => {
     const stale = new Set<string>();
-    const timer = setInterval(() => refreshStale(client, stale), refreshEveryMs);
+    const refresh = createRefresher(client);
+    const timer = setInterval(() => refresh(stale), refreshEveryMs);
     const stop = openLive((message) => {
       if ('event' in message) return take(message.event, stale);
       setConnection(message.connection);

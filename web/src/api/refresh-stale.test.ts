@@ -1,40 +1,63 @@
 import { QueryClient, QueryObserver } from '@tanstack/react-query';
-import { describe, expect, it } from 'vitest';
-import { refreshStale } from './refresh-stale.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createRefresher } from './refresh-stale.ts';
 
-describe('refreshStale', () => {
+/** A query whose reads end when they are told to. */
+function followed(client: QueryClient, queryKey: readonly string[]) {
+  const reads: { readonly signal: AbortSignal; readonly end: (value: string) => void }[] = [];
+  const observer = new QueryObserver(client, {
+    queryKey,
+    queryFn: ({ signal }) => {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      reads.push({ signal, end: resolve });
+      return promise;
+    },
+  });
+  onTestFinished(observer.subscribe(() => undefined));
+  const end = async (value: string) => {
+    reads.at(-1)?.end(value);
+    await expect.poll(() => observer.getCurrentResult().data).toBe(value);
+  };
+  return { reads, end };
+}
+
+describe('refreshing', () => {
   it('lets a slow read come to its end under a steady flow of events, and reads once more after it', async () => {
     const client = new QueryClient();
-    const reads: { signal: AbortSignal; end: (value: string) => void }[] = [];
-    const observer = new QueryObserver(client, {
-      queryKey: ['knowledge', 'pairs'],
-      queryFn: ({ signal }) => {
-        const { promise, resolve } = Promise.withResolvers<string>();
-        reads.push({ signal, end: resolve });
-        return promise;
-      },
-    });
-    const stop = observer.subscribe(() => undefined);
-    reads[0]?.end('first');
-    await expect.poll(() => observer.getCurrentResult().data).toBe('first');
-    const stale = new Set(['knowledge', 'flow']);
-    refreshStale(client, stale);
-    expect(stale).toEqual(new Set());
-    for (let second = 0; second < 5; second++) {
-      stale.add('knowledge');
-      refreshStale(client, stale);
-    }
-    expect(stale).toEqual(new Set(['knowledge']));
+    onTestFinished(() => client.clear());
+    const refresh = createRefresher(client);
+    const { reads, end } = followed(client, ['knowledge', 'pairs']);
+    await end('first');
+    refresh(new Set(['knowledge', 'flow']));
+    for (let second = 0; second < 5; second++) refresh(new Set(['knowledge']));
     expect(reads).toHaveLength(2);
     expect(reads[1]?.signal.aborted).toBe(false);
-    reads[1]?.end('before');
-    await expect.poll(() => observer.getCurrentResult().data).toBe('before');
-    refreshStale(client, stale);
+    await end('before');
+    refresh(new Set());
     expect(reads).toHaveLength(3);
-    expect(stale).toEqual(new Set());
-    reads[2]?.end('after');
-    await expect.poll(() => observer.getCurrentResult().data).toBe('after');
-    stop();
-    client.clear();
+    await end('after');
+    for (let second = 0; second < 5; second++) refresh(new Set());
+    expect(reads).toHaveLength(3);
+  });
+
+  it('does not read the others again because one is slow', async () => {
+    const client = new QueryClient();
+    onTestFinished(() => client.clear());
+    const refresh = createRefresher(client);
+    const slow = followed(client, ['knowledge', 'pairs']);
+    const quick = followed(client, ['knowledge', 'spaces']);
+    const other = followed(client, ['models']);
+    for (const each of [slow, quick, other]) await each.end('first');
+    const stale = new Set(['knowledge']);
+    refresh(stale);
+    expect(stale.size).toBe(0);
+    await quick.end('second');
+    refresh(new Set(['knowledge']));
+    await quick.end('third');
+    for (let second = 0; second < 5; second++) refresh(new Set());
+    expect([slow, quick, other].map(({ reads }) => reads.length)).toEqual([2, 3, 1]);
+    await slow.end('second');
+    for (let second = 0; second < 5; second++) refresh(new Set());
+    expect([slow, quick, other].map(({ reads }) => reads.length)).toEqual([3, 3, 1]);
   });
 });

@@ -1,11 +1,12 @@
 // Two versions of one item side by side, with the lines that differ marked.
-import { Button, Code, Group, Select, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Button, Code, Group, Select, SimpleGrid, Stack, Switch, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import type { VaultDataAnswer, VaultItemAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Shown } from '../../parts/states.tsx';
 import { differingLines } from './differing-lines.ts';
+import { allLines, foldedLines } from './folded-lines.ts';
 
 interface ItemProps {
   readonly run: string;
@@ -39,6 +40,7 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemA
   const isOne = answer.versions.length < 2;
   const [left, setLeft] = useState(answer.versions.at(-2)?.number ?? last);
   const [right, setRight] = useState(last);
+  const [isFolded, setFolded] = useState(true);
   const older = useVersion(item, left);
   const newer = useVersion(item, right);
   const texts = [older.data?.json ?? '', newer.data?.json ?? ''] as const;
@@ -57,6 +59,14 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemA
           ? 'It has not changed since it was first seen.'
           : `${answer.versions.length} versions are kept. What differs is marked.`}
       </Text>
+      {isOne ? null : (
+        <Switch
+          size="xs"
+          label="Only what differs"
+          checked={isFolded}
+          onChange={({ currentTarget }) => setFolded(currentTarget.checked)}
+        />
+      )}
       <SimpleGrid cols={{ base: 1, lg: isOne ? 1 : 2 }}>
         {isOne ? null : (
           <Version
@@ -66,6 +76,7 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemA
             onChoose={setLeft}
             query={older}
             marked={marks.left}
+            isFolded={isFolded}
           />
         )}
         <Version
@@ -75,6 +86,7 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemA
           onChoose={setRight}
           query={newer}
           marked={marks.right}
+          isFolded={!isOne && isFolded}
         />
       </SimpleGrid>
     </Stack>
@@ -96,6 +108,7 @@ function Version({
   onChoose,
   query,
   marked,
+  isFolded,
 }: {
   readonly label: string;
   readonly choices: readonly { readonly value: string; readonly label: string }[];
@@ -103,6 +116,8 @@ function Version({
   readonly onChoose: (version: number) => void;
   readonly query: ReturnType<typeof useVersion>;
   readonly marked: ReadonlySet<number>;
+  /** Only what differs is shown, and what is around it. */
+  readonly isFolded: boolean;
 }) {
   return (
     <Stack gap="xs">
@@ -120,19 +135,35 @@ function Version({
             <Text c="dimmed">It was gone then.</Text>
           ) : (
             <Code block tabIndex={0} aria-label={label} fz="xs">
-              {json
-                .split('\n')
-                .map((line, index) =>
-                  marked.has(index) ? (
-                    <mark key={`${index} ${line}`}>{`${line}\n`}</mark>
-                  ) : (
-                    <span key={`${index} ${line}`}>{`${line}\n`}</span>
-                  ),
-                )}
+              <Lines text={json} marked={marked} isFolded={isFolded} />
             </Code>
           )
         }
       </Shown>
     </Stack>
   );
+}
+
+function Lines({
+  text,
+  marked,
+  isFolded,
+}: {
+  readonly text: string;
+  readonly marked: ReadonlySet<number>;
+  readonly isFolded: boolean;
+}) {
+  return (isFolded ? foldedLines(text, marked) : allLines(text, marked)).map((part) => {
+    if ('equalLines' in part)
+      return (
+        <Text key={part.at} span inherit c="dimmed" fs="italic">
+          {`⋯ ${part.equalLines} equal lines\n`}
+        </Text>
+      );
+    return part.isMarked ? (
+      <mark key={part.at}>{`${part.line}\n`}</mark>
+    ) : (
+      <span key={part.at}>{`${part.line}\n`}</span>
+    );
+  });
 }

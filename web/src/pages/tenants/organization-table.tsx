@@ -3,6 +3,7 @@ import { Anchor, Flex, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
 import { useIsNarrow } from '../../parts/narrow.ts';
+import { Empty } from '../../parts/states.tsx';
 import { shortText } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
 import { fullness } from './fullness.ts';
@@ -13,6 +14,7 @@ type Row = TenantsOverviewAnswer['organizations'][number];
 export function OrganizationTable({ overview }: { readonly overview: TenantsOverviewAnswer }) {
   const { organizations, organization_count: count } = overview;
   const isNarrow = useIsNarrow();
+  if (organizations.length === 0) return <Empty title="No organization has that in its name" />;
   return (
     <section>
       <Wide label="Organizations">

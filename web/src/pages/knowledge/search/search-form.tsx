@@ -2,7 +2,7 @@
 import { Button, Group, Select, Switch, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import type { FormEvent } from 'react';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { ArtifactType, Category } from '../words.ts';
 import { artifactTypeWords, categoryWords } from '../words.ts';
 import type { Wish } from './search-wish.ts';
@@ -18,6 +18,8 @@ export function SearchForm({
   readonly onSearch: (wish: Wish) => void;
 }) {
   const [query, setQuery] = useState(wish.query);
+  // The way back leads to another question.
+  useEffect(() => setQuery(wish.query), [wish.query]);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     onSearch({ ...wish, query: query.trim() });

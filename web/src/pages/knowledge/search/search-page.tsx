@@ -18,7 +18,7 @@ export function SearchPage() {
   const [wish, setWish] = useWish();
   return (
     <Stack gap="md">
-      <SearchForm key={JSON.stringify(wish)} wish={wish} onSearch={setWish} />
+      <SearchForm wish={wish} onSearch={setWish} />
       {wish.query === '' ? <Nothing /> : <Results wish={wish} />}
     </Stack>
   );
