@@ -19,6 +19,8 @@ const app: AppPort = {
   startServer: async (config, options) => (await import('../app/index.ts')).startServer(config, options),
 };
 
+const signal = interruptSignal();
+
 const exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
@@ -28,7 +30,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   stdin: process.stdin,
   readStdin: () => text(process.stdin),
   readLine,
-  signal: interruptSignal(),
+  signal,
   outputClosed: outputClosedSignal(),
   clock: systemClock,
   version,
@@ -37,10 +39,12 @@ const exitCode = await runCli(process.argv.slice(2), {
 await new Promise((resolve) => process.stdout.write('', resolve));
 process.exit(exitCode);
 
+/** Ctrl-C ends the question, and the command with it. */
 async function readLine(): Promise<string> {
-  const lines = createInterface({ input: process.stdin });
+  const lines = createInterface({ input: process.stdin, signal });
   try {
     for await (const line of lines) return line;
+    signal.throwIfAborted();
     return '';
   } finally {
     lines.close();

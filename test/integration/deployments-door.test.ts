@@ -266,6 +266,18 @@ describe('bad input', () => {
       },
       'invalid',
     ]),
+    ...["filename*=utf-8''contract%00.txt", `filename="${'x'.repeat(300)}.txt"`].map(
+      (name): (typeof bad)[number] => [
+        `a file with ${name.slice(0, 40)}`,
+        400,
+        doorPath,
+        {
+          headers: { ...asAcme, 'content-type': 'multipart/form-data; boundary=b' },
+          body: `--b\r\ncontent-disposition: form-data; name="f"; ${name}\r\n\r\nabc\r\n--b--`,
+        },
+        'invalid',
+      ],
+    ),
     ['too many files', 413, doorPath, { body: formOf(['a', '1'], ['b', '2'], ['c', '3']) }],
     ['a file that is too large', 413, doorPath, { body: formOf(['a', big]) }],
     [

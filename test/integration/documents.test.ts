@@ -121,6 +121,29 @@ describe('a page and a mail', () => {
     });
   });
 
+  it.each([
+    ["filename*=utf-8''a%00b.txt", 'ab.txt'],
+    [`filename*=utf-8''${'x'.repeat(299)}%F0%9F%98%80.txt`, `${'x'.repeat(299)}\uFFFD`],
+  ])('names attachments as every store takes it: %s', async (name, shown) => {
+    const mail = [
+      'From: ada@example.com',
+      'Content-Type: multipart/mixed; boundary=x',
+      '',
+      '--x',
+      '',
+      'Hello',
+      '--x',
+      'Content-Type: text/plain',
+      `Content-Disposition: attachment; ${name}`,
+      '',
+      'x',
+      '--x--',
+    ].join('\r\n');
+    expect(await read('a.eml', 'message/rfc822', mail)).toMatchObject({
+      warnings: [`Its attachments were not read (${shown}); send them as files of their own.`],
+    });
+  });
+
   it('that has no end of nesting is stopped', async () => {
     const quick = new Documents({ clock: systemClock, timeoutMs: 300 });
     onTestFinished(() => quick.close());

@@ -116,7 +116,9 @@ export async function ledger(
   const isRepairable = open.some(({ kind }) => repairs.get(kind) !== undefined);
   return warning(
     `Open: ${detail}.`,
-    isRepairable ? 'headworks repair' : 'headworks ledger list shows each cause.',
+    isRepairable
+      ? 'headworks repair tries what can be repaired; headworks ledger list shows the cause of what stays.'
+      : 'headworks ledger list shows each cause.',
   );
 }
 

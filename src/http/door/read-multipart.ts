@@ -78,6 +78,13 @@ function collect(
 ): void {
   const pieces: Buffer[] = [];
   const shown = cleanName(name);
+  // What is dropped, or cut off, could make it the name of another document.
+  if (name && shown !== name)
+    fail(
+      malformed(
+        `the name of the file "${shown.slice(0, 50)}…" has more than ${longestName} characters, or some that no name can have`,
+      ),
+    );
   // It is kept as it came, and no store takes U+0000.
   if (/\p{Cc}/u.test(mediaType))
     fail(malformed(`the media type of the file "${shown}" holds control characters`));
@@ -91,7 +98,7 @@ function collect(
   );
 }
 
-/** Without what no store or terminal wants in a name. */
+/** A name to show, without what no store or terminal wants in one; `file` where there is none. */
 function cleanName(name: string | undefined): string {
   return (
     (name ?? '')

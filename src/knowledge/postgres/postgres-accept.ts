@@ -1,7 +1,8 @@
 // Takes an artifact in: revision, chunks, postings and job, all or nothing.
 import type { IdSource } from '../../core/index.ts';
 import type { Transaction } from '../../platform/postgres/ports.ts';
-import { json, sql } from '../../platform/postgres/sql.ts';
+import { sql } from '../../platform/postgres/sql.ts';
+import { storedJson } from './stored-json.ts';
 import { contentHash } from '../ingest/content-hash.ts';
 import type { Accepted, ArtifactStore, ChunkDraft, IncomingArtifact, Space } from '../ports.ts';
 import { forgetUnmentioned } from './postgres-remove-artifact.ts';
@@ -133,7 +134,7 @@ async function insertRevision(
     insert into artifact_revision (revision_id, artifact_uid, space_id, content_hash, title, text, source_ts, metadata,
       warnings, token_count, chunk_count, is_chunked, is_latest, job_id, ingested_at)
     values (${revisionId}, ${artifactUid}, ${space.spaceId}, ${hash}, ${title}, ${text}, ${sourceTs},
-      ${json(metadata)}, ${json(warnings)}, ${tokens}, ${chunks.length}, ${chunks.length > 1}, true, ${jobId}, ${at})`,
+      ${storedJson(metadata)}::jsonb, ${storedJson(warnings)}::jsonb, ${tokens}, ${chunks.length}, ${chunks.length > 1}, true, ${jobId}, ${at})`,
     { isFrequent: true },
   );
 }

@@ -4,6 +4,9 @@ import type { Address } from 'postal-mime';
 import type { Parsed } from './parsed.ts';
 import { htmlToText } from './read-html.ts';
 
+/** Of all attachments together, in characters. */
+const longestNames = 300;
+
 export async function readEml(bytes: Uint8Array): Promise<Parsed> {
   const mail = await PostalMime.parse(bytes);
   if (mail.headers.length === 0)
@@ -18,13 +21,19 @@ export async function readEml(bytes: Uint8Array): Promise<Parsed> {
     ['Subject', mail.subject ?? ''],
   ].filter(([, value]) => value !== '');
   const { attachments } = mail;
-  const names = attachments.map(({ filename }) => filename ?? 'unnamed').join(', ');
+  const names = attachments
+    .map(({ filename }) => filename ?? 'unnamed')
+    .join(', ')
+    .replaceAll(/\p{Cc}/gu, '')
+    .slice(0, longestNames)
+    // The cut may go through a character.
+    .toWellFormed();
   return {
     text: [...head.map(([name, value]) => `${name}: ${value}`), '', body].join('\n').trim(),
     warnings:
       attachments.length === 0
         ? []
-        : [`Its attachments were not read (${names.slice(0, 300)}); send them as files of their own.`],
+        : [`Its attachments were not read (${names}); send them as files of their own.`],
   };
 }
 
