@@ -61,7 +61,12 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
   it('accepts artifact, revision, chunks, postings and job together', async () => {
     const space = await world.space();
     const text = 'Ann met Bob. They agreed.';
-    const incoming = incomingOf({ text, mentions: [owner], metadata: { page: 1 }, warnings: ['O\0ne.\uD83D'] });
+    const incoming = incomingOf({
+      text,
+      mentions: [owner],
+      metadata: { page: 1 },
+      warnings: ['O\0ne.\uD83D'],
+    });
     const drafts = [
       { position: 0, startChar: 0, endChar: 12, tokenCount: 4, heading: 'Day › One', text: 'Ann met Bob.' },
       { position: 1, startChar: 13, endChar: 25, tokenCount: 3, heading: null, text: 'They agreed.' },

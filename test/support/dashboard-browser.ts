@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { chromiumPath } from '../../scripts/services/chromium.ts';
 import type { RunningServer } from '../../src/app/index.ts';
 
@@ -34,6 +34,8 @@ export interface DashboardPage {
   readonly open: (path: string) => Promise<void>;
   /** Faults that axe-core finds on the page as it is now: rule and what it is about. */
   readonly accessibilityFaults: () => Promise<readonly string[]>;
+  /** Fails unless that is none, in light and in dark colours. */
+  readonly hasNoFaultInAnyScheme: () => Promise<void>;
   /** By how many pixels the page is wider than its window. */
   readonly overflow: () => Promise<number>;
 }
@@ -69,6 +71,17 @@ export async function openDashboard(
       await page.getByRole('heading', { level: 1 }).waitFor();
     },
     accessibilityFaults: () => faultsOf(page),
+    hasNoFaultInAnyScheme: async () => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        // Words take their other colour one frame after the page.
+        await vi.waitFor(
+          async () =>
+            expect({ colorScheme, faults: await faultsOf(page) }).toEqual({ colorScheme, faults: [] }),
+          { timeout: 20_000, interval: 50 },
+        );
+      }
+    },
     overflow: () =>
       page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
   };
