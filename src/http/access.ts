@@ -129,8 +129,12 @@ function hasSession(request: FastifyRequest, sessions: Pick<Sessions, 'isValid'>
 function credentialOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'public'>): string {
   const header = request.headers.authorization;
   if (header === undefined) {
-    if (sessionIn(request) !== null && !comesFromOurPage(request))
-      throw new CoreError('FORBIDDEN', notFromOurPage);
+    const isFromElsewhere = sessionIn(request) !== null && !comesFromOurPage(request);
+    if (isFromElsewhere && needed !== 'organization')
+      throw new CoreError(
+        'FORBIDDEN',
+        `A session is taken from the dashboard’s own page only. ${howTo[needed]}`,
+      );
     throw unauthenticated('This needs credentials.', needed);
   }
   const credential = /^bearer +([\u0021-\u007e]{1,512})$/i.exec(header)?.[1];
@@ -138,10 +142,6 @@ function credentialOf(request: FastifyRequest, needed: Exclude<RouteAccess, 'pub
     throw unauthenticated('The Authorization header cannot be understood.', needed);
   return credential;
 }
-
-const notFromOurPage =
-  'A session of the dashboard is taken from its own page only. Send the admin token as bearer token in the ' +
-  'Authorization header, and no cookie.';
 
 /** Behind the door are strangers: to them it is one sentence, whatever is the matter. */
 function unauthenticated(why: string, needed: Exclude<RouteAccess, 'public'>): CoreError {
