@@ -33,7 +33,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
+          include: ['test/*/**/*.test.ts'],
+          exclude: ['test/e2e/**', 'test/browser/**', 'test/support/**'],
           globalSetup: embeddedTemplate,
           // As above: importing the whole house 120 times took a minute of two cores.
           isolate: false,

@@ -3,16 +3,16 @@ import type { IFlattenedRuleSet } from 'dependency-cruiser';
 
 type Rule = NonNullable<IFlattenedRuleSet['forbidden']>[number];
 
-const domain = '(?:ledger|extraction|gateway|knowledge|admission|deployments)';
-/** Folders named after a technology hold adapters; only they may reach down to platform. */
-const technology = '(?:postgres|redis|sqlite|undici|age|local)';
-/** Tests and contract suites live beside the code and keep its rules, but may also use what tests are made of. */
+const domain = '(?:ledger|extraction|gateway|knowledge|tenancy|admission|deployments)';
+/** Tests live beside the code and keep its rules, but may also use what tests are made of. */
 const testFiles = ['^src/.*\\.(test|contract)\\.ts$', '^src/.*/contract/'];
 
 const inside = (folder: string): string => `^src/${folder}/`;
 const core = inside('core');
 const resilience = inside('resilience');
 const platform = inside('platform');
+const api = inside('api');
+const ledgerIndex = '^src/ledger/index\\.ts$';
 
 interface Boundary {
   readonly name: string;
@@ -24,65 +24,89 @@ interface Boundary {
 }
 
 const boundaries: readonly Boundary[] = [
-  { name: 'core', from: core, mayImport: [core], comment: 'Core imports nothing of ours.' },
+  { name: 'core', from: core, mayImport: [core], comment: 'core imports nothing else from src.' },
   {
     name: 'resilience',
     from: resilience,
-    except: `^src/resilience(?:/|/.*/)${technology}/`,
-    mayImport: [core, resilience],
-    comment: 'The resilience kernel imports core; only its technology folders reach platform.',
-  },
-  {
-    name: 'resilience-adapters',
-    from: `^src/resilience(?:/|/.*/)${technology}/`,
     mayImport: [core, resilience, platform],
-    comment: "Resilience's technology folders import core, resilience and platform.",
+    comment: 'resilience imports core and platform.',
   },
-  { name: 'platform', from: platform, mayImport: [core, platform], comment: 'Platform imports core.' },
+  { name: 'platform', from: platform, mayImport: [core, platform], comment: 'platform imports core.' },
   {
     name: 'domain',
     from: `^src/(${domain})/`,
-    except: `^src/${domain}(?:/|/.*/)${technology}/`,
-    mayImport: [core, resilience, '^src/$1/', '^src/ledger/index\\.ts$'],
+    mayImport: [core, resilience, platform, '^src/$1/', ledgerIndex],
     comment:
-      'A domain imports core, resilience, its own files, and records to the ledger through its index.ts.',
+      'A domain imports core, resilience, platform, its own files, and the index.ts of ledger. Domains do not import each other.',
   },
   {
-    name: 'domain-adapters',
-    from: `^src/(${domain})(?:/|/.*/)${technology}/`,
-    mayImport: [core, resilience, platform, '^src/$1/', '^src/ledger/index\\.ts$'],
-    comment: "A domain's technology folders may also import platform.",
+    name: 'admission',
+    from: inside('tenancy/admission'),
+    mayImport: [
+      core,
+      resilience,
+      platform,
+      inside('tenancy/admission'),
+      '^src/tenancy/(errors|options)\\.ts$',
+      ledgerIndex,
+    ],
+    comment: 'tenancy/admission imports nothing from its siblings, so that it can be used without them.',
   },
   {
     name: 'simulators',
     from: inside('simulators'),
     mayImport: [core, resilience, inside('simulators')],
-    comment: 'Simulators import core and resilience.',
+    comment: 'simulators import core and resilience.',
   },
   {
     name: 'config',
     from: inside('config'),
     mayImport: [core, inside('config'), '^src/.*/options\\.ts$'],
-    comment: "Config imports core and everybody's options.ts.",
+    comment: 'config imports core and the options.ts of every folder.',
+  },
+  {
+    name: 'api',
+    from: api,
+    mayImport: [core, api, `^src/${domain}/vocabulary\\.ts$`],
+    comment: 'api imports core and the vocabulary.ts of domains: clients load it without any domain.',
   },
   {
     name: 'http',
     from: '^src/(http|mcp)/',
-    mayImport: [core, '^src/$1/', `^src/${domain}/index\\.ts$`],
-    comment: "http and mcp import core and the domains' index.ts.",
+    mayImport: [core, api, '^src/$1/', `^src/${domain}/index\\.ts$`, '^src/operations/index\\.ts$'],
+    comment: 'http and mcp import core, api, and the index.ts of domains and operations.',
   },
-  { name: 'app', from: inside('app'), mayImport: ['^src/(?!cli/)'], comment: 'App imports all but cli.' },
+  {
+    name: 'operations',
+    from: inside('operations'),
+    mayImport: ['^src/(?!cli/|http/|mcp/|app/)'],
+    comment: 'operations imports everything but cli, http, mcp and app.',
+  },
+  {
+    name: 'app',
+    from: inside('app'),
+    mayImport: ['^src/(?!cli/)'],
+    comment: 'app imports everything but cli.',
+  },
   {
     name: 'cli',
     from: inside('cli'),
-    mayImport: [core, inside('cli'), inside('app'), inside('config'), inside(domain)],
-    comment: 'Cli imports app, config, core, and types of domains.',
+    mayImport: [
+      core,
+      api,
+      inside('cli'),
+      inside('app'),
+      inside('operations'),
+      inside('config'),
+      inside(domain),
+    ],
+    comment: 'cli imports app, api, operations, config, core, and types of domains.',
   },
   {
     name: 'library',
     from: '^src/[^/]+\\.ts$',
     mayImport: ['^src/[^/]+/index\\.ts$'],
-    comment: "The package's own index.ts only passes on what folders export.",
+    comment: "The package's own index.ts only re-exports.",
   },
 ];
 

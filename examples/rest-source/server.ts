@@ -53,7 +53,7 @@ function contentAt(url: URL): Answer {
   }
   if (url.pathname === '/projects') {
     const [from, limit] = [number('from', 0), number('limit', 2)];
-    const next =
+    const next: Record<string, string> =
       from + limit < projects.length
         ? { link: `</projects?limit=${limit}&from=${from + limit}>; rel="next"` }
         : {};

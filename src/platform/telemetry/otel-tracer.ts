@@ -103,7 +103,7 @@ export function createOtelTracer(options: OtelTracerOptions): OtelTracer {
       const found = trace.getSpanContext(parent());
       return found ? { trace_id: found.traceId, span_id: found.spanId } : null;
     },
-    headers: () => {
+    headers: (): Record<string, string> => {
       const found = trace.getSpanContext(parent());
       return found ? { traceparent: `00-${found.traceId}-${found.spanId}-0${found.traceFlags & 1}` } : {};
     },

@@ -188,7 +188,7 @@ describe('a secret', () => {
         if (url.searchParams.get('key') !== secret) return json({ message: 'who are you?' }, {}, 400);
         const page = Number(url.searchParams.get('page') ?? 1);
         const next = page < 4 ? `/items?page=${page + 1}&key=${encoded}` : null;
-        const link = next === null ? {} : { link: `<${next}>; rel="next"` };
+        const link: Record<string, string> = next === null ? {} : { link: `<${next}>; rel="next"` };
         return json({ data: items(25, page * 25), next }, link);
       };
       const yaml = `name: api\nbase_url: \${URL}\nresources:\n  - { name: items, path: /items, items: data, id: id, query: { key: "\${KEY}" }, pagination: { ${pagination} } }`;

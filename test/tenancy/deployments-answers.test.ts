@@ -81,7 +81,11 @@ it('where to ask for the state stays valid when organization and deployment are 
 
 it('whoever has no key that works hears one sentence, and of no command', async () => {
   const world = await doorWorld();
-  const refused = [{}, { authorization: 'Basic abc' }, { authorization: 'Bearer hwo_nobody' }];
+  const refused: Record<string, string>[] = [
+    {},
+    { authorization: 'Basic abc' },
+    { authorization: 'Bearer hwo_nobody' },
+  ];
   const answers = await Promise.all(refused.map((headers) => world.call('POST', doorPath, { headers })));
   expect(answers.map(({ status }) => status)).toEqual([401, 401, 401]);
   expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);

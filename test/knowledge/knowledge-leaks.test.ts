@@ -49,7 +49,7 @@ const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null
   'GET /artifacts/{id}': ({ artifact, revision }) => [{ param: artifact }, { param: revision }],
   'GET /artifacts/{id}/revisions': ({ artifact }) => [{ param: artifact }],
   'DELETE /artifacts/{id}': ({ artifact }) => [{ param: artifact }],
-  'GET /events': ({ artifact, entity, event }) => [
+  'GET /events': ({ artifact, entity, event }): readonly Attempt[] => [
     { query: { artifact_uid: artifact } },
     { query: { entity_id: entity } },
     { query: { before: event } },
@@ -57,7 +57,7 @@ const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null
   'GET /events/{id}': ({ event }) => [{ param: event }],
   'GET /graph': null,
   'POST /graph/rebuild': null,
-  'GET /entities': ({ entity }) => [{ query: { after: entity } }, { query: { name: 'Zebulon' } }],
+  'GET /entities': ({ entity }): readonly Attempt[] => [{ query: { after: entity } }, { query: { name: 'Zebulon' } }],
   'GET /entities/{id}': ({ entity }) => [{ param: entity }],
   'GET /entities/{id}/around': ({ entity }) => [{ param: entity }],
   'POST /entities/{id}/split': ({ entity, mention }) => [
