@@ -4,17 +4,18 @@ import { HeadworksError } from '../core/index.ts';
 import type { FailureClass } from './failure-classes.ts';
 
 export const gatewayErrorCodes = {
-  GATEWAY_MODEL_UNKNOWN: 'No model of that name is known; nobody was asked.',
+  GATEWAY_MODEL_NOT_FOUND: 'No model of that name is known; nobody was asked.',
   GATEWAY_MODEL_EXISTS: 'A model of that name is known already; nothing was changed.',
   GATEWAY_NOT_CONFIGURED: 'No model that could answer has a key; nobody was asked.',
-  GATEWAY_UNABLE:
+  GATEWAY_CAPABILITY_UNSUPPORTED:
     'No configured model can do what is asked (tools, images, embeddings, …); nobody was asked.',
-  GATEWAY_ALL_LIMITED: 'Every model that could answer is at a limit; come back when the soonest is free.',
+  GATEWAY_ALL_RATE_LIMITED:
+    'Every model that could answer is at a limit; come back when the soonest is free.',
   GATEWAY_EXHAUSTED: 'Every model that could answer was asked and failed, or is resting.',
-  GATEWAY_REFUSED: 'Every model that was asked says that the request itself is at fault; change it.',
-  GATEWAY_STREAM_BROKEN: 'A streamed answer broke off after it had begun; what came is not the whole.',
-  GATEWAY_KEY_UNKNOWN: 'There is no gateway key of that id.',
-  GATEWAY_TOKEN_CAP: 'The key has used up its tokens of today; it works again after midnight UTC.',
+  GATEWAY_REQUEST_REJECTED: 'Every model that was asked says that the request itself is at fault; change it.',
+  GATEWAY_STREAM_INTERRUPTED: 'A streamed answer broke off after it had begun; what came is not the whole.',
+  GATEWAY_KEY_NOT_FOUND: 'There is no gateway key of that id.',
+  GATEWAY_TOKEN_CAP_EXCEEDED: 'The key has used up its tokens of today; it works again after midnight UTC.',
 } as const;
 
 export type GatewayErrorCode = keyof typeof gatewayErrorCodes;
@@ -37,7 +38,7 @@ export interface TriedModel {
 
 export interface GatewayErrorOptions extends HeadworksErrorOptions {
   readonly tried?: readonly TriedModel[];
-  /** Of GATEWAY_REFUSED: the status to give back, 400 or 422 …, and the provider's own words, redacted. */
+  /** Of GATEWAY_REQUEST_REJECTED: the status to give back, 400 or 422 …, and the provider's own words, redacted. */
   readonly status?: number;
 }
 
