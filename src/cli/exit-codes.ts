@@ -49,7 +49,7 @@ export const exitCodeByErrorCode: Readonly<
   FORBIDDEN: connection,
   NOT_FOUND: error,
   CONFLICT: error,
-  CANCELLED: interrupted,
+  CANCELED: interrupted,
   DEADLINE_EXCEEDED: error,
   RETRIES_EXHAUSTED: error,
   CONFIG_INVALID: usage,

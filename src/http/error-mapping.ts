@@ -33,7 +33,7 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   NOT_FOUND: { status: 404 },
   CONFLICT: { status: 409 },
   // Nobody hears it: the caller is gone. 499 is what proxies log for that.
-  CANCELLED: { status: 499 },
+  CANCELED: { status: 499 },
   DEADLINE_EXCEEDED: { status: 504 },
   RETRIES_EXHAUSTED: { status: 502 },
   CONFIG_INVALID: { status: 500 },

@@ -186,7 +186,7 @@ describe('uploads', () => {
 it('whoever waits for a slot when the server stops is sent away at once', async () => {
   const slots = new CountedSlots(0);
   slots.admit = ({ signal }) =>
-    new Promise((_, reject) => void onAbort(signal, () => reject(new CoreError('CANCELLED', 'left'))));
+    new Promise((_, reject) => void onAbort(signal, () => reject(new CoreError('CANCELED', 'left'))));
   const world = await doorWorld({ slots });
   const waiting = world.call('POST', `${doorPath}?wait=60`, { headers: json, body: '{}' });
   await soon(() => expect(world.server.traffic.underWay).toBe(1));
