@@ -1,7 +1,7 @@
 // Which HTTP status each error code means. The types demand an entry for every code of core and every domain.
-import type { AdmissionErrorCode } from '../admission/index.ts';
+import type { AdmissionErrorCode } from '../tenancy/index.ts';
 import type { CoreErrorCode } from '../core/index.ts';
-import type { DeploymentErrorCode } from '../deployments/index.ts';
+import type { DeploymentErrorCode } from '../tenancy/index.ts';
 import type { ExtractionErrorCode } from '../extraction/index.ts';
 import type { GatewayErrorCode } from '../gateway/index.ts';
 import type { KnowledgeErrorCode } from '../knowledge/index.ts';

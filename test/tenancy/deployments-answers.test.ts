@@ -4,8 +4,8 @@ import type { HttpAnswer, HttpRequest } from '../../src/core/index.ts';
 import { CoreError, onAbort } from '../../src/core/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
 import { drain } from '../../src/http/index.ts';
-import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/door-world.ts';
-import { CountedSlots, exampleDeployment, other } from '../support/execution-world.ts';
+import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/tenancy/door-world.ts';
+import { CountedSlots, exampleDeployment, other } from '../support/tenancy/execution-world.ts';
 
 const json = { ...asAcme, 'content-type': 'application/json' };
 const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 5_000, interval: 5 });

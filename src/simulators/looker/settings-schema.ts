@@ -43,8 +43,7 @@ const behaviour = z
 export const checkChange = (value: unknown): ContentChange => check(contentChange, value);
 
 /** The behaviour, or a RangeError that names what is wrong with it. */
-export const checkBehaviour = (value: unknown): Partial<SimulatorBehaviour> =>
-  check(behaviour, value);
+export const checkBehaviour = (value: unknown): Partial<SimulatorBehaviour> => check(behaviour, value);
 
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
