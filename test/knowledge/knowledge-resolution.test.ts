@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, systemClock } from '../../src/core/index.ts';
 import type { MentionPlace, Space } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/postgres/postgres-entity-store.ts';
+import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld, noModel, placeIn, mentionOf, ScriptedModel } from '../support/entity-world.ts';
 import type { MentionWish } from '../support/entity-world.ts';

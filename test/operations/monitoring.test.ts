@@ -10,7 +10,7 @@ import { startServer } from '../../src/app/start-server.ts';
 import { openStores } from '../../src/app/stores.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
 import { alertRules } from '../../src/tenancy/admission/alerts/alert-rules.ts';
-import { knowledgeAlertRules } from '../../src/knowledge/watching/alert-rules.ts';
+import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alert-rules.ts';
 import { countEvents, type Metrics, type MetricSpec } from '../../src/platform/metrics/index.ts';
 import type { CommandFacts } from '../../scripts/doc-facts.ts';
 import { readDocFacts } from '../../scripts/doc-facts.ts';
