@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { admissionEvents } from '../admission/events.ts';
+import { admissionEvents } from '../tenancy/admission/events.ts';
 import { EventBus, noTracer, type Tracer } from '../core/index.ts';
 import { extractionEvents } from '../extraction/events.ts';
 import { gatewayEvents } from '../gateway/events.ts';

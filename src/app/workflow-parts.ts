@@ -1,10 +1,10 @@
 // Plugs gateway, document reader and schema checker into workflows.
 import type { Clock, IdSource } from '../core/index.ts';
 import { systemClock, systemIds } from '../core/index.ts';
-import type { DocumentReader, LanguageModel, SchemaChecker, Workflow } from '../deployments/index.ts';
-import { DeploymentError } from '../deployments/index.ts';
-import type { DocumentIntake } from '../deployments/workflows/index.ts';
-import { workflowsOf } from '../deployments/workflows/index.ts';
+import type { DocumentReader, LanguageModel, SchemaChecker, Workflow } from '../tenancy/index.ts';
+import { DeploymentError } from '../tenancy/index.ts';
+import type { DocumentIntake } from '../tenancy/workflows/index.ts';
+import { workflowsOf } from '../tenancy/workflows/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import { completionText } from '../gateway/index.ts';
 import { modelIdentity } from '../gateway/providers/catalogue.ts';

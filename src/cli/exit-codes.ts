@@ -1,8 +1,8 @@
 // The one place where errors become exit codes.
-import type { AdmissionErrorCode } from '../admission/errors.ts';
+import type { AdmissionErrorCode } from '../tenancy/admission/errors.ts';
 import type { CoreErrorCode } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
-import type { DeploymentErrorCode } from '../deployments/errors.ts';
+import type { DeploymentErrorCode } from '../tenancy/errors.ts';
 import type { ExtractionErrorCode } from '../extraction/errors.ts';
 import type { GatewayErrorCode } from '../gateway/errors.ts';
 import type { KnowledgeErrorCode } from '../knowledge/errors.ts';
@@ -49,7 +49,7 @@ export const exitCodeByErrorCode: Readonly<
   FORBIDDEN: connection,
   NOT_FOUND: error,
   CONFLICT: error,
-  CANCELLED: interrupted,
+  CANCELED: interrupted,
   DEADLINE_EXCEEDED: error,
   RETRIES_EXHAUSTED: error,
   CONFIG_INVALID: usage,

@@ -419,7 +419,7 @@ export interface CompletionResult {
   readonly answer: ProviderResponse | ProviderStream;
 }
 
-/** Fails with a GatewayError, or with CANCELLED or DEADLINE_EXCEEDED. */
+/** Fails with a GatewayError, or with CANCELED or DEADLINE_EXCEEDED. */
 /** Requests that have no answer yet, and those of them that wait for a model to be free or to recover. */
 export interface GatewayLoad {
   readonly unanswered: number;

@@ -1,7 +1,7 @@
 // Which HTTP status each error code means. The types demand an entry for every code of core and every domain.
-import type { AdmissionErrorCode } from '../admission/index.ts';
+import type { AdmissionErrorCode } from '../tenancy/index.ts';
 import type { CoreErrorCode } from '../core/index.ts';
-import type { DeploymentErrorCode } from '../deployments/index.ts';
+import type { DeploymentErrorCode } from '../tenancy/index.ts';
 import type { ExtractionErrorCode } from '../extraction/index.ts';
 import type { GatewayErrorCode } from '../gateway/index.ts';
 import type { KnowledgeErrorCode } from '../knowledge/index.ts';
@@ -33,7 +33,7 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   NOT_FOUND: { status: 404 },
   CONFLICT: { status: 409 },
   // Nobody hears it: the caller is gone. 499 is what proxies log for that.
-  CANCELLED: { status: 499 },
+  CANCELED: { status: 499 },
   DEADLINE_EXCEEDED: { status: 504 },
   RETRIES_EXHAUSTED: { status: 502 },
   CONFIG_INVALID: { status: 500 },

@@ -11,7 +11,7 @@ import type {
 } from '../../src/http/contract.ts';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
-import { callDoor } from '../support/tenant-house.ts';
+import { callDoor } from '../support/tenancy/tenant-house.ts';
 
 describe('the pages of the dashboard', () => {
   let world: DashboardWorld;

@@ -17,7 +17,7 @@ import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
 import { databaseUrl, uniqueName } from './services.ts';
-import { callDoor, type Tenant } from './tenant-house.ts';
+import { callDoor, type Tenant } from './tenancy/tenant-house.ts';
 import { callAsAdmin } from './test-server.ts';
 
 export const patient = { timeout: 20_000, interval: 50 };

@@ -24,7 +24,7 @@ import { createSessions, createTokenCheck, httpEvents } from '../../src/http/ind
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 import { EventActivity } from '../../src/app/activity/event-activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
-import { emptyTenantDesks } from './tenant-desks.ts';
+import { emptyTenantDesks } from './tenancy/tenant-desks.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
 export const organizationKey = 'test-organization-key-0123456789';

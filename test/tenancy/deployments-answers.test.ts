@@ -4,8 +4,8 @@ import type { HttpAnswer, HttpRequest } from '../../src/core/index.ts';
 import { CoreError, onAbort } from '../../src/core/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
 import { drain } from '../../src/http/index.ts';
-import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/door-world.ts';
-import { CountedSlots, exampleDeployment, other } from '../support/execution-world.ts';
+import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/tenancy/door-world.ts';
+import { CountedSlots, exampleDeployment, other } from '../support/tenancy/execution-world.ts';
 
 const json = { ...asAcme, 'content-type': 'application/json' };
 const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 5_000, interval: 5 });
@@ -189,7 +189,7 @@ describe('uploads', () => {
 it('whoever waits for a slot when the server stops is sent away at once', async () => {
   const slots = new CountedSlots(0);
   slots.admit = ({ signal }) =>
-    new Promise((_, reject) => void onAbort(signal, () => reject(new CoreError('CANCELLED', 'left'))));
+    new Promise((_, reject) => void onAbort(signal, () => reject(new CoreError('CANCELED', 'left'))));
   const world = await doorWorld({ slots });
   const waiting = world.call('POST', `${doorPath}?wait=60`, { headers: json, body: '{}' });
   await soon(() => expect(world.server.traffic.underWay).toBe(1));

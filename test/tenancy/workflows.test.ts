@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createWorkflows } from '../../src/app/workflow-parts.ts';
 import { systemClock } from '../../src/core/index.ts';
-import type { ExecutionInput, Workflow, WorkflowName } from '../../src/deployments/index.ts';
+import type { ExecutionInput, Workflow, WorkflowName } from '../../src/tenancy/index.ts';
 import { withDeadline } from '../../src/resilience/index.ts';
 import type { GatewayWorldOptions } from '../support/gateway-world.ts';
 import { gatewayWorld } from '../support/gateway-world.ts';

@@ -146,11 +146,11 @@ describe('many probes', () => {
       underWay += 1;
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
       underWay -= 1;
-      throw new CoreError('CANCELLED', 'gone');
+      throw new CoreError('CANCELED', 'gone');
     });
     const probing = probe(models, leaving.signal);
     leaving.abort();
-    await expect(probing).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(probing).rejects.toMatchObject({ code: 'CANCELED' });
     expect({ underWay, asked: asked.length }).toEqual({ underWay: 0, asked: 8 });
   });
 

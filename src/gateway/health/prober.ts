@@ -21,7 +21,7 @@ const answerTokens = 16;
 /** Probes at the same time: enough that one that hangs does not hold up the rest. */
 const atOnce = 8;
 
-/** In the order given. Models that may not be asked now are `skipped`. Fails with CANCELLED, once none is under way. */
+/** In the order given. Models that may not be asked now are `skipped`. Fails with CANCELED, once none is under way. */
 export async function probeModels(
   parts: ProberParts,
   models: readonly Model[],
@@ -76,7 +76,7 @@ async function ask(
   } catch (error) {
     const tried = error instanceof GatewayError ? error.tried[0] : undefined;
     if (!tried) {
-      if (!(error instanceof HeadworksError) || error.code === 'CANCELLED') throw error;
+      if (!(error instanceof HeadworksError) || error.code === 'CANCELED') throw error;
       // Nobody was asked: it was disabled a moment ago, or time was up before its turn.
       return skipped(error.message);
     }

@@ -425,7 +425,7 @@ describe('a caller that goes away', () => {
       const speaking = world.begin('auto', { signal: caller.signal });
       await world.clock.advance(1_000);
       caller.abort();
-      await expect(speaking).rejects.toMatchObject({ code: 'CANCELLED' });
+      await expect(speaking).rejects.toMatchObject({ code: 'CANCELED' });
     }
     expect(world.asked).toEqual(['a', 'a', 'a', 'a']);
     expect(world.attempts.map(({ outcome, durationMs }) => [outcome, durationMs])).toEqual(
@@ -441,14 +441,14 @@ describe('a caller that goes away', () => {
     const speaking = world.begin('auto', { signal: caller.signal });
     await world.clock.advance(5_000);
     caller.abort();
-    await expect(speaking).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(speaking).rejects.toMatchObject({ code: 'CANCELED' });
     expect(world.calls).toHaveLength(1);
     expect(world.clock.pending).toBe(0);
   });
 
   it('who was gone before it began has nobody asked', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
-    expect(await world.failure('a', { signal: AbortSignal.abort() })).toMatchObject({ code: 'CANCELLED' });
+    expect(await world.failure('a', { signal: AbortSignal.abort() })).toMatchObject({ code: 'CANCELED' });
     expect(world.calls).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ import { availabilityOf, hasTriesLeft, isDue } from './standing.ts';
 import type { Engine } from './try-model.ts';
 import { tryModel } from './try-model.ts';
 
-/** What was said; undefined when nobody could or time is up. Throws CANCELLED. */
+/** What was said; undefined when nobody could or time is up. Throws CANCELED. */
 export async function runRounds(
   engine: Engine,
   run: Run,

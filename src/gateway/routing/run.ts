@@ -48,12 +48,12 @@ export class Run {
     return leftMs < nothingLeftMs ? 0 : leftMs;
   }
 
-  /** Throws CANCELLED once the caller has gone, and SHUTTING_DOWN when it is this server that goes. */
+  /** Throws CANCELED once the caller has gone, and SHUTTING_DOWN when it is this server that goes. */
   throwIfCancelled(): void {
     const { aborted, reason } = this.request.signal;
     if (!aborted) return;
     if (reason instanceof CoreError && reason.code === 'SHUTTING_DOWN') throw reason;
-    throw new CoreError('CANCELLED', 'The caller went away before a model had answered.', {
+    throw new CoreError('CANCELED', 'The caller went away before a model had answered.', {
       cause: reason,
     });
   }

@@ -433,7 +433,7 @@ describe('own quotas', () => {
         },
       },
     );
-    expect(await world.failure('a', { signal: caller.signal })).toMatchObject({ code: 'CANCELLED' });
+    expect(await world.failure('a', { signal: caller.signal })).toMatchObject({ code: 'CANCELED' });
     expect(told).toEqual(['given back']);
     expect(world.calls).toEqual([]);
   });

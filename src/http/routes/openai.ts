@@ -4,7 +4,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { CoreError } from '../../core/index.ts';
 import { GatewayError } from '../../gateway/index.ts';
 import type { Operation } from '../../gateway/index.ts';
-import { sendBeforeRest } from '../door/unread-body.ts';
+import { sendBeforeRest } from '../tenant-api/unread-body.ts';
 import { HttpError } from '../errors.ts';
 import { installNotFound } from '../not-found.ts';
 import { attemptsId } from '../openai/attempts-id.ts';
