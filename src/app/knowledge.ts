@@ -165,6 +165,6 @@ export async function startKnowledge(
 function knowledgeModelOf(gateway: OpenGateway): LanguageModel {
   return {
     ...languageModelOf(gateway),
-    isConfigured: () => gateway.models.askable().some(({ capabilities }) => !capabilities.embeddings),
+    isConfigured: () => gateway.models.listCallable().some(({ capabilities }) => !capabilities.embeddings),
   };
 }

@@ -18,7 +18,7 @@ const mostFields = 100;
 const largestFieldBytes = 1_048_576;
 const longestName = 255;
 
-/** Fails with INPUT_INVALID, DEPLOYMENT_UPLOAD_TOO_LARGE, DEPLOYMENT_UPLOAD_TOO_SLOW, CANCELLED. */
+/** Fails with INPUT_INVALID, DEPLOYMENT_UPLOAD_TOO_LARGE, DEPLOYMENT_UPLOAD_TOO_SLOW, CANCELED. */
 export async function readMultipart(
   request: IncomingMessage,
   contentType: string,

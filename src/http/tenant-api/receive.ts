@@ -43,7 +43,7 @@ export function receive(
   };
   const onEnd = () => end();
   const onGone = () =>
-    end(new CoreError('CANCELLED', 'The caller went away before its request was complete.'));
+    end(new CoreError('CANCELED', 'The caller went away before its request was complete.'));
   const undo: (() => void)[] = [];
   function end(error?: unknown): void {
     watch.end();
@@ -52,7 +52,7 @@ export function receive(
     // Somebody must listen: a caller that hangs up now is no accident of ours.
     request.on('error', () => undefined);
     if (error === undefined) resolve();
-    else reject(error instanceof Error ? error : new CoreError('CANCELLED', 'The request was given up.'));
+    else reject(error instanceof Error ? error : new CoreError('CANCELED', 'The request was given up.'));
   }
   request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   undo.push(onAbort(watch.signal, end));

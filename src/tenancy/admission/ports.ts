@@ -123,7 +123,7 @@ export interface Admission {
  * it from then on, `release` when nothing came of it or it has ended.
  */
 export interface AdmissionGate {
-  /** Fails with ADMISSION_ORG_LIMIT, ADMISSION_GLOBAL_LIMIT, ADMISSION_UNAVAILABLE, STATE_UNAVAILABLE, CANCELLED. */
+  /** Fails with ADMISSION_ORG_LIMIT, ADMISSION_GLOBAL_LIMIT, ADMISSION_UNAVAILABLE, STATE_UNAVAILABLE, CANCELED. */
   admit(request: AdmitRequest): Promise<Admission>;
   /** This process runs the execution: keeps its slot alive. */
   hold(slot: SlotForWork): void;

@@ -95,7 +95,7 @@ async function outcomeOfTry(
 function outcomeOfStop(reason: unknown): ExecutionOutcome {
   const cause = reason instanceof HeadworksError ? reason.details['cause'] : undefined;
   if (cause === 'cancelled') return { status: 'stopped' };
-  throw reason instanceof Error ? reason : new CoreError('CANCELLED', 'The job was stopped.');
+  throw reason instanceof Error ? reason : new CoreError('CANCELED', 'The job was stopped.');
 }
 
 async function answerOf(

@@ -189,11 +189,11 @@ describe('SlotGate', () => {
     const world = await admissionWorld();
     const left = new AbortController();
     left.abort();
-    await expect(world.admit('a', '1', 0, left.signal)).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(world.admit('a', '1', 0, left.signal)).rejects.toMatchObject({ code: 'CANCELED' });
     const leaving = new AbortController();
     const admission = world.admit('a', '2', 0, leaving.signal);
     leaving.abort();
-    await expect(admission).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(admission).rejects.toMatchObject({ code: 'CANCELED' });
     world.limits.get = () => new Promise(() => undefined);
     const slow = expect(world.admit('b', '3')).rejects.toMatchObject({
       code: 'STATE_UNAVAILABLE',

@@ -130,7 +130,7 @@ export class SlotGate implements AdmissionGate {
       told('refused');
       throw this.#refuse(request, waited.refusal, decision);
     } catch (error) {
-      if (kindOf(error) === 'CANCELLED') told('left');
+      if (kindOf(error) === 'CANCELED') told('left');
       throw error;
     }
   }
@@ -190,7 +190,7 @@ function decided({ organizationId, executionId }: Slot, decision: Decision | und
 }
 
 const callerLeft = (): CoreError =>
-  new CoreError('CANCELLED', 'The caller left before it had a slot; nothing is held.');
+  new CoreError('CANCELED', 'The caller left before it had a slot; nothing is held.');
 
 const shuttingDown = (): CoreError =>
   new CoreError('SHUTTING_DOWN', 'The server is stopping and lets nobody in. Try again in a moment.', {

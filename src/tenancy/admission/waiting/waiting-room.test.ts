@@ -75,7 +75,7 @@ describe('waiting for a slot', () => {
     const world = await full({ defaultLimit: 1 }, ['a0']);
     const leaving = new AbortController();
     const left = expect(world.admit('a', 'a1', 60_000, leaving.signal)).rejects.toMatchObject({
-      code: 'CANCELLED',
+      code: 'CANCELED',
     });
     const log = await waitAll(world, ['a2']);
     leaving.abort();
@@ -89,7 +89,7 @@ describe('waiting for a slot', () => {
     const world = await full({ defaultLimit: 1 }, ['a0']);
     const leaving = new AbortController();
     const left = expect(world.admit('a', 'a1', 60_000, leaving.signal)).rejects.toMatchObject({
-      code: 'CANCELLED',
+      code: 'CANCELED',
     });
     const log = await waitAll(world, ['a2']);
     // The store answers only after the caller has gone.

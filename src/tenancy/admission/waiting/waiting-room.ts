@@ -91,7 +91,7 @@ export class WaitingRoom {
 
   /**
    * Stands in line for at most `waitMs`. `seenChanges` is `changes` from before the refusal: what became free since
-   * then is not missed. Fails with CANCELLED when the caller leaves, and with whatever the decision failed with.
+   * then is not missed. Fails with CANCELED when the caller leaves, and with whatever the decision failed with.
    */
   wait(request: AdmitRequest, refusal: Refusal, seenChanges: number): Promise<Waited> {
     const { organizationId, executionId, waitMs, signal } = request;
@@ -221,4 +221,4 @@ export class WaitingRoom {
 }
 
 const callerLeft = (): CoreError =>
-  new CoreError('CANCELLED', 'The caller left while it waited for a slot; nothing is held.');
+  new CoreError('CANCELED', 'The caller left while it waited for a slot; nothing is held.');
