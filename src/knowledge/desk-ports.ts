@@ -219,7 +219,10 @@ export interface FolderDesk {
   /** Of one space, or of all. */
   list(spaceId?: number): Promise<readonly KnowledgeFolder[]>;
   /** A folder that this space has already gets the new schedule. Fails with INPUT_INVALID. */
-  add(space: Space, wish: FolderRequest): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }>;
+  add(
+    space: Space,
+    wish: FolderRequest,
+  ): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }>;
   /** What was read stays. Fails with NOT_FOUND. */
   remove(folderId: string): Promise<void>;
   /**

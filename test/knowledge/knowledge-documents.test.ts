@@ -177,9 +177,9 @@ describe('a document becomes an artifact', () => {
       title: 'First line',
       sourceId: expect.stringMatching(/^text:[0-9a-f]{32}$/) as string,
     });
-    expect((await parseIngestRequest(parts, { content: { text: 'First line\nsecond' } }, signal)).sourceId).toBe(
-      nameless.sourceId,
-    );
+    expect(
+      (await parseIngestRequest(parts, { content: { text: 'First line\nsecond' } }, signal)).sourceId,
+    ).toBe(nameless.sourceId);
   });
 });
 
@@ -226,7 +226,9 @@ it.each([
 
 it('refuses metadata that nests without end', async () => {
   const metadata = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`) as Record<string, unknown>;
-  await expect(parseIngestRequest(parts, { content: { text: 'x' }, metadata }, signal)).rejects.toThrow(/levels deep/);
+  await expect(parseIngestRequest(parts, { content: { text: 'x' }, metadata }, signal)).rejects.toThrow(
+    /levels deep/,
+  );
 });
 
 it('takes one line of millions of characters', async () => {

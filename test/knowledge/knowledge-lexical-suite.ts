@@ -323,7 +323,9 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       for (const where of [space, empty]) expect(await truncated(query, where), query).toEqual([]);
     const quoted = (count: number) => Array.from({ length: count }, (_, no) => `"one ${no}"`).join(' ');
     expect(await truncated(quoted(8))).toEqual([]);
-    expect(await truncated(quoted(9))).toEqual(['Only the first 8 phrases in quotes were looked for as such.']);
+    expect(await truncated(quoted(9))).toEqual([
+      'Only the first 8 phrases in quotes were looked for as such.',
+    ]);
   });
 
   it('finds the same best results in a large space, where frequent words only help to order', async () => {

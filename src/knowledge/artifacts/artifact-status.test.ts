@@ -5,7 +5,11 @@ import type { StatusFacts } from './artifact-status.ts';
 import { artifactStatus } from './artifact-status.ts';
 
 const chunks = [0, 1].map((position) => ({ chunkId: position + 10, position }));
-const mark = (step: ChunkStepResult['step'], chunkId: number, more: Partial<ChunkStepResult> = {}): ChunkStepResult => ({
+const mark = (
+  step: ChunkStepResult['step'],
+  chunkId: number,
+  more: Partial<ChunkStepResult> = {},
+): ChunkStepResult => ({
   chunkId,
   step,
   status: 'done',

@@ -41,7 +41,10 @@ export function viewDocument({ title, text, sourceTs }: ReadingTask['artifact'])
       roster.add(name, positionBehind(piece, words[at + run.length - 1]?.end ?? piece.length));
     }
     if (isInKnownWords(lowercaseWords))
-      for (const { words: run } of inferPersonNames({ text: piece, words, lowercaseWords }, capitalRuns(words)))
+      for (const { words: run } of inferPersonNames(
+        { text: piece, words, lowercaseWords },
+        capitalRuns(words),
+      ))
         roster.add(piece.slice(run[0]?.start, run.at(-1)?.end));
     phrases.add(words, piece);
   }

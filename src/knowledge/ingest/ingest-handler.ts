@@ -27,8 +27,7 @@ const readAhead = 4;
  * behind what is done, only when the state store is away.
  */
 export function ingestHandler(parts: StepParts): JobHandler<IngestJobPayload> {
-  const patience =
-    parts.patience ?? new ReadingPatience(parts.clock, parts.options.cooldownSeconds * 1_000);
+  const patience = parts.patience ?? new ReadingPatience(parts.clock, parts.options.cooldownSeconds * 1_000);
   const payers = new Payers(parts.spaces);
   return async ({ spaceId, revisionId }, context) => {
     const [caller, revision] = await Promise.all([
@@ -41,7 +40,8 @@ export function ingestHandler(parts: StepParts): JobHandler<IngestJobPayload> {
       const chunks = await workOn(parts, { revision, caller, patience }, context);
       return { result: { artifactUid: revision.artifactUid, chunks } };
     } catch (error) {
-      if (isStaleRevision(error)) return (await parts.artifacts.revision(spaceId, revisionId)) ? replaced : removed;
+      if (isStaleRevision(error))
+        return (await parts.artifacts.revision(spaceId, revisionId)) ? replaced : removed;
       throw error;
     }
   };

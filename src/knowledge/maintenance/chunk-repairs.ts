@@ -107,7 +107,10 @@ async function embedAgain(parts: StepParts, entry: LedgerEntry, signal: AbortSig
     : stillBroken(mark?.message ?? `${state.embedder.model} made no vector of it.`);
 }
 
-async function embedMark({ artifacts }: StepParts, { chunk }: ReadChunkTask): Promise<ChunkStepResult | undefined> {
+async function embedMark(
+  { artifacts }: StepParts,
+  { chunk }: ReadChunkTask,
+): Promise<ChunkStepResult | undefined> {
   const marks = await artifacts.steps(chunk.revisionId);
   return marks.find(({ chunkId, step }) => chunkId === chunk.chunkId && step === 'embed');
 }

@@ -25,7 +25,9 @@ export class SaidInDocuments {
   readonly #plain = new Map<string, string>();
 
   in({ chunk, artifact }: Pick<ReadingTask, 'chunk' | 'artifact'>): TextOccurrences {
-    return new TextOccurrences(`${plain(artifact.title)}\n${plain(chunk.text)}`, () => this.#plainOf(artifact.text));
+    return new TextOccurrences(`${plain(artifact.title)}\n${plain(chunk.text)}`, () =>
+      this.#plainOf(artifact.text),
+    );
   }
 
   #plainOf(text: string): string {

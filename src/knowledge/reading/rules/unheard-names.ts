@@ -107,7 +107,12 @@ const isOddlyMixed = (word: string): boolean =>
 
 function isKnownOtherwise(word: Word, lowercaseWords: ReadonlySet<string>): boolean {
   const kind = wordKind(word.lower);
-  return kind === 'organization' || kind === 'place' || isPlain(word, lowercaseWords) || lowercaseWords.has(word.lower);
+  return (
+    kind === 'organization' ||
+    kind === 'place' ||
+    isPlain(word, lowercaseWords) ||
+    lowercaseWords.has(word.lower)
+  );
 }
 
 /** Of a run that may be a name: does what stands before or behind it speak of somebody? */
