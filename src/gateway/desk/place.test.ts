@@ -61,8 +61,14 @@ describe('the place of a model', () => {
   it('is behind all others while it rests, and first before better ones that do', () => {
     const { place, rest, cool } = world(three);
     rest(1);
-    expect(place('a')).toMatchObject({ position: 3, positionReason: expect.stringContaining('failed one after') });
-    expect(place('c')).toMatchObject({ position: 1, positionReason: expect.stringContaining('a higher one cool') });
+    expect(place('a')).toMatchObject({
+      position: 3,
+      positionReason: expect.stringContaining('failed one after'),
+    });
+    expect(place('c')).toMatchObject({
+      position: 1,
+      positionReason: expect.stringContaining('a higher one cool'),
+    });
     cool(3);
     expect(place('b').position).toBe(1);
   });
@@ -75,7 +81,9 @@ describe('the place of a model', () => {
       { name: 'b/embed', upstream: 'embed', score: 0.4, capabilities: embeddings },
       { name: 'c/other', upstream: 'other', score: 0.9, capabilities: embeddings },
     ]);
-    expect(['a/embed', 'b/embed', 'c/other', 'embed'].map((name) => place(name).position)).toEqual([2, 1, 1, 1]);
+    expect(['a/embed', 'b/embed', 'c/other', 'embed'].map((name) => place(name).position)).toEqual([
+      2, 1, 1, 1,
+    ]);
   });
 });
 
