@@ -6,7 +6,7 @@ import type { OpenExecutions } from '../tenancy/index.ts';
 import { executionRetentionRules, openExecutions, openTenants } from '../tenancy/index.ts';
 import { PostgresExecutionStore } from '../tenancy/postgres/postgres-execution-store.ts';
 import { postgresTenantStores } from '../tenancy/postgres/postgres-tenant-stores.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { HttpDependencies, TenantDesks } from '../http/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import { isPrivateHost } from '../platform/http-client/index.ts';

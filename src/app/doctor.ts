@@ -10,7 +10,7 @@ import { machineChecks, makeAll } from './doctor/checks.ts';
 import { folderBytes, freeBytes } from './doctor/machine-checks.ts';
 import * as store from './doctor/store-checks.ts';
 import * as work from './doctor/work-checks.ts';
-import { keyRefusedKind } from './gateway-ledger.ts';
+import { keyRejectedKind } from '../gateway/index.ts';
 import { hearsItself } from './hears-itself.ts';
 import type { Readiness } from './readiness.ts';
 import type { Stores } from './stores.ts';

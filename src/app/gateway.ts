@@ -1,11 +1,11 @@
 // Plugs the gateway into the house: its stores, the network, the environment, and work beside requests.
 import type { Config } from '../config/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import { gatewayRetentionRules, openGateway } from '../gateway/index.ts';
-import { postgresGatewayStores } from '../gateway/postgres/index.ts';
-import { PostgresProbeSchedule } from '../gateway/postgres/postgres-probe-rounds.ts';
-import { RedisQuotaCounter } from '../gateway/quotas/redis/redis-quota-counter.ts';
+import { postgresGatewayStores } from '../gateway/postgres/usage-stores.ts';
+import { PostgresProbeSchedule } from '../gateway/postgres/usage-stores.ts';
+import { RedisQuotaCounter } from '../gateway/quotas/redis-quota-counter.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { RetentionRule } from './retention/index.ts';

@@ -1,7 +1,7 @@
 // Who makes vectors: a model of the gateway, the offline model in a thread, or nobody.
 import type { Clock, IdSource } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
-import type { Model, OpenGateway } from '../gateway/index.ts';
+import type { Model, Gateway } from '../gateway/index.ts';
 import type {
   CarefulEmbedder,
   Embedder,

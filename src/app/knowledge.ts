@@ -1,6 +1,6 @@
 // Plugs knowledge into the house: stores, document reader, models, embedder, graph; and what works beside requests.
 import { systemClock, systemIds } from '../core/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import type { KnowledgeAlert, LanguageModel, OpenKnowledge } from '../knowledge/index.ts';
 import {

@@ -5,17 +5,17 @@ import type { DocumentReader, LanguageModel, SchemaChecker, Workflow } from '../
 import { DeploymentError } from '../tenancy/index.ts';
 import type { DocumentIntake } from '../tenancy/workflows/index.ts';
 import { workflowsOf } from '../tenancy/workflows/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import { completionText } from '../gateway/index.ts';
-import { modelIdentity } from '../gateway/providers/catalogue.ts';
+import { modelIdentity } from '../gateway/models/catalog.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import type { DocumentsOptions } from '../platform/documents/index.ts';
 import { contradictionOf, Documents, UnreadableDocument } from '../platform/documents/index.ts';
 import type { SchemaChecksOptions } from '../platform/json-schema/index.ts';
 import { SchemaChecks, SchemaCheckStopped } from '../platform/json-schema/index.ts';
 import { deadlineOf } from '../resilience/index.ts';
-import type { JsonFormat } from './json-formats.ts';
-import { JsonFormats } from './json-formats.ts';
+import type { JsonFormat } from '../gateway/index.ts';
+import { JsonFormats } from '../gateway/index.ts';
 import { knowledgeSearchOf } from './knowledge-search.ts';
 import { spaceCheckOf } from './space-check.ts';
 

@@ -20,7 +20,7 @@ import type {
   OrganizationKeyDesk,
 } from '../tenancy/index.ts';
 import type { ExtractionSource, RunDesk, SourceDesk } from '../extraction/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { FolderDesk, KnowledgeAlert, KnowledgeDesks } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type { Activity } from './activity.ts';

@@ -1,7 +1,7 @@
 // Keys that providers refuse, in the ledger of a whole server: one row per model, repaired by a probe.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
-import { refusedKeyRecorder } from '../../src/app/gateway-ledger.ts';
+import { rejectedKeyRecorder } from '../../src/gateway/index.ts';
 import { startServer } from '../../src/app/start-server.ts';
 import type { Config } from '../../src/config/index.ts';
 import { EventBus } from '../../src/core/index.ts';

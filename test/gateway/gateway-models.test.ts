@@ -1,7 +1,7 @@
 // Models over HTTP: what is shown of a quota that is used up, and adding, replacing and removing models of one's own.
 import { describe, expect, it } from 'vitest';
-import type { GatewayWorld } from '../support/gateway-world.ts';
-import { gatewayWorld } from '../support/gateway-world.ts';
+import type { GatewayWorld } from '../support/gateway/gateway-world.ts';
+import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 
 interface ModelBody {
   readonly id: number;

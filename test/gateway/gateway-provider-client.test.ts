@@ -5,9 +5,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, Redactor, systemClock, VirtualClock } from '../../src/core/index.ts';
-import { createProviderClient, parseRequest } from '../../src/gateway/calling/index.ts';
-import type { AttemptTimeouts, Model, ProviderStream } from '../../src/gateway/ports.ts';
-import { parseModelDefinition } from '../../src/gateway/providers/index.ts';
+import { createProviderClient } from '../../src/gateway/providers/provider-client.ts';
+import { parseRequest } from '../../src/gateway/dialects/dialect.ts';
+import type { AttemptTimeouts, Model, ProviderStream } from '../../src/gateway/types.ts';
+import { parseModelDefinition } from '../../src/gateway/models/model-definition.ts';
 import type {
   InMemoryAnswer,
   InMemoryHandler,

@@ -4,7 +4,7 @@ import type { ModelView } from '../../gateway/index.ts';
 import type { AlertDesk } from '../../http/index.ts';
 import type { GraphDesk } from '../../knowledge/index.ts';
 import type { LedgerEntry, LedgerStore, RepairRegistry } from '../../ledger/index.ts';
-import { keyRefusedKind } from '../gateway-ledger.ts';
+import { keyRejectedKind } from '../../gateway/index.ts';
 import type { HouseKnowledge } from '../knowledge.ts';
 import type { Finding } from './findings.ts';
 import { notConfigured, ok, problem, warning } from './findings.ts';

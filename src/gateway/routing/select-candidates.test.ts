@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { ScriptedModel } from '../../../test/support/routing-world.ts';
-import type { Model } from '../ports.ts';
-import { catalogue, createProviderKeys } from '../providers/index.ts';
+import type { ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
+import type { Model } from '../types.ts';
+import { catalog } from '../models/catalog.ts';
+import { ProviderKeys } from '../models/provider-keys.ts';
 import { noCandidateError } from './no-candidate.ts';
-import { requestFor, MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
+import { requestFor, MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/gateway/routing-world.ts';
 import { VirtualClock } from '../../core/index.ts';
-import type { CompletionRequest, Score } from '../ports.ts';
+import type { CompletionRequest, Score } from '../types.ts';
 import { GatewayError } from '../errors.ts';
-import { FailureBackoff } from './resting.ts';
+import { FailureBackoff } from '../state/availability.ts';
 import type { RoutingSnapshot } from './select-candidates.ts';
 import { selectCandidates } from './select-candidates.ts';
 
