@@ -2,11 +2,11 @@
 import type { Clock } from '../../core/index.ts';
 import { isUuid } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
-import type { GraphKeeperParts } from '../graph/graph-keeper.ts';
-import { graphDegradations, GraphKeeper } from '../graph/graph-keeper.ts';
+import type { GraphKeeperParts } from '../graph/graph-sync.ts';
+import { graphDegradations, GraphKeeper } from '../graph/graph-sync.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { ArtifactStore } from '../ports.ts';
-import { expansionDegradations } from '../search/expansion.ts';
+import { expansionDegradations } from '../search/expand.ts';
 import { gone, inTime, repaired, silentLedger, spaceOf, stillBroken } from './outcomes.ts';
 
 export interface GraphRepairParts extends Omit<GraphKeeperParts, 'artifacts'> {

@@ -4,11 +4,12 @@ import { z } from 'zod';
 import type { Clock, JobDefinition, JobHandler, JobQueue, Log } from '../../core/index.ts';
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
+import type { ArtifactStore } from '../artifacts/types.ts';
 import { embeddedText, isRefusal, settleEmbedding, usualTextsAtOnce } from '../ingest/embed-chunks.ts';
 import type { StepParts } from '../ingest/step-ports.ts';
 import { isUnderWay } from '../ingest/under-way.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { ArtifactStore, Embedder, Embedders, UnembeddedChunk, VectorIndex } from '../ports.ts';
+import type { Embedder, Embedders, UnembeddedChunk, VectorIndex } from './types.ts';
 
 export const embedAgainJob: JobDefinition<Record<string, never>> = {
   name: 'knowledge.embed',
