@@ -13,7 +13,7 @@ import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-st
 import type { Database } from '../../src/platform/postgres/index.ts';
 import type { Table } from './entity-records.ts';
 import { isNicknameTable, isRecordTable, nicknamesOf, readCsv, recordsOf } from './entity-records.ts';
-import type { EvaluationReport } from './evaluate.ts';
+import type { EvaluationReport } from './environment.ts';
 import type { NameRecord } from './generated-names.ts';
 import { generateNames } from './generated-names.ts';
 

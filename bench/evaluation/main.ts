@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfigFromProcess, processEnvironment } from '../../src/config/index.ts';
 import { HeadworksError } from '../../src/core/index.ts';
-import type { EvaluationReport, EvaluationRequest } from './evaluate.ts';
+import type { EvaluationReport } from './environment.ts';
+import type { EvaluationRequest } from './evaluate.ts';
 import { evaluate, evaluations } from './evaluate.ts';
 
 const usage = `npm run eval -- KIND --data PATH [--calibrate] [--json]

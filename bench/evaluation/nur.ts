@@ -10,14 +10,12 @@
 // graph: for each question about an entity, the people who share an event with it, and the documents that mention it
 //   (for one about two entities: both); the mean of F1 over the questions that say what they expect.
 //   `overAll` counts those that name no connections as 0, as the origin.
-import type { Clock } from '../../src/core/index.ts';
 import { systemClock, systemIds } from '../../src/core/index.ts';
-import type { ArtifactDesk, EntityDesk, EventDesk, SearchDesk } from '../../src/knowledge/desk-ports.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/index.ts';
-import type { ArtifactType, Space, StoredEvent } from '../../src/knowledge/ports.ts';
+import type { ArtifactType, StoredEvent } from '../../src/knowledge/ports.ts';
 import { searchDefaults } from '../../src/knowledge/ports.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import type { EvaluationReport, EvaluationEnvironment } from './evaluate.ts';
+import type { EvaluationEnvironment, EvaluationReport } from './environment.ts';
 import { rankingFigures } from './metrics.ts';
 import type { NurData, TrueEvent } from './nur-data.ts';
 import { readNurData } from './nur-data.ts';
@@ -25,18 +23,8 @@ import type { GraphFigures, Known } from './nur-graph.ts';
 import { everybody, scoreGraph, typeOf } from './nur-graph.ts';
 import type { Score } from './nur-scores.ts';
 import { matchAll, nameLikeness, quoteOverlap, textLikeness, together } from './nur-scores.ts';
+import type { NurParts } from './services.ts';
 import { openEvaluationDesks } from './services.ts';
-
-export interface NurParts {
-  /** A fresh one. */
-  readonly space: Space;
-  readonly artifacts: Pick<ArtifactDesk, 'ingest' | 'get'>;
-  readonly entities: Pick<EntityDesk, 'list' | 'get'>;
-  readonly events: Pick<EventDesk, 'list'>;
-  readonly search: SearchDesk;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
 
 export interface NurFigures {
   readonly documents: number;

@@ -3,6 +3,7 @@ import type { Clock, IdSource, JobContext } from '../../src/core/index.ts';
 import { EventBus, seededRandom, silentLog } from '../../src/core/index.ts';
 import { Artifacts } from '../../src/knowledge/artifacts/artifacts.ts';
 import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
+import type { ArtifactDesk, EntityDesk, EventDesk, SearchDesk } from '../../src/knowledge/desk-ports.ts';
 import { openEntityDesk } from '../../src/knowledge/entities/entity-service.ts';
 import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { PostgresMergeStore } from '../../src/knowledge/entities/merge-store.ts';
@@ -14,6 +15,7 @@ import type { Embedders, KnowledgeOptions, LanguageModel } from '../../src/knowl
 import { createReaders, noGraph, openSearch } from '../../src/knowledge/index.ts';
 import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
 import { ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
+import type { Space } from '../../src/knowledge/ports.ts';
 import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
@@ -21,7 +23,6 @@ import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
-import type { NurParts } from './nur.ts';
 
 export interface EvaluationDeskParts {
   readonly database: Database;
@@ -97,4 +98,15 @@ export async function openEvaluationDesks(given: EvaluationDeskParts): Promise<O
     clock,
     signal,
   };
+}
+
+export interface NurParts {
+  /** A fresh one. */
+  readonly space: Space;
+  readonly artifacts: Pick<ArtifactDesk, 'ingest' | 'get'>;
+  readonly entities: Pick<EntityDesk, 'list' | 'get'>;
+  readonly events: Pick<EventDesk, 'list'>;
+  readonly search: SearchDesk;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
 }

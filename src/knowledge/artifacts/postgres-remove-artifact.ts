@@ -2,7 +2,7 @@
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import { longestChain } from '../entities/entity-store.ts';
+import { longestChain } from '../entities/candidate-queries.ts';
 import type { Gone } from '../ports.ts';
 import { removePostings } from '../search/postings.ts';
 

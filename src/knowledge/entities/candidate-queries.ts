@@ -3,7 +3,6 @@ import type { Database, Queryable, QueryOptions } from '../../platform/postgres/
 import { sql } from '../../platform/postgres/sql.ts';
 import type { EntityType } from '../reading/types.ts';
 import { kindOfKey } from './blocking-keys.ts';
-import { entityColumns, longestChain } from './entity-store.ts';
 import type { Candidate, CandidateWish, Entity, KnownEntity } from './types.ts';
 
 type FoundBy = Candidate['foundBy'][number];
@@ -259,3 +258,14 @@ function familyOf({
   };
   return { known: { entity, aliases: names.slice(1), companions: [], profile, isInArtifact }, found };
 }
+
+/** Of the table `entity`, called `e`. */
+export const entityColumns = sql`
+  e.entity_id as "entityId", e.space_id as "spaceId", e.entity_type as type, e.canonical_name as "canonicalName",
+  e.normalized_name as "normalizedName", e.role, e.organization, e.email, e.context_clues as "contextClues",
+  e.embedding_model as "embeddingModel", e.first_artifact_uid as "firstArtifactUid",
+  e.needs_review as "needsReview", e.review_reason as "reviewReason", e.merged_into as "mergedInto",
+  e.created_at as "createdAt", e.updated_at as "updatedAt"`;
+
+/** Merges upon merges are followed this far; nobody merges deeper. */
+export const longestChain = 32;

@@ -4,34 +4,14 @@ import { withDeadline } from '../../resilience/index.ts';
 import type { EntityMention, EntityType } from '../reading/types.ts';
 import { entityTypes } from '../reading/types.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
-import type { CleanClues, Profile } from './compare-clues.ts';
+import type { CleanClues } from './compare-clues.ts';
 import { cleanClues, identityOf, profileOf } from './compare-clues.ts';
+import type { ResolutionParts } from './deps.ts';
+import { canAskModel } from './deps.ts';
 import { chooseMatch, compareNames, matchKnown, pointsForSame } from './match.ts';
-import {
-  isNameless,
-  nameFullness,
-  namelessName,
-  normalizeName,
-  plainWords,
-  visibleName,
-} from './normalize.ts';
-import type { ResolutionParts } from './resolve-mentions.ts';
-import { canAskModel } from './resolve-mentions.ts';
-import type { CandidateWish, KnownEntity, MentionPlace, NameRow } from './types.ts';
-
-export interface MentionGroup {
-  /** Which mentions: their places in the list that was given. */
-  readonly members: readonly number[];
-  readonly type: EntityType;
-  /** As it is shown. */
-  readonly name: string;
-  readonly normalizedName: string;
-  /** With its spellings; the first is `name`. */
-  readonly names: readonly NameRow[];
-  readonly clues: CleanClues;
-  readonly profile: Profile;
-  readonly wish: CandidateWish;
-}
+import { isNameless, nameFullness, namelessName, normalizeName, plainWords, visibleName } from './normalize.ts';
+import type { KnownEntity, MentionPlace, NameRow } from './types.ts';
+import type { MentionGroup } from './types.ts';
 
 /** Companions that are looked at. */
 const mostCompanions = 200;

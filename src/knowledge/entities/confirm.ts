@@ -10,7 +10,7 @@ import { repairPrompt } from '../reading/model/reading-prompt.ts';
 import type { EntityType, LanguageModel } from '../reading/types.ts';
 import type { Profile } from './compare-clues.ts';
 import { identityOf } from './compare-clues.ts';
-import type { ResolutionParts } from './resolve-mentions.ts';
+import type { ResolutionParts } from './deps.ts';
 import type { MergeDecision } from './types.ts';
 
 /** What is said of a mention or a candidate. */

@@ -1,24 +1,17 @@
 // The names of one chunk, decided one after the other: joined, made new, or kept apart as possibly the same.
-import type { Evidence, MentionGroup } from './candidates.ts';
+import type { Evidence } from './candidates.ts';
 import { isFatal } from './candidates.ts';
 import type { Profile } from './compare-clues.ts';
 import type { Confirmation } from './confirm.ts';
 import { confirmInTime, describeProfile, whyUnconfirmed } from './confirm.ts';
+import type { ResolutionParts } from './deps.ts';
+import { canAskModel } from './deps.ts';
 import type { OpenDraft } from './entity-drafts.ts';
 import { additionOf, EntityDrafts } from './entity-drafts.ts';
 import type { Matched } from './match.ts';
 import { chooseMatch, matchKnown, pointsForSame } from './match.ts';
 import { namelessName } from './normalize.ts';
-import type { ResolutionParts } from './resolve-mentions.ts';
-import { canAskModel } from './resolve-mentions.ts';
-import type {
-  EntityAddition,
-  KnownEntity,
-  MentionPlace,
-  PairDraft,
-  ResolutionPlan,
-  ReviewReason,
-} from './types.ts';
+import type { EntityAddition, KnownEntity, MentionGroup, MentionPlace, PairDraft, ResolutionPlan, ReviewReason } from './types.ts';
 
 /** Whom a name was found to mean: one that is known, or one that this chunk brings. */
 type Target =

@@ -1,11 +1,10 @@
 // Entities that a chunk brings and that are not written yet: later names of the chunk may mean them.
 import { kindOfKey, nameKeys } from './blocking-keys.ts';
-import type { MentionGroup } from './candidates.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
 import type { Matched } from './match.ts';
 import { compareNames, matchNameless, matchProfiles, pointsForSame, standingOf } from './match.ts';
 import { nameFullness, namelessName, normalizeName, visibleName } from './normalize.ts';
-import type { EntityAddition, EntityDraft, KnownEntity, NameRow, ReviewReason } from './types.ts';
+import type { EntityAddition, EntityDraft, KnownEntity, MentionGroup, NameRow, ReviewReason } from './types.ts';
 
 /** A draft that grows as further names turn out to mean it. */
 export interface OpenDraft {

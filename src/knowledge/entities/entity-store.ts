@@ -3,36 +3,11 @@ import { isUuid } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
-import { lockRevision } from '../events/event-store.ts';
 import type { EntityType } from '../reading/types.ts';
-import { findCandidates, findCompanions, findNearest, loadFamilies } from './candidate-queries.ts';
-import { lockEntities, putEntities, putEntitiesAsSeen, setEmbedding } from './entity-writes.ts';
+import { entityColumns, findCandidates, findCompanions, findNearest, loadFamilies, longestChain } from './candidate-queries.ts';
+import { lockEntities, lockRevision, putEntities, putEntitiesAsSeen, setEmbedding } from './entity-writes.ts';
 import { putPairs, refreshUncertain } from './pair-store.ts';
-import type {
-  CandidateWish,
-  Entity,
-  EntityAddition,
-  EntityDraft,
-  EntityFilter,
-  EntityRow,
-  EntityStore,
-  FindAgain,
-  KnownEntity,
-  MentionRow,
-  ResolutionPlan,
-  ReviewReason,
-} from './types.ts';
-
-/** Of the table `entity`, called `e`. */
-export const entityColumns = sql`
-  e.entity_id as "entityId", e.space_id as "spaceId", e.entity_type as type, e.canonical_name as "canonicalName",
-  e.normalized_name as "normalizedName", e.role, e.organization, e.email, e.context_clues as "contextClues",
-  e.embedding_model as "embeddingModel", e.first_artifact_uid as "firstArtifactUid",
-  e.needs_review as "needsReview", e.review_reason as "reviewReason", e.merged_into as "mergedInto",
-  e.created_at as "createdAt", e.updated_at as "updatedAt"`;
-
-/** Merges upon merges are followed this far; nobody merges deeper. */
-export const longestChain = 32;
+import type { CandidateWish, Entity, EntityAddition, EntityDraft, EntityFilter, EntityRow, EntityStore, FindAgain, KnownEntity, MentionRow, ResolutionPlan, ReviewReason } from './types.ts';
 
 // Entities in Postgres: who is known, under which names, and what resolution writes.
 

@@ -1,9 +1,10 @@
 // Entities as resolution writes them: new ones, their names, and what is added to others, in one statement.
+import { CoreError } from '../../core/index.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import { storedJson } from '../artifacts/stored-json.ts';
-import type { EntityAddition, EntityDraft, ResolutionPlan } from './types.ts';
+import type { EntityAddition, EntityDraft, MentionPlace, ResolutionPlan } from './types.ts';
 
 /** Notes that are kept of one entity. */
 const mostNotes = 50;
@@ -106,4 +107,20 @@ export async function setEmbedding(
   await transaction.query(sql`
     update entity set context_embedding = ${[...vector]}::real[], embedding_model = ${model}
     where entity_id = ${entityId}::uuid and space_id = ${spaceId}`);
+}
+
+/**
+ * What is brought by a revision is written while it is the latest: it stays so until the transaction ends. Fails with
+ * CONFLICT when it was removed or revised meanwhile.
+ */
+export async function lockRevision(
+  transaction: Transaction,
+  spaceId: number,
+  { revisionId }: Pick<MentionPlace, 'revisionId'>,
+): Promise<void> {
+  const { rows } = await transaction.query(sql`
+    select from artifact_revision where revision_id = ${revisionId}::uuid and space_id = ${spaceId} and is_latest
+    for share`);
+  if (rows.length === 0)
+    throw new CoreError('CONFLICT', 'The artifact was removed or revised while it was read.');
 }

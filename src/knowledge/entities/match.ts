@@ -1,17 +1,11 @@
 // Are a mention and an entity the same? Names and context together; what is neither clear nor excluded is grey.
 import type { EntityType } from '../reading/types.ts';
-import type { MentionGroup } from './candidates.ts';
 import type { ClueComparison, Profile } from './compare-clues.ts';
 import { compareClues } from './compare-clues.ts';
 import type { NameComparison } from './compare-names.ts';
-import {
-  compareOrganizationNames,
-  comparePersonNames,
-  compareThingNames,
-  otherName,
-} from './compare-names.ts';
+import { compareOrganizationNames, comparePersonNames, compareThingNames, otherName } from './compare-names.ts';
 import { isFullName, nameFullness, namelessName } from './normalize.ts';
-import type { KnownEntity } from './types.ts';
+import type { KnownEntity, MentionGroup } from './types.ts';
 
 /** From here on without a model. Measured by "npm run eval -- entities": lower values cost precision. */
 export const pointsForSame = 4;

@@ -5,7 +5,7 @@ import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import { json, sql } from '../../platform/postgres/sql.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { EntityType } from '../reading/types.ts';
-import { longestChain } from './entity-store.ts';
+import { longestChain } from './candidate-queries.ts';
 import { lockEntities, putEntities } from './entity-writes.ts';
 import { compareNames, pointsForGrey } from './match.ts';
 import { normalizeName } from './normalize.ts';

@@ -3,7 +3,7 @@ import { isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { json, sql } from '../../platform/postgres/sql.ts';
-import { longestChain } from './entity-store.ts';
+import { longestChain } from './candidate-queries.ts';
 import { namelessName } from './normalize.ts';
 import type { EntityPair, PairDraft, PairStore } from './types.ts';
 

@@ -8,12 +8,12 @@ import { clueKeys, nameKeys } from './blocking-keys.ts';
 import { embeddingText, isVector } from './candidates.ts';
 import { confirmInTime, describeProfile } from './confirm.ts';
 import { confidenceOf } from './decide-mentions.ts';
+import type { ResolutionParts } from './deps.ts';
+import { canAskModel } from './deps.ts';
 import { inOrderOfMerit } from './entity-service.ts';
 import type { Choice } from './match.ts';
 import { chooseMatch, matchKnown } from './match.ts';
 import { normalizeName, plainWords } from './normalize.ts';
-import type { ResolutionParts } from './resolve-mentions.ts';
-import { canAskModel } from './resolve-mentions.ts';
 import type { Entity, EntityMerge, KnownEntity, MergeStore, PairStore, ReviewReason } from './types.ts';
 
 export interface RepairParts extends ResolutionParts {

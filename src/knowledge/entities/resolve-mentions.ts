@@ -1,59 +1,16 @@
 // What resolving takes, and whom it tells.
-import type { Clock, IdSource, Log } from '../../core/index.ts';
 import { kindOf, messageOf } from '../../core/index.ts';
-import type { LedgerRecorder } from '../../ledger/index.ts';
 import { ReadingPatience } from '../ingest/read-chunk-patience.ts';
-import type { KnowledgeOptions } from '../options.ts';
-import type { EntityMention, LanguageModel } from '../reading/types.ts';
-import type { Embedders } from '../vectors/types.ts';
-import type { Evidence, MentionGroup } from './candidates.ts';
+import type { EntityMention } from '../reading/types.ts';
+import type { Evidence } from './candidates.ts';
 import { gatherEvidence, groupMentions, isFatal } from './candidates.ts';
 import { profileOf } from './compare-clues.ts';
 import { whyUnconfirmed } from './confirm.ts';
 import type { Fallback } from './decide-mentions.ts';
 import { ChunkResolution } from './decide-mentions.ts';
+import type { ResolutionParts } from './deps.ts';
 import { chooseMatch, matchKnown } from './match.ts';
-import type {
-  EntityDraft,
-  EntityResolutionResult,
-  EntityStore,
-  FindAgain,
-  MentionPlace,
-  ResolutionPlan,
-  Resolver,
-  ReviewReason,
-} from './types.ts';
-
-/** Told of every name that was resolved and every question to a model, for rates and alerts. */
-export interface ResolutionWatch {
-  resolved(outcome: 'ok' | 'degraded'): void;
-  asked(outcome: 'answered' | 'failed'): void;
-}
-
-export interface ResolutionParts {
-  readonly clock: Clock;
-  readonly ids: IdSource;
-  readonly log: Log;
-  readonly ledger: LedgerRecorder;
-  readonly entities: EntityStore;
-  readonly embedders: Embedders;
-  readonly model: LanguageModel;
-  readonly options: Pick<
-    KnowledgeOptions,
-    | 'candidatesTimeoutMs'
-    | 'embeddingTimeoutMs'
-    | 'confirmationTimeoutMs'
-    | 'readWithModel'
-    | 'probeAgainSeconds'
-  >;
-  readonly watch?: ResolutionWatch;
-  /** With those that read: a model that is away is not waited for name by name. Without it one of its own. */
-  readonly patience?: Pick<ReadingPatience, 'ask'>;
-}
-
-/** Whether doubtful names can be put to a model at all: without one it is no degradation that none answers. */
-export const canAskModel = ({ model, options }: Pick<ResolutionParts, 'model' | 'options'>): boolean =>
-  options.readWithModel && model.isConfigured();
+import type { EntityDraft, EntityResolutionResult, FindAgain, MentionGroup, MentionPlace, ResolutionPlan, Resolver, ReviewReason } from './types.ts';
 
 // Mentions find their entities: try; on failure make one with a flag, record it, go on. Never block, never drop one.
 

@@ -403,3 +403,17 @@ export interface MergeStore {
     at: Date,
   ): Promise<void>;
 }
+
+export interface MentionGroup {
+  /** Which mentions: their places in the list that was given. */
+  readonly members: readonly number[];
+  readonly type: EntityType;
+  /** As it is shown. */
+  readonly name: string;
+  readonly normalizedName: string;
+  /** With its spellings; the first is `name`. */
+  readonly names: readonly NameRow[];
+  readonly clues: CleanClues;
+  readonly profile: Profile;
+  readonly wish: CandidateWish;
+}

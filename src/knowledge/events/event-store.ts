@@ -10,13 +10,7 @@ import { storedJson } from '../artifacts/stored-json.ts';
 import type { Gone } from '../artifacts/types.ts';
 import type { EventDesk } from '../desk-ports.ts';
 import { familyOf } from '../entities/pair-store.ts';
-import type {
-  EntityResolutionResult,
-  EventFilter,
-  EventStore,
-  MentionPlace,
-  StoredEvent,
-} from '../entities/types.ts';
+import type { EntityResolutionResult, EventFilter, EventStore, MentionPlace, StoredEvent } from '../entities/types.ts';
 import type { EntityMention, ReadEvent, ReadingMethod } from '../reading/types.ts';
 
 export class PostgresEventStore implements EventStore {
@@ -253,22 +247,6 @@ export async function lockPlace(
   const [found] = rows;
   if (!found) throw new CoreError('CONFLICT', 'The artifact was removed while it was read.');
   return found.isLatest;
-}
-
-/**
- * What is brought by a revision is written while it is the latest: it stays so until the transaction ends. Fails with
- * CONFLICT when it was removed or revised meanwhile.
- */
-export async function lockRevision(
-  transaction: Transaction,
-  spaceId: number,
-  { revisionId }: Pick<MentionPlace, 'revisionId'>,
-): Promise<void> {
-  const { rows } = await transaction.query(sql`
-    select from artifact_revision where revision_id = ${revisionId}::uuid and space_id = ${spaceId} and is_latest
-    for share`);
-  if (rows.length === 0)
-    throw new CoreError('CONFLICT', 'The artifact was removed or revised while it was read.');
 }
 
 /** How often an entity that a mention was resolved to may have been merged further meanwhile. */

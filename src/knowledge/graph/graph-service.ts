@@ -4,7 +4,7 @@ import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { GraphDesk } from '../desk-ports.ts';
-import { longestChain } from '../entities/entity-store.ts';
+import { longestChain } from '../entities/candidate-queries.ts';
 import { livePairs, pairsOf } from '../entities/pair-store.ts';
 import { KnowledgeError } from '../errors.ts';
 import { graphRebuildJob, graphRebuildKey } from './graph-sync.ts';

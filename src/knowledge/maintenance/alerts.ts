@@ -1,18 +1,10 @@
 // Counts what resolution, models and the graph come to, and says when somebody should look.
 import type { Clock } from '../../core/index.ts';
 import { kindOf } from '../../core/index.ts';
-import type { ResolutionWatch } from '../entities/resolve-mentions.ts';
+import type { ResolutionWatch } from '../entities/deps.ts';
 import type { Graph, GraphAvailability } from '../graph/graph.ts';
 import type { KnowledgeAlertRule, Severity } from './alert-rules.ts';
-import {
-  confirmationRule,
-  expansionRule,
-  fewestTries,
-  graphRule,
-  rateWindowMs,
-  resolutionRule,
-  reviewRule,
-} from './alert-rules.ts';
+import { confirmationRule, expansionRule, fewestTries, graphRule, rateWindowMs, resolutionRule, reviewRule } from './alert-rules.ts';
 import { RateWindow } from './rate-window.ts';
 
 /** As alerts of every domain look. */

@@ -7,8 +7,7 @@ import { withDeadline } from '../../resilience/index.ts';
 import type { ExpansionRequest, Graph, RelatedEvent } from '../graph/graph.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { SearchStore } from './results.ts';
-import type { Warnings } from './search.ts';
-import type { LexicalHit, RelatedItem, SearchRequest } from './types.ts';
+import type { LexicalHit, RelatedItem, SearchRequest, Warnings } from './types.ts';
 
 export interface ExpansionParts {
   readonly graph: Pick<Graph, 'backend' | 'isApart' | 'expand' | 'missing'>;

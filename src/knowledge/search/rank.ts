@@ -6,8 +6,7 @@ import { withDeadline } from '../../resilience/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { Blend, Embedder, Embedders, VectorIndex } from '../vectors/types.ts';
 import { readQuery } from './query.ts';
-import type { Warnings } from './search.ts';
-import type { LexicalHit, LexicalIndex, SearchFilter } from './types.ts';
+import type { LexicalHit, LexicalIndex, SearchFilter, Warnings } from './types.ts';
 
 export interface RankerParts {
   readonly lexical: LexicalIndex;

@@ -10,6 +10,7 @@ import type { RankerParts } from './rank.ts';
 import { Ranker } from './rank.ts';
 import type { SearchStore } from './results.ts';
 import type { LexicalHit, SearchAnswer, SearchHit, SearchRequest } from './types.ts';
+import { Warnings } from './types.ts';
 
 export interface SearchParts extends ExpansionParts, RankerParts {
   readonly store: SearchStore;
@@ -81,19 +82,6 @@ function within(name: string, value: number, min: number, max: number): void {
 const wrong = (message: string): CoreError => new CoreError('INPUT_INVALID', message);
 
 // What was left out of an answer, in sentences: each thing once.
-
-export class Warnings {
-  readonly #sentences = new Set<string>();
-
-  add(sentence: string): void {
-    this.#sentences.add(sentence);
-  }
-
-  /** Null when nothing was left out. */
-  toText(): string | null {
-    return this.#sentences.size === 0 ? null : [...this.#sentences].join(' ');
-  }
-}
 
 // What else a search could be asked for: said with every answer, so that whoever reads it (often a model) can go on.
 
