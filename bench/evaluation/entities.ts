@@ -7,10 +7,10 @@ import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-ar
 import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import type { MentionPlace, Resolver } from '../../src/knowledge/entities/types.ts';
-import type { IncomingArtifact } from '../../src/knowledge/index.ts';
+import type { ParsedDocument } from '../../src/knowledge/index.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import type { Database } from '../../src/platform/postgres/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
 import type { Table } from './entity-records.ts';
 import { isNicknameTable, isRecordTable, nicknamesOf, readCsv, recordsOf } from './entity-records.ts';
 import type { EvaluationReport } from './environment.ts';
@@ -186,7 +186,7 @@ export function pairScores(
 // How well names find their entities: measured without a model and without vectors, as it must hold at least.
 
 /** Records have no document of their own. */
-const emptyArtifact: IncomingArtifact = {
+const emptyArtifact: ParsedDocument = {
   type: 'note',
   sourceSystem: 'evaluation',
   sourceId: 'records',
@@ -208,7 +208,7 @@ export async function entityReport(
 ): Promise<EvaluationReport> {
   const spaces = new PostgresSpaceStore(database, systemClock);
   const artifacts = new PostgresArtifactStore(database, { clock: systemClock, ids: systemIds });
-  const { candidatesTimeoutMs, embeddingTimeoutMs, confirmationTimeoutMs, probeAgainSeconds } =
+  const { candidatesTimeoutMs, embeddingTimeoutMs, confirmationTimeoutMs, cooldownSeconds } =
     knowledgeOptions.fields;
   const resolver = new EntityResolver({
     clock: systemClock,
@@ -226,7 +226,7 @@ export async function entityReport(
       embeddingTimeoutMs: embeddingTimeoutMs.default,
       confirmationTimeoutMs: confirmationTimeoutMs.default,
       readWithModel: false,
-      probeAgainSeconds: probeAgainSeconds.default,
+      cooldownSeconds: cooldownSeconds.default,
     },
   });
   const { sets } = await evaluateEntities(data, {

@@ -6,8 +6,8 @@ import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config } from '../../src/config/index.ts';
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import type { Embedder } from '../../src/knowledge/index.ts';
-import type { Database } from '../../src/platform/postgres/index.ts';
 import { identifier, loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
 
 /** For people: a heading, a table, sentences. For programs: `figures`. */
 export interface EvaluationReport {

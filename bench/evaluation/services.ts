@@ -22,7 +22,7 @@ import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-st
 import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
-import type { Database } from '../../src/platform/postgres/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
 
 export interface EvaluationDeskParts {
   readonly database: Database;

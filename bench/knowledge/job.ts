@@ -11,7 +11,7 @@ import { PostgresFolderStore } from '../../src/knowledge/folders/postgres-folder
 import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import { GraphKeeper } from '../../src/knowledge/graph/graph-sync.ts';
 import { PostgresSqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
-import type { Embedders, IncomingArtifact, LanguageModel } from '../../src/knowledge/index.ts';
+import type { Embedders, LanguageModel, ParsedDocument } from '../../src/knowledge/index.ts';
 import { createReaders, openKnowledge } from '../../src/knowledge/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
@@ -19,7 +19,7 @@ import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-st
 import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
-import type { Database } from '../../src/platform/postgres/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
 import { MadeMinutes } from './minutes.ts';
 
 /** As an installation has them that sets nothing. */
@@ -95,7 +95,7 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     else if (['job:skipped', 'job:failed', 'job:retried'].includes(name)) ended.fail(new Error(name));
   });
   await knowledge.work();
-  const document = (minutesEach: number): IncomingArtifact => {
+  const document = (minutesEach: number): ParsedDocument => {
     const parts = Array.from({ length: minutesEach }, () => minutes.document());
     return {
       type: 'note',

@@ -2,7 +2,7 @@
 import { abortable, messageOf } from '../../core/index.ts';
 import type { LedgerEntry, RepairOutcome } from '../../ledger/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import { payerOf } from '../spaces/payer-of.ts';
+import { billingCaller } from '../spaces/payer-of.ts';
 import type { SpaceStore } from '../spaces/types.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import { embeddingText, isVector } from './candidates.ts';
@@ -145,7 +145,7 @@ export async function settle(
     const question = {
       mention: describeProfile(known.profile),
       candidates: close.map(({ candidate }) => describeProfile(candidate.profile)),
-      caller: space === null ? 'admin' : payerOf(space),
+      caller: space === null ? 'admin' : billingCaller(space),
     };
     const { decision, match, reason } = await confirmInTime(parts, question, signal);
     watch?.asked('answered');

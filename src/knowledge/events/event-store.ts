@@ -7,7 +7,7 @@ import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import type { RemovedMention } from '../artifacts/postgres-remove-artifact.ts';
 import { forgetEntities } from '../artifacts/postgres-remove-artifact.ts';
 import { storedJson } from '../artifacts/stored-json.ts';
-import type { Gone } from '../artifacts/types.ts';
+import type { RemovedIds } from '../artifacts/types.ts';
 import type { EventDesk } from '../desk-ports.ts';
 import { familyOf } from '../entities/pair-store.ts';
 import type { EntityResolutionResult, EventFilter, EventStore, MentionPlace, StoredEvent } from '../entities/types.ts';
@@ -24,7 +24,7 @@ export class PostgresEventStore implements EventStore {
     this.#ids = ids;
   }
 
-  write(...[place, method, found]: Parameters<EventStore['write']>): Promise<Gone> {
+  write(...[place, method, found]: Parameters<EventStore['write']>): Promise<RemovedIds> {
     const { mentions, results, events } = found;
     const { relation } = place;
     return this.#write(
@@ -34,7 +34,7 @@ export class PostgresEventStore implements EventStore {
     );
   }
 
-  writeStructured(...[place, found]: Parameters<EventStore['writeStructured']>): Promise<Gone> {
+  writeStructured(...[place, found]: Parameters<EventStore['writeStructured']>): Promise<RemovedIds> {
     return this.#write(
       { ...place, chunkId: null },
       { method: 'structured', events: [], mentions: found },
@@ -48,7 +48,7 @@ export class PostgresEventStore implements EventStore {
       readonly mentions: readonly Pick<WrittenReading['mentions'][number], 'mention' | 'relation'>[];
     },
     results: readonly EntityResolutionResult[],
-  ): Promise<Gone> {
+  ): Promise<RemovedIds> {
     const at = new Date(this.#clock.now());
     const readingOf = (entityIds: readonly string[]): WrittenReading => ({
       ...found,
