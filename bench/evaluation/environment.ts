@@ -45,7 +45,10 @@ export async function openEvaluationEnvironment(
     : { database, embedder: null, whyNoEmbedder: state.why };
 }
 
-export async function openTemporaryDatabase({ state }: Config, closing: AsyncDisposableStack): Promise<Database> {
+export async function openTemporaryDatabase(
+  { state }: Config,
+  closing: AsyncDisposableStack,
+): Promise<Database> {
   const schema = `evaluation_${randomBytes(6).toString('hex')}`;
   if (state.databaseUrl === null) {
     const { openEmbeddedDatabase } = await import('../../src/platform/postgres/embedded/index.ts');

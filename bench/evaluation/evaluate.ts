@@ -149,4 +149,3 @@ const snakeFigures = ({ ndcgAt10, recallAt5, recallAt10, mrrAt10 }: CollectionSc
 // What an evaluation comes to.
 
 // A house of its own for an evaluation: a store that is thrown away afterwards, and an embedder as configured.
-

@@ -2,7 +2,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobContext, JobView } from '../../src/core/index.ts';
 import { CoreError } from '../../src/core/index.ts';
-import { countNeedsReview, openGraphDesk, PostgresGraphView } from '../../src/knowledge/graph/graph-service.ts';
+import {
+  countNeedsReview,
+  openGraphDesk,
+  PostgresGraphView,
+} from '../../src/knowledge/graph/graph-service.ts';
 import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import { graphRebuildHandler, graphRebuildJob } from '../../src/knowledge/graph/graph-sync.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';

@@ -9,7 +9,14 @@ import { cleanClues, identityOf, profileOf } from './compare-clues.ts';
 import type { ResolutionParts } from './deps.ts';
 import { canAskModel } from './deps.ts';
 import { chooseMatch, compareNames, matchKnown, pointsForSame } from './match.ts';
-import { isNameless, nameFullness, namelessName, normalizeName, plainWords, visibleName } from './normalize.ts';
+import {
+  isNameless,
+  nameFullness,
+  namelessName,
+  normalizeName,
+  plainWords,
+  visibleName,
+} from './normalize.ts';
 import type { KnownEntity, MentionPlace, NameRow } from './types.ts';
 import type { MentionGroup } from './types.ts';
 

@@ -11,7 +11,15 @@ import { additionOf, EntityDrafts } from './entity-drafts.ts';
 import type { Matched } from './match.ts';
 import { chooseMatch, matchKnown, pointsForSame } from './match.ts';
 import { namelessName } from './normalize.ts';
-import type { EntityAddition, KnownEntity, MentionGroup, MentionPlace, PairDraft, ResolutionPlan, ReviewReason } from './types.ts';
+import type {
+  EntityAddition,
+  KnownEntity,
+  MentionGroup,
+  MentionPlace,
+  PairDraft,
+  ResolutionPlan,
+  ReviewReason,
+} from './types.ts';
 
 /** Whom a name was found to mean: one that is known, or one that this chunk brings. */
 type Target =

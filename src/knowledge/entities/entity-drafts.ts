@@ -4,7 +4,14 @@ import type { CleanClues, Profile } from './compare-clues.ts';
 import type { Matched } from './match.ts';
 import { compareNames, matchNameless, matchProfiles, pointsForSame, standingOf } from './match.ts';
 import { nameFullness, namelessName, normalizeName, visibleName } from './normalize.ts';
-import type { EntityAddition, EntityDraft, KnownEntity, MentionGroup, NameRow, ReviewReason } from './types.ts';
+import type {
+  EntityAddition,
+  EntityDraft,
+  KnownEntity,
+  MentionGroup,
+  NameRow,
+  ReviewReason,
+} from './types.ts';
 
 /** A draft that grows as further names turn out to mean it. */
 export interface OpenDraft {

@@ -4,10 +4,30 @@ import type { Database } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import type { EntityType } from '../reading/types.ts';
-import { entityColumns, findCandidates, findCompanions, findNearest, loadFamilies, longestChain } from './candidate-queries.ts';
+import {
+  entityColumns,
+  findCandidates,
+  findCompanions,
+  findNearest,
+  loadFamilies,
+  longestChain,
+} from './candidate-queries.ts';
 import { lockEntities, lockRevision, putEntities, putEntitiesAsSeen, setEmbedding } from './entity-writes.ts';
 import { putPairs, refreshUncertain } from './pair-store.ts';
-import type { CandidateWish, Entity, EntityAddition, EntityDraft, EntityFilter, EntityRow, EntityStore, FindAgain, KnownEntity, MentionRow, ResolutionPlan, ReviewReason } from './types.ts';
+import type {
+  CandidateWish,
+  Entity,
+  EntityAddition,
+  EntityDraft,
+  EntityFilter,
+  EntityRow,
+  EntityStore,
+  FindAgain,
+  KnownEntity,
+  MentionRow,
+  ResolutionPlan,
+  ReviewReason,
+} from './types.ts';
 
 // Entities in Postgres: who is known, under which names, and what resolution writes.
 

@@ -3,7 +3,12 @@ import type { EntityType } from '../reading/types.ts';
 import type { ClueComparison, Profile } from './compare-clues.ts';
 import { compareClues } from './compare-clues.ts';
 import type { NameComparison } from './compare-names.ts';
-import { compareOrganizationNames, comparePersonNames, compareThingNames, otherName } from './compare-names.ts';
+import {
+  compareOrganizationNames,
+  comparePersonNames,
+  compareThingNames,
+  otherName,
+} from './compare-names.ts';
 import { isFullName, nameFullness, namelessName } from './normalize.ts';
 import type { KnownEntity, MentionGroup } from './types.ts';
 

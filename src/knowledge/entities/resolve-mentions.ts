@@ -10,7 +10,16 @@ import type { Fallback } from './decide-mentions.ts';
 import { ChunkResolution } from './decide-mentions.ts';
 import type { ResolutionParts } from './deps.ts';
 import { chooseMatch, matchKnown } from './match.ts';
-import type { EntityDraft, EntityResolutionResult, FindAgain, MentionGroup, MentionPlace, ResolutionPlan, Resolver, ReviewReason } from './types.ts';
+import type {
+  EntityDraft,
+  EntityResolutionResult,
+  FindAgain,
+  MentionGroup,
+  MentionPlace,
+  ResolutionPlan,
+  Resolver,
+  ReviewReason,
+} from './types.ts';
 
 // Mentions find their entities: try; on failure make one with a flag, record it, go on. Never block, never drop one.
 

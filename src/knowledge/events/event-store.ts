@@ -10,7 +10,13 @@ import { storedJson } from '../artifacts/stored-json.ts';
 import type { RemovedIds } from '../artifacts/types.ts';
 import type { EventDesk } from '../desk-ports.ts';
 import { familyOf } from '../entities/pair-store.ts';
-import type { EntityResolutionResult, EventFilter, EventStore, MentionPlace, StoredEvent } from '../entities/types.ts';
+import type {
+  EntityResolutionResult,
+  EventFilter,
+  EventStore,
+  MentionPlace,
+  StoredEvent,
+} from '../entities/types.ts';
 import type { EntityMention, ReadEvent, ReadingMethod } from '../reading/types.ts';
 
 export class PostgresEventStore implements EventStore {

@@ -38,7 +38,11 @@ export class GraphKeeper implements GraphStep {
   }
 
   /** One mark per chunk: done only when every node and edge of it is in. Fails only when the state store is away. */
-  async put(spaceId: number, chunkIds: readonly number[], signal: AbortSignal): Promise<readonly ChunkStepResult[]> {
+  async put(
+    spaceId: number,
+    chunkIds: readonly number[],
+    signal: AbortSignal,
+  ): Promise<readonly ChunkStepResult[]> {
     const { graph, source } = this.#parts;
     if (!this.isWanted) return [];
     if (!graph.isApart) return chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'done' }));

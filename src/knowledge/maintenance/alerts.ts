@@ -4,7 +4,15 @@ import { kindOf } from '../../core/index.ts';
 import type { ResolutionWatch } from '../entities/deps.ts';
 import type { Graph, GraphAvailability } from '../graph/graph.ts';
 import type { KnowledgeAlertRule, Severity } from './alert-rules.ts';
-import { confirmationRule, expansionRule, fewestTries, graphRule, rateWindowMs, resolutionRule, reviewRule } from './alert-rules.ts';
+import {
+  confirmationRule,
+  expansionRule,
+  fewestTries,
+  graphRule,
+  rateWindowMs,
+  resolutionRule,
+  reviewRule,
+} from './alert-rules.ts';
 import { RateWindow } from './rate-window.ts';
 
 /** As alerts of every domain look. */
