@@ -1,6 +1,6 @@
 import type { Clock, IdSource, Log } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import { ReadingPatience } from '../ingest/read-chunk-patience.ts';
+import type { ReadingPatience } from '../ingest/read-chunk-patience.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { LanguageModel } from '../reading/types.ts';
 import type { Embedders } from '../vectors/types.ts';
