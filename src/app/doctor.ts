@@ -40,7 +40,7 @@ function ofTheStores({ config, stores: { database, redis }, readiness }: Patient
     ['state store', () => dependency('state store')],
     [
       'migrations',
-      async () => store.migrations(database, await loadMigrations(new URL('./migrations/', import.meta.url))),
+      async () => store.migrations(database, await loadMigrations()),
     ],
     ['database size', async () => store.databaseSize(database, kind === 'embedded' ? await onDisk() : null)],
     ['connections', () => store.connections(database)],
