@@ -3,7 +3,7 @@
 import { folderFiles } from '../../src/app/folder-files.ts';
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
-import type { Embedders, IncomingArtifact, LanguageModel } from '../../src/knowledge/index.ts';
+import type { Embedders, ParsedDocument, LanguageModel } from '../../src/knowledge/index.ts';
 import { createReaders, openKnowledge } from '../../src/knowledge/index.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
@@ -95,7 +95,7 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     else if (['job:skipped', 'job:failed', 'job:retried'].includes(name)) ended.fail(new Error(name));
   });
   await knowledge.work();
-  const document = (minutesEach: number): IncomingArtifact => {
+  const document = (minutesEach: number): ParsedDocument => {
     const parts = Array.from({ length: minutesEach }, () => minutes.document());
     return {
       type: 'note',

@@ -5,10 +5,10 @@ import type { HttpDependencies } from '../http/index.ts';
 import type { KnowledgeAlert, LanguageModel, OpenKnowledge } from '../knowledge/index.ts';
 import {
   createReaders,
-  embedAgainCron,
-  embedAgainHandler,
-  embedAgainJob,
-  embedAgainKey,
+  reembedCron,
+  reembedHandler,
+  reembedJob,
+  reembedKey,
   openKnowledge,
   openSearch,
 } from '../knowledge/index.ts';
@@ -64,7 +64,7 @@ export async function startKnowledge(
   const { log } = telemetry;
   const options = config.knowledge;
   // Who reads and who settles names ask the same models: that one is away, both know.
-  const patience = new ReadingPatience(systemClock, options.probeAgainSeconds * 1_000);
+  const patience = new ReadingPatience(systemClock, options.cooldownSeconds * 1_000);
   const common = { clock: systemClock, ids: systemIds, log, ledger, options, patience };
   const entities = new PostgresEntityStore(database);
   const onBack = (): void => {
@@ -73,7 +73,7 @@ export async function startKnowledge(
   const embedNow = (): void => {
     // A command that is a server for a second could not finish it. The schedule comes anyway.
     if (role !== 'command' && embedders.current().state === 'ready')
-      void jobs.enqueue(embedAgainJob, {}, { key: embedAgainKey }).catch(() => undefined);
+      void jobs.enqueue(reembedJob, {}, { key: reembedKey }).catch(() => undefined);
   };
   const embedders = createEmbedders(
     { ...common, gateway: parts.gateway, onBack, onChosen: embedNow },
@@ -111,7 +111,7 @@ export async function startKnowledge(
     jobs,
   });
   const search = { ...common, embedders, vectors, store: new PostgresSearchStore(database) };
-  await jobs.define([embedAgainJob]);
+  await jobs.define([reembedJob]);
   return {
     desks: {
       spaces: opened.spaces,
@@ -149,9 +149,9 @@ export async function startKnowledge(
     work: async () => {
       // A command that is a server for a moment works on what it brought; what it cannot finish goes on later.
       await opened.work();
-      await jobs.work(embedAgainJob, embedAgainHandler({ ...steps, jobs }));
+      await jobs.work(reembedJob, reembedHandler({ ...steps, jobs }));
       embedNow();
-      if (role !== 'command') await jobs.schedule(embedAgainJob, embedAgainCron, {});
+      if (role !== 'command') await jobs.schedule(reembedJob, reembedCron, {});
       await graph.work({ readers, pairs, canAskModel });
       if (role !== 'command')
         closing.defer(telemetry.events.listen(repairWhenModelsAnswer(systemClock, jobs)));
@@ -165,6 +165,6 @@ export async function startKnowledge(
 function knowledgeModelOf(gateway: OpenGateway): LanguageModel {
   return {
     ...languageModelOf(gateway),
-    isConfigured: () => gateway.models.askable().some(({ capabilities }) => !capabilities.embeddings),
+    isConfigured: () => gateway.models.listCallable().some(({ capabilities }) => !capabilities.embeddings),
   };
 }

@@ -136,7 +136,7 @@ export interface ExtractionDesk {
   callsPerMinuteOf(source: ExtractionSource): number;
 }
 
-export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'speak' | 'load' | 'models' | 'keys'>;
+export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'complete' | 'load' | 'models' | 'keys'>;
 
 /** What needs attention, of every domain. */
 export interface AlertDesk {

@@ -14,6 +14,6 @@ export { openSearch } from './search/search-desk.ts';
 export type { SearchParts } from './search/search-desk.ts';
 export type { CarefulEmbedder } from './vectors/careful-embedder.ts';
 export { carefulEmbedder } from './vectors/careful-embedder.ts';
-export { embedAgainCron, embedAgainHandler, embedAgainJob, embedAgainKey } from './vectors/embed-again.ts';
+export { reembedCron, reembedHandler, reembedJob, reembedKey } from './vectors/embed-again.ts';
 export type { KnowledgeAlert } from './maintenance/alerts.ts';
 export { blendOf } from './vectors/known-blends.ts';

@@ -253,7 +253,7 @@ describe('a Postgres server without Apache AGE', () => {
       graph.expand({ spaceId: 1, seedEventIds: [world.ids.uuid()], budget: 5 }, signal),
     ).rejects.toMatchObject({ code: 'KNOWLEDGE_GRAPH_UNAVAILABLE' });
     expect(looks).toBe(1);
-    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    await world.clock.advance(world.options.cooldownSeconds * 1_000);
     await graph.availability();
     expect(looks).toBe(2);
     graph.askAgain();

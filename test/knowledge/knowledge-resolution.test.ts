@@ -437,7 +437,7 @@ describe('resolution when a part fails', () => {
     expect(model.questions).toHaveLength(2);
     await at.repairs.retryConfirmation(flagged[2] ?? '', at.signal);
     expect(model.questions).toHaveLength(3);
-    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    await world.clock.advance(world.options.cooldownSeconds * 1_000);
     await meet('D. Evans');
     expect(model.questions).toHaveLength(4);
     // An answer that cannot be used is one: whoever gives it is there.

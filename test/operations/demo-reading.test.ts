@@ -60,7 +60,7 @@ describe('a simulated reader of the demo', () => {
       const reading = readAnswer(readingOf(readingPrompt(task), knownNames), task, said);
       expect(reading?.mentions.map(({ type }) => type)).toContain('person');
       expect(reading?.events.length).toBeGreaterThan(0);
-      expect(reading?.notTaken ?? []).toEqual([]);
+      expect(reading?.dropped ?? []).toEqual([]);
     },
   );
 

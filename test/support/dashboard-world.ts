@@ -99,7 +99,7 @@ export async function startDashboardWorld(): Promise<DashboardWorld> {
     RETRY_DELAY_SECONDS: '0.1',
     // What `never` answers is waited for longer than any test takes.
     REQUEST_TIMEOUT_SECONDS: '600',
-    HEADWORKS_GATEWAY_ANSWER_TIMEOUT_SECONDS: '600',
+    HEADWORKS_GATEWAY_RESPONSE_TIMEOUT_SECONDS: '600',
     HEADWORKS_GATEWAY_FIRST_TOKEN_TIMEOUT_SECONDS: '600',
   };
   const server = await startServer(resolveConfig({ flags: {}, cwd: folder, env: settings }), {

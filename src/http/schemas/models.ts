@@ -288,14 +288,14 @@ export const viewOfHistory = (history: ModelHistory): z.infer<typeof modelHistor
 });
 
 export function viewOfExplanation(explanation: ModelExplanation): z.infer<typeof explanationAnswer> {
-  const { model, restingUntil, recentAttempts, ...rest } = explanation;
+  const { model, backoffUntil, recentAttempts, ...rest } = explanation;
   return {
     ...(snakeCase(rest) as Omit<
       z.infer<typeof explanationAnswer>,
       'model' | 'resting_until' | 'recent_attempts'
     >),
     model: viewOfModel(model),
-    resting_until: restingUntil === null ? null : new Date(restingUntil).toISOString(),
+    resting_until: backoffUntil === null ? null : new Date(backoffUntil).toISOString(),
     recent_attempts: recentAttempts.map((attempt) => ({
       ...(snakeCase(attempt) as z.infer<typeof explanationAnswer>['recent_attempts'][number]),
       at: new Date(attempt.at).toISOString(),

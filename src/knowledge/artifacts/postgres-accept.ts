@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import { storedJson } from './stored-json.ts';
 import { contentHash } from '../documents/content-hash.ts';
-import type { Accepted, ArtifactStore, ChunkDraft, IncomingArtifact, Space } from '../ports.ts';
+import type { IngestResult, ArtifactStore, ChunkDraft, ParsedDocument, Space } from '../ports.ts';
 import { forgetUnmentioned } from './postgres-remove-artifact.ts';
 import { removePostings, writePostings } from '../search/postgres-postings.ts';
 
@@ -13,7 +13,7 @@ const chunksAtOnce = 200;
 
 export interface Acceptance {
   readonly space: Space;
-  readonly incoming: IncomingArtifact;
+  readonly incoming: ParsedDocument;
   readonly chunks: readonly ChunkDraft[];
   readonly enqueue: Parameters<ArtifactStore['accept']>[3];
   readonly ids: IdSource;
@@ -21,7 +21,7 @@ export interface Acceptance {
 }
 
 /** In the caller's transaction, which is to be rolled back when it fails. */
-export async function acceptArtifact(transaction: Transaction, wish: Acceptance): Promise<Accepted> {
+export async function acceptArtifact(transaction: Transaction, wish: Acceptance): Promise<IngestResult> {
   const { space, incoming, chunks, ids, at } = wish;
   const { spaceId } = space;
   const artifact = await lockedArtifact(transaction, wish);

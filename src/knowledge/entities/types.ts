@@ -1,5 +1,5 @@
 // Entities: who and what is known, how mentions find theirs, what may be the same, what was merged.
-import type { Gone } from '../artifacts/types.ts';
+import type { RemovedIds } from '../artifacts/types.ts';
 import type { ContextClues, EntityMention, EntityType, ReadEvent, ReadingMethod } from '../reading/types.ts';
 
 /** Why an entity waits for another look. */
@@ -162,7 +162,7 @@ export interface EventStore {
       readonly results: readonly EntityResolutionResult[];
       readonly events: readonly ReadEvent[];
     },
-  ): Promise<Gone>;
+  ): Promise<RemovedIds>;
   /** The same for what the source itself says of a whole revision: mentions without a chunk. */
   writeStructured(
     place: Omit<MentionPlace, 'chunkId' | 'relation'>,
@@ -171,7 +171,7 @@ export interface EventStore {
       readonly relation: string;
       readonly result: EntityResolutionResult;
     }[],
-  ): Promise<Gone>;
+  ): Promise<RemovedIds>;
   list(filter: EventFilter): Promise<readonly StoredEvent[]>;
   get(spaceId: number, eventId: string): Promise<StoredEvent | null>;
 }

@@ -4,7 +4,7 @@ import { isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
-import type { EntityResolutionResult, EventFilter, EventStore, Gone, StoredEvent } from '../ports.ts';
+import type { EntityResolutionResult, EventFilter, EventStore, RemovedIds, StoredEvent } from '../ports.ts';
 import { familyOf } from '../entities/postgres-live-pairs.ts';
 import { forgetEntities } from '../artifacts/postgres-remove-artifact.ts';
 import type { RemovedMention } from '../artifacts/postgres-remove-artifact.ts';
@@ -23,7 +23,7 @@ export class PostgresEventStore implements EventStore {
     this.#ids = ids;
   }
 
-  write(...[place, method, found]: Parameters<EventStore['write']>): Promise<Gone> {
+  write(...[place, method, found]: Parameters<EventStore['write']>): Promise<RemovedIds> {
     const { mentions, results, events } = found;
     const { relation } = place;
     return this.#write(
@@ -33,7 +33,7 @@ export class PostgresEventStore implements EventStore {
     );
   }
 
-  writeStructured(...[place, found]: Parameters<EventStore['writeStructured']>): Promise<Gone> {
+  writeStructured(...[place, found]: Parameters<EventStore['writeStructured']>): Promise<RemovedIds> {
     return this.#write(
       { ...place, chunkId: null },
       { method: 'structured', events: [], mentions: found },
@@ -47,7 +47,7 @@ export class PostgresEventStore implements EventStore {
       readonly mentions: readonly Pick<WrittenReading['mentions'][number], 'mention' | 'relation'>[];
     },
     results: readonly EntityResolutionResult[],
-  ): Promise<Gone> {
+  ): Promise<RemovedIds> {
     const at = new Date(this.#clock.now());
     const readingOf = (entityIds: readonly string[]): WrittenReading => ({
       ...found,

@@ -20,7 +20,7 @@ function embedding(embed: Embedder['embed']) {
         return embed(texts, given);
       },
     },
-    { clock, probeAgainMs: 30_000, onBack: () => (back += 1) },
+    { clock, cooldownMs: 30_000, onBack: () => (back += 1) },
   );
   return { embedder, clock, calls, timesBack: () => back };
 }

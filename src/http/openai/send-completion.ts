@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Log } from '../../core/index.ts';
-import type { ProviderAnswer, ProviderStream, Spoken } from '../../gateway/index.ts';
+import type { ProviderResponse, ProviderStream, CompletionResult } from '../../gateway/index.ts';
 import { openAiErrorOf } from './openai-error.ts';
 
 /** How long a caller may take nothing of what waits for it. Then it is cut off: it holds a provider's connection. */
@@ -18,15 +18,15 @@ interface Sending {
 }
 
 /** Resolves when the answer is sent or the caller is gone. Never fails: there is nobody left who could answer. */
-export function sendSpoken(
+export function sendCompletion(
   reply: FastifyReply,
-  spoken: Spoken,
+  completion: CompletionResult,
   log: Log,
   stallMs = longestStallMs,
 ): Promise<void> {
-  const { answer } = spoken;
+  const { answer } = completion;
   const { raw, request } = reply;
-  const headers = headersOf(reply, spoken);
+  const headers = headersOf(reply, completion);
   const onUnexpected = (error: unknown) =>
     log.error('an answer of a model could not be passed on', { requestId: request.id, error });
   const giveUp = (error: unknown) => {
@@ -50,7 +50,7 @@ const sent = Promise.resolve();
 type Headers = (string | number)[];
 
 /** What the hooks would have added that matters to bytes, and who spoke. */
-function headersOf(reply: FastifyReply, { answer, model, attempts, isFallback }: Spoken): Headers {
+function headersOf(reply: FastifyReply, { answer, model, attempts, isFallback }: CompletionResult): Headers {
   const headers: Headers = [
     'content-type',
     answer.contentType,
@@ -74,7 +74,7 @@ function headersOf(reply: FastifyReply, { answer, model, attempts, isFallback }:
   return headers;
 }
 
-function sendWhole({ raw, stallMs }: Sending, { status, body }: ProviderAnswer, headers: Headers): void {
+function sendWhole({ raw, stallMs }: Sending, { status, body }: ProviderResponse, headers: Headers): void {
   headers.push('content-length', body.byteLength);
   raw.writeHead(status, headers);
   if (body.byteLength > fitsTheSocketBytes) raw.setTimeout(stallMs);

@@ -7,9 +7,9 @@ import type { FastifyReply } from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
 import type { LogFields } from '../../core/index.ts';
 import { silentLog } from '../../core/index.ts';
-import type { Model, ProviderAnswer, ProviderStream } from '../../gateway/index.ts';
+import type { Model, ProviderResponse, ProviderStream } from '../../gateway/index.ts';
 import { GatewayError } from '../../gateway/index.ts';
-import { sendSpoken } from './send-spoken.ts';
+import { sendCompletion } from './send-completion.ts';
 
 const model = { name: 'alpha/a', provider: 'alpha' } as Model;
 const piece = Buffer.alloc(16 * 1024, 'x');
@@ -21,7 +21,7 @@ interface Told {
 
 /** Sends `answer` to a caller that has sent a request and reads as it likes. */
 async function sent(
-  answer: ProviderAnswer | ProviderStream,
+  answer: ProviderResponse | ProviderStream,
   stallMs?: number,
 ): Promise<{ socket: Socket; done: Promise<void>; raw: () => ServerResponse; told: readonly Told[] }> {
   const told: Told[] = [];
@@ -40,8 +40,8 @@ async function sent(
   socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
   const raw = await begun;
   const reply = { raw, request: { id: 'r-1' }, hijack: () => reply, getHeaders: () => ({ vary: 'origin' }) };
-  const spoken = { model, attempts: 2, isFallback: true, durationMs: 1, answer };
-  const done = sendSpoken(reply as unknown as FastifyReply, spoken, log, stallMs);
+  const completion = { model, attempts: 2, isFallback: true, durationMs: 1, answer };
+  const done = sendCompletion(reply as unknown as FastifyReply, completion, log, stallMs);
   return { socket, done, raw: () => raw, told };
 }
 
@@ -54,17 +54,17 @@ const stream = (rest: AsyncIterable<Uint8Array>): ProviderStream => ({
   ended: Promise.resolve({
     failureClass: null,
     tokens: { prompt: 0, completion: 0, isEstimated: true },
-    spokeForMs: 0,
+    streamMs: 0,
   }),
-  emptyUntil: undefined,
+  quotaExhaustedUntil: undefined,
 });
-const whole = (body: Uint8Array): ProviderAnswer => ({
+const whole = (body: Uint8Array): ProviderResponse => ({
   outcome: 'answer',
   status: 200,
   contentType: 'application/json',
   body,
   tokens: { prompt: 0, completion: 0, isEstimated: true },
-  emptyUntil: undefined,
+  quotaExhaustedUntil: undefined,
 });
 
 /** Speaks without end, and says how much was taken and whether it was told to stop. */
@@ -158,7 +158,7 @@ it('ends with an error event when the model breaks off, and logs what nobody for
     const next = () => Promise.reject(reason);
     return stream({ [Symbol.asyncIterator]: () => ({ next }) });
   };
-  const foreseen = await sent(broken(new GatewayError('GATEWAY_STREAM_BROKEN', 'It broke off.')));
+  const foreseen = await sent(broken(new GatewayError('GATEWAY_STREAM_INTERRUPTED', 'It broke off.')));
   expect(await read(foreseen.socket)).toMatch(/data: \{"error":\{"message":"It broke off\.".*\}\}\n\n/);
   expect(foreseen.told).toEqual([]);
   const bug = await sent(broken(new TypeError('a bug of ours')));
