@@ -234,7 +234,10 @@ describe('restore', () => {
     });
 
     const target = await emptyHouse('server');
-    const migrations = [...(await ourMigrations()), defineMigration('0002-later.sql', 'create table later ();')];
+    const migrations = [
+      ...(await ourMigrations()),
+      defineMigration('0002-later.sql', 'create table later ();'),
+    ];
     await restoreFrom(target, file, { migrations });
     const { later, ...restored } = await inStore(target, contentsOf);
     expect(restored).toEqual(older);

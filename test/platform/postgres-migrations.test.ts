@@ -101,7 +101,9 @@ describe.each(kinds)('migrations, %s', (_, open) => {
         /^This state store was created by Headworks 0\.1\.0, which this version cannot upgrade: start with an empty data folder[^.\n]+0\.1\.0 with this one\.$/,
       ) as string,
     });
-    const { rows } = await own.query(sql`select count(*)::int as tables from pg_tables where schemaname = ${own.schema}`);
+    const { rows } = await own.query(
+      sql`select count(*)::int as tables from pg_tables where schemaname = ${own.schema}`,
+    );
     expect(rows).toEqual([{ tables: 3 }]);
   });
 
