@@ -1,7 +1,6 @@
 // What search stands on: the lexical index and the vectors, on both kinds of Postgres.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
-import { rawSql, sql } from '../../src/platform/postgres/index.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
