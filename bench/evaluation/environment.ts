@@ -32,7 +32,7 @@ export async function openEvaluationEnvironment(
   closing: AsyncDisposableStack,
 ): Promise<EvaluationEnvironment> {
   const database = await openTemporaryDatabase(config, closing);
-  await migrate(database, await loadMigrations(new URL('../../src/app/migrations/', import.meta.url)), {
+  await migrate(database, await loadMigrations(), {
     clock: systemClock,
   });
   const telemetry = createTelemetry(config, 'command');

@@ -39,7 +39,7 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
     clock: systemClock,
     statementTimeoutMs: 600_000,
   });
-  const migrations = await loadMigrations(new URL('../../src/app/migrations/', import.meta.url));
+  const migrations = await loadMigrations();
   await migrate(database, migrations, { clock: systemClock });
   const vectors = new PostgresVectorIndex(database);
   return {

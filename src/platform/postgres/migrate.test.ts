@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { defineMigration, loadMigrations } from './load-migrations.ts';
+import { defineMigration, loadMigrations } from './migrate.ts';
 
 async function folderWith(...files: readonly string[]): Promise<URL> {
   const folder = await mkdtemp(join(tmpdir(), 'headworks-test-'));
