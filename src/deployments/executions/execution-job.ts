@@ -7,7 +7,7 @@ const payload = z.strictObject({ executionId: z.guid() });
 export type ExecutionRequest = z.infer<typeof payload>;
 
 /** Beyond the time for a try, which the handler itself keeps: only a handler that hangs meets it. */
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 export const executionJobName = 'deployments.execute';
 
@@ -25,6 +25,6 @@ export function executionJob(options: {
     retryBackoff: true,
     retryDelayMaxMs: 60_000,
     concurrency: options.concurrency,
-    timeoutMs: options.executionTimeoutMs + patienceMs,
+    timeoutMs: options.executionTimeoutMs + timeoutMs,
   };
 }

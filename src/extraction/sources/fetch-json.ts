@@ -49,7 +49,7 @@ async function granted(authorizer: Authorizer, signal: AbortSignal): Promise<Gra
   } catch (error) {
     if (signal.aborted)
       throw new FetchFailure(
-        failureOfKind('cancelled'),
+        failureOfKind('canceled'),
         'It was stopped while it waited for a login.',
         error,
       );

@@ -76,7 +76,7 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
       if (reader.isDone) return this.#finish();
       let next: IteratorResult<Uint8Array>;
       try {
-        this.#watch.listen(this.#patienceMs());
+        this.#watch.listen(this.#timeoutMs());
         this.#speaking.ask();
         next = await pieces.next();
         this.#watch.heard();
@@ -100,7 +100,7 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
   }
 
   /** Whoever says neither what it cost nor [DONE] is not waited for; nor is one that goes on with comments. */
-  #patienceMs(): number {
+  #timeoutMs(): number {
     const { reader, clock, silenceMs } = this.#parts;
     if (!reader.isThrough) {
       this.#throughAt = undefined;

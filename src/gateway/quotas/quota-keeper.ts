@@ -20,7 +20,7 @@ export interface QuotaKeeperParts {
 }
 
 /** A shared counter that takes longer is not waited for, and not asked again for a while. */
-const patienceMs = 250;
+const timeoutMs = 250;
 const pauseMs = 5_000;
 /**
  * Of a quota of tokens, set aside at most for one answer. Many callers write the largest `max_tokens` there is and use a
@@ -124,7 +124,7 @@ export class CountingQuotaKeeper implements QuotaKeeper {
     if (!shared || this.#clock.monotonic() < this.#sharedPausedUntil) return undefined;
     let stopTimer: () => void = () => undefined;
     const tooLong = new Promise<'timeout'>((resolve) => {
-      stopTimer = this.#clock.after(patienceMs, () => resolve('timeout'));
+      stopTimer = this.#clock.after(timeoutMs, () => resolve('timeout'));
     });
     const asking = Promise.try(() => ask(shared));
     const answer = await Promise.race([asking.catch((error: unknown) => kindOf(error)), tooLong]);

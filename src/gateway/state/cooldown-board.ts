@@ -20,7 +20,7 @@ interface PendingWrite {
 }
 
 /** How long somebody who sets one by hand is kept waiting for the store: it may accept a write and never answer. */
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 
 /** The last moment that every store can hold. */
 const endOfTime = Date.UTC(9999, 11, 31);
@@ -140,7 +140,7 @@ export class CooldownBoard implements Cooldowns {
 
   /** What was not written in time is still written when the store takes it. */
   #soon(durable: Promise<void>): Promise<void> {
-    return inTime(this.#parts.clock, patienceMs, durable, notDurable);
+    return inTime(this.#parts.clock, timeoutMs, durable, notDurable);
   }
 
   async #writeFirst(): Promise<void> {
