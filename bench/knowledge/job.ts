@@ -3,19 +3,19 @@
 import { folderFiles } from '../../src/app/folder-files.ts';
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
-import type { Embedders, IncomingArtifact, LanguageModel } from '../../src/knowledge/index.ts';
+import type { Embedders, ParsedDocument, LanguageModel } from '../../src/knowledge/index.ts';
 import { createReaders, openKnowledge } from '../../src/knowledge/index.ts';
-import { chunkText } from '../../src/knowledge/ingest/chunk-text.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/postgres/postgres-artifact-store.ts';
-import { PostgresEntityStore } from '../../src/knowledge/postgres/postgres-entity-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/postgres/postgres-event-store.ts';
-import { PostgresFolderStore } from '../../src/knowledge/postgres/postgres-folder-store.ts';
-import { PostgresGraphSource } from '../../src/knowledge/postgres/postgres-graph-source.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/postgres/postgres-space-store.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/postgres/postgres-sql-graph.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
+import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
+import { PostgresEventStore } from '../../src/knowledge/events/postgres-event-store.ts';
+import { PostgresFolderStore } from '../../src/knowledge/folders/postgres-folder-store.ts';
+import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
+import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
+import { PostgresSqlGraph } from '../../src/knowledge/graph/postgres-sql-graph.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
 import { EntityResolver } from '../../src/knowledge/resolution/index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
@@ -95,7 +95,7 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     else if (['job:skipped', 'job:failed', 'job:retried'].includes(name)) ended.fail(new Error(name));
   });
   await knowledge.work();
-  const document = (minutesEach: number): IncomingArtifact => {
+  const document = (minutesEach: number): ParsedDocument => {
     const parts = Array.from({ length: minutesEach }, () => minutes.document());
     return {
       type: 'note',

@@ -2,13 +2,13 @@
 import { silentLog, systemClock, systemIds } from '../../src/core/index.ts';
 import type { ChunkDraft, Embedders, SearchDesk, Space } from '../../src/knowledge/index.ts';
 import { openSearch } from '../../src/knowledge/index.ts';
-import { chunkText } from '../../src/knowledge/ingest/chunk-text.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/postgres/postgres-artifact-store.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/postgres/postgres-lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/postgres/postgres-search-store.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/postgres/postgres-space-store.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/postgres/postgres-sql-graph.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
+import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
+import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
+import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
+import { PostgresSqlGraph } from '../../src/knowledge/graph/postgres-sql-graph.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
@@ -39,7 +39,7 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
     clock: systemClock,
     statementTimeoutMs: 600_000,
   });
-  const migrations = await loadMigrations(new URL('../../src/app/migrations/', import.meta.url));
+  const migrations = await loadMigrations();
   await migrate(database, migrations, { clock: systemClock });
   const vectors = new PostgresVectorIndex(database);
   return {

@@ -11,7 +11,7 @@ import { ServerSession } from './server-session.ts';
 import type { RunningServer } from './start-server.ts';
 
 /** A cold embedded store opens in 5 s on two cores; a crowd of commands on a busy machine takes many times that. */
-const timeoutMs = 60_000;
+const patienceMs = 60_000;
 const lookAgainMs = 50;
 /** A server that takes connections and says nothing for so many times five seconds is stuck, not busy. */
 const mostSilences = 3;
@@ -158,7 +158,7 @@ class FollowingClient implements HeadworksClient {
     const remote = this.#config.client.serverUrl;
     if (remote !== null) return this.#attachRemote(remote);
     let silent = 0;
-    const giveUpAt = this.#clock.monotonic() + timeoutMs;
+    const giveUpAt = this.#clock.monotonic() + patienceMs;
     const mayBecomeAt = this.#clock.monotonic() + (previous?.own ? courtesyMs : 0);
     for (;;) {
       const found = await this.#attachLocal();

@@ -2,17 +2,17 @@
 import { silentLog, systemClock, systemIds } from '../core/index.ts';
 import type { EntitySetScore } from '../knowledge/evaluation/entities.ts';
 import { evaluateEntities } from '../knowledge/evaluation/entities.ts';
-import type { IncomingArtifact } from '../knowledge/index.ts';
+import type { ParsedDocument } from '../knowledge/index.ts';
 import { knowledgeOptions } from '../knowledge/options.ts';
-import { PostgresArtifactStore } from '../knowledge/postgres/postgres-artifact-store.ts';
-import { PostgresEntityStore } from '../knowledge/postgres/postgres-entity-store.ts';
-import { PostgresSpaceStore } from '../knowledge/postgres/postgres-space-store.ts';
+import { PostgresArtifactStore } from '../knowledge/artifacts/postgres-artifact-store.ts';
+import { PostgresEntityStore } from '../knowledge/entities/postgres-entity-store.ts';
+import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
 import { EntityResolver } from '../knowledge/resolution/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import type { EvaluationReport } from './evaluation-report.ts';
 
 /** Records have no document of their own. */
-const emptyArtifact: IncomingArtifact = {
+const emptyArtifact: ParsedDocument = {
   type: 'note',
   sourceSystem: 'evaluation',
   sourceId: 'records',
@@ -34,7 +34,7 @@ export async function entityReport(
 ): Promise<EvaluationReport> {
   const spaces = new PostgresSpaceStore(database, systemClock);
   const artifacts = new PostgresArtifactStore(database, { clock: systemClock, ids: systemIds });
-  const { candidatesTimeoutMs, embeddingTimeoutMs, confirmationTimeoutMs, probeAgainSeconds } =
+  const { candidatesTimeoutMs, embeddingTimeoutMs, confirmationTimeoutMs, cooldownSeconds } =
     knowledgeOptions.fields;
   const resolver = new EntityResolver({
     clock: systemClock,
@@ -52,7 +52,7 @@ export async function entityReport(
       embeddingTimeoutMs: embeddingTimeoutMs.default,
       confirmationTimeoutMs: confirmationTimeoutMs.default,
       readWithModel: false,
-      probeAgainSeconds: probeAgainSeconds.default,
+      cooldownSeconds: cooldownSeconds.default,
     },
   });
   const { sets } = await evaluateEntities(data, {

@@ -24,7 +24,7 @@ export async function openEvaluationWorld(
   closing: AsyncDisposableStack,
 ): Promise<EvaluationWorld> {
   const database = await openThrowaway(config, closing);
-  await migrate(database, await loadMigrations(new URL('./migrations/', import.meta.url)), {
+  await migrate(database, await loadMigrations(), {
     clock: systemClock,
   });
   const telemetry = createTelemetry(config, 'command');

@@ -17,7 +17,7 @@ import { vaultName } from './vault.ts';
 const everyMs = 1_000;
 /** A server that was not there, or did not answer, is looked for again after this. */
 const lookAgainMs = 5_000;
-const timeoutMs = 2_000;
+const patienceMs = 2_000;
 /** Ctrl-C promises an end within two seconds. */
 const lastWordMs = 500;
 
@@ -85,7 +85,7 @@ class RunReporter {
       const figures = reportOf(payload as unknown as ProgressFigures & Figures);
       this.#report = { ...this.#report, ...figures };
     }
-    if (this.#sending === null && systemClock.monotonic() >= this.#notBefore) void this.#send(timeoutMs);
+    if (this.#sending === null && systemClock.monotonic() >= this.#notBefore) void this.#send(patienceMs);
   }
 
   /** Says the end, and waits a moment at most for it to arrive. */

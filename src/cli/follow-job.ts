@@ -7,7 +7,7 @@ import type { JobAnswer } from '../app/api-answers.ts';
 const firstLookMs = 100;
 const longestLookMs = 1000;
 /** How long the server may be unable to tell before we stop asking. */
-const timeoutMs = 60_000;
+const patienceMs = 60_000;
 
 export interface FollowOptions {
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export async function followJob(
       if (hasEnded(job)) return job;
     } catch (error) {
       const isPassing = error instanceof HeadworksError && error.isRetryable;
-      if (!isPassing || clock.monotonic() - heardAt > timeoutMs) throw error;
+      if (!isPassing || clock.monotonic() - heardAt > patienceMs) throw error;
     }
     await clock.sleep(waitMs, signal);
     waitMs = Math.min(waitMs * 1.5, longestLookMs);

@@ -7,8 +7,8 @@ import { writeStatements } from '../../src/knowledge/age/age-statements.ts';
 import { graphContract } from '../../src/knowledge/graph/graph.contract.ts';
 import type { GraphSubject } from '../../src/knowledge/graph/graph.contract.ts';
 import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
-import { PostgresGraphSource } from '../../src/knowledge/postgres/postgres-graph-source.ts';
-import { graphRepairs } from '../../src/knowledge/repairs/graph-repairs.ts';
+import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
+import { graphRepairs } from '../../src/knowledge/maintenance/graph-repairs.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld, eventOf } from '../support/entity-world.ts';
@@ -253,7 +253,7 @@ describe('a Postgres server without Apache AGE', () => {
       graph.expand({ spaceId: 1, seedEventIds: [world.ids.uuid()], budget: 5 }, signal),
     ).rejects.toMatchObject({ code: 'KNOWLEDGE_GRAPH_UNAVAILABLE' });
     expect(looks).toBe(1);
-    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    await world.clock.advance(world.options.cooldownSeconds * 1_000);
     await graph.availability();
     expect(looks).toBe(2);
     graph.askAgain();

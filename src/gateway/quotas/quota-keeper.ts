@@ -7,12 +7,12 @@
 import type { Clock, Emitter } from '../../core/index.ts';
 import { kindOf } from '../../core/index.ts';
 import type { GatewayEvents } from '../events.ts';
-import type { KeyRing, Model, QuotaGrant, QuotaKeeper, TokenEstimate } from '../ports.ts';
+import type { ProviderKeys, Model, QuotaGrant, QuotaKeeper, TokenEstimate } from '../ports.ts';
 import { MemoryQuotaCounter } from './memory-quota-counter.ts';
 import type { CountedWindow, PastCalls, QuotaCounter } from './ports.ts';
 import { dayMs, quotaWindows } from './quota-windows.ts';
 
-export interface QuotaKeeperParts {
+export interface ProviderQuotasDeps {
   readonly clock: Clock;
   readonly events: Emitter<GatewayEvents>;
   /** What other processes count in, too. Default: none. */
@@ -20,7 +20,7 @@ export interface QuotaKeeperParts {
 }
 
 /** A shared counter that takes longer is not waited for, and not asked again for a while. */
-const timeoutMs = 250;
+const patienceMs = 250;
 const pauseMs = 5_000;
 /**
  * Of a quota of tokens, set aside at most for one answer. Many callers write the largest `max_tokens` there is and use a
@@ -28,9 +28,9 @@ const pauseMs = 5_000;
  */
 const answerShare = 0.1;
 
-const unlimited = Promise.resolve({ grant: { settle: () => undefined, giveBack: () => undefined } });
+const unlimited = Promise.resolve({ grant: { settle: () => undefined, refund: () => undefined } });
 
-export class CountingQuotaKeeper implements QuotaKeeper {
+export class ProviderQuotas implements QuotaKeeper {
   readonly #clock: Clock;
   readonly #events: Emitter<GatewayEvents>;
   readonly #local: MemoryQuotaCounter;
@@ -41,7 +41,7 @@ export class CountingQuotaKeeper implements QuotaKeeper {
   /** Monotonic. */
   #sharedPausedUntil = Number.NEGATIVE_INFINITY;
 
-  constructor({ clock, events, shared }: QuotaKeeperParts) {
+  constructor({ clock, events, shared }: ProviderQuotasDeps) {
     this.#clock = clock;
     this.#events = events;
     this.#local = new MemoryQuotaCounter(clock);
@@ -73,7 +73,7 @@ export class CountingQuotaKeeper implements QuotaKeeper {
    * Counts what was called before this process started, of models not counted yet. The log does not know by which key:
    * keys take turns, so the calls are dealt out in turn. Fails with STATE_UNAVAILABLE; then call it again.
    */
-  async seed(models: readonly Model[], keys: KeyRing, past: PastCalls): Promise<void> {
+  async seed(models: readonly Model[], keys: ProviderKeys, past: PastCalls): Promise<void> {
     for (const model of models) {
       const windows = this.#windowsOf(model);
       const ring = keys.keysOf(model);
@@ -124,7 +124,7 @@ export class CountingQuotaKeeper implements QuotaKeeper {
     if (!shared || this.#clock.monotonic() < this.#sharedPausedUntil) return undefined;
     let stopTimer: () => void = () => undefined;
     const tooLong = new Promise<'timeout'>((resolve) => {
-      stopTimer = this.#clock.after(timeoutMs, () => resolve('timeout'));
+      stopTimer = this.#clock.after(patienceMs, () => resolve('timeout'));
     });
     const asking = Promise.try(() => ask(shared));
     const answer = await Promise.race([asking.catch((error: unknown) => kindOf(error)), tooLong]);
@@ -172,6 +172,6 @@ function grantOf(turnInto: (real: readonly number[]) => void, windows: readonly 
   };
   return {
     settle: (tokens) => once(1, Math.ceil(tokens)),
-    giveBack: () => once(0, 0),
+    refund: () => once(0, 0),
   };
 }

@@ -21,18 +21,18 @@ export async function inTime<T>(
 }
 
 /** How long a person is kept waiting for the store. */
-const timeoutMs = 3_000;
+const patienceMs = 3_000;
 
 /** For what a person asked of the store. Fails with STATE_UNAVAILABLE when it does not answer. */
 export function forPerson<T>(clock: Clock, work: Promise<T>): Promise<T> {
   return inTime(
     clock,
-    timeoutMs,
+    patienceMs,
     work,
     (cause) =>
       new CoreError(
         'STATE_UNAVAILABLE',
-        `The state store did not answer within ${timeoutMs / 1_000} s. What was to be changed may or may not be ` +
+        `The state store did not answer within ${patienceMs / 1_000} s. What was to be changed may or may not be ` +
           `when it is back: look before you repeat it. Requests to models go on meanwhile.`,
         { isRetryable: true, cause },
       ),

@@ -26,7 +26,7 @@ import { checkStatements, readStatements, removeStatements, writeStatements } fr
 export interface AgeGraphParts {
   readonly database: Database;
   readonly clock: Clock;
-  readonly options: Pick<KnowledgeOptions, 'graphUpsertTimeoutMs' | 'probeAgainSeconds'>;
+  readonly options: Pick<KnowledgeOptions, 'graphUpsertTimeoutMs' | 'cooldownSeconds'>;
 }
 
 export class AgeGraph implements Graph {
@@ -44,7 +44,7 @@ export class AgeGraph implements Graph {
   async availability(): Promise<GraphAvailability> {
     const { clock, options } = this.#parts;
     const now = clock.monotonic();
-    if (this.#seen && now - this.#seen.at < options.probeAgainSeconds * 1_000) return this.#seen.state;
+    if (this.#seen && now - this.#seen.at < options.cooldownSeconds * 1_000) return this.#seen.state;
     const state = await this.#look();
     this.#seen = { at: now, state };
     return state;

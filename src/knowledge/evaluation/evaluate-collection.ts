@@ -1,6 +1,6 @@
 // Takes a collection in as any documents are, asks its queries, and holds the rankings against its judgements.
-import { chunkText } from '../ingest/chunk-text.ts';
-import { embeddedText, usualTextsAtOnce } from '../ingest/embed-chunks.ts';
+import { chunkText } from '../documents/chunk-text.ts';
+import { embeddedText, defaultBatchSize } from '../ingest/embed-chunks.ts';
 import type {
   ArtifactStore,
   Blend,
@@ -141,7 +141,7 @@ async function embedAll(
   embedder: Embedder,
   { vectors, onProgress, signal }: CollectionParts,
 ): Promise<void> {
-  const size = embedder.textsAtOnce ?? usualTextsAtOnce;
+  const size = embedder.maxBatchSize ?? defaultBatchSize;
   for (let first = 0; first < chunks.length; first += size) {
     const batch = chunks.slice(first, first + size);
     const texts = batch.map((chunk) => embeddedText(chunk.document.title, chunk));

@@ -3,10 +3,10 @@
 import type { Log } from '../../core/index.ts';
 import { kindOf, messageOf } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import { isOver } from '../ingest/failure-kinds.ts';
+import { isFatalForJob } from '../ingest/failure-kinds.ts';
 import type { GraphStep } from '../ingest/step-ports.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { ArtifactStore, Gone, Graph, GraphFailure, GraphPart, StepMark } from '../ports.ts';
+import type { ArtifactStore, RemovedIds, Graph, GraphFailure, GraphPart, ChunkStepResult } from '../ports.ts';
 import type { GraphSource } from './graph-source.ts';
 
 /** Subjects: a chunk's id, an entity's id, or `space:ID` when something could not be taken out. */
@@ -20,7 +20,7 @@ export const graphDegradations = {
 export interface GraphKeeperParts {
   readonly graph: Graph;
   readonly source: GraphSource;
-  readonly artifacts: Pick<ArtifactStore, 'mark'>;
+  readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
   readonly ledger: LedgerRecorder;
   readonly log: Log;
 }
@@ -35,14 +35,18 @@ export class GraphKeeper implements GraphStep {
   }
 
   /** One mark per chunk: done only when every node and edge of it is in. Fails only when the state store is away. */
-  async put(spaceId: number, chunkIds: readonly number[], signal: AbortSignal): Promise<readonly StepMark[]> {
+  async put(
+    spaceId: number,
+    chunkIds: readonly number[],
+    signal: AbortSignal,
+  ): Promise<readonly ChunkStepResult[]> {
     const { graph, source } = this.#parts;
     if (!this.isWanted) return [];
     if (!graph.isApart) return chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'done' }));
     const away = await this.#problem(signal);
     if (away !== null) return chunkIds.map((chunkId) => this.#notPut(spaceId, chunkId, away));
     const parts = await source.chunkParts(spaceId, chunkIds);
-    const marks: StepMark[] = [];
+    const marks: ChunkStepResult[] = [];
     let problem: unknown = null;
     for (const [chunkId, part] of parts) {
       problem ??= await this.#putPart(part, signal);
@@ -65,7 +69,7 @@ export class GraphKeeper implements GraphStep {
     return messageOf(problem);
   }
 
-  async forget(spaceId: number, { eventIds, entityIds }: Gone): Promise<void> {
+  async forget(spaceId: number, { eventIds, entityIds }: RemovedIds): Promise<void> {
     if (eventIds.length + entityIds.length === 0) return;
     await this.#takeOut(spaceId, (graph, signal) => graph.remove(spaceId, { eventIds, entityIds }, signal));
   }
@@ -101,7 +105,7 @@ export class GraphKeeper implements GraphStep {
       const failures = await this.#parts.graph.upsert(part, signal);
       return failures.length === 0 ? null : new PartialFailure(failures);
     } catch (error) {
-      if (isOver(error, signal)) throw error;
+      if (isFatalForJob(error, signal)) throw error;
       return error;
     }
   }
@@ -116,19 +120,19 @@ export class GraphKeeper implements GraphStep {
     try {
       await this.#parts.graph.remove(spaceId, { entityIds, eventIds: [] }, signal);
     } catch (error) {
-      if (isOver(error, signal)) throw error;
+      if (isFatalForJob(error, signal)) throw error;
       return error;
     }
     return this.#putPart(part, signal);
   }
 
-  #markOf(spaceId: number, chunkId: number, problem: unknown): StepMark {
+  #markOf(spaceId: number, chunkId: number, problem: unknown): ChunkStepResult {
     return problem === null
       ? { chunkId, step: 'graph', status: 'done' }
       : this.#notPut(spaceId, chunkId, problem);
   }
 
-  #notPut(spaceId: number, chunkId: number, problem: unknown): StepMark {
+  #notPut(spaceId: number, chunkId: number, problem: unknown): ChunkStepResult {
     const { cause, message, kind } = this.#record(spaceId, String(chunkId), problem, { chunk_id: chunkId });
     const status = kind === graphDegradations.skipped ? 'skipped' : 'failed';
     return { chunkId, step: 'graph', status, cause, message };
@@ -162,7 +166,7 @@ export class GraphKeeper implements GraphStep {
     await this.#takeOut(spaceId, (graph) =>
       graph.remove(spaceId, { entityIds: [], eventIds: old.eventIds }, signal),
     );
-    await artifacts.mark(
+    await artifacts.saveSteps(
       spaceId,
       old.chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'skipped', cause: 'SUPERSEDED' })),
     );

@@ -25,7 +25,7 @@ export interface GraphRebuildParts {
   readonly graph: Graph;
   readonly source: GraphSource;
   readonly keeper: GraphKeeper;
-  readonly artifacts: Pick<ArtifactStore, 'mark'>;
+  readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
   readonly spaces: Pick<SpaceStore, 'list'>;
 }
 
@@ -57,7 +57,7 @@ async function catchUp(
   signal: AbortSignal,
 ): Promise<void> {
   for (const { spaceId, chunkIds, entityIds } of await source.changedSince(since)) {
-    if (chunkIds.length > 0) await artifacts.mark(spaceId, await keeper.put(spaceId, chunkIds, signal));
+    if (chunkIds.length > 0) await artifacts.saveSteps(spaceId, await keeper.put(spaceId, chunkIds, signal));
     await keeper.refresh(spaceId, entityIds, signal);
   }
 }

@@ -3,7 +3,7 @@
 import type { Clock } from '../../core/index.ts';
 import { abortable, kindOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import { isOver } from '../ingest/failure-kinds.ts';
+import { isFatalForJob } from '../ingest/failure-kinds.ts';
 import type { EntityNode, EventNode, GraphFailure, GraphPart } from '../ports.ts';
 
 export interface GraphWrites {
@@ -110,7 +110,7 @@ async function inTime(
   try {
     return { error: null, missing: await abortable(work(deadline.signal), deadline.signal) };
   } catch (error) {
-    if (isOver(error, signal) || kindOf(error) === 'KNOWLEDGE_GRAPH_UNAVAILABLE') throw error;
+    if (isFatalForJob(error, signal) || kindOf(error) === 'KNOWLEDGE_GRAPH_UNAVAILABLE') throw error;
     return { error, missing: [] };
   } finally {
     deadline.dispose();

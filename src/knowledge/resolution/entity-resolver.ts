@@ -22,7 +22,7 @@ export class EntityResolver implements Resolver {
   readonly #parts: ConstructorParameters<typeof ChunkResolution>[0];
 
   constructor(parts: ResolutionParts) {
-    const patience = new ReadingPatience(parts.clock, parts.options.probeAgainSeconds * 1_000);
+    const patience = new ReadingPatience(parts.clock, parts.options.cooldownSeconds * 1_000);
     this.#parts = { patience, ...parts };
   }
 

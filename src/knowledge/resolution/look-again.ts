@@ -3,7 +3,7 @@ import { abortable, messageOf } from '../../core/index.ts';
 import type { RepairOutcome } from '../../ledger/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import type { Entity, EntityMerge, ReviewReason, SpaceStore } from '../ports.ts';
-import { payerOf } from '../spaces/payer-of.ts';
+import { billingCaller } from '../spaces/payer-of.ts';
 import type { Choice } from './choose-match.ts';
 import { chooseMatch } from './choose-match.ts';
 import { confidenceOf } from './chunk-resolution.ts';
@@ -146,7 +146,7 @@ export async function settle(
     const question = {
       mention: describeProfile(known.profile),
       candidates: close.map(({ candidate }) => describeProfile(candidate.profile)),
-      caller: space === null ? 'admin' : payerOf(space),
+      caller: space === null ? 'admin' : billingCaller(space),
     };
     const { decision, match, reason } = await confirmInTime(parts, question, signal);
     watch?.asked('answered');

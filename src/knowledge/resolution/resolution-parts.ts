@@ -26,7 +26,7 @@ export interface ResolutionParts {
     | 'embeddingTimeoutMs'
     | 'confirmationTimeoutMs'
     | 'readWithModel'
-    | 'probeAgainSeconds'
+    | 'cooldownSeconds'
   >;
   readonly watch?: ResolutionWatch;
   /** With those that read: a model that is away is not waited for name by name. Without it one of its own. */

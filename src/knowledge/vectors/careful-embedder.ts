@@ -8,7 +8,7 @@ import type { Embedder } from '../ports.ts';
 export interface CarefulEmbedderParts {
   readonly clock: Clock;
   /** How long it is left alone after it failed. */
-  readonly probeAgainMs: number;
+  readonly cooldownMs: number;
   /** It failed before, and answers again. */
   readonly onBack?: () => void;
 }
@@ -21,7 +21,7 @@ export interface CarefulEmbedder extends Embedder {
 /** Every failure but the caller's own abort becomes KNOWLEDGE_EMBEDDING_FAILED. */
 export function carefulEmbedder(
   embedder: Embedder,
-  { clock, probeAgainMs, onBack = () => undefined }: CarefulEmbedderParts,
+  { clock, cooldownMs, onBack = () => undefined }: CarefulEmbedderParts,
 ): CarefulEmbedder {
   let failed: { readonly at: number; readonly message: string } | null = null;
   let isAway = false;
@@ -32,7 +32,7 @@ export function carefulEmbedder(
     },
     embed: async (texts, signal) => {
       if (texts.length === 0) return [];
-      const restsMs = failed === null ? 0 : failed.at + probeAgainMs - clock.monotonic();
+      const restsMs = failed === null ? 0 : failed.at + cooldownMs - clock.monotonic();
       if (failed !== null && restsMs > 0)
         throw embeddingFailed(`${failed.message} It is asked again in ${Math.ceil(restsMs / 1000)} s.`, {
           isRetryable: true,

@@ -57,7 +57,7 @@ export async function connectRedis({
 async function firstProblem(
   client: Redis,
   connection: IoredisConnection,
-  timeoutMs: number,
+  patienceMs: number,
 ): Promise<CoreError | undefined> {
   const { address } = connection;
   const errors: unknown[] = [];
@@ -66,7 +66,7 @@ async function firstProblem(
   const isConnected = new Promise<boolean>((resolve) => client.once('connect', () => resolve(true)));
   let patience: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => {
-    patience = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    patience = setTimeout(() => reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs);
   });
   try {
     await Promise.race([client.connect(), tooLong]);

@@ -18,7 +18,7 @@ const readChars = 1_200;
 /** Few, so that a query does not wait long behind documents. */
 const textsTogether = 4;
 /** Seconds, where the machine is busy. */
-const textsAtOnce = 8;
+const maxBatchSize = 8;
 const memoryMb = 1_024;
 /** Of the processor, loading the model included. */
 const batchTimeoutMs = 60_000;
@@ -34,7 +34,7 @@ export function openLocalEmbedder(clock: Clock, blendSetting: string | null): Lo
   return {
     model: localModelName,
     blend: blendOf(localModelName, blendSetting),
-    textsAtOnce,
+    maxBatchSize,
     embed: async (texts, signal) => {
       const vectors: Float32Array[] = [];
       for (let first = 0; first < texts.length; first += textsTogether) {
