@@ -47,7 +47,11 @@ export function withDeadline(
   const expire = () => controller.abort(deadlineExceeded(owner, effectiveMs));
   const release = onAbort(parent, (reason) => controller.abort(reason));
   const stop =
-    effectiveMs === 0 ? expire() : Number.isFinite(effectiveMs) ? clock.after(effectiveMs, expire) : undefined;
+    effectiveMs === 0
+      ? expire()
+      : Number.isFinite(effectiveMs)
+        ? clock.after(effectiveMs, expire)
+        : undefined;
   if (Number.isFinite(endsAt)) deadlines.set(controller.signal, { budget: owner, remainingMs });
   const dispose = () => {
     stop?.();

@@ -59,7 +59,8 @@ function lockableWindow(clock: VirtualClock) {
   const journal: GrantJournal = {
     load: () => ({ grants: [], state: undefined }),
     transaction: (work) => {
-      if (state.isLocked) throw new CoreError('SQLITE_BUSY', '/data/limits.sqlite: another process holds it.');
+      if (state.isLocked)
+        throw new CoreError('SQLITE_BUSY', '/data/limits.sqlite: another process holds it.');
       return work();
     },
     readChanges: () => ({ grants: [], state: undefined }),

@@ -176,7 +176,10 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
 }
 
 function closedError(): CoreError {
-  return new CoreError('CONFLICT', 'The queue is closed and accepts no more items. Call put() before close().');
+  return new CoreError(
+    'CONFLICT',
+    'The queue is closed and accepts no more items. Call put() before close().',
+  );
 }
 
 export interface QueueNode<T> {

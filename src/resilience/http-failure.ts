@@ -51,7 +51,8 @@ const transient: ReadonlySet<FailureKind> = new Set(['rate-limit', 'server-error
 
 /** Classifies a failed call. `now` is the wall clock in epoch milliseconds. */
 export function classifyHttpFailure(failure: ErrorResponse | HttpFailure, now: number): HttpFailureClass {
-  if (failure instanceof HttpFailure) return classOf(kindsWithoutResponse[failure.kind], undefined, undefined);
+  if (failure instanceof HttpFailure)
+    return classOf(kindsWithoutResponse[failure.kind], undefined, undefined);
   const { status, headers, body } = failure;
   const isRateLimited = isRateLimitResponse(failure);
   const hint = readRetryHint({ headers, body, isRateLimited }, now);

@@ -25,7 +25,13 @@ export type {
   WindowState,
 } from './rate-limiter/policy.ts';
 export { exponentialBackoff, retry, storeBackoff } from './retry.ts';
-export type { Backoff, ExponentialBackoffOptions, FailedAttempt, RetryContext, RetryPolicy } from './retry.ts';
+export type {
+  Backoff,
+  ExponentialBackoffOptions,
+  FailedAttempt,
+  RetryContext,
+  RetryPolicy,
+} from './retry.ts';
 export { hasNoQuota, quotaWindows, readRetryHint } from './retry-hints.ts';
 export type { HintInput, QuotaWindow, RetryHint } from './retry-hints.ts';
 // Until every domain imports them from core:

@@ -29,7 +29,9 @@ export function readRetryHint(response: HintInput, now: number): RetryHint | und
   const headers = lowerCased(response.headers);
   const explicit = explicitHint(headers, now);
   if (explicit || response.isRateLimited === false) return explicit;
-  return bodyHint(response.body ?? '', now, (wrapped) => headersHint(wrapped, now)) ?? windowHint(headers, now);
+  return (
+    bodyHint(response.body ?? '', now, (wrapped) => headersHint(wrapped, now)) ?? windowHint(headers, now)
+  );
 }
 
 function headersHint(headers: Readonly<Record<string, string>>, now: number): RetryHint | undefined {
@@ -58,7 +60,6 @@ function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<
 const longestBody = 64 * 1024;
 
 type Json = Readonly<Record<string, unknown>>;
-
 
 /** The JSON object in a body, or the first element of an array (Gemini). Undefined for anything else. */
 export function jsonBody(body: string): Json | undefined {

@@ -123,21 +123,24 @@ describe('retry', () => {
     expect(error).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
   });
 
-  it.each(['before', 'during an attempt', 'during a delay'])('fails with the abort reason: %s', async (when) => {
-    const clock = new VirtualClock();
-    const controller = new AbortController();
-    const reason = new Error('caller left');
-    if (when === 'before') controller.abort(reason);
-    const work = async () => {
-      if (when === 'during an attempt') controller.abort(reason);
-      throw new Flaky('x');
-    };
-    const result = failure(retry(work, fixed(3), context(clock, controller.signal)));
-    await clock.advance(50);
-    controller.abort(reason);
-    expect(await result).toBe(reason);
-    expect(clock.pending).toBe(0);
-  });
+  it.each(['before', 'during an attempt', 'during a delay'])(
+    'fails with the abort reason: %s',
+    async (when) => {
+      const clock = new VirtualClock();
+      const controller = new AbortController();
+      const reason = new Error('caller left');
+      if (when === 'before') controller.abort(reason);
+      const work = async () => {
+        if (when === 'during an attempt') controller.abort(reason);
+        throw new Flaky('x');
+      };
+      const result = failure(retry(work, fixed(3), context(clock, controller.signal)));
+      await clock.advance(50);
+      controller.abort(reason);
+      expect(await result).toBe(reason);
+      expect(clock.pending).toBe(0);
+    },
+  );
 
   it('reports each delay', async () => {
     const clock = new VirtualClock();

@@ -153,7 +153,8 @@ export class PageRun {
       then();
     } catch (error) {
       const since = (this.#busySince ??= clock.monotonic());
-      if (!isSqliteBusy(error) || clock.monotonic() - since >= vaultPatienceMs) return this.#over.reject(error);
+      if (!isSqliteBusy(error) || clock.monotonic() - since >= vaultPatienceMs)
+        return this.#over.reject(error);
       const again = () => this.#write(write, then);
       // After a stop nothing is left to do: the next run asks for the page again, or finishes the type.
       void clock.sleep(busyRetryPauseMs, signal).then(again, () => undefined);

@@ -28,9 +28,7 @@ describe('retryWhileBusy', () => {
     const { work, state } = file(clock, 3_000);
     let told = 0;
     const onWait = () => (told += 1);
-    expect(await clock.run(Promise.resolve(retryWhileBusy(work, { clock, timeoutMs, onWait })))).toBe(
-      'done',
-    );
+    expect(await clock.run(Promise.resolve(retryWhileBusy(work, { clock, timeoutMs, onWait })))).toBe('done');
     expect(clock.monotonic()).toBe(3_000);
     expect(state.tries).toBe(31);
     expect(told).toBe(1);

@@ -90,7 +90,9 @@ export class FallbackRateWindow implements RateWindow {
       this.#isLocalOnly = false;
       onChange(undefined);
     };
-    Promise.resolve(shared.exchange(emptyRequest)).then(onSuccess, (error: unknown) => this.#disconnect(error));
+    Promise.resolve(shared.exchange(emptyRequest)).then(onSuccess, (error: unknown) =>
+      this.#disconnect(error),
+    );
   }
 }
 

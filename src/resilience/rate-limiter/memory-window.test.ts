@@ -1,7 +1,10 @@
 // The in-memory window passes the contract, and never grants too much whatever happens.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeRateWindowContract, mostIn } from '../../../test/support/resilience/rate-limiter.contract.ts';
+import {
+  describeRateWindowContract,
+  mostIn,
+} from '../../../test/support/resilience/rate-limiter.contract.ts';
 import { VirtualClock } from '../../core/virtual-clock.ts';
 import { createRateLimiter, MemoryRateWindow } from './memory-window.ts';
 

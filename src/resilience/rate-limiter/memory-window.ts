@@ -2,8 +2,25 @@
 // counts the grants of earlier processes and of others that run now.
 import type { Clock } from '../../core/clock.ts';
 import { AdaptiveRateLimiter } from './limiter.ts';
-import type { BackoffState, WindowRequest, EffectiveWindow, GrantJournal, JournaledState, LocalRateWindow, RateLimits, SlidingWindow, WindowReply, WindowState } from './policy.ts';
-import { afterRateLimited, afterSuccesses, effectiveWindow, initialBackoff, slidingWindows } from './policy.ts';
+import type {
+  BackoffState,
+  WindowRequest,
+  EffectiveWindow,
+  GrantJournal,
+  JournaledState,
+  LocalRateWindow,
+  RateLimits,
+  SlidingWindow,
+  WindowReply,
+  WindowState,
+} from './policy.ts';
+import {
+  afterRateLimited,
+  afterSuccesses,
+  effectiveWindow,
+  initialBackoff,
+  slidingWindows,
+} from './policy.ts';
 
 export interface MemoryRateWindowOptions {
   readonly limits: RateLimits;

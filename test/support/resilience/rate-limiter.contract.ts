@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../src/core/virtual-clock.ts';
 import type { Permit } from '../../../src/resilience/rate-limiter/limiter.ts';
 import { AdaptiveRateLimiter } from '../../../src/resilience/rate-limiter/limiter.ts';
-import type { WindowRequest, RateLimits, RateWindow, WindowReply } from '../../../src/resilience/rate-limiter/policy.ts';
+import type {
+  WindowRequest,
+  RateLimits,
+  RateWindow,
+  WindowReply,
+} from '../../../src/resilience/rate-limiter/policy.ts';
 
 export interface WindowSettings {
   readonly limits: RateLimits;
