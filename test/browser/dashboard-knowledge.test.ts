@@ -1,4 +1,5 @@
 // The page Knowledge in a real browser: from a question to its evidence, the review queue by keys, merging and parting.
+import type { LedgerEntry } from '../../src/api/ledger.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,16 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
 import { startServer } from '../../src/app/start-server.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import type {
-  AcceptedAnswer,
-  ArtifactAnswer,
-  ArtifactsAnswer,
-  ArtifactStatusesAnswer,
-  EntitiesAnswer,
-  EntityDetailAnswer,
-  EntityReviewAnswer,
-  LedgerEntryAnswer,
-} from '../../src/http/contract.ts';
+import type { AcceptedAnswer, ArtifactAnswer, ArtifactsAnswer, ArtifactStatusesAnswer, EntitiesAnswer, EntityDetailAnswer, EntityReviewAnswer } from '../../src/http/contract.ts';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 import { callAsAdmin } from '../support/test-server.ts';
@@ -341,7 +333,7 @@ describe('the page Knowledge', () => {
 async function pretendUnread(page: Page, uid: string): Promise<void> {
   const kind = 'knowledge.chunk-read-by-rules';
   const at = new Date().toISOString();
-  const row: LedgerEntryAnswer = {
+  const row: LedgerEntry = {
     id: uid,
     kind,
     subject: '62',

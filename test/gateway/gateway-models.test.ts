@@ -136,7 +136,7 @@ describe('a model of one’s own', () => {
     expect(renamed.status).toBe(400);
     expect(((await renamed.json()) as Refusal).error.message).toContain('The name of own/large stays');
     expect(at.auditRows.map(({ action, subject, outcome }) => [action, subject, outcome])).toContainEqual([
-      'models.replace',
+      'models.update',
       `id=${id}`,
       'done',
     ]);
@@ -180,7 +180,7 @@ describe('a model of one’s own', () => {
     expect(again.status).toBe(201);
     expect(await again.json()).toMatchObject({ request_count: 0 });
     expect(at.auditRows.map(({ action, subject }) => [action, subject])).toContainEqual([
-      'models.remove',
+      'models.delete',
       `id=${id}`,
     ]);
   });

@@ -1,7 +1,7 @@
 // headworks ledger: what fell back or stayed undone, and what became of it.
+import type { LedgerEntry, LedgerPage } from '../../api/ledger.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { LedgerPage, LedgerEntryAnswer } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -69,7 +69,7 @@ function showList(session: CliSession, { entries, next }: LedgerPage, state: Lis
   if (state === 'open') out.note(`Repair them with: ${session.commandLine('repair')}`);
 }
 
-function repairText(entry: LedgerEntryAnswer, now: number): string {
+function repairText(entry: LedgerEntry, now: number): string {
   if (entry.repaired_at !== null)
     return `${entry.repaired_how ?? 'repaired'} ${humanMoment(entry.repaired_at, now)}`;
   if (entry.next_repair_at !== null) return `next ${humanMoment(entry.next_repair_at, now)}`;
@@ -81,7 +81,7 @@ function registerShow(group: Command, host: CommandHost): void {
   examples(command, ['headworks ledger show 01890a5d-ac96-774b-bcce-b302099a8057']);
   act(host, command, async (session, _options, [id = '']) => {
     const entry = await session.withClient((client) =>
-      client.call<LedgerEntryAnswer>('GET', `/api/v1/ledger/${encodeURIComponent(id)}`, {
+      client.call<LedgerEntry>('GET', `/api/v1/ledger/${encodeURIComponent(id)}`, {
         signal: session.io.signal,
       }),
     );
@@ -91,7 +91,7 @@ function registerShow(group: Command, host: CommandHost): void {
   });
 }
 
-function showEntry({ out, io }: CliSession, entry: LedgerEntryAnswer): void {
+function showEntry({ out, io }: CliSession, entry: LedgerEntry): void {
   const when = (iso: string | null) => (iso === null ? '–' : `${iso} (${humanMoment(iso, io.clock.now())})`);
   out.facts([
     ['id', entry.id],
