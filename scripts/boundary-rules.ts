@@ -3,7 +3,7 @@ import type { IFlattenedRuleSet } from 'dependency-cruiser';
 
 type Rule = NonNullable<IFlattenedRuleSet['forbidden']>[number];
 
-const domain = '(?:ledger|extraction|gateway|knowledge|tenancy|admission|deployments)';
+const domain = '(?:ledger|extraction|gateway|knowledge|tenancy)';
 /** Tests live beside the code and keep its rules, but may also use what tests are made of. */
 const testFiles = ['^src/.*\\.(test|contract)\\.ts$', '^src/.*/contract/'];
 

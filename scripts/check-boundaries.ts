@@ -66,8 +66,7 @@ function environmentReads(folder: string): readonly string[] {
 }
 
 /** What runs on an injected clock, with injected chance and ports. Lint finds the plain forms, this the ways around. */
-const injected =
-  /^src\/(core|resilience|ledger|extraction|gateway|knowledge|admission|deployments|simulators)\//;
+const injected = /^src\/(core|resilience|ledger|extraction|gateway|knowledge|tenancy|simulators)\//;
 const reaches = /\bnew Date\(\s*\)|(?<![\w.]|new )Date\(\s*\)|\bglobalThis\b|\bgetRandomValues\b/;
 const around = /from '(?:node:)?(?:timers|timers\/promises|perf_hooks|process)'/;
 const talks = /from '(?:undici|(?:node:)?(?:http|https|http2|net|tls|dns|dgram)(?:\/promises)?)'/;

@@ -1,6 +1,6 @@
 // One of the processes of a burst: asks for many slots at once when it is told to, and tells how many it got.
 import { connectRedis } from '../../src/platform/redis/index.ts';
-import { RedisSlotStore } from '../../src/admission/slots/redis/redis-slot-store.ts';
+import { RedisSlotStore } from '../../src/tenancy/admission/slots/redis/redis-slot-store.ts';
 import type { Burst } from './bursts.ts';
 
 const [url = '', keyPrefix = '', number = ''] = process.argv.slice(2);

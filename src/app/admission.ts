@@ -1,12 +1,8 @@
 // Plugs admission into the house: where slots are counted, what is under way, and work beside requests.
-import type { AdmissionParts, ExecutionsView, OpenAdmission } from '../admission/index.ts';
-import { AdmissionError, admissionGauges, MemorySlotStore, openAdmission } from '../admission/index.ts';
-import {
-  limitsChannel,
-  limitsTopic,
-  PostgresLimitStore,
-} from '../admission/postgres/postgres-limit-store.ts';
-import { RedisSlotStore } from '../admission/slots/redis/redis-slot-store.ts';
+import type { AdmissionParts, ExecutionsView, OpenAdmission } from '../tenancy/index.ts';
+import { AdmissionError, admissionGauges, MemorySlotStore, openAdmission } from '../tenancy/index.ts';
+import { limitsChannel, limitsTopic, PostgresLimitStore } from '../tenancy/postgres/postgres-limit-store.ts';
+import { RedisSlotStore } from '../tenancy/admission/slots/redis/redis-slot-store.ts';
 import type { Config } from '../config/index.ts';
 import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';

@@ -2,10 +2,10 @@
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { kindOf, systemClock, systemIds, systemRandom } from '../core/index.ts';
-import type { OpenExecutions } from '../deployments/index.ts';
-import { executionRetentionRules, openExecutions, openTenants } from '../deployments/index.ts';
-import { PostgresExecutionStore } from '../deployments/postgres/postgres-execution-store.ts';
-import { postgresTenantStores } from '../deployments/postgres/postgres-tenant-stores.ts';
+import type { OpenExecutions } from '../tenancy/index.ts';
+import { executionRetentionRules, openExecutions, openTenants } from '../tenancy/index.ts';
+import { PostgresExecutionStore } from '../tenancy/postgres/postgres-execution-store.ts';
+import { postgresTenantStores } from '../tenancy/postgres/postgres-tenant-stores.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { HttpDependencies, TenantDesks } from '../http/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';

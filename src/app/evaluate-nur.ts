@@ -2,7 +2,7 @@
 import { systemClock, systemIds } from '../core/index.ts';
 import { evaluateNur } from '../knowledge/evaluation/nur.ts';
 import type { KnowledgeOptions } from '../knowledge/index.ts';
-import { PostgresSpaceStore } from '../knowledge/postgres/postgres-space-store.ts';
+import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
 import { openEvaluationDesks } from './evaluation-desks.ts';
 import type { EvaluationReport } from './evaluation-report.ts';
 import type { EvaluationWorld } from './evaluation-world.ts';

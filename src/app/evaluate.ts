@@ -7,10 +7,10 @@ import { isCranfield, readCranfield } from '../knowledge/evaluation/cranfield.ts
 import type { BlendScores, CollectionScores } from '../knowledge/evaluation/evaluate-collection.ts';
 import { bestBlend, evaluateCollection } from '../knowledge/evaluation/evaluate-collection.ts';
 import { readMultihop } from '../knowledge/evaluation/multihop.ts';
-import { PostgresArtifactStore } from '../knowledge/postgres/postgres-artifact-store.ts';
-import { PostgresLexicalIndex } from '../knowledge/postgres/postgres-lexical-index.ts';
-import { PostgresSpaceStore } from '../knowledge/postgres/postgres-space-store.ts';
-import { PostgresVectorIndex } from '../knowledge/postgres/postgres-vector-index.ts';
+import { PostgresArtifactStore } from '../knowledge/artifacts/postgres-artifact-store.ts';
+import { PostgresLexicalIndex } from '../knowledge/search/postgres-lexical-index.ts';
+import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
+import { PostgresVectorIndex } from '../knowledge/vectors/postgres-vector-index.ts';
 import { entityReport } from './evaluate-entities.ts';
 import { nurReport } from './evaluate-nur.ts';
 import type { EvaluationReport } from './evaluation-report.ts';

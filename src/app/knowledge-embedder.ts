@@ -15,8 +15,8 @@ import { isOfflineModelInstalled } from '../knowledge/vectors/local/offline-mode
 import { deadlineOf } from '../resilience/index.ts';
 
 /** What of the gateway is needed. */
-export interface EmbeddingGateway extends Pick<OpenGateway, 'read' | 'speak' | 'defaults'> {
-  readonly models: Pick<OpenGateway['models'], 'askable'>;
+export interface EmbeddingGateway extends Pick<OpenGateway, 'read' | 'complete' | 'defaults'> {
+  readonly models: Pick<OpenGateway['models'], 'listCallable'>;
 }
 
 export interface EmbedderParts {
@@ -81,7 +81,7 @@ const fixed = (state: EmbedderState, askAgain: () => void = () => undefined): Ho
 function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<HouseEmbedders['problem']> {
   const { embeddingModel: name } = options;
   if (name === null) return null;
-  const model = gateway.models.askable().find((other) => other.name === name);
+  const model = gateway.models.listCallable().find((other) => other.name === name);
   if (model?.capabilities.embeddings) return null;
   const why = model ? 'it does not embed' : 'there is no model of this name that has a key';
   return {
@@ -94,7 +94,7 @@ function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<HouseEm
 /** Pinned: the one that is named, even while it has no key (then embedding fails, and says so), else the first by id. */
 function chosenModel({ options, gateway }: EmbedderParts): string | null {
   if (options.embeddingModel !== null) return options.embeddingModel;
-  const able = gateway.models.askable().filter(({ capabilities }) => capabilities.embeddings);
+  const able = gateway.models.listCallable().filter(({ capabilities }) => capabilities.embeddings);
   return (
     able.reduce<Model | null>((first, model) => (first && first.id < model.id ? first : model), null)?.name ??
     null
@@ -113,11 +113,11 @@ function gatewayEmbedder({ gateway, ids, options }: EmbedderParts, model: string
     model,
     blend: blendOf(model, options.embeddingBlend),
     embed: async (texts, signal) => {
-      const { answer } = await gateway.speak({
+      const { answer } = await gateway.complete({
         requestId: ids.uuid(),
         ask: gateway.read('embeddings', Buffer.from(JSON.stringify({ model, input: texts }))),
         caller: 'knowledge',
-        mayFallBack: false,
+        allowFallback: false,
         deadlineMs: deadlineOf(signal)?.remainingMs() ?? gateway.defaults.deadlineMs,
         waitMs: 0,
         signal,

@@ -1,6 +1,6 @@
 // Search, as workflows ask for it: the same words and limits as over HTTP.
 import { inOurWords } from '../core/index.ts';
-import type { KnowledgeSearch } from '../deployments/workflows/index.ts';
+import type { KnowledgeSearch } from '../tenancy/workflows/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import { requestOf, searchBody, viewOfSearch } from '../http/schemas/search.ts';
 import { spaceCheckOf } from './space-check.ts';

@@ -14,19 +14,19 @@ import {
 } from '../knowledge/index.ts';
 import { ingestDegradations } from '../knowledge/ingest/failure-kinds.ts';
 import { ReadingPatience } from '../knowledge/ingest/read-chunk-patience.ts';
-import { PostgresArtifactStore } from '../knowledge/postgres/postgres-artifact-store.ts';
-import { PostgresEntityStore } from '../knowledge/postgres/postgres-entity-store.ts';
-import { PostgresEventStore } from '../knowledge/postgres/postgres-event-store.ts';
-import { PostgresFolderStore } from '../knowledge/postgres/postgres-folder-store.ts';
-import { PostgresLexicalIndex } from '../knowledge/postgres/postgres-lexical-index.ts';
-import { PostgresMergeStore } from '../knowledge/postgres/postgres-merge-store.ts';
-import { PostgresPairStore } from '../knowledge/postgres/postgres-pair-store.ts';
-import { PostgresSearchStore } from '../knowledge/postgres/postgres-search-store.ts';
-import { PostgresSpaceStore } from '../knowledge/postgres/postgres-space-store.ts';
-import { PostgresVectorIndex } from '../knowledge/postgres/postgres-vector-index.ts';
-import { chunkRepairs } from '../knowledge/repairs/chunk-repairs.ts';
-import { registeredEntityRepairs } from '../knowledge/repairs/entity-repairs.ts';
-import { searchRepairs } from '../knowledge/repairs/search-repairs.ts';
+import { PostgresArtifactStore } from '../knowledge/artifacts/postgres-artifact-store.ts';
+import { PostgresEntityStore } from '../knowledge/entities/postgres-entity-store.ts';
+import { PostgresEventStore } from '../knowledge/events/postgres-event-store.ts';
+import { PostgresFolderStore } from '../knowledge/folders/postgres-folder-store.ts';
+import { PostgresLexicalIndex } from '../knowledge/search/postgres-lexical-index.ts';
+import { PostgresMergeStore } from '../knowledge/entities/postgres-merge-store.ts';
+import { PostgresPairStore } from '../knowledge/entities/postgres-pair-store.ts';
+import { PostgresSearchStore } from '../knowledge/search/postgres-search-store.ts';
+import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
+import { PostgresVectorIndex } from '../knowledge/vectors/postgres-vector-index.ts';
+import { chunkRepairs } from '../knowledge/maintenance/chunk-repairs.ts';
+import { registeredEntityRepairs } from '../knowledge/maintenance/entity-repairs.ts';
+import { searchRepairs } from '../knowledge/maintenance/search-repairs.ts';
 import { entityRepairs, EntityResolver, openEntityDesk } from '../knowledge/resolution/index.ts';
 import type { RegisteredRepair } from '../ledger/index.ts';
 import { folderFiles } from './folder-files.ts';
@@ -165,6 +165,6 @@ export async function startKnowledge(
 function knowledgeModelOf(gateway: OpenGateway): LanguageModel {
   return {
     ...languageModelOf(gateway),
-    isConfigured: () => gateway.models.askable().some(({ capabilities }) => !capabilities.embeddings),
+    isConfigured: () => gateway.models.listCallable().some(({ capabilities }) => !capabilities.embeddings),
   };
 }

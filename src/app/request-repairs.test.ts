@@ -22,7 +22,7 @@ describe('repairs when models answer again', () => {
   it('are asked for with the first answer after none could, and only then', () => {
     const { asked, emit, answer } = world();
     answer();
-    emit('gateway:exhausted');
+    emit('gateway:models-exhausted');
     answer('rate_limit');
     expect(asked).toEqual([]);
     answer();
@@ -33,7 +33,7 @@ describe('repairs when models answer again', () => {
   it('are not asked for again and again while models come and go', async () => {
     const { clock, asked, emit, answer } = world();
     for (let turn = 0; turn < 5; turn++) {
-      emit('gateway:exhausted');
+      emit('gateway:models-exhausted');
       answer();
       await clock.advance(1_000);
     }

@@ -45,7 +45,7 @@ export function repairWhenModelsAnswer(
   let wereAway = false;
   let lastMs = Number.NEGATIVE_INFINITY;
   return ({ name, payload }) => {
-    if (name === 'gateway:exhausted') wereAway = true;
+    if (name === 'gateway:models-exhausted') wereAway = true;
     const isBack = name === 'gateway:attempt-finished' && payload['outcome'] === 'success';
     if (!isBack || !wereAway || clock.monotonic() - lastMs < restMs) return;
     wereAway = false;

@@ -1,6 +1,6 @@
 // Which spaces an organization has, for deployments that name one.
 import { CoreError } from '../core/index.ts';
-import type { SpaceCheck } from '../deployments/workflows/index.ts';
+import type { SpaceCheck } from '../tenancy/workflows/index.ts';
 import type { SpaceDesk } from '../knowledge/index.ts';
 
 export function spaceCheckOf(spaces: Pick<SpaceDesk, 'of'>): SpaceCheck {

@@ -1,6 +1,6 @@
 // What the house says about itself: one event bus, and its consumers (log lines, metrics); the live stream is in http.
-import type { AdmissionEvents } from '../admission/index.ts';
-import { admissionEvents } from '../admission/index.ts';
+import type { AdmissionEvents } from '../tenancy/index.ts';
+import { admissionEvents } from '../tenancy/index.ts';
 import type { Log, Tracer } from '../core/index.ts';
 import { EventBus, kindOf, noTracer, Redactor, systemClock } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
@@ -8,8 +8,8 @@ import { secretsOf } from '../config/index.ts';
 import type { RunEvents } from '../extraction/index.ts';
 import { runEvents } from '../extraction/index.ts';
 import type { GatewayEvents } from '../gateway/index.ts';
-import type { ExecutionEvents, TenantEvents } from '../deployments/index.ts';
-import { executionEvents, tenantEvents } from '../deployments/index.ts';
+import type { ExecutionEvents, TenantEvents } from '../tenancy/index.ts';
+import { executionEvents, tenantEvents } from '../tenancy/index.ts';
 import { gatewayEvents } from '../gateway/index.ts';
 import type { HttpEvents } from '../http/index.ts';
 import { httpEvents } from '../http/index.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { admissionEvents } from '../admission/events.ts';
+import { admissionEvents } from '../tenancy/admission/events.ts';
 import { EventBus, noTracer, type Tracer } from '../core/index.ts';
 import { extractionEvents } from '../extraction/events.ts';
 import { gatewayEvents } from '../gateway/events.ts';
@@ -38,7 +38,7 @@ describe('traceEvents', () => {
       ['model attempt', { ...facts, 'headworks.outcome': 'rate-limit' }, 12, true],
     ]);
     stop();
-    bus.emit('gateway:exhausted', { requestId: 'r-1', code: 'X', tried: 1 });
+    bus.emit('gateway:models-exhausted', { requestId: 'r-1', code: 'X', tried: 1 });
     expect(spans).toHaveLength(2);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { admissionErrorCodes } from '../admission/errors.ts';
+import { admissionErrorCodes } from '../tenancy/admission/errors.ts';
 import { CoreError, coreErrorCodes, HeadworksError } from '../core/index.ts';
-import { deploymentErrorCodes } from '../deployments/errors.ts';
+import { deploymentErrorCodes } from '../tenancy/errors.ts';
 import { knowledgeErrorCodes } from '../knowledge/errors.ts';
 import { extractionErrorCodes } from '../extraction/errors.ts';
 import { gatewayErrorCodes } from '../gateway/errors.ts';

@@ -1,8 +1,8 @@
 // The one place where errors become exit codes.
-import type { AdmissionErrorCode } from '../admission/errors.ts';
+import type { AdmissionErrorCode } from '../tenancy/admission/errors.ts';
 import type { CoreErrorCode } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
-import type { DeploymentErrorCode } from '../deployments/errors.ts';
+import type { DeploymentErrorCode } from '../tenancy/errors.ts';
 import type { ExtractionErrorCode } from '../extraction/errors.ts';
 import type { GatewayErrorCode } from '../gateway/errors.ts';
 import type { KnowledgeErrorCode } from '../knowledge/errors.ts';
@@ -49,7 +49,7 @@ export const exitCodeByErrorCode: Readonly<
   FORBIDDEN: connection,
   NOT_FOUND: error,
   CONFLICT: error,
-  CANCELLED: interrupted,
+  CANCELED: interrupted,
   DEADLINE_EXCEEDED: error,
   RETRIES_EXHAUSTED: error,
   CONFIG_INVALID: usage,
@@ -82,16 +82,16 @@ export const exitCodeByErrorCode: Readonly<
   EXTRACTION_VAULT_FOREIGN: usage,
   EXTRACTION_BUSY: error,
   EXTRACTION_ITEM_UNKNOWN: error,
-  GATEWAY_MODEL_UNKNOWN: usage,
+  GATEWAY_MODEL_NOT_FOUND: usage,
   GATEWAY_MODEL_EXISTS: error,
   GATEWAY_NOT_CONFIGURED: usage,
-  GATEWAY_UNABLE: usage,
-  GATEWAY_ALL_LIMITED: error,
+  GATEWAY_CAPABILITY_UNSUPPORTED: usage,
+  GATEWAY_ALL_RATE_LIMITED: error,
   GATEWAY_EXHAUSTED: error,
-  GATEWAY_REFUSED: error,
-  GATEWAY_STREAM_BROKEN: incomplete,
-  GATEWAY_KEY_UNKNOWN: error,
-  GATEWAY_TOKEN_CAP: error,
+  GATEWAY_REQUEST_REJECTED: error,
+  GATEWAY_STREAM_INTERRUPTED: incomplete,
+  GATEWAY_KEY_NOT_FOUND: error,
+  GATEWAY_TOKEN_CAP_EXCEEDED: error,
   ADMISSION_ORG_LIMIT: error,
   ADMISSION_GLOBAL_LIMIT: error,
   ADMISSION_UNAVAILABLE: connection,

@@ -10,8 +10,8 @@ import {
   stateOptions,
   tracingOptions,
 } from '../app/options.ts';
-import { admissionOptions } from '../admission/options.ts';
-import { deploymentOptions } from '../deployments/options.ts';
+import { admissionOptions } from '../tenancy/admission/options.ts';
+import { deploymentOptions } from '../tenancy/options.ts';
 import { extractionOptions, lookerOptions } from '../extraction/options.ts';
 import { gatewayOptions } from '../gateway/options.ts';
 import { knowledgeOptions } from '../knowledge/options.ts';

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
-import { abortable, linkSignals, onAbort } from './abort.ts';
+import { abortable, linkSignals, onAbort, withTimeout } from './abort.ts';
+import { VirtualClock } from './virtual-clock.ts';
 
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 
@@ -91,5 +92,100 @@ describe('abortable', () => {
   it('does not wait at all for a signal that has aborted', async () => {
     const never = new Promise<never>(() => undefined);
     await expect(abortable(never, AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
+  });
+});
+
+describe('withTimeout', () => {
+  const never = new Promise<never>(() => undefined);
+
+  it('returns the result and clears its timer and listener', async () => {
+    const clock = new VirtualClock();
+    const { signal } = new AbortController();
+    expect(await withTimeout(Promise.resolve(1), { clock, timeoutMs: 10, signal })).toBe(1);
+    expect(await withTimeout(() => 2, { clock, timeoutMs: 10, signal })).toBe(2);
+    await expect(
+      withTimeout(() => Promise.reject(new Error('no')), { clock, timeoutMs: 10 }),
+    ).rejects.toThrow('no');
+    expect([clock.pending, listeners(signal)]).toEqual([0, 0]);
+  });
+
+  it('fails with DEADLINE_EXCEEDED after the timeout', async () => {
+    const clock = new VirtualClock();
+    const waiting = withTimeout(never, { clock, timeoutMs: 10 });
+    waiting.catch(() => undefined);
+    await clock.advance(9);
+    expect(clock.pending).toBe(1);
+    await clock.advance(1);
+    await expect(waiting).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED', isRetryable: true });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('fails with the error of onTimeout and aborts the work with it', async () => {
+    const clock = new VirtualClock();
+    const late = new Error('late');
+    let seen: AbortSignal | undefined;
+    const waiting = withTimeout((signal) => ((seen = signal), never), {
+      clock,
+      timeoutMs: 10,
+      onTimeout: () => late,
+    });
+    waiting.catch(() => undefined);
+    await clock.advance(10);
+    await expect(waiting).rejects.toBe(late);
+    expect(seen?.reason).toBe(late);
+  });
+
+  it('accepts a reply that arrived while the process was busy past the timeout', async () => {
+    const reply = Promise.withResolvers<string>();
+    let expire: () => void = () => undefined;
+    let expireAgain: () => void = () => undefined;
+    const clock = Object.assign(new VirtualClock(), {
+      after: (ms: number, run: () => void) => {
+        if (ms > 0) expire = run;
+        else expireAgain = run;
+        return () => undefined;
+      },
+    });
+    const waiting = withTimeout(reply.promise, { clock, timeoutMs: 10 });
+    expire();
+    reply.resolve('in time');
+    expect(await waiting).toBe('in time');
+    expireAgain();
+  });
+
+  it('ends with the reason of the parent signal and aborts the work', async () => {
+    const clock = new VirtualClock();
+    const parent = new AbortController();
+    let seen: AbortSignal | undefined;
+    const waiting = withTimeout((signal) => ((seen = signal), never), {
+      clock,
+      timeoutMs: 10,
+      signal: parent.signal,
+    });
+    parent.abort(new Error('stop'));
+    await expect(waiting).rejects.toThrow('stop');
+    expect(seen?.aborted).toBe(true);
+    expect([clock.pending, listeners(parent.signal)]).toEqual([0, 0]);
+  });
+
+  it('does not start work for a signal that has aborted', async () => {
+    const work = vi.fn();
+    const signal = AbortSignal.abort(new Error('before'));
+    const clock = new VirtualClock();
+    await expect(withTimeout(work, { clock, timeoutMs: 1, signal })).rejects.toThrow('before');
+    await expect(withTimeout(never, { clock, timeoutMs: 1, signal })).rejects.toThrow('before');
+    expect(work).not.toHaveBeenCalled();
+    expect(clock.pending).toBe(0);
+  });
+
+  it('ignores a failure of the work after the timeout', async () => {
+    const clock = new VirtualClock();
+    const work = Promise.withResolvers<never>();
+    const waiting = withTimeout(work.promise, { clock, timeoutMs: 1 });
+    waiting.catch(() => undefined);
+    await clock.advance(1);
+    await expect(waiting).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    work.reject(new Error('late'));
+    await new Promise((resolve) => setImmediate(resolve));
   });
 });

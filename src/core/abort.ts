@@ -1,6 +1,8 @@
-// Small tools around AbortSignal that clean up after themselves (AbortSignal.any keeps listeners for ever).
+// AbortSignal and timeout helpers that remove their own listeners and timers (AbortSignal.any keeps its listeners).
+import type { Clock } from './clock.ts';
+import { CoreError } from './errors.ts';
 
-/** Calls `run` when the signal aborts (at once if it has already); the returned function takes that back. */
+/** Calls `run` when the signal aborts (at once if it already has). The returned function removes the listener. */
 export function onAbort(signal: AbortSignal | undefined, run: (reason: unknown) => void): () => void {
   if (!signal) return () => undefined;
   if (signal.aborted) {
@@ -15,11 +17,11 @@ export function onAbort(signal: AbortSignal | undefined, run: (reason: unknown) 
 export interface LinkedSignal {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
-  /** Lets go of the parents. Call it when the work is over. */
+  /** Removes the listeners on the parent signals. Call it when the work has ended. */
   dispose(): void;
 }
 
-/** A signal that aborts with the first of its parents, or by hand. */
+/** A signal that aborts when the first of its parents aborts, or when `abort` is called. */
 export function linkSignals(...parents: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const controller = new AbortController();
   const undo = parents.map((parent) => onAbort(parent, (reason) => controller.abort(reason)));
@@ -32,7 +34,7 @@ export function linkSignals(...parents: readonly (AbortSignal | undefined)[]): L
   };
 }
 
-/** Waits for `work`, but no longer than the signal lets it. The work itself is not stopped. */
+/** Waits for `work` until the signal aborts. The work itself is not stopped. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   let release: () => void = () => undefined;
@@ -45,3 +47,51 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undef
     release();
   }
 }
+
+export interface TimeoutOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** Ends the wait with its reason when it aborts. */
+  readonly signal?: AbortSignal | undefined;
+  /** The error to throw on expiry. Default: DEADLINE_EXCEEDED with the timeout in its message. */
+  readonly onTimeout?: (() => Error) | undefined;
+}
+
+/**
+ * Waits for `work` up to `timeoutMs`, then throws. Work given as a function receives a signal that aborts on expiry
+ * and with the parent signal; work given as a promise continues unobserved.
+ *
+ * On expiry the wait lasts one more event-loop turn, so that a reply that arrived while this process was busy counts.
+ *
+ * @example
+ * await withTimeout((signal) => fetch(url, { signal }), { clock: systemClock, timeoutMs: 5_000 });
+ */
+export async function withTimeout<T>(
+  work: Promise<T> | ((signal: AbortSignal) => T | Promise<T>),
+  { clock, timeoutMs, signal, onTimeout }: TimeoutOptions,
+): Promise<T> {
+  if (typeof work === 'function') signal?.throwIfAborted();
+  const controller = typeof work === 'function' ? new AbortController() : undefined;
+  const expired = Promise.withResolvers<never>();
+  const stop = (reason: unknown) => {
+    expired.reject(reason);
+    controller?.abort(reason);
+  };
+  let cancelTimer = clock.after(timeoutMs, () => {
+    cancelTimer = clock.after(0, () => stop(onTimeout?.() ?? timeoutError(timeoutMs)));
+  });
+  const removeListener = onAbort(signal, stop);
+  try {
+    const result =
+      typeof work === 'function' ? Promise.try(work, (controller as AbortController).signal) : work;
+    return await Promise.race([result, expired.promise]);
+  } finally {
+    cancelTimer();
+    removeListener();
+  }
+}
+
+const timeoutError = (timeoutMs: number): CoreError =>
+  new CoreError('DEADLINE_EXCEEDED', `The operation did not complete within ${timeoutMs} ms. Try again.`, {
+    isRetryable: true,
+  });

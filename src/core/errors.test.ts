@@ -31,7 +31,7 @@ describe('HeadworksError', () => {
   });
 
   it('states a consequence for every shared code', () => {
-    for (const [code, consequence] of Object.entries(coreErrorCodes)) {
+    for (const [code, { consequence }] of Object.entries(coreErrorCodes)) {
       expect(code).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
       expect(consequence).toMatch(/\.$/);
     }

@@ -1,6 +1,6 @@
 // Core: what everything else is written in terms of. No I/O.
 export * from './abort.ts';
-export * from './shell-word.ts';
+export * from './text.ts';
 export * from './access-keys.ts';
 export type { Clock } from './clock.ts';
 export { parseCron } from './cron.ts';

@@ -1,15 +1,31 @@
 // What can go wrong with an extraction, each with its consequence.
 import type { HttpFailureClass } from '../resilience/index.ts';
+import type { ErrorCodes } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
 
 export const extractionErrorCodes = {
-  EXTRACTION_SOURCE_INVALID: 'The source definition is wrong; nothing was asked for or written.',
-  EXTRACTION_UNREACHABLE: 'The source does not answer, or is not what it should be; nothing was written.',
-  EXTRACTION_UNAUTHENTICATED: 'The source refuses the credentials; nothing was written.',
-  EXTRACTION_VAULT_FOREIGN: 'The vault holds another source; it was not changed.',
-  EXTRACTION_BUSY: 'Another extraction writes to this vault; it was not disturbed.',
-  EXTRACTION_ITEM_UNKNOWN: 'The vault has no such item.',
-} as const;
+  EXTRACTION_SOURCE_INVALID: {
+    category: 'invalid_input',
+    consequence: 'The source definition is wrong; nothing was asked for or written.',
+  },
+  EXTRACTION_UNREACHABLE: {
+    category: 'unreachable',
+    consequence: 'The source does not answer, or is not what it should be; nothing was written.',
+  },
+  EXTRACTION_UNAUTHENTICATED: {
+    category: 'unreachable',
+    consequence: 'The source refuses the credentials; nothing was written.',
+  },
+  EXTRACTION_VAULT_FOREIGN: {
+    category: 'conflict',
+    consequence: 'The vault holds another source; it was not changed.',
+  },
+  EXTRACTION_BUSY: {
+    category: 'conflict',
+    consequence: 'Another extraction writes to this vault; it was not disturbed.',
+  },
+  EXTRACTION_ITEM_UNKNOWN: { category: 'not_found', consequence: 'The vault has no such item.' },
+} as const satisfies ErrorCodes;
 
 export type ExtractionErrorCode = keyof typeof extractionErrorCodes;
 

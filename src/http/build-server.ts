@@ -5,7 +5,7 @@ import { serializerCompiler } from 'fastify-type-provider-zod';
 import { installAccess } from './access.ts';
 import { installAudit } from './audit-hook.ts';
 import { installChanges } from './changes-hook.ts';
-import { answerDoorError, isDoorPath } from './door/answer-door-error.ts';
+import { answerDoorError, isDoorPath } from './tenant-api/answer-door-error.ts';
 import { createClientErrorHandler, createErrorHandler } from './error-handler.ts';
 import { refuseWhatIsNotTaken } from './knowledge-space.ts';
 import type { HttpLimits } from './limits.ts';

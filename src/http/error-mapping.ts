@@ -1,7 +1,7 @@
 // Which HTTP status each error code means. The types demand an entry for every code of core and every domain.
-import type { AdmissionErrorCode } from '../admission/index.ts';
+import type { AdmissionErrorCode } from '../tenancy/index.ts';
 import type { CoreErrorCode } from '../core/index.ts';
-import type { DeploymentErrorCode } from '../deployments/index.ts';
+import type { DeploymentErrorCode } from '../tenancy/index.ts';
 import type { ExtractionErrorCode } from '../extraction/index.ts';
 import type { GatewayErrorCode } from '../gateway/index.ts';
 import type { KnowledgeErrorCode } from '../knowledge/index.ts';
@@ -33,7 +33,7 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   NOT_FOUND: { status: 404 },
   CONFLICT: { status: 409 },
   // Nobody hears it: the caller is gone. 499 is what proxies log for that.
-  CANCELLED: { status: 499 },
+  CANCELED: { status: 499 },
   DEADLINE_EXCEEDED: { status: 504 },
   RETRIES_EXHAUSTED: { status: 502 },
   CONFIG_INVALID: { status: 500 },
@@ -69,17 +69,17 @@ export const errorMapping: Readonly<Record<KnownErrorCode, ErrorAnswerRule>> = {
   EXTRACTION_BUSY: { status: 409 },
   EXTRACTION_ITEM_UNKNOWN: { status: 404 },
 
-  GATEWAY_MODEL_UNKNOWN: { status: 404 },
+  GATEWAY_MODEL_NOT_FOUND: { status: 404 },
   GATEWAY_MODEL_EXISTS: { status: 409 },
   GATEWAY_NOT_CONFIGURED: { status: 503 },
-  GATEWAY_UNABLE: { status: 400 },
-  GATEWAY_ALL_LIMITED: { status: 429 },
+  GATEWAY_CAPABILITY_UNSUPPORTED: { status: 400 },
+  GATEWAY_ALL_RATE_LIMITED: { status: 429 },
   GATEWAY_EXHAUSTED: { status: 503 },
   // The error knows better: it carries the status that the models gave.
-  GATEWAY_REFUSED: { status: 400 },
-  GATEWAY_STREAM_BROKEN: { status: 502 },
-  GATEWAY_KEY_UNKNOWN: { status: 404 },
-  GATEWAY_TOKEN_CAP: { status: 429 },
+  GATEWAY_REQUEST_REJECTED: { status: 400 },
+  GATEWAY_STREAM_INTERRUPTED: { status: 502 },
+  GATEWAY_KEY_NOT_FOUND: { status: 404 },
+  GATEWAY_TOKEN_CAP_EXCEEDED: { status: 429 },
 
   ADMISSION_ORG_LIMIT: { status: 429, retryAfterMs: soon },
   ADMISSION_GLOBAL_LIMIT: { status: 429, retryAfterMs: soon },

@@ -1,6 +1,6 @@
 // What the HTTP server needs of the rest of the house. The composition root plugs it in.
 import type { Readable } from 'node:stream';
-import type { Alert, LimitDesk } from '../admission/index.ts';
+import type { Alert, LimitDesk } from '../tenancy/index.ts';
 import type {
   Clock,
   Emitter,
@@ -18,7 +18,7 @@ import type {
   ExecutionDesk,
   OrganizationDesk,
   OrganizationKeyDesk,
-} from '../deployments/index.ts';
+} from '../tenancy/index.ts';
 import type { ExtractionSource, RunDesk, SourceDesk } from '../extraction/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { FolderDesk, KnowledgeAlert, KnowledgeDesks } from '../knowledge/index.ts';
@@ -136,7 +136,7 @@ export interface ExtractionDesk {
   callsPerMinuteOf(source: ExtractionSource): number;
 }
 
-export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'speak' | 'load' | 'models' | 'keys'>;
+export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'complete' | 'load' | 'models' | 'keys'>;
 
 /** What needs attention, of every domain. */
 export interface AlertDesk {

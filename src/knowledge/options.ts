@@ -1,7 +1,7 @@
 // Settings of knowledge: who embeds, which graph, how long each part may take.
 import { booleanOption, choiceOption, defineOptions, numberOption, textOption } from '../core/index.ts';
 import type { OptionValues } from '../core/index.ts';
-import { graphBackends } from './ports/graph.ts';
+import { graphBackends } from './graph/types.ts';
 
 export const knowledgeOptions = defineOptions({
   section: 'knowledge',

@@ -1,8 +1,8 @@
 // Knowledge: what it keeps and says, and what it needs of others.
-export * from './ports/artifacts.ts';
-export * from './ports/entities.ts';
-export * from './ports/graph.ts';
-export * from './ports/reading.ts';
-export * from './ports/search.ts';
-export * from './ports/spaces.ts';
-export * from './ports/vectors.ts';
+export * from './artifacts/types.ts';
+export * from './entities/types.ts';
+export * from './graph/types.ts';
+export * from './reading/types.ts';
+export * from './search/types.ts';
+export * from './spaces/types.ts';
+export * from './vectors/types.ts';

@@ -1,18 +1,42 @@
 // What can go wrong when somebody works with the ledger.
+import type { ErrorCodes } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
 
 /** Each code with its consequence. */
 export const ledgerErrorCodes = {
-  LEDGER_ENTRY_UNKNOWN: 'There is no row with this id (any more); nothing was changed.',
-  LEDGER_ENTRY_CLOSED: 'The row is repaired already; nothing was changed.',
-  LEDGER_ENTRY_SEEN_AGAIN: 'It failed again in the meantime; the row stays open.',
-  LEDGER_KIND_UNKNOWN: 'No row and no repair has this kind; nothing was tried.',
-  LEDGER_REPAIR_UNKNOWN:
-    'Nobody registered a repair for this kind; the row stays open until a person closes it.',
-  LEDGER_REPAIR_TAKEN: 'A bug of ours: two repairs were registered for one kind; the process does not start.',
-  LEDGER_OVERFLOW: 'Too many rows wait for the store; this one is only counted, in a row of its kind.',
-  LEDGER_CLOSED: 'The recorder is closed; what the store had not taken by then is only in the log.',
-} as const;
+  LEDGER_ENTRY_UNKNOWN: {
+    category: 'not_found',
+    consequence: 'There is no row with this id (any more); nothing was changed.',
+  },
+  LEDGER_ENTRY_CLOSED: {
+    category: 'conflict',
+    consequence: 'The row is repaired already; nothing was changed.',
+  },
+  LEDGER_ENTRY_SEEN_AGAIN: {
+    category: 'conflict',
+    consequence: 'It failed again in the meantime; the row stays open.',
+  },
+  LEDGER_KIND_UNKNOWN: {
+    category: 'not_found',
+    consequence: 'No row and no repair has this kind; nothing was tried.',
+  },
+  LEDGER_REPAIR_UNKNOWN: {
+    category: 'conflict',
+    consequence: 'Nobody registered a repair for this kind; the row stays open until a person closes it.',
+  },
+  LEDGER_REPAIR_TAKEN: {
+    category: 'internal',
+    consequence: 'A bug of ours: two repairs were registered for one kind; the process does not start.',
+  },
+  LEDGER_OVERFLOW: {
+    category: 'temporary',
+    consequence: 'Too many rows wait for the store; this one is only counted, in a row of its kind.',
+  },
+  LEDGER_CLOSED: {
+    category: 'temporary',
+    consequence: 'The recorder is closed; what the store had not taken by then is only in the log.',
+  },
+} as const satisfies ErrorCodes;
 
 export type LedgerErrorCode = keyof typeof ledgerErrorCodes;
 

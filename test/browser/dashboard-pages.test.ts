@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ExecutionsAnswer, ExtractionRunsAnswer, LimitAnswer, OrganizationKeysAnswer, VaultSummaryAnswer } from '../../src/http/contract.ts';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
-import { callDoor } from '../support/tenant-house.ts';
+import { callDoor } from '../support/tenancy/tenant-house.ts';
 
 describe('the pages of the dashboard', () => {
   let world: DashboardWorld;
@@ -234,7 +234,7 @@ describe('the pages of the dashboard', () => {
     await button(page, 'Leave it alone for 10 min').click();
     await page.getByText(/^back in (9|10) min/).waitFor();
     expect((await world.model('steady')).cooldowns).toMatchObject([
-      { cause: 'by-hand', reason: 'by hand, in the dashboard' },
+      { cause: 'manual', reason: 'by hand, in the dashboard' },
     ]);
     await button(page, 'Ask it again now').click();
     await page.getByText('available', { exact: true }).waitFor();

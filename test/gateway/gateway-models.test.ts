@@ -115,7 +115,7 @@ describe('a model of one’s own', () => {
     expect(await narrower.json()).toMatchObject({
       id,
       quotas: { tokens_per_day: 5_000 },
-      cooldowns: [{ cause: 'by-hand' }],
+      cooldowns: [{ cause: 'manual' }],
     });
     const moved = { ...own, base_url: at.simulator.baseUrl('alpha'), model: 'alpha-1', quotas: {} };
     expect(await (await change(at, 'PUT', id, moved)).json()).toMatchObject({

@@ -76,7 +76,7 @@ describe('with something everywhere', () => {
     expect(flow.admission).toEqual({ global_used: 2, global_limit: 100, organizations: 2, waiting: 0 });
     expect(flow.gateway).toMatchObject({ unanswered: 2, waiting: 0, requests_per_minute_limit: null });
     expect(flow.executions).toEqual({ queued: 0, executing: 2 });
-    expect(flow.degraded).toEqual([{ kind: 'gateway.key-refused', open: 2 }]);
+    expect(flow.degraded).toEqual([{ kind: 'gateway.key-rejected', open: 2 }]);
     expect(flow.degraded_count).toBe(2);
     expect(flow.dependencies).toContainEqual(expect.objectContaining({ name: 'state store', state: 'up' }));
     const sum = (name: 'model_calls' | 'model_failures') =>

@@ -1,10 +1,10 @@
 // Limits and alerts over HTTP, on real desks in memory.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { admissionWorld } from '../../src/admission/admission-world.contract.ts';
+import { admissionWorld } from '../support/tenancy/admission-world.ts';
 import { CoreError } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { asAdmin, testHouse } from '../support/http-dependencies.ts';
-import { emptyTenantDesks } from '../support/tenant-desks.ts';
+import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
 
 const organizations = [
   { id: 'org_a1b2c3d4e5f6g7h8', name: 'acme-corp', createdAt: new Date(0) },

@@ -1,9 +1,9 @@
 // Artifacts, revisions, chunks, mentions and events in a real store: accepted together, replaced together, gone together.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EntityResolutionResult } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/postgres/postgres-entity-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/postgres/postgres-event-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/postgres/postgres-merge-store.ts';
+import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
+import { PostgresEventStore } from '../../src/knowledge/events/postgres-event-store.ts';
+import { PostgresMergeStore } from '../../src/knowledge/entities/postgres-merge-store.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld, mentionOf } from '../support/entity-world.ts';

@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { contentHash } from '../../src/knowledge/ingest/content-hash.ts';
-import { readWish } from '../../src/knowledge/ingest/read-wish.ts';
+import { contentHash } from '../../src/knowledge/documents/content-hash.ts';
+import { readWish } from '../../src/knowledge/documents/read-wish.ts';
 import { docxOf, paragraph, pdfOf, zipOf } from '../support/sample-documents.ts';
 
 const { signal } = new AbortController();

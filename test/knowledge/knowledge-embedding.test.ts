@@ -9,7 +9,7 @@ import { resolveConfig } from '../../src/config/index.ts';
 import type { Embedder, Embedders } from '../../src/knowledge/index.ts';
 import { embedAgainHandler, KnowledgeError } from '../../src/knowledge/index.ts';
 import { embedChunks } from '../../src/knowledge/ingest/embed-chunks.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
 import { openLocalEmbedder } from '../../src/knowledge/vectors/local/local-embedder.ts';
 import { isOfflineModelInstalled } from '../../src/knowledge/vectors/local/offline-model.ts';
 import { sql } from '../../src/platform/postgres/index.ts';

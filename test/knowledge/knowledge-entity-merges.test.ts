@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReadEvent, Space } from '../../src/knowledge/index.ts';
-import { PostgresGraphSource } from '../../src/knowledge/postgres/postgres-graph-source.ts';
+import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld, eventOf, mentionOf } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';

@@ -6,7 +6,7 @@ import { openEvaluationDesks } from '../../src/app/evaluation-desks.ts';
 import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { searchDefaults } from '../../src/knowledge/index.ts';
-import { readWish } from '../../src/knowledge/ingest/read-wish.ts';
+import { readWish } from '../../src/knowledge/documents/read-wish.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';

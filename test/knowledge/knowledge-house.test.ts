@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parse } from 'yaml';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { knowledgeAlertRules } from '../../src/knowledge/watching/alert-rules.ts';
+import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alert-rules.ts';
 import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
 
 interface Rule {

@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, silentLog } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { openKnowledge } from '../../src/knowledge/index.ts';
-import { PostgresFolderStore } from '../../src/knowledge/postgres/postgres-folder-store.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { PostgresFolderStore } from '../../src/knowledge/folders/postgres-folder-store.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
 import { adminToken, testHouse } from '../support/http-dependencies.ts';
 import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
 import { bracketReader, exactResolver, NotedGraph } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
-import { emptyTenantDesks } from '../support/tenant-desks.ts';
+import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
 
 const base = '/api/v1/knowledge';
 

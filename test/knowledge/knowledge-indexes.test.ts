@@ -1,7 +1,7 @@
 // What search stands on: the lexical index and the vectors, on both kinds of Postgres.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readFile } from 'node:fs/promises';
-import { PostgresLexicalIndex } from '../../src/knowledge/postgres/postgres-lexical-index.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
 import { rawSql, sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';

@@ -57,7 +57,10 @@ const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null
   'GET /events/{id}': ({ event }) => [{ param: event }],
   'GET /graph': null,
   'POST /graph/rebuild': null,
-  'GET /entities': ({ entity }): readonly Attempt[] => [{ query: { after: entity } }, { query: { name: 'Zebulon' } }],
+  'GET /entities': ({ entity }): readonly Attempt[] => [
+    { query: { after: entity } },
+    { query: { name: 'Zebulon' } },
+  ],
   'GET /entities/{id}': ({ entity }) => [{ param: entity }],
   'GET /entities/{id}/around': ({ entity }) => [{ param: entity }],
   'POST /entities/{id}/split': ({ entity, mention }) => [

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, systemClock } from '../../src/core/index.ts';
 import type { MentionPlace, Space } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/postgres/postgres-entity-store.ts';
+import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld, noModel, placeIn, mentionOf, ScriptedModel } from '../support/entity-world.ts';
 import type { MentionWish } from '../support/entity-world.ts';
@@ -501,10 +501,10 @@ describe('resolution when a part fails', () => {
     const away = entityWorld(world, { change: { entities: new Away(world.database) } });
     await expect(away.resolve(space, ['Alice Chen'])).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
     const place = await placeIn(world, space);
-    const stopped = AbortSignal.abort(new CoreError('CANCELLED', 'Never mind.'));
+    const stopped = AbortSignal.abort(new CoreError('CANCELED', 'Never mind.'));
     await expect(
       away.resolver.resolve([mentionOf('Alice Chen')], place, 'admin', stopped),
-    ).rejects.toMatchObject({ code: 'CANCELLED' });
+    ).rejects.toMatchObject({ code: 'CANCELED' });
   });
 
   it('goes on without the rest of the questions after two failures in a row', async () => {

@@ -5,15 +5,15 @@ import { CoreError, silentLog } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { openSearch } from '../../src/knowledge/index.ts';
 import { offGraph } from '../../src/knowledge/graph/off-graph.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/postgres/postgres-lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/postgres/postgres-search-store.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
+import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
 import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
 import { adminToken, testHouse } from '../support/http-dependencies.ts';
 import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
-import { emptyTenantDesks } from '../support/tenant-desks.ts';
+import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
 
 describe('search over HTTP', () => {
   let world: KnowledgeWorld;

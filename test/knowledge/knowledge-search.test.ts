@@ -13,9 +13,9 @@ import type {
 } from '../../src/knowledge/index.ts';
 import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
 import { offGraph } from '../../src/knowledge/graph/off-graph.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/postgres/postgres-lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/postgres/postgres-search-store.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/postgres/postgres-vector-index.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
+import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
 import { bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
-import { callDoor } from '../support/tenant-house.ts';
+import { callDoor } from '../support/tenancy/tenant-house.ts';
 import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
 
 /** Servers that share a store take executions only where they share limits. */

@@ -8,7 +8,7 @@ import type { ReadingTask } from '../../src/knowledge/ports.ts';
 import { readAnswer } from '../../src/knowledge/reading/model/reading-answer.ts';
 import { readingPrompt } from '../../src/knowledge/reading/model/reading-prompt.ts';
 import type { Described } from '../../src/knowledge/resolution/confirm-match.ts';
-import { SaidInDocuments } from '../../src/knowledge/reading/model/said-in.ts';
+import { SaidInDocuments } from '../../src/knowledge/text/said-in.ts';
 import { confirmationMessages } from '../../src/knowledge/resolution/confirm-match.ts';
 import { readConfirmation } from '../../src/knowledge/resolution/confirmation-answer.ts';
 import { readingOf } from '../../src/simulators/models/reader.ts';

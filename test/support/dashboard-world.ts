@@ -14,7 +14,7 @@ import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
 import { databaseUrl, uniqueName } from './services.ts';
-import { callDoor, type Tenant } from './tenant-house.ts';
+import { callDoor, type Tenant } from './tenancy/tenant-house.ts';
 import { callAsAdmin } from './test-server.ts';
 
 export const patient = { timeout: 20_000, interval: 50 };
@@ -96,7 +96,7 @@ export async function startDashboardWorld(): Promise<DashboardWorld> {
     RETRY_DELAY_SECONDS: '0.1',
     // What `never` answers is waited for longer than any test takes.
     REQUEST_TIMEOUT_SECONDS: '600',
-    HEADWORKS_GATEWAY_ANSWER_TIMEOUT_SECONDS: '600',
+    HEADWORKS_GATEWAY_RESPONSE_TIMEOUT_SECONDS: '600',
     HEADWORKS_GATEWAY_FIRST_TOKEN_TIMEOUT_SECONDS: '600',
   };
   const server = await startServer(resolveConfig({ flags: {}, cwd: folder, env: settings }), {

@@ -11,9 +11,9 @@ import type {
   ReadEvent,
   Space,
 } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/postgres/postgres-entity-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/postgres/postgres-merge-store.ts';
-import { PostgresPairStore } from '../../src/knowledge/postgres/postgres-pair-store.ts';
+import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
+import { PostgresMergeStore } from '../../src/knowledge/entities/postgres-merge-store.ts';
+import { PostgresPairStore } from '../../src/knowledge/entities/postgres-pair-store.ts';
 import type { RepairParts } from '../../src/knowledge/resolution/index.ts';
 import { EntityResolver, entityRepairs, openEntityDesk } from '../../src/knowledge/resolution/index.ts';
 import { embeddersOf } from './knowledge-world.ts';

@@ -24,7 +24,7 @@ import { createSessions, createTokenCheck, httpEvents } from '../../src/http/ind
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 import { EventActivity } from '../../src/app/activity/event-activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
-import { emptyTenantDesks } from './tenant-desks.ts';
+import { emptyTenantDesks } from './tenancy/tenant-desks.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
 export const organizationKey = 'test-organization-key-0123456789';
@@ -175,11 +175,11 @@ const silentGateway: GatewayDesk = {
   read: () => {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
   },
-  speak: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+  complete: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
   load: () => ({ unanswered: 0, waiting: 0 }),
   models: {
     names: async () => new Map(),
-    askable: () => [],
+    listCallable: () => [],
     keySourceOf: () => null,
     list: async () => [],
     get: unknownModel,
@@ -196,13 +196,13 @@ const silentGateway: GatewayDesk = {
   keys: {
     create: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway makes no keys.')),
     list: async () => [],
-    revoke: (id) => Promise.reject(new GatewayError('GATEWAY_KEY_UNKNOWN', `There is no key ${id}.`)),
+    revoke: (id) => Promise.reject(new GatewayError('GATEWAY_KEY_NOT_FOUND', `There is no key ${id}.`)),
     usage: async () => [],
   },
 };
 
 function unknownModel(): Promise<never> {
-  return Promise.reject(new GatewayError('GATEWAY_MODEL_UNKNOWN', 'This gateway knows no model.'));
+  return Promise.reject(new GatewayError('GATEWAY_MODEL_NOT_FOUND', 'This gateway knows no model.'));
 }
 
 /** Sources and runs in memory; a run waits for a job that nobody does. */

@@ -3,9 +3,16 @@ import { expect, onTestFinished } from 'vitest';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
 import type { HeadworksProcess } from './headworks-process.ts';
 import { startHeadworks } from './headworks-process.ts';
-import type { DoorAnswer } from './door-world.ts';
-import type { AdminAccess, Tenant } from './tenant-house.ts';
-import { addModels, addTenant, callDoor, houseEnv, modelKeys, simulatedModels } from './tenant-house.ts';
+import type { DoorAnswer } from './tenancy/door-world.ts';
+import type { AdminAccess, Tenant } from './tenancy/tenant-house.ts';
+import {
+  addModels,
+  addTenant,
+  callDoor,
+  houseEnv,
+  modelKeys,
+  simulatedModels,
+} from './tenancy/tenant-house.ts';
 
 const adminToken = 'an-admin-token-for-killed-servers';
 export const patient = { timeout: 90_000, interval: 100 };

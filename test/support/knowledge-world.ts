@@ -8,7 +8,7 @@ import {
   systemIds,
 } from '../../src/core/index.ts';
 import type { IdSource, JobQueue } from '../../src/core/index.ts';
-import { chunkText } from '../../src/knowledge/ingest/chunk-text.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import type {
@@ -19,9 +19,9 @@ import type {
   IncomingArtifact,
   Space,
 } from '../../src/knowledge/index.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/postgres/postgres-artifact-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/postgres/postgres-event-store.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/postgres/postgres-space-store.ts';
+import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
+import { PostgresEventStore } from '../../src/knowledge/events/postgres-event-store.ts';
+import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
 import type { Degradation } from '../../src/ledger/index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';

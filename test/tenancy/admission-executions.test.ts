@@ -1,10 +1,10 @@
 // Executions over HTTP, for admins: by names, with names.
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../src/core/index.ts';
-import type { Deployment, Execution, ExecutionFilter } from '../../src/deployments/index.ts';
+import type { Deployment, Execution, ExecutionFilter } from '../../src/tenancy/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { asAdmin, testHouse } from '../support/http-dependencies.ts';
-import { emptyTenantDesks } from '../support/tenant-desks.ts';
+import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
 
 const acme = { id: 'org_a1b2c3d4e5f6g7h8', name: 'acme-corp', createdAt: new Date(0) };
 const invoices = {

@@ -1,9 +1,10 @@
 // The gate on a Redis of its own, which is killed, frozen, filled up, flushed and kept loading.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FakeExecutions, standardOptions } from '../../src/admission/admission-world.contract.ts';
-import type { OpenAdmission } from '../../src/admission/index.ts';
-import { admissionEvents, MemoryLimitStore, openAdmission } from '../../src/admission/index.ts';
-import { RedisSlotStore } from '../../src/admission/slots/redis/redis-slot-store.ts';
+import { FakeExecutions, standardOptions } from '../support/tenancy/admission-world.ts';
+import type { OpenAdmission } from '../../src/tenancy/index.ts';
+import { admissionEvents, openAdmission } from '../../src/tenancy/index.ts';
+import { MemoryLimitStore } from '../support/tenancy/memory-limit-store.ts';
+import { RedisSlotStore } from '../../src/tenancy/admission/slots/redis/redis-slot-store.ts';
 import type { EmittedEvent } from '../../src/core/index.ts';
 import { EventBus, messageOf, systemClock, systemIds } from '../../src/core/index.ts';
 import type { Degradation } from '../../src/ledger/index.ts';

@@ -1,6 +1,6 @@
 // A process that asks for many slots at once over several connections, whenever it is told to; tells who was admitted.
-import type { SlotStore } from '../../src/admission/index.ts';
-import { RedisSlotStore } from '../../src/admission/slots/redis/redis-slot-store.ts';
+import type { SlotStore } from '../../src/tenancy/index.ts';
+import { RedisSlotStore } from '../../src/tenancy/admission/slots/redis/redis-slot-store.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
 
 interface Burst {

@@ -1,8 +1,8 @@
 // Redis slots under test: a store with keys of its own, and time that passes by making all it holds older.
 import { randomBytes } from 'node:crypto';
-import { RedisSlotStore } from '../../src/admission/slots/redis/redis-slot-store.ts';
-import { slotStoreSettings } from '../../src/admission/slots/slot-store-world.contract.ts';
-import type { SlotStoreWorld } from '../../src/admission/slots/slot-store-world.contract.ts';
+import { RedisSlotStore } from '../../src/tenancy/admission/slots/redis/redis-slot-store.ts';
+import { slotStoreSettings } from '../support/tenancy/slot-store-world.contract.ts';
+import type { SlotStoreWorld } from '../support/tenancy/slot-store-world.contract.ts';
 import type { RedisConnection } from '../../src/platform/redis/index.ts';
 
 /** Redis's clock cannot be moved: every score and every time to live is, the other way. */

@@ -4,8 +4,8 @@ import type { HttpAnswer, HttpRequest } from '../../src/core/index.ts';
 import { CoreError, onAbort } from '../../src/core/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
 import { drain } from '../../src/http/index.ts';
-import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/door-world.ts';
-import { CountedSlots, exampleDeployment, other } from '../support/execution-world.ts';
+import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/tenancy/door-world.ts';
+import { CountedSlots, exampleDeployment, other } from '../support/tenancy/execution-world.ts';
 
 const json = { ...asAcme, 'content-type': 'application/json' };
 const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 5_000, interval: 5 });
@@ -52,14 +52,17 @@ describe('a failure of the gateway', () => {
     const world = await doorWorld({
       run: async () => [
         { file: 'a.txt', status: 'completed', output: { error: 'theirs' }, error: null },
-        { file: 'b.txt', error: { code: 'GATEWAY_REFUSED', message, tenantMessage: 'Please change it.' } },
+        {
+          file: 'b.txt',
+          error: { code: 'GATEWAY_REQUEST_REJECTED', message, tenantMessage: 'Please change it.' },
+        },
       ],
     });
     await world.work();
     const { body } = await world.call('POST', `${doorPath}?timeout=10`, { headers: json, body: '{}' });
     expect(body.result).toEqual([
       { file: 'a.txt', status: 'completed', output: { error: 'theirs' }, error: null },
-      { file: 'b.txt', error: { code: 'GATEWAY_REFUSED', message: 'Please change it.' } },
+      { file: 'b.txt', error: { code: 'GATEWAY_REQUEST_REJECTED', message: 'Please change it.' } },
     ]);
     expect(await world.desk.get(body.execution_id)).toMatchObject({ result: [{}, { error: { message } }] });
   });
@@ -186,7 +189,7 @@ describe('uploads', () => {
 it('whoever waits for a slot when the server stops is sent away at once', async () => {
   const slots = new CountedSlots(0);
   slots.admit = ({ signal }) =>
-    new Promise((_, reject) => void onAbort(signal, () => reject(new CoreError('CANCELLED', 'left'))));
+    new Promise((_, reject) => void onAbort(signal, () => reject(new CoreError('CANCELED', 'left'))));
   const world = await doorWorld({ slots });
   const waiting = world.call('POST', `${doorPath}?wait=60`, { headers: json, body: '{}' });
   await soon(() => expect(world.server.traffic.underWay).toBe(1));

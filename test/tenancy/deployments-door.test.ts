@@ -1,12 +1,12 @@
 // The door over HTTP: what is accepted, refused and answered, and that no bad request leaves a slot behind.
 import { describe, expect, it, vi } from 'vitest';
-import { refusalError } from '../../src/admission/gate/refusal.ts';
-import { AdmissionError } from '../../src/admission/index.ts';
+import { refusalError } from '../../src/tenancy/admission/gate/refusal.ts';
+import { AdmissionError } from '../../src/tenancy/index.ts';
 import { CoreError, onAbort } from '../../src/core/index.ts';
-import type { ExecutionStore, WorkflowTask } from '../../src/deployments/index.ts';
-import { CountedSlots, acme, exampleDeployment } from '../support/execution-world.ts';
-import type { CallInit, DoorWorld } from '../support/door-world.ts';
-import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/door-world.ts';
+import type { ExecutionStore, WorkflowTask } from '../../src/tenancy/index.ts';
+import { CountedSlots, acme, exampleDeployment } from '../support/tenancy/execution-world.ts';
+import type { CallInit, DoorWorld } from '../support/tenancy/door-world.ts';
+import { asAcme, doorPath, doorWorld, otherKey, rawHead } from '../support/tenancy/door-world.ts';
 
 const json = { ...asAcme, 'content-type': 'application/json' };
 const echo = async ({ input }: WorkflowTask) => ({

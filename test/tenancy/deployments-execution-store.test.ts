@@ -1,8 +1,8 @@
 // Executions in Postgres keep the contract, embedded and on a server; the job is a row of the same transaction.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemIds } from '../../src/core/index.ts';
-import { describeExecutionStoreContract } from '../../src/deployments/executions/execution-store.contract.ts';
-import { PostgresExecutionStore } from '../../src/deployments/postgres/postgres-execution-store.ts';
+import { describeExecutionStoreContract } from '../support/tenancy/execution-store.contract.ts';
+import { PostgresExecutionStore } from '../../src/tenancy/postgres/postgres-execution-store.ts';
 import type { Transaction } from '../../src/platform/postgres/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';

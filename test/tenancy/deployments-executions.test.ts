@@ -1,8 +1,8 @@
 // Executions under virtual time: the door, the job that runs them, stopping, waiting, and what ends when nobody ends it.
 import { describe, expect, it } from 'vitest';
 import { CoreError, VirtualClock } from '../../src/core/index.ts';
-import type { WorkflowTask } from '../../src/deployments/index.ts';
-import { DeploymentError } from '../../src/deployments/index.ts';
+import type { WorkflowTask } from '../../src/tenancy/index.ts';
+import { DeploymentError } from '../../src/tenancy/index.ts';
 import {
   CountedSlots,
   accepted,
@@ -12,7 +12,7 @@ import {
   inputOf,
   knock,
   other,
-} from '../support/execution-world.ts';
+} from '../support/tenancy/execution-world.ts';
 
 const never = new AbortController().signal;
 

@@ -21,7 +21,7 @@ import {
   simulatedModels,
   startTenantServer,
   usageOf,
-} from '../support/tenant-house.ts';
+} from '../support/tenancy/tenant-house.ts';
 import { callAsAdmin } from '../support/test-server.ts';
 
 const patient = { timeout: 20_000, interval: 50 };

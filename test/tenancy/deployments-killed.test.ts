@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { executing, hangingModel, patient, serveToBeKilled, stateOf } from '../support/killed-house.ts';
 import { temporaryFolder } from '../support/services.ts';
-import { usageOf } from '../support/tenant-house.ts';
+import { usageOf } from '../support/tenancy/tenant-house.ts';
 
 it('goes on at once with the next start on the embedded store', async () => {
   const folder = await temporaryFolder();

@@ -1,7 +1,7 @@
 // Several servers on one Postgres and one Redis: one limit, one truth about executions, stopped from anywhere.
 import { expect, it, onTestFinished } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
-import type { Tenant } from '../support/tenant-house.ts';
+import type { Tenant } from '../support/tenancy/tenant-house.ts';
 import {
   addModels,
   addTenant,
@@ -11,7 +11,7 @@ import {
   simulatedModels,
   startTenantServer,
   usageOf,
-} from '../support/tenant-house.ts';
+} from '../support/tenancy/tenant-house.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
 
 const patient = { timeout: 20_000, interval: 50 };

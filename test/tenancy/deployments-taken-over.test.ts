@@ -9,7 +9,7 @@ import {
   stateOf,
 } from '../support/killed-house.ts';
 import { temporaryFolder } from '../support/services.ts';
-import { houses, startTenantServer, usageOf } from '../support/tenant-house.ts';
+import { houses, startTenantServer, usageOf } from '../support/tenancy/tenant-house.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
 
 it('is taken over by the other server on Postgres and Redis', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { HttpAnswer, HttpRequest, HttpTransport } from '../../src/core/index.ts';
 import { HttpFailure, VirtualClock } from '../../src/core/index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
-import { accepted, exampleDeployment, executionWorld } from '../support/execution-world.ts';
+import { accepted, exampleDeployment, executionWorld } from '../support/tenancy/execution-world.ts';
 
 const url = 'https://receiver.example/hook';
 const hooked = [exampleDeployment({ webhookUrl: url })];

@@ -9,7 +9,7 @@ import { startServer } from '../../src/app/start-server.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
 import { startHeadworks } from '../support/headworks-process.ts';
 import { redisUrl, temporaryFolder } from '../support/services.ts';
-import { addTenant, callDoor, houseEnv, houses, modelKeys } from '../support/tenant-house.ts';
+import { addTenant, callDoor, houseEnv, houses, modelKeys } from '../support/tenancy/tenant-house.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
 
 const patient = { timeout: 60_000, interval: 100 };

@@ -1,14 +1,10 @@
 // Organizations, keys and deployments on both databases; in several processes, in step.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { silentEmitter, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
-import {
-  exampleDeployment,
-  exampleOrganization,
-  exampleWorkflow,
-} from '../../src/deployments/examples.contract.ts';
-import { openTenants } from '../../src/deployments/index.ts';
-import { postgresTenantStores } from '../../src/deployments/postgres/postgres-tenant-stores.ts';
-import { describeTenantStoresContract } from '../../src/deployments/tenant-stores.contract.ts';
+import { exampleDeployment, exampleOrganization, exampleWorkflow } from '../support/tenancy/examples.ts';
+import { openTenants } from '../../src/tenancy/index.ts';
+import { postgresTenantStores } from '../../src/tenancy/postgres/postgres-tenant-stores.ts';
+import { describeTenantStoresContract } from '../support/tenancy/tenant-stores.contract.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';

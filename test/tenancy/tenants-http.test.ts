@@ -1,7 +1,7 @@
 // Organizations, keys and deployments over HTTP: what an admin can do, what is refused, and what is written down.
 import type { InjectOptions } from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { tenantWorld } from '../../src/deployments/tenant-world.contract.ts';
+import { tenantWorld } from '../support/tenancy/tenant-world.ts';
 import type {
   DeploymentAnswer,
   DeploymentWithSecretAnswer,
@@ -12,7 +12,7 @@ import type {
 } from '../../src/http/contract.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
-import { emptyTenantDesks } from '../support/tenant-desks.ts';
+import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
 
 /** A server with the real desks on stores in memory; `acme` is there. */
 async function house() {

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createWorkflows } from '../../src/app/workflow-parts.ts';
 import { systemClock } from '../../src/core/index.ts';
-import type { ExecutionInput, Workflow, WorkflowName } from '../../src/deployments/index.ts';
+import type { ExecutionInput, Workflow, WorkflowName } from '../../src/tenancy/index.ts';
 import { withDeadline } from '../../src/resilience/index.ts';
 import type { GatewayWorldOptions } from '../support/gateway-world.ts';
 import { gatewayWorld } from '../support/gateway-world.ts';
@@ -172,7 +172,7 @@ describe('prompt', () => {
       isRetryable: true,
     });
     await expect(down.run('prompt', { template: 'Hi', model: 'nobody' }, {})).rejects.toMatchObject({
-      code: 'GATEWAY_MODEL_UNKNOWN',
+      code: 'GATEWAY_MODEL_NOT_FOUND',
       isRetryable: false,
     });
   });

@@ -134,7 +134,7 @@ function gathering(lines: PassThrough, signal: AbortSignal): GatheringSink {
 
 function drained(lines: PassThrough, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const stop = () => reject(new CoreError('CANCELLED', 'Nobody reads the backup any more.'));
+    const stop = () => reject(new CoreError('CANCELED', 'Nobody reads the backup any more.'));
     lines.once('drain', () => {
       signal.removeEventListener('abort', stop);
       resolve();

@@ -60,7 +60,7 @@ describe('checks of the work', () => {
     expect(modelKeys([model('a', { origin: 'built-in' }), model('b')], refused)).toMatchObject({
       state: 'warning',
       detail: 'Refused by the provider: a (A_KEY: authentication).',
-      remedy: expect.stringContaining('headworks ledger list --kind gateway.key-refused') as string,
+      remedy: expect.stringContaining('headworks ledger list --kind gateway.key-rejected') as string,
     });
     expect(modelKeys([model('b')], refused).state).toBe('ok');
   });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CliWorldOptions } from '../../../test/support/cli-world.ts';
 import { CliWorld } from '../../../test/support/cli-world.ts';
-import { AdmissionError } from '../../admission/index.ts';
+import { AdmissionError } from '../../tenancy/index.ts';
 import { CoreError } from '../../core/index.ts';
 
 const usage = {

@@ -6,7 +6,7 @@ import type { FailureClass } from '../failure-classes.ts';
 import { failureRules } from '../failure-classes.ts';
 import type { ErrorBody } from './error-body.ts';
 import { readErrorBody } from './error-body.ts';
-import { spokenRules } from './spoken-rules.ts';
+import { providerErrorRules } from './spoken-rules.ts';
 
 export interface ClassifiedFailure {
   readonly failureClass: FailureClass;
@@ -26,8 +26,8 @@ const classOfKind: Readonly<Record<FailureKind, FailureClass>> = {
   payment: 'payment',
   validation: 'validation',
   'not-found': 'not-found',
-  malformed: 'bad-answer',
-  cancelled: 'cancelled',
+  malformed: 'invalid-response',
+  cancelled: 'canceled',
 };
 
 /** No answer came. */
@@ -67,7 +67,7 @@ function claimedStatus({ status, codes }: ErrorBody): number | undefined {
 
 function spokenClass(status: number, kind: FailureKind, body: ErrorBody): FailureClass | undefined {
   if (status === 405) return 'not-found';
-  for (const rule of spokenRules) {
+  for (const rule of providerErrorRules) {
     if (!rule.kinds.has(kind)) continue;
     if (rule.statuses?.has(status)) return rule.failureClass;
     for (const code of rule.codes) if (body.codes.has(code)) return rule.failureClass;

@@ -1,15 +1,15 @@
 // Asks models something cheap, to learn whether they are up. Probes keep cooldowns and quotas like everybody.
 import type { IdSource } from '../../core/index.ts';
 import { HeadworksError } from '../../core/index.ts';
-import { readAsk } from '../calling/index.ts';
+import { parseRequest } from '../calling/index.ts';
 import type { ProbeResult } from '../desk-ports.ts';
 import { GatewayError } from '../errors.ts';
-import type { Gateway, KeyRing, Model } from '../ports.ts';
-import { waysInWords } from '../providers/index.ts';
+import type { Gateway, ProviderKeys, Model } from '../ports.ts';
+import { describeMissing } from '../providers/index.ts';
 
 export interface ProberParts {
   readonly gateway: Gateway;
-  readonly keys: KeyRing;
+  readonly keys: ProviderKeys;
   readonly ids: IdSource;
   /** The longest one probe may take. */
   readonly deadlineMs: number;
@@ -21,7 +21,7 @@ const answerTokens = 16;
 /** Probes at the same time: enough that one that hangs does not hold up the rest. */
 const atOnce = 8;
 
-/** In the order given. Models that may not be asked now are `skipped`. Fails with CANCELLED, once none is under way. */
+/** In the order given. Models that may not be asked now are `skipped`. Fails with CANCELED, once none is under way. */
 export async function probeModels(
   parts: ProberParts,
   models: readonly Model[],
@@ -59,14 +59,14 @@ async function ask(
     durationMs: null,
   });
   if (!model.isActive) return skipped('disabled');
-  const missing = parts.keys.missingFor(model);
-  if (missing.length > 0) return skipped(`needs ${waysInWords(missing)}`);
+  const missing = parts.keys.missingEnvVars(model);
+  if (missing.length > 0) return skipped(`needs ${describeMissing(missing)}`);
   try {
-    const { durationMs } = await parts.gateway.speak({
+    const { durationMs } = await parts.gateway.complete({
       requestId: parts.ids.uuid(),
       ask: question(model, limit),
       caller: 'probe',
-      mayFallBack: false,
+      allowFallback: false,
       maxRetries: 0,
       deadlineMs: parts.deadlineMs,
       waitMs: 0,
@@ -76,7 +76,7 @@ async function ask(
   } catch (error) {
     const tried = error instanceof GatewayError ? error.tried[0] : undefined;
     if (!tried) {
-      if (!(error instanceof HeadworksError) || error.code === 'CANCELLED') throw error;
+      if (!(error instanceof HeadworksError) || error.code === 'CANCELED') throw error;
       // Nobody was asked: it was disabled a moment ago, or time was up before its turn.
       return skipped(error.message);
     }
@@ -100,5 +100,5 @@ function question(model: Model, limit: object) {
   const body = isEmbedding
     ? { model: model.name, input: 'ping' }
     : { model: model.name, messages: [{ role: 'user', content: 'ping' }], ...limit };
-  return readAsk(isEmbedding ? 'embeddings' : 'chat', Buffer.from(JSON.stringify(body)));
+  return parseRequest(isEmbedding ? 'embeddings' : 'chat', Buffer.from(JSON.stringify(body)));
 }

@@ -67,7 +67,7 @@ export function describeAttemptStoreContract(
         of('rescued', { outcome: 'server-error', durationMs: 9_000 }),
         of('rescued', { modelId: two, outcome: 'timeout' }),
         of('failed', { outcome: 'network', at: moment(1) }),
-        of('failed', { outcome: 'bad-answer', at: moment(2) }),
+        of('failed', { outcome: 'invalid-response', at: moment(2) }),
       ]);
       await store.append([
         of('rescued', { at: moment(10), durationMs: 2_000 }),

@@ -9,7 +9,7 @@ import type {
   GatewayKey,
   GatewayKeyStore,
   Model,
-  ModelCooldown,
+  Cooldown,
   ModelDefinition,
   ModelStore,
   HistoryStretch,
@@ -113,7 +113,7 @@ export class MemoryCooldownStore implements CooldownStore {
     this.#tell = tell;
   }
 
-  async extend(cooldown: ModelCooldown): Promise<void> {
+  async extend(cooldown: Cooldown): Promise<void> {
     if (this.#map.extend(cooldown)) this.#tell('cooldowns');
   }
 

@@ -4,7 +4,7 @@ import { CoreError } from '../../core/index.ts';
 import type { Traffic } from '../traffic.ts';
 
 /**
- * Aborts with CANCELLED once the caller leaves before its answer is sent; at once for one that has left already. With
+ * Aborts with CANCELED once the caller leaves before its answer is sent; at once for one that has left already. With
  * `traffic` also with SHUTTING_DOWN, when a server that stops waits no longer: the caller is still there and can be told.
  */
 export function callerSignal(raw: ServerResponse, traffic?: Pick<Traffic, 'onCutOff'>): AbortSignal {
@@ -13,7 +13,7 @@ export function callerSignal(raw: ServerResponse, traffic?: Pick<Traffic, 'onCut
   const left = () => {
     forget?.();
     if (!raw.writableFinished)
-      leaving.abort(new CoreError('CANCELLED', 'The caller went away before the answer.'));
+      leaving.abort(new CoreError('CANCELED', 'The caller went away before the answer.'));
   };
   if (raw.destroyed) left();
   else raw.once('close', left);

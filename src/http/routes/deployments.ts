@@ -1,6 +1,6 @@
 // Deployments: workflows published to organizations, for the admin.
 import { z } from 'zod';
-import type { Deployment, DeploymentDesk } from '../../deployments/index.ts';
+import type { Deployment, DeploymentDesk } from '../../tenancy/index.ts';
 import type { HttpDependencies } from '../ports.ts';
 import {
   deploymentBody,

@@ -1,5 +1,5 @@
 // Executions of all organizations: what there is, what became of it, stop, free a slot.
-import type { Deployment, DeploymentDesk, Execution } from '../../deployments/index.ts';
+import type { Deployment, DeploymentDesk, Execution } from '../../tenancy/index.ts';
 import type { HttpDependencies, TenantDesks } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
 import {

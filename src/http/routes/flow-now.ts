@@ -1,5 +1,5 @@
 // The way of the data now: every gate with its rate, its limit, its queue, and what is degraded.
-import { executionJobName } from '../../deployments/index.ts';
+import { executionJobName } from '../../tenancy/index.ts';
 import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
 import type { ModelView } from '../../gateway/index.ts';

@@ -1,7 +1,7 @@
 // Deployments over HTTP.
 import { z } from 'zod';
-import type { Deployment, DeploymentWish } from '../../deployments/index.ts';
-import { workflowNames } from '../../deployments/index.ts';
+import type { Deployment, DeploymentWish } from '../../tenancy/index.ts';
+import { workflowNames } from '../../tenancy/index.ts';
 import { id, instant } from './fields.ts';
 import { organizationId, organizationReference } from './organizations.ts';
 

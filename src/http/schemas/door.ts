@@ -1,7 +1,7 @@
 // The door over HTTP: what requests may say, and what they hear.
 import { z } from 'zod';
-import type { Execution } from '../../deployments/index.ts';
-import { forTenant } from '../../deployments/index.ts';
+import type { Execution } from '../../tenancy/index.ts';
+import { forTenant } from '../../tenancy/index.ts';
 import { id } from './fields.ts';
 
 const longestTimeout = 300;

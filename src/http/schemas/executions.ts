@@ -1,6 +1,6 @@
 // Executions over HTTP, for admins.
 import { z } from 'zod';
-import type { Execution } from '../../deployments/index.ts';
+import type { Execution } from '../../tenancy/index.ts';
 import { id, instant, isoOrNull, limitOf, listOf } from './fields.ts';
 
 const executionStatus = z.enum(['queued', 'executing', 'completed', 'error', 'stopped']);

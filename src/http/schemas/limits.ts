@@ -1,7 +1,7 @@
 // Concurrency limits and alerts over HTTP.
 import { z } from 'zod';
-import type { Alert, LimitView } from '../../admission/index.ts';
-import { largestLimit } from '../../admission/index.ts';
+import type { Alert, LimitView } from '../../tenancy/index.ts';
+import { largestLimit } from '../../tenancy/index.ts';
 import type { KnowledgeAlert } from '../../knowledge/index.ts';
 import { instant, isoOrNull } from './fields.ts';
 import { organizationId, organizationReference } from './organizations.ts';

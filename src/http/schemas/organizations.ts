@@ -1,6 +1,6 @@
 // Organizations and their keys over HTTP.
 import { z } from 'zod';
-import type { Organization, OrganizationKey } from '../../deployments/index.ts';
+import type { Organization, OrganizationKey } from '../../tenancy/index.ts';
 import { id, instant, isoOrNull } from './fields.ts';
 
 export const organizationId = z.string().meta({ examples: ['org_a1b2c3d4e5f6g7h8'] });

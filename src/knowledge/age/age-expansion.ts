@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/ports.ts';
 import { json, sql } from '../../platform/postgres/sql.ts';
 import type { ExpansionRequest, RelatedEvent } from '../ports.ts';
-import { isRelatable, mostPerEntity, rankRelated } from '../postgres/related-events.ts';
+import { isRelatable, mostPerEntity, rankRelated } from '../graph/related-events.ts';
 import { textOf } from './age-statements.ts';
 
 export async function expandInAge(

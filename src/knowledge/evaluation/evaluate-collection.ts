@@ -1,5 +1,5 @@
 // Takes a collection in as any documents are, asks its queries, and holds the rankings against its judgements.
-import { chunkText } from '../ingest/chunk-text.ts';
+import { chunkText } from '../documents/chunk-text.ts';
 import { embeddedText, usualTextsAtOnce } from '../ingest/embed-chunks.ts';
 import type {
   ArtifactStore,

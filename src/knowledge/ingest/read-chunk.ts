@@ -2,8 +2,8 @@
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import type { Chunk, Reader, Reading, ReadingTask, Revision, StepMark } from '../ports.ts';
-import { leftOutOf } from './artifact-status.ts';
-import { hasProse, proseOf } from './data-prose.ts';
+import { leftOutOf } from '../artifacts/artifact-status.ts';
+import { hasProse, proseOf } from '../documents/data-prose.ts';
 import { despiteConflicts, ingestDegradations, isOver, isRemoved } from './failure-kinds.ts';
 import type { ReadingPatience } from './read-chunk-patience.ts';
 import type { StepParts } from './step-ports.ts';

@@ -1,5 +1,5 @@
 // Do two names mean one person, as far as names can tell?
-import { isGivenName } from '../reading/rules/lexicon.ts';
+import { isGivenName } from '../text/lexicon.ts';
 import type { NameComparison } from './name-comparison.ts';
 import { otherName } from './name-comparison.ts';
 import { areSameGivenName } from './nicknames.ts';

@@ -4,7 +4,7 @@ import { abortable, kindOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { EntityType, LanguageModel } from '../ports.ts';
-import { asData } from '../prompt-data.ts';
+import { asData } from '../models/prompt-data.ts';
 import { confirmationSchema } from '../reading/model/answer-schema.ts';
 import type { Messages } from '../reading/model/reading-prompt.ts';
 import { repairPrompt } from '../reading/model/reading-prompt.ts';

@@ -30,7 +30,7 @@ const textsPerEmbedding = 128;
 /** Vectors cost a scan each; beyond this many names their keys must do. */
 const mostByVector = 50;
 
-const fatal = ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELLED', 'SHUTTING_DOWN', 'CONFLICT'];
+const fatal = ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELED', 'SHUTTING_DOWN', 'CONFLICT'];
 
 /** After these nothing can go on: the state store is away, what is resolved is gone, or nobody wants it any more. */
 export const isFatal = (error: unknown, signal: AbortSignal): boolean =>

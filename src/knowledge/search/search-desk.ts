@@ -1,7 +1,7 @@
 // Hybrid search: results by words and vectors, on wish what the graph adds and who is mentioned, and what was left out.
 import { CoreError } from '../../core/index.ts';
 import type { SearchDesk } from '../desk-ports.ts';
-import { isBlank } from '../ingest/clean-input.ts';
+import { isBlank } from '../documents/clean-input.ts';
 import type { LexicalHit, SearchAnswer, SearchHit, SearchRequest, Space } from '../ports.ts';
 import { expandOptions } from './expand-options.ts';
 import type { ExpansionParts } from './expansion.ts';

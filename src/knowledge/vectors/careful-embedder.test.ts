@@ -63,7 +63,7 @@ describe('a careful embedder', () => {
   it('says that it did not answer in time, whatever whoever was stopped says of its caller', async () => {
     const { embedder, clock } = embedding(async (_, given) => {
       await new Promise((resolve) => given.addEventListener('abort', resolve));
-      throw new CoreError('CANCELLED', 'The caller went away before a model had answered.');
+      throw new CoreError('CANCELED', 'The caller went away before a model had answered.');
     });
     const deadline = withDeadline(signal, 10_000, clock, 'embedding');
     const failing = expect(embedder.embed(['a'], deadline.signal)).rejects.toMatchObject({

@@ -139,7 +139,7 @@ export class JobAttempt {
   #interrupt(cause: Interruption): void {
     if (this.#interruption || this.#hasEnded) return;
     this.#interruption = cause;
-    const code = cause === 'timeout' ? 'DEADLINE_EXCEEDED' : 'CANCELLED';
+    const code = cause === 'timeout' ? 'DEADLINE_EXCEEDED' : 'CANCELED';
     const text = `The job ${this.#definition.name} was stopped: ${cause}.`;
     this.#controller.abort(new CoreError(code, text, { details: { cause } }));
     this.#after(this.#dependencies.abortGraceMs, () => this.#abandoned.resolve());

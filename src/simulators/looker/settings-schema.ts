@@ -40,11 +40,10 @@ const behaviour = z
   .partial();
 
 /** The change, or a RangeError that names what is wrong with it. */
-export const checkChange = (value: unknown): ContentChange => check(contentChange, value) as ContentChange;
+export const checkChange = (value: unknown): ContentChange => check(contentChange, value);
 
 /** The behaviour, or a RangeError that names what is wrong with it. */
-export const checkBehaviour = (value: unknown): Partial<SimulatorBehaviour> =>
-  check(behaviour, value) as Partial<SimulatorBehaviour>;
+export const checkBehaviour = (value: unknown): Partial<SimulatorBehaviour> => check(behaviour, value);
 
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);

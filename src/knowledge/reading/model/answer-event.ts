@@ -1,7 +1,7 @@
 // One event of an answer: its category must be known, and a quote must stand in the text.
 import type { EntityMention, ReadEvent, ReadingTask } from '../../ports.ts';
-import type { Place, QuoteFinder } from '../quotes.ts';
-import { quoteRange } from '../quotes.ts';
+import type { Place, QuoteFinder } from '../../text/quotes.ts';
+import { quoteRange } from '../../text/quotes.ts';
 import { longestName } from './answer-mention.ts';
 import type { Notes } from './answer-notes.ts';
 import type { Fields } from './lenient-fields.ts';

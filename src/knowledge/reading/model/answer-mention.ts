@@ -1,8 +1,8 @@
 // One mention of an answer: its name must stand in the text.
 import type { ContextClues, EntityMention, ReadingTask } from '../../ports.ts';
-import type { QuoteFinder } from '../quotes.ts';
+import type { QuoteFinder } from '../../text/quotes.ts';
 import type { Notes } from './answer-notes.ts';
-import type { SaidIn } from './said-in.ts';
+import type { SaidIn } from '../../text/said-in.ts';
 import type { Fields } from './lenient-fields.ts';
 import { field, isFields, readType, shareField, textField } from './lenient-fields.ts';
 

@@ -5,7 +5,7 @@ import { KnowledgeError } from '../../errors.ts';
 import type { LanguageModel, Reader, Reading, ReadingTask } from '../../ports.ts';
 import { readingSchema } from './answer-schema.ts';
 import { readAnswer } from './reading-answer.ts';
-import { SaidInDocuments } from './said-in.ts';
+import { SaidInDocuments } from '../../text/said-in.ts';
 import type { Messages } from './reading-prompt.ts';
 import { answerTokens, readingPrompt, repairPrompt } from './reading-prompt.ts';
 

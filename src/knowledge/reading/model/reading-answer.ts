@@ -1,10 +1,10 @@
 // A model's answer made into a reading: every field is checked, and what does not stand in the text is rejected.
 import type { EntityMention, Reading, ReadingTask } from '../../ports.ts';
-import { QuoteFinder } from '../quotes.ts';
+import { QuoteFinder } from '../../text/quotes.ts';
 import { Names, readEvent } from './answer-event.ts';
 import { readMention } from './answer-mention.ts';
 import { Notes } from './answer-notes.ts';
-import type { SaidIn } from './said-in.ts';
+import type { SaidIn } from '../../text/said-in.ts';
 import { field, isFields, listField } from './lenient-fields.ts';
 
 /** More than a chunk can hold. What is beyond is left out and counted: answers and stores have an end. */

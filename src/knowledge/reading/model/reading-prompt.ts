@@ -1,8 +1,8 @@
 // What a model is asked: the text is data between markers, the answer one JSON object.
 import type { LanguageModel, ReadingTask } from '../../ports.ts';
 import { actorRoles, entityTypes, eventCategories } from '../../ports.ts';
-import { asData } from '../../prompt-data.ts';
-import { longestQuoteWords } from '../quotes.ts';
+import { asData } from '../../models/prompt-data.ts';
+import { longestQuoteWords } from '../../text/quotes.ts';
 
 export type Messages = Parameters<LanguageModel['complete']>[0]['messages'];
 

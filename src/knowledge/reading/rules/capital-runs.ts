@@ -1,7 +1,7 @@
 // Words with capital letters that stand together: what may be a name.
-import { isAmbiguousName, isEveryday, isGivenName, wordKind } from './lexicon.ts';
-import { thingEndings } from './name-cues.ts';
-import type { Word } from './words.ts';
+import { isAmbiguousName, isEveryday, isGivenName, wordKind } from '../../text/lexicon.ts';
+import { thingEndings } from '../../text/name-cues.ts';
+import type { Word } from '../../text/words.ts';
 
 /** Small words inside names of people, and of institutions. */
 const particles = new Set([

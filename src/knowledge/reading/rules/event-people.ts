@@ -1,5 +1,5 @@
 // Who a sentence is about: who speaks, whom it names first, whom it addresses.
-import type { DocumentView } from './document-view.ts';
+import type { DocumentView } from '../../documents/document-view.ts';
 import type { FoundMention } from './found-mention.ts';
 import type { Sentence } from './sentences.ts';
 

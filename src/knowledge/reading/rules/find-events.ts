@@ -1,7 +1,7 @@
 // What happened, as far as words tell: one event a sentence at most, with who did it and when.
 import type { ActorRole, EventCategory, ReadEvent } from '../../ports.ts';
-import { quoteRange } from '../quotes.ts';
-import { findDate } from './dates.ts';
+import { quoteRange } from '../../text/quotes.ts';
+import { findDate } from '../../text/dates.ts';
 import type { EventScene, People, RefMention } from './event-people.ts';
 import { mentionsIn, peopleOf } from './event-people.ts';
 import type { Sentence } from './sentences.ts';

@@ -1,15 +1,15 @@
 // Who and what a piece of text mentions: addresses, known people, pieces of work, and what its capital letters suggest.
-import { findAddresses } from './addresses.ts';
+import { findAddresses } from '../../text/addresses.ts';
 import type { Run } from './capital-runs.ts';
 import { capitalRuns, isInitialAt } from './capital-runs.ts';
 import { guessName } from './guess-name.ts';
-import type { DocumentView } from './document-view.ts';
+import type { DocumentView } from '../../documents/document-view.ts';
 import type { FoundMention } from './found-mention.ts';
-import { isAmbiguousName } from './lexicon.ts';
+import { isAmbiguousName } from '../../text/lexicon.ts';
 import { projectPhrases } from './project-phrases.ts';
-import { positionBehind } from './role-and-employer.ts';
-import type { KnownPerson } from './roster.ts';
-import type { Word } from './words.ts';
+import { positionBehind } from '../../documents/role-and-employer.ts';
+import type { KnownPerson } from '../../documents/roster.ts';
+import type { Word } from '../../text/words.ts';
 
 /** In the order of their places, never overlapping. */
 export function findMentions(

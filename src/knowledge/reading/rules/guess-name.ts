@@ -2,9 +2,9 @@
 import type { EntityType } from '../../ports.ts';
 import type { Run } from './capital-runs.ts';
 import { isInitialAt, isInitialed, isPlain, looksLikeFullName } from './capital-runs.ts';
-import type { DocumentView } from './document-view.ts';
+import type { DocumentView } from '../../documents/document-view.ts';
 import type { FoundMention } from './found-mention.ts';
-import { isAmbiguousName, isEveryday, isGivenName, isMonth, wordKind } from './lexicon.ts';
+import { isAmbiguousName, isEveryday, isGivenName, isMonth, wordKind } from '../../text/lexicon.ts';
 import {
   honorifics,
   institutions,
@@ -15,8 +15,8 @@ import {
   personVerbs,
   roleWords,
   thingEndings,
-} from './name-cues.ts';
-import type { Word } from './words.ts';
+} from '../../text/name-cues.ts';
+import type { Word } from '../../text/words.ts';
 
 /** Letters of both cases mixed: a product's or a company's name, never a plain word. */
 const isMixed = (word: string): boolean => /\p{Ll}\p{Lu}/u.test(word);

@@ -1,10 +1,10 @@
 // Who met or wrote to whom: what the lines of attendees, senders and deciders of a document say together.
 import type { ActorRole, ReadEvent } from '../../ports.ts';
-import { quoteRange } from '../quotes.ts';
-import type { DocumentView } from './document-view.ts';
+import { quoteRange } from '../../text/quotes.ts';
+import type { DocumentView } from '../../documents/document-view.ts';
 import type { RefMention } from './event-people.ts';
 import { narrativeOf } from './find-events.ts';
-import type { HeadLine, HeadRole } from './head-lines.ts';
+import type { HeadLine, HeadRole } from '../../documents/head-lines.ts';
 
 const roles: Readonly<Record<HeadRole, ActorRole>> = {
   author: 'owner',

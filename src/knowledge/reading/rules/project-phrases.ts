@@ -1,7 +1,7 @@
 // Phrases that name pieces of work: "data migration", "Mobile Redesign", "Project Apollo", "set up auto-scaling".
-import { wordKind } from './lexicon.ts';
-import { buildVerbs, plainEndings, projectEndings } from './name-cues.ts';
-import type { Word } from './words.ts';
+import { wordKind } from '../../text/lexicon.ts';
+import { buildVerbs, plainEndings, projectEndings } from '../../text/name-cues.ts';
+import type { Word } from '../../text/words.ts';
 
 export interface Phrase {
   readonly start: number;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Reading } from '../../ports.ts';
-import { longestQuoteWords } from '../quotes.ts';
+import { longestQuoteWords } from '../../text/quotes.ts';
 import { createRulesReader } from './rules-reader.ts';
 
 const reader = createRulesReader();

@@ -1,15 +1,15 @@
 // Reads without a model: names, pieces of work and simple events by rules, at lower confidence.
 import type { EntityMention, NotTaken, ReadEvent, Reader, Reading, ReadingTask } from '../../ports.ts';
 import { sectionOf } from './cues.ts';
-import type { DocumentView } from './document-view.ts';
-import { viewDocument } from './document-view.ts';
+import type { DocumentView } from '../../documents/document-view.ts';
+import { viewDocument } from '../../documents/document-view.ts';
 import type { RefMention } from './event-people.ts';
 import { findEvents } from './find-events.ts';
 import { findMentions } from './find-mentions.ts';
 import { headEvent } from './head-event.ts';
 import { sentencesOf } from './sentences.ts';
-import { visibleText } from './visible-text.ts';
-import { wordsOf } from './words.ts';
+import { visibleText } from '../../text/visible-text.ts';
+import { wordsOf } from '../../text/words.ts';
 
 /** What one reading may find: the store and the reader of the answer have an end. */
 const mostMentions = 20_000;

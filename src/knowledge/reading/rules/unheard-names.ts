@@ -1,7 +1,7 @@
 // People whose names stand in no list: known by what stands around two or three words with capital letters.
 import type { Run } from './capital-runs.ts';
 import { isInitialAt, isParticle, isPlain } from './capital-runs.ts';
-import { isGivenName, wordKind } from './lexicon.ts';
+import { isGivenName, wordKind } from '../../text/lexicon.ts';
 import {
   companyDeeds,
   departments,
@@ -15,9 +15,9 @@ import {
   roleWords,
   sharedNames,
   thingEndings,
-} from './name-cues.ts';
-import { isRole, positionBehind } from './role-and-employer.ts';
-import type { Word } from './words.ts';
+} from '../../text/name-cues.ts';
+import { isRole, positionBehind } from '../../documents/role-and-employer.ts';
+import type { Word } from '../../text/words.ts';
 
 /** What a piece of text says of its names. */
 export interface Surroundings {

@@ -2,7 +2,7 @@
 import type { EventCategory } from '../../ports.ts';
 import { cues } from './cues.ts';
 import type { People } from './event-people.ts';
-import { isEveryday, wordKind } from './lexicon.ts';
+import { isEveryday, wordKind } from '../../text/lexicon.ts';
 import type { Sentence } from './sentences.ts';
 
 export interface Weighed {

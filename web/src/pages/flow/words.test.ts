@@ -23,7 +23,7 @@ describe('the picture', () => {
   it('knows what is degraded of a domain', () => {
     const all = [
       { kind: 'knowledge.chunk-not-read', open: 2 },
-      { kind: 'gateway.key-refused', open: 1 },
+      { kind: 'gateway.key-rejected', open: 1 },
       { kind: 'knowledge.graph-failed', open: 1 },
     ];
     expect(degradedOf(all, 'knowledge').map(({ kind }) => kind)).toEqual(['chunk-not-read', 'graph-failed']);

@@ -5,7 +5,7 @@ const done = (result: unknown) => ({ state: 'done', result, reason: null }) as c
 
 describe('what is said of a repair', () => {
   it('names what it is about', () => {
-    expect(repairSubject({ kind: 'gateway.key-refused' })).toBe('gateway.key-refused');
+    expect(repairSubject({ kind: 'gateway.key-rejected' })).toBe('gateway.key-rejected');
     expect(repairSubject({ id: '1' })).toBe('one row');
     expect(repairSubject({ due: true })).toBe('what is due');
     expect(repairSubject(null)).toBe('everything');

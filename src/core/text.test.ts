@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { camelCaseKeys, formatBytes, shellWord, snakeCaseKeys, toCamelCase, toSnakeCase } from './text.ts';
+
+describe('formatBytes', () => {
+  it.each([
+    [0, '0 bytes'],
+    [1, '1 byte'],
+    [1_023, '1023 bytes'],
+    [1_024, '1 KiB'],
+    [1_536, '1.5 KiB'],
+    [10 * 1_048_576, '10 MiB'],
+    [1_048_575, '1 MiB'],
+    [2_684_354_560, '2.5 GiB'],
+    [5_000 * 1_024 ** 4, '5000 TiB'],
+  ])('formats %i as %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text));
+});
+
+describe('case conversion', () => {
+  it.each([
+    ['id', 'id'],
+    ['retryAfterMs', 'retry_after_ms'],
+    ['p95Ms', 'p95_ms'],
+  ])('converts %s to %s and back', (camel, snake) => {
+    expect(toSnakeCase(camel)).toBe(snake);
+    expect(toCamelCase(snake)).toBe(camel);
+  });
+
+  it('keeps names that are in another case', () => {
+    expect(['Total Count', 'content-type', 'Äpfel', '2nd'].map(toSnakeCase)).toEqual([
+      'Total Count',
+      'content-type',
+      'Äpfel',
+      '2nd',
+    ]);
+    expect(toCamelCase('Total_Count')).toBe('Total_Count');
+  });
+
+  it('converts keys at every depth, keeps dates and values', () => {
+    const createdAt = new Date(0);
+    const wire = { page_size: 2, rows: [{ created_at: createdAt, note: 'a_b' }], next: null };
+    const own = { pageSize: 2, rows: [{ createdAt, note: 'a_b' }], next: null };
+    expect(snakeCaseKeys(own)).toEqual(wire);
+    expect(camelCaseKeys(wire)).toEqual(own);
+  });
+
+  it('ends at a cycle', () => {
+    const loop: Record<string, unknown> = {};
+    loop['innerLoop'] = loop;
+    expect(snakeCaseKeys(loop)).toHaveProperty('inner_loop');
+  });
+});
+
+describe('shellWord', () => {
+  it('quotes only what a shell would split or expand', () => {
+    expect(shellWord('/data/own-1.db')).toBe('/data/own-1.db');
+    expect(shellWord("it's here")).toBe(String.raw`'it'\''s here'`);
+    expect(shellWord('')).toBe("''");
+  });
+});

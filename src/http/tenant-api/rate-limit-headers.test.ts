@@ -1,0 +1,25 @@
+// What a refusal tells of limits in its headers: the organization's own, and the truth.
+import { describe, expect, it } from 'vitest';
+import { AdmissionError } from '../../tenancy/index.ts';
+import { doorErrorOf } from './door-error.ts';
+
+const headersOf = (code: 'ADMISSION_ORG_LIMIT' | 'ADMISSION_GLOBAL_LIMIT', organization: number) => {
+  const usage = { organization, organizationLimit: 20, global: 93, globalLimit: 93 };
+  return doorErrorOf(new AdmissionError(code, 'full', { usage, retryAfterMs: 4_200 }), 'request').headers;
+};
+
+describe('the RateLimit fields of a refusal', () => {
+  it("have nothing left at the organization's limit", () => {
+    expect(headersOf('ADMISSION_ORG_LIMIT', 20)).toMatchObject({
+      'ratelimit-policy': '"org";q=20;qu="concurrent-requests"',
+      ratelimit: '"org";r=0;t=5',
+    });
+    expect(headersOf('ADMISSION_ORG_LIMIT', 25)).toMatchObject({ ratelimit: '"org";r=0;t=5' });
+  });
+
+  it('have what the organization has left at the limit of all, and nothing about others', () => {
+    const headers = headersOf('ADMISSION_GLOBAL_LIMIT', 7);
+    expect(headers).toMatchObject({ 'retry-after': '5', ratelimit: '"org";r=13' });
+    expect(JSON.stringify(headers)).not.toContain('93');
+  });
+});

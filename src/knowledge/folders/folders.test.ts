@@ -1,0 +1,367 @@
+// Folders: what is due is read, only what changed, and a file that fails costs itself.
+import { describe, expect, it } from 'vitest';
+import { CoreError, seededIds, seededRandom, silentLog, VirtualClock } from '../../core/index.ts';
+import type { Degradation } from '../../ledger/index.ts';
+import type { FolderResult, IngestWish, KnowledgeFolder } from '../desk-ports.ts';
+import { KnowledgeError } from '../errors.ts';
+import { folderRepairs } from '../maintenance/folder-repairs.ts';
+import type { ClosedFolder, FolderStore } from './folder-ports.ts';
+import { Folders } from './folders.ts';
+
+const { signal } = new AbortController();
+const space = {
+  spaceId: 1,
+  organizationId: null,
+  name: 'default',
+  language: 'english',
+  createdAt: new Date(0),
+};
+
+function world() {
+  const clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
+  const rows: KnowledgeFolder[] = [];
+  const files = new Map([['/notes/a.md', { size: 5, modifiedMs: 1, text: 'one' }]]);
+  const taken: string[] = [];
+  /** Documents that there are, by path. */
+  const documents = new Map<string, string>();
+  const recorded: Degradation[] = [];
+  const closed: ClosedFolder[] = [];
+  const healed: string[] = [];
+  /** Folders below that can be read. */
+  const opened = new Set<string>();
+  let unreadable: Error | null = null;
+  let fails: Error | null = null;
+  const change = (id: string, part: Partial<KnowledgeFolder>): void => {
+    const at = rows.findIndex(({ folderId }) => folderId === id);
+    const row = rows[at];
+    if (row) rows[at] = { ...row, ...part };
+  };
+  const store: FolderStore = {
+    list: async () => [...rows],
+    get: async (id) => rows.find(({ folderId }) => folderId === id) ?? null,
+    add: async (folder) => {
+      const whole = {
+        ...folder,
+        spaceName: 'default',
+        organizationId: null,
+        lastRunAt: null,
+        lastResult: null,
+      };
+      return !rows.some(({ path }) => path === folder.path) && rows.push(whole) > 0;
+    },
+    change: async (_, path, part) => {
+      const id = rows.find((row) => row.path === path)?.folderId ?? '';
+      change(id, part);
+      return rows.find((row) => row.path === path) ?? null;
+    },
+    taken: async (_, below) =>
+      [...documents].flatMap(([path, artifactUid]) =>
+        path.startsWith(below) ? [{ path, artifactUid }] : [],
+      ),
+    remove: async (id) => {
+      const at = rows.findIndex(({ folderId }) => folderId === id);
+      return at >= 0 && rows.splice(at, 1).length === 1;
+    },
+    claim: async ({ folderId }, at) => {
+      change(folderId, { lastRunAt: at });
+      return true;
+    },
+    note: async (folderId, lastResult) => change(folderId, { lastResult }),
+  };
+  const folders = new Folders({
+    store,
+    spaces: { byId: async () => space },
+    artifacts: {
+      maxDocumentBytes: 100,
+      ingest: async (_: unknown, { content, sourceId }: IngestWish) => {
+        if (fails) throw fails;
+        const text = 'bytes' in content ? Buffer.from(content.bytes).toString() : '';
+        if (text === 'bad') throw new KnowledgeError('KNOWLEDGE_DOCUMENT_UNREADABLE', 'It is damaged.');
+        taken.push(`${sourceId ?? ''}: ${text}`);
+        documents.set(sourceId ?? '', `uid of ${sourceId ?? ''}`);
+        return { outcome: 'added', artifactUid: '', revisionId: '', jobId: null, chunks: 1 };
+      },
+      remove: async (_: unknown, uid: string) => {
+        for (const [path, own] of documents) if (own === uid) documents.delete(path);
+      },
+    } as never,
+    files: {
+      resolve: async (path) => path,
+      // oxlint-disable-next-line typescript/require-await -- the port streams; these are all here already
+      list: async function* (folder) {
+        if (unreadable) throw unreadable;
+        if (files.has(folder)) throw new Error('It is no folder.');
+        if (folder !== '/notes' && !opened.has(folder)) throw new Error('Nobody may look into it.');
+        for (const [path, { size, modifiedMs }] of files) yield { path, size, modifiedMs };
+        yield* closed;
+      },
+      find: async (path) => {
+        const file = files.get(path);
+        return file ? { path, ...file } : null;
+      },
+      read: async (path) => Buffer.from(files.get(path)?.text ?? ''),
+    },
+    ledger: { record: async (row) => void recorded.push(row) },
+    onHealed: () => void healed.push('healed'),
+    clock,
+    ids: seededIds(seededRandom(1), () => clock.now()),
+    log: silentLog,
+  });
+  const result = (): FolderResult | null => rows[0]?.lastResult ?? null;
+  const failWith = (error: Error | null): void => void (fails = error);
+  const closeWith = (error: Error | null): void => void (unreadable = error);
+  const look = () => folders.readDue(signal);
+  const put = (path: string, text: string, modifiedMs = 1): void =>
+    void files.set(path, { size: 5, modifiedMs, text });
+  const repair = async () => {
+    const [row] = recorded;
+    return row && folderRepairs(folders)[0]?.repair({ ...row, details: row.details ?? {} } as never, signal);
+  };
+  const state = { clock, files, taken, documents, recorded, closed, opened, healed, rows };
+  return { ...state, folders, result, failWith, closeWith, look, put, repair };
+}
+
+const watched = { path: '/notes', cron: null };
+
+describe('a watched folder', () => {
+  it('is read at every look, but each file only when its size or time changed', async () => {
+    const { folders, files, taken, result } = world();
+    await folders.add(space, watched);
+    await folders.readDue(signal);
+    await folders.readDue(signal);
+    expect(taken).toEqual(['/notes/a.md: one']);
+    expect(result()).toMatchObject({ added: 1, failed: 0 });
+    files.set('/notes/a.md', { size: 5, modifiedMs: 2, text: 'two' });
+    await folders.readDue(signal);
+    expect(taken).toEqual(['/notes/a.md: one', '/notes/a.md: two']);
+  });
+
+  it('notes a file that fails and goes on with the others; it is tried again when it changes', async () => {
+    const { folders, files, result, taken } = world();
+    files.set('/notes/a.md', { size: 101, modifiedMs: 1, text: 'large' });
+    files.set('/notes/b.md', { size: 1, modifiedMs: 1, text: 'b' });
+    await folders.add(space, watched);
+    await folders.readDue(signal);
+    expect(result()).toMatchObject({
+      added: 1,
+      failed: 1,
+      problems: [expect.stringMatching(/a\.md: It has 101/)],
+    });
+    await folders.readDue(signal);
+    expect(taken).toHaveLength(1);
+    expect(result()).toMatchObject({ failed: 1 });
+  });
+
+  it('is left alone while the state store is away, and read again later', async () => {
+    const { folders, taken, failWith } = world();
+    await folders.add(space, watched);
+    failWith(new CoreError('STATE_UNAVAILABLE', 'away'));
+    await expect(folders.readDue(signal)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    failWith(null);
+    await folders.readDue(signal);
+    expect(taken).toHaveLength(1);
+  });
+});
+
+describe('a folder on a schedule', () => {
+  it('is read when its time has come since it was read last', async () => {
+    const { folders, taken, clock, files } = world();
+    await folders.add(space, { path: '/notes', cron: '0 13 * * *' });
+    await folders.readDue(signal);
+    expect(taken).toEqual([]);
+    await clock.advance(3_600_000);
+    await folders.readDue(signal);
+    expect(taken).toHaveLength(1);
+    files.set('/notes/a.md', { size: 5, modifiedMs: 2, text: 'two' });
+    await folders.readDue(signal);
+    expect(taken).toHaveLength(1);
+    await clock.advance(86_400_000);
+    await folders.readDue(signal);
+    expect(taken).toHaveLength(2);
+  });
+
+  it('is refused with a schedule that is none, and gets another when it is added again', async () => {
+    const { folders, rows } = world();
+    await expect(folders.add(space, { path: '/notes', cron: 'often' })).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+    });
+    const first = await folders.add(space, { path: '/notes', cron: '0 3 * * *', removesMissing: true });
+    expect(first).toMatchObject({ outcome: 'added', cron: '0 3 * * *', removesMissing: true });
+    expect(await folders.add(space, watched)).toMatchObject({
+      outcome: 'changed',
+      folderId: first.folderId,
+      cron: null,
+      removesMissing: true,
+    });
+    await folders.remove(first.folderId);
+    await expect(folders.remove(first.folderId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(folders.scan('nobody', { removesMissing: false }, signal)).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('a file that is refused', () => {
+  it('is in the ledger once, however often it is looked at, and tried again when asked for', async () => {
+    const { folders, look, put, recorded, result, rows } = world();
+    put('/notes/b.md', 'bad');
+    await folders.add(space, watched);
+    await look();
+    await look();
+    const folderId = rows[0]?.folderId ?? '';
+    expect(recorded).toMatchObject([
+      {
+        kind: 'knowledge.file-not-ingested',
+        subject: `${folderId}:/notes/b.md`,
+        cause: 'KNOWLEDGE_DOCUMENT_UNREADABLE',
+        details: { folder_id: folderId, path: '/notes/b.md' },
+      },
+    ]);
+    put('/notes/c.md', 'fine');
+    await look();
+    expect(result()).toMatchObject({ added: 1, failed: 1, problems: ['/notes/b.md: It is damaged.'] });
+    await folders.scan(folderId, { removesMissing: false }, signal);
+    expect(new Set(recorded.map(({ subject }) => subject)).size).toBe(1);
+    expect(recorded).toHaveLength(2);
+  });
+
+  it.each([
+    ['it was changed', 'repaired', (at: ReturnType<typeof world>) => at.put('/notes/b.md', 'good', 2)],
+    ['it went', 'gone', (at: ReturnType<typeof world>) => void at.files.delete('/notes/b.md')],
+  ])('has its row closed when %s', async (_, outcome, change) => {
+    const at = world();
+    at.put('/notes/b.md', 'bad');
+    await at.folders.add(space, watched);
+    await at.look();
+    expect(await at.repair()).toMatchObject({ outcome: 'still-broken', reason: 'It is damaged.' });
+    expect(at.healed).toEqual([]);
+    change(at);
+    await at.look();
+    expect(at.healed).toEqual(['healed']);
+    expect(await at.repair()).toEqual({ outcome });
+    expect(at.result()).toMatchObject({ failed: 0, problems: [] });
+    await at.look();
+    expect(at.healed).toEqual(['healed']);
+  });
+
+  it('is not gone where its folder cannot be read; when the folder is, its own row is closed', async () => {
+    const at = world();
+    await at.folders.add(space, watched);
+    at.closeWith(new Error('no such mount'));
+    await at.look();
+    await at.look();
+    expect(at.recorded).toMatchObject([{ subject: `${at.rows[0]?.folderId}:/notes`, cause: 'Error' }]);
+    expect(at.result()).toMatchObject({ failed: 1, problems: ['The folder cannot be read: no such mount'] });
+    expect(await at.repair()).toMatchObject({ outcome: 'still-broken' });
+    at.closeWith(null);
+    await at.look();
+    expect(at.healed).toEqual(['healed']);
+    expect(await at.repair()).toEqual({ outcome: 'repaired' });
+    at.rows.length = 0;
+    expect(await at.repair()).toEqual({ outcome: 'gone' });
+  });
+});
+
+it('records a folder below into which nobody can look, until somebody can', async () => {
+  const at = world();
+  at.closed.push({ path: '/notes/sub', problem: 'The folder cannot be read (EACCES).' });
+  await at.folders.add(space, watched);
+  await at.look();
+  await at.look();
+  expect(at.taken).toHaveLength(1);
+  expect(at.recorded).toMatchObject([{ subject: `${at.rows[0]?.folderId}:/notes/sub` }]);
+  expect(at.result()).toMatchObject({ added: 1, failed: 1 });
+  expect(await at.repair()).toEqual({ outcome: 'gone' });
+  at.opened.add('/notes/sub');
+  at.closed.length = 0;
+  await at.look();
+  expect(at.healed).toEqual(['healed']);
+  expect(await at.repair()).toEqual({ outcome: 'repaired' });
+});
+
+describe('a file that went', () => {
+  const withFiles = async (count: number, removesMissing: boolean) => {
+    const at = world();
+    at.files.clear();
+    for (let index = 0; index < count; index++) at.put(`/notes/${index}.md`, 'x');
+    await at.folders.add(space, { ...watched, removesMissing });
+    await at.look();
+    return at;
+  };
+
+  it('is told with its document, which stays, until it is back or somebody removes it', async () => {
+    const at = await withFiles(3, false);
+    at.files.delete('/notes/1.md');
+    await at.look();
+    expect(at.result()).toMatchObject({
+      removed: 0,
+      missingCount: 1,
+      missing: [{ path: '/notes/1.md', artifactUid: 'uid of /notes/1.md' }],
+    });
+    expect(at.documents.size).toBe(3);
+    at.documents.delete('/notes/1.md');
+    expect(await at.folders.list()).toMatchObject([{ lastResult: { missingCount: 0, missing: [] } }]);
+    at.put('/notes/1.md', 'x');
+    await at.look();
+    expect(at.result()).toMatchObject({ missingCount: 0, missing: [] });
+  });
+
+  it('takes its document with it where that is wanted', async () => {
+    const at = await withFiles(3, true);
+    at.files.delete('/notes/1.md');
+    await at.look();
+    expect(at.result()).toMatchObject({ removed: 1, missingCount: 0, missing: [] });
+    expect([...at.documents.keys()]).toEqual(['/notes/0.md', '/notes/2.md']);
+  });
+
+  it.each([
+    ['is empty', (at: ReturnType<typeof world>) => at.files.clear(), 3],
+    ['cannot be read', (at: ReturnType<typeof world>) => at.closeWith(new Error('away')), 3],
+    [
+      'has a folder below that cannot be read',
+      (at: ReturnType<typeof world>) => {
+        at.files.delete('/notes/1.md');
+        at.closed.push({ path: '/notes/sub', problem: 'It cannot be read.' });
+      },
+      3,
+    ],
+    [
+      'lost most of its files at once',
+      (at: ReturnType<typeof world>) => {
+        for (let index = 1; index < 30; index++) at.files.delete(`/notes/${index}.md`);
+      },
+      30,
+    ],
+  ])('never takes a document with it when the folder %s', async (_, change, count) => {
+    const at = await withFiles(count, true);
+    change(at);
+    await at.look();
+    expect(at.documents.size).toBe(count);
+    expect(at.result()?.problems).toHaveLength(1);
+  });
+
+  it('goes, however many went, when somebody says so; not out of an empty folder', async () => {
+    const at = await withFiles(30, false);
+    for (let index = 1; index < 30; index++) at.files.delete(`/notes/${index}.md`);
+    const id = at.rows[0]?.folderId ?? '';
+    expect(await at.folders.scan(id, { removesMissing: true }, signal)).toMatchObject({ removed: 29 });
+    at.files.clear();
+    expect(await at.folders.scan(id, { removesMissing: true }, signal)).toMatchObject({
+      removed: 0,
+      missingCount: 1,
+      problems: [expect.stringMatching(/is empty/) as string],
+    });
+  });
+
+  it('is there though a walk does not look at it: hidden, or of another kind', async () => {
+    const at = await withFiles(2, true);
+    at.documents.set('/notes/.hidden.md', 'h');
+    at.files.delete('/notes/1.md');
+    const find = at.files.get.bind(at.files);
+    at.files.get = (path) =>
+      path === '/notes/.hidden.md' ? { size: 1, modifiedMs: 1, text: 'h' } : find(path);
+    await at.look();
+    expect([...at.documents.keys()]).toEqual(['/notes/0.md', '/notes/.hidden.md']);
+  });
+});

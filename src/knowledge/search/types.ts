@@ -1,0 +1,117 @@
+// Hybrid search: what may be asked, and what comes back.
+import type { ArtifactType } from '../artifacts/types.ts';
+import type { EventCategory } from '../reading/types.ts';
+
+export interface SearchFilter {
+  readonly types?: readonly ArtifactType[];
+  readonly sources?: readonly string[];
+  /** By the source's time, or the time of ingest where it has none. */
+  readonly from?: Date;
+  readonly to?: Date;
+  /** Chunks with an event of one of these categories. */
+  readonly categories?: readonly EventCategory[];
+  /** Chunks that mention one of these entities, or whose document does as a whole; merged ones mean what they are now. */
+  readonly entityIds?: readonly string[];
+}
+
+export interface SearchRequest {
+  readonly query: string;
+  /** 1 to 50. */
+  readonly limit: number;
+  readonly filter: SearchFilter;
+  readonly graphExpand: boolean;
+  /** Related items at most, 0 to 50. */
+  readonly graphBudget: number;
+  /** How many of the first results are followed. */
+  readonly graphSeedLimit: number;
+  readonly graphFilters: readonly EventCategory[];
+  readonly includeEntities: boolean;
+}
+
+export const searchDefaults = {
+  limit: 5,
+  filter: {},
+  graphExpand: false,
+  graphBudget: 10,
+  graphSeedLimit: 3,
+  graphFilters: [],
+  includeEntities: false,
+} as const satisfies Omit<SearchRequest, 'query'>;
+
+export interface SearchHit {
+  readonly chunkId: number;
+  readonly artifactUid: string;
+  readonly revisionId: string;
+  readonly type: ArtifactType;
+  readonly sourceSystem: string;
+  readonly sourceId: string;
+  readonly title: string;
+  readonly heading: string | null;
+  readonly sourceTs: Date | null;
+  readonly text: string;
+  readonly startChar: number;
+  readonly endChar: number;
+  /** Comparable within one answer only. */
+  readonly score: number;
+  /** Places of the query's words in `text`. */
+  readonly highlights: readonly { readonly start: number; readonly end: number }[];
+}
+
+export interface RelatedItem {
+  readonly type: 'event';
+  readonly id: string;
+  readonly category: string;
+  /** `same_actor:NAME` or `same_subject:NAME`. */
+  readonly reason: string;
+  readonly summary: string;
+  readonly eventTime: Date | null;
+  readonly artifactUid: string;
+  readonly evidence: readonly {
+    readonly quote: string;
+    readonly artifactUid: string;
+    readonly startChar: number;
+    readonly endChar: number;
+  }[];
+}
+
+export interface SearchEntity {
+  readonly entityId: string;
+  readonly name: string;
+  readonly type: string;
+  readonly mentions: number;
+  /** What the source says it is to the documents found: owner, author, folder, … */
+  readonly relations: readonly string[];
+}
+
+export interface SearchAnswer {
+  readonly primaryResults: readonly SearchHit[];
+  /** Null unless asked for; empty when nothing was found. */
+  readonly relatedContext: readonly RelatedItem[] | null;
+  readonly entities: readonly SearchEntity[] | null;
+  /** What else could be asked for, always. */
+  readonly expandOptions: readonly {
+    readonly parameter: string;
+    readonly describe: string;
+    readonly values: string;
+  }[];
+  /** Everything that was left out, in sentences; null when nothing was. */
+  readonly warning: string | null;
+}
+
+/** One lexical result before texts are fetched. */
+export interface LexicalHit {
+  readonly chunkId: number;
+  readonly score: number;
+}
+
+export interface LexicalIndex {
+  /** BM25 with title and proximity boosts over latest revisions, best first. What is not looked for is said in a sentence. */
+  search(
+    space: { readonly spaceId: number; readonly language: string },
+    query: string,
+    limit: number,
+    filter: SearchFilter,
+    signal: AbortSignal,
+    onLeftOut?: (sentence: string) => void,
+  ): Promise<readonly LexicalHit[]>;
+}

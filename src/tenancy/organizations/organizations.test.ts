@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { tenantWorld } from '../../../test/support/tenancy/tenant-world.ts';
+import { isOrganizationId, newOrganizationId } from './organization-id.ts';
+
+/** A feed whose news get lost. */
+const deafFeed = { isShared: true, watch: async () => async () => undefined };
+
+describe('Organizations', () => {
+  it('are found by id and by name, however the name is typed', async () => {
+    const { organizations } = await tenantWorld().open();
+    const added = await organizations.add('Zürich Corp');
+    expect(added.id).toMatch(/^org_[0-9A-Za-z]{16}$/);
+    for (const reference of [added.id, 'Zürich Corp', 'ZÜRICH  corp', 'Zu\u0308rich Corp'])
+      expect(organizations.find(reference)).toEqual(added);
+    expect(organizations.list()).toEqual([added]);
+  });
+
+  it.each(['', 'nobody', 'org_0000000000000000', 'ORG_', 'x'.repeat(10_000), '\u202e', '__proto__'])(
+    'there is none called %j',
+    async (reference) => {
+      const { organizations } = await tenantWorld().open();
+      await organizations.add('acme');
+      const find = () => organizations.find(reference);
+      expect(find).toThrowError(expect.objectContaining({ code: 'NOT_FOUND' }));
+      expect(find).toThrow(/^.{1,200}$/);
+    },
+  );
+
+  it('keep their id when they are renamed, and are not found by the old name', async () => {
+    const { organizations } = await tenantWorld().open();
+    const { id } = await organizations.add('acme');
+    await organizations.add('other');
+    expect(await organizations.rename('acme', 'Acme GmbH')).toMatchObject({ id, name: 'Acme GmbH' });
+    expect(() => organizations.find('acme')).toThrow('There is no organization');
+    await expect(organizations.rename(id, 'OTHER')).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(organizations.rename(id, 'a/b')).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    expect(organizations.find(id).name).toBe('Acme GmbH');
+  });
+
+  it('take everything with them when they go, unless something runs', async () => {
+    const world = tenantWorld();
+    const { organizations, keys, deployments } = await world.open();
+    const { id } = await organizations.add('acme');
+    const { key } = await keys.create(id, { name: 'ci', expiresAt: null });
+    const options = { instructions: 'x' };
+    const wish = {
+      name: 'a',
+      workflow: 'prompt',
+      options,
+      webhookUrl: null,
+      waitSeconds: 0,
+      isActive: true,
+    } as const;
+    const deployment = await deployments.add(id, wish);
+    world.unfinished.add(id);
+    await expect(organizations.remove('acme')).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(keys.organizationOf(key)).toBe(id);
+    world.unfinished.clear();
+    expect(await organizations.remove('acme')).toMatchObject({ id });
+    expect(keys.organizationOf(key)).toBeNull();
+    expect(keys.refusal(key)).toBeNull();
+    expect(() => deployments.get(deployment.id)).toThrow('There is no deployment');
+    await expect(organizations.remove(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('are there from memory while the store is away, and cannot be changed then', async () => {
+    const world = tenantWorld();
+    const { organizations } = await world.open();
+    const acme = await organizations.add('acme');
+    world.goAway();
+    expect(organizations.find('acme')).toEqual(acme);
+    await expect(organizations.add('b')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    await expect(organizations.remove('acme')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    expect(organizations.list()).toEqual([acme]);
+    await expect(world.open()).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    expect(world.emitted).toContainEqual(
+      expect.objectContaining({
+        name: 'tenants:store-failed',
+        payload: { what: 'organizations', cause: 'STATE_UNAVAILABLE' },
+      }),
+    );
+  });
+
+  it('come by in other processes, by news or by a look now and then', async () => {
+    const world = tenantWorld();
+    const one = await world.open();
+    const two = await world.open();
+    const deaf = await world.open({ stores: { ...world.stores, changes: deafFeed } });
+    await one.organizations.add('acme');
+    await world.clock.advance(0);
+    expect(two.organizations.list()).toHaveLength(1);
+    expect(deaf.organizations.list()).toHaveLength(0);
+    await world.clock.advance(15_000);
+    expect(deaf.organizations.list()).toHaveLength(1);
+    for (const each of [one, two, deaf]) await each.close();
+    expect(world.clock.pending).toBe(0);
+  });
+});
+
+it('an id is made of letters and digits, whatever chance gives', () => {
+  const tokens = ['-_-_-_a', '--bcdefghijklmnopqrstuvwxyz'];
+  const ids = { uuid: () => '', token: () => tokens.shift() ?? '' };
+  expect(newOrganizationId(ids)).toBe('org_abcdefghijklmnop');
+  expect(isOrganizationId('org_abcdefghijklmnop')).toBe(true);
+  for (const no of [
+    'org_abcdefghijklmno',
+    'org_abcdefghijklmnop1',
+    'ORG_abcdefghijklmnop',
+    'org_abcdefghijklmn-p',
+  ])
+    expect(isOrganizationId(no)).toBe(false);
+});

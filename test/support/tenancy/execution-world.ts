@@ -1,0 +1,204 @@
+// Executions in memory: a deployment or two, a workflow that does what the test says, slots that are counted.
+import { AdmissionError } from '../../../src/tenancy/index.ts';
+import type { Clock, EmittedEvent, HttpTransport, JobQueue } from '../../../src/core/index.ts';
+import { CoreError, EventBus, seededIds, seededRandom, silentLog } from '../../../src/core/index.ts';
+import type {
+  Deployment,
+  Execution,
+  OpenExecutions,
+  Workflow,
+  WorkflowTask,
+} from '../../../src/tenancy/index.ts';
+import { executionEvents, openExecutions } from '../../../src/tenancy/index.ts';
+import { MemoryExecutionStore } from './memory-execution-store.ts';
+import { deploymentOptions } from '../../../src/tenancy/options.ts';
+import type { DeploymentOptions } from '../../../src/tenancy/options.ts';
+import type { SlotKeeper } from '../../../src/tenancy/slots-port.ts';
+import type { Degradation } from '../../../src/ledger/index.ts';
+import { jobEventSpecs } from '../../../src/platform/jobs/job-events.ts';
+import { createMemoryJobQueue } from '../../../src/platform/jobs/memory-job-queue.ts';
+
+export const acme = 'org_acme000000000000';
+export const other = 'org_other00000000000';
+
+/** Slots of one organization or all, as many as the test says; knows how often each was given back. */
+export class CountedSlots implements SlotKeeper {
+  readonly held = new Set<string>();
+  readonly renewedHere = new Set<string>();
+  readonly releases: string[] = [];
+  limit: number;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  async admit({ executionId, signal }: Parameters<SlotKeeper['admit']>[0]): Promise<void> {
+    signal.throwIfAborted();
+    if (this.held.size >= this.limit)
+      throw new AdmissionError('ADMISSION_ORG_LIMIT', 'full', {
+        isRetryable: true,
+        retryAfterMs: 5_000,
+        usage: {
+          organization: this.held.size,
+          organizationLimit: this.limit,
+          global: this.held.size,
+          globalLimit: 100,
+        },
+      });
+    this.held.add(executionId);
+    this.renewedHere.add(executionId);
+  }
+
+  hold({ executionId }: { readonly executionId: string }): void {
+    this.renewedHere.add(executionId);
+  }
+
+  letGo({ executionId }: { readonly executionId: string }): void {
+    this.renewedHere.delete(executionId);
+  }
+
+  async release({ executionId }: { readonly executionId: string }): Promise<void> {
+    this.renewedHere.delete(executionId);
+    this.held.delete(executionId);
+    this.releases.push(executionId);
+  }
+}
+
+export function exampleDeployment(change: Partial<Deployment> = {}): Deployment {
+  return {
+    id: '0195a1b2-0000-7000-8000-00000000000a',
+    organizationId: acme,
+    name: 'invoices',
+    workflow: 'prompt',
+    options: {},
+    webhookUrl: null,
+    waitSeconds: 0,
+    isActive: true,
+    createdAt: new Date(0),
+    modifiedAt: new Date(0),
+    ...change,
+  };
+}
+
+export interface ExecutionWorldOptions {
+  readonly clock: Clock;
+  readonly slots?: CountedSlots;
+  readonly deployments?: readonly Deployment[];
+  readonly run?: (task: WorkflowTask) => Promise<unknown>;
+  readonly checkInput?: Workflow['checkInput'];
+  readonly transport?: HttpTransport;
+  readonly store?: MemoryExecutionStore;
+  readonly options?: Partial<DeploymentOptions>;
+}
+
+export interface ExecutionWorld extends OpenExecutions {
+  readonly store: MemoryExecutionStore;
+  readonly slots: CountedSlots;
+  readonly jobs: JobQueue;
+  readonly recorded: Degradation[];
+  readonly emitted: EmittedEvent[];
+  readonly deployments: Deployment[];
+}
+
+const defaults = Object.fromEntries(
+  Object.entries(deploymentOptions.fields).map(([name, field]) => [name, field.default]),
+) as unknown as DeploymentOptions;
+
+const noTransport: HttpTransport = {
+  request: () => Promise.reject(new Error('This test sends nothing.')),
+  close: async () => undefined,
+};
+
+export async function executionWorld(wish: ExecutionWorldOptions): Promise<ExecutionWorld> {
+  const { clock } = wish;
+  const random = seededRandom(7);
+  const ids = seededIds(random, () => clock.now());
+  const events = new EventBus({ ...executionEvents, ...jobEventSpecs }, () => clock.now());
+  const emitted: EmittedEvent[] = [];
+  events.listen((event) => void emitted.push(event));
+  const slots = wish.slots ?? new CountedSlots(20);
+  const store = wish.store ?? new MemoryExecutionStore();
+  const jobs = createMemoryJobQueue({ clock, random, ids, events });
+  const recorded: Degradation[] = [];
+  const deployments = [...(wish.deployments ?? [exampleDeployment()])];
+  const find = (found: Deployment | undefined): Deployment => {
+    if (!found) throw new CoreError('NOT_FOUND', 'There is no such deployment.');
+    return found;
+  };
+  const open = await openExecutions({
+    store,
+    organizations: {
+      find: (reference) => {
+        const id = [acme, other].find((each) => reference === each || reference === each.slice(4, 8));
+        if (id === undefined) throw new CoreError('NOT_FOUND', `There is no organization ${reference}.`);
+        return { id, name: id.slice(4, 8), createdAt: new Date(0) };
+      },
+    },
+    deployments: {
+      find: (organization, reference) =>
+        find(
+          deployments.find(
+            ({ organizationId, name, id }) =>
+              organizationId === organization && (name === reference || id === reference),
+          ),
+        ),
+      get: (id) => find(deployments.find((each) => each.id === id)),
+      signingSecret: ({ webhookUrl }) =>
+        webhookUrl === null
+          ? null
+          : `whsec_${Buffer.from('a secret of 32 bytes, more or le').toString('base64')}`,
+    },
+    workflows: [
+      {
+        name: 'prompt',
+        unavailable: null,
+        checkOptions: async () => [],
+        checkInput: wish.checkInput ?? (async () => []),
+        run: async (task) => ({ result: (await wish.run?.(task)) ?? null, warnings: [] }),
+      },
+      {
+        name: 'search',
+        unavailable: 'Searching is not available yet.',
+        checkOptions: async () => [],
+        checkInput: async () => [],
+        run: () => Promise.reject(new Error('never')),
+      },
+    ],
+    slots,
+    freeSlot: async (executionId) => slots.held.delete(executionId),
+    jobs,
+    ledger: { record: async (row) => void recorded.push(row) },
+    transport: wish.transport ?? noTransport,
+    clock,
+    ids,
+    events,
+    log: silentLog,
+    redact: (text) => text,
+    options: { ...defaults, ...wish.options },
+    longestWaitSeconds: 60,
+    longestHours: 6,
+  });
+  return { ...open, store, slots, jobs, recorded, emitted, deployments };
+}
+
+/** What a request at the door says unless the test is about it. */
+export const knock = {
+  organization: 'acme',
+  deployment: 'invoices',
+  callerOrganizationId: acme,
+  idempotencyKey: null,
+  waitMs: undefined,
+  signal: new AbortController().signal,
+} as const;
+
+export const inputOf = (parameters: Readonly<Record<string, unknown>> = {}) => ({ parameters, files: [] });
+
+/** Enters and is accepted. */
+export async function accepted(
+  { door }: Pick<ExecutionWorld, 'door'>,
+  change: Partial<Parameters<ExecutionWorld['door']['enter']>[0]> = {},
+  parameters: Readonly<Record<string, unknown>> = {},
+): Promise<Execution> {
+  const entry = await door.enter({ ...knock, ...change });
+  return entry.accept(inputOf(parameters));
+}

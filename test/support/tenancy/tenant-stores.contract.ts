@@ -1,0 +1,206 @@
+// What every store of organizations, keys and deployments does.
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { exampleDeployment, exampleOrganization, exampleOrganizationKey, moment } from './examples.ts';
+import type { Deployment } from '../../../src/tenancy/ports.ts';
+import type { TenantStores } from '../../../src/tenancy/tenant-stores.ts';
+
+export interface TenantStoresUnderTest {
+  readonly stores: TenantStores;
+  /** Begins an execution of the deployment; the returned function ends it. */
+  readonly beginExecution: (deployment: Deployment) => Promise<() => Promise<void>>;
+}
+
+/** `make` gives empty stores. */
+export function describeTenantStoresContract(name: string, make: () => Promise<TenantStoresUnderTest>): void {
+  const withOrganizations = async () => {
+    const made = await make();
+    const [one, two] = [exampleOrganization(1), exampleOrganization(2)];
+    await made.stores.organizations.add(one);
+    await made.stores.organizations.add(two);
+    return { ...made, one, two };
+  };
+
+  describe(`organizations in ${name}`, () => {
+    it('are given back as they were added, oldest first', async () => {
+      const { stores } = await make();
+      const [young, old] = [exampleOrganization(2, { name: 'Zürich "x"' }), exampleOrganization(1)];
+      await stores.organizations.add(young);
+      await stores.organizations.add(old);
+      expect(await stores.organizations.list()).toEqual([old, young]);
+    });
+
+    it.each([
+      ['Acme', 'aCME'],
+      ['Ärzte Straße', 'ärzte STRASSE'],
+      ['Ａcme', 'acme'],
+      ['I', 'i'],
+      ['a b', 'A  B'],
+    ])('cannot be called %s and %s at once', async (first, second) => {
+      const { organizations } = (await make()).stores;
+      await organizations.add(exampleOrganization(1, { name: first }));
+      const taken = organizations.add(exampleOrganization(2, { name: second }));
+      await expect(taken).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining(`named "${first}"`),
+      });
+      expect(await organizations.list()).toHaveLength(1);
+    });
+
+    it('are renamed, also to themselves in other letters, but not to another', async () => {
+      const { stores, one, two } = await withOrganizations();
+      const { organizations } = stores;
+      await expect(organizations.rename(one.id, two.name.toUpperCase())).rejects.toMatchObject({
+        code: 'CONFLICT',
+      });
+      expect(await organizations.rename(one.id, 'ACME 1')).toEqual({ ...one, name: 'ACME 1' });
+      expect(await organizations.list()).toEqual([{ ...one, name: 'ACME 1' }, two]);
+      expect(await organizations.rename('org_nobody', 'x')).toBeNull();
+    });
+
+    it('go with their keys and deployments, and leave those of others', async () => {
+      const { stores, one, two } = await withOrganizations();
+      await stores.keys.add(exampleOrganizationKey(1));
+      const kept = exampleOrganizationKey(2, { organizationId: two.id });
+      await stores.keys.add(kept);
+      await stores.deployments.add(exampleDeployment(1));
+      const published = exampleDeployment(2, { organizationId: two.id });
+      await stores.deployments.add(published);
+      expect(await stores.organizations.remove(one.id)).toBe(true);
+      expect(await stores.organizations.list()).toEqual([two]);
+      expect(await stores.keys.list()).toEqual([kept]);
+      expect(await stores.deployments.list()).toEqual([published]);
+      expect(await stores.organizations.remove(one.id)).toBe(false);
+    });
+
+    it('stay while one of their executions is under way', async () => {
+      const { stores, one, beginExecution } = await withOrganizations();
+      await stores.deployments.add(exampleDeployment(1));
+      const end = await beginExecution(exampleDeployment(1));
+      await expect(stores.organizations.remove(one.id)).rejects.toMatchObject({ code: 'CONFLICT' });
+      expect(await stores.deployments.list()).toHaveLength(1);
+      await end();
+      expect(await stores.organizations.remove(one.id)).toBe(true);
+      expect(await stores.deployments.list()).toEqual([]);
+    });
+  });
+
+  describe(`keys of organizations in ${name}`, () => {
+    it('are given back as they were added, oldest first', async () => {
+      const { stores } = await withOrganizations();
+      const full = exampleOrganizationKey(2, { name: 'ü "x"', expiresAt: moment(9) });
+      await stores.keys.add(full);
+      await stores.keys.add(exampleOrganizationKey(1));
+      expect(await stores.keys.list()).toEqual([exampleOrganizationKey(1), full]);
+    });
+
+    it('are revoked once; the first time stays', async () => {
+      const { stores } = await withOrganizations();
+      const { hash, ...key } = exampleOrganizationKey(1);
+      await stores.keys.add({ ...key, hash });
+      const revoked = { ...key, revokedAt: moment(10) };
+      expect(await stores.keys.revoke(key.id, moment(10))).toEqual(revoked);
+      expect(await stores.keys.revoke(key.id, moment(20))).toEqual(revoked);
+      expect(await stores.keys.list()).toEqual([{ ...revoked, hash }]);
+    });
+
+    it('belong to an organization, and are not there without being added', async () => {
+      const { stores } = await make();
+      await expect(stores.keys.add(exampleOrganizationKey(1))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      expect(await stores.keys.revoke(exampleOrganizationKey(7).id, moment(0))).toBeNull();
+      expect(await stores.keys.revoke('nonsense', moment(0))).toBeNull();
+    });
+  });
+
+  describe(`deployments in ${name}`, () => {
+    it('are given back as they were added, oldest first, options in their order', async () => {
+      const { stores } = await withOrganizations();
+      const full = exampleDeployment(2, {
+        workflow: 'structure',
+        options: { schema: { z: 1, a: [null, 'ü\u0000\ud800'] }, b: { d: 1.5, c: true } },
+        webhookUrl: 'https://example.com/hook?x=1',
+        waitSeconds: 2.5,
+        isActive: false,
+      });
+      await stores.deployments.add(full);
+      await stores.deployments.add(exampleDeployment(1));
+      const found = await stores.deployments.list();
+      expect(found).toEqual([exampleDeployment(1), full]);
+      expect(JSON.stringify(found[1]?.options)).toBe(JSON.stringify(full.options));
+    });
+
+    it('have a name of their own within their organization, whatever the case', async () => {
+      const { stores, two } = await withOrganizations();
+      const { deployments } = stores;
+      await deployments.add(exampleDeployment(1, { name: 'Invoices' }));
+      const same = deployments.add(exampleDeployment(2, { name: 'iNVOICES' }));
+      const taken = { code: 'CONFLICT', message: expect.stringContaining('named "Invoices"') as string };
+      await expect(same).rejects.toMatchObject(taken);
+      await deployments.add(exampleDeployment(3, { name: 'invoices', organizationId: two.id }));
+      await deployments.add(exampleDeployment(4, { name: 'other' }));
+      const renamed = deployments.change(exampleDeployment(4).id, { name: 'INVOICES' }, moment(9));
+      await expect(renamed).rejects.toMatchObject(taken);
+    });
+
+    it('need an organization', async () => {
+      const { stores } = await make();
+      await expect(stores.deployments.add(exampleDeployment(1))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+
+    it('are changed field by field, so that two changes at once are both kept', async () => {
+      const { stores } = await withOrganizations();
+      const { deployments } = stores;
+      const deployment = exampleDeployment(1, { webhookUrl: 'https://example.com/' });
+      await deployments.add(deployment);
+      const { id } = deployment;
+      await Promise.all([
+        deployments.change(id, { isActive: false, webhookUrl: null }, moment(20)),
+        deployments.change(id, { options: { instructions: 'x' }, waitSeconds: 3 }, moment(20)),
+      ]);
+      const changed = {
+        ...deployment,
+        isActive: false,
+        webhookUrl: null,
+        options: { instructions: 'x' },
+        waitSeconds: 3,
+        modifiedAt: moment(20),
+      };
+      expect(await deployments.list()).toEqual([changed]);
+      expect(await deployments.change(id, { name: 'INVOICES-1' }, moment(30))).toEqual({
+        ...changed,
+        name: 'INVOICES-1',
+        modifiedAt: moment(30),
+      });
+      expect(await deployments.change(exampleDeployment(9).id, { isActive: true }, moment(0))).toBeNull();
+      expect(await deployments.change('nonsense', {}, moment(0))).toBeNull();
+    });
+
+    it('stay while an execution is under way, and then go', async () => {
+      const { stores, beginExecution } = await withOrganizations();
+      const deployment = exampleDeployment(1);
+      await stores.deployments.add(deployment);
+      const end = await beginExecution(deployment);
+      await expect(stores.deployments.remove(deployment.id)).rejects.toMatchObject({ code: 'CONFLICT' });
+      await end();
+      expect(await stores.deployments.remove(deployment.id)).toBe(true);
+      expect(await stores.deployments.remove(deployment.id)).toBe(false);
+      expect(await stores.deployments.remove('nonsense')).toBe(false);
+      expect(await stores.deployments.list()).toEqual([]);
+    });
+  });
+
+  it(`changes in ${name} are told to everybody who watches, where there can be others`, async () => {
+    const { stores } = await make();
+    const { changes } = stores;
+    const heard = new Set<string>();
+    onTestFinished(await changes.watch((topic) => void heard.add(topic)));
+    await stores.organizations.add(exampleOrganization(1));
+    await stores.keys.add(exampleOrganizationKey(1));
+    await stores.deployments.add(exampleDeployment(1));
+    const all = ['deployments', 'keys', 'organizations'];
+    if (!changes.isShared) return expect([...heard]).toEqual([]);
+    await expect.poll(() => [...heard].sort()).toEqual(all);
+    heard.clear();
+    await stores.organizations.remove(exampleOrganization(1).id);
+    await expect.poll(() => [...heard].sort()).toEqual(all);
+  });
+}

@@ -1,0 +1,72 @@
+// A world for the tests of organizations, keys and the catalogue: virtual time, stores in memory that can be away.
+import type { EmittedEvent } from '../../../src/core/index.ts';
+import { CoreError, EventBus, seededIds, seededRandom, VirtualClock } from '../../../src/core/index.ts';
+import { exampleWorkflow, moment } from './examples.ts';
+import { memoryTenantStores } from './memory-tenant-stores.ts';
+import type { OpenTenants, OpenTenantsOptions } from '../../../src/tenancy/open-tenants.ts';
+import { openTenants } from '../../../src/tenancy/open-tenants.ts';
+import { tenantEvents } from '../../../src/tenancy/tenant-events.ts';
+import type { TenantStores } from '../../../src/tenancy/tenant-stores.ts';
+
+export interface TenantWorld {
+  readonly clock: VirtualClock;
+  readonly stores: TenantStores;
+  readonly emitted: readonly EmittedEvent[];
+  /** Executions under way, by deployment or organization. */
+  readonly unfinished: Set<string>;
+  goAway(): void;
+  comeBack(): void;
+  /** One more process on the same stores. */
+  open(change?: Partial<OpenTenantsOptions>): Promise<OpenTenants>;
+}
+
+export function tenantWorld(): TenantWorld {
+  const clock = new VirtualClock(moment(0).getTime());
+  const unfinished = new Set<string>();
+  const memory = memoryTenantStores((id) => unfinished.has(id));
+  const events = new EventBus(tenantEvents, () => clock.now());
+  const emitted: EmittedEvent[] = [];
+  events.listen((event) => void emitted.push(event));
+  let isAway = false;
+  const guarded = <Store extends object>(store: Store): Store =>
+    new Proxy(store, {
+      get:
+        (target, name) =>
+        async (...values: unknown[]) => {
+          if (isAway) throw new CoreError('STATE_UNAVAILABLE', 'The store is away.', { isRetryable: true });
+          const method = Reflect.get(target, name) as (...given: unknown[]) => Promise<unknown>;
+          return method(...values);
+        },
+    });
+  const stores: TenantStores = {
+    organizations: guarded(memory.organizations),
+    keys: guarded(memory.keys),
+    deployments: guarded(memory.deployments),
+    changes: memory.changes,
+  };
+  let processes = 0;
+  return {
+    clock,
+    stores,
+    emitted,
+    unfinished,
+    goAway: () => void (isAway = true),
+    comeBack: () => {
+      isAway = false;
+      memory.changes.tell('everything');
+    },
+    open: (change = {}) =>
+      openTenants({
+        clock,
+        random: seededRandom(7),
+        ids: seededIds(seededRandom((processes += 1)), () => clock.now()),
+        events,
+        stores,
+        workflows: [exampleWorkflow('prompt'), exampleWorkflow('search', 'there is no knowledge yet')],
+        longestWaitSeconds: 60,
+        webhookSecret: 'a-secret-for-tests',
+        isForbiddenHost: (hostname) => hostname === 'localhost',
+        ...change,
+      }),
+  };
+}
