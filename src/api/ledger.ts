@@ -86,7 +86,10 @@ export const ledgerApi = {
       .strictObject({ kind: kind.optional(), id: id.optional() })
       .refine((body) => body.kind === undefined || body.id === undefined, 'give kind or id, not both')
       .nullish()
-      .meta({ description: 'Empty: everything that is open.', examples: [{ kind: 'retention.purge-failed' }] }),
+      .meta({
+        description: 'Empty: everything that is open.',
+        examples: [{ kind: 'retention.purge-failed' }],
+      }),
     status: 202,
     output: z
       .object({

@@ -10,7 +10,12 @@ const capabilities = z.strictObject({
   json: z.boolean(),
   vision: z.boolean(),
   embeddings: z.boolean(),
-  context_tokens: z.number().int().min(1).nullable().describe('Prompt and completion together; null: unknown.'),
+  context_tokens: z
+    .number()
+    .int()
+    .min(1)
+    .nullable()
+    .describe('Prompt and completion together; null: unknown.'),
 });
 
 const quotasOf = <Count extends z.ZodType>(limit: Count) =>
@@ -217,7 +222,7 @@ export const modelsApi = {
 
   explain: operation('GET /api/v1/models/:id/explain', {
     id: 'models.explain',
-    summary: 'Explain the score of a model and its routing position',
+    summary: 'Explain the score of a model and its rank in routing',
     description: 'With a gateway key, `recent_attempts` are those of this key alone.',
     access: 'gateway',
     params,
@@ -234,10 +239,10 @@ export const modelsApi = {
           decision_reason: z.string(),
         }),
         steps: z.array(z.string()).describe('The formulas with the numbers of this model.'),
-        position: count
+        rank: count
           .nullable()
-          .describe('Position in the routing order, from 1; null: it would not be called now.'),
-        position_reason: z.string(),
+          .describe('Rank in the routing order, from 1; null: it would not be called now.'),
+        rank_reason: z.string(),
         backoff_until: instant
           .nullable()
           .describe('It is called last until then, after several failures in a row; null: not backing off.'),

@@ -75,7 +75,11 @@ function build(node: Node, direction: Direction): Convert {
   const { def } = node._zod;
   switch (def.type) {
     case 'object':
-      return objectConverter(def.shape ?? {}, def.catchall?._zod.def.type !== 'never' && def.catchall !== undefined, direction);
+      return objectConverter(
+        def.shape ?? {},
+        def.catchall?._zod.def.type !== 'never' && def.catchall !== undefined,
+        direction,
+      );
     case 'array': {
       const item = converterOf(def.element as Node, direction);
       return (value) => (Array.isArray(value) ? value.map(item) : value);
@@ -107,7 +111,11 @@ function build(node: Node, direction: Direction): Convert {
 
 const isoText: Convert = (value) => (value instanceof Date ? value.toISOString() : value);
 
-function objectConverter(shape: Readonly<Record<string, Node>>, isLoose: boolean, direction: Direction): Convert {
+function objectConverter(
+  shape: Readonly<Record<string, Node>>,
+  isLoose: boolean,
+  direction: Direction,
+): Convert {
   const fields = Object.entries(shape).map(([wire, field]) => {
     const domain = camelName(wire);
     const convert = converterOf(field, direction);

@@ -54,9 +54,7 @@ describe('callApi', () => {
       body: { how: 'by hand' },
       signal,
     });
-    expect(calls).toEqual([
-      ['POST', '/api/v1/ledger/a%2Fb/resolve', { body: { how: 'by hand' }, signal }],
-    ]);
+    expect(calls).toEqual([['POST', '/api/v1/ledger/a%2Fb/resolve', { body: { how: 'by hand' }, signal }]]);
   });
 
   it('demands the parameters of the route at compile time', () => {

@@ -7,7 +7,11 @@ import { operation } from '../api/operation.ts';
 import { implement } from './implement.ts';
 import { validatorCompiler } from './validator-compiler.ts';
 
-const Thing = z.object({ thing_id: z.string(), made_at: instant, user_data: z.record(z.string(), z.unknown()) });
+const Thing = z.object({
+  thing_id: z.string(),
+  made_at: instant,
+  user_data: z.record(z.string(), z.unknown()),
+});
 
 const thingsApi = {
   get: operation('GET /api/v1/things/:thing_id', {
@@ -36,7 +40,10 @@ async function serverWith(handlers: Parameters<typeof implement<typeof thingsApi
   server.setSerializerCompiler(serializerCompiler);
   server.setErrorHandler((error, _request, reply) => {
     const isInvalid = (error as { readonly validation?: unknown }).validation !== undefined;
-    void reply.code(isInvalid ? 400 : 500).serializer(String).send('error');
+    void reply
+      .code(isInvalid ? 400 : 500)
+      .serializer(String)
+      .send('error');
   });
   server.decorateRequest('caller', null);
   implement(server as never, thingsApi, handlers);
@@ -84,7 +91,11 @@ describe('implement', () => {
 
   it('leaves the response alone when the handler sends it itself', async () => {
     const server = await serverWith({
-      get: async ({ reply }) => reply.type('text/plain').serializer(String).send('raw' as never),
+      get: async ({ reply }) =>
+        reply
+          .type('text/plain')
+          .serializer(String)
+          .send('raw' as never),
       create: async () => thing('x'),
     });
     expect((await server.inject('/api/v1/things/a')).body).toBe('raw');

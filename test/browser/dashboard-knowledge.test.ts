@@ -8,7 +8,15 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
 import { startServer } from '../../src/app/start-server.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import type { AcceptedAnswer, ArtifactAnswer, ArtifactsAnswer, ArtifactStatusesAnswer, EntitiesAnswer, EntityDetailAnswer, EntityReviewAnswer } from '../../src/http/contract.ts';
+import type {
+  AcceptedAnswer,
+  ArtifactAnswer,
+  ArtifactsAnswer,
+  ArtifactStatusesAnswer,
+  EntitiesAnswer,
+  EntityDetailAnswer,
+  EntityReviewAnswer,
+} from '../../src/http/contract.ts';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 import { callAsAdmin } from '../support/test-server.ts';

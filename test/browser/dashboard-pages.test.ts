@@ -2,7 +2,13 @@
 import type { LedgerPage } from '../../src/api/ledger.ts';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ExecutionsAnswer, ExtractionRunsAnswer, LimitAnswer, OrganizationKeysAnswer, VaultSummaryAnswer } from '../../src/http/contract.ts';
+import type {
+  ExecutionsAnswer,
+  ExtractionRunsAnswer,
+  LimitAnswer,
+  OrganizationKeysAnswer,
+  VaultSummaryAnswer,
+} from '../../src/http/contract.ts';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
 import { callDoor } from '../support/tenancy/tenant-house.ts';

@@ -3,7 +3,16 @@ import type { ModelHistory } from '../../src/api/models.ts';
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ExtractionRunAnswer, FlowAnswer, RunSamplesAnswer, TenantsOverviewAnswer, VaultDataAnswer, VaultItemAnswer, VaultItemsAnswer, VaultSummaryAnswer } from '../../src/http/contract.ts';
+import type {
+  ExtractionRunAnswer,
+  FlowAnswer,
+  RunSamplesAnswer,
+  TenantsOverviewAnswer,
+  VaultDataAnswer,
+  VaultItemAnswer,
+  VaultItemsAnswer,
+  VaultSummaryAnswer,
+} from '../../src/http/contract.ts';
 import type { ModelView } from '../../src/gateway/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';

@@ -2,7 +2,12 @@
 import type { Model } from '../../api/models.ts';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { AcceptedAnswer, EntityPairAnswer, EntityReviewAnswer, JobCountsAnswer } from '../api-answers.ts';
+import type {
+  AcceptedAnswer,
+  EntityPairAnswer,
+  EntityReviewAnswer,
+  JobCountsAnswer,
+} from '../api-answers.ts';
 import { fileDocument, documentPaths } from '../ingest-files.ts';
 import { documentsOfVault } from '../vault-artifacts.ts';
 import { typeOfItem } from '../vault-presence.ts';

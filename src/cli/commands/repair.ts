@@ -102,7 +102,7 @@ function showOutcome({ out }: CliSession, { entries, next }: LedgerPage): void {
     entries.map((entry) => [entry.id, entry.kind, entry.subject, entry.last_repair_error ?? entry.message]),
   );
   const count = next === null ? String(entries.length) : `More than ${entries.length - 1}`;
-  out.note(`${count} still broken. Background repair goes on trying; headworks ledger show <id> tells more.`);
+  out.note(`${count} still broken. Background repair goes on trying; headworks ledger get <id> tells more.`);
 }
 
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);

@@ -28,18 +28,15 @@ export function modelRoutes(server: TypedServer, { gateway: { models } }: HttpDe
       incrementFailure: async ({ params, query }) =>
         withDates(await models.increment(params.id, 'server-error', query.responseTime ?? null)),
       explain: async ({ params, caller }) => {
-        const { model, restingUntil, place, placeReason, recentAttempts, ...rest } = await models.explain(
-          params.id,
-        );
+        const { model, backoffUntil, place, recentAttempts, ...rest } = await models.explain(params.id);
         // A gateway key sees its own attempts only.
         const isVisible = (attempt: { readonly caller: string }): boolean =>
           caller?.kind === 'admin' || attempt.caller === callerName(caller);
         return {
           ...rest,
           model: withDates(model),
-          position: place,
-          positionReason: placeReason,
-          backoffUntil: restingUntil === null ? null : new Date(restingUntil),
+          rank: place,
+          backoffUntil: backoffUntil === null ? null : new Date(backoffUntil),
           recentAttempts: recentAttempts
             .filter(isVisible)
             .map((attempt) => ({ ...attempt, at: new Date(attempt.at) })),

@@ -7,5 +7,5 @@ export function hoursToShow(day: Pick<ModelHistory, 'until' | 'intervals'> | und
   const [first] = day?.intervals ?? [];
   if (day === undefined || first === undefined) return '24';
   return Date.parse(first.at) >= Date.parse(day.until) - hourMs ? '1' : '24';
-}import type { ModelHistory } from '../../../../src/api/models.ts';
-
+}
+import type { ModelHistory } from '../../../../src/api/models.ts';

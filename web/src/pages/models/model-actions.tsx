@@ -28,10 +28,10 @@ export function ModelActions({ model }: { readonly model: Model }) {
       done: (_, isActive) => `${model.name} is ${isActive ? 'enabled' : 'disabled'}.`,
     },
   );
-  const probe = useAct(
-    () => call<Probes>('POST', '/api/v1/models/probe', { body: { ids: [model.id] } }),
-    { stale: ['models'], done: probeText },
-  );
+  const probe = useAct(() => call<Probes>('POST', '/api/v1/models/probe', { body: { ids: [model.id] } }), {
+    stale: ['models'],
+    done: probeText,
+  });
   return (
     <Group gap="xs">
       <Button size="xs" variant="default" loading={probe.isRunning} onClick={() => probe.run(undefined)}>

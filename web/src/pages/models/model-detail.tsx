@@ -47,7 +47,7 @@ function Explained({ explanation }: { readonly explanation: ModelExplanation }) 
         </Group>
       </div>
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
-        <Figure name="position now" value={explanation.position === null ? '–' : String(explanation.position)} />
+        <Figure name="rank now" value={explanation.rank === null ? '–' : String(explanation.rank)} />
         <Figure name="score" value={model.effective_reliability_score.toFixed(2)} />
         <Figure
           name="success"
@@ -59,10 +59,10 @@ function Explained({ explanation }: { readonly explanation: ModelExplanation }) 
       <ModelHistory id={model.id} />
       <section>
         <Title order={2} size="h4" mb="xs">
-          Why this position
+          Why this rank
         </Title>
         <Text size="sm" mb="xs">
-          {sentence(withLocalTimes(explanation.position_reason))}
+          {sentence(withLocalTimes(explanation.rank_reason))}
         </Text>
         <List size="sm" spacing={2}>
           {explanation.steps.map((step) => (
