@@ -83,28 +83,27 @@ const params = z.object({ id: z.coerce.number().int().min(1).max(Number.MAX_SAFE
 /** A whole number from 1 on. The gateway checks that together with everything else that is wrong. */
 const givenCount = z.number().meta({ type: 'integer', minimum: 1 });
 
-export const ModelRequest = z
-  .strictObject({
-    name: z.string().describe('What callers pass as `model`.'),
-    base_url: z.string().describe('Up to, and without, /chat/completions.'),
-    model: z
-      .string()
-      .optional()
-      .describe(
-        'Name of the model at the provider. Default: the whole name; with `provider` P and a name P/X: X.',
-      ),
-    provider: z
-      .string()
-      .optional()
-      .describe('Default: the part of the name before the first slash; without one, the host of base_url.'),
-    env_var: z
-      .string()
-      .nullish()
-      .describe('Environment variable that holds its key; the key itself is never stored.'),
-    capabilities: capabilities.extend({ context_tokens: givenCount.nullable() }).partial().optional(),
-    quotas: quotasOf(givenCount.optional()).optional(),
-  })
-  .meta({ id: 'ModelRequest' });
+/** Named in the OpenAPI document by the route, which adds checks of the gateway. */
+export const ModelRequest = z.strictObject({
+  name: z.string().describe('What callers pass as `model`.'),
+  base_url: z.string().describe('Up to, and without, /chat/completions.'),
+  model: z
+    .string()
+    .optional()
+    .describe(
+      'Name of the model at the provider. Default: the whole name; with `provider` P and a name P/X: X.',
+    ),
+  provider: z
+    .string()
+    .optional()
+    .describe('Default: the part of the name before the first slash; without one, the host of base_url.'),
+  env_var: z
+    .string()
+    .nullish()
+    .describe('Environment variable that holds its key; the key itself is never stored.'),
+  capabilities: capabilities.extend({ context_tokens: givenCount.nullable() }).partial().optional(),
+  quotas: quotasOf(givenCount.optional()).optional(),
+});
 
 /** 31 days, in seconds. */
 const maxCooldownSeconds = 2_678_400;

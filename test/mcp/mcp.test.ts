@@ -449,7 +449,7 @@ describe('tenants', () => {
       job_status: [{ artifact_uid: artifact }, { job_id: artifact }],
       review_queue: [{ organization: globex.id }],
       merge_entities: [{ winner_id: entity, loser_id: unknownId, reason: 'x', organization: globex.id }],
-      ledger: [{}],
+      list_ledger: [{}],
       status: [{}],
     };
   };
