@@ -43,7 +43,7 @@ function embedders(
     embedder: 'auto',
     embeddingModel: null,
     embeddingBlend: null,
-    probeAgainSeconds: 30,
+    cooldownSeconds: 30,
   } as const;
   const clock = new VirtualClock();
   const parts = { gateway, clock, ids: systemIds, onChosen, options: { ...usual, ...options } };

@@ -10,8 +10,11 @@ import type {
   KnowledgeOptions,
 } from '../knowledge/index.ts';
 import { blendOf, carefulEmbedder } from '../knowledge/index.ts';
-import { localModelMissing, openLocalEmbedder } from '../knowledge/vectors/local/local-embedder.ts';
-import { isOfflineModelInstalled } from '../knowledge/vectors/local/offline-model.ts';
+import {
+  isOfflineModelInstalled,
+  localModelMissing,
+  openLocalEmbedder,
+} from '../knowledge/vectors/local-embedder.ts';
 import { deadlineOf } from '../resilience/index.ts';
 
 /** What of the gateway is needed. */
@@ -22,7 +25,7 @@ export interface EmbeddingGateway extends Pick<OpenGateway, 'read' | 'complete' 
 export interface EmbedderParts {
   readonly options: Pick<
     KnowledgeOptions,
-    'embedder' | 'embeddingModel' | 'embeddingBlend' | 'probeAgainSeconds'
+    'embedder' | 'embeddingModel' | 'embeddingBlend' | 'cooldownSeconds'
   >;
   readonly gateway: EmbeddingGateway;
   readonly clock: Clock;
@@ -43,7 +46,7 @@ export interface HouseEmbedders extends Embedders {
 /** Looks at every use: models come and go. Threads are ended with `closing`. Fails with CONFIG_INVALID. */
 export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): HouseEmbedders {
   const { options, clock, onBack = () => undefined } = parts;
-  const care = { clock, probeAgainMs: options.probeAgainSeconds * 1_000, onBack };
+  const care = { clock, cooldownMs: options.cooldownSeconds * 1_000, onBack };
   if (options.embedder === 'none') return fixed({ state: 'not-configured', why: 'EMBEDDER is none.' });
   if (options.embedder === 'local') {
     if (!isOfflineModelInstalled()) throw new CoreError('CONFIG_INVALID', localModelMissing);

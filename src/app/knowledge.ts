@@ -2,32 +2,34 @@
 import { systemClock, systemIds } from '../core/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
+import { PostgresArtifactStore } from '../knowledge/artifacts/postgres-artifact-store.ts';
+import { openEntityDesk } from '../knowledge/entities/entity-service.ts';
+import { PostgresEntityStore } from '../knowledge/entities/entity-store.ts';
+import { PostgresMergeStore } from '../knowledge/entities/merge-store.ts';
+import { PostgresPairStore } from '../knowledge/entities/pair-store.ts';
+import { entityRepairs } from '../knowledge/entities/reconcile.ts';
+import { EntityResolver } from '../knowledge/entities/resolve-mentions.ts';
+import { PostgresEventStore } from '../knowledge/events/event-store.ts';
+import { PostgresFolderStore } from '../knowledge/folders/postgres-folder-store.ts';
 import type { KnowledgeAlert, LanguageModel, OpenKnowledge } from '../knowledge/index.ts';
 import {
   createReaders,
-  embedAgainCron,
-  embedAgainHandler,
-  embedAgainJob,
-  embedAgainKey,
+  reembedCron,
+  reembedHandler,
+  reembedJob,
+  reembedKey,
   openKnowledge,
   openSearch,
 } from '../knowledge/index.ts';
 import { ingestDegradations } from '../knowledge/ingest/failure-kinds.ts';
 import { ReadingPatience } from '../knowledge/ingest/read-chunk-patience.ts';
-import { PostgresArtifactStore } from '../knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresEntityStore } from '../knowledge/entities/postgres-entity-store.ts';
-import { PostgresEventStore } from '../knowledge/events/postgres-event-store.ts';
-import { PostgresFolderStore } from '../knowledge/folders/postgres-folder-store.ts';
-import { PostgresLexicalIndex } from '../knowledge/search/postgres-lexical-index.ts';
-import { PostgresMergeStore } from '../knowledge/entities/postgres-merge-store.ts';
-import { PostgresPairStore } from '../knowledge/entities/postgres-pair-store.ts';
-import { PostgresSearchStore } from '../knowledge/search/postgres-search-store.ts';
-import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
-import { PostgresVectorIndex } from '../knowledge/vectors/postgres-vector-index.ts';
 import { chunkRepairs } from '../knowledge/maintenance/chunk-repairs.ts';
 import { registeredEntityRepairs } from '../knowledge/maintenance/entity-repairs.ts';
 import { searchRepairs } from '../knowledge/maintenance/search-repairs.ts';
-import { entityRepairs, EntityResolver, openEntityDesk } from '../knowledge/resolution/index.ts';
+import { PostgresLexicalIndex } from '../knowledge/search/lexical-index.ts';
+import { PostgresSearchStore } from '../knowledge/search/results.ts';
+import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
+import { PostgresVectorIndex } from '../knowledge/vectors/vector-index.ts';
 import type { RegisteredRepair } from '../ledger/index.ts';
 import { folderFiles } from './folder-files.ts';
 import { knowledgeDocuments } from './knowledge-documents.ts';
@@ -64,7 +66,7 @@ export async function startKnowledge(
   const { log } = telemetry;
   const options = config.knowledge;
   // Who reads and who settles names ask the same models: that one is away, both know.
-  const patience = new ReadingPatience(systemClock, options.probeAgainSeconds * 1_000);
+  const patience = new ReadingPatience(systemClock, options.cooldownSeconds * 1_000);
   const common = { clock: systemClock, ids: systemIds, log, ledger, options, patience };
   const entities = new PostgresEntityStore(database);
   const onBack = (): void => {
@@ -73,7 +75,7 @@ export async function startKnowledge(
   const embedNow = (): void => {
     // A command that is a server for a second could not finish it. The schedule comes anyway.
     if (role !== 'command' && embedders.current().state === 'ready')
-      void jobs.enqueue(embedAgainJob, {}, { key: embedAgainKey }).catch(() => undefined);
+      void jobs.enqueue(reembedJob, {}, { key: reembedKey }).catch(() => undefined);
   };
   const embedders = createEmbedders(
     { ...common, gateway: parts.gateway, onBack, onChosen: embedNow },
@@ -111,7 +113,7 @@ export async function startKnowledge(
     jobs,
   });
   const search = { ...common, embedders, vectors, store: new PostgresSearchStore(database) };
-  await jobs.define([embedAgainJob]);
+  await jobs.define([reembedJob]);
   return {
     desks: {
       spaces: opened.spaces,
@@ -149,9 +151,9 @@ export async function startKnowledge(
     work: async () => {
       // A command that is a server for a moment works on what it brought; what it cannot finish goes on later.
       await opened.work();
-      await jobs.work(embedAgainJob, embedAgainHandler({ ...steps, jobs }));
+      await jobs.work(reembedJob, reembedHandler({ ...steps, jobs }));
       embedNow();
-      if (role !== 'command') await jobs.schedule(embedAgainJob, embedAgainCron, {});
+      if (role !== 'command') await jobs.schedule(reembedJob, reembedCron, {});
       await graph.work({ readers, pairs, canAskModel });
       if (role !== 'command')
         closing.defer(telemetry.events.listen(repairWhenModelsAnswer(systemClock, jobs)));

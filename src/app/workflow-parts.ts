@@ -84,7 +84,7 @@ export function documentIntakeOf({
         jobId,
         chunks,
         state: status?.state ?? 'processing',
-        stoodIn: status?.stoodIn.reduce((sum, { positions }) => sum + positions.length, 0) ?? 0,
+        stoodIn: status?.modelFallbacks.reduce((sum, { positions }) => sum + positions.length, 0) ?? 0,
       };
     },
   };

@@ -2,7 +2,7 @@
 export type { Activity, ActivityCounts, MinuteCounts, RunSample, TenantActivity } from './activity.ts';
 export { createTokenCheck } from './access.ts';
 export { buildServer } from './build-server.ts';
-export type { DashboardFile, DashboardFiles } from './dashboard/files.ts';
+export type { DashboardAsset, DashboardFiles } from './dashboard/files.ts';
 export { createSessions } from './dashboard/sessions.ts';
 export type { DrainReport } from './drain.ts';
 export { drain } from './drain.ts';

@@ -1,7 +1,7 @@
 // Knowledge as people, the HTTP API and workflows handle it. Every call names the space; who may name which is the
 // caller's business (see `SpaceDesk.of`).
 import type {
-  Accepted,
+  IngestResult,
   ArtifactFilter,
   ArtifactStatus,
   ArtifactType,
@@ -28,7 +28,7 @@ export interface SpaceDesk {
 }
 
 /** A file or text that somebody brings. */
-export interface IngestWish {
+export interface IngestRequest {
   readonly content:
     | { readonly text: string }
     | { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array };
@@ -65,8 +65,8 @@ export interface ArtifactDesk {
   /** Largest file or text that is taken in. */
   readonly maxDocumentBytes: number;
   /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE; then nothing was written. */
-  ingest(space: Space, wish: IngestWish, signal: AbortSignal): Promise<Accepted>;
-  estimate(space: Space, wish: IngestWish, signal: AbortSignal): Promise<IngestEstimate>;
+  ingest(space: Space, wish: IngestRequest, signal: AbortSignal): Promise<IngestResult>;
+  estimate(space: Space, wish: IngestRequest, signal: AbortSignal): Promise<IngestEstimate>;
   list(filter: ArtifactFilter): Promise<readonly Revision[]>;
   /** Fails with NOT_FOUND. */
   get(space: Space, artifactUid: string): Promise<ArtifactView & { readonly text: string }>;
@@ -208,7 +208,7 @@ export interface FolderResult {
   readonly problems: readonly string[];
 }
 
-export interface FolderWish {
+export interface FolderRequest {
   readonly path: string;
   readonly cron: string | null;
   /** Left out: no for a new folder, as it was for one that is known. */
@@ -219,7 +219,10 @@ export interface FolderDesk {
   /** Of one space, or of all. */
   list(spaceId?: number): Promise<readonly KnowledgeFolder[]>;
   /** A folder that this space has already gets the new schedule. Fails with INPUT_INVALID. */
-  add(space: Space, wish: FolderWish): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }>;
+  add(
+    space: Space,
+    wish: FolderRequest,
+  ): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }>;
   /** What was read stays. Fails with NOT_FOUND. */
   remove(folderId: string): Promise<void>;
   /**

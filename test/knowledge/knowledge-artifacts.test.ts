@@ -1,14 +1,13 @@
 // Artifacts, revisions, chunks, mentions and events in a real store: accepted together, replaced together, gone together.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { PostgresMergeStore } from '../../src/knowledge/entities/merge-store.ts';
+import { PostgresEventStore } from '../../src/knowledge/events/event-store.ts';
 import type { EntityResolutionResult } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/events/postgres-event-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/postgres-merge-store.ts';
-import type { Database } from '../../src/platform/postgres/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
 import { entityWorld, mentionOf } from '../support/entity-world.ts';
-import { exactResolver } from '../support/knowledge-stand-ins.ts';
-import { bracketReader } from '../support/knowledge-stand-ins.ts';
+import { bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { incomingOf, knowledgeWorld } from '../support/knowledge-world.ts';
 
@@ -294,7 +293,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     ]);
     const [one, two, three] = stored.map(({ chunkId }) => chunkId);
     if (one === undefined || two === undefined || three === undefined) throw new Error('no chunks');
-    await world.artifacts.mark(space.spaceId, [
+    await world.artifacts.saveSteps(space.spaceId, [
       { chunkId: one, step: 'read', status: 'failed', cause: 'X', message: 'Y.' },
       { chunkId: one, step: 'read', status: 'done', method: 'model' },
       { chunkId: two, step: 'read', status: 'done', method: 'rules' },
@@ -332,7 +331,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await events.get(other.spaceId, event?.eventId ?? '')).toBeNull();
     expect(await events.get(mine.spaceId, event?.eventId ?? '')).toEqual(event);
     expect(await events.list({ spaceId: other.spaceId, artifactUid, limit: 9 })).toEqual([]);
-    await artifacts.mark(other.spaceId, [
+    await artifacts.saveSteps(other.spaceId, [
       { chunkId: stored[0]?.chunkId ?? 0, step: 'read', status: 'failed' },
     ]);
     expect((await artifacts.steps(revisionId)).map(({ step }) => step)).toEqual(['index']);

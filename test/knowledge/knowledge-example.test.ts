@@ -2,11 +2,11 @@
 // what founding document 004 has operators ask the tables can be asked.
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { openEvaluationDesks } from '../../src/app/evaluation-desks.ts';
+import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
 import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
+import { parseIngestRequest } from '../../src/knowledge/documents/read-wish.ts';
 import { searchDefaults } from '../../src/knowledge/index.ts';
-import { readWish } from '../../src/knowledge/documents/read-wish.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
@@ -32,7 +32,7 @@ async function readExample() {
   const documents = knowledgeDocuments(systemClock, closing);
   for (const name of (await readdir(folder)).sort()) {
     const content = { name, mediaType: '', bytes: await readFile(new URL(name, folder)) };
-    const { text, sourceTs, ...read } = await readWish(
+    const { text, sourceTs, ...read } = await parseIngestRequest(
       { documents, maxDocumentBytes: options.maxDocumentBytes },
       { content },
       signal,

@@ -1,9 +1,9 @@
 // The lexical index on real stores: written with its chunks, totals in step, BM25 with boosts, filters, any query.
 import { beforeAll, expect, it } from 'vitest';
 import type { SearchFilter, Space } from '../../src/knowledge/index.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
-import { removePostings, writePostings } from '../../src/knowledge/search/postgres-postings.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { removePostings, writePostings } from '../../src/knowledge/search/postings.ts';
+import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 
@@ -182,13 +182,13 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     await world.accept(space, { title: 'target', text: 'a needle in the haystack' });
     const many = Array.from({ length: 200 }, (_, number) => `w${number}`).join(' ');
     expect(await titles(space, `${many} "needle in the haystack"`)).toEqual(['target']);
-    const leftOut: string[] = [];
+    const truncated: string[] = [];
     const search = (query: string) =>
-      index.search(space, query, 5, {}, signal, (sentence) => leftOut.push(sentence));
+      index.search(space, query, 5, {}, signal, (sentence) => truncated.push(sentence));
     await search('the needle in a haystack');
-    expect(leftOut).toEqual([]);
+    expect(truncated).toEqual([]);
     await search(many);
-    expect(leftOut).toEqual(['Only the first 64 different words of the query were looked for.']);
+    expect(truncated).toEqual(['Only the first 64 different words of the query were looked for.']);
   });
 
   it.each([
@@ -308,7 +308,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
   it('says when no word of a query can be searched for, and when it has too many phrases', async () => {
     const [space, empty] = [await world.space(), await world.space()];
     await world.accept(space, { text: 'the harbour of one and two' });
-    const leftOut = async (query: string, where = space): Promise<readonly string[]> => {
+    const truncated = async (query: string, where = space): Promise<readonly string[]> => {
       const sentences: string[] = [];
       await index.search(where, query, 5, {}, signal, (sentence) => sentences.push(sentence));
       return sentences;
@@ -317,13 +317,15 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       'No word of the query can be searched for: signs and words such as “the” are in no index.',
     ];
     for (const query of ['the of and', '!!!', '"the of"', '?! …'])
-      expect(await leftOut(query), query).toEqual(noWord);
-    expect(await leftOut('the', empty)).toEqual(noWord);
+      expect(await truncated(query), query).toEqual(noWord);
+    expect(await truncated('the', empty)).toEqual(noWord);
     for (const query of ['the harbour', 'nowhere', '"one and two"'])
-      for (const where of [space, empty]) expect(await leftOut(query, where), query).toEqual([]);
+      for (const where of [space, empty]) expect(await truncated(query, where), query).toEqual([]);
     const quoted = (count: number) => Array.from({ length: count }, (_, no) => `"one ${no}"`).join(' ');
-    expect(await leftOut(quoted(8))).toEqual([]);
-    expect(await leftOut(quoted(9))).toEqual(['Only the first 8 phrases in quotes were looked for as such.']);
+    expect(await truncated(quoted(8))).toEqual([]);
+    expect(await truncated(quoted(9))).toEqual([
+      'Only the first 8 phrases in quotes were looked for as such.',
+    ]);
   });
 
   it('finds the same best results in a large space, where frequent words only help to order', async () => {

@@ -1,11 +1,11 @@
 // Mentions find their entities on a real store: clear cases, doubt, contradiction, and parts that fail.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, systemClock } from '../../src/core/index.ts';
+import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import type { MentionPlace, Space } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
-import { entityWorld, noModel, placeIn, mentionOf, ScriptedModel } from '../support/entity-world.ts';
 import type { MentionWish } from '../support/entity-world.ts';
+import { entityWorld, mentionOf, noModel, placeIn, ScriptedModel } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
 
@@ -437,7 +437,7 @@ describe('resolution when a part fails', () => {
     expect(model.questions).toHaveLength(2);
     await at.repairs.retryConfirmation(flagged[2] ?? '', at.signal);
     expect(model.questions).toHaveLength(3);
-    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    await world.clock.advance(world.options.cooldownSeconds * 1_000);
     await meet('D. Evans');
     expect(model.questions).toHaveLength(4);
     // An answer that cannot be used is one: whoever gives it is there.

@@ -2,7 +2,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { DashboardFile, DashboardFiles } from '../../http/index.ts';
+import type { DashboardAsset, DashboardFiles } from '../../http/index.ts';
 
 const places = ['../../web/', '../../../web/dist/'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
@@ -16,7 +16,7 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Null when nobody built it, as in a fresh checkout. */
+/** Null when it has not been built, as in a fresh checkout. */
 export async function loadDashboard(): Promise<DashboardFiles | null> {
   for (const place of places) {
     const page = await readFile(`${place}index.html`, 'utf8').catch(() => null);
@@ -25,11 +25,11 @@ export async function loadDashboard(): Promise<DashboardFiles | null> {
   return null;
 }
 
-async function assetsIn(place: string): Promise<ReadonlyMap<string, DashboardFile>> {
-  const assets = new Map<string, DashboardFile>();
+async function assetsIn(place: string): Promise<ReadonlyMap<string, DashboardAsset>> {
+  const assets = new Map<string, DashboardAsset>();
   for await (const path of glob('assets/*.*', { cwd: place })) {
     const type = types[extname(path)] ?? 'application/octet-stream';
-    assets.set(path.replaceAll('\\', '/'), { body: await readFile(`${place}${path}`), type });
+    assets.set(path.replaceAll('\\', '/'), { type, read: () => readFile(`${place}${path}`) });
   }
   return assets;
 }

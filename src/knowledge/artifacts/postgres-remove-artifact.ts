@@ -2,16 +2,16 @@
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import type { Gone } from '../ports.ts';
-import { longestChain } from '../entities/entity-columns.ts';
-import { removePostings } from '../search/postgres-postings.ts';
+import { longestChain } from '../entities/candidate-queries.ts';
+import type { RemovedIds } from '../ports.ts';
+import { removePostings } from '../search/postings.ts';
 
 /** In the caller's transaction. Null when the space has no such artifact. */
 export async function removeArtifact(
   transaction: Transaction,
   spaceId: number,
   artifactUid: string,
-): Promise<Gone | null> {
+): Promise<RemovedIds | null> {
   const { rows } = await transaction.query<{ revisionId: string | null }>(sql`
     select r.revision_id as "revisionId"
     from artifact a left join artifact_revision r on r.artifact_uid = a.artifact_uid and r.is_latest

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { CoreError, seededIds, seededRandom, silentLog, VirtualClock } from '../../core/index.ts';
 import type { Degradation } from '../../ledger/index.ts';
-import type { FolderResult, IngestWish, KnowledgeFolder } from '../desk-ports.ts';
+import type { FolderResult, IngestRequest, KnowledgeFolder } from '../desk-ports.ts';
 import { KnowledgeError } from '../errors.ts';
 import { folderRepairs } from '../maintenance/folder-repairs.ts';
 import type { ClosedFolder, FolderStore } from './folder-ports.ts';
@@ -73,7 +73,7 @@ function world() {
     spaces: { byId: async () => space },
     artifacts: {
       maxDocumentBytes: 100,
-      ingest: async (_: unknown, { content, sourceId }: IngestWish) => {
+      ingest: async (_: unknown, { content, sourceId }: IngestRequest) => {
         if (fails) throw fails;
         const text = 'bytes' in content ? Buffer.from(content.bytes).toString() : '';
         if (text === 'bad') throw new KnowledgeError('KNOWLEDGE_DOCUMENT_UNREADABLE', 'It is damaged.');

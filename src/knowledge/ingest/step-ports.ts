@@ -7,11 +7,11 @@ import type {
   ArtifactStore,
   Embedders,
   EventStore,
-  Gone,
+  RemovedIds,
   Reader,
   Resolver,
   SpaceStore,
-  StepMark,
+  ChunkStepResult,
   VectorIndex,
 } from '../ports.ts';
 
@@ -26,9 +26,9 @@ export interface GraphStep {
   /** False: there is none, and none is wanted. */
   readonly isWanted: boolean;
   /** Puts what is known of these chunks into the graph. Never fails because of the graph: the marks say it. */
-  put(spaceId: number, chunkIds: readonly number[], signal: AbortSignal): Promise<readonly StepMark[]>;
+  put(spaceId: number, chunkIds: readonly number[], signal: AbortSignal): Promise<readonly ChunkStepResult[]>;
   /** Takes out what is no more. Never fails because of the graph. */
-  forget(spaceId: number, gone: Gone): Promise<void>;
+  forget(spaceId: number, gone: RemovedIds): Promise<void>;
   /** The same for a whole space. */
   forgetSpace(spaceId: number): Promise<void>;
 }
@@ -55,5 +55,5 @@ export interface StepParts {
   readonly log: Log;
   /** With whoever else asks models in this process; without it one of its own. */
   readonly patience?: ReadingPatience;
-  readonly options: Pick<KnowledgeOptions, 'readingSeconds' | 'embeddingTimeoutMs' | 'probeAgainSeconds'>;
+  readonly options: Pick<KnowledgeOptions, 'readingTimeoutMs' | 'embeddingTimeoutMs' | 'cooldownSeconds'>;
 }

@@ -1,8 +1,10 @@
 // Entities that were made on a fallback, and pairs that no model was asked about.
 import type { RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
+import type { EntityRepairs } from '../entities/reconcile.ts';
+import { repairOfEntity } from '../entities/reconcile.ts';
+import { resolutionLedgerKinds } from '../entities/resolve-mentions.ts';
+import type { PairStore } from '../entities/types.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { EntityRepairs, PairStore } from '../resolution/index.ts';
-import { repairOfEntity, resolutionLedgerKinds } from '../resolution/index.ts';
 import { gone, repaired, stillBroken } from './outcomes.ts';
 
 export interface EntityRepairParts {
@@ -10,11 +12,11 @@ export interface EntityRepairParts {
   readonly pairs: Pick<PairStore, 'unasked'>;
   /** A model that settles doubtful names is configured and wanted. */
   readonly canAskModel: () => boolean;
-  readonly options: Pick<KnowledgeOptions, 'readAgain'>;
+  readonly options: Pick<KnowledgeOptions, 'backfill'>;
 }
 
 /** Its one subject stands for all pairs. */
-export const pairsNotAsked = { kind: 'knowledge.pairs-not-asked', subject: 'pairs' } as const;
+export const pairsNotAsked = { kind: 'knowledge.pairs-unconfirmed', subject: 'pairs' } as const;
 
 /** Pairs that are put to a model in one go. */
 const pairsAtOnce = 20;
@@ -55,7 +57,7 @@ async function askAboutPairs(
   { entities, pairs, canAskModel, options }: EntityRepairParts,
   signal: AbortSignal,
 ): Promise<RepairOutcome> {
-  if (!options.readAgain || !canAskModel()) return gone;
+  if (!options.backfill || !canAskModel()) return gone;
   for (let before: string | undefined; ;) {
     await entities.settleUncertain(pairsAtOnce, signal);
     const [next] = await pairs.unasked(1);

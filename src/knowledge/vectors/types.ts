@@ -13,7 +13,7 @@ export interface Embedder {
   readonly model: string;
   readonly blend: Blend;
   /** Texts that one call should take at most, so that it ends in time even on a busy machine. Default 32. */
-  readonly textsAtOnce?: number;
+  readonly maxBatchSize?: number;
   /** One unit-length vector per text. Fails with KNOWLEDGE_EMBEDDING_FAILED. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
 }
