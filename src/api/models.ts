@@ -221,7 +221,7 @@ export const modelsApi = {
 
   explain: operation('GET /api/v1/models/:id/explain', {
     id: 'models.explain',
-    summary: 'Explain the score of a model and its rank in routing',
+    summary: 'Explain the score of a model and its routing position',
     description: 'With a gateway key, `recent_attempts` are those of this key alone.',
     access: 'gateway',
     params,
@@ -238,10 +238,10 @@ export const modelsApi = {
           decision_reason: z.string(),
         }),
         steps: z.array(z.string()).describe('The formulas with the numbers of this model.'),
-        rank: count
+        position: count
           .nullable()
-          .describe('Rank in the routing order, from 1; null: it would not be called now.'),
-        rank_reason: z.string(),
+          .describe('Position in the routing order, from 1; null: it would not be called now.'),
+        position_reason: z.string(),
         backoff_until: instant
           .nullable()
           .describe('It is called last until then, after several failures in a row; null: not backing off.'),

@@ -61,16 +61,16 @@ describe('a model whose declared quota is used up', () => {
     const one = (await (await at.call('GET', `/api/v1/models/${model.id}`)).json()) as ModelBody;
     expect(one.available_at).not.toBeNull();
     const explained = (await (await at.call('GET', `/api/v1/models/${model.id}/explain`)).json()) as {
-      rank: number | null;
-      rank_reason: string;
+      position: number | null;
+      position_reason: string;
     };
     expect(explained).toMatchObject({
-      rank: null,
-      rank_reason: expect.stringMatching(/^its quota is used up until 2/) as string,
+      position: null,
+      position_reason: expect.stringMatching(/^its quota is used up until 2/) as string,
     });
     const other = await named(at, 'beta/beta-1');
     expect(await (await at.call('GET', `/api/v1/models/${other.id}/explain`)).json()).toMatchObject({
-      rank: 1,
+      position: 1,
     });
   });
 

@@ -28,14 +28,13 @@ export function modelRoutes(server: TypedServer, { gateway: { models } }: HttpDe
       incrementFailure: async ({ params, query }) =>
         withDates(await models.increment(params.id, 'server-error', query.responseTime ?? null)),
       explain: async ({ params, caller }) => {
-        const { model, backoffUntil, place, recentAttempts, ...rest } = await models.explain(params.id);
+        const { model, backoffUntil, recentAttempts, ...rest } = await models.explain(params.id);
         // A gateway key sees its own attempts only.
         const isVisible = (attempt: { readonly caller: string }): boolean =>
           caller?.kind === 'admin' || attempt.caller === callerName(caller);
         return {
           ...rest,
           model: withDates(model),
-          rank: place,
           backoffUntil: backoffUntil === null ? null : new Date(backoffUntil),
           recentAttempts: recentAttempts
             .filter(isVisible)
@@ -43,13 +42,8 @@ export function modelRoutes(server: TypedServer, { gateway: { models } }: HttpDe
         };
       },
       getHistory: async ({ params, query }) => {
-        const { since, until, stretchMs, stretches } = await models.history(params.id, query.hours);
-        return {
-          since,
-          until,
-          intervalMs: stretchMs,
-          intervals: stretches.map((each) => ({ ...each, at: new Date(each.at) })),
-        };
+        const { intervals, ...history } = await models.history(params.id, query.hours);
+        return { ...history, intervals: intervals.map((each) => ({ ...each, at: new Date(each.at) })) };
       },
       probe: async ({ body, signal }) => ({ probes: await models.probe(body?.ids ?? null, signal) }),
     },

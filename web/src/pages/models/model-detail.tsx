@@ -47,7 +47,10 @@ function Explained({ explanation }: { readonly explanation: ModelExplanation }) 
         </Group>
       </div>
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
-        <Figure name="rank now" value={explanation.rank === null ? '–' : String(explanation.rank)} />
+        <Figure
+          name="position now"
+          value={explanation.position === null ? '–' : String(explanation.position)}
+        />
         <Figure name="score" value={model.effective_reliability_score.toFixed(2)} />
         <Figure
           name="success"
@@ -59,10 +62,10 @@ function Explained({ explanation }: { readonly explanation: ModelExplanation }) 
       <ModelHistory id={model.id} />
       <section>
         <Title order={2} size="h4" mb="xs">
-          Why this rank
+          Why this position
         </Title>
         <Text size="sm" mb="xs">
-          {sentence(withLocalTimes(explanation.rank_reason))}
+          {sentence(withLocalTimes(explanation.position_reason))}
         </Text>
         <List size="sm" spacing={2}>
           {explanation.steps.map((step) => (
