@@ -1,6 +1,6 @@
 // The typed call: a route literal selects the types of its parameters and of its response. No contract is loaded.
 import type { z } from 'zod';
-import type { Api } from './index.ts';
+import type { Api } from './all.ts';
 import type { Operation, OutputOf } from './operation.ts';
 
 type Operations = { [Resource in keyof Api]: Api[Resource][keyof Api[Resource]] }[keyof Api];
@@ -12,20 +12,22 @@ export type ApiRoute = keyof ByRoute;
 export type ApiResponse<Route extends ApiRoute> = OutputOf<ByRoute[Route]>;
 
 type SchemaInput<Schema> = Schema extends z.ZodType ? z.input<Schema> : never;
-type IsOptional<T> = Record<never, never> extends T ? true : undefined extends T ? true : false;
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- what has no required field is meant
+type Empty = Record<never, unknown>;
+type IsOptional<T> = Empty extends T ? true : undefined extends T ? true : false;
 type Part<Name extends string, T> =
   IsOptional<T> extends true ? { readonly [Key in Name]?: T } : { readonly [Key in Name]: T };
 type PathParams<Route extends string> = Route extends `${string}:${infer Name}/${infer Rest}`
   ? { readonly [Key in Name]: string | number } & PathParams<Rest>
   : Route extends `${string}:${infer Name}`
     ? { readonly [Key in Name]: string | number }
-    : Record<never, never>;
+    : Empty;
 
 export type ApiInput<Route extends ApiRoute> = Part<'params', PathParams<Route>> &
   Part<'query', SchemaInput<ByRoute[Route]['query']>> &
   Part<'body', SchemaInput<ByRoute[Route]['body']>> & { readonly signal?: AbortSignal };
 
-type Args<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input];
+type Args<Input> = Empty extends Input ? [input?: Input] : [input: Input];
 
 export type QueryValue = string | number | boolean | readonly string[] | null | undefined;
 

@@ -36,12 +36,11 @@ type Direction = 'toWire' | 'fromWire';
 const converters = { toWire: new WeakMap<object, Convert>(), fromWire: new WeakMap<object, Convert>() };
 
 /** The domain value in wire names, Dates as ISO texts. Values that the schema does not describe stay as they are. */
-export const toWire = (schema: z.ZodType, value: unknown): unknown =>
-  converterOf(schema as unknown as Node, 'toWire')(value);
+export const toWire = (schema: z.ZodType, value: unknown): unknown => converterOf(schema, 'toWire')(value);
 
 /** Parsed input in domain names. */
 export const fromWire = (schema: z.ZodType, value: unknown): unknown =>
-  converterOf(schema as unknown as Node, 'fromWire')(value);
+  converterOf(schema, 'fromWire')(value);
 
 /** The part of zod's internals that is read here. */
 interface Node {

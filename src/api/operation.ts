@@ -5,7 +5,7 @@ Route, OpenAPI document, typed client, command and MCP tool all derive from it.
 To add an operation:
 1. `api/<resource>.ts`: add it to the resource's object, for example
    `get: operation('GET /api/v1/widgets/:id', { id: 'widgets.get', summary: 'Get a widget', access: 'admin',
-   params: idParams, output: Widget })`. A new resource is also added to `api/index.ts`.
+   params: idParams, output: Widget })`. A new resource is also added to `api/all.ts`.
 2. `http/routes/<resource>.ts`: add the handler under the same name to the `implement` call. It receives parsed input
    and returns domain objects, both in camelCase; `toWire` maps names and dates by the schema.
 3. Command: `commandFor(group, context, widgetsApi.get, { name: 'get', examples, print })` in `cli/commands/`.
@@ -72,6 +72,7 @@ export interface Operation<
   readonly status: number;
 }
 
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- an object without fields is meant
 type Nothing = z.ZodObject<Record<never, never>, z.core.$strict>;
 type NoBody = z.ZodOptional<z.ZodNullable<Nothing>>;
 

@@ -103,7 +103,7 @@ interface Def {
   readonly entries?: Readonly<Record<string, string>>;
 }
 
-const defOf = (schema: z.ZodType): Def => schema.def as unknown as Def;
+const defOf = (schema: z.ZodType): Def => schema.def;
 const wrappers = new Set(['optional', 'nullable', 'default', 'prefault', 'readonly', 'nonoptional']);
 
 const fieldsOf = (schema: z.ZodType): readonly Field[] =>

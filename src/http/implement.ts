@@ -46,7 +46,7 @@ export function implement<Api extends ResourceApi>(
   overrides: { readonly [Name in keyof Api]?: RouteOverrides } = {},
 ): void {
   for (const [name, op] of Object.entries(api))
-    addRoute(server, op, handlers[name as keyof Api] as unknown as Handler<Operation>, overrides[name] ?? {});
+    addRoute(server, op, handlers[name as keyof Api], overrides[name] ?? {});
 }
 
 function addRoute(
@@ -82,9 +82,9 @@ function addRoute(
     handler: async (request, reply) => {
       void reply.code(op.status);
       const result = await handler({
-        params: fromWire(op.params ?? op.query, request.params) as never,
-        query: fromWire(op.query, request.query) as never,
-        body: fromWire(op.body, request.body) as never,
+        params: fromWire(op.params ?? op.query, request.params),
+        query: fromWire(op.query, request.query),
+        body: fromWire(op.body, request.body),
         caller: request.caller,
         request,
         reply,
@@ -94,7 +94,7 @@ function addRoute(
       });
       if ((result as unknown) === reply) return reply;
       const schema = responses[reply.statusCode];
-      return reply.send((isRaw(schema) ? result : toWire(schema, result)) as never);
+      return reply.send(isRaw(schema) ? result : toWire(schema, result));
     },
   });
 }

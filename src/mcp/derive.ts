@@ -74,6 +74,6 @@ function withShortTexts<T>(value: T, maxLength: number): T {
 }
 
 function shapeOf(schema: z.ZodType): Record<string, z.ZodType> {
-  if (schema instanceof z.ZodObject) return schema.shape as Record<string, z.ZodType>;
+  if (schema instanceof z.ZodObject) return schema.shape;
   throw new TypeError('A tool can be derived only from operations whose input and output are objects.');
 }

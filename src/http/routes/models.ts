@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { ModelRequest, modelsApi } from '../../api/models.ts';
 import { fromWire } from '../../api/names.ts';
-import type { ModelInput, ModelView } from '../../gateway/index.ts';
+import type { ModelView } from '../../gateway/index.ts';
 import { modelProblems } from '../../gateway/index.ts';
 import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
@@ -60,7 +60,7 @@ const withDates = ({ cooldowns, ...model }: ModelView) => ({
 const checkedModel: z.ZodType = ModelRequest.superRefine(
   (body, context) => {
     const known = new Set(context.issues.map(({ path = [] }) => path.join('.')));
-    for (const { path, message } of modelProblems(fromWire(ModelRequest, body) as ModelInput)) {
+    for (const { path, message } of modelProblems(fromWire(ModelRequest, body))) {
       const names = path.map(snakeName);
       if (path.length > 0 && !known.has(names.join('.')))
         context.addIssue({ code: 'custom', path: names, message });
