@@ -265,7 +265,7 @@ export function memoryGatewayStores(
   clock: Clock,
 ): GatewayStores & { readonly changes: MemoryChangeFeed<GatewayTopic> } {
   const changes = new MemoryChangeFeed<GatewayTopic>();
-  const tell: Tell = (topic) => changes.tell(topic);
+  const tell: Tell = (topic) => changes.notify(topic);
   return {
     models: new MemoryModelStore(clock, tell),
     cooldowns: new MemoryCooldownStore(tell),
