@@ -1,12 +1,6 @@
 // A world for knowledge: a database with our tables, spaces of tenants, stores, a clock that stands, a ledger to look at.
-import {
-  EventBus,
-  VirtualClock,
-  seededIds,
-  seededRandom,
-  systemClock,
-  systemIds,
-} from '../../src/core/index.ts';
+import { EventBus, seededIds, seededRandom, systemClock, systemIds } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 import type { IdSource, JobQueue } from '../../src/core/index.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
