@@ -1,13 +1,7 @@
 // A world for knowledge: a database with our tables, spaces of tenants, stores, a clock that stands, a ledger to look at.
 import type { IdSource, JobQueue } from '../../src/core/index.ts';
-import {
-  EventBus,
-  seededIds,
-  seededRandom,
-  systemClock,
-  systemIds,
-  VirtualClock,
-} from '../../src/core/index.ts';
+import { EventBus, seededIds, seededRandom, systemClock, systemIds } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
 import { EventStore } from '../../src/knowledge/events/event-store.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CoreError, VirtualClock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { KnowledgeError } from '../errors.ts';
 import { emptyBatch } from './graph-source.ts';
 import type { GraphBatch } from './graph.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CoreError, VirtualClock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import { blendOf, guardEmbedder, cautiousBlend, equalBlend } from './embedder.ts';
 import type { Embedder } from './types.ts';
