@@ -66,7 +66,7 @@ function ofTheWork({ background }: Patient): readonly Check[] {
     ['models', async () => work.models(await active)],
     ['model keys', async () => work.modelKeys(await active, await refused())],
     ['vectors', () => work.vectors(knowledge.embedders)],
-    ['graph', async () => work.graph(await knowledge.desks.graph.status())],
+    ['graph', async () => work.graph(await knowledge.graph.status())],
     ['jobs', () => work.jobs(jobs, systemClock.now())],
     ['ledger', () => work.ledger(ledgerStore, repairs)],
     ['alerts', () => work.alerts(tenants.alerts)],

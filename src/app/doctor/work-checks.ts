@@ -5,7 +5,7 @@ import type { AlertDesk } from '../../http/index.ts';
 import type { GraphService } from '../../knowledge/index.ts';
 import type { LedgerEntry, LedgerStore, RepairRegistry } from '../../ledger/index.ts';
 import { keyRefusedKind } from '../gateway-ledger.ts';
-import type { HouseKnowledge } from '../knowledge.ts';
+import type { ServerKnowledge } from '../knowledge.ts';
 import type { Finding } from './findings.ts';
 import { notConfigured, ok, problem, warning } from './findings.ts';
 
@@ -70,7 +70,7 @@ export function modelKeys(
   );
 }
 
-export function vectors(embedders: Pick<HouseKnowledge['embedders'], 'current' | 'problem'>): Finding {
+export function vectors(embedders: Pick<ServerKnowledge['embedders'], 'current' | 'problem'>): Finding {
   const named = embedders.problem();
   if (named) return problem(named.why, named.remedy);
   const state = embedders.current();

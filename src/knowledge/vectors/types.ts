@@ -1,6 +1,4 @@
 // Vectors: who makes them, how much their word counts, where they are kept.
-import type { SearchFilter } from '../search/types.ts';
-
 /** How a vector ranking joins the lexical one: the weight belongs to the embedder. */
 export type Blend =
   /** Reciprocal rank fusion, for embedders that are as good as BM25 or better. */
@@ -39,3 +37,6 @@ export interface UnembeddedChunk {
   readonly heading: string | null;
   readonly text: string;
 }
+
+/** The cause of an embed step whose text the embedder refused while it accepts others: only its repair tries again. */
+export const refusedCause = 'EMBEDDING_REFUSED';
