@@ -1,7 +1,6 @@
 // Starting, watching and stopping runs; runs that commands do themselves are told of here.
 import type { Clock, Emitter, IdSource, JobQueue } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import type { ProgressFigures } from '../events.ts';
 import type { RunEvents } from './events.ts';
 import type { RunRequest } from './run-job.ts';
 import { extractionRunJob } from './run-job.ts';

@@ -6,7 +6,7 @@ import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, json, sql } from '../../platform/postgres/sql.ts';
 import type { TypeFigures } from '../events.ts';
 import type { SessionStatus } from '../types.ts';
-import type { SourceOptions, ExtractionSource } from './source-schema.ts';
+import type { ExtractionSource } from './source-schema.ts';
 
 export type RunOrigin = 'schedule' | 'http' | 'cli';
 

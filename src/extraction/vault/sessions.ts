@@ -3,18 +3,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, IdSource } from '../../core/index.ts';
 import { immediate } from '../../platform/sqlite/index.ts';
-import { firstOwnNumber } from '../sources/looker/description.ts';
-import type {
-  OpenSession,
-  PageRequest,
-  RunTotals,
-  SessionSpec,
-  SessionStatus,
-  SessionTotals,
-  ContentType,
-  TypeStatus,
-  VaultSessions,
-} from '../types.ts';
+import type { OpenSession, PageRequest, RunTotals, SessionSpec, SessionStatus, SessionTotals, TypeStatus, VaultSessions } from '../types.ts';
 import {
   claimFor,
   withWriteLock,

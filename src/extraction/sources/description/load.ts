@@ -2,13 +2,12 @@
 import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import { ExtractionError } from '../../errors.ts';
-import { gapsIn } from '../request-builder.ts';
 import { SecretMasker } from '../secrets.ts';
 import { literalSecrets } from './literal-secrets.ts';
 import type { RawResource, RawRestSource } from './schema.ts';
 import { restSourceSchema } from './schema.ts';
 import { resolveAuth, resolveResource, gapProblem, parentInId, parentOf } from './resolve.ts';
-import type { RestParent, RestSourceDefinition } from './types.ts';
+import type { RestSourceDefinition } from './types.ts';
 import type { Problem, SourceFile, Variable } from './yaml-file.ts';
 import { pathText, readSourceFile } from './yaml-file.ts';
 

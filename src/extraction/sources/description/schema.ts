@@ -1,8 +1,5 @@
 // What a source file may say: strict, every key known, defaults filled in.
 import { z } from 'zod';
-import type { ItemShape } from '../../types.ts';
-import { parentInId, resolveParent } from './resolve.ts';
-import type { RestAuth, RestPagination, RestResource } from './types.ts';
 
 /** An object that knows its keys, and names them when it meets another. */
 function strict<Shape extends z.core.$ZodLooseShape>(what: string, shape: Shape) {
