@@ -1,5 +1,4 @@
 // Vectors: who makes them, how much their word counts, where they are kept.
-import type { SearchFilter } from '../search/types.ts';
 
 /** How a vector ranking joins the lexical one: the weight belongs to the embedder. */
 export type Blend =
@@ -39,3 +38,6 @@ export interface UnembeddedChunk {
   readonly heading: string | null;
   readonly text: string;
 }
+
+/** The step's cause where the embedder takes everything but this text: only its repair asks again. */
+export const refusedCause = 'EMBEDDING_REFUSED';

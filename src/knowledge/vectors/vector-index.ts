@@ -1,11 +1,11 @@
 // Vectors in Postgres: kept as real[], which needs no extension, compared by pgvector where it is there.
 import { createHash } from 'node:crypto';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
-import { rawSql, Sql, sql } from '../../platform/postgres/sql.ts';
-import { refusedCause } from '../ingest/embed-chunks.ts';
+import { rawSql, sql, Sql } from '../../platform/postgres/sql.ts';
 import { allowedChunks } from '../search/query.ts';
 import type { SearchFilter } from '../search/types.ts';
 import type { UnembeddedChunk } from './types.ts';
+import { refusedCause } from './types.ts';
 
 /**
  * Up to this many vectors of a space are compared one by one: exact, and quicker than walking an index past others'.
