@@ -1,4 +1,5 @@
 // The page Knowledge in a real browser: from a question to its evidence, the review queue by keys, merging and parting.
+import type { LedgerEntry } from '../../src/api/ledger.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +16,6 @@ import type {
   EntitiesAnswer,
   EntityDetailAnswer,
   EntityReviewAnswer,
-  LedgerEntryAnswer,
 } from '../../src/http/contract.ts';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
@@ -341,7 +341,7 @@ describe('the page Knowledge', () => {
 async function pretendUnread(page: Page, uid: string): Promise<void> {
   const kind = 'knowledge.chunk-read-by-rules';
   const at = new Date().toISOString();
-  const row: LedgerEntryAnswer = {
+  const row: LedgerEntry = {
     id: uid,
     kind,
     subject: '62',

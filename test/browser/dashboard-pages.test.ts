@@ -1,10 +1,10 @@
 // The pages Flow, Extraction, Models, Tenants and Ledger in a real browser, on one server with something on each.
+import type { LedgerPage } from '../../src/api/ledger.ts';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
   ExecutionsAnswer,
   ExtractionRunsAnswer,
-  LedgerPage,
   LimitAnswer,
   OrganizationKeysAnswer,
   VaultSummaryAnswer,

@@ -2,7 +2,8 @@
 import { MemoryRunStore, MemorySourceStore } from '../support/extraction/memory-stores.ts';
 import { expect, it } from 'vitest';
 import type { EmittedEvent, EventListener } from '../../src/core/index.ts';
-import { EventBus, parseCron, seededIds, seededRandom, VirtualClock } from '../../src/core/index.ts';
+import { EventBus, parseCron, seededIds, seededRandom } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type {
   ExtractionEvents,
   ExtractionRun,

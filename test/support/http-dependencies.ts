@@ -6,12 +6,12 @@ import {
   CoreError,
   EventBus,
   Redactor,
-  VirtualClock,
   event,
   seededIds,
   seededRandom,
   silentLog,
 } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 import { RunService, SourceService, runEvents } from '../../src/extraction/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';

@@ -1,6 +1,6 @@
 // Calls keep the rate where they arrive, however long they take to get away.
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { createRateLimiter } from '../../resilience/index.ts';
 import type { Caller } from './http-client.ts';
 import { countIn, createCaller, nextLinkIn } from './http-client.ts';

@@ -1,7 +1,8 @@
 // The documents that rows are about. A row names its document by an id and a number of its space, which only the server
 // knows; where that is, is found by asking each space once.
+import type { LedgerEntry } from '../../../../src/api/ledger.ts';
 import { useQuery } from '@tanstack/react-query';
-import type { ArtifactStatusesAnswer, LedgerEntryAnswer } from '../../../../src/http/contract.ts';
+import type { ArtifactStatusesAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import type { Place } from '../knowledge/place.ts';
 import { addressOf } from '../knowledge/place.ts';
@@ -19,13 +20,13 @@ export type RowDocuments = ReadonlyMap<string, RowDocument>;
 const none: RowDocuments = new Map();
 
 /** The document that a row is about; null: about none. */
-export function documentIdOf({ details }: Pick<LedgerEntryAnswer, 'details'>): string | null {
+export function documentIdOf({ details }: Pick<LedgerEntry, 'details'>): string | null {
   const { artifact_uid: uid } = details;
   return typeof uid === 'string' ? uid : null;
 }
 
 /** By their ids, of one page of rows; those that are gone are not among them. */
-export function useDocuments(entries: readonly LedgerEntryAnswer[]): RowDocuments {
+export function useDocuments(entries: readonly LedgerEntry[]): RowDocuments {
   const bySpace = idsBySpace(entries);
   const ids = bySpace.flat();
   const { data = none } = useQuery({
@@ -44,7 +45,7 @@ export function useDocuments(entries: readonly LedgerEntryAnswer[]): RowDocument
 }
 
 /** Ids that share a space, each once. */
-function idsBySpace(entries: readonly LedgerEntryAnswer[]): readonly (readonly string[])[] {
+function idsBySpace(entries: readonly LedgerEntry[]): readonly (readonly string[])[] {
   const spaces = new Map<unknown, Set<string>>();
   for (const entry of entries) {
     const id = documentIdOf(entry);

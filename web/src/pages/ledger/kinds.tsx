@@ -1,6 +1,6 @@
 // The kinds of rows: how many of each, what their repair does, and the button for it.
+import type { LedgerKinds, RepairRequested } from '../../../../src/api/ledger.ts';
 import { Badge, Button, Card, Group, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
-import type { LedgerKinds, RepairAnswer } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
 import { useAct } from '../../parts/act.tsx';
 import { askedRepairs } from './asked-repairs.ts';
@@ -18,7 +18,7 @@ export interface KindsProps {
 export function useRepair() {
   return useAct(
     async (what: { readonly kind?: string; readonly id?: string }) => {
-      const answer = await call<RepairAnswer>('POST', '/api/v1/ledger/repair', { body: what });
+      const answer = await call<RepairRequested>('POST', '/api/v1/ledger/repair', { body: what });
       if (answer.job_id !== null) askedRepairs.add(answer.job_id);
       return answer;
     },

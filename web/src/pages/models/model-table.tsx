@@ -1,12 +1,12 @@
 // The models in the order in which they are asked.
+import type { Model } from '../../../../src/api/models.ts';
 import { Anchor, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import type { ModelAnswer } from '../../../../src/http/contract.ts';
 import { useIsNarrow } from '../../parts/narrow.ts';
 import { Wide } from '../../parts/wide.tsx';
 import { coolingCause, ModelState, percent, seconds } from './model-state.tsx';
 
-export function ModelTable({ models }: { readonly models: readonly ModelAnswer[] }) {
+export function ModelTable({ models }: { readonly models: readonly Model[] }) {
   const isNarrow = useIsNarrow();
   return (
     <Wide label="Models, the best first">
@@ -35,7 +35,7 @@ export function ModelTable({ models }: { readonly models: readonly ModelAnswer[]
   );
 }
 
-function Row({ model, isNarrow }: { readonly model: ModelAnswer; readonly isNarrow: boolean }) {
+function Row({ model, isNarrow }: { readonly model: Model; readonly isNarrow: boolean }) {
   const cause = coolingCause(model);
   const score = model.effective_reliability_score;
   return (
@@ -82,7 +82,7 @@ function Row({ model, isNarrow }: { readonly model: ModelAnswer; readonly isNarr
 }
 
 /** Beside its success: of how many requests, and how fast where one was answered. */
-function triedText({ request_count: count, average_response_time: time }: ModelAnswer): string {
+function triedText({ request_count: count, average_response_time: time }: Model): string {
   if (count === 0) return 'not asked yet';
   return time === 0 ? `of ${count}` : `of ${count}, in ${seconds(time)}`.replaceAll(/(?<!,) /g, '\u00A0');
 }

@@ -1,5 +1,5 @@
-// A clock that stands still until it is moved: for tests and for simulated runs.
-import type { Clock } from './clock.ts';
+// A clock that moves only when a test advances it.
+import type { Clock } from '../../../src/core/clock.ts';
 
 interface Timer {
   readonly at: number;
@@ -48,7 +48,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Timers that wait to run. */
+  /** Timers that have not fired. */
   get pending(): number {
     return this.#timers.length;
   }
@@ -74,7 +74,9 @@ export class VirtualClock implements Clock {
     while (!done) {
       const next = this.#takeDue(Number.POSITIVE_INFINITY);
       if (!next)
-        throw new Error(`Virtual time stands still at ${this.#elapsed} ms: the work waits for no timer.`);
+        throw new Error(
+          `Virtual time stops at ${this.#elapsed} ms: no timer is pending that could complete the work.`,
+        );
       this.#elapsed = Math.max(this.#elapsed, next.at);
       next.run();
       await settle();
