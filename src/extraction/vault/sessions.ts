@@ -3,7 +3,16 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock, IdSource } from '../../core/index.ts';
 import { immediate } from '../../platform/sqlite/index.ts';
-import type { OpenSession, PageRequest, RunTotals, SessionSpec, SessionStatus, SessionTotals, TypeStatus, VaultSessions } from '../types.ts';
+import type {
+  OpenSession,
+  PageRequest,
+  RunTotals,
+  SessionSpec,
+  SessionStatus,
+  SessionTotals,
+  TypeStatus,
+  VaultSessions,
+} from '../types.ts';
 import {
   claimFor,
   withWriteLock,
