@@ -48,7 +48,7 @@ describe('dashboard pages with data', () => {
       const run = `/extraction/runs/${world.runs[1].id}`;
       const { id: barred } = await world.model('barred');
       const pages: readonly (readonly [path: string, shown: readonly string[]])[] = [
-        ['/', ['2 of 100 in flight', 'limited: rate-limit, in', 'key-refused: 2', 'acme: incomplete']],
+        ['/', ['2 of 100 in flight', 'limited: rate-limit, in', 'key-rejected: 2', 'acme: incomplete']],
         ['/extraction', ['Start run', '2 of 3 types', 'items/s']],
         [run, ['1 page did not come', 'server-error', 'Retry failed pages']],
         [`${run}/vault?type=users`, ['Show more', 'deleted']],
