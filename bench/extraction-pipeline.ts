@@ -1,13 +1,7 @@
 // The pipeline apart from the network: pages from memory through queue and threads into a vault, and on virtual time.
 import { join } from 'node:path';
-import {
-  EventBus,
-  seededRandom,
-  systemClock,
-  systemIds,
-  systemRandom,
-  VirtualClock,
-} from '../src/core/index.ts';
+import { EventBus, seededRandom, systemClock, systemIds, systemRandom } from '../src/core/index.ts';
+import { VirtualClock } from '../test/support/core/virtual-clock.ts';
 import type {
   PageOutcome,
   PageProcessor,

@@ -38,10 +38,7 @@ function ofTheStores({ config, stores: { database, redis }, readiness }: Patient
   const dependency = async (name: string) => store.dependency(await readiness.report(), name);
   return [
     ['state store', () => dependency('state store')],
-    [
-      'migrations',
-      async () => store.migrations(database, await loadMigrations(new URL('./migrations/', import.meta.url))),
-    ],
+    ['migrations', async () => store.migrations(database, await loadMigrations())],
     ['database size', async () => store.databaseSize(database, kind === 'embedded' ? await onDisk() : null)],
     ['connections', () => store.connections(database)],
     ['vector search', () => store.capability(vector)],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EmittedEvent } from '../core/index.ts';
-import { EventBus, VirtualClock } from '../core/index.ts';
+import { EventBus } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { extractionEvents } from '../extraction/index.ts';
 import { createRateLimiter } from '../resilience/index.ts';
 import { ExtractionWaits } from './extraction-waits.ts';

@@ -1,4 +1,5 @@
 // Page Knowledge in a real browser: search to evidence, review by keyboard, merge, undo, split.
+import type { LedgerEntry } from '../../src/api/ledger.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +16,6 @@ import type {
   EntitiesAnswer,
   EntityDetailAnswer,
   EntityReviewAnswer,
-  LedgerEntryAnswer,
 } from '../../src/http/contract.ts';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
@@ -338,7 +338,7 @@ describe('dashboard page Knowledge', () => {
 async function pretendUnread(page: Page, uid: string): Promise<void> {
   const kind = 'knowledge.chunk-read-by-rules';
   const at = new Date().toISOString();
-  const row: LedgerEntryAnswer = {
+  const row: LedgerEntry = {
     id: uid,
     kind,
     subject: '62',

@@ -1,10 +1,10 @@
 // Pages Flow, Extraction, Models, Tenants and Ledger in a real browser, on one server with data for each.
+import type { LedgerPage } from '../../src/api/ledger.ts';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
   ExecutionsAnswer,
   ExtractionRunsAnswer,
-  LedgerPage,
   LimitAnswer,
   OrganizationKeysAnswer,
   VaultSummaryAnswer,

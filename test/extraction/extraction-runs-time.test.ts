@@ -1,7 +1,8 @@
 // Schedules and runs on virtual time: what happens when, how often, and after what silence.
 import { expect, it } from 'vitest';
 import type { EmittedEvent, EventListener } from '../../src/core/index.ts';
-import { EventBus, seededIds, seededRandom, VirtualClock } from '../../src/core/index.ts';
+import { EventBus, seededIds, seededRandom } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type {
   ExtractionEvents,
   ExtractSource,

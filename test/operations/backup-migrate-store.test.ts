@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { migrateStore, type MigrateStoreReport } from '../../src/app/backup/migrate-store.ts';
 import type { Config } from '../../src/config/index.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { migrate, sql } from '../../src/platform/postgres/index.ts';
+import { defineMigration, migrate, sql, type Migration } from '../../src/platform/postgres/index.ts';
 import {
   contentsOf,
   dropStore,
@@ -20,10 +20,15 @@ import { startTestServer } from '../support/test-server.ts';
 
 const patience = { timeout: 180_000 };
 
-const migrating = (config: Config, replace = false): Promise<MigrateStoreReport> =>
+const migrating = (
+  config: Config,
+  replace = false,
+  migrations?: readonly Migration[],
+): Promise<MigrateStoreReport> =>
   migrateStore(config, {
     to: databaseUrl(),
     replace,
+    migrations,
     onProgress: () => undefined,
     signal: new AbortController().signal,
   });
@@ -54,7 +59,7 @@ describe('migrate-store', () => {
     async () => {
       const config = await emptyHouse('embedded');
       const contents = await inStore(config, async (database) => {
-        await fillStore(database, 7);
+        await fillStore(database);
         return contentsOf(database);
       });
       // Older versions made one in passing: it holds nothing, and is not taken for the store.
@@ -66,11 +71,16 @@ describe('migrate-store', () => {
       await writeFile(join(config.data.folder, 'webhook-secret'), 'a-secret-of-sixteen\n');
       const target = withSchema(config, uniqueName('moved'));
       onTestFinished(() => dropStore(target.state.schema));
-      const report = await migrating(target);
+      const later = defineMigration('0002-later.sql', 'create table later ();');
+      const report = await migrating(target, false, [...(await ourMigrations()), later]);
       expect(report.schema).toBe(target.state.schema);
       expect(report.rows).toBe(Object.values(contents).reduce((sum, rows) => sum + rows.length, 0));
       expect(report.notes.join(' ')).toContain('HEADWORKS_WEBHOOK_SECRET');
       expect(await inStore(moved(target), contentsOf)).toEqual(contents);
+      const { rows } = await inStore(moved(target), (database) =>
+        database.query(sql`select to_regclass('later')::text as newest`),
+      );
+      expect(rows).toEqual([{ newest: 'later' }]);
       expect(await inStore(config, contentsOf)).toEqual(contents);
       expect(await shapeOf(config)).toEqual(before);
       await expect(migrating(target)).rejects.toMatchObject({ code: 'CONFLICT' });

@@ -9,7 +9,7 @@ import { readServerFile, writeServerFile } from '../../src/app/server-file.ts';
 import { startServer } from '../../src/app/start-server.ts';
 import type { RunningServer } from '../../src/app/index.ts';
 import type { Config } from '../../src/config/index.ts';
-import { sql } from '../../src/platform/postgres/index.ts';
+import { defineMigration, sql } from '../../src/platform/postgres/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import {
   backUp,
@@ -20,6 +20,7 @@ import {
   fillStore,
   inStore,
   linesIn,
+  ourMigrations,
   restoreFrom,
 } from '../support/backup-world.ts';
 import { databaseUrl, redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
@@ -227,17 +228,35 @@ describe('restore', () => {
     const source = await emptyHouse('server');
     const file = join(await temporaryFolder(), 'older.backup');
     const older = await inStore(source, async (database) => {
-      await fillStore(database, 7);
+      await fillStore(database);
       await dumpAsItIs(database, file);
       return contentsOf(database);
     });
 
     const target = await emptyHouse('server');
-    await restoreFrom(target, file);
+    const migrations = [
+      ...(await ourMigrations()),
+      defineMigration('0002-later.sql', 'create table later ();'),
+    ];
+    await restoreFrom(target, file, { migrations });
     expect(await inStore(target, contentsOf)).toEqual(older);
     const { rows } = await inStore(target, (database) =>
-      database.query<{ newest: string }>(sql`select to_regclass('login_link')::text as newest`),
+      database.query(sql`select to_regclass('later')::text as newest`),
     );
-    expect(rows).toEqual([{ newest: 'login_link' }]);
+    expect(rows).toEqual([{ newest: 'later' }]);
+  });
+
+  it('refuses a backup of 0.1.0 and names the version that restores it', patience, async () => {
+    const source = await emptyHouse('server');
+    const file = join(await temporaryFolder(), 'first.backup');
+    await inStore(source, async (database) => {
+      await fillStore(database);
+      await database.query(sql`update schema_migrations set name = 'ledger', checksum = 'old'`);
+      await dumpAsItIs(database, file);
+    });
+    await expect(restoreFrom(await emptyHouse('server'), file)).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringMatching(/^The backup was created by Headworks [^\n]+ cannot restore/) as string,
+    });
   });
 });

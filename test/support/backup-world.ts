@@ -8,7 +8,7 @@ import { dumpStore } from '../../src/app/backup/dump-store.ts';
 import { oneMoment } from '../../src/app/backup/snapshot-store.ts';
 import { saveBackup, type SavedBackup } from '../../src/app/backup/save-backup.ts';
 import { linesOf } from '../../src/app/backup/read-archive.ts';
-import { restore, type RestoreReport } from '../../src/app/backup/restore.ts';
+import { restore, type RestoreReport, type RestoreWish } from '../../src/app/backup/restore.ts';
 import { storeTables, tableOf } from '../../src/app/backup/store-tables.ts';
 import { connect } from '../../src/app/index.ts';
 import { resolveConfig, type Config } from '../../src/config/index.ts';
@@ -71,8 +71,7 @@ export async function inStore<T>(config: Config, work: (database: Database) => P
   }
 }
 
-export const ourMigrations = (): Promise<readonly Migration[]> =>
-  loadMigrations(new URL('../../src/app/migrations/', import.meta.url));
+export const ourMigrations = (): Promise<readonly Migration[]> => loadMigrations();
 
 /** A job that nobody takes. */
 const waiting: JobDefinition<unknown> = {
@@ -87,8 +86,8 @@ const waiting: JobDefinition<unknown> = {
 };
 
 /** Tables of this version or an older one, jobs that wait, and rows of every domain. */
-export async function fillStore(database: Database, upTo?: number): Promise<void> {
-  await migrate(database, (await ourMigrations()).slice(0, upTo), { clock: systemClock });
+export async function fillStore(database: Database): Promise<void> {
+  await migrate(database, await ourMigrations(), { clock: systemClock });
   const jobs = await createPgBossJobQueue({
     database,
     clock: systemClock,
@@ -208,10 +207,10 @@ export async function backUp(config: Config, file: string): Promise<SavedBackup>
 export function restoreFrom(
   config: Config,
   file: string,
-  change: { readonly replace?: boolean; readonly signal?: AbortSignal } = {},
+  change: Partial<Pick<RestoreWish, 'replace' | 'signal' | 'migrations'>> = {},
 ): Promise<RestoreReport> {
-  const { replace = false, signal = new AbortController().signal } = change;
-  return restore(config, { file, replace, signal, onProgress: () => undefined });
+  const { replace = false, signal = new AbortController().signal, migrations } = change;
+  return restore(config, { file, replace, signal, migrations, onProgress: () => undefined });
 }
 
 export async function linesIn(file: string): Promise<string[]> {

@@ -1,6 +1,7 @@
 // A world for the pipeline in which nothing is real but the pipeline: source, vault, threads and time are ours.
 import type { EmittedEvent, HeadworksError } from '../../src/core/index.ts';
-import { EventBus, seededRandom, VirtualClock } from '../../src/core/index.ts';
+import { EventBus, seededRandom } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 import type {
   FetchedPage,
   OpenSession,

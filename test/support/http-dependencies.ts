@@ -5,12 +5,12 @@ import {
   CoreError,
   EventBus,
   Redactor,
-  VirtualClock,
   event,
   seededIds,
   seededRandom,
   silentLog,
 } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 import {
   MemoryRunStore,
   MemorySourceStore,

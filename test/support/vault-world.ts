@@ -1,7 +1,8 @@
 // Pages, sessions and vaults for tests.
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { systemIds, VirtualClock } from '../../src/core/index.ts';
+import { systemIds } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 import type {
   PageRequest,
   PageWriter,

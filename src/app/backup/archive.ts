@@ -2,7 +2,7 @@
 // table that was named last, or a piece of the file that was. Compressed with gzip, so that any tool can look inside.
 import { createHash } from 'node:crypto';
 import { CoreError } from '../../core/index.ts';
-import type { AppliedMigration } from '../../platform/postgres/migrations/migration-history.ts';
+import type { AppliedMigration } from '../../platform/postgres/migrate.ts';
 
 /** Grows when older versions cannot read what we write. */
 export const archiveFormat = 1;

@@ -1,7 +1,7 @@
 // Writes every row of a store as lines, out of one transaction that sees one moment.
 import type { Transaction } from '../../platform/postgres/index.ts';
 import { identifier, joinSql, rawSql, sql } from '../../platform/postgres/index.ts';
-import { readHistory } from '../../platform/postgres/migrations/migration-history.ts';
+import { readHistory } from '../../platform/postgres/migrate.ts';
 import { version } from '../version.ts';
 import type { LineSink, SequenceLine } from './archive.ts';
 import { archiveFormat, controlLine, RowSum } from './archive.ts';

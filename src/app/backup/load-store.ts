@@ -2,7 +2,7 @@
 import { getConstructionPlans } from 'pg-boss';
 import { CoreError, systemClock } from '../../core/index.ts';
 import type { Database, Migration, Transaction } from '../../platform/postgres/index.ts';
-import { identifier, joinSql, migrateWithin, Sql, sql } from '../../platform/postgres/index.ts';
+import { identifier, isFrom010, joinSql, migrateWithin, Sql, sql } from '../../platform/postgres/index.ts';
 import { hasSchema, jobsSchemaOf } from '../../platform/postgres/missing-rights.ts';
 import type { ArchiveHeader, SequenceLine, TableEnd, TableStart } from './archive.ts';
 import { emptySchemas } from './empty-schemas.ts';
@@ -166,6 +166,11 @@ async function foreignKeys(transaction: Transaction, schema: string): Promise<re
 }
 
 function checkMigrations({ migrations, version }: ArchiveHeader, known: readonly Migration[]): void {
+  if (isFrom010(migrations))
+    throw new CoreError(
+      'INPUT_INVALID',
+      `The backup was created by Headworks ${version}, which this version cannot restore: restore it with Headworks ${version}.`,
+    );
   if (migrations.length > known.length)
     throw newer(`Headworks ${version}, migration ${migrations.length}; this version knows ${known.length}`);
   const strange = migrations.find(({ checksum }, index) => checksum !== known[index]?.checksum);

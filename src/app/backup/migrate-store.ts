@@ -2,8 +2,8 @@
 import { CoreError, systemClock } from '../../core/index.ts';
 import type { Config } from '../../config/index.ts';
 import { openDataFolder } from '../../platform/data-folder/index.ts';
-import { identifier, loadMigrations } from '../../platform/postgres/index.ts';
-import { checkHistory, readHistory } from '../../platform/postgres/migrations/migration-history.ts';
+import type { Migration } from '../../platform/postgres/index.ts';
+import { checkHistory, identifier, loadMigrations, readHistory } from '../../platform/postgres/index.ts';
 import { version } from '../version.ts';
 import { controlLine } from './archive.ts';
 import { dumpStore } from './dump-store.ts';
@@ -17,6 +17,8 @@ export interface MigrateStoreWish {
   /** postgres://… */
   readonly to: string;
   readonly replace: boolean;
+  /** Default: those of this version. */
+  readonly migrations?: readonly Migration[];
   readonly onProgress: (progress: BackupProgress) => void;
   readonly signal: AbortSignal;
 }
@@ -48,10 +50,7 @@ export async function migrateStore(config: Config, wish: MigrateStoreWish): Prom
   const source = await openEmbeddedTarget(config, closing);
   const from = await sourceSchema(source, config);
   // Tables of an older version are brought up to date where they go to, not here.
-  checkHistory(
-    await readHistory(source, from),
-    await loadMigrations(new URL('../migrations/', import.meta.url)),
-  );
+  checkHistory(await readHistory(source, from), wish.migrations ?? (await loadMigrations()));
   const { schema } = config.state;
   const target = await openServerTarget(wish.to, schema, closing);
   if (!wish.replace) await refuseContent(target, `The schema ${schema} of the database`);

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { CoreError } from '../../core/index.ts';
 import type { Config } from '../../config/index.ts';
 import { openDataFolder } from '../../platform/data-folder/index.ts';
-import type { Database } from '../../platform/postgres/index.ts';
+import type { Database, Migration } from '../../platform/postgres/index.ts';
 import { loadMigrations } from '../../platform/postgres/index.ts';
 import { version } from '../version.ts';
 import { webhookSecretPath } from '../webhook-secret.ts';
@@ -21,6 +21,8 @@ export interface RestoreWish {
   readonly file: string;
   /** Whatever is in the store, and files of the same names, may go. */
   readonly replace: boolean;
+  /** Default: those of this version. */
+  readonly migrations?: readonly Migration[];
   readonly onProgress: (progress: BackupProgress) => void;
   readonly signal: AbortSignal;
 }
@@ -106,13 +108,13 @@ interface LoadedArchive {
 /** Whatever `feed` gives goes into the store, or nothing does. Without `files` there may be none. */
 export function loadInto(
   database: Database,
-  { onProgress, signal }: Pick<RestoreWish, 'onProgress' | 'signal'>,
+  { onProgress, signal, migrations: given }: Pick<RestoreWish, 'onProgress' | 'signal' | 'migrations'>,
   files: FileLoader | null,
   feed: (take: (line: string) => Promise<void>) => Promise<void>,
 ): Promise<LoadedArchive> {
   return database.transaction(
     async (transaction) => {
-      const migrations = await loadMigrations(new URL('../migrations/', import.meta.url));
+      const migrations = given ?? (await loadMigrations());
       const loader = new StoreLoader({ transaction, database, migrations });
       const filling = new Filling(loader, files, onProgress);
       const reader = new ArchiveReader(filling);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CoreError, VirtualClock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { makeAll } from './checks.ts';
 import { ok } from './findings.ts';
 

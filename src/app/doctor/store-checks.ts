@@ -2,7 +2,7 @@
 import type { ReadinessReport } from '../../http/index.ts';
 import type { Capability, Database, Migration } from '../../platform/postgres/index.ts';
 import { sql } from '../../platform/postgres/index.ts';
-import { readHistory } from '../../platform/postgres/migrations/migration-history.ts';
+import { readHistory } from '../../platform/postgres/migrate.ts';
 import type { RedisConnection } from '../../platform/redis/index.ts';
 import { poolerRemedy } from '../hears-itself.ts';
 import type { Finding } from './findings.ts';

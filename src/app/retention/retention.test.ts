@@ -1,7 +1,8 @@
 // Retention: bounded batches, one bad rule among good ones, and stopping.
 import { describe, expect, it } from 'vitest';
 import type { JobProgress } from '../../core/index.ts';
-import { EventBus, VirtualClock } from '../../core/index.ts';
+import { EventBus } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { Degradation } from '../../ledger/index.ts';
 import { houseRules } from './house-rules.ts';
 import { purgeFailedKind, purgeRepair, runRetention } from './retention.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { TokenAuthorizer } from './authorizer.ts';
 
 /** A server that gives out tokens after 100 ms; tests say which of them it still knows. */

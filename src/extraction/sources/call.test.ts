@@ -1,6 +1,6 @@
 // Calls keep the rate where they arrive, however long they take to get away.
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { createRateLimiter } from '../../resilience/index.ts';
 import type { Caller } from './call.ts';
 import { createCaller } from './call.ts';
@@ -17,7 +17,7 @@ function world(perSecond: number, connectMs: (call: number) => number) {
   const call: Caller = createCaller({
     clock,
     origin,
-    leave: (signal) => limiter.acquire(signal, { tellsSending: true }),
+    leave: (signal) => limiter.acquire(signal, { reportsSending: true }),
     transport: {
       close: () => Promise.resolve(),
       request: async ({ onSent }) => {
@@ -71,6 +71,6 @@ describe('calls with leave of the limiter', () => {
     await clock.run(call({ url, headers: {} }, never));
     const waiting = call({ url, headers: {} }, stop.signal);
     stop.abort(new Error('enough'));
-    await expect(waiting).rejects.toMatchObject({ failure: { kind: 'cancelled' } });
+    await expect(waiting).rejects.toMatchObject({ failure: { kind: 'canceled' } });
   });
 });

@@ -195,7 +195,7 @@ function runRoutes(server: TypedServer, { extraction: { runs } }: HttpDependenci
     '/api/v1/extraction/runs/report',
     {
       // Once a second for every command that extracts: rows of the audit log would be nothing else.
-      config: { ...config, leavesNoAuditRow: true },
+      config: { ...config, audit: false },
       schema: {
         operationId: 'extraction.runs.report',
         tags,

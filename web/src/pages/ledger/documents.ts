@@ -1,6 +1,7 @@
 // Documents of ledger entries. An entry has the document's id and an internal space id, so each space is searched once.
+import type { LedgerEntry } from '../../../../src/api/ledger.ts';
 import { useQuery } from '@tanstack/react-query';
-import type { ArtifactStatusesAnswer, LedgerEntryAnswer } from '../../../../src/http/contract.ts';
+import type { ArtifactStatusesAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import type { Place } from '../knowledge/place.ts';
 import { addressOf } from '../knowledge/place.ts';
@@ -18,13 +19,13 @@ export type RowDocuments = ReadonlyMap<string, RowDocument>;
 const none: RowDocuments = new Map();
 
 /** Id of the entry's document; null without one. */
-export function documentIdOf({ details }: Pick<LedgerEntryAnswer, 'details'>): string | null {
+export function documentIdOf({ details }: Pick<LedgerEntry, 'details'>): string | null {
   const { artifact_uid: uid } = details;
   return typeof uid === 'string' ? uid : null;
 }
 
 /** Documents by id, for one page of entries; deleted documents are missing. */
-export function useDocuments(entries: readonly LedgerEntryAnswer[]): RowDocuments {
+export function useDocuments(entries: readonly LedgerEntry[]): RowDocuments {
   const bySpace = idsBySpace(entries);
   const ids = bySpace.flat();
   const { data = none } = useQuery({
@@ -43,7 +44,7 @@ export function useDocuments(entries: readonly LedgerEntryAnswer[]): RowDocument
 }
 
 /** Distinct document ids, grouped by space. */
-function idsBySpace(entries: readonly LedgerEntryAnswer[]): readonly (readonly string[])[] {
+function idsBySpace(entries: readonly LedgerEntry[]): readonly (readonly string[])[] {
   const spaces = new Map<unknown, Set<string>>();
   for (const entry of entries) {
     const id = documentIdOf(entry);

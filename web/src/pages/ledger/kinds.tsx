@@ -1,6 +1,6 @@
 // Kinds of entries: count, repair, and a button that starts it.
+import type { LedgerKinds, RepairRequested } from '../../../../src/api/ledger.ts';
 import { Badge, Button, Card, Group, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
-import type { LedgerKinds, RepairAnswer } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
 import { requestedRepairs } from './requested-repairs.ts';
@@ -18,7 +18,7 @@ export interface KindsProps {
 export function useRepair() {
   return useAction(
     async (what: { readonly kind?: string; readonly id?: string }) => {
-      const answer = await call<RepairAnswer>('POST', '/api/v1/ledger/repair', { body: what });
+      const answer = await call<RepairRequested>('POST', '/api/v1/ledger/repair', { body: what });
       if (answer.job_id !== null) requestedRepairs.add(answer.job_id);
       return answer;
     },

@@ -1,8 +1,8 @@
 // Page Ledger: open and repaired degradations, with repairs and their progress.
+import type { LedgerKinds } from '../../../../src/api/ledger.ts';
 import { SegmentedControl, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'wouter';
-import type { LedgerKinds } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
 import { Kinds } from './kinds.tsx';

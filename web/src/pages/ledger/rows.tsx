@@ -1,9 +1,9 @@
 // Entries, newest first, page by page.
+import type { LedgerEntry, LedgerPage } from '../../../../src/api/ledger.ts';
 import { Accordion, Anchor, Badge, Button, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { LedgerEntryAnswer, LedgerPage } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
@@ -45,7 +45,7 @@ export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; rea
 }
 
 /** Documents are loaded page by page, like the entries. */
-function PageRows({ entries }: { readonly entries: readonly LedgerEntryAnswer[] }) {
+function PageRows({ entries }: { readonly entries: readonly LedgerEntry[] }) {
   const documents = useDocuments(entries);
   return entries.map((entry) => (
     <Row key={entry.id} entry={entry} document={documents.get(documentIdOf(entry) ?? '') ?? null} />
@@ -53,7 +53,7 @@ function PageRows({ entries }: { readonly entries: readonly LedgerEntryAnswer[] 
 }
 
 interface RowProps {
-  readonly entry: LedgerEntryAnswer;
+  readonly entry: LedgerEntry;
   readonly document: RowDocument | null;
 }
 

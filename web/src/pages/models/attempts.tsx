@@ -1,11 +1,11 @@
 // Recent attempts of a model.
+import type { ModelExplanation } from '../../../../src/api/models.ts';
 import { Badge, Table, Title } from '@mantine/core';
-import type { ModelExplanationAnswer } from '../../../../src/http/contract.ts';
 import { Empty } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
 
-export function Attempts({ attempts }: { readonly attempts: ModelExplanationAnswer['recent_attempts'] }) {
+export function Attempts({ attempts }: { readonly attempts: ModelExplanation['recent_attempts'] }) {
   return (
     <section>
       <Title order={2} size="h4" mb="xs">

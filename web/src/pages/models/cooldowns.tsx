@@ -1,10 +1,10 @@
 // Cooldowns of a model by key.
+import type { Model } from '../../../../src/api/models.ts';
 import { Code, Table, Text, Title } from '@mantine/core';
-import type { ModelAnswer } from '../../../../src/http/contract.ts';
 import { Until } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
 
-export function Cooldowns({ cooldowns }: Pick<ModelAnswer, 'cooldowns'>) {
+export function Cooldowns({ cooldowns }: Pick<Model, 'cooldowns'>) {
   if (cooldowns.length === 0) return null;
   return (
     <section>

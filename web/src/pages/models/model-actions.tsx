@@ -1,11 +1,11 @@
 // Actions on a model: health check, cooldown, enable, disable.
+import type { Model, Probes } from '../../../../src/api/models.ts';
 import { Button, Group } from '@mantine/core';
-import type { ModelAnswer, ProbeAnswer } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
 import { withLocalTimes } from '../../parts/time-texts.ts';
 
-export function ModelActions({ model }: { readonly model: ModelAnswer }) {
+export function ModelActions({ model }: { readonly model: Model }) {
   const cool = useAction(
     (amount: number) =>
       call('PATCH', `/api/v1/models/${model.id}/availability`, {
@@ -28,10 +28,10 @@ export function ModelActions({ model }: { readonly model: ModelAnswer }) {
       done: (_, isActive) => `${model.name} is ${isActive ? 'enabled' : 'disabled'}.`,
     },
   );
-  const probe = useAction(
-    () => call<ProbeAnswer>('POST', '/api/v1/models/probe', { body: { ids: [model.id] } }),
-    { stale: ['models'], done: probeText },
-  );
+  const probe = useAction(() => call<Probes>('POST', '/api/v1/models/probe', { body: { ids: [model.id] } }), {
+    stale: ['models'],
+    done: probeText,
+  });
   return (
     <Group gap="xs">
       <Button size="xs" variant="default" loading={probe.isRunning} onClick={() => probe.run(undefined)}>
@@ -59,7 +59,7 @@ export function ModelActions({ model }: { readonly model: ModelAnswer }) {
 }
 
 /** A skipped probe has a reason. */
-function probeText({ probes: [probe] }: ProbeAnswer): string {
+function probeText({ probes: [probe] }: Probes): string {
   if (probe === undefined) return 'Not checked.';
   const { model, outcome, reason, duration_ms: took } = probe;
   if (outcome === 'success') return `${model} responded in ${Math.round(took ?? 0)} ms.`;

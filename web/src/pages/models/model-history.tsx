@@ -1,8 +1,8 @@
 // Success rate and latency of a model over time.
+import type { ModelHistory } from '../../../../src/api/models.ts';
 import { Group, Select, SimpleGrid, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import type { ModelHistoryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Chart, type Line } from '../../parts/chart.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
@@ -38,7 +38,7 @@ export function ModelHistory({ id }: { readonly id: number }) {
       <Shown
         what="its history"
         query={query}
-        isEmpty={({ stretches }) => stretches.length === 0}
+        isEmpty={({ intervals }) => intervals.length === 0}
         empty={<Empty title="No requests in this time range" />}
       >
         {(history) => <HistoryCharts history={history} />}
@@ -50,13 +50,13 @@ export function ModelHistory({ id }: { readonly id: number }) {
 function useHistory(id: number, hours: string, isEnabled = true) {
   return useQuery({
     queryKey: ['models', 'history', id, hours],
-    queryFn: ({ signal }) => get<ModelHistoryAnswer>(`/api/v1/models/${id}/history`, { hours }, signal),
+    queryFn: ({ signal }) => get<ModelHistory>(`/api/v1/models/${id}/history`, { hours }, signal),
     refetchInterval: 30_000,
     enabled: isEnabled,
   });
 }
 
-function HistoryCharts({ history }: { readonly history: ModelHistoryAnswer }) {
+function HistoryCharts({ history }: { readonly history: ModelHistory }) {
   const { times, reliability, latency } = useMemo(() => linesOf(history), [history]);
   const span = { from: Date.parse(history.since), to: Date.parse(history.until) };
   return (
@@ -72,23 +72,23 @@ function HistoryCharts({ history }: { readonly history: ModelHistoryAnswer }) {
   );
 }
 
-function linesOf({ stretches }: ModelHistoryAnswer) {
-  const times = stretches.map(({ at }) => Date.parse(at));
+function linesOf({ intervals }: ModelHistory) {
+  const times = intervals.map(({ at }) => Date.parse(at));
   const reliability: Line[] = [
     {
       label: 'success rate, %',
       color: 'teal',
-      values: stretches.map(({ requests, successes }) =>
+      values: intervals.map(({ requests, successes }) =>
         requests === 0 ? null : (successes / requests) * 100,
       ),
     },
-    { label: 'requests', color: 'gray', isSecond: true, values: stretches.map(({ requests }) => requests) },
+    { label: 'requests', color: 'gray', isSecond: true, values: intervals.map(({ requests }) => requests) },
   ];
   const latency: Line[] = [
     {
       label: 'seconds',
       color: 'blue',
-      values: stretches.map(({ successes, average_seconds: average }) => (successes === 0 ? null : average)),
+      values: intervals.map(({ successes, average_seconds: average }) => (successes === 0 ? null : average)),
     },
   ];
   return { times, reliability, latency };

@@ -1,10 +1,10 @@
 // State badge of a model.
+import type { Model } from '../../../../src/api/models.ts';
 import { Badge } from '@mantine/core';
-import type { ModelAnswer } from '../../../../src/http/contract.ts';
 import { Until, useNow } from '../../parts/time.tsx';
 import { toneColor } from '../../theme.ts';
 
-export function ModelState({ model }: { readonly model: ModelAnswer }) {
+export function ModelState({ model }: { readonly model: Model }) {
   const now = useNow();
   if (!model.is_active) return <StateText tone="idle">disabled</StateText>;
   if (!model.is_configured) return <StateText tone="idle">no key</StateText>;
@@ -32,7 +32,7 @@ function StateText({
 }
 
 /** Cause of the cooldown; null without one. */
-export function coolingCause(model: ModelAnswer): string | null {
+export function coolingCause(model: Model): string | null {
   const [first] = model.cooldowns;
   if (first === undefined) return null;
   return first.reason === null ? first.cause : `${first.cause}: ${first.reason}`;

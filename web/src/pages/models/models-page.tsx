@@ -1,8 +1,8 @@
 // Page Models: ranking, cooldowns, and a form to send a prompt.
+import type { Model } from '../../../../src/api/models.ts';
 import { Checkbox, Code, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Route, Switch, useSearchParams } from 'wouter';
-import type { ModelAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
 import { ModelDetail } from './model-detail.tsx';
@@ -26,7 +26,7 @@ function AllModels() {
   const query = useQuery({
     queryKey: ['models', 'list', isEverything],
     queryFn: ({ signal }) =>
-      get<readonly ModelAnswer[]>(
+      get<readonly Model[]>(
         '/api/v1/models',
         { active_only: !isEverything, configured_only: !isEverything, include_recent: true },
         signal,
