@@ -5,7 +5,7 @@ import type { Tone } from '../../theme.ts';
 type State = ExtractionRunAnswer['state'];
 
 export const runTone: Readonly<Record<State, Tone>> = {
-  waiting: 'idle',
+  queued: 'idle',
   running: 'busy',
   completed: 'good',
   incomplete: 'warning',
@@ -14,7 +14,7 @@ export const runTone: Readonly<Record<State, Tone>> = {
 };
 
 export const isOpen = ({ state }: Pick<ExtractionRunAnswer, 'state'>): boolean =>
-  state === 'waiting' || state === 'running';
+  state === 'queued' || state === 'running';
 
 export const itemsOf = ({ types }: Pick<ExtractionRunAnswer, 'types'>): number =>
   types.reduce((sum, { items }) => sum + items, 0);
