@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { layOut } from './graph-layout.ts';
-import type { Surroundings } from './surroundings.ts';
-import { degreesOf, joined } from './surroundings.ts';
+import type { Neighborhood } from './neighborhood.ts';
+import { degreesOf, joined } from './neighborhood.ts';
 
 const entity = (id: string) => ({ id, kind: 'entity' as const, label: id, type: 'person' });
 const edge = (from: string, to: string) => ({ from, to, kind: 'ACTED_IN' as const, role: null });
-const alice: Surroundings = { nodes: [entity('alice'), entity('e1')], edges: [edge('alice', 'e1')] };
-const bob: Surroundings = {
+const alice: Neighborhood = { nodes: [entity('alice'), entity('e1')], edges: [edge('alice', 'e1')] };
+const bob: Neighborhood = {
   nodes: [entity('bob'), entity('e1'), entity('e2')],
   edges: [edge('alice', 'e1'), edge('bob', 'e1'), edge('bob', 'e2')],
 };
 
-describe('surroundings', () => {
-  it('join to one graph with everything once', () => {
+describe('neighborhood', () => {
+  it('merges into one graph without duplicates', () => {
     const both = joined([alice, bob]);
     expect(both.nodes.map(({ id }) => id)).toEqual(['alice', 'e1', 'bob', 'e2']);
     expect(both.edges).toHaveLength(3);
     expect(Object.fromEntries(degreesOf(both))).toEqual({ alice: 1, e1: 2, bob: 2, e2: 1 });
   });
 
-  it('are laid out the same each time, nothing upon another', () => {
+  it('has a deterministic layout without overlaps', () => {
     const both = joined([alice, bob]);
     const places = layOut(both, new Map());
     expect([...places]).toEqual([...layOut(both, new Map())]);
@@ -27,7 +27,7 @@ describe('surroundings', () => {
     for (const { x, y } of places.values()) expect(Number.isFinite(x) && Number.isFinite(y)).toBe(true);
   });
 
-  it('are laid out though an edge occurs in both directions and there is one node only', () => {
+  it('lays out edges in both directions and a single node', () => {
     const doubled = { ...alice, edges: [edge('alice', 'e1'), edge('e1', 'alice')] };
     expect(layOut(doubled, new Map()).size).toBe(2);
     expect(layOut({ nodes: [entity('alone')], edges: [] }, new Map()).size).toBe(1);

@@ -1,4 +1,4 @@
-// Words and numbers of the picture.
+// Labels and figures of the diagram.
 import type { FlowAnswer } from '../../../../src/http/contract.ts';
 
 export type Degraded = FlowAnswer['degraded'];
@@ -7,7 +7,7 @@ export const plural = (count: number, word: string): string => (count === 1 ? wo
 
 export const counted = (count: number, word: string): string => `${count} ${plural(count, word)}`;
 
-/** Kinds of a domain, without its name before them. */
+/** Kinds of one domain, without its prefix. */
 export const degradedOf = (all: Degraded, domain: string): Degraded =>
   all
     .filter(({ kind }) => kind.startsWith(`${domain}.`))
@@ -15,7 +15,7 @@ export const degradedOf = (all: Degraded, domain: string): Degraded =>
 
 export const openOf = (degraded: Degraded): number => degraded.reduce((sum, { open }) => sum + open, 0);
 
-/** Calls and limit of everything that runs; the limit is null unless every one has one. */
+/** Calls and limit of all active runs; the limit is null unless every run has one. */
 export function callsNow(running: FlowAnswer['extraction']['running']): {
   readonly calls: number;
   readonly limit: number | null;
@@ -29,23 +29,23 @@ export function callsNow(running: FlowAnswer['extraction']['running']): {
   };
 }
 
-/** What slows a run down, in words; null when nothing does. */
-export function slowed({
+/** Backoff and 429s of a run; null without any. */
+export function backoffText({
   multiplier,
   refusals,
 }: Pick<FlowAnswer['extraction']['running'][number], 'multiplier' | 'refusals'>): string | null {
   const parts = [
-    multiplier > 1 ? `slowed down ${multiplier.toFixed(1)} times` : null,
-    refusals > 0 ? `${refusals} refused` : null,
+    multiplier > 1 ? `backoff ×${multiplier.toFixed(1)}` : null,
+    refusals > 0 ? `${refusals} rate-limited` : null,
   ].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join(', ');
 }
 
-/** Who has no answer from a model yet, in words. */
+/** Requests in flight, and those waiting for a model. */
 export function unanswered({
   unanswered: all,
   waiting,
 }: Pick<FlowAnswer['gateway'], 'unanswered' | 'waiting'>): string {
-  if (all === 0) return 'Nobody waits for an answer';
-  return `${counted(all, 'request')} under way, ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for a model`;
+  if (all === 0) return 'No requests in flight';
+  return `${counted(all, 'request')} in flight, ${waiting} waiting for a model`;
 }

@@ -1,4 +1,4 @@
-// The knowledge API, asked about the space that the address names.
+// Calls of the knowledge API for the space in the page's address.
 import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query';
 import { queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { call, get } from '../../api/client.ts';
@@ -15,16 +15,16 @@ export const readOptions = <T>(place: Place, path: string, query: Query = {}) =>
     queryFn: ({ signal }) => get<T>(root + path, { ...query, ...place }, signal),
   });
 
-/** Reads one answer; live events read it again. */
+/** One response; refetched on live events. */
 export function useRead<T>(
   path: string,
   query: Query = {},
-  { isWanted = true }: { readonly isWanted?: boolean } = {},
+  { isEnabled = true }: { readonly isEnabled?: boolean } = {},
 ): UseQueryResult<T> {
-  return useQuery({ ...readOptions<T>(usePlace(), path, query), enabled: isWanted });
+  return useQuery({ ...readOptions<T>(usePlace(), path, query), enabled: isEnabled });
 }
 
-/** A list that comes in pages; `cursor` is the parameter that takes the answer's `next`. */
+/** A paginated list; `cursor` is the parameter that takes the response's `next`. */
 export function useList<A extends { readonly next: string | null }>(
   path: string,
   query: Query,
@@ -45,7 +45,7 @@ export function useList<A extends { readonly next: string | null }>(
   });
 }
 
-/** Changes something in the space. */
+/** Calls an operation that changes the space. */
 export function change<T>(
   place: Place,
   method: 'POST' | 'DELETE',

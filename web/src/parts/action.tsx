@@ -1,4 +1,4 @@
-// Doing something on the server: a button that waits, a question before what cannot be undone, a word about what came of it.
+// Actions on the server: pending state, confirmation dialog, notification of the result.
 import { Button, Group, Modal, Text, type ButtonProps } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
@@ -10,19 +10,19 @@ export interface Act<T> {
   readonly isRunning: boolean;
 }
 
-export interface ActOptions<T, R> {
-  /** First words of the keys of queries that are read again, whatever came of it. */
+export interface ActionOptions<T, R> {
+  /** First elements of the query keys to invalidate afterwards, whether it succeeded or failed. */
   readonly stale: readonly string[];
-  /** The word about it. */
+  /** Text of the success notification. */
   readonly done?: (result: R, input: T) => string;
-  /** Shows why it did not work; default: a notification. */
+  /** Shows the error. Default: a notification. */
   readonly failed?: (problem: string) => void;
 }
 
-/** Runs `work`, and tells a person what came of it. */
-export function useAct<T, R>(
+/** Runs `work` and notifies the user of its result. */
+export function useAction<T, R>(
   work: (input: T) => Promise<R>,
-  { stale, done, failed = (problem) => notifyFailure('That did not work', problem) }: ActOptions<T, R>,
+  { stale, done, failed = (problem) => notifyFailure('Action failed', problem) }: ActionOptions<T, R>,
 ): Act<T> {
   const client = useQueryClient();
   const { mutate, isPending } = useMutation({
@@ -41,13 +41,13 @@ export function notifyFailure(title: string, message: string): void {
 }
 
 export interface ConfirmProps extends ButtonProps {
-  /** What the button says, and what the question's button says. */
+  /** Label of the button and of the dialog's confirm button. */
   readonly label: string;
   readonly question: ReactNode;
   readonly onConfirm: () => void;
 }
 
-/** A button that asks first. */
+/** A button with a confirmation dialog. */
 export function ConfirmButton({ label, question, onConfirm, ...button }: ConfirmProps) {
   const [isOpen, { open, close }] = useDisclosure();
   return (
@@ -61,7 +61,7 @@ export function ConfirmButton({ label, question, onConfirm, ...button }: Confirm
         </Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={close} data-autofocus>
-            Leave it
+            Cancel
           </Button>
           <Button
             color="red"

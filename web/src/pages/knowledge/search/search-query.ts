@@ -1,25 +1,25 @@
-// What is looked for, as the address has it and as the API takes it.
+// Search query in the address and in the API request.
 import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
-import type { ArtifactType, Category } from '../words.ts';
-import { artifactTypeWords, categoryWords } from '../words.ts';
+import type { ArtifactType, Category } from '../labels.ts';
+import { artifactTypeLabels, categoryLabels } from '../labels.ts';
 
-export interface Wish {
+export interface SearchQuery {
   readonly query: string;
-  /** Also what the graph joins to the results. */
+  /** Whether to include related events from the graph. */
   readonly isExpanded: boolean;
   readonly type: ArtifactType | null;
   readonly category: Category | null;
 }
 
-/** Results at most: more than that is no answer any more. */
+/** Maximum results. */
 const mostResults = 20;
 
-export function useWish(): readonly [Wish, (wish: Wish) => void] {
+export function useSearchQuery(): readonly [SearchQuery, (searchQuery: SearchQuery) => void] {
   const [params, setParams] = useSearchParams();
   const text = params.toString();
-  const wish = useMemo(() => wishIn(new URLSearchParams(text)), [text]);
-  const setWish = (next: Wish): void =>
+  const searchQuery = useMemo(() => parseSearchQuery(new URLSearchParams(text)), [text]);
+  const setSearchQuery = (next: SearchQuery): void =>
     setParams((before) => {
       const after = new URLSearchParams(before);
       put(after, 'q', next.query);
@@ -28,24 +28,24 @@ export function useWish(): readonly [Wish, (wish: Wish) => void] {
       put(after, 'category', next.category ?? '');
       return after;
     });
-  return [wish, setWish];
+  return [searchQuery, setSearchQuery];
 }
 
 const put = (params: URLSearchParams, name: string, value: string): void =>
   value === '' ? params.delete(name) : params.set(name, value);
 
-export function wishIn(params: URLSearchParams): Wish {
+export function parseSearchQuery(params: URLSearchParams): SearchQuery {
   const type = params.get('type') ?? '';
   const category = params.get('category') ?? '';
   return {
     query: params.get('q') ?? '',
     isExpanded: params.get('expand') !== 'no',
-    type: type in artifactTypeWords ? (type as ArtifactType) : null,
-    category: category in categoryWords ? (category as Category) : null,
+    type: type in artifactTypeLabels ? (type as ArtifactType) : null,
+    category: category in categoryLabels ? (category as Category) : null,
   };
 }
 
-export const bodyOf = ({ query, isExpanded, type, category }: Wish) => ({
+export const bodyOf = ({ query, isExpanded, type, category }: SearchQuery) => ({
   query,
   limit: mostResults,
   graph_expand: isExpanded,

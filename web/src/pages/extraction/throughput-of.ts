@@ -1,9 +1,9 @@
-// From what was there at each moment to what came between two of them.
+// Rates between consecutive samples of a run.
 import type { RunSamplesAnswer } from '../../../../src/http/contract.ts';
 
 type Sample = RunSamplesAnswer['samples'][number];
 
-export interface RunPace {
+export interface RunThroughput {
   /** Milliseconds; one fewer than samples. */
   readonly times: readonly number[];
   readonly itemsPerSecond: readonly number[];
@@ -12,12 +12,12 @@ export interface RunPace {
   readonly refusals: readonly number[];
 }
 
-export function paceOf(samples: readonly Sample[]): RunPace {
+export function throughputOf(samples: readonly Sample[]): RunThroughput {
   const steps = samples.slice(1).map((sample, index) => {
     const before = samples[index] ?? sample;
     const at = Date.parse(sample.at);
     const seconds = Math.max(0.001, (at - Date.parse(before.at)) / 1_000);
-    // A resumed run counts its calls anew.
+    // A resumed run counts its calls from 0.
     const perSecond = (now: number, then: number): number => Math.max(0, now - then) / seconds;
     return {
       at,

@@ -1,4 +1,4 @@
-// What is said of a repair: what it is about, how far it is, what came of it.
+// Labels of repairs: subject, state, result.
 import type { JobAnswer } from '../../../../src/http/contract.ts';
 import type { Tone } from '../../theme.ts';
 
@@ -9,7 +9,7 @@ interface Report {
   readonly stillBroken: number;
 }
 
-/** `knowledge.chunk-not-read`, `one row`, `everything`. */
+/** `knowledge.chunk-not-read`, `one entry`, `all entries`. */
 export function repairSubject(payload: unknown): string {
   const { kind, id, due } = (payload ?? {}) as {
     readonly kind?: string;
@@ -17,22 +17,22 @@ export function repairSubject(payload: unknown): string {
     readonly due?: boolean;
   };
   if (kind !== undefined) return kind;
-  if (id !== undefined) return 'one row';
-  return due === true ? 'what is due' : 'everything';
+  if (id !== undefined) return 'one entry';
+  return due === true ? 'due entries' : 'all entries';
 }
 
 export function repairOutcome(job: Pick<JobAnswer, 'state' | 'result' | 'reason'>): string {
-  if (job.state === 'pending') return 'waits for its turn';
-  if (job.state === 'running') return 'goes on';
-  if (job.state === 'skipped') return `had nothing to do: ${job.reason ?? ''}`;
+  if (job.state === 'pending') return 'queued';
+  if (job.state === 'running') return 'running';
+  if (job.state === 'skipped') return `skipped: ${job.reason ?? ''}`;
   if (job.state === 'failed') return `failed: ${job.reason ?? ''}`;
   const { repaired = 0, gone = 0, stillBroken = 0 } = (job.result ?? {}) as Partial<Report>;
   const parts = [
     repaired > 0 ? `${repaired} repaired` : null,
-    gone > 0 ? `${gone} not needed any more` : null,
+    gone > 0 ? `${gone} no longer needed` : null,
     stillBroken > 0 ? `${stillBroken} still open` : null,
   ].filter((part) => part !== null);
-  return `ended: ${parts.length === 0 ? 'none could be repaired' : parts.join(', ')}`;
+  return `completed: ${parts.length === 0 ? 'nothing repaired' : parts.join(', ')}`;
 }
 
 export function repairTone({ state, result }: Pick<JobAnswer, 'state' | 'result'>): Tone {
@@ -42,12 +42,12 @@ export function repairTone({ state, result }: Pick<JobAnswer, 'state' | 'result'
   return 'busy';
 }
 
-/** What goes on comes before what waits, and that before what has ended. */
+/** Sort order: running, queued, finished. */
 export const rankOf = ({ state }: Pick<JobAnswer, 'state'>): number =>
   state === 'running' ? 0 : state === 'pending' ? 1 : 2;
 
-/** Of the repair that was asked for of one row, while it waits or goes on; null: there is none. */
-export function repairOfRow(
+/** State of the queued or running repair of one entry; null without one. */
+export function repairOfEntry(
   id: string,
   repairs: readonly Pick<JobAnswer, 'state' | 'payload'>[],
 ): string | null {
@@ -56,7 +56,7 @@ export function repairOfRow(
       (state === 'running' || state === 'pending') && (payload as { readonly id?: string } | null)?.id === id,
   );
   if (own === undefined) return null;
-  if (own.state === 'running') return 'Its repair goes on.';
+  if (own.state === 'running') return 'Repair running.';
   const other = repairs.find(({ state }) => state === 'running');
-  return `Its repair waits${other === undefined ? '' : ` until the repair of ${repairSubject(other.payload)} has ended`}.`;
+  return `Repair queued${other === undefined ? '' : ` behind the repair of ${repairSubject(other.payload)}`}.`;
 }

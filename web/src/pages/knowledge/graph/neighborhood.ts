@@ -1,16 +1,16 @@
-// The surroundings of one or several entities as one graph.
+// Merges the neighborhoods of several entities into one graph.
 import type { GraphAroundAnswer } from '../../../../../src/http/contract.ts';
 
 export type GraphNode = GraphAroundAnswer['nodes'][number];
 export type GraphEdge = GraphAroundAnswer['edges'][number];
 
-export interface Surroundings {
+export interface Neighborhood {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
 }
 
-/** Every node and every edge once. */
-export function joined(parts: readonly Surroundings[]): Surroundings {
+/** Deduplicates nodes and edges. */
+export function joined(parts: readonly Neighborhood[]): Neighborhood {
   const nodes = new Map(parts.flatMap((part) => part.nodes.map((node) => [node.id, node])));
   const edges = new Map(
     parts.flatMap((part) =>
@@ -21,7 +21,7 @@ export function joined(parts: readonly Surroundings[]): Surroundings {
 }
 
 /** How many edges each node has. */
-export function degreesOf({ edges }: Surroundings): ReadonlyMap<string, number> {
+export function degreesOf({ edges }: Neighborhood): ReadonlyMap<string, number> {
   const degrees = new Map<string, number>();
   for (const { from, to } of edges) for (const id of [from, to]) degrees.set(id, (degrees.get(id) ?? 0) + 1);
   return degrees;

@@ -1,4 +1,4 @@
-// What the API's words are called on the page.
+// Labels for values of the API.
 import type { ArtifactAnswer, EntityAnswer, KnowledgeEventAnswer } from '../../../../src/http/contract.ts';
 import type { Tone } from '../../theme.ts';
 
@@ -7,7 +7,7 @@ export type ArtifactType = ArtifactAnswer['type'];
 export type Category = KnowledgeEventAnswer['category'];
 type Step = keyof ArtifactAnswer['status']['steps'];
 
-export const entityTypeWords: Readonly<Record<EntityType, string>> = {
+export const entityTypeLabels: Readonly<Record<EntityType, string>> = {
   person: 'person',
   org: 'organization',
   project: 'project',
@@ -16,17 +16,17 @@ export const entityTypeWords: Readonly<Record<EntityType, string>> = {
   other: 'other',
 };
 
-export const artifactTypeWords: Readonly<Record<ArtifactType, string>> = {
-  email: 'mail',
+export const artifactTypeLabels: Readonly<Record<ArtifactType, string>> = {
+  email: 'email',
   doc: 'document',
   chat: 'chat',
   transcript: 'transcript',
   note: 'note',
 };
 
-export const categoryWords: Readonly<Record<Category, string>> = {
+export const categoryLabels: Readonly<Record<Category, string>> = {
   Commitment: 'commitment',
-  Execution: 'done',
+  Execution: 'execution',
   Decision: 'decision',
   Collaboration: 'collaboration',
   QualityRisk: 'risk',
@@ -35,19 +35,19 @@ export const categoryWords: Readonly<Record<Category, string>> = {
   Stakeholder: 'stakeholder',
 };
 
-export const reviewWords: Readonly<Record<NonNullable<EntityAnswer['review_reason']>, string>> = {
-  'embedding-missing': 'it has no vector yet',
-  'candidates-unknown': 'who it could be was not looked up',
-  'confirmation-failed': 'a model was asked and did not answer',
-  'resolution-failed': 'comparing its names failed',
-  uncertain: 'it may be the same as another',
+export const reviewLabels: Readonly<Record<NonNullable<EntityAnswer['review_reason']>, string>> = {
+  'embedding-missing': 'no embedding yet',
+  'candidates-unknown': 'candidates not searched',
+  'confirmation-failed': 'model confirmation failed',
+  'resolution-failed': 'name comparison failed',
+  uncertain: 'possible duplicate',
 };
 
-export const stepWords: Readonly<Record<Step, string>> = {
-  index: 'searchable',
-  read: 'read',
+export const stepLabels: Readonly<Record<Step, string>> = {
+  index: 'indexed',
+  read: 'extracted',
   embed: 'embedded',
-  graph: 'in the graph',
+  graph: 'linked',
 };
 
 export const stateTones: Readonly<Record<ArtifactAnswer['status']['state'], Tone>> = {
@@ -60,9 +60,9 @@ export const stateTones: Readonly<Record<ArtifactAnswer['status']['state'], Tone
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
-/** `62 %`; at the ends `less than 1 %` and `more than 99 %`: nobody is sure who asks. */
+/** `62%`; `< 1%` and `> 99%` at the ends: a pair under review is never certain. */
 export const likelyText = (share: number): string =>
-  share < 0.01 ? 'less than 1 %' : share > 0.99 ? 'more than 99 %' : `${Math.round(share * 100)} %`;
+  share < 0.01 ? '< 1%' : share > 0.99 ? '> 99%' : `${Math.round(share * 100)}%`;
 
 /** `0, 2–4, 9`. */
 export function rangesText(positions: readonly number[]): string {
@@ -75,7 +75,7 @@ export function rangesText(positions: readonly number[]): string {
   return runs.map(([from, to]) => (from === to ? String(from) : `${from}–${to}`)).join(', ');
 }
 
-/** What tells an entity from its namesakes. */
+/** Name with organization or email, to tell entities of the same name apart. */
 export const knownAs = ({
   canonical_name: name,
   email,

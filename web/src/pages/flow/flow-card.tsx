@@ -1,13 +1,13 @@
-// One gate of the picture: its number, its limit, its last half hour, what is degraded. It leads to its page.
+// One card of the diagram: figure, limit, last 30 minutes, degradations. Links to its page.
 import { Badge, Progress, Text, UnstyledButton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { toneColor } from '../../theme.ts';
-import classes from './flow-picture.module.css';
+import classes from './flow-diagram.module.css';
 import { MinuteBars, type MinuteBarsProps } from './minute-bars.tsx';
-import { openOf, type Degraded } from './words.ts';
+import { openOf, type Degraded } from './labels.ts';
 
-export interface GateProps {
+export interface FlowCardProps {
   readonly name: string;
   readonly href: string;
   readonly value: number | string;
@@ -16,13 +16,22 @@ export interface GateProps {
   /** 0 to 1, of its limit. */
   readonly share?: number | null | undefined;
   readonly bars?: MinuteBarsProps;
-  /** What it waits for or leaves alone: a line each. */
+  /** Queue, cooldowns and similar: one line each. */
   readonly children: ReactNode;
 }
 
 const mostLines = 3;
 
-export function Gate({ name, href, value, unit, degraded = [], share = null, bars, children }: GateProps) {
+export function FlowCard({
+  name,
+  href,
+  value,
+  unit,
+  degraded = [],
+  share = null,
+  bars,
+  children,
+}: FlowCardProps) {
   const open = openOf(degraded);
   return (
     <UnstyledButton
@@ -42,7 +51,7 @@ export function Gate({ name, href, value, unit, degraded = [], share = null, bar
             variant="light"
             color={toneColor.warning}
             tt="none"
-            title="What is degraded, and not yet made good"
+            title="Open ledger entries"
           >
             {open} open
           </Badge>

@@ -1,18 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { counted, knownAs, likelyText, rangesText } from './words.ts';
+import { counted, knownAs, likelyText, rangesText } from './labels.ts';
 
 describe('likelyText', () => {
-  it('never says that what is asked is certain', () =>
-    expect([0.0004, 0.5, 0.62, 0.999].map(likelyText)).toEqual([
-      'less than 1 %',
-      '50 %',
-      '62 %',
-      'more than 99 %',
-    ]));
+  it('never shows certainty for a pair under review', () =>
+    expect([0.0004, 0.5, 0.62, 0.999].map(likelyText)).toEqual(['< 1%', '50%', '62%', '> 99%']));
 });
 
-describe('words', () => {
-  it('join neighbouring chunks', () => {
+describe('labels', () => {
+  it('join adjacent chunks', () => {
     expect(rangesText([9, 2, 3, 0, 4])).toBe('0, 2–4, 9');
     expect(rangesText([])).toBe('');
   });
@@ -25,7 +20,7 @@ describe('words', () => {
     ]);
   });
 
-  it('tell namesakes apart by what is known of them', () => {
+  it('tell entities of the same name apart', () => {
     const of = (email: string | null, organization: string | null) =>
       knownAs({ canonical_name: 'Alice Chen', email, organization });
     expect([of(null, null), of('a@x.example', null), of('a@x.example', 'Acme')]).toEqual([

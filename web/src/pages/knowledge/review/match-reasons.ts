@@ -1,33 +1,33 @@
-// What speaks for and against two entities being one, in words; and what only one of them is known by.
+// Reasons for and against a match, and attributes that only one side has.
 import type { EntityReviewAnswer } from '../../../../../src/http/contract.ts';
-import { knownAs } from '../words.ts';
+import { knownAs } from '../labels.ts';
 
 export type ReviewPair = EntityReviewAnswer['pairs'][number];
 
-export interface EvidenceWords {
-  readonly speaksFor: readonly string[];
-  readonly speaksAgainst: readonly string[];
-  readonly notKnown: readonly string[];
+export interface MatchReasons {
+  readonly reasonsFor: readonly string[];
+  readonly reasonsAgainst: readonly string[];
+  readonly onOneSide: readonly string[];
 }
 
 const clues = [
   ['organization', 'Organization'],
-  ['email', 'Mail'],
+  ['email', 'Email'],
   ['role', 'Role'],
 ] as const;
 
-export function evidenceWords(pair: ReviewPair): EvidenceWords {
+export function matchReasons(pair: ReviewPair): MatchReasons {
   const reasons = reasonsOf(pair.evidence);
   const against = reasons.filter(isAgainst);
   const compared = clues.map(([field, word]) => compareClue(word, pair.a[field], pair.b[field]));
   return {
-    speaksFor: reasons.filter((reason) => !isAgainst(reason)).map(sentence),
-    speaksAgainst: [...against.map(sentence), ...compared.flatMap(({ against: said }) => said)],
-    notKnown: compared.flatMap(({ unknown }) => unknown),
+    reasonsFor: reasons.filter((reason) => !isAgainst(reason)).map(sentence),
+    reasonsAgainst: [...against.map(sentence), ...compared.flatMap(({ against: said }) => said)],
+    onOneSide: compared.flatMap(({ unknown }) => unknown),
   };
 }
 
-/** `S. Okafor may also be Sam Okafor.`: whom else a side of the pair is compared with, so that nobody merges in haste. */
+/** `S. Okafor may also be Sam Okafor.`: other open pairs of either side, as a warning before merging. */
 export function alsoCompared(pair: ReviewPair, all: readonly ReviewPair[]): readonly string[] {
   return [pair.a, pair.b].flatMap((side) => {
     const others = all
@@ -44,7 +44,7 @@ function reasonsOf({ reasons }: Readonly<Record<string, unknown>>): readonly str
   return Array.isArray(reasons) ? reasons.filter((reason) => typeof reason === 'string') : [];
 }
 
-/** As comparing names says it: "they have different …", "the names differ". */
+/** Matches the reasons of the name comparison: "they have different …", "the names differ". */
 const isAgainst = (reason: string): boolean => /\bdiffer|\bno visible name/.test(reason);
 
 interface Compared {
@@ -61,6 +61,6 @@ function compareClue(word: string, a: string | null, b: string | null): Compared
 
 const sentence = (reason: string): string => {
   const cosine = /^cosine (.+)$/.exec(reason);
-  if (cosine) return `Their vectors are alike (${cosine[1]} of 1).`;
+  if (cosine) return `Embedding similarity ${cosine[1]}.`;
   return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}${/[.!?]$/.test(reason) ? '' : '.'}`;
 };

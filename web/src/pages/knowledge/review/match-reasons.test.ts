@@ -1,32 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import type { ReviewPair } from './evidence-words.ts';
-import { alsoCompared, evidenceWords } from './evidence-words.ts';
+import type { ReviewPair } from './match-reasons.ts';
+import { alsoCompared, matchReasons } from './match-reasons.ts';
 
 type Clues = Partial<Pick<ReviewPair['a'], 'organization' | 'email' | 'role'>>;
 const side = (clues: Clues) => ({ organization: null, email: null, role: null, ...clues });
 const pairOf = (reasons: unknown, a: Clues = {}, b: Clues = {}) =>
   ({ evidence: { points: 3, reasons }, a: side(a), b: side(b) }) as unknown as ReviewPair;
 
-describe('evidenceWords', () => {
-  it('says for and against in sentences', () => {
-    const words = evidenceWords(
+describe('matchReasons', () => {
+  it('lists reasons for and against as sentences', () => {
+    const words = matchReasons(
       pairOf(['the same name', 'cosine 0.91', 'they belong to different organizations', 'the names differ']),
     );
-    expect(words.speaksFor).toEqual(['The same name.', 'Their vectors are alike (0.91 of 1).']);
-    expect(words.speaksAgainst).toEqual(['They belong to different organizations.', 'The names differ.']);
+    expect(words.reasonsFor).toEqual(['The same name.', 'Embedding similarity 0.91.']);
+    expect(words.reasonsAgainst).toEqual(['They belong to different organizations.', 'The names differ.']);
   });
 
-  it('tells what only one is known by from what differs', () => {
-    const words = evidenceWords(
+  it('separates attributes of one side from differing ones', () => {
+    const words = matchReasons(
       pairOf([], { organization: 'OtherCorp', role: 'CFO' }, { role: 'Engineer', email: 'a@acme.example' }),
     );
-    expect(words.notKnown).toEqual(['Organization: OtherCorp (left).', 'Mail: a@acme.example (right).']);
-    expect(words.speaksAgainst).toEqual(['Role: CFO (left), Engineer (right).']);
+    expect(words.onOneSide).toEqual(['Organization: OtherCorp (left).', 'Email: a@acme.example (right).']);
+    expect(words.reasonsAgainst).toEqual(['Role: CFO (left), Engineer (right).']);
   });
 
-  it('takes what agrees but for capitals as no difference, and odd evidence as none', () => {
-    const words = evidenceWords(pairOf('nothing', { role: 'Finance' }, { role: 'finance' }));
-    expect(words).toEqual({ speaksFor: [], speaksAgainst: [], notKnown: [] });
+  it('ignores case, and evidence of an unknown form', () => {
+    const words = matchReasons(pairOf('nothing', { role: 'Finance' }, { role: 'finance' }));
+    expect(words).toEqual({ reasonsFor: [], reasonsAgainst: [], onOneSide: [] });
   });
 });
 
@@ -35,7 +35,7 @@ describe('alsoCompared', () => {
   const pairNamed = (a: string, b: string) =>
     ({ pair_id: `${a} ${b}`, a: entity(a), b: entity(b) }) as unknown as ReviewPair;
 
-  it('names whom else either side is compared with, whichever side it stands on', () => {
+  it('names the other candidates of either side', () => {
     const pairs = [pairNamed('S.', 'Sara'), pairNamed('Sam', 'S.'), pairNamed('Ann', 'Anna')];
     expect(pairs.map((pair) => alsoCompared(pair, pairs))).toEqual([
       ['S. may also be Sam.'],
