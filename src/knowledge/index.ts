@@ -3,7 +3,8 @@ export * from './artifacts/types.ts';
 export type { DocumentFile, DocumentReader } from './documents/parse-input.ts';
 export * from './entities/types.ts';
 export * from './errors.ts';
-export type { EventFilter, EventService, StoredEvent } from './events/event-store.ts';
+export type { EventService } from './events/event-store.ts';
+export type * from './events/types.ts';
 export type {
   ClosedFolder,
   FolderFiles,
