@@ -7,7 +7,7 @@ import type { SearchService } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
 import type { Background } from './background.ts';
 import { isLoopback } from './loopback.ts';
-import { openVaultDesk } from './vault-desk.ts';
+import { openVaultService } from './vault-desk.ts';
 import type { Telemetry } from './telemetry.ts';
 import { version } from './version.ts';
 
@@ -58,7 +58,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     ledger: ledgerDesk(background, telemetry),
     extraction: {
       ...background.extraction,
-      vaults: openVaultDesk(background.extraction.runs, config.data.folder),
+      vaults: openVaultService(background.extraction.runs, config.data.folder),
       callsPerMinuteOf: ({ options }) => options.rateLimitPerMinute ?? config.extraction.rateLimitPerMinute,
     },
     gateway: background.gateway,

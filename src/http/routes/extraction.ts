@@ -207,8 +207,8 @@ function runRoutes(server: TypedServer, { extraction: { runs } }: HttpDependenci
       },
     },
     async (request) => {
-      const { items_per_second: itemsPerSecond, ...report } = request.body;
-      return viewOfRun(await runs.report({ ...report, itemsPerSecond }));
+      const { items_per_second: itemsPerSecond, refusals: rateLimitedCalls, ...report } = request.body;
+      return viewOfRun(await runs.report({ ...report, itemsPerSecond, rateLimitedCalls }));
     },
   );
 }
