@@ -1,14 +1,14 @@
 // Plugs admission into the house: where slots are counted, what is under way, and work beside requests.
-import type { AdmissionParts, ExecutionsView, OpenAdmission } from '../tenancy/index.ts';
-import { AdmissionError, admissionGauges, MemorySlotStore, openAdmission } from '../tenancy/index.ts';
-import { limitsChannel, limitsTopic, PostgresLimitStore } from '../tenancy/postgres/postgres-limit-store.ts';
-import { RedisSlotStore } from '../tenancy/admission/slots/redis/redis-slot-store.ts';
 import type { Config } from '../config/index.ts';
 import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
+import { checkNotifyRoundTrip, poolerRemedy } from '../platform/postgres/notify-check.ts';
 import { PostgresChangeFeed } from '../platform/postgres/postgres-change-feed.ts';
-import { hearsItself, poolerRemedy } from './hears-itself.ts';
+import { RedisSlotStore } from '../tenancy/admission/slots/redis/redis-slot-store.ts';
+import type { AdmissionParts, ExecutionsView, OpenAdmission } from '../tenancy/index.ts';
+import { AdmissionError, MemorySlotStore, admissionGauges, openAdmission } from '../tenancy/index.ts';
+import { PostgresLimitStore, limitsChannel, limitsTopic } from '../tenancy/postgres/postgres-limit-store.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -118,7 +118,7 @@ async function guard(
   const other = hasRedis ? 'Another server without Redis' : 'Another server';
   if (!lock) throw needsRedis(`${other} uses the same database.`);
   closing.defer(() => lock.close());
-  if (!hasRedis && !(await hearsItself(stores.database))) throw lockDoesNotHold();
+  if (!hasRedis && !(await checkNotifyRoundTrip(stores.database))) throw lockDoesNotHold();
   return () => (lock.state === 'taken' ? needsRedis(`${other} took over this database.`) : null);
 }
 

@@ -1,38 +1,38 @@
 // Work that goes on beside requests: jobs, repairs, retention.
+import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
-import type { Config } from '../config/index.ts';
+import type { OpenGateway } from '../gateway/index.ts';
+import type { AlertDesk, TenantDesks } from '../http/index.ts';
 import {
   BatchingLedgerRecorder,
+  RepairRegistry,
+  RepairRunner,
   dueRepairs,
   ledgerRepairHandler,
   ledgerRepairJob,
   openRowsGauge,
   repairCron,
-  RepairRegistry,
-  RepairRunner,
 } from '../ledger/index.ts';
 import { PostgresLedgerStore } from '../ledger/postgres/postgres-ledger-store.ts';
-import { createPgBossJobQueue } from '../platform/jobs/pg-boss/pg-boss-job-queue.ts';
-import { PostgresAuditTrail } from './audit/index.ts';
-import { startDeployments } from './deployments.ts';
-import type { Environment } from './extraction-environment.ts';
-import type { ExtractionRuns } from './extraction-runs.ts';
-import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
-import type { OpenGateway } from '../gateway/index.ts';
-import type { AlertDesk, TenantDesks } from '../http/index.ts';
-import { startGateway } from './gateway.ts';
-import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
-import type { HouseKnowledge } from './knowledge.ts';
-import { startKnowledge } from './knowledge.ts';
-import { askingRepairs } from './request-repairs.ts';
+import { PostgresAuditTrail } from '../operations/audit.ts';
 import {
   houseRules,
   purgeRepair,
   retentionHandler,
   retentionJob,
   showRetentionFailures,
-} from './retention/index.ts';
+} from '../operations/retention.ts';
+import { createPgBossJobQueue } from '../platform/jobs/pg-boss/pg-boss-job-queue.ts';
+import { startDeployments } from './deployments.ts';
+import type { Environment } from './extraction-environment.ts';
+import type { ExtractionRuns } from './extraction-runs.ts';
+import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
+import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
+import { startGateway } from './gateway.ts';
+import type { HouseKnowledge } from './knowledge.ts';
+import { startKnowledge } from './knowledge.ts';
+import { askingRepairs } from './request-repairs.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';

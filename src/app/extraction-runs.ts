@@ -1,16 +1,15 @@
 // Plugs registered sources and runs together: stores, jobs, schedules.
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
-import { kindOf, systemClock, systemIds } from '../core/index.ts';
-import { extractionRunHandler, extractionRunJob, RunDesk, SourceDesk } from '../extraction/index.ts';
+import { kindOf, parseCron, systemClock, systemIds } from '../core/index.ts';
+import { RunDesk, SourceDesk, extractionRunHandler, extractionRunJob } from '../extraction/index.ts';
 import { PostgresRunStore } from '../extraction/runs/postgres/postgres-run-store.ts';
 import { PostgresSourceStore } from '../extraction/runs/postgres/postgres-source-store.ts';
-import { parseCron } from '../core/index.ts';
+import type { RetentionRule } from '../operations/retention.ts';
 import type { Database } from '../platform/postgres/index.ts';
+import { extractRegistered } from './extract-registered.ts';
 import type { Environment } from './extraction-environment.ts';
 import { sourceEnvironment } from './extraction-environment.ts';
-import { extractRegistered } from './extract-registered.ts';
-import type { RetentionRule } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import { sourceProblems } from './source-problems.ts';
 import { readSourcesFile } from './sources-file.ts';

@@ -1,32 +1,31 @@
 // Composition root: opens the stores, plugs the parts together, listens, and stops it all in reverse order.
-import type { Log } from '../core/index.ts';
-import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { processEnvironment } from '../config/index.ts';
+import { version } from '../config/version.ts';
+import type { Log } from '../core/index.ts';
+import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import { buildServer, createSessions, createTokenCheck, drain } from '../http/index.ts';
-import { EventActivity } from './activity/event-activity.ts';
+import { EventActivity } from '../operations/activity.ts';
+import { BackupDesk } from '../operations/backup/backup-service.ts';
+import { removeLeftovers } from '../operations/backup/disk-space.ts';
+import { showWorker } from '../operations/backup/open-target.ts';
+import { PostgresLogins, loadDashboard } from '../operations/dashboard.ts';
+import { examine } from '../operations/doctor.ts';
+import { Readiness } from '../operations/readiness.ts';
 import type { AdminToken } from './admin-token.ts';
 import { ensureAdminToken, markAdminTokenSeen } from './admin-token.ts';
 import { startBackground } from './background.ts';
-import { removeLeftovers } from './backup/leftovers.ts';
-import { BackupDesk } from './backup/write-backup.ts';
-import { showWorker } from './backup/worker-lock.ts';
-import { loadDashboard } from './dashboard/load-dashboard.ts';
-import { PostgresLogins } from './dashboard/postgres-logins.ts';
-import { examine } from './doctor.ts';
+import { registerHouseGauges } from './house-gauges.ts';
 import { httpDependencies } from './http-dependencies.ts';
 import { listen } from './listen.ts';
 import { openMcp } from './mcp.ts';
-import { registerHouseGauges } from './house-gauges.ts';
 import { Presence } from './presence.ts';
-import { Readiness } from './readiness.ts';
 import { removeServerFile, writeServerFile } from './server-file.ts';
 import type { ServerRole } from './server-role.ts';
 import { openStores } from './stores.ts';
 import { takeDataFolder } from './take-data-folder.ts';
 import { createTelemetry } from './telemetry.ts';
 import { openTracer, tracingWarnings } from './tracing.ts';
-import { version } from './version.ts';
 
 export interface StartServerOptions {
   readonly role: ServerRole;

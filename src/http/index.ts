@@ -1,8 +1,14 @@
 // The HTTP server: build it, listen with it, drain it.
-export type { Activity, ActivityCounts, MinuteCounts, RunSample, TenantActivity } from './activity.ts';
+export type {
+  Activity,
+  ActivityCounts,
+  MinuteCounts,
+  RunSample,
+  TenantActivity,
+} from '../operations/activity.ts';
 export { createTokenCheck } from './access.ts';
 export { buildServer } from './build-server.ts';
-export type { DashboardAsset, DashboardFiles } from './dashboard/files.ts';
+export type { DashboardAsset, DashboardFiles } from '../operations/dashboard.ts';
 export { createSessions } from './dashboard/sessions.ts';
 export type { DrainReport } from './drain.ts';
 export { drain } from './drain.ts';

@@ -1,6 +1,5 @@
 // What the HTTP server needs of the rest of the house. The composition root plugs it in.
 import type { Readable } from 'node:stream';
-import type { Alert, LimitDesk } from '../tenancy/index.ts';
 import type {
   Clock,
   Emitter,
@@ -12,23 +11,25 @@ import type {
   Redactor,
   Tracer,
 } from '../core/index.ts';
-import type {
-  DeploymentDesk,
-  Door,
-  ExecutionDesk,
-  OrganizationDesk,
-  OrganizationKeyDesk,
-} from '../tenancy/index.ts';
 import type { ExtractionSource, RunDesk, SourceDesk } from '../extraction/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { FolderDesk, KnowledgeAlert, KnowledgeDesks } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
-import type { Activity } from './activity.ts';
-import type { DashboardFiles } from './dashboard/files.ts';
+import type { Activity } from '../operations/activity.ts';
+import type { DashboardFiles } from '../operations/dashboard.ts';
+import type {
+  Alert,
+  DeploymentDesk,
+  Door,
+  ExecutionDesk,
+  LimitDesk,
+  OrganizationDesk,
+  OrganizationKeyDesk,
+} from '../tenancy/index.ts';
 import type { Sessions } from './dashboard/sessions.ts';
-import type { VaultDesk } from './vault-desk.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
+import type { VaultDesk } from './vault-desk.ts';
 
 export interface DependencyReport {
   readonly name: string;

@@ -1,7 +1,7 @@
 // Tokens of login links in Postgres, embedded and on a server: once, within their time, on whichever server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PostgresLogins } from '../../src/app/dashboard/postgres-logins.ts';
-import { systemClock, systemIds, VirtualClock } from '../../src/core/index.ts';
+import { VirtualClock, systemClock, systemIds } from '../../src/core/index.ts';
+import { PostgresLogins } from '../../src/operations/dashboard.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';

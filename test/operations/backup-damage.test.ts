@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { restore } from '../../src/app/backup/restore.ts';
+import { restore } from '../../src/operations/backup/restore.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
+import type { StoreKind } from '../support/backup-world.ts';
 import {
   contentsOf,
   dumpAsItIs,
@@ -12,7 +13,6 @@ import {
   inStore,
   linesIn,
   restoreFrom,
-  type StoreKind,
   writeLines,
 } from '../support/backup-world.ts';
 import { startHeadworks } from '../support/headworks-process.ts';

@@ -2,16 +2,17 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { migrateStore, type MigrateStoreReport } from '../../src/app/backup/migrate-store.ts';
 import type { Config } from '../../src/config/index.ts';
 import { systemClock } from '../../src/core/index.ts';
+import type { MigrateStoreReport } from '../../src/operations/backup/restore.ts';
+import { migrateStore } from '../../src/operations/backup/restore.ts';
 import { migrate, sql } from '../../src/platform/postgres/index.ts';
 import {
   contentsOf,
   dropStore,
   emptyHouse,
-  filledHouse,
   fillStore,
+  filledHouse,
   inStore,
   ourMigrations,
 } from '../support/backup-world.ts';

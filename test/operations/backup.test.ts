@@ -2,13 +2,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeScratch } from '../../src/app/backup/leftovers.ts';
-import { openServerTarget } from '../../src/app/backup/open-target.ts';
-import { requireStoreOrServer } from '../../src/app/backup/source-store.ts';
+import type { RunningServer } from '../../src/app/index.ts';
 import { readServerFile, writeServerFile } from '../../src/app/server-file.ts';
 import { startServer } from '../../src/app/start-server.ts';
-import type { RunningServer } from '../../src/app/index.ts';
 import type { Config } from '../../src/config/index.ts';
+import { makeScratch } from '../../src/operations/backup/disk-space.ts';
+import { openServerTarget, requireStoreOrServer } from '../../src/operations/backup/open-target.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import {
@@ -16,8 +15,8 @@ import {
   contentsOf,
   dumpAsItIs,
   emptyHouse,
-  filledHouse,
   fillStore,
+  filledHouse,
   inStore,
   linesIn,
   restoreFrom,

@@ -1,9 +1,9 @@
 // Retention on a real store: old rows go, the others stay.
 import { expect, it, onTestFinished } from 'vitest';
-import { PostgresAuditTrail } from '../../src/app/audit/index.ts';
-import { houseRules, retentionEvents, runRetention } from '../../src/app/retention/index.ts';
 import { EventBus, Redactor, systemClock, systemIds } from '../../src/core/index.ts';
 import { PostgresLedgerStore } from '../../src/ledger/postgres/postgres-ledger-store.ts';
+import { PostgresAuditTrail } from '../../src/operations/audit.ts';
+import { houseRules, retentionEvents, runRetention } from '../../src/operations/retention.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import { migratedDatabase } from '../support/migrated-databases.ts';

@@ -84,7 +84,7 @@ async function checksHere(session: CliSession, failure: HeadworksError): Promise
   const config = session.validConfig();
   // This machine has no part in a server elsewhere.
   if (config.client.serverUrl !== null) return [];
-  const { examineHere } = await import('../../app/doctor/examine-here.ts');
+  const { examineHere } = await import('../../operations/doctor.ts');
   const { checks } = await examineHere(config, failure);
   session.io.signal.throwIfAborted();
   return checks;
