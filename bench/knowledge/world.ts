@@ -1,14 +1,14 @@
 // Knowledge on a Postgres of its own, filled to a given size: made-up documents, events with actors and subjects.
 import { silentLog, systemClock, systemIds } from '../../src/core/index.ts';
+import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
+import { PostgresSqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import type { ChunkDraft, Embedders, SearchDesk, Space } from '../../src/knowledge/index.ts';
 import { openSearch } from '../../src/knowledge/index.ts';
-import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/graph/postgres-sql-graph.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
@@ -39,7 +39,7 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
     clock: systemClock,
     statementTimeoutMs: 600_000,
   });
-  const migrations = await loadMigrations(new URL('../../src/app/migrations/', import.meta.url));
+  const migrations = await loadMigrations();
   await migrate(database, migrations, { clock: systemClock });
   const vectors = new PostgresVectorIndex(database);
   return {

@@ -15,13 +15,13 @@ import {
   repairCron,
 } from '../ledger/index.ts';
 import { PostgresLedgerStore } from '../ledger/postgres/postgres-ledger-store.ts';
-import { PostgresAuditTrail } from '../operations/audit.ts';
+import { AuditTrail } from '../operations/audit.ts';
 import {
-  houseRules,
+  coreRetentionRules,
   purgeRepair,
   retentionHandler,
   retentionJob,
-  showRetentionFailures,
+  registerRetentionMetrics,
 } from '../operations/retention.ts';
 import { createPgBossJobQueue } from '../platform/jobs/pg-boss/pg-boss-job-queue.ts';
 import { startDeployments } from './deployments.ts';
@@ -39,7 +39,7 @@ import type { Telemetry } from './telemetry.ts';
 
 export interface Background {
   readonly jobs: JobQueue;
-  readonly audit: PostgresAuditTrail;
+  readonly audit: AuditTrail;
   readonly ledgerStore: PostgresLedgerStore;
   readonly recorder: BatchingLedgerRecorder;
   readonly repairs: RepairRegistry;
@@ -68,7 +68,7 @@ export async function startBackground(
   const ledgerStore = new PostgresLedgerStore(database, systemIds);
   const recorder = new BatchingLedgerRecorder({ ...parts, store: ledgerStore, options: config.ledger });
   closing.defer(() => recorder.close());
-  const audit = new PostgresAuditTrail(database, systemIds, redactor);
+  const audit = new AuditTrail(database, systemIds, redactor);
 
   const jobs = await createPgBossJobQueue({
     database,
@@ -89,12 +89,12 @@ export async function startBackground(
   const knowledge = await startKnowledge(shared, closing);
   const deployments = await startDeployments({ ...shared, knowledge: knowledge.desks }, closing);
   const rules = [
-    ...houseRules({ audit, ledger: ledgerStore, jobs }, config.retention),
+    ...coreRetentionRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
     ...gateway.retention,
     ...deployments.retention,
   ];
-  showRetentionFailures(metrics, rules);
+  registerRetentionMetrics(metrics, rules);
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
   repairs.register(refusedKeyRepair(gateway.models));

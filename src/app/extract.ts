@@ -21,6 +21,7 @@ import {
   pageReadings,
   PageThreads,
   runExtraction,
+  openSourceLimiter,
   selectTypes,
   tellWhyAnew,
   whenVaultIsFree,
@@ -32,11 +33,10 @@ import { makeFolder } from '../platform/data-folder/make-folder.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import { threadModule } from '../platform/thread-module.ts';
 import type { AdaptiveRateLimiter } from '../resilience/index.ts';
-import { openExtractionLimiter } from './extraction-limiter.ts';
 import type { SourceChoice } from './extraction-source.ts';
 import { makeSource } from './extraction-source.ts';
 import { ExtractionWaits } from './extraction-waits.ts';
-import { vaultsFolder } from './vault.ts';
+import { vaultsFolder } from '../platform/data-folder/layout.ts';
 
 export type { SourceChoice } from './extraction-source.ts';
 export type { Estimate } from '../extraction/index.ts';
@@ -170,7 +170,7 @@ async function withSource<T>(
   const waits = new ExtractionWaits(events, systemClock);
   const leave = async (until: AbortSignal) => {
     const limiter = await limited;
-    return waits.forLeave(limiter, () => limiter.acquire(until, { tellsSending: true }));
+    return waits.forLeave(limiter, () => limiter.acquire(until, { reportsSending: true }));
   };
   const redactor = new Redactor();
   const keep = (secret: string) => {
@@ -185,12 +185,18 @@ async function withSource<T>(
   closing.defer(() => source.close());
   const named = namedTypes(config);
   selectTypes(source.types, named);
-  const limiter = await openExtractionLimiter(config, {
+  const { rateLimitPerMinute, rateLimitPerSecond, adaptive } = config.extraction;
+  const limiter = await openSourceLimiter({
     key: source.limiterKey,
+    limits: { perMinute: rateLimitPerMinute, perSecond: rateLimitPerSecond },
+    isAdaptive: adaptive,
+    dataFolder: config.data.folder,
+    redis: config.redis,
+    clock: systemClock,
     closing,
     signal,
-    onHeld: (why) => waits.tell('limits-held', why),
-    onChange: (cause) => tellSharing(events, cause),
+    onLocked: (why) => waits.tell('limits-held', why),
+    onSharingChange: (cause) => tellSharing(events, cause),
   });
   provide(limiter);
   await source.connect(signal, (why, waitMs) => waits.tell('source-busy', why, waitMs));

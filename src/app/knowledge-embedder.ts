@@ -10,8 +10,11 @@ import type {
   KnowledgeOptions,
 } from '../knowledge/index.ts';
 import { blendOf, carefulEmbedder } from '../knowledge/index.ts';
-import { localModelMissing, openLocalEmbedder } from '../knowledge/vectors/local/local-embedder.ts';
-import { isOfflineModelInstalled } from '../knowledge/vectors/local/offline-model.ts';
+import {
+  isOfflineModelInstalled,
+  localModelMissing,
+  openLocalEmbedder,
+} from '../knowledge/vectors/local-embedder.ts';
 import { deadlineOf } from '../resilience/index.ts';
 
 /** What of the gateway is needed. */

@@ -2,6 +2,15 @@
 import { systemClock, systemIds } from '../core/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
+import { PostgresArtifactStore } from '../knowledge/artifacts/postgres-artifact-store.ts';
+import { openEntityDesk } from '../knowledge/entities/entity-service.ts';
+import { PostgresEntityStore } from '../knowledge/entities/entity-store.ts';
+import { PostgresMergeStore } from '../knowledge/entities/merge-store.ts';
+import { PostgresPairStore } from '../knowledge/entities/pair-store.ts';
+import { entityRepairs } from '../knowledge/entities/reconcile.ts';
+import { EntityResolver } from '../knowledge/entities/resolve-mentions.ts';
+import { PostgresEventStore } from '../knowledge/events/event-store.ts';
+import { PostgresFolderStore } from '../knowledge/folders/postgres-folder-store.ts';
 import type { KnowledgeAlert, LanguageModel, OpenKnowledge } from '../knowledge/index.ts';
 import {
   createReaders,
@@ -14,20 +23,13 @@ import {
 } from '../knowledge/index.ts';
 import { ingestDegradations } from '../knowledge/ingest/failure-kinds.ts';
 import { ReadingPatience } from '../knowledge/ingest/read-chunk-patience.ts';
-import { PostgresArtifactStore } from '../knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresEntityStore } from '../knowledge/entities/postgres-entity-store.ts';
-import { PostgresEventStore } from '../knowledge/events/postgres-event-store.ts';
-import { PostgresFolderStore } from '../knowledge/folders/postgres-folder-store.ts';
-import { PostgresLexicalIndex } from '../knowledge/search/postgres-lexical-index.ts';
-import { PostgresMergeStore } from '../knowledge/entities/postgres-merge-store.ts';
-import { PostgresPairStore } from '../knowledge/entities/postgres-pair-store.ts';
-import { PostgresSearchStore } from '../knowledge/search/postgres-search-store.ts';
-import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
-import { PostgresVectorIndex } from '../knowledge/vectors/postgres-vector-index.ts';
 import { chunkRepairs } from '../knowledge/maintenance/chunk-repairs.ts';
 import { registeredEntityRepairs } from '../knowledge/maintenance/entity-repairs.ts';
 import { searchRepairs } from '../knowledge/maintenance/search-repairs.ts';
-import { entityRepairs, EntityResolver, openEntityDesk } from '../knowledge/resolution/index.ts';
+import { PostgresLexicalIndex } from '../knowledge/search/lexical-index.ts';
+import { PostgresSearchStore } from '../knowledge/search/results.ts';
+import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
+import { PostgresVectorIndex } from '../knowledge/vectors/vector-index.ts';
 import type { RegisteredRepair } from '../ledger/index.ts';
 import { folderFiles } from './folder-files.ts';
 import { knowledgeDocuments } from './knowledge-documents.ts';

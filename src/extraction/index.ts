@@ -4,6 +4,7 @@ export * from './errors.ts';
 export * from './events.ts';
 export * from './parallel-config.ts';
 export type * from './ports.ts';
+export { BusyRetryWindow, limiterKey, openSourceLimiter } from './rate-limiter.ts';
 export { selectTypes } from './select-types.ts';
 export { whenVaultIsFree } from './vault-patience.ts';
 export { WorkerMetrics } from './worker-metrics.ts';

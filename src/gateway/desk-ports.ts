@@ -3,7 +3,7 @@ import type {
   Attempt,
   Capabilities,
   GatewayKey,
-  HistoryStretch,
+  HistoryInterval,
   Model,
   Cooldown,
   Quotas,
@@ -63,9 +63,9 @@ export interface ModelExplanation {
   readonly score: Score;
   /** The formulas with this model's numbers in them, a sentence each. */
   readonly steps: readonly string[];
-  /** Its place among the models that would be asked now, first is 1; null: it would not be asked, `rankReason` says why. */
-  readonly place: number | null;
-  readonly rankReason: string;
+  /** Its place among the models that would be asked now, first is 1; null: it would not be asked, `positionReason` says why. */
+  readonly position: number | null;
+  readonly positionReason: string;
   /** Epoch milliseconds until which it is asked last, after failing several times in a row; null: not resting. */
   readonly backoffUntil: number | null;
   readonly recentAttempts: readonly Attempt[];
@@ -75,9 +75,9 @@ export interface ModelExplanation {
 export interface ModelHistory {
   readonly since: Date;
   readonly until: Date;
-  readonly stretchMs: number;
+  readonly intervalMs: number;
   /** Those in which it was asked, oldest first. */
-  readonly stretches: readonly HistoryStretch[];
+  readonly intervals: readonly HistoryInterval[];
 }
 
 export interface ProbeResult {

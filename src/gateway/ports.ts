@@ -175,7 +175,7 @@ export interface ModelTally extends Tally {
 }
 
 /** A stretch of time, and what was counted in it. */
-export interface HistoryStretch extends Tally {
+export interface HistoryInterval extends Tally {
   /** Its beginning, epoch milliseconds. */
   readonly at: number;
 }
@@ -189,12 +189,12 @@ export interface AttemptStore {
   tallies(range: { readonly since?: Date; readonly before?: Date }): Promise<readonly ModelTally[]>;
   /** Newest first. */
   list(filter: { readonly modelId?: number; readonly limit: number }): Promise<readonly Attempt[]>;
-  /** What `tallies` counts of one model, in stretches of `stretchMs` since `since`; those without any are left out. */
+  /** What `tallies` counts of one model, in stretches of `intervalMs` since `since`; those without any are left out. */
   history(range: {
     readonly modelId: number;
     readonly since: Date;
-    readonly stretchMs: number;
-  }): Promise<readonly HistoryStretch[]>;
+    readonly intervalMs: number;
+  }): Promise<readonly HistoryInterval[]>;
   /** Deletes what began before `before`, oldest first, at most `limit`; how many went. */
   purge(before: Date, limit: number): Promise<number>;
 }

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../core/index.ts';
-import { EventActivity } from './activity.ts';
+import { Activity } from './activity.ts';
 
 const minute = 60_000;
 const start = Date.parse('2026-03-01T12:00:00Z');
 
 function world() {
   const clock = new VirtualClock(start);
-  const activity = new EventActivity(clock);
+  const activity = new Activity(clock);
   const emit = (name: string, payload: Record<string, unknown> = {}) =>
     activity.take({ name, at: clock.now(), payload, spec: { level: 'debug', message: '' } });
   return { clock, activity, emit };
 }
 
 describe('activity', () => {
-  it('counts by the minute, quiet minutes included', async () => {
+  it('counts by the minute, including minutes without events', async () => {
     const { clock, activity, emit } = world();
     emit('admission:admitted', { organizationId: 'a' });
     emit('gateway:attempt-finished', { outcome: 'success' });
@@ -38,7 +38,7 @@ describe('activity', () => {
     ]);
   });
 
-  it('knows the last 60 seconds, whatever minute it is', async () => {
+  it('counts the last 60 seconds across full minutes', async () => {
     const { clock, activity, emit } = world();
     await clock.advance(50_000);
     emit('admission:refused', { organizationId: 'a' });
@@ -54,7 +54,7 @@ describe('activity', () => {
     expect(activity.lastMinute().refused).toBe(0);
   });
 
-  it('keeps an hour, and no more', async () => {
+  it('drops counts after one hour', async () => {
     const { clock, activity, emit } = world();
     emit('admission:refused', { organizationId: 'a' });
     await clock.advance(59 * minute);
@@ -65,7 +65,7 @@ describe('activity', () => {
     expect(activity.tenants().map(({ organizationId }) => organizationId)).toEqual(['b']);
   });
 
-  it('knows how long slots of an organization were held', () => {
+  it('reports how long slots of an organization were held', () => {
     const { activity, emit } = world();
     emit('deployments:execution-ended', { organizationId: 'a', durationMs: 1_000 });
     emit('deployments:execution-ended', { organizationId: 'a', durationMs: 3_000 });
@@ -76,7 +76,7 @@ describe('activity', () => {
     ]);
   });
 
-  it('does not grow with the number of organizations', () => {
+  it('bounds the number of organizations', () => {
     const { activity, emit } = world();
     for (let index = 0; index < 3_000; index += 1)
       emit('admission:refused', { organizationId: `org-${index}` });
@@ -84,7 +84,7 @@ describe('activity', () => {
     expect(activity.minutes()[0]?.refused).toBe(3_000);
   });
 
-  it('samples a run, thinner the longer it goes on, and forgets the oldest runs', async () => {
+  it('samples a run less often the longer it takes, and drops the oldest runs', async () => {
     const { clock, activity, emit } = world();
     const progress = (run: string, items: number) =>
       emit('extraction:run-progress', { run, items, calls: items, refusals: 0, multiplier: 1 });

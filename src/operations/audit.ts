@@ -53,7 +53,10 @@ export class AuditTrail {
   /** Newest first. Fails with INPUT_INVALID when `before` is not an id. */
   async list({ limit = 100, before }: AuditPage = {}): Promise<readonly AuditEntry[]> {
     if (before !== undefined && !isUuid(before))
-      throw new CoreError('INPUT_INVALID', 'The cursor is not the id of an audit entry. Use an id from the list.');
+      throw new CoreError(
+        'INPUT_INVALID',
+        'The cursor is not the id of an audit entry. Use an id from the list.',
+      );
     const { rows } = await this.#database.query<AuditEntry>(sql`
       select id, at, actor, action, subject, outcome, status, request_id as "requestId", details
       from audit_log where ${before ?? null}::uuid is null or id < ${before ?? null}::uuid

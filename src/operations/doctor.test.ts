@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConfig } from '../config/index.ts';
 import { CoreError, VirtualClock } from '../core/index.ts';
-import { ok } from './checks/check.ts';
-import { examineHere, makeAll } from './doctor.ts';
+import { ok, runChecks } from './checks/check.ts';
+import { runOfflineDoctor } from './doctor.ts';
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
@@ -24,10 +24,10 @@ async function configured(env: Readonly<Record<string, string>>) {
   return resolveConfig({ flags: {}, cwd, env: { HEADWORKS_DATA_DIR: cwd, ...env } });
 }
 
-describe('examineHere', () => {
-  it('checks what needs no store beside the stores that are away', async () => {
+describe('runOfflineDoctor', () => {
+  it('runs the checks of the machine while the stores are down', async () => {
     const port = await closedPort();
-    const { checks } = await examineHere(
+    const { checks } = await runOfflineDoctor(
       await configured({
         DATABASE_URL: `postgres://u:hunter22@127.0.0.1:${port}/x`,
         REDIS_URL: `redis://127.0.0.1:${port}`,
@@ -47,9 +47,9 @@ describe('examineHere', () => {
     expect(JSON.stringify(checks)).not.toContain('hunter22');
   });
 
-  it('does not ask a store again that is why there is no server', async () => {
+  it('does not connect again to the store that kept the server from starting', async () => {
     const failure = new CoreError('STATE_UNUSABLE', 'The password is refused.');
-    const { checks } = await examineHere(await configured({}), failure);
+    const { checks } = await runOfflineDoctor(await configured({}), failure);
     expect(checks.find(({ name }) => name === 'state store')).toMatchObject({
       state: 'problem',
       detail: 'The password is refused.',
@@ -57,10 +57,10 @@ describe('examineHere', () => {
     expect(checks.find(({ name }) => name === 'redis')?.state).toBe('not-configured');
   });
 
-  it('tells of a data folder that is not there yet, and does not make it', async () => {
+  it('reports a missing data folder without creating it', async () => {
     const config = await configured({ HEADWORKS_DATA_DIR: '/nonexistent/for/tests' });
-    const { checks } = await examineHere(config, null);
-    expect(checks.filter(({ detail }) => detail.includes('is not there'))).toMatchObject([
+    const { checks } = await runOfflineDoctor(config, null);
+    expect(checks.filter(({ detail }) => detail.includes('does not exist'))).toMatchObject([
       { name: 'data folder', state: 'not-configured' },
       { name: 'folder rights', state: 'not-configured' },
       { name: 'admin token', state: 'not-configured' },
@@ -72,9 +72,9 @@ const failing = (error: Error) => () => {
   throw error;
 };
 
-describe('makeAll', () => {
-  it('makes every check in its order, and sends who cannot be asked to the store that is away', async () => {
-    const found = await makeAll([
+describe('runChecks', () => {
+  it('returns every check in order, and refers a failed check to the store that is down', async () => {
+    const found = await runChecks([
       ['fine', () => ok('Fine.')],
       ['clock', failing(new CoreError('REDIS_UNAVAILABLE', 'Redis is away.'))],
       ['size', failing(new CoreError('STATE_UNAVAILABLE', 'Postgres is away.'))],
@@ -82,16 +82,16 @@ describe('makeAll', () => {
     ]);
     expect(found).toMatchObject([
       { name: 'fine', state: 'ok' },
-      { name: 'clock', state: 'problem', remedy: 'See the check of redis.' },
-      { name: 'size', state: 'problem', remedy: 'See the check of the state store.' },
+      { name: 'clock', state: 'problem', remedy: 'See the check "redis".' },
+      { name: 'size', state: 'problem', remedy: 'See the check "state store".' },
       { name: 'other', state: 'problem', detail: expect.stringContaining('EACCES: /d') as string },
     ]);
     expect(found[3]?.remedy).not.toContain('store');
   });
 
-  it('waits for a check that hangs no longer than five seconds', async () => {
+  it('ends a check that hangs after five seconds', async () => {
     const clock = new VirtualClock();
-    const hanging = makeAll(
+    const hanging = runChecks(
       [
         ['hung', () => new Promise(() => undefined)],
         ['fine', () => ok('Fine.')],
@@ -101,7 +101,7 @@ describe('makeAll', () => {
     const found = await clock.run(hanging);
     expect(clock.monotonic()).toBe(5_000);
     expect(found).toMatchObject([
-      { state: 'problem', detail: 'The check itself failed: no answer within 5 s' },
+      { state: 'problem', detail: 'The check failed: no response within 5 s' },
       { state: 'ok' },
     ]);
   });

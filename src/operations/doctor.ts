@@ -152,8 +152,7 @@ async function connectDatabase({ state, data }: Config): Promise<Finding> {
 }
 
 async function connectToRedis({ redis }: Config): Promise<Finding> {
-  if (redis.url === null)
-    return notConfigured('Limits are counted in one process.', stores.redisRemedy);
+  if (redis.url === null) return notConfigured('Limits are counted in one process.', stores.redisRemedy);
   const { connectRedis } = await import('../platform/redis/index.ts');
   const connection = await connectRedis({
     url: redis.url,

@@ -1,11 +1,11 @@
-// Retention: bounded batches, one bad rule among good ones, and stopping.
+// Retention: bounded batches, one failing rule among others, and cancellation.
 import { describe, expect, it } from 'vitest';
 import type { JobProgress } from '../core/index.ts';
 import { EventBus, VirtualClock } from '../core/index.ts';
 import type { Degradation } from '../ledger/index.ts';
 import type { RetentionRule } from './retention.ts';
 import {
-  houseRules,
+  coreRetentionRules,
   purgeFailedKind,
   purgeRepair,
   retentionEvents,
@@ -53,7 +53,7 @@ function setUp(clock: VirtualClock, rules: readonly RetentionRule[]) {
 }
 
 describe('runRetention', () => {
-  it('deletes what is older than each rule allows, in bounded batches', async () => {
+  it('deletes rows older than each rule allows, in bounded batches', async () => {
     const clock = new VirtualClock();
     const big = table(
       'big',
@@ -75,7 +75,7 @@ describe('runRetention', () => {
     expect(progress.at(-1)).toEqual({ done: 2, total: 2 });
   });
 
-  it('keeps for ever what is set to 0 days', async () => {
+  it('keeps rows forever when the setting is 0 days', async () => {
     const clock = new VirtualClock();
     const { rule, limits } = table('kept', 0, [10_000], clock);
     const { parts } = setUp(clock, [rule]);
@@ -83,7 +83,7 @@ describe('runRetention', () => {
     expect(limits).toEqual([]);
   });
 
-  it('runs the other rules when one fails, records it, and fails in the end', async () => {
+  it('runs the other rules when one fails, records the failure, and fails at the end', async () => {
     const clock = new VirtualClock();
     const good = table('good', 1, [2], clock);
     const { parts, emitted, recorded } = setUp(clock, [broken('bad'), good.rule]);
@@ -96,7 +96,7 @@ describe('runRetention', () => {
     expect(emitted.map(({ name }) => name)).toEqual(['retention:failed', 'retention:purged']);
   });
 
-  it('stops between two batches, tells what went, and blames no rule', async () => {
+  it('stops between two batches, reports what was deleted, and records no failure', async () => {
     const clock = new VirtualClock();
     const controller = new AbortController();
     const { rule, left } = table(
@@ -124,7 +124,7 @@ describe('the repair of a failed rule', () => {
   const entry = (subject: string) => ({ subject }) as Parameters<ReturnType<typeof purgeRepair>['repair']>[0];
   const { signal } = new AbortController();
 
-  it('runs that rule again, and knows when the rule is no more', async () => {
+  it('runs that rule again, and reports when the rule no longer exists', async () => {
     const clock = new VirtualClock();
     const { rule, left } = table('audit', 1, [2, 2], clock);
     const { repair, kind } = purgeRepair(setUp(clock, [rule, broken('bad')]).parts);
@@ -137,7 +137,7 @@ describe('the repair of a failed rule', () => {
 });
 
 describe('the job retention.run', () => {
-  it('answers with what was deleted', async () => {
+  it('returns what was deleted', async () => {
     const clock = new VirtualClock();
     const { rule } = table('audit', 1, [2], clock);
     const context = { id: '1', attempt: 1, signal: new AbortController().signal, progress: () => undefined };
@@ -146,11 +146,11 @@ describe('the job retention.run', () => {
   });
 });
 
-describe('houseRules', () => {
+describe('coreRetentionRules', () => {
   it('purges audit, ledger and jobs, each by its own setting', async () => {
-    const asked: string[] = [];
-    const store = (name: string) => ({ purge: async () => asked.push(name) });
-    const rules = houseRules(
+    const purged: string[] = [];
+    const store = (name: string) => ({ purge: async () => purged.push(name) });
+    const rules = coreRetentionRules(
       { audit: store('audit'), ledger: store('ledger'), jobs: store('jobs') },
       { auditDays: 365, ledgerDays: 90, jobsDays: 30 },
     );
@@ -160,6 +160,6 @@ describe('houseRules', () => {
       ['jobs', 30],
     ]);
     for (const rule of rules) await rule.purge(new Date(0), 1);
-    expect(asked).toEqual(['audit', 'ledger', 'jobs']);
+    expect(purged).toEqual(['audit', 'ledger', 'jobs']);
   });
 });

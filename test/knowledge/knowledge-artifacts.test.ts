@@ -1,14 +1,13 @@
 // Artifacts, revisions, chunks, mentions and events in a real store: accepted together, replaced together, gone together.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { PostgresMergeStore } from '../../src/knowledge/entities/merge-store.ts';
+import { PostgresEventStore } from '../../src/knowledge/events/event-store.ts';
 import type { EntityResolutionResult } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/events/postgres-event-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/postgres-merge-store.ts';
-import type { Database } from '../../src/platform/postgres/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
 import { entityWorld, mentionOf } from '../support/entity-world.ts';
-import { exactResolver } from '../support/knowledge-stand-ins.ts';
-import { bracketReader } from '../support/knowledge-stand-ins.ts';
+import { bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { incomingOf, knowledgeWorld } from '../support/knowledge-world.ts';
 

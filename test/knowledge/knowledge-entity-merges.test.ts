@@ -1,8 +1,8 @@
 // Entities merged and parted on a real store: what moved is known, and goes back exactly, in any order that is allowed.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import type { ReadEvent, Space } from '../../src/knowledge/index.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld, eventOf, mentionOf } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';

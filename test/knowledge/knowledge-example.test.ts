@@ -2,11 +2,11 @@
 // what founding document 004 has operators ask the tables can be asked.
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { openEvaluationDesks } from '../../src/app/evaluation-desks.ts';
+import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
 import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { searchDefaults } from '../../src/knowledge/index.ts';
 import { parseIngestRequest } from '../../src/knowledge/documents/read-wish.ts';
+import { searchDefaults } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';

@@ -1,13 +1,11 @@
 // The graph in Apache AGE: the contract, what AGE does wrong by itself, rebuilds, and databases without it.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/core/index.ts';
-import { AgeGraph } from '../../src/knowledge/age/age-graph.ts';
-import { AgeSession } from '../../src/knowledge/age/age-session.ts';
-import { writeStatements } from '../../src/knowledge/age/age-statements.ts';
-import { graphContract } from '../../src/knowledge/graph/graph.contract.ts';
-import type { GraphSubject } from '../../src/knowledge/graph/graph.contract.ts';
-import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
+import { AgeGraph } from '../../src/knowledge/graph/age/age-graph.ts';
+import { AgeSession } from '../../src/knowledge/graph/age/age-session.ts';
+import { writeStatements } from '../../src/knowledge/graph/age/age-statements.ts';
+import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { GraphKeeper } from '../../src/knowledge/graph/graph-sync.ts';
 import { graphRepairs } from '../../src/knowledge/maintenance/graph-repairs.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
@@ -15,6 +13,8 @@ import { entityWorld, eventOf } from '../support/entity-world.ts';
 import { graphSubject } from '../support/graph-subject.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
+import type { GraphSubject } from '../support/knowledge/graph.contract.ts';
+import { graphContract } from '../support/knowledge/graph.contract.ts';
 
 const { signal } = new AbortController();
 

@@ -2,14 +2,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobContext } from '../../src/core/index.ts';
 import { CoreError, silentLog } from '../../src/core/index.ts';
+import { Artifacts } from '../../src/knowledge/artifacts/artifacts.ts';
 import type { Embedder, Reader, Space } from '../../src/knowledge/index.ts';
 import { KnowledgeError } from '../../src/knowledge/index.ts';
-import { Artifacts } from '../../src/knowledge/artifacts/artifacts.ts';
 import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
 import { ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
 import type { StepParts } from '../../src/knowledge/ingest/step-ports.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
 import { chunkRepairs } from '../../src/knowledge/maintenance/chunk-repairs.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { bracketReader, exactResolver, NotedGraph } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';

@@ -1,9 +1,9 @@
 // The lexical index on real stores: written with its chunks, totals in step, BM25 with boosts, filters, any query.
 import { beforeAll, expect, it } from 'vitest';
 import type { SearchFilter, Space } from '../../src/knowledge/index.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
-import { removePostings, writePostings } from '../../src/knowledge/search/postgres-postings.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { removePostings, writePostings } from '../../src/knowledge/search/postings.ts';
+import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 

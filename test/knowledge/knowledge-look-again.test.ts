@@ -2,14 +2,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobContext, JobView } from '../../src/core/index.ts';
 import { CoreError } from '../../src/core/index.ts';
+import {
+  countNeedsReview,
+  openGraphDesk,
+  PostgresGraphView,
+} from '../../src/knowledge/graph/graph-service.ts';
+import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { graphRebuildHandler, graphRebuildJob } from '../../src/knowledge/graph/graph-sync.ts';
+import { offGraph } from '../../src/knowledge/graph/graph.ts';
 import type { Graph, Space } from '../../src/knowledge/index.ts';
-import { openGraphDesk } from '../../src/knowledge/graph/graph-desk.ts';
-import { graphRebuildHandler, graphRebuildJob } from '../../src/knowledge/graph/graph-rebuild.ts';
-import { offGraph } from '../../src/knowledge/graph/off-graph.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
-import { countNeedsReview, PostgresGraphView } from '../../src/knowledge/graph/postgres-graph-view.ts';
-import { backfillHandler } from '../../src/knowledge/maintenance/backfill.ts';
 import type { BackfillDeps } from '../../src/knowledge/maintenance/backfill.ts';
+import { backfillHandler } from '../../src/knowledge/maintenance/backfill.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { FailingHouse } from '../support/failing-house.ts';
 import { failingHouse } from '../support/failing-house.ts';

@@ -1,11 +1,11 @@
 // Mentions find their entities on a real store: clear cases, doubt, contradiction, and parts that fail.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, systemClock } from '../../src/core/index.ts';
+import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import type { MentionPlace, Space } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
-import { entityWorld, noModel, placeIn, mentionOf, ScriptedModel } from '../support/entity-world.ts';
 import type { MentionWish } from '../support/entity-world.ts';
+import { entityWorld, mentionOf, noModel, placeIn, ScriptedModel } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
 

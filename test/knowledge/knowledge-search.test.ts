@@ -1,6 +1,7 @@
 // Search as a whole: words and vectors together, the graph on wish, and a warning for each thing that was left out.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/core/index.ts';
+import { offGraph } from '../../src/knowledge/graph/graph.ts';
 import type {
   Embedder,
   Embedders,
@@ -12,10 +13,9 @@ import type {
   Space,
 } from '../../src/knowledge/index.ts';
 import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
-import { offGraph } from '../../src/knowledge/graph/off-graph.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';

@@ -1,7 +1,7 @@
 // Vectors on real stores: kept, compared, counted; one index per model; spaces and models never meet.
 import { beforeAll, expect, it } from 'vitest';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
 import type { Space } from '../../src/knowledge/index.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 

@@ -4,13 +4,12 @@ import { fileURLToPath } from 'node:url';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
 import { knownNames } from '../../src/app/demo/acme-people.ts';
+import type { Described } from '../../src/knowledge/entities/confirm.ts';
+import { confirmationMessages, readConfirmation } from '../../src/knowledge/entities/confirm.ts';
 import type { ReadingTask } from '../../src/knowledge/ports.ts';
 import { readAnswer } from '../../src/knowledge/reading/model/reading-answer.ts';
 import { readingPrompt } from '../../src/knowledge/reading/model/reading-prompt.ts';
-import type { Described } from '../../src/knowledge/resolution/confirm-match.ts';
 import { SaidInDocuments } from '../../src/knowledge/text/said-in.ts';
-import { confirmationMessages } from '../../src/knowledge/resolution/confirm-match.ts';
-import { readConfirmation } from '../../src/knowledge/resolution/confirmation-answer.ts';
 import { readingOf } from '../../src/simulators/models/reader.ts';
 
 const folder = fileURLToPath(new URL('../../src/app/demo/documents/', import.meta.url));

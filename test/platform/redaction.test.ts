@@ -25,7 +25,7 @@ import {
 } from '../../src/ledger/index.ts';
 import { ledgerOptions } from '../../src/ledger/options.ts';
 import { PostgresLedgerStore } from '../../src/ledger/postgres/postgres-ledger-store.ts';
-import { PostgresAuditTrail } from '../../src/operations/audit.ts';
+import { AuditTrail } from '../../src/operations/audit.ts';
 import { retentionEvents } from '../../src/operations/retention.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
@@ -204,7 +204,7 @@ describe.each(migratedDatabases.slice(0, 1))('no secret is stored by', (_, open)
   });
 
   it('the audit trail', async () => {
-    const trail = new PostgresAuditTrail(opened.database, systemIds, redactor);
+    const trail = new AuditTrail(opened.database, systemIds, redactor);
     await forSecrets(25, async (secret) => {
       await opened.database.query(sql`truncate audit_log`);
       for (const text of hiddenIn(secret))

@@ -1,5 +1,12 @@
 // Resolution on a real store, with parts that answer, fail, hang or lie as a test wants.
 import { silentLog } from '../../src/core/index.ts';
+import { openEntityDesk } from '../../src/knowledge/entities/entity-service.ts';
+import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { PostgresMergeStore } from '../../src/knowledge/entities/merge-store.ts';
+import { PostgresPairStore } from '../../src/knowledge/entities/pair-store.ts';
+import type { RepairParts } from '../../src/knowledge/entities/reconcile.ts';
+import { entityRepairs } from '../../src/knowledge/entities/reconcile.ts';
+import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import type {
   ContextClues,
   Embedder,
@@ -11,13 +18,8 @@ import type {
   ReadEvent,
   Space,
 } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/postgres-merge-store.ts';
-import { PostgresPairStore } from '../../src/knowledge/entities/postgres-pair-store.ts';
-import type { RepairParts } from '../../src/knowledge/resolution/index.ts';
-import { EntityResolver, entityRepairs, openEntityDesk } from '../../src/knowledge/resolution/index.ts';
-import { embeddersOf } from './knowledge-world.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
+import { embeddersOf } from './knowledge-world.ts';
 
 /** `Alice Chen`, or with clues, or with where it stands. */
 export type MentionWish =

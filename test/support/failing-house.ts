@@ -1,6 +1,17 @@
 // All of knowledge on a real store, with parts that fail or hang as a test wants, a ledger, and its repairs.
 import type { JobContext, Log, LogLevel } from '../../src/core/index.ts';
 import { EventBus, Redactor, seededRandom } from '../../src/core/index.ts';
+import { openEntityDesk } from '../../src/knowledge/entities/entity-service.ts';
+import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { PostgresMergeStore } from '../../src/knowledge/entities/merge-store.ts';
+import { PostgresPairStore } from '../../src/knowledge/entities/pair-store.ts';
+import { entityRepairs } from '../../src/knowledge/entities/reconcile.ts';
+import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
+import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { GraphKeeper } from '../../src/knowledge/graph/graph-sync.ts';
+import { PostgresSqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
+import type { GraphWriter } from '../../src/knowledge/graph/write-batch.ts';
+import { writePart } from '../../src/knowledge/graph/write-batch.ts';
 import type {
   Embedder,
   Graph,
@@ -12,24 +23,15 @@ import type {
   Space,
 } from '../../src/knowledge/index.ts';
 import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
-import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
-import type { GraphWriter } from '../../src/knowledge/graph/write-part.ts';
-import { writePart } from '../../src/knowledge/graph/write-part.ts';
 import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
 import type { Readers } from '../../src/knowledge/ingest/step-ports.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/postgres-merge-store.ts';
-import { PostgresPairStore } from '../../src/knowledge/entities/postgres-pair-store.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/graph/postgres-sql-graph.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
 import { chunkRepairs } from '../../src/knowledge/maintenance/chunk-repairs.ts';
 import { registeredEntityRepairs } from '../../src/knowledge/maintenance/entity-repairs.ts';
-import { searchRepairs } from '../../src/knowledge/maintenance/search-repairs.ts';
 import { graphRepairs } from '../../src/knowledge/maintenance/graph-repairs.ts';
-import { entityRepairs, EntityResolver, openEntityDesk } from '../../src/knowledge/resolution/index.ts';
+import { searchRepairs } from '../../src/knowledge/maintenance/search-repairs.ts';
+import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
+import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { ledgerEvents, MemoryLedgerStore, RepairRegistry, RepairRunner } from '../../src/ledger/index.ts';
 import { bracketReader } from './knowledge-stand-ins.ts';

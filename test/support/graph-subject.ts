@@ -1,9 +1,9 @@
 // A graph with tables behind it, for the contract suite: rows are written as ingest writes them, then upserted.
-import type { GraphSubject, ToldEvent } from '../../src/knowledge/graph/graph.contract.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
+import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import type { Graph, GraphPart } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
+import type { GraphSubject, ToldEvent } from './knowledge/graph.contract.ts';
 
 export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject {
   const { database, ids } = world;

@@ -1,16 +1,16 @@
 // A world for knowledge: a database with our tables, spaces of tenants, stores, a clock that stands, a ledger to look at.
+import type { IdSource, JobQueue } from '../../src/core/index.ts';
 import {
   EventBus,
-  VirtualClock,
   seededIds,
   seededRandom,
   systemClock,
   systemIds,
+  VirtualClock,
 } from '../../src/core/index.ts';
-import type { IdSource, JobQueue } from '../../src/core/index.ts';
+import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { knowledgeOptions } from '../../src/knowledge/options.ts';
-import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
+import { PostgresEventStore } from '../../src/knowledge/events/event-store.ts';
 import type {
   IngestResult,
   Chunk,
@@ -19,8 +19,8 @@ import type {
   ParsedDocument,
   Space,
 } from '../../src/knowledge/index.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/events/postgres-event-store.ts';
+import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
+import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
 import type { Degradation } from '../../src/ledger/index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';

@@ -4,7 +4,8 @@
 // leaves as committed or failed. What is left when a run is stopped is simply asked for by the next run.
 import type { Random } from '../../core/index.ts';
 import { onAbort } from '../../core/index.ts';
-import { BoundedQueue, filePauseMs, isFileBusy } from '../../resilience/index.ts';
+import { BoundedQueue } from '../../resilience/index.ts';
+import { busyRetryPauseMs, isSqliteBusy } from '../../platform/sqlite/retry-busy.ts';
 import { FetchFailure } from '../errors.ts';
 import type { FailedPageCause } from '../events.ts';
 import { queueBytes } from '../parallel-config.ts';
@@ -152,10 +153,11 @@ export class PageRun {
       then();
     } catch (error) {
       const since = (this.#busySince ??= clock.monotonic());
-      if (!isFileBusy(error) || clock.monotonic() - since >= vaultPatienceMs) return this.#over.reject(error);
+      if (!isSqliteBusy(error) || clock.monotonic() - since >= vaultPatienceMs)
+        return this.#over.reject(error);
       const again = () => this.#write(write, then);
       // After a stop nothing is left to do: the next run asks for the page again, or finishes the type.
-      void clock.sleep(filePauseMs, signal).then(again, () => undefined);
+      void clock.sleep(busyRetryPauseMs, signal).then(again, () => undefined);
     }
   }
 

@@ -1,7 +1,8 @@
 // The use case: brings a session of a vault to its end, or as far as it goes.
 import type { Clock, Emitter, Random } from '../../core/index.ts';
 import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../../resilience/index.ts';
-import { exponentialBackoff, isFileBusy } from '../../resilience/index.ts';
+import { exponentialBackoff } from '../../resilience/index.ts';
+import { isSqliteBusy } from '../../platform/sqlite/retry-busy.ts';
 import type { ExtractionEvents, ProgressFigures, TypeFigures } from '../events.ts';
 import type { ParallelConfig } from '../parallel-config.ts';
 import type {
@@ -220,9 +221,9 @@ async function end(
   const isStopped = status === 'interrupted' || status === 'failed';
   const activeMs = seconds * 1000;
   const finish = () => sessions.finish(id, status, { calls, errors, activeMs });
-  const wait = { clock, patienceMs: isStopped ? lastWordMs : vaultPatienceMs };
+  const wait = { clock, timeoutMs: isStopped ? lastWordMs : vaultPatienceMs };
   const totals = await whenVaultIsFree(finish, wait).catch((error: unknown) => {
-    if (isStopped && isFileBusy(error)) return withRun(before, { items, calls, errors, activeMs });
+    if (isStopped && isSqliteBusy(error)) return withRun(before, { items, calls, errors, activeMs });
     throw error;
   });
   events.emit('extraction:finished', { session: id, status, items, calls, errors, seconds, itemsPerSecond });

@@ -17,7 +17,7 @@ function world(perSecond: number, connectMs: (call: number) => number) {
   const call: Caller = createCaller({
     clock,
     origin,
-    leave: (signal) => limiter.acquire(signal, { tellsSending: true }),
+    leave: (signal) => limiter.acquire(signal, { reportsSending: true }),
     transport: {
       close: () => Promise.resolve(),
       request: async ({ onSent }) => {
@@ -71,6 +71,6 @@ describe('calls with leave of the limiter', () => {
     await clock.run(call({ url, headers: {} }, never));
     const waiting = call({ url, headers: {} }, stop.signal);
     stop.abort(new Error('enough'));
-    await expect(waiting).rejects.toMatchObject({ failure: { kind: 'cancelled' } });
+    await expect(waiting).rejects.toMatchObject({ failure: { kind: 'canceled' } });
   });
 });

@@ -80,7 +80,7 @@ async function given(leave: Leave, signal: AbortSignal): Promise<Permit> {
     return await leave(signal);
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new FetchFailure(failureOfKind('cancelled'), 'It was stopped while it waited for its turn.', error);
+    throw new FetchFailure(failureOfKind('canceled'), 'It was stopped while it waited for its turn.', error);
   }
 }
 

@@ -1,8 +1,8 @@
 // Connecting to a source that may be busy: a few tries, but never a long wait to hear that a setting is wrong.
 import type { Clock } from '../../core/index.ts';
 import { messageOf } from '../../core/index.ts';
-import type { FailedTry } from '../../resilience/index.ts';
-import { exponentialBackoff, RetriesExhaustedError, retry } from '../../resilience/index.ts';
+import type { FailedAttempt } from '../../resilience/index.ts';
+import { exponentialBackoff, retry } from '../../resilience/index.ts';
 import { ExtractionError, FetchFailure } from '../errors.ts';
 import type { OnConnectWait } from '../ports.ts';
 
@@ -10,7 +10,7 @@ import type { OnConnectWait } from '../ports.ts';
 const policy = {
   retries: 3,
   backoff: exponentialBackoff({ initialMs: 1_000, maxMs: 8_000, jitter: 'none' }),
-  maxWaitMs: 60_000,
+  maxDelayMs: 60_000,
   isRetryable: (error: unknown) =>
     error instanceof ExtractionError &&
     error.isRetryable &&
@@ -25,11 +25,6 @@ export async function connectPatiently(
   signal: AbortSignal,
   onWait?: OnConnectWait,
 ): Promise<void> {
-  const onRetry = ({ error, waitMs }: FailedTry) => onWait?.(messageOf(error), waitMs);
-  try {
-    await retry(() => work(signal), policy, { clock, random: { next: () => 0 }, signal, onRetry });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof RetriesExhaustedError ? error.lastError : error;
-  }
+  const onRetry = ({ error, delayMs }: FailedAttempt) => onWait?.(messageOf(error), delayMs);
+  await retry(() => work(signal), policy, { clock, random: { next: () => 0 }, signal, onRetry });
 }

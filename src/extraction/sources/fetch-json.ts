@@ -48,11 +48,7 @@ async function granted(authorizer: Authorizer, signal: AbortSignal): Promise<Gra
     return await authorizer.grant(signal);
   } catch (error) {
     if (signal.aborted)
-      throw new FetchFailure(
-        failureOfKind('cancelled'),
-        'It was stopped while it waited for a login.',
-        error,
-      );
+      throw new FetchFailure(failureOfKind('canceled'), 'It was stopped while it waited for a login.', error);
     if (error instanceof ExtractionError && error.cause instanceof FetchFailure)
       throw new FetchFailure(error.cause.failure, messageOf(error), error);
     throw error;

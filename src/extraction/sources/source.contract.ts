@@ -200,7 +200,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
     });
 
     it('stops when it is told to: before, while it waits for a page, while it waits for a login', async () => {
-      expect((await failureOf(fetch(0, AbortSignal.abort()))).failure.kind).toBe('cancelled');
+      expect((await failureOf(fetch(0, AbortSignal.abort()))).failure.kind).toBe('canceled');
       expect(world.contentCalls() + world.logins()).toBe(0);
 
       world.misbehaveAtLogin('hang');
@@ -208,7 +208,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       const loggingIn = failureOf(fetch(0, early.signal));
       await vi.waitFor(() => expect(world.logins()).toBe(1));
       early.abort(new Error('enough'));
-      expect((await loggingIn).failure).toMatchObject({ kind: 'cancelled', isTransient: false });
+      expect((await loggingIn).failure).toMatchObject({ kind: 'canceled', isTransient: false });
       world.misbehaveAtLogin(null);
 
       await world.source.connect(never);
@@ -217,7 +217,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       const waiting = failureOf(fetch(0, stop.signal));
       await vi.waitFor(() => expect(world.contentCalls()).toBe(1));
       stop.abort(new Error('enough'));
-      expect((await waiting).failure).toMatchObject({ kind: 'cancelled', isTransient: false });
+      expect((await waiting).failure).toMatchObject({ kind: 'canceled', isTransient: false });
     });
 
     it('stops what is under way when it is closed', async () => {
@@ -226,7 +226,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       const waiting = failureOf(fetch(0));
       await vi.waitFor(() => expect(world.contentCalls()).toBe(1));
       await world.source.close();
-      expect((await waiting).failure.kind).toBe('cancelled');
+      expect((await waiting).failure.kind).toBe('canceled');
     });
 
     it('names itself and its limiter without credentials', () => {

@@ -1,5 +1,5 @@
 // Learns from the quota headers of good answers: a key with nothing left is not asked again until it has.
-import { quotaWindows } from '../../resilience/retry-hints/quota-windows.ts';
+import { quotaWindows } from '../../resilience/index.ts';
 import type { ProviderResponse } from '../ports.ts';
 
 /** The latest of the windows that are used up; `now` in epoch milliseconds. Header names in lower case. */

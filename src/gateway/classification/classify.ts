@@ -1,6 +1,6 @@
 // What kind of failure a call to a model met. The kernel knows HTTP; this adds what only models' providers say.
 import type { HttpFailure } from '../../core/index.ts';
-import type { FailureKind, RefusedAnswer, RetryHint } from '../../resilience/index.ts';
+import type { FailureKind, ErrorResponse, RetryHint } from '../../resilience/index.ts';
 import { classifyHttpFailure } from '../../resilience/index.ts';
 import type { FailureClass } from '../failure-classes.ts';
 import { failureRules } from '../failure-classes.ts';
@@ -27,7 +27,7 @@ const classOfKind: Readonly<Record<FailureKind, FailureClass>> = {
   validation: 'validation',
   'not-found': 'not-found',
   malformed: 'invalid-response',
-  cancelled: 'canceled',
+  canceled: 'canceled',
 };
 
 /** No answer came. */
@@ -37,7 +37,7 @@ export function classifyFailure(failure: HttpFailure): ClassifiedFailure {
 }
 
 /** An answer that refuses, or an error in the body of a 200. `now` in epoch milliseconds; pure, never throws. */
-export function classifyAnswer(answer: RefusedAnswer, now: number): ClassifiedFailure {
+export function classifyAnswer(answer: ErrorResponse, now: number): ClassifiedFailure {
   const body = readErrorBody(answer.body);
   const claimed = answer.status < 300 && body.isJson ? (claimedStatus(body) ?? 500) : answer.status;
   const { kind, hint } = classifyHttpFailure({ ...answer, status: claimed }, now);

@@ -11,14 +11,14 @@ export function placeOf(
   model: Model,
   view: ModelView,
   snapshot: RoutingSnapshot,
-): Pick<ModelExplanation, 'place' | 'rankReason'> {
-  const never = (rankReason: string) => ({ place: null, rankReason });
+): Pick<ModelExplanation, 'position' | 'positionReason'> {
+  const never = (positionReason: string) => ({ position: null, positionReason });
   if (!view.isActive) return never('it is disabled.');
   if (!view.isConfigured) return never(`it has no key: ${view.needs ?? 'its variable'} must be set.`);
   if (view.availableAt !== null) return never(unavailable(view.availableAt.toISOString(), causesOf(view)));
   const order = orderFor(model, snapshot);
   const index = order.findIndex(({ id }) => id === model.id);
-  return { place: index + 1, rankReason: reasonOf(order, index, snapshot) };
+  return { position: index + 1, positionReason: reasonOf(order, index, snapshot) };
 }
 
 /** Never without the model itself: it is active, has a key and can do what is asked here. */

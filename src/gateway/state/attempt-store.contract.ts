@@ -38,7 +38,7 @@ export function describeAttemptStoreContract(
         of('another', 9_999, { modelId: other }),
         of('later', 30_000, { durationMs: 500 }),
       ]);
-      const range = { modelId, since: new Date(moment(0)), stretchMs: 10_000 };
+      const range = { modelId, since: new Date(moment(0)), intervalMs: 10_000 };
       expect(await store.history(range)).toEqual([
         { at: moment(0), requests: 3, successes: 2, averageSeconds: 2 },
         { at: moment(30_000), requests: 1, successes: 1, averageSeconds: 0.5 },

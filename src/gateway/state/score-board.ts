@@ -83,14 +83,14 @@ export class ScoreBoard implements Scores {
     return { score, steps: explainScore(score), recentAttempts };
   }
 
-  /** How it did over the last `hours`, in about a hundred stretches. Fails with STATE_UNAVAILABLE. */
+  /** How it did over the last `hours`, in about a hundred intervals. Fails with STATE_UNAVAILABLE. */
   async history(modelId: number, hours: number): Promise<ModelHistory> {
     const { clock, recorder, store } = this.#parts;
-    const stretchMs = Math.ceil((hours * hourMs) / 96 / 60_000) * 60_000;
+    const intervalMs = Math.ceil((hours * hourMs) / 96 / 60_000) * 60_000;
     const until = new Date(clock.now());
-    const since = new Date(Math.floor((until.getTime() - hours * hourMs) / stretchMs) * stretchMs);
-    const reading = recorder.flush().then(() => store.history({ modelId, since, stretchMs }));
-    return { since, until, stretchMs, stretches: await forPerson(clock, reading) };
+    const since = new Date(Math.floor((until.getTime() - hours * hourMs) / intervalMs) * intervalMs);
+    const reading = recorder.flush().then(() => store.history({ modelId, since, intervalMs }));
+    return { since, until, intervalMs, intervals: await forPerson(clock, reading) };
   }
 
   start(): Promise<void> {

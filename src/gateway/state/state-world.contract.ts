@@ -64,7 +64,7 @@ export function stateWorld() {
     goAway: () => void (isAway = true),
     comeBack: () => {
       isAway = false;
-      memory.changes.tell('everything');
+      memory.changes.notify('everything');
     },
     /** One more process on the same stores. */
     open: (change: Partial<GatewayStateOptions> = {}) =>

@@ -2,7 +2,7 @@
 import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
-import type { RunSample } from '../../operations/activity.ts';
+import type { RunSample } from '../../operations/index.ts';
 import { executionJobName } from '../../tenancy/index.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { isoOrNull } from '../schemas/fields.ts';

@@ -278,8 +278,8 @@ export function viewOfModel(model: ModelView): z.infer<typeof modelAnswer> {
 export const viewOfHistory = (history: ModelHistory): z.infer<typeof modelHistory> => ({
   since: history.since.toISOString(),
   until: history.until.toISOString(),
-  stretch_ms: history.stretchMs,
-  stretches: history.stretches.map(({ at, requests, successes, averageSeconds }) => ({
+  stretch_ms: history.intervalMs,
+  stretches: history.intervals.map(({ at, requests, successes, averageSeconds }) => ({
     at: new Date(at).toISOString(),
     requests,
     successes,
@@ -288,12 +288,14 @@ export const viewOfHistory = (history: ModelHistory): z.infer<typeof modelHistor
 });
 
 export function viewOfExplanation(explanation: ModelExplanation): z.infer<typeof explanationAnswer> {
-  const { model, backoffUntil, recentAttempts, ...rest } = explanation;
+  const { model, position, positionReason, backoffUntil, recentAttempts, ...rest } = explanation;
   return {
     ...(snakeCase(rest) as Omit<
       z.infer<typeof explanationAnswer>,
-      'model' | 'resting_until' | 'recent_attempts'
+      'model' | 'place' | 'place_reason' | 'resting_until' | 'recent_attempts'
     >),
+    place: position,
+    place_reason: positionReason,
     model: viewOfModel(model),
     resting_until: backoffUntil === null ? null : new Date(backoffUntil).toISOString(),
     recent_attempts: recentAttempts.map((attempt) => ({

@@ -2,11 +2,11 @@
 import type { IdSource } from '../../core/index.ts';
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import { storedJson } from './stored-json.ts';
 import { contentHash } from '../documents/content-hash.ts';
-import type { IngestResult, ArtifactStore, ChunkDraft, ParsedDocument, Space } from '../ports.ts';
+import type { ArtifactStore, ChunkDraft, IngestResult, ParsedDocument, Space } from '../ports.ts';
+import { removePostings, writePostings } from '../search/postings.ts';
 import { forgetUnmentioned } from './postgres-remove-artifact.ts';
-import { removePostings, writePostings } from '../search/postgres-postings.ts';
+import { storedJson } from './stored-json.ts';
 
 /** A statement of this many chunks stays well below what a store takes in one message, and within its time. */
 const chunksAtOnce = 200;

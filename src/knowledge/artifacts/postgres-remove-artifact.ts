@@ -2,9 +2,9 @@
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
+import { longestChain } from '../entities/candidate-queries.ts';
 import type { RemovedIds } from '../ports.ts';
-import { longestChain } from '../entities/entity-columns.ts';
-import { removePostings } from '../search/postgres-postings.ts';
+import { removePostings } from '../search/postings.ts';
 
 /** In the caller's transaction. Null when the space has no such artifact. */
 export async function removeArtifact(

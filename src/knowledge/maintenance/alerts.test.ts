@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CoreError, VirtualClock } from '../../core/index.ts';
-import { offGraph } from '../graph/off-graph.ts';
+import { offGraph } from '../graph/graph.ts';
 import type { GraphAvailability } from '../ports.ts';
 import { KnowledgeAlerts, watchedGraph } from './alerts.ts';
 

@@ -1,8 +1,8 @@
 // Counts what resolution, models and the graph come to, and says when somebody should look.
 import type { Clock } from '../../core/index.ts';
 import { kindOf } from '../../core/index.ts';
-import type { Graph, GraphAvailability } from '../ports.ts';
-import type { ResolutionWatch } from '../resolution/index.ts';
+import type { ResolutionWatch } from '../entities/deps.ts';
+import type { Graph, GraphAvailability } from '../graph/graph.ts';
 import type { KnowledgeAlertRule, Severity } from './alert-rules.ts';
 import {
   confirmationRule,

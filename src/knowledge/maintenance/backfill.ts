@@ -3,15 +3,15 @@
 import { z } from 'zod';
 import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import type { GraphKeeper } from '../graph/graph-keeper.ts';
-import { graphRebuildJob, graphRebuildKey } from '../graph/graph-rebuild.ts';
 import type { GraphSource } from '../graph/graph-source.ts';
+import type { GraphKeeper } from '../graph/graph-sync.ts';
+import { graphRebuildJob, graphRebuildKey } from '../graph/graph-sync.ts';
 import { ingestDegradations } from '../ingest/failure-kinds.ts';
 import type { Readers } from '../ingest/step-ports.ts';
 import { hasActiveJob } from '../ingest/under-way.ts';
-import type { ArtifactStore, Chunk, ChunkStep, Graph, ChunkStepResult } from '../ports.ts';
-import type { EntityRepairParts } from './entity-repairs.ts';
+import type { ArtifactStore, Chunk, ChunkStep, ChunkStepResult, Graph } from '../ports.ts';
 import { modelCameLater } from './chunk-repairs.ts';
+import type { EntityRepairParts } from './entity-repairs.ts';
 import { pairsNotAsked } from './entity-repairs.ts';
 
 export const backfillJob: JobDefinition<Record<string, never>> = {

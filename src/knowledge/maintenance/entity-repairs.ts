@@ -1,8 +1,10 @@
 // Entities that were made on a fallback, and pairs that no model was asked about.
 import type { RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
+import type { EntityRepairs } from '../entities/reconcile.ts';
+import { repairOfEntity } from '../entities/reconcile.ts';
+import { resolutionLedgerKinds } from '../entities/resolve-mentions.ts';
+import type { PairStore } from '../entities/types.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { EntityRepairs, PairStore } from '../resolution/index.ts';
-import { repairOfEntity, resolutionLedgerKinds } from '../resolution/index.ts';
 import { gone, repaired, stillBroken } from './outcomes.ts';
 
 export interface EntityRepairParts {

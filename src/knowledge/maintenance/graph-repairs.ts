@@ -2,12 +2,12 @@
 import type { Clock } from '../../core/index.ts';
 import { isUuid } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
-import type { GraphKeeperParts } from '../graph/graph-keeper.ts';
-import { graphDegradations, GraphKeeper } from '../graph/graph-keeper.ts';
+import type { GraphKeeperParts } from '../graph/graph-sync.ts';
+import { graphDegradations, GraphKeeper } from '../graph/graph-sync.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { ArtifactStore } from '../ports.ts';
-import { expansionDegradations } from '../search/expansion.ts';
-import { gone, inTime, repaired, noopLedger, spaceOf, stillBroken } from './outcomes.ts';
+import { expansionDegradations } from '../search/expand.ts';
+import { gone, inTime, noopLedger, repaired, spaceOf, stillBroken } from './outcomes.ts';
 
 export interface GraphRepairParts extends Omit<GraphKeeperParts, 'artifacts'> {
   readonly artifacts: Pick<ArtifactStore, 'saveSteps' | 'chunk' | 'revision'>;

@@ -115,3 +115,16 @@ export interface LexicalIndex {
     onLeftOut?: (sentence: string) => void,
   ): Promise<readonly LexicalHit[]>;
 }
+
+export class Warnings {
+  readonly #sentences = new Set<string>();
+
+  add(sentence: string): void {
+    this.#sentences.add(sentence);
+  }
+
+  /** Null when nothing was left out. */
+  toText(): string | null {
+    return this.#sentences.size === 0 ? null : [...this.#sentences].join(' ');
+  }
+}

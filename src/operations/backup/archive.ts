@@ -1,5 +1,5 @@
-// What a backup consists of: lines of JSON. A line that begins with {"headworks": steers; every other is a row of the
-// table that was named last, or a piece of the file that was. Compressed with gzip, so that any tool can look inside.
+// The format of a backup: gzip-compressed lines of JSON. A line that begins with {"headworks": is a control line; any
+// other is a row of the table, or a piece of the file, that the last control line started. Readable with standard tools.
 import type { Hash } from 'node:crypto';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -7,12 +7,12 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CoreError, HeadworksError, messageOf } from '../../core/index.ts';
-import type { AppliedMigration } from '../../platform/postgres/migrations/migration-history.ts';
+import type { AppliedMigration } from '../../platform/postgres/index.ts';
 
-/** Grows when older versions cannot read what we write. */
+/** Incremented when older versions cannot read the format. */
 export const archiveFormat = 1;
 
-export type TablePlace = 'state' | 'jobs';
+export type TableScope = 'state' | 'jobs';
 
 export interface ArchiveHeader {
   readonly headworks: 'backup';
@@ -22,30 +22,30 @@ export interface ArchiveHeader {
   readonly store: 'embedded' | 'server';
   readonly postgres: string;
   readonly migrations: readonly AppliedMigration[];
-  /** Of pg-boss's tables; null when there are none. */
+  /** Schema version of pg-boss; null when it has no tables. */
   readonly jobsVersion: number | null;
   readonly tables: number;
-  /** Of all tables together: for whoever shows how far it is. */
+  /** Of all tables together, for progress reports. */
   readonly rows: number;
 }
 
 export interface TableStart {
   readonly headworks: 'table';
-  readonly place: TablePlace;
+  readonly scope: TableScope;
   readonly name: string;
   readonly columns: readonly string[];
   readonly rows: number;
 }
 
-/** Ends a table: what was really written. */
+/** Ends a table, with what was actually written. */
 export interface TableEnd {
   readonly headworks: 'table-end';
   readonly rows: number;
-  /** Sum over all rows, whatever their order: see `RowSum`. */
+  /** Checksum of all rows, independent of their order: see `RowSum`. */
   readonly sum: string;
 }
 
-/** Where an identity column goes on counting. */
+/** The current value of an identity column. */
 export interface SequenceLine {
   readonly headworks: 'sequence';
   readonly table: string;
@@ -57,7 +57,7 @@ export interface SequenceLine {
 
 export type FileKind = 'vault' | 'webhook-secret';
 
-/** Its pieces follow, each a JSON string of base64. */
+/** Starts a file; its pieces follow, each a JSON string of base64. */
 export interface FileStart {
   readonly headworks: 'file';
   readonly kind: FileKind;
@@ -70,7 +70,7 @@ export interface FileEnd {
   readonly sha256: string;
 }
 
-/** The last line of a whole backup. */
+/** The last line of a complete backup. */
 export interface ArchiveEnd {
   readonly headworks: 'end';
   readonly tables: number;
@@ -78,7 +78,7 @@ export interface ArchiveEnd {
   readonly files: number;
 }
 
-/** Written instead of an end when something went wrong on the way. */
+/** The last line of a backup that failed. */
 export interface ArchiveFailed {
   readonly headworks: 'failed';
   readonly code: string;
@@ -95,26 +95,26 @@ export type ControlLine =
   | ArchiveEnd
   | ArchiveFailed;
 
-/** Takes one line, without its line break; resolves when there is room for the next. */
+/** Takes one line without its line break; resolves when it can take the next. */
 export type LineSink = (line: string) => Promise<void>;
 
 const controlPrefix = '{"headworks":';
 
 export const controlLine = (line: ControlLine): string => JSON.stringify(line);
 
-/** Null for a row or a piece of a file. Fails with INPUT_INVALID when a line that steers cannot be read. */
+/** Null for a row or a piece of a file. Fails with INPUT_INVALID when a control line cannot be parsed. */
 export function readControl(line: string): ControlLine | null {
   if (!line.startsWith(controlPrefix)) return null;
   try {
     return JSON.parse(line) as ControlLine;
   } catch (error) {
-    throw damaged('a line that should steer cannot be read', error);
+    throw damaged('a control line cannot be parsed', error);
   }
 }
 
 /**
- * The same for the same rows in any order: the sum of the first 60 bits of each row's SHA-256. Postgres computes the
- * same over a table (`tableSum`), so that what was stored can be compared with what was written.
+ * Order-independent checksum: the sum of the first 60 bits of each row's SHA-256. Postgres computes the same over a
+ * table (`tableSum`), so that the stored rows can be compared with the archive.
  */
 export class RowSum {
   rows = 0;
@@ -134,11 +134,11 @@ export function damaged(what: string, cause?: unknown): CoreError {
   return new CoreError(
     'INPUT_INVALID',
     `The backup is damaged or incomplete: ${what}. Use another one; nothing was changed.`,
-    cause === undefined ? {} : { cause },
+    { cause },
   );
 }
 
-/** Who gets what is read. Nothing of a table or file is known to be right before its end was called. */
+/** Receives what is read. The content of a table or file is verified only when its end is called. */
 export interface ArchiveHandler {
   header(header: ArchiveHeader): Promise<void>;
   table(table: TableStart): Promise<void>;
@@ -150,8 +150,8 @@ export interface ArchiveHandler {
   fileEnd(file: FileStart, bytes: number): Promise<void>;
 }
 
-/** Takes everything and does nothing with it. */
-export class Unconcerned implements ArchiveHandler {
+/** Ignores everything. */
+export class NoopArchiveHandler implements ArchiveHandler {
   async header(_header: ArchiveHeader): Promise<void> {}
   async table(_table: TableStart): Promise<void> {}
   async row(_line: string): Promise<void> {}
@@ -162,7 +162,7 @@ export class Unconcerned implements ArchiveHandler {
   async fileEnd(_file: FileStart, _bytes: number): Promise<void> {}
 }
 
-type Place =
+type Position =
   | { readonly at: 'begin' | 'between' | 'end' }
   | { readonly at: 'table'; readonly table: TableStart; readonly sum: RowSum }
   | { readonly at: 'file'; readonly file: FileStart; readonly hash: Hash; bytes: number };
@@ -170,7 +170,7 @@ type Place =
 /** begin → header → between ⇄ table, file → end. */
 export class ArchiveReader {
   readonly #handler: ArchiveHandler;
-  #place: Place = { at: 'begin' };
+  #position: Position = { at: 'begin' };
   #tables = 0;
   #rows = 0;
   #files = 0;
@@ -182,84 +182,87 @@ export class ArchiveReader {
   /** Fails with INPUT_INVALID when the backup is damaged, and as the handler does. */
   async take(line: string): Promise<void> {
     const control = readControl(line);
-    if (control) return this.#steer(control);
-    if (this.#place.at === 'table') {
-      this.#place.sum.add(line);
+    if (control) return this.#control(control);
+    if (this.#position.at === 'table') {
+      this.#position.sum.add(line);
       return this.#handler.row(line);
     }
-    if (this.#place.at !== 'file') throw damaged('something stands where nothing should');
+    if (this.#position.at !== 'file') throw damaged('a line is outside of any table or file');
     const bytes = pieceOf(line);
-    this.#place.hash.update(bytes);
-    this.#place.bytes += bytes.length;
+    this.#position.hash.update(bytes);
+    this.#position.bytes += bytes.length;
     return this.#handler.piece(bytes);
   }
 
-  /** After the last line. */
+  /** Call it after the last line. */
   finish(): ArchiveEnd {
-    if (this.#place.at !== 'end') throw damaged('it has no end');
+    if (this.#position.at !== 'end') throw damaged('it has no end');
     return { headworks: 'end', tables: this.#tables, rows: this.#rows, files: this.#files };
   }
 
-  async #steer(line: ControlLine): Promise<void> {
+  async #control(line: ControlLine): Promise<void> {
     if (line.headworks === 'failed')
       throw new HeadworksError(
         line.code,
-        `The backup was not finished when it was written: ${line.message} Make another one when that is mended.`,
+        `Writing the backup failed: ${line.message} Create another one when that is fixed.`,
       );
-    if (this.#place.at === 'table') return this.#endTable(this.#place, line);
-    if (this.#place.at === 'file') return this.#endFile(this.#place, line);
-    if (this.#place.at === 'begin') return this.#begin(line);
-    if (this.#place.at === 'end') throw damaged('it goes on after its end');
+    if (this.#position.at === 'table') return this.#endTable(this.#position, line);
+    if (this.#position.at === 'file') return this.#endFile(this.#position, line);
+    if (this.#position.at === 'begin') return this.#begin(line);
+    if (this.#position.at === 'end') throw damaged('it continues after its end');
     switch (line.headworks) {
       case 'table':
-        this.#place = { at: 'table', table: line, sum: new RowSum() };
+        this.#position = { at: 'table', table: line, sum: new RowSum() };
         return this.#handler.table(line);
       case 'sequence':
         return this.#handler.sequence(line);
       case 'file':
-        this.#place = { at: 'file', file: line, hash: createHash('sha256'), bytes: 0 };
+        this.#position = { at: 'file', file: line, hash: createHash('sha256'), bytes: 0 };
         return this.#handler.file(line);
       case 'end':
         return this.#end(line);
       default:
-        throw damaged(`"${line.headworks}" stands where it should not`);
+        throw damaged(`"${line.headworks}" is at the wrong position`);
     }
   }
 
   async #begin(line: ControlLine): Promise<void> {
-    if (line.headworks !== 'backup') throw damaged('it does not begin as a backup does');
+    if (line.headworks !== 'backup') throw damaged('it has no header');
     if (line.format > archiveFormat)
       throw new CoreError(
         'INPUT_INVALID',
         `The backup was written by a newer Headworks (${line.version}). Upgrade Headworks to restore it.`,
       );
-    this.#place = { at: 'between' };
+    this.#position = { at: 'between' };
     await this.#handler.header(line);
   }
 
-  async #endTable({ table, sum }: Place & { readonly at: 'table' }, line: ControlLine): Promise<void> {
+  async #endTable({ table, sum }: Position & { readonly at: 'table' }, line: ControlLine): Promise<void> {
     if (line.headworks !== 'table-end') throw damaged(`the table ${table.name} has no end`);
     if (line.rows !== sum.rows || line.rows !== table.rows || line.sum !== sum.sum)
-      throw damaged(`the rows of the table ${table.name} are not those that were written`);
+      throw damaged(`the rows of the table ${table.name} do not match their checksum`);
     this.#tables += 1;
     this.#rows += sum.rows;
-    this.#place = { at: 'between' };
+    this.#position = { at: 'between' };
     await this.#handler.tableEnd(table, line);
   }
 
-  async #endFile({ file, hash, bytes }: Place & { readonly at: 'file' }, line: ControlLine): Promise<void> {
+  async #endFile(
+    { file, hash, bytes }: Position & { readonly at: 'file' },
+    line: ControlLine,
+  ): Promise<void> {
     if (line.headworks !== 'file-end') throw damaged(`the file ${file.name} has no end`);
     if (line.bytes !== bytes || line.sha256 !== hash.digest('hex'))
-      throw damaged(`the file ${file.name} is not what was written`);
+      throw damaged(`the file ${file.name} does not match its checksum`);
     this.#files += 1;
-    this.#place = { at: 'between' };
+    this.#position = { at: 'between' };
     await this.#handler.fileEnd(file, bytes);
   }
 
   #end(line: ArchiveEnd): void {
     if (line.tables !== this.#tables || line.rows !== this.#rows || line.files !== this.#files)
       throw damaged('tables or files are missing');
-    this.#place = { at: 'end' };
+    this.#position = { at: 'end' };
   }
 }
 
@@ -267,13 +270,13 @@ function pieceOf(line: string): Buffer {
   try {
     return Buffer.from(JSON.parse(line) as string, 'base64');
   } catch (error) {
-    throw damaged('a piece of a file cannot be read', error);
+    throw damaged('a piece of a file cannot be parsed', error);
   }
 }
 
-/** Fails with INPUT_INVALID when the file is no whole backup. */
+/** Fails with INPUT_INVALID when the file is not a complete backup. */
 export async function checkArchive(path: string, signal: AbortSignal): Promise<void> {
-  const reader = new ArchiveReader(new Unconcerned());
+  const reader = new ArchiveReader(new NoopArchiveHandler());
   for await (const line of linesOf(createReadStream(path))) {
     signal.throwIfAborted();
     await reader.take(line);
@@ -281,32 +284,32 @@ export async function checkArchive(path: string, signal: AbortSignal): Promise<v
   reader.finish();
 }
 
-/** Lines of a compressed stream. Fails with INPUT_INVALID when it is cut off, damaged or no backup at all. */
+/** Lines of a compressed stream. Fails with INPUT_INVALID when it is truncated, damaged or not a backup. */
 export async function* linesOf(compressed: Readable): AsyncGenerator<string> {
   const text = createGunzip({ chunkSize: 256 * 1024 });
-  // What happens to the one happens to the other; whoever reads below hears of it.
+  // Errors of the source destroy the target; the loop below throws them.
   pipeline(compressed, text, () => undefined);
   const decoder = new TextDecoder();
-  // A line may be megabytes long: only what is new is searched for its end.
-  let begun: string[] = [];
+  // A line may be megabytes long: only new text is searched for its end.
+  let partial: string[] = [];
   try {
     for await (const bytes of text as AsyncIterable<Uint8Array>) {
       const [first = '', ...rest] = decoder.decode(bytes, { stream: true }).split('\n');
-      begun.push(first);
+      partial.push(first);
       for (const piece of rest) {
-        yield begun.join('');
-        begun = [piece];
+        yield partial.join('');
+        partial = [piece];
       }
     }
   } catch (error) {
     throw error instanceof HeadworksError ? error : damaged(reasonOf(error), error);
   }
-  if (begun.join('') !== '') throw damaged('it is cut off');
+  if (partial.join('') !== '') throw damaged('it is truncated');
 }
 
 function reasonOf(error: unknown): string {
   const { code } = error as { code?: unknown };
-  if (code === 'Z_BUF_ERROR') return 'it is cut off';
-  if (code === 'Z_DATA_ERROR') return 'it is not a backup, or not as it was written';
+  if (code === 'Z_BUF_ERROR') return 'it is truncated';
+  if (code === 'Z_DATA_ERROR') return 'it is not a backup, or was modified';
   return messageOf(error);
 }

@@ -1,35 +1,34 @@
-// Tells a full disk from other failures, and says so with how much room there is.
+// Scratch folders of backups and restores, and errors that explain a full disk.
 import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, HeadworksError } from '../../core/index.ts';
 import { hasSqlState } from '../../platform/postgres/index.ts';
 
-export interface FullDiskParts {
+export interface FullDiskContext {
   /** The data folder. */
   readonly folder: string;
   readonly store: 'embedded' | 'server';
-  /** What to do, in whole sentences. */
+  /** The remedy, in whole sentences. */
   readonly advice: string;
 }
 
-/** Postgres writes its log in files of 16 MB: with less room than this the embedded store dies without saying why. */
-const cannotWorkBytes = 32_000_000;
+/** Postgres writes its log in files of 16 MB: with less free space the embedded store crashes without a reason. */
+const minFreeBytes = 32_000_000;
 
-/** DATA_FOLDER_UNUSABLE or STATE_UNUSABLE when the cause is a full disk; anything else as it came. */
+/** DATA_FOLDER_UNUSABLE or STATE_UNUSABLE when the cause is a full disk; otherwise the error itself. */
 export async function explainFullDisk(
   error: unknown,
-  parts: FullDiskParts,
-  roomIn = freeBytes,
+  { folder, store, advice }: FullDiskContext,
+  readFreeBytes = freeBytes,
 ): Promise<unknown> {
-  const { folder, store, advice } = parts;
   if (store === 'server' && causes(error).some(isFullStore))
     return new CoreError('STATE_UNUSABLE', `The disk of the database server is full. ${advice}`, {
       cause: error,
     });
-  const free = await roomIn(folder);
+  const free = await readFreeBytes(folder);
   const isFull = causes(error).some((cause) => isFullFile(cause) || isFullStore(cause));
-  const isStarved = store === 'embedded' && isLostStore(error) && free !== null && free < cannotWorkBytes;
-  if (!isFull && !isStarved) return error;
+  const isOutOfSpace = store === 'embedded' && isLostStore(error) && free !== null && free < minFreeBytes;
+  if (!isFull && !isOutOfSpace) return error;
   const room = free === null ? '' : `, ${Math.floor(free / 1_000_000)} MB are free`;
   return new CoreError(
     'DATA_FOLDER_UNUSABLE',
@@ -61,7 +60,7 @@ const isFullStore = (error: unknown): boolean => hasSqlState(error, '53100');
 const isLostStore = (error: unknown): boolean =>
   error instanceof HeadworksError && (error.code === 'STATE_UNAVAILABLE' || error.code === 'STATE_UNUSABLE');
 
-/** Null when nobody can tell. */
+/** Null when the system does not tell. */
 async function freeBytes(folder: string): Promise<number | null> {
   return statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,
@@ -69,7 +68,7 @@ async function freeBytes(folder: string): Promise<number | null> {
   );
 }
 
-/** Whole words, so that nobody's own files are taken for them. A worker does not hold the folder, and has its own. */
+/** Long enough not to match a user's own folders. A worker does not hold the data folder, so it has its own prefix. */
 const prefixes = {
   backup: 'unfinished-backup-',
   restore: 'unfinished-restore-',
@@ -78,16 +77,16 @@ const prefixes = {
 
 export type ScratchKind = keyof typeof prefixes;
 
-/** For its owner only. Removed by whoever made it. */
-export function makeScratch(dataFolder: string, kind: ScratchKind): Promise<string> {
+/** Accessible by its owner only. The caller removes it. */
+export function createScratch(dataFolder: string, kind: ScratchKind): Promise<string> {
   return mkdtemp(join(dataFolder, prefixes[kind]));
 }
 
 /**
- * What killed processes left: copies of vaults, of the store, of the webhook secret. Call it while nobody else makes
- * any: those of `backup` and `restore` are made by the holder of the folder. What cannot be removed stays.
+ * Removes what killed processes left: copies of vaults, of the store, of the webhook secret. Call it while no other
+ * process creates any: only the holder of the data folder creates those of `backup` and `restore`. Ignores failures.
  */
-export async function removeLeftovers(
+export async function removeStaleScratch(
   dataFolder: string,
   kinds: readonly ScratchKind[] = ['backup', 'restore'],
 ): Promise<void> {

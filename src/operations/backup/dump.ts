@@ -1,28 +1,28 @@
-// Writes every row of a store as lines, out of one transaction that sees one moment.
+// Writes every row of a store, and the files of the data folder, as lines of an archive.
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { backup } from 'node:sqlite';
-import { vaultsFolder } from '../../app/vault.ts';
 import { version } from '../../config/version.ts';
 import { systemClock } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/index.ts';
 import { identifier, joinSql, rawSql, sql } from '../../platform/postgres/index.ts';
-import { readHistory } from '../../platform/postgres/migrations/migration-history.ts';
+import { readHistory } from '../../platform/postgres/index.ts';
+import { vaultsFolder } from '../../platform/data-folder/layout.ts';
 import { openSqlite, sqliteError } from '../../platform/sqlite/index.ts';
 import type { FileKind, LineSink, SequenceLine } from './archive.ts';
 import { RowSum, archiveFormat, controlLine } from './archive.ts';
 import type { StoreTable } from './store-tables.ts';
 import { jobsVersion, lineOf, storeTables, tableOf } from './store-tables.ts';
 
-/** So much text comes out of the store at once, if rows are no larger each. */
+/** Text fetched at once, unless a single row is larger. */
 const batchBytes = 4 * 1024 * 1024;
-const mostRowsAtOnce = 2_000;
-/** Postgres packs long values; unpacked and written as text they are larger by a few times. */
-const unpackedFactor = 4;
+const maxRowsPerFetch = 2_000;
+/** Postgres compresses long values; as text they are a few times larger. */
+const textFactor = 4;
 
-export interface DumpParts {
+export interface DumpDeps {
   readonly transaction: Transaction;
   readonly schema: string;
   readonly store: 'embedded' | 'server';
@@ -31,19 +31,19 @@ export interface DumpParts {
   readonly write: LineSink;
 }
 
-interface Measured extends StoreTable {
+interface MeasuredTable extends StoreTable {
   readonly rows: number;
   readonly widest: number;
 }
 
-/** What was written: for the end of the archive. Fails as the store and the sink do. */
+/** Returns what was written, for the end line. Fails as the store and the sink do. */
 export async function dumpStore(
-  parts: DumpParts,
+  parts: DumpDeps,
 ): Promise<{ readonly tables: number; readonly rows: number }> {
   const { transaction, schema, write } = parts;
-  // A large table takes longer to count than a request may.
+  // Counting a large table takes longer than the statement timeout of requests.
   await transaction.script('set local statement_timeout = 0');
-  const tables: Measured[] = [];
+  const tables: MeasuredTable[] = [];
   for (const table of await storeTables(transaction, schema))
     tables.push({ ...table, ...(await measure(transaction, table)) });
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
@@ -66,7 +66,7 @@ export async function dumpStore(
   return { tables: tables.length, rows };
 }
 
-/** How many rows, and how long the longest is inside the store: sizes of columns are known without reading them. */
+/** The number of rows and the stored size of the largest: Postgres knows column sizes without reading the values. */
 async function measure(
   transaction: Transaction,
   table: StoreTable,
@@ -77,12 +77,12 @@ async function measure(
   return rows[0] ?? { rows: 0, widest: 0 };
 }
 
-async function dumpTable(transaction: Transaction, table: Measured, write: LineSink): Promise<void> {
-  const { place, name, columns } = table;
+async function dumpTable(transaction: Transaction, table: MeasuredTable, write: LineSink): Promise<void> {
+  const { scope, name, columns } = table;
   const names = columns.map((column) => column.name);
-  await write(controlLine({ headworks: 'table', place, name, columns: names, rows: table.rows }));
-  const atOnce = Math.floor(batchBytes / (table.widest * unpackedFactor + 1));
-  const fetch = rawSql(`fetch ${Math.min(mostRowsAtOnce, Math.max(1, atOnce))} from backup_rows`);
+  await write(controlLine({ headworks: 'table', scope, name, columns: names, rows: table.rows }));
+  const fitting = Math.floor(batchBytes / (table.widest * textFactor + 1));
+  const fetch = rawSql(`fetch ${Math.min(maxRowsPerFetch, Math.max(1, fitting))} from backup_rows`);
   await transaction.query(
     sql`declare backup_rows no scroll cursor for select ${lineOf(columns)} as line from ${tableOf(table)} t`,
   );
@@ -107,7 +107,7 @@ async function sequences(transaction: Transaction, schema: string): Promise<read
     where n.nspname = ${schema} and a.attidentity <> '' order by 1, 2`);
   const lines: SequenceLine[] = [];
   for (const { table, column, sequence } of rows) {
-    // The name came quoted from Postgres, which is why it can stand in a statement.
+    // Postgres returned the name quoted, so it is safe in a statement.
     const { rows: found } = await transaction.query<{ last: string; isCalled: boolean }>(
       rawSql(`select last_value::text as last, is_called as "isCalled" from ${sequence}`),
     );
@@ -117,34 +117,34 @@ async function sequences(transaction: Transaction, schema: string): Promise<read
   return lines;
 }
 
-export interface SnapshotParts {
+export interface SnapshotDeps {
   readonly database: Database;
-  /** Where the embedded store has its files. */
+  /** The files of the embedded store. */
   readonly storeFolder: string;
-  /** For files of this backup; removed by whoever made it. */
+  /** For files of this backup; removed by its creator. */
   readonly scratch: string;
   readonly signal: AbortSignal;
 }
 
-/** A backup is as slow as whoever reads it; one that stands still does not hold its moment for ever. */
-const longestMs = 6 * 3_600_000;
-/** A single statement over a whole table, in a copy that nobody else waits for. */
+/** A backup is as slow as its reader; a stalled one must not hold its snapshot forever. */
+const maxSnapshotMs = 6 * 3_600_000;
+/** One statement over a whole table, in a copy that nothing else waits for. */
 const stuckAfterMs = 3_600_000;
 
-/** Runs `work` on one moment. Requests wait only while the files of an embedded store are copied. */
+/** Runs `work` on a consistent snapshot. Requests wait only while the files of an embedded store are copied. */
 export async function withSnapshot<T>(
-  parts: SnapshotParts,
+  parts: SnapshotDeps,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   const { database, storeFolder, scratch, signal } = parts;
-  if (database.capabilities.kind === 'server') return oneMoment(database, work, signal);
+  if (database.capabilities.kind === 'server') return inSnapshot(database, work, signal);
   const folder = join(scratch, 'state');
   await database.transaction(
     async (transaction) => {
       await transaction.script('checkpoint');
       await cp(storeFolder, folder, { recursive: true, mode: constants.COPYFILE_FICLONE });
     },
-    { leaseMs: longestMs, signal },
+    { leaseMs: maxSnapshotMs, signal },
   );
   const { openEmbeddedDatabase } = await import('../../platform/postgres/embedded/index.ts');
   const copy = await openEmbeddedDatabase({
@@ -154,14 +154,14 @@ export async function withSnapshot<T>(
     stuckAfterMs,
   });
   try {
-    return await oneMoment(copy, work, signal);
+    return await inSnapshot(copy, work, signal);
   } finally {
     await copy.close();
   }
 }
 
-/** All of `work` sees the store as it was when it began. */
-export function oneMoment<T>(
+/** Runs `work` in a read-only transaction that sees the store as it was at the start. */
+export function inSnapshot<T>(
   database: Database,
   work: (transaction: Transaction) => Promise<T>,
   signal: AbortSignal,
@@ -171,7 +171,7 @@ export function oneMoment<T>(
       await transaction.script('set transaction isolation level repeatable read, read only');
       return work(transaction);
     },
-    { leaseMs: longestMs, signal },
+    { leaseMs: maxSnapshotMs, signal },
   );
 }
 
@@ -180,13 +180,13 @@ const pieceBytes = 384 * 1024;
 
 export const isVaultName = (name: string): boolean => /^[^/\\\0]+\.(vault|db)$/.test(name);
 
-/** Names of files; none when there is no folder yet. */
+/** File names; empty when the folder does not exist. */
 export async function vaultNames(dataFolder: string): Promise<readonly string[]> {
   const names = await readdir(vaultsFolder(dataFolder)).catch(() => []);
   return names.filter(isVaultName).toSorted();
 }
 
-/** Copies the vault first: an extraction may be writing to it. */
+/** Writes a copy of the vault: an extraction may be writing to the original. */
 export async function dumpVault(
   dataFolder: string,
   name: string,

@@ -1,19 +1,18 @@
-// Puts the rows of a backup into a store, in one transaction: all of them, or the store is as it was.
+// Loads the rows and files of an archive. Rows are loaded in one transaction: all of them, or none.
 import { existsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getConstructionPlans } from 'pg-boss';
-import { vaultsFolder } from '../../app/vault.ts';
-import { webhookSecretPath } from '../../app/webhook-secret.ts';
 import { CoreError, systemClock } from '../../core/index.ts';
+import { vaultsFolder, webhookSecretPath } from '../../platform/data-folder/layout.ts';
 import { makeFolder } from '../../platform/data-folder/make-folder.ts';
 import type { Database, Migration, Transaction } from '../../platform/postgres/index.ts';
-import { Sql, identifier, joinSql, migrateWithin, sql } from '../../platform/postgres/index.ts';
+import { Sql, identifier, isFrom010, joinSql, migrateWithin, sql } from '../../platform/postgres/index.ts';
 import { hasSchema, jobsSchemaOf } from '../../platform/postgres/missing-rights.ts';
 import type { ArchiveHeader, FileStart, SequenceLine, TableEnd, TableStart } from './archive.ts';
 import { damaged } from './archive.ts';
-import { makeScratch } from './disk-space.ts';
+import { createScratch } from './disk-space.ts';
 import { isVaultName } from './dump.ts';
 import type { StoreColumn, StoreTable } from './store-tables.ts';
 import {
@@ -23,71 +22,71 @@ import {
   storeTables,
   tableOf,
   tableSum,
-  travelsAsText,
+  isWrittenAsText,
 } from './store-tables.ts';
 
-/** Rows travel in batches of so many characters, or so many rows. */
+/** A batch is inserted when it reaches either limit. */
 const batchCharacters = 4 * 1024 * 1024;
 const batchRows = 2_000;
 
-export interface LoadParts {
+export interface LoadDeps {
   readonly transaction: Transaction;
   readonly database: Pick<Database, 'schema' | 'capabilities'>;
-  /** All that this version knows. */
+  /** The migrations of this version. */
   readonly migrations: readonly Migration[];
 }
 
-interface Loading {
+interface TableLoad {
   readonly table: StoreTable;
-  /** Those that both the backup and this version have. */
+  /** Columns that both the backup and this version have. */
   readonly columns: readonly StoreColumn[];
   readonly isExact: boolean;
 }
 
-interface Loaded extends Loading {
+interface LoadedTable extends TableLoad {
   readonly end: TableEnd;
 }
 
-/** `prepare`, then tables with their rows, sequences, `finish`. Every step fails as the store does. */
+/** Call `prepare`, then tables with their rows, sequences, `finish`. Every step fails as the store does. */
 export class StoreLoader {
-  readonly #parts: LoadParts;
-  readonly #loaded: Loaded[] = [];
+  readonly #deps: LoadDeps;
+  readonly #loaded: LoadedTable[] = [];
   #tables: ReadonlyMap<string, StoreTable> = new Map();
   #foreignKeys: readonly ForeignKey[] = [];
-  #current: Loading | null = null;
+  #current: TableLoad | null = null;
   #batch: string[] = [];
   #characters = 0;
 
-  constructor(parts: LoadParts) {
-    this.#parts = parts;
+  constructor(deps: LoadDeps) {
+    this.#deps = deps;
   }
 
-  /** Empties both schemas and makes the tables as they were in the backup's version. */
+  /** Empties both schemas and creates the tables of the backup's version. */
   async prepare(header: ArchiveHeader): Promise<void> {
-    const { transaction, database, migrations } = this.#parts;
+    const { transaction, database, migrations } = this.#deps;
     const { schema } = database;
     checkMigrations(header, migrations);
     await transaction.script('set local statement_timeout = 0');
     await emptySchemas(transaction, [schema, jobsSchemaOf(schema)]);
     await migrateWithin(transaction, schema, migrations.slice(0, header.migrations.length), systemClock);
-    if (header.jobsVersion !== null) await this.#makeJobTables(header.jobsVersion);
+    if (header.jobsVersion !== null) await this.#createJobTables(header.jobsVersion);
     const tables = await storeTables(transaction, schema);
-    this.#tables = new Map(tables.map((table) => [`${table.place} ${table.name}`, table]));
-    // Rows come in the order of tables' names; what refers to what is checked once, when all are there.
+    this.#tables = new Map(tables.map((table) => [`${table.scope} ${table.name}`, table]));
+    // Rows arrive in the order of table names; foreign keys are checked once, at the end.
     this.#foreignKeys = await foreignKeys(transaction, schema);
     for (const { table, name } of this.#foreignKeys)
       await transaction.query(sql`alter table ${table} drop constraint ${identifier(name)}`);
   }
 
-  table({ place, name, columns }: TableStart): void {
-    const table = this.#tables.get(`${place} ${name}`);
+  table({ scope, name, columns }: TableStart): void {
+    const table = this.#tables.get(`${scope} ${name}`);
     const known = table?.columns.filter((column) => columns.includes(column.name)) ?? [];
-    // pg-boss of another version may have other columns; ours are as the migrations made them.
+    // Another version of pg-boss may have other columns; our own must match the migrations.
     const isExact = known.length === columns.length && known.length === table?.columns.length;
-    if (!table || (place === 'state' && !isExact))
+    if (!table || (scope === 'state' && !isExact))
       throw new CoreError(
         'INPUT_INVALID',
-        `The backup's table ${name} does not fit the migrations that it names. Somebody changed the store that it was made of.`,
+        `The backup's table ${name} does not match its migrations: the schema of the original store was changed by hand.`,
       );
     this.#current = { table, columns: known, isExact };
   }
@@ -105,25 +104,25 @@ export class StoreLoader {
   }
 
   async sequence({ table, column, last, isCalled }: SequenceLine): Promise<void> {
-    const { transaction, database } = this.#parts;
+    const { transaction, database } = this.#deps;
     await transaction.query(sql`
       select setval(pg_get_serial_sequence(format('%I.%I', ${database.schema}::text, ${table}::text), ${column}),
         ${last}::bigint, ${isCalled})`);
   }
 
-  /** Compares every table with the backup, then brings the tables up to this version. */
+  /** Compares every table with the backup, then applies the migrations of this version. */
   async finish(): Promise<void> {
-    const { transaction, database, migrations } = this.#parts;
+    const { transaction, database, migrations } = this.#deps;
     for (const { table, columns, isExact, end } of this.#loaded) {
       const found = await tableSum(transaction, table, columns);
       if (found.rows !== end.rows || (isExact && found.sum !== end.sum))
         throw new CoreError(
           'INTERNAL',
-          `The table ${table.name} does not hold what the backup does (${found.rows} of ${end.rows} rows). Nothing was kept.`,
+          `The loaded table ${table.name} differs from the backup (${found.rows} of ${end.rows} rows). Nothing was kept.`,
         );
     }
     for (const { table, name, definition } of this.#foreignKeys)
-      // The definition is Postgres's own, of a constraint that it made a moment ago.
+      // The definition comes from Postgres itself.
       await transaction.query(sql`alter table ${table} add constraint ${identifier(name)} ${definition}`);
     await migrateWithin(transaction, database.schema, migrations, systemClock);
   }
@@ -136,29 +135,30 @@ export class StoreLoader {
     this.#characters = 0;
     const names = columns.map(({ name }) => identifier(name));
     const types = columns.map((column) => {
-      const type = travelsAsText(column) ? 'text' : column.type;
+      const type = isWrittenAsText(column) ? 'text' : column.type;
       return sql`${identifier(column.name)} ${new Sql([type], [])}`;
     });
     const values = columns.map((column) => {
       const name = identifier(column.name);
-      return travelsAsText(column) ? sql`${name}::${new Sql([column.type], [])}` : name;
+      return isWrittenAsText(column) ? sql`${name}::${new Sql([column.type], [])}` : name;
     });
-    await this.#parts.transaction.query(sql`
+    await this.#deps.transaction.query(sql`
       insert into ${tableOf(table)} (${joinSql(names, sql`, `)}) overriding system value
       select ${joinSql(values, sql`, `)} from json_to_recordset(${rows}::json) as r(${joinSql(types, sql`, `)})`);
   }
 
-  /** As this version's pg-boss makes them: rows of an older one fit in, its migrations only add. */
-  async #makeJobTables(backupVersion: number): Promise<void> {
-    const { transaction, database } = this.#parts;
+  /** In the version of this pg-boss: its migrations only add columns, so rows of an older version fit. */
+  async #createJobTables(backupVersion: number): Promise<void> {
+    const { transaction, database } = this.#deps;
     const schema = jobsSchemaOf(database.schema);
     if (!(await hasSchema(transaction, schema)))
       await transaction.query(sql`create schema ${identifier(schema)}`);
     const backend = database.capabilities.kind === 'server' ? 'postgres' : 'pglite';
     const plan = getConstructionPlans(schema, { createSchema: false, backend });
     await transaction.script(plan.replace(/^\s*begin;/i, '').replace(/commit;?\s*$/i, ''));
-    const ours = await jobsVersion(transaction, database.schema);
-    if (ours !== null && backupVersion > ours) throw newer(`version ${backupVersion} of the tables for jobs`);
+    const current = await jobsVersion(transaction, database.schema);
+    if (current !== null && backupVersion > current)
+      throw newerVersion(`version ${backupVersion} of the tables for jobs`);
   }
 }
 
@@ -183,50 +183,57 @@ async function foreignKeys(transaction: Transaction, schema: string): Promise<re
 }
 
 function checkMigrations({ migrations, version }: ArchiveHeader, known: readonly Migration[]): void {
-  if (migrations.length > known.length)
-    throw newer(`Headworks ${version}, migration ${migrations.length}; this version knows ${known.length}`);
-  const strange = migrations.find(({ checksum }, index) => checksum !== known[index]?.checksum);
-  if (strange)
+  if (isFrom010(migrations))
     throw new CoreError(
       'INPUT_INVALID',
-      `The backup was made with another migration ${strange.number} (${strange.name}) than this version has. Restore it with Headworks ${version}.`,
+      `The backup was created by Headworks ${version}, which this version cannot restore: restore it with Headworks ${version}.`,
+    );
+  if (migrations.length > known.length)
+    throw newerVersion(
+      `Headworks ${version}, migration ${migrations.length}; this version has ${known.length}`,
+    );
+  const unknown = migrations.find(({ checksum }, index) => checksum !== known[index]?.checksum);
+  if (unknown)
+    throw new CoreError(
+      'INPUT_INVALID',
+      `The backup has another migration ${unknown.number} (${unknown.name}) than this version has. Restore it with Headworks ${version}.`,
     );
 }
 
-function newer(what: string): CoreError {
+function newerVersion(what: string): CoreError {
   return new CoreError(
     'INPUT_INVALID',
     `The backup was written by a newer Headworks (${what}). Upgrade Headworks to restore it; nothing was changed.`,
   );
 }
 
-interface Staged {
+interface StagedFile {
   readonly draft: string;
   readonly path: string;
 }
 
-/** `file`, pieces, `fileEnd` for each; then `place`, or `discard`. */
+/** Writes files to a scratch folder first: `file`, pieces, `fileEnd` for each; then `commit`, or `discard`. */
 export class FileLoader {
   readonly #dataFolder: string;
-  readonly #mayReplace: boolean;
-  readonly #staged: Staged[] = [];
+  readonly #canReplace: boolean;
+  readonly #staged: StagedFile[] = [];
   #scratch: string | undefined;
-  #current: (Staged & { readonly handle: FileHandle }) | undefined;
+  #current: (StagedFile & { readonly handle: FileHandle }) | undefined;
 
-  constructor(dataFolder: string, mayReplace: boolean) {
+  constructor(dataFolder: string, canReplace: boolean) {
     this.#dataFolder = dataFolder;
-    this.#mayReplace = mayReplace;
+    this.#canReplace = canReplace;
   }
 
-  /** Fails with CONFLICT when something is in its place that may not be replaced. */
+  /** Fails with CONFLICT when the file exists and must not be replaced. */
   async file(file: FileStart): Promise<void> {
     const path = this.#pathOf(file);
-    if (existsSync(path) && !this.#mayReplace)
+    if (existsSync(path) && !this.#canReplace)
       throw new CoreError(
         'CONFLICT',
-        `${path} is there already. Restore into another data folder, or give --replace to have it replaced; nothing was changed.`,
+        `${path} already exists. Restore into another data folder, or give --replace to replace it; nothing was changed.`,
       );
-    this.#scratch ??= await makeScratch(this.#dataFolder, 'restore');
+    this.#scratch ??= await createScratch(this.#dataFolder, 'restore');
     const draft = join(this.#scratch, String(this.#staged.length));
     this.#current = { draft, path, handle: await open(draft, 'wx', 0o600) };
   }
@@ -244,10 +251,10 @@ export class FileLoader {
     this.#staged.push({ draft, path });
   }
 
-  /** Each takes its place at once. A vault's log of writes belongs to the file that was there before. */
-  async place(): Promise<void> {
+  /** Renames each file into place. The write-ahead log of a replaced vault belongs to the old file. */
+  async commit(): Promise<void> {
     for (const { draft, path } of this.#staged) {
-      for (const beside of ['-wal', '-shm']) await rm(path + beside, { force: true });
+      for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true });
       await rename(draft, path);
     }
     await this.discard();
@@ -260,8 +267,8 @@ export class FileLoader {
 
   #pathOf({ kind, name }: FileStart): string {
     if (kind === 'webhook-secret') return webhookSecretPath(this.#dataFolder);
-    // A backup comes from elsewhere: its names do not lead out of the folder.
-    if (!isVaultName(name)) throw damaged('a vault has a name that no vault has');
+    // The archive is untrusted: its names must not lead out of the folder.
+    if (!isVaultName(name)) throw damaged('the name of a vault is invalid');
     return join(vaultsFolder(this.#dataFolder), name);
   }
 }

@@ -1,4 +1,4 @@
-// Writes a backup that comes from a server into a file, reading along: a file that is there is whole.
+// Writes a backup from a server to a file and verifies it meanwhile: a file with its final name is complete.
 import { createWriteStream } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { CoreError, HttpFailure, systemClock } from '../../core/index.ts';
 import { makeFolder } from '../../platform/data-folder/make-folder.ts';
 import type { ArchiveEnd, ArchiveHeader, FileStart, TableStart } from './archive.ts';
-import { ArchiveReader, Unconcerned, linesOf } from './archive.ts';
+import { ArchiveReader, NoopArchiveHandler, linesOf } from './archive.ts';
 
 export interface SavedBackup extends Omit<ArchiveEnd, 'headworks'> {
   readonly file: string;
@@ -16,11 +16,11 @@ export interface SavedBackup extends Omit<ArchiveEnd, 'headworks'> {
   readonly hasWebhookSecret: boolean;
 }
 
-const timedName = /^headworks-[\dTZ-]+\.backup$/;
+const generatedName = /^headworks-[\dTZ-]+\.backup$/;
 
 /**
- * `headworks-2026-03-01T12-00-00Z.backup` when a folder was named. `isFolder`: a folder is meant, and made if it is not
- * there. Fails with CONFLICT when the file is there.
+ * The file to write: `headworks-2026-03-01T12-00-00Z.backup` in it when `given` is a folder. `isFolder`: create the
+ * folder if it does not exist. Fails with CONFLICT when the file exists.
  */
 export async function backupPath(given: string, isFolder: boolean, now: Date): Promise<string> {
   if (isFolder) await makeFolder(given, { what: 'The folder', another: 'name another one' });
@@ -28,21 +28,21 @@ export async function backupPath(given: string, isFolder: boolean, now: Date): P
   const name = `headworks-${now.toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}.backup`;
   const path = found?.isDirectory() ? join(given, name) : given;
   if (await stat(path).catch(() => null))
-    throw new CoreError('CONFLICT', `${path} is there already. Name another file; this one was not touched.`);
+    throw new CoreError('CONFLICT', `${path} already exists. Name another file; this one is unchanged.`);
   return path;
 }
 
-/** The file has its name only when all of it is there and right. For its owner's eyes only, as the store is. */
+/** The file gets its name only when it is complete and verified. Readable by its owner only. */
 export async function saveBackup(
   bytes: AsyncIterable<Uint8Array>,
   path: string,
   onProgress: (progress: BackupProgress) => void,
 ): Promise<SavedBackup> {
   await removeStaleDrafts(path);
-  // A name of this process alone: a job that was killed does not keep the next one from the same file.
+  // With the process id: a killed process does not block the next one from the same file.
   const draft = `${path}.${process.pid}.part`;
-  const seen = new Looking(onProgress);
-  const reader = new ArchiveReader(seen);
+  const summary = new BackupSummary(onProgress);
+  const reader = new ArchiveReader(summary);
   const copy = new PassThrough();
   try {
     const checking = (async () => {
@@ -54,7 +54,7 @@ export async function saveBackup(
       Readable.from(bytes),
       async function* (source: AsyncIterable<Uint8Array>) {
         for await (const piece of source) {
-          if (!copy.write(piece) && !copy.destroyed) await roomIn(copy);
+          if (!copy.write(piece) && !copy.destroyed) await drained(copy);
           yield piece;
         }
         copy.end();
@@ -65,7 +65,13 @@ export async function saveBackup(
     const { headworks: _, ...end } = reader.finish();
     const { size } = await stat(draft);
     await rename(draft, path);
-    return { file: path, bytes: size, ...end, vaults: seen.vaults, hasWebhookSecret: seen.hasWebhookSecret };
+    return {
+      file: path,
+      bytes: size,
+      ...end,
+      vaults: summary.vaults,
+      hasWebhookSecret: summary.hasWebhookSecret,
+    };
   } catch (error) {
     copy.destroy();
     await rm(draft, { force: true });
@@ -73,12 +79,12 @@ export async function saveBackup(
   }
 }
 
-/** Of processes that are dead, for the same file, or for one that was named by its time. */
+/** Removes drafts of dead processes, for the same file or one with a generated name. */
 async function removeStaleDrafts(path: string): Promise<void> {
   const folder = dirname(path);
   for (const name of await readdir(folder).catch(() => [])) {
     const [, of, pid] = /^(.+)\.(\d+)\.part$/.exec(name) ?? [];
-    const isOurs = of === basename(path) || timedName.test(of ?? '');
+    const isOurs = of === basename(path) || generatedName.test(of ?? '');
     if (isOurs && (Number(pid) === process.pid || !isAlive(Number(pid))))
       await rm(join(folder, name), { force: true }).catch(() => undefined);
   }
@@ -88,13 +94,13 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // Somebody else's process is one as well.
+    // It exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** Whoever checks may have given up: then there is always room. */
-function roomIn(copy: PassThrough): Promise<void> {
+/** Resolves at once when the verification has failed and closed the stream. */
+function drained(copy: PassThrough): Promise<void> {
   return new Promise((resolve) => {
     const go = (): void => {
       copy.off('drain', go);
@@ -110,20 +116,24 @@ function explained(error: unknown, path: string): unknown {
   if (error instanceof HttpFailure && (error.kind === 'network' || error.kind === 'timeout'))
     return new CoreError(
       'SERVER_UNREACHABLE',
-      `The server went away during the backup (${error.message.replace(/\.$/, '')}); ${path} was not written. Look whether the server runs (headworks doctor), then run it again.`,
+      `The connection to the server was lost during the backup (${error.message.replace(/\.$/, '')}); ${path} was not written. Check the server (headworks doctor), then run it again.`,
       { cause: error, isRetryable: true },
     );
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOSPC':
-      return new CoreError('INPUT_INVALID', `${path}: the disk is full. Make room, or name another place.`, {
-        cause: error,
-      });
+      return new CoreError(
+        'INPUT_INVALID',
+        `${path}: the disk is full. Free some space, or name another path.`,
+        {
+          cause: error,
+        },
+      );
     case 'ENOENT':
     case 'EACCES':
     case 'EROFS':
       return new CoreError(
         'INPUT_INVALID',
-        `${path} cannot be written. Name a place that exists and is yours.`,
+        `${path} cannot be written. Name a path in a folder that exists and is writable.`,
         {
           cause: error,
         },
@@ -133,31 +143,31 @@ function explained(error: unknown, path: string): unknown {
   }
 }
 
-/** Reads along to say how far it is, and what is in it. */
-class Looking extends Unconcerned {
+/** Reports the progress and collects what the backup contains. */
+class BackupSummary extends NoopArchiveHandler {
   readonly vaults: string[] = [];
   hasWebhookSecret = false;
-  readonly #teller: ProgressTeller;
+  readonly #progress: ProgressReporter;
 
   constructor(onProgress: (progress: BackupProgress) => void) {
     super();
-    this.#teller = new ProgressTeller(onProgress);
+    this.#progress = new ProgressReporter(onProgress);
   }
 
   override async header({ rows }: ArchiveHeader): Promise<void> {
-    this.#teller.total = rows;
+    this.#progress.total = rows;
   }
 
   override async table({ name }: TableStart): Promise<void> {
-    this.#teller.at(name);
+    this.#progress.at(name);
   }
 
   override async row(): Promise<void> {
-    this.#teller.one();
+    this.#progress.one();
   }
 
   override async file({ kind, name }: FileStart): Promise<void> {
-    this.#teller.at(name);
+    this.#progress.at(name);
     if (kind === 'vault') this.vaults.push(name);
     else this.hasWebhookSecret = true;
   }
@@ -167,38 +177,38 @@ export interface BackupProgress {
   /** Rows. */
   readonly done: number;
   readonly total: number;
-  /** The table or file that is being read. */
+  /** The current table or file. */
   readonly at: string;
 }
 
-/** A terminal has no use for more, and a log less. */
-const tellEveryMs = 1_000;
+/** Enough for a terminal. */
+const reportEveryMs = 1_000;
 
-export class ProgressTeller {
+export class ProgressReporter {
   total = 0;
-  readonly #tell: (progress: BackupProgress) => void;
+  readonly #report: (progress: BackupProgress) => void;
   #done = 0;
   #at = '';
   #nextAt = Number.NEGATIVE_INFINITY;
 
-  constructor(tell: (progress: BackupProgress) => void) {
-    this.#tell = tell;
+  constructor(report: (progress: BackupProgress) => void) {
+    this.#report = report;
   }
 
   at(name: string): void {
     this.#at = name;
-    this.#tellIfDue();
+    this.#reportIfDue();
   }
 
   one(): void {
     this.#done += 1;
-    this.#tellIfDue();
+    this.#reportIfDue();
   }
 
-  #tellIfDue(): void {
+  #reportIfDue(): void {
     const now = systemClock.monotonic();
     if (now < this.#nextAt) return;
-    this.#nextAt = now + tellEveryMs;
-    this.#tell({ done: this.#done, total: this.total, at: this.#at });
+    this.#nextAt = now + reportEveryMs;
+    this.#report({ done: this.#done, total: this.total, at: this.#at });
   }
 }

@@ -26,15 +26,15 @@ const queue = (
     list: async () => pending,
   }) as unknown as Pick<JobQueue, 'counts' | 'list'>;
 
-describe('checks of the work', () => {
-  it('say which models can be asked, and when none can', () => {
+describe('checks of the domains', () => {
+  it('name the available models, and warn when none is available', () => {
     expect(models([model('a'), model('b', { isConfigured: false })])).toMatchObject({
       state: 'ok',
-      detail: '1 of 1 models can be asked now: a (A_KEY).',
+      detail: '1 of 1 models are available: a (A_KEY).',
     });
     expect(models([model('a'), model('b', { availableAt: new Date(now) })])).toMatchObject({
       state: 'ok',
-      detail: '1 of 2 models can be asked now: a (A_KEY). Not now: b (A_KEY).',
+      detail: '1 of 2 models are available: a (A_KEY). Cooling down or out of quota: b (A_KEY).',
     });
     expect(models([model('a', { isConfigured: false })]).state).toBe('not-configured');
     expect(models([model('a', { availableAt: new Date(now) })])).toMatchObject({
@@ -43,7 +43,7 @@ describe('checks of the work', () => {
     });
   });
 
-  it('name models that somebody added and whose key is missing', () => {
+  it('name added models without a key', () => {
     expect(modelKeys([model('catalogue', { origin: 'built-in', isConfigured: false })], []).state).toBe('ok');
     expect(modelKeys([model('a')], []).state).toBe('ok');
     expect(modelKeys([model('a'), model('b', { isConfigured: false, needs: 'B_KEY' })], [])).toMatchObject({
@@ -52,25 +52,25 @@ describe('checks of the work', () => {
     });
   });
 
-  it('name models whose key the provider refuses, while they are switched on', () => {
-    const refused = [
-      { subject: 'a', cause: 'authentication' },
-      { subject: 'switched-off', cause: 'payment' },
+  it('name enabled models whose key the provider rejects', () => {
+    const rejected = [
+      { kind: 'gateway.key-rejected', subject: 'a', cause: 'authentication' },
+      { kind: 'gateway.key-rejected', subject: 'disabled', cause: 'payment' },
     ];
-    expect(modelKeys([model('a', { origin: 'built-in' }), model('b')], refused)).toMatchObject({
+    expect(modelKeys([model('a', { origin: 'built-in' }), model('b')], rejected)).toMatchObject({
       state: 'warning',
-      detail: 'Refused by the provider: a (A_KEY: authentication).',
+      detail: 'Rejected by the provider: a (A_KEY: authentication).',
       remedy: expect.stringContaining('headworks ledger list --kind gateway.key-rejected') as string,
     });
-    expect(modelKeys([model('b')], refused).state).toBe('ok');
+    expect(modelKeys([model('b')], rejected).state).toBe('ok');
   });
 
-  it('say that nobody makes vectors', () => {
+  it('report that there is no embedding model', () => {
     expect(
       vectors({ problem: () => null, current: () => ({ state: 'off', why: 'No model embeds.' }) } as never),
     ).toMatchObject({
       state: 'not-configured',
-      detail: 'Nobody makes vectors; search goes by words. No model embeds.',
+      detail: 'No embedding model; search matches words only. No model embeds.',
     });
     const ready = { current: () => ({ state: 'ready', embedder: { model: 'e' } }) };
     expect(vectors({ ...ready, problem: () => null } as never).detail).toBe('Made by e.');
@@ -82,18 +82,18 @@ describe('checks of the work', () => {
     });
   });
 
-  it('find a graph that cannot be used', () => {
+  it('report a graph that is unavailable', () => {
     const status = (state: string, detail: string | null = null) =>
       ({ backend: 'age', state, detail }) as Parameters<typeof graph>[0];
     expect(graph(status('available')).state).toBe('ok');
     expect(graph(status('off')).state).toBe('not-configured');
     expect(graph(status('unavailable', 'AGE is gone.'))).toMatchObject({
       state: 'problem',
-      detail: 'The graph (age) cannot be used now. AGE is gone.',
+      detail: 'The graph (age) is unavailable. AGE is gone.',
     });
   });
 
-  it('warn of jobs that failed, and of jobs that nobody takes', async () => {
+  it('warn of failed jobs and of overdue jobs', async () => {
     const added = (minutesAgo: number) => ({
       createdAt: new Date(now - minutesAgo * 60_000),
       startAfter: null,
@@ -101,7 +101,7 @@ describe('checks of the work', () => {
     expect((await jobs(queue({ pending: 1 }, [added(9)]), now)).state).toBe('ok');
     expect(await jobs(queue({ pending: 1 }, [added(11)]), now)).toMatchObject({
       state: 'warning',
-      detail: '1 pending, 0 running, 0 failed. 1 should have started long ago.',
+      detail: '1 pending, 0 running, 0 failed. 1 are overdue.',
     });
     expect(await jobs(queue({ failed: 2 }), now)).toMatchObject({
       state: 'warning',
@@ -109,31 +109,20 @@ describe('checks of the work', () => {
     });
   });
 
-  it('count what is degraded by kind', async () => {
+  it('count open ledger rows by kind', async () => {
     const store = (open: number) => ({ counts: async () => [{ kind: 'demo.broken', open, repaired: 3 }] });
     const repairs = (isKnown: boolean) => ({ get: () => (isKnown ? ({} as never) : undefined) });
     expect((await ledger(store(0) as never, repairs(true))).state).toBe('ok');
     expect(await ledger(store(2) as never, repairs(true))).toEqual({
       state: 'warning',
       detail: 'Open: demo.broken: 2.',
-      remedy: expect.stringMatching(/^headworks repair tries/) as string,
+      remedy: expect.stringMatching(/^"headworks repair" retries/) as string,
     });
     expect((await ledger(store(2) as never, repairs(false))).remedy).toContain('headworks ledger list');
   });
 
-  it('name alerts that fire, not those that only might', () => {
-    const alert = (state: 'pending' | 'firing') => ({
-      list: () => [
-        {
-          name: 'HeadworksX',
-          organizationId: null,
-          severity: 'warning' as const,
-          message: 'Look.',
-          since: new Date(),
-          state,
-        },
-      ],
-    });
+  it('name firing alerts, not pending ones', () => {
+    const alert = (state: 'pending' | 'firing') => [{ name: 'HeadworksX', message: 'Look.', state }];
     expect(alerts(alert('pending')).state).toBe('ok');
     expect(alerts(alert('firing'))).toMatchObject({
       state: 'warning',

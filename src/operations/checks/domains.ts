@@ -24,7 +24,9 @@ export function models(active: readonly ModelView[]): Finding {
   const coolingDown = configured.filter(({ availableAt }) => availableAt !== null);
   const rest = coolingDown.length === 0 ? '' : ` Cooling down or out of quota: ${named(coolingDown)}.`;
   if (available.length > 0)
-    return ok(`${available.length} of ${configured.length} models are available: ${named(available)}.${rest}`);
+    return ok(
+      `${available.length} of ${configured.length} models are available: ${named(available)}.${rest}`,
+    );
   return warning(
     `All ${configured.length} models are cooling down or out of quota: ${named(configured)}.`,
     'See why with "headworks models"; "headworks models warm MODEL" takes a cooldown back.',
@@ -69,7 +71,11 @@ export function modelKeys(
 }
 
 export interface EmbeddingStatus {
-  current(): { readonly state: string; readonly embedder?: { readonly model: string }; readonly why?: string };
+  current(): {
+    readonly state: string;
+    readonly embedder?: { readonly model: string };
+    readonly why?: string;
+  };
   /** Why the configured embedding model cannot be used; null when none is configured or it works. */
   problem(): { readonly why: string; readonly remedy: string } | null;
 }
@@ -101,10 +107,7 @@ export async function jobs(queue: Pick<JobQueue, 'counts' | 'list'>, now: number
     ({ startAfter, createdAt }) => now - (startAfter ?? createdAt).getTime() > overdueMs,
   );
   if (overdue.length > 0)
-    return warning(
-      `${detail} ${overdue.length} are overdue.`,
-      'Start "headworks serve" or a worker.',
-    );
+    return warning(`${detail} ${overdue.length} are overdue.`, 'Start "headworks serve" or a worker.');
   return total('failed') === 0
     ? ok(detail)
     : warning(detail, 'List them with "headworks jobs list --state failed", then "headworks jobs retry ID".');

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConfig } from '../../config/index.ts';
-import { size } from './check.ts';
 import {
   address,
   adminToken,
@@ -25,7 +24,7 @@ async function temporaryFolder(): Promise<string> {
 }
 
 describe('checks of the machine', () => {
-  it('names every version, and refuses a Node that is too old', () => {
+  it('report every version, and a problem when Node is too old', () => {
     expect(versions(all)).toMatchObject({
       state: 'ok',
       detail: 'Headworks 1.2.3 on Node 24.1.0, SQLite 3.50, linux x64.',
@@ -36,7 +35,7 @@ describe('checks of the machine', () => {
     });
   });
 
-  it('warns of an address that others can reach', () => {
+  it('warn of an address that other machines can reach', () => {
     expect(address({ host: '127.0.0.1' }).state).toBe('ok');
     expect(address({ host: '0.0.0.0' })).toMatchObject({
       state: 'warning',
@@ -44,18 +43,18 @@ describe('checks of the machine', () => {
     });
   });
 
-  it('warns of a disk that is nearly full, with a command that works as it stands', async () => {
+  it('warn of a nearly full disk, with a command that can be copied', async () => {
     const folder = await temporaryFolder();
     expect((await dataFolder(folder, async () => gigabyte)).state).toBe('ok');
     expect(await dataFolder(folder, async () => gigabyte / 2)).toMatchObject({
       state: 'warning',
-      detail: `${folder}, 512 MB free.`,
+      detail: `${folder}, 512 MiB free.`,
       remedy: expect.stringContaining('"headworks vault prune --older-than 90"') as string,
     });
     expect((await dataFolder(folder, async () => 0)).state).toBe('problem');
   });
 
-  it('counts the bytes of a folder with all that is below', async () => {
+  it('count the bytes of a folder and its subfolders', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'pg_wal'));
     await writeFile(join(folder, 'a'), 'abc');
@@ -63,11 +62,7 @@ describe('checks of the machine', () => {
     expect(await folderBytes(folder)).toBe(5);
   });
 
-  it('says sizes in a unit that shows them', () => {
-    expect([1.5 * gigabyte, 93.7 * 1024 ** 2, 900, 0].map(size)).toEqual(['1.5 GB', '93 MB', '1 kB', '0 kB']);
-  });
-
-  it('warns of a data folder that others can look into', async () => {
+  it('warn of a data folder that other users can access', async () => {
     const folder = await temporaryFolder();
     await chmod(folder, 0o700);
     expect((await folderRights(folder)).state).toBe('ok');
@@ -78,7 +73,7 @@ describe('checks of the machine', () => {
     expect((await folderRights(odd)).remedy).toBe(String.raw`chmod 700 '${folder}/sp ace$x'\''y'`);
   });
 
-  it.skipIf(process.getuid?.() !== 0)('warns of a data folder of another user', async () => {
+  it.skipIf(process.getuid?.() !== 0)('warn of a data folder of another user', async () => {
     const folder = await temporaryFolder();
     const { chown } = await import('node:fs/promises');
     await chown(folder, 12_345, 12_345);
@@ -88,7 +83,7 @@ describe('checks of the machine', () => {
     });
   });
 
-  it('warns of an admin token that others can read', async () => {
+  it('warn of an admin token that other users can read', async () => {
     const cwd = await temporaryFolder();
     const config = resolveConfig({ flags: {}, cwd, env: { HEADWORKS_DATA_DIR: cwd } });
     const path = join(cwd, 'admin-token');
@@ -100,7 +95,7 @@ describe('checks of the machine', () => {
     expect((await adminToken(resolveConfig({ flags: {}, cwd, env }))).detail).toBe('From the configuration.');
   });
 
-  it('warns when too few files may be open', () => {
+  it('warn when the limit of open files is low', () => {
     const limits = (most: string) =>
       `Limit Soft Hard Units\nMax open files            ${most}   524288  files\n`;
     expect(openFiles(limits('4096')).state).toBe('ok');
@@ -112,7 +107,7 @@ describe('checks of the machine', () => {
     });
   });
 
-  it('passes on what is odd about the settings', () => {
+  it('pass on the warnings of the configuration', () => {
     const config = resolveConfig({ flags: {}, cwd: tmpdir(), env: {} });
     expect(settings(config).state).toBe('ok');
     const resolution = { ...config.resolution, warnings: ['HEADWORKS_PROT is unknown.'] };

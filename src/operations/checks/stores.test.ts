@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { DependencyReport } from '../../http/index.ts';
 import type { Database, Migration } from '../../platform/postgres/index.ts';
 import type { RedisConnection } from '../../platform/redis/index.ts';
+import type { DependencyReport } from '../readiness.ts';
 import {
   capability,
   clock,
@@ -48,7 +48,7 @@ const dependencies = (state: DependencyReport['state']) => ({
 });
 
 describe('checks of the stores', () => {
-  it('say whether a dependency answers, and how to bring it back', () => {
+  it('report the state of a dependency, with a remedy when it is down', () => {
     expect(dependency(dependencies('up'), 'redis').state).toBe('ok');
     expect(dependency(dependencies('not-configured'), 'redis').state).toBe('not-configured');
     expect(dependency(dependencies('down'), 'redis')).toEqual({
@@ -58,7 +58,7 @@ describe('checks of the stores', () => {
     });
   });
 
-  it('name an extension that is missing, with what would help', () => {
+  it('name a missing extension, with the remedy', () => {
     expect(capability({ available: true, version: '0.8' })).toMatchObject({
       state: 'ok',
       detail: 'Version 0.8.',
@@ -69,7 +69,7 @@ describe('checks of the stores', () => {
     });
   });
 
-  it('notice migrations of another version', async () => {
+  it('detect migrations of another version', async () => {
     const known = [1, 2].map(
       (number) => ({ number, name: 'x', checksum: 'c', text: '' }) satisfies Migration,
     );
@@ -85,21 +85,21 @@ describe('checks of the stores', () => {
     });
     expect(await migrations(applied(1), known)).toMatchObject({
       state: 'problem',
-      remedy: expect.stringContaining('Start the server again') as string,
+      remedy: expect.stringContaining('Restart the server') as string,
     });
   });
 
-  it('warn when an embedded store has no room for its own backup', async () => {
+  it('warn when the disk has no space for a backup of the embedded store', async () => {
     const of = database({ pg_database_size: [{ bytes: 3 * 1024 ** 3 }] });
-    expect(await databaseSize(of, null)).toMatchObject({ state: 'ok', detail: 'The database takes 3.0 GB.' });
-    // The files of a store are more than what its database says of itself.
+    expect(await databaseSize(of, null)).toMatchObject({ state: 'ok', detail: 'The database takes 3 GiB.' });
+    // The files are larger than the database size that Postgres reports.
     const megabyte = 1024 ** 2;
     const small = database({ pg_database_size: [{ bytes: 12 * megabyte }] });
     expect((await databaseSize(small, { files: 93 * megabyte, free: 93 * megabyte })).state).toBe('ok');
     expect(await databaseSize(small, { files: 93 * megabyte, free: 28 * megabyte })).toMatchObject({
       state: 'warning',
-      detail: 'The database takes 12 MB, its files 93 MB, and 28 MB are free.',
-      remedy: expect.stringContaining('Make room for 93 MB') as string,
+      detail: 'The database takes 12 MiB, its files 93 MiB; 28 MiB are free.',
+      remedy: expect.stringContaining('Free at least 93 MiB') as string,
     });
   });
 
@@ -131,7 +131,7 @@ describe('checks of the stores', () => {
     const time = (skewMs: number) => redis({ time: [String((now + skewMs) / 1_000), '0'] });
     expect(await clock(at(0), time(0), () => now)).toMatchObject({
       state: 'ok',
-      detail: "0 ms apart from the state store's, 0 ms apart from that of Redis.",
+      detail: '0 ms off from the state store, 0 ms off from Redis.',
     });
     expect(await clock(at(ofPostgres), time(ofRedis), () => now)).toMatchObject({
       state: 'warning',
@@ -140,12 +140,12 @@ describe('checks of the stores', () => {
     expect((await clock(at(0), null, () => now)).detail).not.toContain('Redis');
   });
 
-  it('refuse a Redis that drops keys, and warn of one that is nearly full', async () => {
+  it('report a Redis that evicts keys, and warn of one that is nearly full', async () => {
     expect((await redisMemory(null)).state).toBe('not-configured');
     expect((await redisMemory(redis({}, 'down'))).state).toBe('warning');
     expect(await redisMemory(info({ maxmemory: 0, maxmemory_policy: 'allkeys-lru' }))).toMatchObject({
       state: 'ok',
-      detail: 'Redis 7.0.15, 1 kB used, policy allkeys-lru.',
+      detail: 'Redis 7.0.15, 1000 bytes used, policy allkeys-lru.',
     });
     expect((await redisMemory(info({ maxmemory: 1_200, maxmemory_policy: 'noeviction' }))).state).toBe('ok');
     expect(await redisMemory(info({ maxmemory: 1_200, maxmemory_policy: 'allkeys-lru' }))).toMatchObject({

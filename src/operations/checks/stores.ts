@@ -2,7 +2,7 @@
 import { formatBytes } from '../../core/index.ts';
 import type { Capability, Database, Migration } from '../../platform/postgres/index.ts';
 import { sql } from '../../platform/postgres/index.ts';
-import { readHistory } from '../../platform/postgres/migrations/migration-history.ts';
+import { readHistory } from '../../platform/postgres/index.ts';
 import { poolerRemedy } from '../../platform/postgres/notify-check.ts';
 import type { RedisConnection } from '../../platform/redis/index.ts';
 import type { ReadinessReport } from '../readiness.ts';
@@ -108,10 +108,7 @@ export async function clock(
   const detail = `${others.map(([name, skewMs]) => `${Math.round(skewMs)} ms off from ${name}`).join(', ')}.`;
   return others.every(([, skewMs]) => skewMs <= largestClockSkewMs)
     ? ok(detail)
-    : warning(
-        detail,
-        'Synchronize the clocks of all machines (NTP): limits and leases depend on them.',
-      );
+    : warning(detail, 'Synchronize the clocks of all machines (NTP): limits and leases depend on them.');
 }
 
 async function skewOf(now: () => number, remote: () => Promise<number>): Promise<number> {

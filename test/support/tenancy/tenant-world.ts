@@ -53,7 +53,7 @@ export function tenantWorld(): TenantWorld {
     goAway: () => void (isAway = true),
     comeBack: () => {
       isAway = false;
-      memory.changes.tell('everything');
+      memory.changes.notify('everything');
     },
     open: (change = {}) =>
       openTenants({

@@ -1,7 +1,7 @@
 // Looker as a source: its twelve content types through API 4.0.
 import type { Clock, HttpTransport } from '../../../core/index.ts';
 import { linkSignals } from '../../../core/index.ts';
-import { limiterKey } from '../../../resilience/index.ts';
+import { limiterKey } from '../../rate-limiter.ts';
 import { FetchFailure } from '../../errors.ts';
 import type { FetchedPage, PageRequest, Source } from '../../ports.ts';
 import type { CallLimits, Leave } from '../call.ts';

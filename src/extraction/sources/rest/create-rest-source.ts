@@ -1,7 +1,7 @@
 // Any REST API as a source, as its file defines it.
 import type { Clock, HttpTransport } from '../../../core/index.ts';
 import { linkSignals } from '../../../core/index.ts';
-import { limiterKey } from '../../../resilience/index.ts';
+import { limiterKey } from '../../rate-limiter.ts';
 import { Concealer } from '../../concealer.ts';
 import { FetchFailure } from '../../errors.ts';
 import type { FetchedPage, PageRequest, Paging, Source, SourceType } from '../../ports.ts';
