@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { GatewayError } from '../gateway/index.ts';
 import { confirmationSchema, readingSchema } from '../knowledge/reading/model/answer-schema.ts';
 import type { CompletionGateway } from './workflow-parts.ts';

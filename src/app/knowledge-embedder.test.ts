@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { systemIds, VirtualClock } from '../core/index.ts';
+import { systemIds } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import type { EmbeddingGateway, EmbedderParts } from './knowledge-embedder.ts';
 import { createEmbedders } from './knowledge-embedder.ts';
 

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deadlineOf, withDeadline } from './deadline.ts';
-import { VirtualClock } from './virtual-clock.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 
 describe('a deadline', () => {
   it('aborts its signal when the time is over, naming the budget', async () => {

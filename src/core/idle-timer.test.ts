@@ -1,7 +1,7 @@
 // The idle timer: one timer for many waits.
 import { describe, expect, it } from 'vitest';
 import { IdleTimer } from './idle-timer.ts';
-import { VirtualClock } from './virtual-clock.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 
 function setUp() {
   const clock = new VirtualClock();

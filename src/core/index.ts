@@ -24,4 +24,3 @@ export { Redactor } from './redactor.ts';
 export { inOurWords } from './schema-words.ts';
 export * from './system.ts';
 export * from './tracing.ts';
-export { VirtualClock } from './virtual-clock.ts';

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { mostIn } from '../../test/support/resilience/rate-limiter.contract.ts';
 import { CoreError } from '../core/errors.ts';
 import { systemClock } from '../core/system.ts';
-import { VirtualClock } from '../core/virtual-clock.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import type { GrantJournal, RateWindow } from '../resilience/index.ts';
 import { AdaptiveRateLimiter, FallbackRateWindow, MemoryRateWindow } from '../resilience/index.ts';
 import { emptyRequest } from '../resilience/rate-limiter/policy.ts';

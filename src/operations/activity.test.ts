@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { Activity } from './activity.ts';
 
 const minute = 60_000;
@@ -87,7 +87,7 @@ describe('activity', () => {
   it('samples a run less often the longer it takes, and drops the oldest runs', async () => {
     const { clock, activity, emit } = world();
     const progress = (run: string, items: number) =>
-      emit('extraction:run-progress', { run, items, calls: items, refusals: 0, multiplier: 1 });
+      emit('extraction:run-progress', { run, items, calls: items, rateLimitedCalls: 0, multiplier: 1 });
     for (let second = 0; second < 2_000; second += 1) {
       progress('long', second);
       await clock.advance(1_000);

@@ -113,7 +113,7 @@ export class Activity {
         at: this.#clock.now(),
         items: Number(payload['items']),
         calls: Number(payload['calls']),
-        refusals: Number(payload['refusals']),
+        refusals: Number(payload['rateLimitedCalls']),
         multiplier: Number(payload['multiplier']),
       });
     }

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConfig } from '../config/index.ts';
-import { CoreError, VirtualClock } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
+import { CoreError } from '../core/index.ts';
 import { ok, runChecks } from './checks/check.ts';
 import { runOfflineDoctor } from './doctor.ts';
 

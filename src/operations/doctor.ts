@@ -5,7 +5,7 @@ import { version } from '../config/version.ts';
 import type { JobQueue } from '../core/index.ts';
 import { HeadworksError, systemClock } from '../core/index.ts';
 import type { ModelView } from '../gateway/index.ts';
-import type { GraphDesk } from '../knowledge/index.ts';
+import type { GraphService } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerStore, RepairRegistry } from '../ledger/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { loadMigrations } from '../platform/postgres/index.ts';
@@ -28,7 +28,7 @@ export interface DoctorDeps {
   readonly ledger: Pick<LedgerStore, 'counts'>;
   readonly repairs: Pick<RepairRegistry, 'get'>;
   readonly embedding: EmbeddingStatus;
-  readonly graph: Pick<GraphDesk, 'status'>;
+  readonly graph: Pick<GraphService, 'status'>;
   /** The enabled models. */
   models(): Promise<readonly ModelView[]>;
   /** Open ledger rows of keys that a provider rejects. */

@@ -1,7 +1,8 @@
 // Retention: bounded batches, one failing rule among others, and cancellation.
 import { describe, expect, it } from 'vitest';
 import type { JobProgress } from '../core/index.ts';
-import { EventBus, VirtualClock } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
+import { EventBus } from '../core/index.ts';
 import type { Degradation } from '../ledger/index.ts';
 import type { RetentionRule } from './retention.ts';
 import {

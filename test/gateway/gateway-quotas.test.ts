@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentEmitter } from '../../src/core/events.ts';
 import { systemClock } from '../../src/core/system.ts';
-import { VirtualClock } from '../../src/core/virtual-clock.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { ProviderQuotas } from '../../src/gateway/quotas/index.ts';
 import { MemoryQuotaCounter } from '../../src/gateway/quotas/memory-quota-counter.ts';
 import { describeQuotaCounterContract } from '../../src/gateway/quotas/quota-counter.contract.ts';

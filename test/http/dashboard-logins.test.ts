@@ -1,6 +1,7 @@
 // Tokens of login links in Postgres, embedded and on a server: once, within their time, on whichever server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { VirtualClock, systemClock, systemIds } from '../../src/core/index.ts';
+import { systemClock, systemIds } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { DashboardLogins } from '../../src/operations/dashboard.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/system.ts';
-import { VirtualClock } from '../../src/core/virtual-clock.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import {
   defineMigration,
   identifier,

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
 import { systemClock } from '../../src/core/system.ts';
-import { VirtualClock } from '../../src/core/virtual-clock.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
 import type { RedisConnection } from '../../src/platform/redis/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';

@@ -1,5 +1,6 @@
 // A gateway on virtual time with scripted models: who was called when, who slept, what was written down.
-import { CoreError, onAbort, VirtualClock } from '../../src/core/index.ts';
+import { CoreError, onAbort } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 import type { FailureClass } from '../../src/gateway/failure-classes.ts';
 import type {
   CompletionRequest,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/routing-world.ts';
 import { MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { ModelView } from '../desk-ports.ts';
 import type { Score } from '../ports.ts';
 import type { RoutingSnapshot } from '../routing/index.ts';

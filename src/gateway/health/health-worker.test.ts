@@ -1,6 +1,7 @@
 // Rounds of probes on a virtual clock: when they begin, that they never overlap, how they end.
 import { describe, expect, it } from 'vitest';
-import { CoreError, VirtualClock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { ProbeSchedule } from './health-worker.ts';
 import { startHealthWorker } from './health-worker.ts';
 

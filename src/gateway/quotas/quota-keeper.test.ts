@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
-import { CoreError, VirtualClock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { Attempt, Model, Quotas, TokenEstimate } from '../ports.ts';
 import { MemoryQuotaCounter } from './memory-quota-counter.ts';
 import { pastCallsOf } from './past-calls.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RoutingWorld } from '../../../test/support/routing-world.ts';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { FailureBackoff } from './resting.ts';
 
 function restless() {

@@ -4,7 +4,7 @@ import type { Model } from '../ports.ts';
 import { catalogue, createProviderKeys } from '../providers/index.ts';
 import { noCandidateError } from './no-candidate.ts';
 import { requestFor, MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { CompletionRequest, Score } from '../ports.ts';
 import { GatewayError } from '../errors.ts';
 import { FailureBackoff } from './resting.ts';

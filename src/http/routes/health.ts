@@ -16,7 +16,7 @@ export function healthRoutes(server: TypedServer, dependencies: HttpDependencies
   server.get(
     '/healthz',
     {
-      config: { access: 'public', answersWhileDraining: true },
+      config: { access: 'public', isServedWhileDraining: true },
       schema: {
         operationId: 'health.alive',
         tags,
@@ -31,7 +31,7 @@ export function healthRoutes(server: TypedServer, dependencies: HttpDependencies
   server.get(
     '/readyz',
     {
-      config: { access: 'public', answersWhileDraining: true },
+      config: { access: 'public', isServedWhileDraining: true },
       schema: {
         operationId: 'health.ready',
         tags,
@@ -63,7 +63,7 @@ export function healthRoutes(server: TypedServer, dependencies: HttpDependencies
   server.get(
     '/metrics',
     {
-      config: { access: metricsAccess, answersWhileDraining: true },
+      config: { access: metricsAccess, isServedWhileDraining: true },
       schema: {
         operationId: 'health.metrics',
         tags,

@@ -1,6 +1,7 @@
 // Folders: what is due is read, only what changed, and a file that fails costs itself.
 import { describe, expect, it } from 'vitest';
-import { CoreError, seededIds, seededRandom, silentLog, VirtualClock } from '../../core/index.ts';
+import { CoreError, seededIds, seededRandom, silentLog } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { Degradation } from '../../ledger/index.ts';
 import type { FolderResult, IngestRequest, KnowledgeFolder } from '../desk-ports.ts';
 import { KnowledgeError } from '../errors.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CoreError, VirtualClock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { offGraph } from '../graph/graph.ts';
 import type { GraphAvailability } from '../ports.ts';
 import { KnowledgeAlerts, watchedGraph } from './alerts.ts';

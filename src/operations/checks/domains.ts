@@ -1,7 +1,7 @@
 // Checks of the domains: models, vectors, graph, jobs, ledger, alerts.
 import type { JobQueue } from '../../core/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
-import type { GraphDesk } from '../../knowledge/index.ts';
+import type { GraphService } from '../../knowledge/index.ts';
 import type { LedgerEntry, LedgerStore, RepairRegistry } from '../../ledger/index.ts';
 import type { Finding } from './check.ts';
 import { notConfigured, ok, problem, warning } from './check.ts';
@@ -89,7 +89,7 @@ export function vectors(embedding: EmbeddingStatus): Finding {
     : notConfigured(`No embedding model; search matches words only. ${state.why ?? ''}`.trim(), null);
 }
 
-export function graph({ backend, state, detail }: Awaited<ReturnType<GraphDesk['status']>>): Finding {
+export function graph({ backend, state, detail }: Awaited<ReturnType<GraphService['status']>>): Finding {
   if (state === 'off') return notConfigured('The graph is disabled.', 'Set GRAPH_BACKEND to sql or age.');
   if (state === 'available') return ok(`In ${backend}.`);
   return problem(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/errors.ts';
-import { VirtualClock } from '../../core/virtual-clock.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { retryWhileBusy } from './retry-busy.ts';
 
 /** Held until it is freed; counts the tries. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { VirtualClock } from '../../core/virtual-clock.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { AdaptiveRateLimiter } from './limiter.ts';
 import type { WindowRequest, RateWindow, WindowReply } from './policy.ts';
 import { initialBackoff } from './policy.ts';

@@ -5,7 +5,7 @@ import {
   describeRateWindowContract,
   mostIn,
 } from '../../../test/support/resilience/rate-limiter.contract.ts';
-import { VirtualClock } from '../../core/virtual-clock.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { createRateLimiter, MemoryRateWindow } from './memory-window.ts';
 
 describeRateWindowContract('memory', async (settings) => ({ open: () => new MemoryRateWindow(settings) }), {

@@ -1,6 +1,6 @@
 // What every rate window must do behind the limiter's front, on virtual time. Run by each adapter.
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../../src/core/virtual-clock.ts';
+import { VirtualClock } from '../core/virtual-clock.ts';
 import type { Permit } from '../../../src/resilience/rate-limiter/limiter.ts';
 import { AdaptiveRateLimiter } from '../../../src/resilience/rate-limiter/limiter.ts';
 import type {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { seededIds, seededRandom, VirtualClock } from '../../../core/index.ts';
+import { seededIds, seededRandom } from '../../../core/index.ts';
+import { VirtualClock } from '../../../../test/support/core/virtual-clock.ts';
 import { withDeadline } from '../../../resilience/index.ts';
 import type { LanguageModel, Reading, ReadingTask } from '../../ports.ts';
 import { readingSchema } from './answer-schema.ts';
