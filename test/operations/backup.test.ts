@@ -236,7 +236,7 @@ describe('restore', () => {
     const target = await emptyHouse('server');
     const migrations = [
       ...(await ourMigrations()),
-      defineMigration('0002-later.sql', 'create table later ();'),
+      defineMigration('0002-later.sql', 'create table later (id integer);'),
     ];
     await restoreFrom(target, file, { migrations });
     expect(await inStore(target, contentsOf)).toEqual(older);
