@@ -69,7 +69,7 @@ export async function extract(
     waits.end();
     const { extraction } = config;
     const { workers } = extraction;
-    const entry = threadModule('../extraction/pipeline/page-thread', import.meta.url);
+    const entry = threadModule('../extraction/pipeline/worker', import.meta.url);
     const result = await runExtraction(
       {
         types,

@@ -100,7 +100,7 @@ const tell = (onEvent: EventListener, name: keyof ExtractionEvents, payload: obj
   });
 };
 
-it('starts each occurrence once, whoever looks, and permits out those that the run before reaches into', async () => {
+it('starts each occurrence once, whoever looks, and skips those that the run before reaches into', async () => {
   let takes = minute;
   const { sources, pass, times, told } = await world((clock) => async () => {
     await clock.sleep(takes);
