@@ -81,41 +81,45 @@ describe.each([
   ['embedded', 'server'],
   ['server', 'embedded'],
 ] as const)('a backup of the %s store, while a server writes to it', (kind, other) => {
-  it(`restores into a store of the other kind: a consistent snapshot of rows, vaults, secrets`, patience, async () => {
-    const source = await filledHouse(kind);
-    await addVault(source.config, 'längst');
-    const file = join(await temporaryFolder(), 'a.backup');
-    const killed = await createScratch(source.config.data.folder, 'restore');
-    const server = await startTestServer(source.config);
-    expect(existsSync(killed)).toBe(false);
-    const stopWriting = keepWriting(server);
-    const saved = await backUp(source.config, file);
-    await stopWriting();
-    await server.stop();
-    expect(saved).toMatchObject({ file, vaults: ['acme.vault'], hasWebhookSecret: kind === 'embedded' });
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    const token = (await readFile(join(source.config.data.folder, 'admin-token'), 'utf8')).trim();
-    expect((await linesIn(file)).some((line) => line.includes(token))).toBe(false);
+  it(
+    `restores into a store of the other kind: a consistent snapshot of rows, vaults, secrets`,
+    patience,
+    async () => {
+      const source = await filledHouse(kind);
+      await addVault(source.config, 'längst');
+      const file = join(await temporaryFolder(), 'a.backup');
+      const killed = await createScratch(source.config.data.folder, 'restore');
+      const server = await startTestServer(source.config);
+      expect(existsSync(killed)).toBe(false);
+      const stopWriting = keepWriting(server);
+      const saved = await backUp(source.config, file);
+      await stopWriting();
+      await server.stop();
+      expect(saved).toMatchObject({ file, vaults: ['acme.vault'], hasWebhookSecret: kind === 'embedded' });
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      const token = (await readFile(join(source.config.data.folder, 'admin-token'), 'utf8')).trim();
+      expect((await linesIn(file)).some((line) => line.includes(token))).toBe(false);
 
-    const target = await emptyHouse(other);
-    await mkdir(target.data.folder, { recursive: true });
-    const left = await createScratch(target.data.folder, 'backup');
-    const report = await restoreFrom(target, file);
-    expect(existsSync(left)).toBe(false);
-    expect(report).toMatchObject({ rows: saved.rows, tables: saved.tables, backup: { store: kind } });
-    expect(untouched(await inStore(target, contentsOf))).toEqual(untouched(source.contents));
-    // Whoever wrote an artifact wrote its revision and its chunk in the same transaction.
-    const counts = await countsIn(target);
-    expect(counts).toEqual({
-      artifacts: counts?.artifacts,
-      revisions: counts?.artifacts,
-      chunks: counts?.artifacts,
-    });
-    expect(textInVault(target)).toBe('längst');
-    expect(existsSync(join(target.data.folder, 'webhook-secret'))).toBe(kind === 'embedded');
-    const isTold = report.notes.some((note) => note.includes('HEADWORKS_WEBHOOK_SECRET'));
-    expect(isTold).toBe(kind === 'embedded');
-  });
+      const target = await emptyHouse(other);
+      await mkdir(target.data.folder, { recursive: true });
+      const left = await createScratch(target.data.folder, 'backup');
+      const report = await restoreFrom(target, file);
+      expect(existsSync(left)).toBe(false);
+      expect(report).toMatchObject({ rows: saved.rows, tables: saved.tables, backup: { store: kind } });
+      expect(untouched(await inStore(target, contentsOf))).toEqual(untouched(source.contents));
+      // Whoever wrote an artifact wrote its revision and its chunk in the same transaction.
+      const counts = await countsIn(target);
+      expect(counts).toEqual({
+        artifacts: counts?.artifacts,
+        revisions: counts?.artifacts,
+        chunks: counts?.artifacts,
+      });
+      expect(textInVault(target)).toBe('längst');
+      expect(existsSync(join(target.data.folder, 'webhook-secret'))).toBe(kind === 'embedded');
+      const isTold = report.notes.some((note) => note.includes('HEADWORKS_WEBHOOK_SECRET'));
+      expect(isTold).toBe(kind === 'embedded');
+    },
+  );
 });
 
 describe('restore', () => {

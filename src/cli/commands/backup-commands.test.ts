@@ -110,7 +110,9 @@ describe('headworks backup', () => {
       env: { HEADWORKS_URL: 'http://127.0.0.1:1' },
     });
     expect(await world.start('backup', 'a.backup')).toBe(exitCodes.connection);
-    expect(world.err).toMatch(/The connection to the server was lost.*a\.backup was not written.*run it again/);
+    expect(world.err).toMatch(
+      /The connection to the server was lost.*a\.backup was not written.*run it again/,
+    );
     expect(world.err).not.toContain('should not');
     expect(await readdir(cwd)).toEqual([]);
   });
