@@ -1,7 +1,6 @@
 // Streams a backup of a running server: a consistent snapshot of all rows, the vaults, and the webhook secret.
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { PassThrough, pipeline } from 'node:stream';
 import { createGzip } from 'node:zlib';

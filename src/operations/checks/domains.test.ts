@@ -67,15 +67,15 @@ describe('checks of the domains', () => {
 
   it('report that there is no embedding model', () => {
     expect(
-      vectors({ problem: () => null, current: () => ({ state: 'off', why: 'No model embeds.' }) } as never),
+      vectors({ problem: () => null, current: () => ({ state: 'off', why: 'No model embeds.' }) }),
     ).toMatchObject({
       state: 'not-configured',
       detail: 'No embedding model; search matches words only. No model embeds.',
     });
     const ready = { current: () => ({ state: 'ready', embedder: { model: 'e' } }) };
-    expect(vectors({ ...ready, problem: () => null } as never).detail).toBe('Made by e.');
+    expect(vectors({ ...ready, problem: () => null }).detail).toBe('Made by e.');
     const named = { why: 'There is no model e.', remedy: 'Add it.' };
-    expect(vectors({ ...ready, problem: () => named } as never)).toMatchObject({
+    expect(vectors({ ...ready, problem: () => named })).toMatchObject({
       state: 'problem',
       detail: named.why,
       remedy: named.remedy,
