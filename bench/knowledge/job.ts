@@ -1,25 +1,15 @@
 // The whole way of a document without model and embedder: accepted, read by rules, names resolved, events and graph,
 // as a server does it, in jobs on the same Postgres.
-import { folderFiles } from '../../src/app/folder-files.ts';
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
-import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
-import type { Embedders, ParsedDocument, LanguageModel } from '../../src/knowledge/index.ts';
-import { createReaders, openKnowledge } from '../../src/knowledge/index.ts';
-import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { knowledgeOptions } from '../../src/knowledge/options.ts';
+import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk.ts';
+import type { Embedders, LanguageModel, ParsedDocument } from '../../src/knowledge/index.ts';
+import { openKnowledge } from '../../src/knowledge/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/events/postgres-event-store.ts';
-import { PostgresFolderStore } from '../../src/knowledge/folders/postgres-folder-store.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/graph/postgres-sql-graph.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
-import { EntityResolver } from '../../src/knowledge/resolution/index.ts';
+import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
-import type { Database } from '../../src/platform/postgres/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
 import { MadeMinutes } from './minutes.ts';
 
 /** As an installation has them that sets nothing. */
@@ -60,31 +50,9 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     redact: (text) => text,
     schedules: false,
   });
-  const spaces = new PostgresSpaceStore(database, systemClock);
-  const artifacts = new PostgresArtifactStore(database, common);
-  const knowledge = await openKnowledge({
-    ...common,
-    jobs,
-    spaces,
-    artifacts,
-    events: new PostgresEventStore(database, common),
-    readers: createReaders({ model: noModel, ids: systemIds, readWithModel: false }),
-    resolver: new EntityResolver({
-      ...common,
-      entities: new PostgresEntityStore(database),
-      model: noModel,
-    }),
-    vectors: new PostgresVectorIndex(database),
-    graph: new GraphKeeper({
-      ...common,
-      artifacts,
-      graph: new PostgresSqlGraph(database),
-      source: new PostgresGraphSource(database),
-    }),
-    folders: new PostgresFolderStore(database),
-    files: folderFiles,
-    documents: { read: () => Promise.reject(new Error('Only texts come in here.')) },
-  });
+  const artifacts = new ArtifactStore(database, common);
+  const knowledge = await openKnowledge({ ...common, database, jobs, model: noModel });
+  const { spaces } = knowledge;
   const space = await spaces.ensure(null, 'jobs');
   const other = await spaces.ensure(null, 'accepted');
   const minutes = new MadeMinutes(7);
@@ -94,7 +62,7 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     if (name === 'job:done') ended.count();
     else if (['job:skipped', 'job:failed', 'job:retried'].includes(name)) ended.fail(new Error(name));
   });
-  await knowledge.work();
+  await knowledge.start({ isLongRunning: false, scansFolders: false });
   const document = (minutesEach: number): ParsedDocument => {
     const parts = Array.from({ length: minutesEach }, () => minutes.document());
     return {

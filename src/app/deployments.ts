@@ -2,18 +2,18 @@
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { kindOf, systemClock, systemIds, systemRandom } from '../core/index.ts';
+import type { Gateway } from '../gateway/index.ts';
+import type { HttpDependencies, TenantDesks } from '../http/index.ts';
+import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import type { RetentionRule } from '../operations/retention.ts';
+import { isPrivateHost } from '../platform/http-client/index.ts';
+import { every } from '../resilience/index.ts';
 import type { OpenExecutions } from '../tenancy/index.ts';
 import { executionRetentionRules, openExecutions, openTenants } from '../tenancy/index.ts';
 import { PostgresExecutionStore } from '../tenancy/postgres/postgres-execution-store.ts';
 import { postgresTenantStores } from '../tenancy/postgres/postgres-tenant-stores.ts';
-import type { Gateway } from '../gateway/index.ts';
-import type { HttpDependencies, TenantDesks } from '../http/index.ts';
-import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
-import { isPrivateHost } from '../platform/http-client/index.ts';
-import { every } from '../resilience/index.ts';
 import { startAdmission } from './admission.ts';
 import { requestRepairs } from './request-repairs.ts';
-import type { RetentionRule } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -28,7 +28,7 @@ export interface DeploymentHouseParts {
   readonly role: ServerRole;
   readonly jobs: JobQueue;
   readonly ledger: LedgerRecorder;
-  readonly gateway: OpenGateway;
+  readonly gateway: Gateway;
   /** What workflows bring documents into and look things up in. */
   readonly knowledge: HttpDependencies['knowledge'];
 }

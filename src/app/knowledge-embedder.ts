@@ -3,20 +3,23 @@ import type { Clock, IdSource } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
 import type { Model, Gateway } from '../gateway/index.ts';
 import type {
-  CarefulEmbedder,
+  GuardedEmbedder,
   Embedder,
   Embedders,
   EmbedderState,
   KnowledgeOptions,
 } from '../knowledge/index.ts';
-import { blendOf, carefulEmbedder } from '../knowledge/index.ts';
-import { localModelMissing, openLocalEmbedder } from '../knowledge/vectors/local/local-embedder.ts';
-import { isOfflineModelInstalled } from '../knowledge/vectors/local/offline-model.ts';
-import { deadlineOf } from '../resilience/index.ts';
+import { blendOf, guardEmbedder } from '../knowledge/index.ts';
+import {
+  isOfflineModelInstalled,
+  localModelMissing,
+  openLocalEmbedder,
+} from '../knowledge/vectors/local-embedder.ts';
 
 /** What of the gateway is needed. */
-export interface EmbeddingGateway extends Pick<OpenGateway, 'read' | 'complete' | 'defaults'> {
-  readonly models: Pick<OpenGateway['models'], 'listCallable'>;
+export interface EmbeddingGateway {
+  readonly client: Pick<Gateway['client'], 'embed'>;
+  readonly models: Pick<Gateway['models'], 'listCallable'>;
 }
 
 export interface EmbedderParts {
@@ -28,57 +31,57 @@ export interface EmbedderParts {
   readonly clock: Clock;
   readonly ids: IdSource;
   /** One that failed answers again. */
-  readonly onBack?: () => void;
+  readonly onRecovered?: () => void;
   /** From now on another model of the gateway embeds. */
-  readonly onChosen?: () => void;
+  readonly onModelChanged?: () => void;
 }
 
-export interface HouseEmbedders extends Embedders {
+export interface ServerEmbedders extends Embedders {
   /** Whoever failed lately is asked again with the next text: somebody repairs, or says that it is back. */
-  askAgain(): void;
+  resetCooldown(): void;
   /** Why the model that is named cannot embed, and what to do; null when it can, or none is named. */
   problem(): { readonly why: string; readonly remedy: string } | null;
 }
 
 /** Looks at every use: models come and go. Threads are ended with `closing`. Fails with CONFIG_INVALID. */
-export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): HouseEmbedders {
-  const { options, clock, onBack = () => undefined } = parts;
-  const care = { clock, cooldownMs: options.cooldownSeconds * 1_000, onBack };
+export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): ServerEmbedders {
+  const { options, clock, onRecovered = () => undefined } = parts;
+  const care = { clock, cooldownMs: options.cooldownSeconds * 1_000, onRecovered };
   if (options.embedder === 'none') return fixed({ state: 'not-configured', why: 'EMBEDDER is none.' });
   if (options.embedder === 'local') {
     if (!isOfflineModelInstalled()) throw new CoreError('CONFIG_INVALID', localModelMissing);
     const local = openLocalEmbedder(clock, options.embeddingBlend);
     closing.defer(() => local.close());
-    const embedder = carefulEmbedder(local, care);
-    return fixed({ state: 'ready', embedder }, () => embedder.askAgain());
+    const embedder = guardEmbedder(local, care);
+    return fixed({ state: 'ready', embedder }, () => embedder.resetCooldown());
   }
-  const known = new Map<string, CarefulEmbedder>();
+  const known = new Map<string, GuardedEmbedder>();
   let last: string | null = null;
   return {
     current: () => {
       const model = chosenModel(parts);
       if (model === null) return { state: 'not-configured', why: nobodyEmbeds(options) };
-      const embedder = known.get(model) ?? carefulEmbedder(gatewayEmbedder(parts, model), care);
+      const embedder = known.get(model) ?? guardEmbedder(gatewayEmbedder(parts, model), care);
       known.set(model, embedder);
       const isAnother = model !== last;
       last = model;
-      if (isAnother) parts.onChosen?.();
+      if (isAnother) parts.onModelChanged?.();
       return { state: 'ready', embedder };
     },
-    askAgain: () => {
-      for (const embedder of known.values()) embedder.askAgain();
+    resetCooldown: () => {
+      for (const embedder of known.values()) embedder.resetCooldown();
     },
     problem: () => problemOfNamed(parts),
   };
 }
 
-const fixed = (state: EmbedderState, askAgain: () => void = () => undefined): HouseEmbedders => ({
+const fixed = (state: EmbedderState, resetCooldown: () => void = () => undefined): ServerEmbedders => ({
   current: () => state,
-  askAgain,
+  resetCooldown,
   problem: () => null,
 });
 
-function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<HouseEmbedders['problem']> {
+function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<ServerEmbedders['problem']> {
   const { embeddingModel: name } = options;
   if (name === null) return null;
   const model = gateway.models.listCallable().find((other) => other.name === name);
@@ -112,28 +115,7 @@ function gatewayEmbedder({ gateway, ids, options }: EmbedderParts, model: string
   return {
     model,
     blend: blendOf(model, options.embeddingBlend),
-    embed: async (texts, signal) => {
-      const { answer } = await gateway.complete({
-        requestId: ids.uuid(),
-        ask: gateway.read('embeddings', Buffer.from(JSON.stringify({ model, input: texts }))),
-        caller: 'knowledge',
-        allowFallback: false,
-        deadlineMs: deadlineOf(signal)?.remainingMs() ?? gateway.defaults.deadlineMs,
-        waitMs: 0,
-        signal,
-      });
-      if (answer.outcome !== 'answer') throw new TypeError('The answer is a stream.');
-      return vectorsIn(JSON.parse(Buffer.from(answer.body).toString()) as EmbeddingsAnswer);
-    },
+    embed: (texts, signal) =>
+      gateway.client.embed({ requestId: ids.uuid(), caller: 'knowledge', model, texts, signal }),
   };
-}
-
-interface EmbeddingsAnswer {
-  readonly data?: readonly { readonly index?: number; readonly embedding?: readonly number[] }[];
-}
-
-function vectorsIn({ data = [] }: EmbeddingsAnswer): readonly Float32Array[] {
-  return data
-    .toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0))
-    .map(({ embedding }) => Float32Array.from(embedding ?? []));
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EmittedEvent, JobQueue } from '../core/index.ts';
-import { event, VirtualClock } from '../core/index.ts';
+import { event } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { askingRepairs, modelKinds, repairWhenModelsAnswer, whenWarmed } from './request-repairs.ts';
 
 function world() {

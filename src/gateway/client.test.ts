@@ -1,99 +1,112 @@
+// The in-process client: JSON formats and embeddings.
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../core/index.ts';
-import { GatewayError } from './index.ts';
-import { confirmationSchema, readingSchema } from '../knowledge/reading/model/answer-schema.ts';
-import type { CompletionGateway } from '../app/workflow-parts.ts';
-import { languageModelOf } from '../app/workflow-parts.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
+import { GatewayClient } from './client.ts';
+import { textOf } from './dialects/wire.ts';
+import { GatewayError } from './errors.ts';
+import type { CompletionRequest, CompletionResult } from './types.ts';
 
-const refusal = new GatewayError('GATEWAY_REQUEST_REJECTED', 'a/b refuses the request.', {
+const rejection = new GatewayError('GATEWAY_REQUEST_REJECTED', 'a/b rejects the request.', {
   status: 400,
   details: { failureClass: 'validation' },
 });
 
-/** Refuses formats; everything else is answered. What was sent as `response_format`, in order. */
-function world(refuses: (format: unknown) => GatewayError | null) {
+const schema = { name: 'result', schema: { type: 'object' } };
+
+/** Records the `response_format` of each call, in order. */
+function setUp(errorFor: (format: string) => GatewayError | null) {
   const clock = new VirtualClock(0);
-  const sent: unknown[] = [];
-  const gateway = {
+  const sent: string[] = [];
+  const client = new GatewayClient({
+    clock,
     defaults: { deadlineMs: 1_000, waitMs: 1_000 },
-    read: (_: unknown, body: Uint8Array) => JSON.parse(Buffer.from(body).toString()) as unknown,
-    complete: async ({ ask }: { ask: { response_format?: { type: string } } }) => {
-      sent.push(ask.response_format?.type ?? 'words');
-      const error = refuses(ask.response_format?.type ?? 'words');
+    models: { list: () => [] },
+    complete: async (request: CompletionRequest) => {
+      const body = JSON.parse(textOf(request.body)) as { response_format?: { type: string } };
+      const format = body.response_format?.type ?? 'text';
+      sent.push(format);
+      const error = errorFor(format);
       if (error) throw error;
-      const body = Buffer.from(JSON.stringify({ choices: [{ message: { content: '{}' } }] }));
-      return { model: { name: 'a/b' }, answer: { outcome: 'answer', body } };
+      const response = Buffer.from(JSON.stringify({ choices: [{ message: { content: '{}' } }] }));
+      return {
+        model: { name: 'a/b' },
+        response: { kind: 'response', body: response },
+      } as unknown as CompletionResult;
     },
-  } as unknown as CompletionGateway;
-  const model = languageModelOf(gateway, clock);
-  const ask = () =>
-    model.complete({
+  });
+  const complete = () =>
+    client.completeText({
       requestId: 'r',
       caller: 'admin',
       messages: [{ role: 'user', content: 'Read.' }],
       json: true,
-      schema: readingSchema,
+      schema,
       signal: new AbortController().signal,
     });
-  return { clock, sent, ask };
+  return { clock, sent, complete };
 }
 
-describe('a model that is asked for JSON', () => {
-  it('gets the schema, strictly', async () => {
-    const { sent, ask } = world(() => null);
-    expect(await ask()).toEqual({ text: '{}', model: 'a/b' });
+describe('completeText with json', () => {
+  it('sends the schema', async () => {
+    const { sent, complete } = setUp(() => null);
+    expect(await complete()).toEqual({ text: '{}', model: 'a/b' });
     expect(sent).toEqual(['json_schema']);
   });
 
-  it('is asked without what it refuses, and not for it again until some minutes later', async () => {
-    const { clock, sent, ask } = world((format) => (format === 'json_schema' ? refusal : null));
-    await ask();
-    await ask();
+  it('falls back to the next format when one is rejected, and remembers that for ten minutes', async () => {
+    const { clock, sent, complete } = setUp((format) => (format === 'json_schema' ? rejection : null));
+    await complete();
+    await complete();
     expect(sent.splice(0)).toEqual(['json_schema', 'json_object', 'json_object']);
     await clock.advance(601_000);
-    await ask();
+    await complete();
     expect(sent).toEqual(['json_schema', 'json_object']);
   });
 
-  it('is asked in words when it takes no format, or nobody has a JSON mode', async () => {
-    const none = world((format) => (format === 'words' ? null : refusal));
-    await none.ask();
-    await none.ask();
-    expect(none.sent).toEqual(['json_schema', 'json_object', 'words', 'words']);
-    const unable = new GatewayError('GATEWAY_CAPABILITY_UNSUPPORTED', 'No.', {
+  it('sends no format when all are rejected or no model has a JSON mode', async () => {
+    const none = setUp((format) => (format === 'text' ? null : rejection));
+    await none.complete();
+    await none.complete();
+    expect(none.sent).toEqual(['json_schema', 'json_object', 'text', 'text']);
+    const unsupported = new GatewayError('GATEWAY_CAPABILITY_UNSUPPORTED', 'No.', {
       details: { missing: ['json'] },
     });
-    const without = world((format) => (format === 'words' ? null : unable));
-    await without.ask();
-    expect(without.sent).toEqual(['json_schema', 'words']);
+    const without = setUp((format) => (format === 'text' ? null : unsupported));
+    await without.complete();
+    expect(without.sent).toEqual(['json_schema', 'text']);
   });
 
-  it('is not asked again for a failure of another kind, and nothing is remembered of a request it refuses in any format', async () => {
-    const busy = new GatewayError('GATEWAY_EXHAUSTED', 'Nobody.', { isRetryable: true });
-    const tired = world(() => busy);
-    await expect(tired.ask()).rejects.toBe(busy);
-    expect(tired.sent).toEqual(['json_schema']);
-    const strict = world(() => refusal);
-    await expect(strict.ask()).rejects.toBe(refusal);
-    await expect(strict.ask()).rejects.toBe(refusal);
+  it('passes other errors on, and remembers nothing when every format is rejected', async () => {
+    const exhausted = new GatewayError('GATEWAY_EXHAUSTED', 'No model.', { isRetryable: true });
+    const busy = setUp(() => exhausted);
+    await expect(busy.complete()).rejects.toBe(exhausted);
+    expect(busy.sent).toEqual(['json_schema']);
+    const strict = setUp(() => rejection);
+    await expect(strict.complete()).rejects.toBe(rejection);
+    await expect(strict.complete()).rejects.toBe(rejection);
     expect(strict.sent).toHaveLength(6);
   });
 });
 
-describe('schemas of answers', () => {
-  it.each([readingSchema, confirmationSchema])(
-    'of a $name are closed, and require all they name',
-    ({ schema }) => {
-      const objects: Record<string, unknown>[] = [];
-      JSON.stringify(schema, (_, value: unknown) => {
-        if (typeof value === 'object' && value !== null && 'properties' in value) objects.push(value);
-        return value;
-      });
-      expect(objects.length).toBeGreaterThan(0);
-      for (const { properties, required, additionalProperties } of objects) {
-        expect(additionalProperties).toBe(false);
-        expect(required).toEqual(Object.keys(properties as object));
-      }
-    },
-  );
+describe('embed', () => {
+  it('returns the vectors in the order of the texts and never falls back to another model', async () => {
+    const sent: unknown[] = [];
+    const client = new GatewayClient({
+      clock: new VirtualClock(0),
+      defaults: { deadlineMs: 1_000, waitMs: 1_000 },
+      models: { list: () => [] },
+      complete: async (request, { allowFallback, waitMs }) => {
+        const { model, input } = JSON.parse(textOf(request.body)) as { model: string; input: string[] };
+        sent.push({ model, input, allowFallback, waitMs });
+        const data = input.map((text, index) => ({ index, embedding: [text.length, 0] })).toReversed();
+        const body = Buffer.from(JSON.stringify({ data }));
+        return { response: { kind: 'response', body } } as unknown as CompletionResult;
+      },
+    });
+    const signal = new AbortController().signal;
+    const texts = ['a', 'bcd'];
+    const vectors = await client.embed({ requestId: 'r', caller: 'x', model: 'a/e', texts, signal });
+    expect(vectors).toEqual([Float32Array.of(1, 0), Float32Array.of(3, 0)]);
+    expect(sent).toEqual([{ model: 'a/e', input: texts, allowFallback: false, waitMs: 0 }]);
+  });
 });

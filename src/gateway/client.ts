@@ -10,7 +10,12 @@ import type { CompletionOptions, CompletionRequest, CompletionResult } from './t
 
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
+  readonly content:
+    | string
+    | readonly (
+        | { readonly type: 'text'; readonly text: string }
+        | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
+      )[];
 }
 
 export interface TextRequest {
@@ -24,9 +29,7 @@ export interface TextRequest {
   /** Requests JSON. Callers should parse leniently: not every model has a JSON mode. */
   readonly json?: boolean | undefined;
   /** With `json`: the schema to request where models support it. */
-  readonly schema?:
-    | { readonly name: string; readonly schema: Readonly<Record<string, unknown>> }
-    | undefined;
+  readonly schema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> } | undefined;
   /** Its deadline, if it has one, is the request's. */
   readonly signal: AbortSignal;
 }
@@ -67,7 +70,13 @@ export class GatewayClient {
   }
 
   /** One vector per text, in their order. Fails as `Gateway.complete` does. */
-  async embed({ requestId, caller, model, texts, signal }: EmbeddingRequest): Promise<readonly Float32Array[]> {
+  async embed({
+    requestId,
+    caller,
+    model,
+    texts,
+    signal,
+  }: EmbeddingRequest): Promise<readonly Float32Array[]> {
     const body = Buffer.from(JSON.stringify({ model, input: texts }));
     const result = await this.#deps.complete(parseRequest('embeddings', body), {
       requestId,

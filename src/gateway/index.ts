@@ -11,7 +11,7 @@ export {
   type ProbeSchedule,
 } from './models/health-check.ts';
 export { modelProblems } from './models/model-definition.ts';
-export type { ModelService } from './models/model-service.ts';
+export type { Models } from './models/model-service.ts';
 export { openGateway } from './open-gateway.ts';
 export type { Gateway, GatewayDeps } from './open-gateway.ts';
 export type { KeyService } from './state/gateway-keys.ts';

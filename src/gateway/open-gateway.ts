@@ -6,6 +6,7 @@ import type { GatewayEvents } from './events.ts';
 import { catalog } from './models/catalog.ts';
 import type { ProbeSchedule } from './models/health-check.ts';
 import { probeModels, startHealthChecks } from './models/health-check.ts';
+import type { Models } from './models/model-service.ts';
 import { ModelService } from './models/model-service.ts';
 import { ProviderKeys } from './models/provider-keys.ts';
 import type { GatewayOptions } from './options.ts';
@@ -55,10 +56,10 @@ export interface Gateway {
   /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
   complete(request: CompletionRequest, options: CompletionOptions): Promise<CompletionResult>;
   /** For callers in this process. */
-  readonly client: GatewayClient;
+  readonly client: Pick<GatewayClient, keyof GatewayClient>;
   /** Of this process, now. */
   load(): GatewayLoad;
-  readonly models: ModelService;
+  readonly models: Models;
   readonly keys: KeyService;
   /** The id of a valid gateway key; null for anything else. */
   keyOf(credential: string): string | null;

@@ -1,7 +1,7 @@
 // Settings of knowledge: who embeds, which graph, how long each part may take.
-import { booleanOption, choiceOption, defineOptions, numberOption, textOption } from '../core/index.ts';
 import type { OptionValues } from '../core/index.ts';
-import { graphBackends } from './graph/types.ts';
+import { booleanOption, choiceOption, defineOptions, numberOption, textOption } from '../core/index.ts';
+import { graphBackends } from './graph/graph.ts';
 
 export const knowledgeOptions = defineOptions({
   section: 'knowledge',
@@ -23,7 +23,7 @@ export const knowledgeOptions = defineOptions({
     }),
     embeddingBlend: textOption({
       describe:
-        'How vectors join the lexical ranking: rrf, or the weight (0 to 1) of re-ranking; "headworks eval beir --calibrate" measures it.',
+        'How vectors join the lexical ranking: rrf, or the weight (0 to 1) of re-ranking; "npm run eval -- beir --calibrate" measures it.',
       env: 'EMBEDDING_BLEND',
       default: null,
       defaultText: 'what is known of the model; 0.2 when nothing is',

@@ -8,8 +8,8 @@ function setUp() {
   const waiting: string[] = [];
   const written: string[] = [];
   const source = {
-    what: 'demo',
     delayMs: 10,
+    onFailure: () => undefined,
     waiting: () => waiting.length,
     write: async () => {
       const item = waiting.shift();
@@ -62,7 +62,7 @@ describe('WriteBehind', () => {
 
   it('gathers again when little waits, and writes all of it when somebody needs that', async () => {
     const { clock, parts, waiting, written, source } = setUp();
-    const loop = new WriteBehind(parts, { ...source, enough: () => 2 });
+    const loop = new WriteBehind(parts, { ...source, batchSize: () => 2 });
     waiting.push('a', 'b', 'c', 'd');
     loop.wake();
     // Ten to gather, five a write: the first three in one go, the last one waits for company.

@@ -3,7 +3,7 @@
 // idle → (wake) armed → writing → idle. A failed write arms it again with backoff; `retryNow` is for a store that is
 // available again.
 import type { Clock, Random } from '../core/index.ts';
-import { storeBackoff } from './store-backoff.ts';
+import { storeBackoff } from './retry.ts';
 
 export interface WriteBehindDeps {
   readonly clock: Clock;

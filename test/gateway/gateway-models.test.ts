@@ -61,16 +61,16 @@ describe('a model whose declared quota is used up', () => {
     const one = (await (await at.call('GET', `/api/v1/models/${model.id}`)).json()) as ModelBody;
     expect(one.available_at).not.toBeNull();
     const explained = (await (await at.call('GET', `/api/v1/models/${model.id}/explain`)).json()) as {
-      place: number | null;
-      place_reason: string;
+      position: number | null;
+      position_reason: string;
     };
     expect(explained).toMatchObject({
-      place: null,
-      place_reason: expect.stringMatching(/^its quota is used up until 2/) as string,
+      position: null,
+      position_reason: expect.stringMatching(/^its quota is used up until 2/) as string,
     });
     const other = await named(at, 'beta/beta-1');
     expect(await (await at.call('GET', `/api/v1/models/${other.id}/explain`)).json()).toMatchObject({
-      place: 1,
+      position: 1,
     });
   });
 
@@ -134,9 +134,9 @@ describe('a model of one’s own', () => {
     expect(answer.headers.get('x-headworks-model')).toBe('own/large');
     const renamed = await change(at, 'PUT', id, { ...moved, name: 'other' });
     expect(renamed.status).toBe(400);
-    expect(((await renamed.json()) as Refusal).error.message).toContain('The name of own/large stays');
+    expect(((await renamed.json()) as Refusal).error.message).toContain('The name of own/large cannot be changed');
     expect(at.auditRows.map(({ action, subject, outcome }) => [action, subject, outcome])).toContainEqual([
-      'models.replace',
+      'models.update',
       `id=${id}`,
       'done',
     ]);
@@ -180,7 +180,7 @@ describe('a model of one’s own', () => {
     expect(again.status).toBe(201);
     expect(await again.json()).toMatchObject({ request_count: 0 });
     expect(at.auditRows.map(({ action, subject }) => [action, subject])).toContainEqual([
-      'models.remove',
+      'models.delete',
       `id=${id}`,
     ]);
   });
@@ -206,7 +206,7 @@ describe('a model of one’s own', () => {
     };
     const at = await gatewayWorld({ providers: two, options: { models: [configured] } });
     for (const [name, why] of [
-      ['groq/llama-3.3-70b-versatile', 'comes with the product'],
+      ['groq/llama-3.3-70b-versatile', 'it is built in'],
       ['set', 'is defined in the settings'],
     ] as const) {
       const { id } = await named(at, name);

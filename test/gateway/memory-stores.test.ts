@@ -1,4 +1,4 @@
-import { VirtualClock } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { describeAttemptStoreContract } from '../support/gateway/attempt-store.contract.ts';
 import { describeCooldownStoreContract } from '../support/gateway/cooldown-store.contract.ts';
 import { describeGatewayKeyStoreContract } from '../support/gateway/gateway-key-store.contract.ts';

@@ -2,16 +2,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { evaluate } from '../../bench/evaluation/evaluate.ts';
+import { resolveConfig } from '../../src/config/index.ts';
 import type { JobContext, JobProgress, JobView } from '../../src/core/index.ts';
 import { silentLog, systemClock } from '../../src/core/index.ts';
-import { evaluate } from '../../src/app/evaluate.ts';
-import { resolveConfig } from '../../src/config/index.ts';
 import type { Embedder, Embedders } from '../../src/knowledge/index.ts';
-import { reembedHandler, KnowledgeError } from '../../src/knowledge/index.ts';
-import { embedChunks } from '../../src/knowledge/ingest/embed-chunks.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
-import { openLocalEmbedder } from '../../src/knowledge/vectors/local/local-embedder.ts';
-import { isOfflineModelInstalled } from '../../src/knowledge/vectors/local/offline-model.ts';
+import { KnowledgeError } from '../../src/knowledge/index.ts';
+import { embedChunks, reembedHandler } from '../../src/knowledge/ingest/embed-step.ts';
+import { isOfflineModelInstalled, openLocalEmbedder } from '../../src/knowledge/vectors/local-embedder.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
@@ -21,10 +20,10 @@ const { signal } = new AbortController();
 
 describe('embedding again', () => {
   let world: KnowledgeWorld;
-  let vectors: PostgresVectorIndex;
+  let vectors: VectorIndex;
   beforeAll(async () => {
     world = await knowledgeWorld();
-    vectors = new PostgresVectorIndex(world.database);
+    vectors = new VectorIndex(world.database);
   });
   afterAll(() => world.dispose());
 

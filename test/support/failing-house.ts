@@ -1,37 +1,26 @@
 // All of knowledge on a real store, with parts that fail or hang as a test wants, a ledger, and its repairs.
 import type { JobContext, Log, LogLevel } from '../../src/core/index.ts';
 import { EventBus, Redactor, seededRandom } from '../../src/core/index.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { PairStore } from '../../src/knowledge/entities/pair-store.ts';
+import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
+import type { GraphWriter } from '../../src/knowledge/graph/write-batch.ts';
+import { writeBatch } from '../../src/knowledge/graph/write-batch.ts';
 import type {
   Embedder,
   Graph,
   GraphAvailability,
-  GraphPart,
+  GraphBatch,
   KnowledgeOptions,
   LanguageModel,
+  Readers,
   SearchRequest,
   Space,
 } from '../../src/knowledge/index.ts';
-import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
-import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
-import type { GraphWriter } from '../../src/knowledge/graph/write-part.ts';
-import { writePart } from '../../src/knowledge/graph/write-part.ts';
-import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
-import type { Readers } from '../../src/knowledge/ingest/step-ports.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/postgres-merge-store.ts';
-import { PostgresPairStore } from '../../src/knowledge/entities/postgres-pair-store.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/graph/postgres-sql-graph.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
-import { chunkRepairs } from '../../src/knowledge/maintenance/chunk-repairs.ts';
-import { registeredEntityRepairs } from '../../src/knowledge/maintenance/entity-repairs.ts';
-import { searchRepairs } from '../../src/knowledge/maintenance/search-repairs.ts';
-import { graphRepairs } from '../../src/knowledge/maintenance/graph-repairs.ts';
-import { entityRepairs, EntityResolver, openEntityDesk } from '../../src/knowledge/resolution/index.ts';
+import { KnowledgeError, openKnowledge, searchDefaults } from '../../src/knowledge/index.ts';
+import { SearchStore } from '../../src/knowledge/search/results.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
-import { ledgerEvents, MemoryLedgerStore, RepairRegistry, RepairRunner } from '../../src/ledger/index.ts';
+import { MemoryLedgerStore, RepairRegistry, RepairRunner, ledgerEvents } from '../../src/ledger/index.ts';
 import { bracketReader } from './knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import { embeddersOf, wordEmbedder } from './knowledge-world.ts';
@@ -57,10 +46,10 @@ export interface Faults {
 const { signal } = new AbortController();
 const context: JobContext = { id: 'job', attempt: 1, signal, progress: () => undefined };
 
-export type FailingHouse = ReturnType<typeof failingHouse>;
+export type FailingHouse = Awaited<ReturnType<typeof failingHouse>>;
 
 /** Time stands still but for what hangs; what runs beside that may need a longer time than usual. */
-export function failingHouse(
+export async function failingHouse(
   world: KnowledgeWorld,
   change: Partial<KnowledgeOptions> = {},
   graphAtStart: Faults['graph'] = 'there',
@@ -146,50 +135,41 @@ export function failingHouse(
             },
           },
   };
-  class FaultyEntities extends PostgresEntityStore {
-    override async candidates(...wish: Parameters<PostgresEntityStore['candidates']>) {
+  class FaultyEntities extends EntityStore {
+    override async candidates(...wish: Parameters<EntityStore['candidates']>) {
       await suffer(faults.candidates, wish[3]);
       return super.candidates(...wish);
     }
   }
-  class FaultyLookup extends PostgresSearchStore {
-    override async eventsOf(...wish: Parameters<PostgresSearchStore['eventsOf']>) {
+  class FaultyLookup extends SearchStore {
+    override async eventsOf(...wish: Parameters<SearchStore['eventsOf']>) {
       await suffer(faults.lookup[wish[1]], wish[2]);
       return super.eventsOf(...wish);
     }
   }
   const graph = new StandInGraph(world, faults, suffer);
-  const source = new PostgresGraphSource(database);
-  const common = { clock, ids, log, ledger, options };
-  const graphParts = { ...common, graph, source, artifacts };
-  const keeper = new GraphKeeper(graphParts);
-  const entities = new FaultyEntities(database);
-  const pairs = new PostgresPairStore(database);
-  const merges = new PostgresMergeStore(database, ids);
-  const resolution = { ...common, entities, embedders, model };
-  const steps = {
-    ...world,
-    ...common,
-    readers,
-    resolver: new EntityResolver(resolution),
+  const knowledge = await openKnowledge({
+    database,
+    clock,
+    ids,
+    log,
+    ledger,
+    options,
     embedders,
-    vectors: new PostgresVectorIndex(database),
-    graph: keeper,
-  };
-  const search = { ...common, embedders, vectors: steps.vectors, store: new FaultyLookup(database) };
+    model,
+    jobs: world.jobs,
+    isRecorded: async (kind, subject) =>
+      (await store.list({})).some((entry) => entry.kind === kind && entry.subject === subject),
+    overrides: {
+      readers,
+      graph,
+      entities: new FaultyEntities(database),
+      searchStore: new FaultyLookup(database),
+      onGraphBehind: () => void behind++,
+    },
+  });
   const registry = new RepairRegistry();
-  const repairs = [
-    ...chunkRepairs(steps),
-    ...graphRepairs(graphParts),
-    ...searchRepairs(search),
-    ...registeredEntityRepairs({
-      entities: entityRepairs({ ...resolution, spaces: steps.spaces, pairs, merges }),
-      pairs,
-      canAskModel: () => model.isConfigured(),
-      options,
-    }),
-  ];
-  for (const repair of repairs) registry.register(repair);
+  for (const repair of knowledge.repairs) registry.register(repair);
   const runner = new RepairRunner({
     store,
     registry,
@@ -211,10 +191,10 @@ export function failingHouse(
     waitedMs,
     logged,
     graph,
-    keeper,
-    pairs,
+    keeper: knowledge.graphSync,
+    pairs: new PairStore(database),
     ledger,
-    desk: openEntityDesk({ ...common, entities, pairs, merges }),
+    desk: knowledge.entities,
     /** Open rows, as `kind cause`. */
     rows: async () => (await store.list({})).map(({ kind, cause }) => `${kind} ${cause}`).sort(),
     entries: (): Promise<readonly LedgerEntry[]> => store.list({}),
@@ -224,10 +204,10 @@ export function failingHouse(
       const text = chunks.join('\n');
       const accepted = await world.accept(
         space,
-        { text, ...(sourceId === undefined ? {} : { sourceId }) },
+        sourceId === undefined ? { text } : { text, sourceId },
         chunks,
       );
-      await ingestHandler(steps)({ spaceId: space.spaceId, revisionId: accepted.revisionId }, context);
+      await knowledge.handleIngest({ spaceId: space.spaceId, revisionId: accepted.revisionId }, context);
       return accepted;
     },
     /** `read done`, `graph skipped`, … of a revision's chunks in order. */
@@ -244,18 +224,17 @@ export function failingHouse(
     /** Searches that found the graph behind the tables. */
     behind: () => behind,
     search: (space: Space, wish: Partial<SearchRequest>) =>
-      openSearch({
-        ...search,
-        lexical: new PostgresLexicalIndex(database),
-        graph,
-        onGraphBehind: () => void behind++,
-      }).search(space, { ...searchDefaults, query: 'decided', graphExpand: true, ...wish }, signal),
+      knowledge.search.search(
+        space,
+        { ...searchDefaults, query: 'decided', graphExpand: true, ...wish },
+        signal,
+      ),
   };
 }
 
 /** Keeps names only; finds what is related in the tables. */
 class StandInGraph implements Graph {
-  readonly isApart = true;
+  readonly isSeparateStore = true;
   readonly entities = new Map<string, string>();
   readonly edges = new Set<string>();
   readonly events = new Set<string>();
@@ -293,9 +272,9 @@ class StandInGraph implements Graph {
     return this.entities.size === 0;
   }
 
-  upsert(part: GraphPart, within: AbortSignal) {
+  upsert(part: GraphBatch, within: AbortSignal) {
     const { clock, options } = this.#world;
-    return writePart(this.#write, part, { clock, timeoutMs: options.graphUpsertTimeoutMs }, within);
+    return writeBatch(this.#write, part, { clock, timeoutMs: options.graphUpsertTimeoutMs }, within);
   }
 
   readonly #write: GraphWriter = async (_what, _spaceId, items, within) => {
@@ -323,7 +302,7 @@ class StandInGraph implements Graph {
     await this.#suffer(this.#faults.expansion, within);
     const state = await this.availability();
     if (state.state === 'unavailable') throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', state.reason);
-    return new PostgresSqlGraph(this.#world.database).expand(request, within);
+    return new SqlGraph(this.#world.database).expand(request, within);
   }
 
   rebuild(): Promise<never> {

@@ -1,28 +1,23 @@
 // Everything the HTTP server needs, in memory, and what a test wants to see of it afterwards.
+import { MemoryRunStore, MemorySourceStore } from './extraction/memory-stores.ts';
 import { Readable } from 'node:stream';
 import type { EmittedEvent, IdSource, JobView, LogFields } from '../../src/core/index.ts';
 import {
   CoreError,
   EventBus,
   Redactor,
-  VirtualClock,
   event,
   seededIds,
   seededRandom,
   silentLog,
 } from '../../src/core/index.ts';
-import {
-  MemoryRunStore,
-  MemorySourceStore,
-  RunDesk,
-  SourceDesk,
-  runEvents,
-} from '../../src/extraction/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
+import { RunService, SourceService, runEvents } from '../../src/extraction/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
 import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
-import { EventActivity } from '../../src/app/activity/event-activity.ts';
+import { Activity } from '../../src/operations/activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
 import { emptyTenantDesks } from './tenancy/tenant-desks.ts';
 
@@ -118,7 +113,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     gateway: silentGateway,
     tenants: emptyTenantDesks,
     knowledge: emptyKnowledgeDesks,
-    activity: new EventActivity(clock),
+    activity: new Activity(clock),
     dashboard: {
       files: null,
       logins: memoryLogins(clock, ids),
@@ -172,11 +167,11 @@ export function jobView(change: Partial<JobView> & Pick<JobView, 'id'>): JobView
 /** Knows no model and has no key; tests of the gateway bring a real one. */
 const silentGateway: GatewayDesk = {
   defaults: { maxBodyBytes: 1_000_000, deadlineMs: 1_000, waitMs: 0 },
-  read: () => {
+  parseRequest: () => {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
   },
   complete: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
-  load: () => ({ unanswered: 0, waiting: 0 }),
+  load: () => ({ inFlight: 0, waiting: 0 }),
   models: {
     names: async () => new Map(),
     listCallable: () => [],
@@ -213,8 +208,8 @@ function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionDesk {
   return {
     vaults: { summary: noVault, items: noVault, item: noVault, data: noVault },
     callsPerMinuteOf: () => 100,
-    sources: new SourceDesk({ sources, runs, clock, ids, problems: () => [] }),
-    runs: new RunDesk({
+    sources: new SourceService({ sources, runs, clock, ids, problems: () => [] }),
+    runs: new RunService({
       sources,
       runs,
       inTransaction: (work) => work(undefined),

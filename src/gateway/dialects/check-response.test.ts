@@ -1,15 +1,18 @@
 // Which 200s are answers.
 import { describe, expect, it } from 'vitest';
+import { requestFor } from '../../../test/support/gateway/routing-world.ts';
+import { dialectOf } from './dialect.ts';
 import { checkBody } from './openai-shared.ts';
 
 const check = (
   body: unknown,
   operation: 'chat' | 'embeddings' = 'chat',
-  vectors = 0,
+  vectorCount = 0,
   dimensions: number | null = null,
 ) =>
-  checkAnswer(
-    { operation, vectors, dimensions },
+  checkBody(
+    dialectOf(operation),
+    { ...requestFor('auto'), operation, vectorCount, dimensions },
     Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
   );
 const chat = (message: object, finish: string | null = 'stop', more: object = {}) => ({
@@ -33,7 +36,7 @@ describe('a chat answer', () => {
     ],
     ['text beside an empty error', chat({ content: 'x' }, 'stop', { error: null })],
   ])('is good: %s', (_what, body) => {
-    expect(check(body)).toMatchObject({ state: 'good' });
+    expect(check(body)).toMatchObject({ state: 'valid' });
   });
 
   it.each<[string, unknown]>([
@@ -50,12 +53,12 @@ describe('a chat answer', () => {
     ['no message', { choices: [{ finish_reason: 'stop' }] }],
     ['an empty list of tools', chat({ content: null, tool_calls: [] }, 'tool_calls')],
   ])('is bad: %s', (_what, body) => {
-    expect(check(body)).toEqual({ state: 'bad', failureClass: 'invalid-response' });
+    expect(check(body)).toEqual({ state: 'invalid', failureClass: 'invalid-response' });
   });
 
   it('that the filter emptied was refused', () => {
     expect(check(chat({ content: '' }, 'content_filter'))).toEqual({
-      state: 'bad',
+      state: 'invalid',
       failureClass: 'content-refused',
     });
   });
@@ -76,7 +79,7 @@ describe('a chat answer', () => {
   it('tells what it cost, if the provider does', () => {
     const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
     expect(check(chat({ content: 'four' }, 'stop', { usage }))).toEqual({
-      state: 'good',
+      state: 'valid',
       usage: { prompt: 7, completion: 3 },
       characters: 4,
     });
@@ -93,8 +96,8 @@ describe('embeddings', () => {
   });
 
   it('are good as numbers and in base64', () => {
-    expect(check(data([1, 2], [3, 4]), 'embeddings', 2)).toMatchObject({ state: 'good' });
-    expect(check(data('AACAPw==', 'AAAAQA=='), 'embeddings', 2)).toMatchObject({ state: 'good' });
+    expect(check(data([1, 2], [3, 4]), 'embeddings', 2)).toMatchObject({ state: 'valid' });
+    expect(check(data('AACAPw==', 'AAAAQA=='), 'embeddings', 2)).toMatchObject({ state: 'valid' });
     const usage = { prompt_tokens: 5, total_tokens: 5 };
     expect(check({ ...data([1]), usage }, 'embeddings', 1)).toMatchObject({
       usage: { prompt: 5, completion: 0 },
@@ -102,14 +105,14 @@ describe('embeddings', () => {
   });
 
   it('must be as long as was asked for, as numbers and in base64', () => {
-    const isGood = (embedding: unknown, dimensions: number) =>
-      check(data(embedding), 'embeddings', 1, dimensions).state === 'good';
+    const isValid = (embedding: unknown, dimensions: number) =>
+      check(data(embedding), 'embeddings', 1, dimensions).state === 'valid';
     const base64 = (...values: number[]) => Buffer.from(Float32Array.from(values).buffer).toString('base64');
     for (const vector of [[1, 2, 3], base64(1, 2, 3), base64(1, 2, 3).replace(/=+$/, '')]) {
-      expect(isGood(vector, 3)).toBe(true);
-      for (const other of [2, 4, 12, 16]) expect(isGood(vector, other)).toBe(false);
+      expect(isValid(vector, 3)).toBe(true);
+      for (const other of [2, 4, 12, 16]) expect(isValid(vector, other)).toBe(false);
     }
-    expect(isGood(base64(1), 1)).toBe(true);
+    expect(isValid(base64(1), 1)).toBe(true);
   });
 
   it.each<[string, unknown, number]>([
@@ -125,6 +128,9 @@ describe('embeddings', () => {
     ['vectors of different length', data([1, 2], [1]), 2],
     ['a chat answer', chat({ content: 'hello' }), 1],
   ])('are bad: %s', (_what, body, vectors) => {
-    expect(check(body, 'embeddings', vectors)).toEqual({ state: 'bad', failureClass: 'invalid-response' });
+    expect(check(body, 'embeddings', vectors)).toEqual({
+      state: 'invalid',
+      failureClass: 'invalid-response',
+    });
   });
 });

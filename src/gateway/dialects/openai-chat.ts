@@ -60,12 +60,16 @@ function messagesOf({ messages }: JsonObject): readonly JsonObject[] {
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalidField('messages', 'must be a list with at least one message');
   for (const [index, message] of (messages as readonly unknown[]).entries())
-    if (!asObject(message)) throw invalidField(`messages[${index}]`, 'must be an object with role and content');
+    if (!asObject(message))
+      throw invalidField(`messages[${index}]`, 'must be an object with role and content');
   return messages as readonly JsonObject[];
 }
 
 /** How many images the messages contain, and the characters of their URLs or data: base64 does not count as text. */
-function readImages(messages: readonly JsonObject[]): { readonly count: number; readonly characters: number } {
+function readImages(messages: readonly JsonObject[]): {
+  readonly count: number;
+  readonly characters: number;
+} {
   let count = 0;
   let characters = 0;
   for (const { content } of messages) {

@@ -1,6 +1,13 @@
 // OpenAI's embeddings: parses requests and checks that a response has the requested vectors.
 import type { Dialect, JsonObject } from './dialect.ts';
-import { asObject, charactersPerToken, invalidField, invalidResponse, parseBody, readUsage } from './openai-shared.ts';
+import {
+  asObject,
+  charactersPerToken,
+  invalidField,
+  invalidResponse,
+  parseBody,
+  readUsage,
+} from './openai-shared.ts';
 
 export const openAiEmbeddings: Dialect = {
   path: '/embeddings',

@@ -43,7 +43,10 @@ export function parseBody(body: Uint8Array): ParsedBody {
 function modelOf({ model }: { readonly model?: unknown }): string {
   if (model === undefined) return autoModel;
   if (typeof model !== 'string' || model.trim() === '')
-    throw invalidField('model', `must be the name of a model, several separated by commas, or "${autoModel}"`);
+    throw invalidField(
+      'model',
+      `must be the name of a model, several separated by commas, or "${autoModel}"`,
+    );
   if (model.length > maxModelLength)
     throw invalidField(
       'model',

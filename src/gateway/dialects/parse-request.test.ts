@@ -14,19 +14,19 @@ const image = (url: unknown) => ({
 
 describe('a chat request', () => {
   it('is read: model, stream and needs', () => {
-    expect(chat()).toMatchObject({ operation: 'chat', model: 'm', isStream: false, vectors: 0 });
-    expect(chat().needs).toEqual({ tools: false, json: false, vision: false });
+    expect(chat()).toMatchObject({ operation: 'chat', model: 'm', isStream: false, vectorCount: 0 });
+    expect(chat().requires).toEqual({ tools: false, json: false, vision: false });
     expect(chat({ stream: true }).isStream).toBe(true);
     expect(chat({ stream: null }).isStream).toBe(false);
-    expect(chat({ tools: [{ type: 'function' }] }).needs.tools).toBe(true);
-    expect(chat({ functions: [{ name: 'f' }] }).needs.tools).toBe(true);
-    expect(chat({ tools: [] }).needs.tools).toBe(false);
-    expect(chat({ response_format: { type: 'json_object' } }).needs.json).toBe(true);
-    expect(chat({ response_format: { type: 'json_schema', json_schema: {} } }).needs.json).toBe(true);
-    expect(chat({ response_format: { type: 'text' } }).needs.json).toBe(false);
-    expect(chat(image({ url: 'https://example.com/cat.png' })).needs.vision).toBe(true);
+    expect(chat({ tools: [{ type: 'function' }] }).requires.tools).toBe(true);
+    expect(chat({ functions: [{ name: 'f' }] }).requires.tools).toBe(true);
+    expect(chat({ tools: [] }).requires.tools).toBe(false);
+    expect(chat({ response_format: { type: 'json_object' } }).requires.json).toBe(true);
+    expect(chat({ response_format: { type: 'json_schema', json_schema: {} } }).requires.json).toBe(true);
+    expect(chat({ response_format: { type: 'text' } }).requires.json).toBe(false);
+    expect(chat(image({ url: 'https://example.com/cat.png' })).requires.vision).toBe(true);
     expect(
-      chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'image_url' }] }] }).needs.vision,
+      chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'image_url' }] }] }).requires.vision,
     ).toBe(false);
   });
 
@@ -74,7 +74,7 @@ describe('an embeddings request', () => {
     [[1, 2, 3], 1],
     [[[1, 2], [3]], 2],
   ])('%j asks for %i vectors', (input, vectors) => {
-    expect(embed(input)).toMatchObject({ vectors, isStream: false });
+    expect(embed(input)).toMatchObject({ vectorCount: vectors, isStream: false });
   });
 });
 

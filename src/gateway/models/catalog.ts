@@ -55,7 +55,11 @@ const providers: readonly ProviderEntry[] = [
     baseUrl: 'https://api.cloudflare.com/client/v4/accounts/{CLOUDFLARE_ACCOUNT_ID}/ai/v1',
     envVar: 'CLOUDFLARE_API_TOKEN',
     models: [
-      { model: '@cf/meta/llama-3.3-70b-instruct-fp8-fast', supports: ['tools', 'json'], contextTokens: 24_000 },
+      {
+        model: '@cf/meta/llama-3.3-70b-instruct-fp8-fast',
+        supports: ['tools', 'json'],
+        contextTokens: 24_000,
+      },
       { model: '@cf/baai/bge-m3', isEmbedding: true },
     ],
   },
@@ -132,7 +136,11 @@ const providers: readonly ProviderEntry[] = [
     baseUrl: 'https://api.studio.nebius.ai/v1',
     envVar: 'NEBIUS_API_KEY',
     models: [
-      { model: 'meta-llama/Meta-Llama-3.1-70B-Instruct', supports: ['tools', 'json'], contextTokens: 131_072 },
+      {
+        model: 'meta-llama/Meta-Llama-3.1-70B-Instruct',
+        supports: ['tools', 'json'],
+        contextTokens: 131_072,
+      },
       { model: 'BAAI/bge-multilingual-gemma2', isEmbedding: true },
       { model: 'BAAI/bge-en-icl', isEmbedding: true },
     ],
@@ -169,7 +177,11 @@ const providers: readonly ProviderEntry[] = [
     baseUrl: 'https://api.together.xyz/v1',
     envVar: 'TOGETHER_API_KEY',
     models: [
-      { model: 'meta-llama/Llama-3.3-70B-Instruct-Turbo', supports: ['tools', 'json'], contextTokens: 131_072 },
+      {
+        model: 'meta-llama/Llama-3.3-70B-Instruct-Turbo',
+        supports: ['tools', 'json'],
+        contextTokens: 131_072,
+      },
       { model: 'BAAI/bge-base-en-v1.5', isEmbedding: true, contextTokens: 512 },
     ],
   },

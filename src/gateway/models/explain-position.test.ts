@@ -1,8 +1,8 @@
 // Where a model stands in the order, and the sentence that says why.
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
 import { MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/gateway/routing-world.ts';
-import { VirtualClock } from '../../core/index.ts';
 import type { ModelView } from '../types.ts';
 import type { Score } from '../types.ts';
 import type { RoutingSnapshot } from '../routing/select-candidates.ts';
@@ -12,19 +12,19 @@ import { explainPosition } from './model-service.ts';
 function world(scripted: readonly ScriptedModel[]) {
   const clock = new VirtualClock();
   const cooldowns = new MapCooldowns(clock);
-  const resting = new FailureBackoff(clock);
+  const backoff = new FailureBackoff(clock);
   const snapshot: RoutingSnapshot = {
     models: scripted.map((model, index) => modelOf(model, index + 1)),
     keys: scriptedKeys(() => 1),
     cooldowns,
     scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
-    resting,
+    backoff,
   };
   const place = (name: string, change: Partial<ModelView> = {}) => {
     const model = snapshot.models.find((each) => each.name === name);
     if (!model) throw new Error(`No model ${name}.`);
     const view = { ...model, isConfigured: true, availableAt: null, cooldowns: [], ...change };
-    return placeOf(model, view as unknown as ModelView, snapshot);
+    return explainPosition(model, view as unknown as ModelView, snapshot);
   };
   const cool = (modelId: number) =>
     cooldowns.extend({
@@ -36,7 +36,7 @@ function world(scripted: readonly ScriptedModel[]) {
       reason: null,
       setAt: clock.now(),
     });
-  return { place, cool, rest: (id: number) => [1, 2, 3].forEach(() => resting.failed(id)) };
+  return { place, cool, backOff: (id: number) => [1, 2, 3].forEach(() => backoff.failed(id)) };
 }
 
 const three: readonly ScriptedModel[] = [
@@ -50,24 +50,24 @@ describe('the place of a model', () => {
     const { place } = world(three);
     expect(place('a')).toEqual({
       position: 1,
-      positionReason: 'no model that could be asked has a higher score than its 0.9000.',
+      positionReason: 'no available model has a higher score than its 0.9000.',
     });
     expect(place('b')).toEqual({
       position: 3,
-      positionReason: 'its score is 0.7000; before it comes c with 0.8000.',
+      positionReason: 'its score is 0.7000; the model before it is c with 0.8000.',
     });
   });
 
   it('is behind all others while it rests, and first before better ones that do', () => {
-    const { place, rest, cool } = world(three);
-    rest(1);
+    const { place, backOff, cool } = world(three);
+    backOff(1);
     expect(place('a')).toMatchObject({
       position: 3,
-      positionReason: expect.stringContaining('failed one after'),
+      positionReason: expect.stringContaining('failed in a row'),
     });
     expect(place('c')).toMatchObject({
       position: 1,
-      positionReason: expect.stringContaining('a higher one cool'),
+      positionReason: expect.stringContaining('a higher score are cooling'),
     });
     cool(3);
     expect(place('b').position).toBe(1);
@@ -90,14 +90,14 @@ describe('the place of a model', () => {
 describe('a model that would not be asked', () => {
   it.each<[string, Partial<ModelView>, string]>([
     ['disabled', { isActive: false }, 'it is disabled.'],
-    ['without a key', { isConfigured: false, needs: 'KEY_1' }, 'it has no key: KEY_1 must be set.'],
+    ['without a key', { isConfigured: false, needs: 'KEY_1' }, 'it has no key: set KEY_1.'],
     [
       'cooling down',
       {
         availableAt: new Date('2026-03-01T12:00:00Z'),
         cooldowns: [{ cause: 'rate-limit' }, { cause: 'quota' }, { cause: 'quota' }] as never,
       },
-      'it cools down until 2026-03-01T12:00:00.000Z (rate-limit, quota).',
+      'it is cooling down until 2026-03-01T12:00:00.000Z (rate-limit, quota).',
     ],
     [
       'out of quota',

@@ -6,7 +6,7 @@ import { parseRequest } from '../dialects/dialect.ts';
 import { GatewayError } from '../errors.ts';
 import type { CompletionOptions, CompletionRequest, CompletionResult, Model } from '../types.ts';
 import type { ModelView, ProbeResult } from '../types.ts';
-import type { ModelService } from './model-service.ts';
+import type { Models } from './model-service.ts';
 import type { KeyLookup } from './provider-keys.ts';
 import { describeMissing } from './provider-keys.ts';
 
@@ -89,7 +89,9 @@ async function probeOnce(
     if (outcome === 'not-tried') return skipped('no time left');
     if (outcome === 'unavailable') return skipped('disabled, deleted or replaced meanwhile');
     if (outcome === 'cooling-down')
-      return skipped(`cooling down until ${availableAt === null ? 'soon' : new Date(availableAt).toISOString()}`);
+      return skipped(
+        `cooling down until ${availableAt === null ? 'soon' : new Date(availableAt).toISOString()}`,
+      );
     const reason = status === null ? null : `responded with ${status}`;
     return { model: model.name, outcome, reason, durationMs: null };
   }
@@ -162,7 +164,7 @@ type Rejection = 'authentication' | 'payment';
 const isRejection = (outcome: unknown): outcome is Rejection =>
   outcome === 'authentication' || outcome === 'payment';
 
-type RecordedModels = Pick<ModelService, 'listCallable' | 'keySourceOf'>;
+type RecordedModels = Pick<Models, 'listCallable' | 'keySourceOf'>;
 
 /** An event listener that records rejected keys, one ledger row per model. */
 export function rejectedKeyRecorder(
@@ -204,9 +206,7 @@ function degradationOf(name: string, cause: Rejection, models: RecordedModels): 
 }
 
 /** Repaired once the provider accepts every key of the model; gone when the model is no longer callable. */
-export function rejectedKeyRepair(
-  models: Pick<ModelService, 'listCallable' | 'get' | 'probe'>,
-): RegisteredRepair {
+export function rejectedKeyRepair(models: Pick<Models, 'listCallable' | 'get' | 'probe'>): RegisteredRepair {
   return {
     kind: keyRejectedKind,
     describe: 'Probes the model once with each of its keys.',
@@ -237,7 +237,7 @@ function coolingDown({ name, cooldowns }: ModelView): RepairOutcome | undefined 
 /** Keys rotate: as many probes as there are keys use each of them once. */
 async function failedProbe(
   { id, name, keyCount }: ModelView,
-  models: Pick<ModelService, 'probe'>,
+  models: Pick<Models, 'probe'>,
   signal: AbortSignal,
 ): Promise<RepairOutcome | undefined> {
   for (let turn = 0; turn < keyCount; turn++) {

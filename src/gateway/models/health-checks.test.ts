@@ -1,6 +1,7 @@
 // Rounds of probes on a virtual clock: when they begin, that they never overlap, how they end.
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
-import { CoreError, VirtualClock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
 import type { ProbeSchedule } from './health-check.ts';
 import { startHealthChecks } from './health-check.ts';
 
@@ -21,7 +22,7 @@ class MemoryRounds implements ProbeSchedule {
 
 function worker(
   clock: VirtualClock,
-  rounds: ProbeSchedule,
+  schedule: ProbeSchedule,
   {
     intervalMs = hourMs,
     probeAll,
@@ -29,9 +30,9 @@ function worker(
 ) {
   const startedAt: number[] = [];
   const failures: string[] = [];
-  const stop = startHealthWorker({
+  const stop = startHealthChecks({
     clock,
-    rounds,
+    schedule,
     intervalMs,
     probeAll: async (signal) => {
       startedAt.push(clock.monotonic());

@@ -9,14 +9,14 @@ import { ProviderKeys, describeMissing } from './provider-keys.ts';
 import { checkModelDefinition, parseModelDefinition } from './model-definition.ts';
 
 const named = (name: string): ModelDefinition => {
-  const found = catalogue.find((model) => model.name === name);
-  if (!found) throw new Error(`no ${name} in the catalogue`);
+  const found = catalog.find((model) => model.name === name);
+  if (!found) throw new Error(`no ${name} in the catalog`);
   return found;
 };
 
-describe('the catalogue', () => {
+describe('the catalog', () => {
   it("has the founding document's fourteen providers and the five others", () => {
-    const found = new Map(catalogue.map(({ provider, envVar }) => [provider, envVar]));
+    const found = new Map(catalog.map(({ provider, envVar }) => [provider, envVar]));
     expect(Object.fromEntries(found)).toEqual({
       groq: 'GROQ_API_KEY',
       cerebras: 'CEREBRAS_API_KEY',
@@ -41,15 +41,15 @@ describe('the catalogue', () => {
   });
 
   it('names each model once, after its provider, without what a list of names could not hold', () => {
-    expect(new Set(catalogue.map(({ name }) => name)).size).toBe(catalogue.length);
-    for (const { name, provider, upstreamModel } of catalogue) {
+    expect(new Set(catalog.map(({ name }) => name)).size).toBe(catalog.length);
+    for (const { name, provider, upstreamModel } of catalog) {
       expect(name).toBe(`${provider}/${upstreamModel}`);
       expect(name).not.toMatch(/[,\s]/);
     }
   });
 
   it('keeps its own rules for variables and addresses', () => {
-    for (const { envVar, baseUrl } of catalogue) {
+    for (const { envVar, baseUrl } of catalog) {
       expect(envVarProblem(envVar ?? '')).toBeUndefined();
       expect(baseUrl).not.toMatch(/\/$/);
       if (urlVariables(baseUrl).length === 0) expect(baseUrlProblem(baseUrl)).toBeUndefined();
@@ -57,7 +57,7 @@ describe('the catalogue', () => {
   });
 
   it('lets embeddings fall back between providers of the very same model', () => {
-    const same = catalogue.filter(
+    const same = catalog.filter(
       ({ upstreamModel }) => modelIdentity(upstreamModel) === 'text-embedding-3-small',
     );
     expect(same.map(({ provider }) => provider).sort()).toEqual(['github', 'openai', 'openrouter']);
@@ -68,7 +68,7 @@ describe('the catalogue', () => {
 
 describe('the key ring', () => {
   it('takes several keys apart by commas, trimmed, each once, in their order', () => {
-    const keys = createProviderKeys({ GROQ_API_KEY: ' b-key ,a-key,, b-key\n' }).keysOf(
+    const keys = new ProviderKeys({ GROQ_API_KEY: ' b-key ,a-key,, b-key\n' }).keysOf(
       named('groq/llama-3.3-70b-versatile'),
     );
     expect(keys.map(({ secret }) => secret)).toEqual(['b-key', 'a-key']);
@@ -80,26 +80,26 @@ describe('the key ring', () => {
 
   it('gives a key the same id wherever it stands', () => {
     const model = named('groq/llama-3.3-70b-versatile');
-    const [one] = createProviderKeys({ GROQ_API_KEY: 'k1,k2' }).keysOf(model);
-    const [, other] = createProviderKeys({ GROQ_API_KEY: 'k2,k1' }).keysOf(model);
+    const [one] = new ProviderKeys({ GROQ_API_KEY: 'k1,k2' }).keysOf(model);
+    const [, other] = new ProviderKeys({ GROQ_API_KEY: 'k2,k1' }).keysOf(model);
     expect(one?.id).toBe(other?.id);
   });
 
   it.each([undefined, '', ' ', ',', 'schlüssel', 'two words', 'a\nb'])('finds none in %j', (value) => {
-    expect(createProviderKeys({ GROQ_API_KEY: value }).keysOf(named('groq/llama-3.3-70b-versatile'))).toEqual(
+    expect(new ProviderKeys({ GROQ_API_KEY: value }).keysOf(named('groq/llama-3.3-70b-versatile'))).toEqual(
       [],
     );
   });
 
   it('needs none for a model without variable', () => {
-    expect(createProviderKeys({}).keysOf({ ...named('groq/llama-3.3-70b-versatile'), envVar: null })).toEqual(
-      [{ id: 'none', secret: null }],
-    );
+    expect(new ProviderKeys({}).keysOf({ ...named('groq/llama-3.3-70b-versatile'), envVar: null })).toEqual([
+      { id: 'none', secret: null },
+    ]);
   });
 
   it("fills Cloudflare's account in, and cannot be led elsewhere by it", () => {
     const model = named('cloudflare/@cf/baai/bge-m3');
-    const ring = (id?: string) => createProviderKeys({ CLOUDFLARE_ACCOUNT_ID: id }).baseUrlOf(model);
+    const ring = (id?: string) => new ProviderKeys({ CLOUDFLARE_ACCOUNT_ID: id }).baseUrlOf(model);
     expect(ring('abc')).toBe('https://api.cloudflare.com/client/v4/accounts/abc/ai/v1');
     expect(ring()).toBeUndefined();
     expect(ring('../../x?y#z')).toBe(
@@ -110,7 +110,7 @@ describe('the key ring', () => {
   it('takes Ollama for configured only when something of it is set', () => {
     const model = named('ollama/llama3.2');
     const seen = (env: Record<string, string>) => {
-      const ring = createProviderKeys(env);
+      const ring = new ProviderKeys(env);
       return [ring.keysOf(model).map(({ secret }) => secret), ring.baseUrlOf(model)];
     };
     expect(seen({})[0]).toEqual([]);
@@ -131,13 +131,13 @@ describe('the key ring', () => {
     ['github/openai/gpt-4o-mini', {}, 'GITHUB_MODELS_TOKEN or GITHUB_TOKEN'],
     ['groq/llama-3.3-70b-versatile', { GROQ_API_KEY: 'x' }, ''],
   ])('says what is still missing for %s with %j', (name, env, words) => {
-    expect(describeMissing(createProviderKeys(env).missingEnvVars(named(name)))).toBe(words);
+    expect(describeMissing(new ProviderKeys(env).missingEnvVars(named(name)))).toBe(words);
   });
 
   it('takes a token that is meant for GitHub Models before one that may be there for anything, and tells which', () => {
     const model = named('github/openai/gpt-4o-mini');
     const seen = (env: Record<string, string>) => {
-      const ring = createProviderKeys(env);
+      const ring = new ProviderKeys(env);
       return [ring.keysOf(model).map(({ secret }) => secret), ring.keySourceOf(model)];
     };
     expect(seen({ GITHUB_TOKEN: 'any', GITHUB_MODELS_TOKEN: 'own' })).toEqual([
@@ -149,8 +149,8 @@ describe('the key ring', () => {
   });
 
   it('tells every secret, for the redactor', () => {
-    const ring = createProviderKeys({ GROQ_API_KEY: 'a1,b1', OPENAI_API_KEY: 'c1', OTHER_API_KEY: 'd1' });
-    expect(ring.secretsOf(catalogue)).toEqual(['a1', 'b1', 'c1']);
+    const ring = new ProviderKeys({ GROQ_API_KEY: 'a1,b1', OPENAI_API_KEY: 'c1', OTHER_API_KEY: 'd1' });
+    expect(ring.secretsOf(catalog)).toEqual(['a1', 'b1', 'c1']);
   });
 });
 
@@ -209,7 +209,7 @@ describe('an address', () => {
     'http://box.local/v1',
     'http://models.internal/v1',
   ])('%s is local', (address) => {
-    expect(isLocalAddress(address)).toBe(true);
+    expect(isLocalUrl(address)).toBe(true);
   });
   it.each([
     'https://api.groq.com/v1',
@@ -220,7 +220,7 @@ describe('an address', () => {
     'https://10.example.com',
     'nonsense',
   ])('%s is not', (address) => {
-    expect(isLocalAddress(address)).toBe(false);
+    expect(isLocalUrl(address)).toBe(false);
   });
 });
 
@@ -278,44 +278,44 @@ describe('a model of one’s own', () => {
   });
 
   it.each<[string, unknown, RegExp]>([
-    ['nothing', undefined, /a model must have keys like name/],
-    ['a text', 'x', /a model must have keys/],
+    ['nothing', undefined, /a model must be an object with name/],
+    ['a text', 'x', /a model must be an object/],
     ['no name', { baseUrl: least.baseUrl }, /name is missing/],
     ['no address', { name: 'x' }, /baseUrl is missing/],
     ['a comma in the name', { ...least, name: 'a,b' }, /name must be letters/],
     ['a blank in the name', { ...least, name: 'a b' }, /name must be letters/],
     ['auto', { ...least, name: 'auto' }, /name must not be "auto"/],
     ['another scheme', { ...least, baseUrl: 'file:///etc/passwd' }, /baseUrl must start with http/],
-    ['no address at all', { ...least, baseUrl: 'acme' }, /baseUrl must be a web address/],
-    ['credentials', { ...least, baseUrl: 'https://u:p@acme.example' }, /baseUrl must not hold a user/],
+    ['no address at all', { ...least, baseUrl: 'acme' }, /baseUrl must be a URL/],
+    ['credentials', { ...least, baseUrl: 'https://u:p@acme.example' }, /baseUrl must not contain a user/],
     [
       'the whole address of an endpoint',
       { ...least, baseUrl: 'https://acme.example/v1/chat/completions/' },
-      /baseUrl must end before \/chat\/completions, which is added to it: https:\/\/acme\.example\/v1$/,
+      /baseUrl must end before \/chat\/completions, which is appended to it: https:\/\/acme\.example\/v1$/,
     ],
     [
       'that of embeddings',
       { ...least, baseUrl: 'https://acme.example/v1/embeddings' },
       /before \/embeddings/,
     ],
-    ['a query', { ...least, baseUrl: 'https://acme.example/?key=1' }, /baseUrl must not hold a query/],
+    ['a query', { ...least, baseUrl: 'https://acme.example/?key=1' }, /baseUrl must not contain a query/],
     [
       'a variable of ours in the address',
       { ...least, baseUrl: 'https://evil.example/{DATABASE_URL}' },
-      /\{DATABASE_URL\}, which may not stand/,
+      /\{DATABASE_URL\}, which is not allowed/,
     ],
     [
       'a key in the address',
       { ...least, baseUrl: 'https://evil.example/{OPENAI_API_KEY}' },
-      /may not stand in a base URL/,
+      /is not allowed in a base URL/,
     ],
-    ['a variable of ours', { ...least, envVar: 'HEADWORKS_ADMIN_TOKEN' }, /envVar is not for models/],
+    ['a variable of ours', { ...least, envVar: 'HEADWORKS_ADMIN_TOKEN' }, /envVar is not allowed/],
     ['another variable', { ...least, envVar: 'PATH' }, /envVar must look like a provider key/],
-    ['an unknown key', { ...least, apiKey: 'sk-1' }, /has no "apiKey"; there are name, baseUrl/],
+    ['an unknown key', { ...least, apiKey: 'sk-1' }, /has no "apiKey"; allowed: name, baseUrl/],
     [
       'a credential as header',
       { ...least, headers: { Authorization: 'x' } },
-      /headers must not hold credentials/,
+      /headers must not contain credentials/,
     ],
     [
       'a header with a line break',
@@ -348,20 +348,20 @@ describe('a model of one’s own', () => {
       baseUrl: 'ftp://x/{DATABASE_URL}',
       envVar: 'PATH',
       quotas: { requestsPerMinute: 0 },
-      colour: 'red',
+      color: 'red',
     });
     expect('problems' in checked && checked.problems).toEqual([
       expect.stringMatching(/^name must be letters/),
-      'quotas.requestsPerMinute must be at least 1',
-      expect.stringMatching(/^a model has no "colour"; there are name, baseUrl/),
       expect.stringMatching(/^baseUrl must start with http/),
-      expect.stringMatching(/^baseUrl holds \{DATABASE_URL\}, which may not stand/),
+      expect.stringMatching(/^baseUrl contains \{DATABASE_URL\}, which is not allowed/),
       expect.stringMatching(/^envVar must look like a provider key/),
+      'quotas.requestsPerMinute must be at least 1',
+      expect.stringMatching(/^a model has no "color"; allowed: name, baseUrl/),
     ]);
     expect(checkModelDefinition({ baseUrl: 7, envVar: 8 })).toEqual({
       problems: [
         'name is missing',
-        'baseUrl must be a web address',
+        'baseUrl must be a URL',
         'envVar must be the name of an environment variable',
       ],
     });
@@ -386,6 +386,6 @@ describe('the option gateway.models', () => {
     expect(problem({ model })).toMatch(/must be a list of models/);
     expect(problem([model, { name: 'b' }])).toMatch(/model 2 \(b\): baseUrl is missing/);
     expect(problem([null, { baseUrl: 'x' }])).toMatch(/model 1: a model must.*; model 2: name is missing/);
-    expect(problem([model, model])).toMatch(/model 2: the name a stands there twice/);
+    expect(problem([model, model])).toMatch(/model 2: the name a is used twice/);
   });
 });

@@ -268,6 +268,9 @@ export class ModelService {
   }
 }
 
+/** The public methods, for callers and test doubles. */
+export type Models = Pick<ModelService, keyof ModelService>;
+
 type CooldownLookup = Pick<Cooldowns, 'of' | 'ofModel'>;
 
 function longerOf(one: Cooldown | undefined, other: Cooldown | undefined): Cooldown | undefined {

@@ -5,7 +5,8 @@ import { allKeys } from '../types.ts';
 import { exampleCooldown, exampleModel, moment } from '../../../test/support/gateway/examples.ts';
 import { availableAt, modelView } from './model-service.ts';
 import { scoreOf } from '../state/scores.ts';
-import { emptyTally } from '../state/tally.ts';
+
+const emptyTally = { requests: 0, successes: 0, averageSeconds: 0 };
 
 const model: Model = {
   ...exampleModel('a/one'),

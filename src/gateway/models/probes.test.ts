@@ -4,35 +4,32 @@ import { modelOf, scriptedKeys } from '../../../test/support/gateway/routing-wor
 import { CoreError, seededIds, seededRandom } from '../../core/index.ts';
 import type { TriedModel } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
-import type { CompletionOptions, Model, CompletionResult } from '../types.ts';
+import type { CompletionOptions, CompletionRequest, CompletionResult, Model } from '../types.ts';
 import { probeModels } from './health-check.ts';
 
 const never = new AbortController().signal;
 
-function prober(
-  complete: (request: GatewayRequest) => Promise<CompletionResult>,
-  keyless: readonly string[] = [],
-) {
-  const asked: GatewayRequest[] = [];
-  const parts = {
-    gateway: {
-      complete: (request: GatewayRequest) => {
-        asked.push(request);
-        return complete(request);
-      },
+type Sent = CompletionOptions & { readonly request: CompletionRequest };
+
+function prober(complete: (sent: Sent) => Promise<CompletionResult>, keyless: readonly string[] = []) {
+  const sent: Sent[] = [];
+  const deps = {
+    complete: (request: CompletionRequest, options: CompletionOptions) => {
+      const call = { ...options, request };
+      sent.push(call);
+      return complete(call);
     },
     keys: scriptedKeys((name) => (keyless.includes(name) ? 0 : 1)),
     ids: seededIds(seededRandom(1), () => 0),
     deadlineMs: 5_000,
   };
-  return { asked, probe: (models: readonly Model[], signal = never) => probeModels(parts, models, signal) };
+  return { sent, probe: (models: readonly Model[], signal = never) => probeModels(deps, models, signal) };
 }
 
-const success = async (_request?: GatewayRequest): Promise<CompletionResult> =>
-  ({ durationMs: 12 }) as CompletionResult;
+const success = async (_sent?: Sent): Promise<CompletionResult> => ({ durationMs: 12 }) as CompletionResult;
 const failing =
   (tried: Partial<TriedModel>) =>
-  async (_request?: GatewayRequest): Promise<CompletionResult> => {
+  async (_sent?: Sent): Promise<CompletionResult> => {
     const full = {
       model: 'a',
       provider: 'p',
@@ -49,12 +46,12 @@ const a = modelOf({ name: 'a' }, 1);
 describe('a probe', () => {
   it('asks that model alone, once, for one word', async () => {
     const embedder = modelOf({ name: 'e', capabilities: { embeddings: true } }, 2);
-    const { asked, probe } = prober(success);
+    const { sent, probe } = prober(success);
     expect(await probe([a, embedder])).toEqual([
       { model: 'a', outcome: 'success', reason: null, durationMs: 12 },
       { model: 'e', outcome: 'success', reason: null, durationMs: 12 },
     ]);
-    for (const request of asked)
+    for (const request of sent)
       expect(request).toMatchObject({
         caller: 'probe',
         allowFallback: false,
@@ -62,53 +59,53 @@ describe('a probe', () => {
         waitMs: 0,
         deadlineMs: 5_000,
       });
-    expect(asked.map(({ ask }) => [ask.model, ask.operation])).toEqual([
+    expect(sent.map(({ request }) => [request.model, request.operation])).toEqual([
       ['a', 'chat'],
       ['e', 'embeddings'],
     ]);
-    expect(asked[0]?.ask.estimatedTokens).toBeLessThan(40);
-    expect(new Set(asked.map(({ requestId }) => requestId)).size).toBe(2);
+    expect(sent[0]?.request.estimatedTokens).toBeLessThan(40);
+    expect(new Set(sent.map(({ requestId }) => requestId)).size).toBe(2);
   });
 
   it('gives room for a short answer, and asks without a limit whoever refuses that', async () => {
     const limits = () =>
-      asked.map(({ ask }) => (JSON.parse(Buffer.from(ask.body).toString()) as Body).max_tokens);
+      sent.map(({ request }) => (JSON.parse(Buffer.from(request.body).toString()) as Body).max_tokens);
     type Body = { readonly max_tokens?: number };
     const refuses = failing({ outcome: 'validation', status: 400 });
     let answers = [refuses, success];
-    const { asked, probe } = prober((request) => (answers.shift() ?? success)(request));
+    const { sent, probe } = prober((request) => (answers.shift() ?? success)(request));
     expect(await probe([a])).toMatchObject([{ outcome: 'success' }]);
     expect(limits()).toEqual([16, undefined]);
     answers = [refuses, refuses];
-    expect(await probe([a])).toMatchObject([{ outcome: 'validation', reason: 'answered 400' }]);
+    expect(await probe([a])).toMatchObject([{ outcome: 'validation', reason: 'responded with 400' }]);
     answers = [failing({ outcome: 'server-error', status: 500 })];
     expect(await probe([a])).toMatchObject([{ outcome: 'server-error' }]);
     expect(limits()).toEqual([16, undefined, 16, undefined, 16]);
   });
 
   it('passes by what is disabled or has no key', async () => {
-    const { asked, probe } = prober(success, ['b']);
+    const { sent, probe } = prober(success, ['b']);
     const results = await probe([modelOf({ name: 'a', isActive: false }, 1), modelOf({ name: 'b' }, 2)]);
     expect(results).toMatchObject([
       { outcome: 'skipped', reason: 'disabled' },
       { outcome: 'skipped', reason: expect.stringContaining('needs ') },
     ]);
-    expect(asked).toEqual([]);
+    expect(sent).toEqual([]);
   });
 
   it.each<[string, Partial<TriedModel>, object]>([
     [
       'refused',
       { outcome: 'authentication', status: 401 },
-      { outcome: 'authentication', reason: 'answered 401' },
+      { outcome: 'authentication', reason: 'responded with 401' },
     ],
     ['unheard', { outcome: 'timeout' }, { outcome: 'timeout', reason: null }],
     [
       'cooling',
-      { outcome: 'cooling', tries: 0, availableAt: Date.parse('2026-03-01T12:00:00Z') },
-      { outcome: 'skipped', reason: 'cooling until 2026-03-01T12:00:00.000Z' },
+      { outcome: 'cooling-down', tries: 0, availableAt: Date.parse('2026-03-01T12:00:00Z') },
+      { outcome: 'skipped', reason: 'cooling down until 2026-03-01T12:00:00.000Z' },
     ],
-    ['late', { outcome: 'unasked', tries: 0 }, { outcome: 'skipped' }],
+    ['late', { outcome: 'not-tried', tries: 0 }, { outcome: 'skipped' }],
   ])('tells apart a model that was %s', async (_what, tried, expected) => {
     expect(await prober(failing(tried)).probe([a])).toMatchObject([
       { model: 'a', durationMs: null, ...expected },
@@ -142,7 +139,7 @@ describe('many probes', () => {
     const models = Array.from({ length: 20 }, (_, index) => modelOf({ name: `m${index}` }, index + 1));
     const leaving = new AbortController();
     let underWay = 0;
-    const { asked, probe } = prober(async ({ signal }) => {
+    const { sent, probe } = prober(async ({ signal }) => {
       underWay += 1;
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
       underWay -= 1;
@@ -151,7 +148,7 @@ describe('many probes', () => {
     const probing = probe(models, leaving.signal);
     leaving.abort();
     await expect(probing).rejects.toMatchObject({ code: 'CANCELED' });
-    expect({ underWay, asked: asked.length }).toEqual({ underWay: 0, asked: 8 });
+    expect({ underWay, sent: sent.length }).toEqual({ underWay: 0, sent: 8 });
   });
 
   it('do not hide a fault of our own', async () => {

@@ -9,14 +9,7 @@ import type { ProbeSchedule } from '../models/health-check.ts';
 import { countsAmong } from '../state/attempt-log.ts';
 import type { AttemptStore, GatewayKeyStore, GatewayStores, UsageStore } from '../stores.ts';
 import { gatewayTopics } from '../stores.ts';
-import type {
-  Attempt,
-  GatewayKey,
-  HistoryInterval,
-  ModelTally,
-  StoredGatewayKey,
-  Usage,
-} from '../types.ts';
+import type { Attempt, GatewayKey, HistoryInterval, ModelTally, StoredGatewayKey, Usage } from '../types.ts';
 import { gatewayChannel, PostgresCooldownStore, PostgresModelStore } from './model-stores.ts';
 
 export function postgresGatewayStores(database: Database, clock: Clock): GatewayStores {

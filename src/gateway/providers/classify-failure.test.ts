@@ -8,7 +8,7 @@ import { classifyResponse, classifyFailure } from './classify-failure.ts';
 
 const now = Date.UTC(2026, 0, 31, 12);
 const classify = (status: number, body: unknown = '', headers: Record<string, string> = {}) =>
-  classifyAnswer({ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) }, now);
+  classifyResponse({ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) }, now);
 const openAi = (code: string | null, message: string, type = 'invalid_request_error') => ({
   error: { message, type, param: null, code },
 });
@@ -332,24 +332,24 @@ describe('an answer that refuses', () => {
   });
 
   it('carries the hint of when to come back', () => {
-    expect(classify(429, '', { 'retry-after': '60' }).hint).toEqual({
+    expect(classify(429, '', { 'retry-after': '60' }).retryHint).toEqual({
       retryAfterMs: 60_000,
       source: 'retry-after',
     });
-    expect(classify(503, '', { 'retry-after': '7' }).hint?.retryAfterMs).toBe(7_000);
+    expect(classify(503, '', { 'retry-after': '7' }).retryHint?.retryAfterMs).toBe(7_000);
   });
 
   it("keeps the provider's sentence where the request is at fault, and only there", () => {
-    expect(classify(400, openAi(null, 'temperature is too high')).sentence).toBe('temperature is too high');
-    expect(classify(401, openAi(null, 'bad key sk-123')).sentence).toBeNull();
-    expect(classify(500, { error: { message: 'stack trace' } }).sentence).toBeNull();
-    expect(classify(400, '<html>nginx</html>').sentence).toBeNull();
+    expect(classify(400, openAi(null, 'temperature is too high')).message).toBe('temperature is too high');
+    expect(classify(401, openAi(null, 'bad key sk-123')).message).toBeNull();
+    expect(classify(500, { error: { message: 'stack trace' } }).message).toBeNull();
+    expect(classify(400, '<html>nginx</html>').message).toBeNull();
   });
 
   it('keeps of a sentence nothing that steers a terminal, and none that is blank', () => {
     const steering = 'top\u001b[2J\u0000\u0007 is\u202e bad\n';
-    expect(classify(400, openAi(null, steering)).sentence).toBe('top [2J  is  bad');
-    for (const blank of ['', ' \n', '\u0000']) expect(classify(400, openAi(null, blank)).sentence).toBeNull();
+    expect(classify(400, openAi(null, steering)).message).toBe('top [2J  is  bad');
+    for (const blank of ['', ' \n', '\u0000']) expect(classify(400, openAi(null, blank)).message).toBeNull();
   });
 });
 
@@ -377,8 +377,8 @@ describe('a call without an answer', () => {
     expect(classifyFailure(new HttpFailure(kind, 'x'))).toEqual({
       failureClass: expected,
       status: null,
-      hint: undefined,
-      sentence: null,
+      retryHint: undefined,
+      message: null,
     });
   });
 });

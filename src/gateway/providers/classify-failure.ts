@@ -1,7 +1,7 @@
 // Classifies failed provider calls. resilience/http-failure.ts knows HTTP; this adds the codes and messages by which
 // model providers say what HTTP has no status for.
 import type { HttpFailure } from '../../core/index.ts';
-import type { FailureKind, RefusedAnswer, RetryHint } from '../../resilience/index.ts';
+import type { ErrorResponse, FailureKind, RetryHint } from '../../resilience/index.ts';
 import { classifyHttpFailure } from '../../resilience/index.ts';
 import type { FailureClass } from '../errors.ts';
 import { failureRules } from '../errors.ts';
@@ -25,7 +25,7 @@ const classOfKind: Readonly<Record<FailureKind, FailureClass>> = {
   validation: 'validation',
   'not-found': 'not-found',
   malformed: 'invalid-response',
-  cancelled: 'canceled',
+  canceled: 'canceled',
 };
 
 /** A call without a response. */
@@ -35,7 +35,7 @@ export function classifyFailure(failure: HttpFailure): ClassifiedFailure {
 }
 
 /** An error response, or an error in the body of a 200. `now` in epoch milliseconds; pure, never throws. */
-export function classifyResponse(response: RefusedAnswer, now: number): ClassifiedFailure {
+export function classifyResponse(response: ErrorResponse, now: number): ClassifiedFailure {
   const body = readErrorBody(response.body);
   const status = response.status < 300 && body.isJson ? (statusInBody(body) ?? 500) : response.status;
   const { kind, hint } = classifyHttpFailure({ ...response, status }, now);
@@ -172,12 +172,7 @@ interface ProviderErrorRule {
 const rejections: ReadonlySet<FailureKind> = new Set(['validation', 'authentication', 'not-found']);
 const invalidRequest: ReadonlySet<FailureKind> = new Set(['validation']);
 /** A code is clear enough whatever the status. */
-const anyFailure: ReadonlySet<FailureKind> = new Set([
-  ...rejections,
-  'server-error',
-  'malformed',
-  'payment',
-]);
+const anyFailure: ReadonlySet<FailureKind> = new Set([...rejections, 'server-error', 'malformed', 'payment']);
 
 /** The first matching rule wins. */
 const providerErrorRules: readonly ProviderErrorRule[] = [

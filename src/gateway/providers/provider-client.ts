@@ -1,8 +1,15 @@
 // One call to one provider: forwards the caller's bytes, and returns a response only once it has proven to be one.
-import type { Clock, HttpAnswer, HttpRequest, HttpTransport, HttpWait, LinkedSignal } from '../../core/index.ts';
+import type {
+  Clock,
+  HttpAnswer,
+  HttpRequest,
+  HttpTransport,
+  HttpWait,
+  LinkedSignal,
+} from '../../core/index.ts';
 import type { Redactor } from '../../core/index.ts';
 import { HttpFailure, linkSignals } from '../../core/index.ts';
-import { quotaWindows } from '../../resilience/retry-hints/quota-windows.ts';
+import { quotaWindows } from '../../resilience/index.ts';
 import type { ReportedUsage } from '../dialects/dialect.ts';
 import { dialectOf } from '../dialects/dialect.ts';
 import { responseToSse } from '../dialects/openai-chat.ts';

@@ -1,17 +1,17 @@
 // Whose time it was: the provider's or its reader's.
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/index.ts';
 import { StreamTime } from './provider-stream.ts';
 
 describe('the time of a provider', () => {
   async function spent(steps: readonly (readonly [readerMs: number, providerMs: number])[]): Promise<number> {
     const clock = new VirtualClock();
-    const speaking = new SpeakingTime(clock);
+    const speaking = new StreamTime(clock);
     for (const [readerMs, providerMs] of steps) {
       await clock.advance(readerMs);
-      speaking.ask();
+      speaking.startRead();
       await clock.advance(providerMs);
-      speaking.hear();
+      speaking.endRead();
     }
     return speaking.ms;
   }
@@ -62,11 +62,11 @@ describe('the time of a provider', () => {
 
   it('goes to the last piece; so far, it goes on while it is waited for, and stands still while the reader is', async () => {
     const clock = new VirtualClock();
-    const speaking = new SpeakingTime(clock);
-    speaking.ask();
+    const speaking = new StreamTime(clock);
+    speaking.startRead();
     await clock.advance(250);
     expect([speaking.ms, speaking.msSoFar]).toEqual([0, 250]);
-    speaking.hear();
+    speaking.endRead();
     await clock.advance(9_000);
     expect([speaking.ms, speaking.msSoFar]).toEqual([250, 250]);
   });

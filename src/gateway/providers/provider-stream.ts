@@ -121,7 +121,9 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
   #finish(): IteratorResult<Uint8Array, undefined> {
     const { chunks, link, clock } = this.#deps;
     this.#settle(null);
-    const cancel = clock.after(drainMs, () => link.abort(new HttpFailure('aborted', 'The stream has ended.')));
+    const cancel = clock.after(drainMs, () =>
+      link.abort(new HttpFailure('aborted', 'The stream has ended.')),
+    );
     drain(chunks).then(cancel, cancel);
     return finished;
   }
@@ -140,8 +142,7 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
   #failWithEvent(): never {
     const { reader, clock } = this.#deps;
     const { failure } = reader;
-    if (!failure || 'failureClass' in failure)
-      return this.#fail(failure?.failureClass ?? 'invalid-response');
+    if (!failure || 'failureClass' in failure) return this.#fail(failure?.failureClass ?? 'invalid-response');
     const response = { status: 200, headers: {}, body: failure.errorBody };
     const { failureClass, retryHint } = classifyResponse(response, clock.now());
     return this.#fail(failureClass, undefined, retryHint);

@@ -1,9 +1,9 @@
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import { modelOf, scriptedKeys } from '../../../test/support/gateway/routing-world.ts';
-import { CoreError, VirtualClock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
 import type { Attempt, Model, Quotas, TokenEstimate } from '../types.ts';
 import { MemoryQuotaCounter } from './quota-counter.ts';
-import { pastCallsOf } from './past-calls.ts';
 import type { QuotaCounter } from './quota-counter.ts';
 import { ProviderQuotas } from './provider-quotas.ts';
 
@@ -62,16 +62,16 @@ describe('keeping quotas', () => {
   it('tells without taking whether even the smallest call must wait, and until when', async () => {
     const { clock, keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerMinute: 2, tokensPerMinute: 1_000 });
-    expect(await keeper.usedUpUntil(model({}), 'key')).toBeNull();
-    for (let look = 0; look < 5; look++) expect(await keeper.usedUpUntil(limited, 'key')).toBeNull();
+    expect(await keeper.exhaustedUntil(model({}), 'key')).toBeNull();
+    for (let look = 0; look < 5; look++) expect(await keeper.exhaustedUntil(limited, 'key')).toBeNull();
     await keeper.take(limited, 'key', prompt(999));
-    expect(await keeper.usedUpUntil(limited, 'key')).toBeNull();
+    expect(await keeper.exhaustedUntil(limited, 'key')).toBeNull();
     expect(await takeAll(limited)).toBe(1);
-    const until = (await keeper.usedUpUntil(limited, 'key')) ?? 0;
+    const until = (await keeper.exhaustedUntil(limited, 'key')) ?? 0;
     expect(until - clock.now()).toBeGreaterThanOrEqual(60_000);
-    expect(await keeper.usedUpUntil(limited, 'other')).toBeNull();
+    expect(await keeper.exhaustedUntil(limited, 'other')).toBeNull();
     await clock.advance(until - clock.now());
-    expect(await keeper.usedUpUntil(limited, 'key')).toBeNull();
+    expect(await keeper.exhaustedUntil(limited, 'key')).toBeNull();
   });
 
   it('holds the estimate until it is settled', async () => {
@@ -147,7 +147,7 @@ describe('after a restart', () => {
   it('counts what was called in the last 24 hours', async () => {
     const { clock, keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerDay: 5 });
-    await keeper.seed([limited], keys(1), pastCallsOf(attempts(hour, 20 * hour, 25 * hour, 5)));
+    await keeper.seed([limited], keys(1), attempts(hour, 20 * hour, 25 * hour, 5));
     expect(await takeAll(limited, 1, 'key-0')).toBe(3);
     await clock.advance(4.1 * hour);
     expect(await takeAll(limited, 1, 'key-0')).toBe(1);
@@ -156,14 +156,14 @@ describe('after a restart', () => {
   it('counts tokens, too', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ tokensPerDay: 1_000 });
-    await keeper.seed([limited], keys(1), pastCallsOf(attempts(hour, 2 * hour, 3 * hour)));
+    await keeper.seed([limited], keys(1), attempts(hour, 2 * hour, 3 * hour));
     expect(await takeAll(limited, 100, 'key-0')).toBe(7);
   });
 
   it('deals past calls out to the keys in turn', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerDay: 5 });
-    await keeper.seed([limited], keys(2), pastCallsOf(attempts(hour, 2 * hour, 3 * hour)));
+    await keeper.seed([limited], keys(2), attempts(hour, 2 * hour, 3 * hour));
     expect(await takeAll(limited, 1, 'key-0')).toBe(3);
     expect(await takeAll(limited, 1, 'key-1')).toBe(4);
   });
@@ -172,7 +172,7 @@ describe('after a restart', () => {
     const { clock, keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerDay: 5 });
     await clock.advance(1_000);
-    const past = pastCallsOf(attempts(hour, -500));
+    const past = attempts(hour, -500);
     await keeper.seed([limited], keys(1), past);
     await keeper.seed([limited], keys(1), past);
     expect(await takeAll(limited, 1, 'key-0')).toBe(4);
@@ -181,9 +181,9 @@ describe('after a restart', () => {
   it('can be told later when the store was away', async () => {
     const { keeper, takeAll } = keeperOf();
     const limited = model({ requestsPerDay: 5 });
-    const away = { since: () => Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away')) };
+    const away = { list: () => Promise.reject(new CoreError('STATE_UNAVAILABLE', 'away')) };
     await expect(keeper.seed([limited], keys(1), away)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
-    await keeper.seed([limited], keys(1), pastCallsOf(attempts(hour)));
+    await keeper.seed([limited], keys(1), attempts(hour));
     expect(await takeAll(limited, 1, 'key-0')).toBe(4);
   });
 });
@@ -207,9 +207,9 @@ describe('a shared counter', () => {
     const clock = new VirtualClock();
     const shared = new MemoryQuotaCounter(clock);
     const here = keeperOf(shared, clock).keeper;
-    expect(await here.usedUpUntil(limited, 'key')).toBeNull();
+    expect(await here.exhaustedUntil(limited, 'key')).toBeNull();
     await keeperOf(shared, clock).takeAll(limited);
-    expect(await here.usedUpUntil(limited, 'key')).toBeGreaterThan(clock.now());
+    expect(await here.exhaustedUntil(limited, 'key')).toBeGreaterThan(clock.now());
   });
 
   it('refusing gives the own count back', async () => {
@@ -280,7 +280,7 @@ describe('a shared counter', () => {
   it('that does not answer is not waited for', async () => {
     const shared: QuotaCounter = { count: silence, wait: silence, correct: away };
     const { clock, keeper } = keeperOf(shared);
-    expect(await clock.run(keeper.usedUpUntil(limited, 'key'))).toBeNull();
+    expect(await clock.run(keeper.exhaustedUntil(limited, 'key'))).toBeNull();
     expect(clock.monotonic()).toBe(250);
     await clock.advance(5_000);
     expect(await clock.run(keeper.take(limited, 'key', prompt(1)))).toHaveProperty('grant');

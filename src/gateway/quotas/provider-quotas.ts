@@ -152,7 +152,8 @@ export class ProviderQuotas {
       return await withTimeout(() => call(shared), {
         clock: this.#clock,
         timeoutMs: sharedTimeoutMs,
-        onTimeout: () => new CoreError('DEADLINE_EXCEEDED', 'The shared quota counter did not respond in time.'),
+        onTimeout: () =>
+          new CoreError('DEADLINE_EXCEEDED', 'The shared quota counter did not respond in time.'),
       });
     } catch (error) {
       this.#sharedPausedUntil = this.#clock.monotonic() + sharedPauseMs;

@@ -1,6 +1,6 @@
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/index.ts';
 import { MemoryQuotaCounter } from './quota-counter.ts';
 import { describeQuotaCounterContract } from '../../../test/support/gateway/quota-counter.contract.ts';
 import { quotaWindowsOf } from './quota-counter.ts';
@@ -20,7 +20,7 @@ describe('a window in memory', () => {
         async (limit, steps) => {
           const clock = new VirtualClock();
           const counter = new MemoryQuotaCounter(clock);
-          const windows = quotaWindows({ tokensPerMinute: limit });
+          const windows = quotaWindowsOf({ tokensPerMinute: limit });
           const granted: { readonly at: number; readonly cost: number }[] = [];
           for (const { waitMs, cost } of steps) {
             await clock.advance(waitMs);

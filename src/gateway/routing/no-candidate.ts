@@ -115,11 +115,9 @@ function wrongKind(
       : missing.texts.length > 0
         ? `Suitable models need ${joinList(missing.texts, 'or')} to be set.`
         : 'Add one with "headworks models add".';
-  return new GatewayError(
-    'GATEWAY_CAPABILITY_UNSUPPORTED',
-    `${joinList(quoted, 'and')} ${what}. ${remedy}`,
-    { details: { missing: [kind], envVars: callable.length > 0 ? [] : missing.envVars } },
-  );
+  return new GatewayError('GATEWAY_CAPABILITY_UNSUPPORTED', `${joinList(quoted, 'and')} ${what}. ${remedy}`, {
+    details: { missing: [kind], envVars: callable.length > 0 ? [] : missing.envVars },
+  });
 }
 
 function unsupported(

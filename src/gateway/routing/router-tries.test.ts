@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
+import type { RequestOptions, ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
 import { requestFor, RoutingWorld, tokens } from '../../../test/support/gateway/routing-world.ts';
 import type { CompletionOptions } from '../types.ts';
 import type { ProviderQuotas } from '../quotas/provider-quotas.ts';
@@ -10,14 +10,14 @@ import type { FailureClass } from '../errors.ts';
 describe('keys of a model', () => {
   it('take turns', async () => {
     const world = new RoutingWorld([{ name: 'a', keys: 3 }]);
-    for (let request = 0; request < 5; request++) await world.complete();
+    for (let index = 0; index < 5; index++) await world.complete();
     expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-2', 'key-3', 'key-1', 'key-2']);
   });
 
   it.each(['rate-limit', 'authentication', 'payment'] as const)(
     'give way to the next at once, within one try, after %s',
     async (failureClass) => {
-      const script = (_: number, key: string) => (key === 'key-1' ? failureClass : 'answer');
+      const script = (_: number, key: string) => (key === 'key-1' ? failureClass : 'respond');
       const world = new RoutingWorld([{ name: 'a', keys: 2, script, score: 0.9 }, { name: 'b' }], {
         maxRetries: 0,
       });
@@ -49,13 +49,13 @@ describe('keys of a model', () => {
       { name: 'b' },
     ]);
     await world.complete();
-    expect(world.asked).toEqual(['a', 'b']);
+    expect(world.called).toEqual(['a', 'b']);
   });
 
   it('that cool are passed over', async () => {
     const world = new RoutingWorld([{ name: 'a', keys: 3 }]);
     world.cool('a', 60_000, 'rate-limit', 'key-2');
-    for (let request = 0; request < 4; request++) await world.complete();
+    for (let index = 0; index < 4; index++) await world.complete();
     expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-3', 'key-1', 'key-3']);
   });
 
@@ -66,17 +66,17 @@ describe('keys of a model', () => {
     ]);
     expect(await world.complete()).toMatchObject({ model: { name: 'b' }, attempts: 3 });
     await world.complete();
-    expect(world.asked).toEqual(['a', 'a', 'b', 'b']);
+    expect(world.called).toEqual(['a', 'a', 'b', 'b']);
   });
 });
 
 describe('cooldowns', () => {
   it('keep a limited model from being asked: once, not once per request', async () => {
     const world = new RoutingWorld([
-      { name: 'a', script: { deed: 'rate-limit', hintMs: 60_000 }, score: 0.9 },
+      { name: 'a', script: { does: 'rate-limit', hintMs: 60_000 }, score: 0.9 },
       { name: 'b' },
     ]);
-    for (let request = 0; request < 10; request++) await world.complete();
+    for (let index = 0; index < 10; index++) await world.complete();
     expect(world.callsOf('a')).toBe(1);
     await world.clock.advance(60_000);
     await world.complete();
@@ -100,7 +100,7 @@ describe('cooldowns', () => {
 
   const classes = Object.keys(failureRules) as FailureClass[];
   it.each(classes)('after %s obey a hint where the table says so', async (failureClass) => {
-    const world = new RoutingWorld([{ name: 'a', script: { deed: failureClass, hintMs: 7_000 } }], {
+    const world = new RoutingWorld([{ name: 'a', script: { does: failureClass, hintMs: 7_000 } }], {
       maxRetries: 0,
     });
     await world.failure();
@@ -111,14 +111,14 @@ describe('cooldowns', () => {
   });
 
   it.each(classes)('do not come over local models after %s', async (failureClass) => {
-    const script = { deed: failureClass, hintMs: 7_000 } as const;
+    const script = { does: failureClass, hintMs: 7_000 } as const;
     const world = new RoutingWorld([{ name: 'a', isLocal: true, script }], { maxRetries: 0 });
     await world.failure();
     expect(world.cooldowns.all()).toEqual([]);
   });
 
   it('are announced when a limit is met', async () => {
-    const world = new RoutingWorld([{ name: 'groq/a', script: { deed: 'rate-limit', hintMs: 7_500 } }]);
+    const world = new RoutingWorld([{ name: 'groq/a', script: { does: 'rate-limit', hintMs: 7_500 } }]);
     await world.failure();
     expect(world.events).toContainEqual({
       name: 'gateway:rate-limit-detected',
@@ -128,11 +128,11 @@ describe('cooldowns', () => {
 
   it('are learned from an answer that says that nothing is left', async () => {
     const world = new RoutingWorld([
-      { name: 'a', script: { deed: 'answer', emptyForMs: 30_000 }, score: 0.9 },
-      { name: 'local', script: { deed: 'answer', emptyForMs: 30_000 }, isLocal: true },
+      { name: 'a', script: { does: 'respond', exhaustedForMs: 30_000 }, score: 0.9 },
+      { name: 'local', script: { does: 'respond', exhaustedForMs: 30_000 }, isLocal: true },
     ]);
-    for (let request = 0; request < 3; request++) await world.complete();
-    expect(world.asked).toEqual(['a', 'local', 'local']);
+    for (let index = 0; index < 3; index++) await world.complete();
+    expect(world.called).toEqual(['a', 'local', 'local']);
     expect(world.cooldowns.all()).toMatchObject([
       { modelId: 1, keyId: 'key-1', cause: 'quota', source: 'x-ratelimit-reset' },
     ]);
@@ -142,8 +142,8 @@ describe('cooldowns', () => {
 describe('what is written down', () => {
   it('charges each model only its own time', async () => {
     const world = new RoutingWorld([
-      { name: 'slow', script: { deed: 'server-error', afterMs: 30_000 }, score: 0.9 },
-      { name: 'quick', script: { deed: 'answer', afterMs: 200 } },
+      { name: 'slow', script: { does: 'server-error', afterMs: 30_000 }, score: 0.9 },
+      { name: 'quick', script: { does: 'respond', afterMs: 200 } },
     ]);
     const completion = await world.complete();
     expect(completion.durationMs).toBe(200);
@@ -159,7 +159,6 @@ describe('what is written down', () => {
         promptTokens: 0,
         completionTokens: 0,
         caller: 'key:1',
-        isRepeated: false,
       },
       {
         requestId: 'request-1',
@@ -171,7 +170,6 @@ describe('what is written down', () => {
         promptTokens: 10,
         completionTokens: 5,
         caller: 'key:1',
-        isRepeated: false,
       },
     ]);
     const finished = world.events.filter(({ name }) => name === 'gateway:attempt-finished');
@@ -181,24 +179,24 @@ describe('what is written down', () => {
     ]);
   });
 
-  it('tells every later call of a request to the same model from its first, for scores to count once', async () => {
+  it('records which failure of the same request and model an attempt supersedes, so that scores count it once', async () => {
     const keyed = (_: number, key: string) => (key === 'key-1' ? 'rate-limit' : 'server-error');
     const world = new RoutingWorld([
-      { name: 'a', script: ['server-error', 'timeout', 'answer'], score: 0.9 },
+      { name: 'a', script: ['server-error', 'timeout', 'respond'], score: 0.9 },
       { name: 'keyed', script: keyed, keys: 2 },
     ]);
-    const rows = () => world.attempts.map(({ modelId, isRepeated }) => [modelId, isRepeated]);
+    const rows = () => world.attempts.map(({ modelId, supersedes }) => [modelId, supersedes?.outcome]);
     await world.complete();
     expect(rows()).toEqual([
-      [1, false],
-      [2, false],
-      [2, true],
-      [1, true],
-      [2, true],
-      [1, true],
+      [1, undefined],
+      [2, undefined],
+      [2, undefined],
+      [1, 'server-error'],
+      [2, 'server-error'],
+      [1, 'timeout'],
     ]);
     await world.complete('a');
-    expect(rows().at(-1)).toEqual([1, false]);
+    expect(rows().at(-1)).toEqual([1, undefined]);
   });
 });
 
@@ -222,21 +220,23 @@ describe('a fallback', () => {
     ['blind', 'a', true],
     ['small,a', 'a', true],
   ])('is what answers for "%s": %s, %s', async (model, spoke, isFallback) => {
-    const needs = { tools: true, json: false, vision: false };
-    const completion = await new RoutingWorld(models).complete(model, { ask: requestFor(model, { needs }) });
+    const requires = { tools: true, json: false, vision: false };
+    const completion = await new RoutingWorld(models).complete(model, {
+      request: requestFor(model, { requires }),
+    });
     expect(completion).toMatchObject({ model: { name: spoke }, attempts: 1, isFallback });
   });
 });
 
 describe('a stream', () => {
-  const ask = requestFor('auto', { isStream: true });
+  const request = requestFor('auto', { isStream: true });
 
   it('is recorded at its end, with its own time and tokens', async () => {
     const world = new RoutingWorld([
-      { name: 'a', script: { deed: 'stream', afterMs: 500, endsAfterMs: 3_000 } },
+      { name: 'a', script: { does: 'stream', afterMs: 500, endsAfterMs: 3_000 } },
     ]);
-    const completion = await world.complete('auto', { ask });
-    expect(completion).toMatchObject({ durationMs: 500, answer: { outcome: 'stream' } });
+    const completion = await world.complete('auto', { request });
+    expect(completion).toMatchObject({ durationMs: 500, response: { kind: 'stream' } });
     expect(world.attempts).toEqual([]);
     await world.clock.advance(3_000);
     expect(world.attempts).toMatchObject([
@@ -251,10 +251,10 @@ describe('a stream', () => {
   });
 
   it('that breaks off counts as what broke it, and rests the model in the end', async () => {
-    const script = { deed: 'stream', endsAfterMs: 1_000, broken: 'timeout' } as const;
+    const script = { does: 'stream', endsAfterMs: 1_000, broken: 'timeout' } as const;
     const world = new RoutingWorld([{ name: 'a', script, score: 0.9 }, { name: 'b' }]);
-    for (let request = 0; request < 3; request++) {
-      await world.complete('auto', { ask });
+    for (let index = 0; index < 3; index++) {
+      await world.complete('auto', { request });
       await world.clock.advance(1_000);
     }
     expect(world.attempts.map(({ outcome }) => outcome)).toEqual(['timeout', 'timeout', 'timeout']);
@@ -262,33 +262,33 @@ describe('a stream', () => {
   });
 
   it('that breaks off for a limit cools its key', async () => {
-    const script = { deed: 'stream', endsAfterMs: 1_000, broken: 'rate-limit' } as const;
+    const script = { does: 'stream', endsAfterMs: 1_000, broken: 'rate-limit' } as const;
     const world = new RoutingWorld([{ name: 'a', script }]);
-    await world.complete('auto', { ask });
+    await world.complete('auto', { request });
     await world.clock.advance(1_000);
     expect(world.cooldowns.all()).toMatchObject([{ modelId: 1, cause: 'rate-limit' }]);
   });
 
   it('that breaks off for a limit and says how long cools its key for so long', async () => {
-    const script = { deed: 'stream', endsAfterMs: 1_000, broken: 'rate-limit', hintMs: 42_000 } as const;
+    const script = { does: 'stream', endsAfterMs: 1_000, broken: 'rate-limit', hintMs: 42_000 } as const;
     const world = new RoutingWorld([{ name: 'a', script }]);
-    await world.complete('auto', { ask });
+    await world.complete('auto', { request });
     await world.clock.advance(1_000);
     const until = world.clock.now() + 42_000;
     expect(world.cooldowns.all()).toMatchObject([{ until, source: 'retry-after' }]);
   });
 
   it('is not cut by the deadline once it has begun', async () => {
-    const world = new RoutingWorld([{ name: 'a', script: { deed: 'stream', endsAfterMs: 60_000 } }]);
-    await world.complete('auto', { ask, deadlineMs: 5_000 });
+    const world = new RoutingWorld([{ name: 'a', script: { does: 'stream', endsAfterMs: 60_000 } }]);
+    await world.complete('auto', { request, deadlineMs: 5_000 });
     await world.clock.advance(60_000);
     expect(world.attempts).toMatchObject([{ outcome: 'success', durationMs: 60_000 }]);
   });
 
   it('ends when its caller goes, and is recorded as cancelled', async () => {
-    const world = new RoutingWorld([{ name: 'a', script: { deed: 'stream', endsAfterMs: 60_000 } }]);
+    const world = new RoutingWorld([{ name: 'a', script: { does: 'stream', endsAfterMs: 60_000 } }]);
     const caller = new AbortController();
-    await world.complete('auto', { ask, signal: caller.signal });
+    await world.complete('auto', { request, signal: caller.signal });
     await world.clock.advance(1_000);
     caller.abort();
     await world.clock.advance(0);
@@ -301,10 +301,10 @@ describe('a call that is under way while its model is replaced', () => {
   const meanwhile = async (
     script: ScriptedModel['script'],
     change: (world: RoutingWorld) => void,
-    differing: Partial<GatewayRequest> = {},
+    differing: RequestOptions = {},
   ) => {
-    const world = new RoutingWorld([{ name: 'a', script: script ?? 'answer' }], { maxRetries: 0 });
-    for (let request = 0; request < 3; request++) {
+    const world = new RoutingWorld([{ name: 'a', script: script ?? 'respond' }], { maxRetries: 0 });
+    for (let index = 0; index < 3; index++) {
       const speaking = world.begin('a', differing);
       await world.clock.advance(100);
       change(world);
@@ -319,45 +319,45 @@ describe('a call that is under way while its model is replaced', () => {
 
   it.each(['rate-limit', 'authentication', 'not-found', 'server-error', 'timeout'] as const)(
     'says nothing of the new one: neither cooldown nor rest nor score, by %s',
-    async (deed) => {
-      const world = await meanwhile({ deed, afterMs: 1_000, hintMs: 60_000 }, moved);
+    async (does) => {
+      const world = await meanwhile({ does, afterMs: 1_000, hintMs: 60_000 }, moved);
       expect(world.cooldowns.all()).toEqual([]);
-      expect(world.resting.isBackedOff(1)).toBe(false);
+      expect(world.backoff.isBackedOff(1)).toBe(false);
       expect(world.attempts).toMatchObject(
-        Array.from({ length: 3 }, () => ({ outcome: deed, isOutdated: true })),
+        Array.from({ length: 3 }, () => ({ outcome: does, isStale: true })),
       );
       expect(world.events).toContainEqual({
         name: 'gateway:attempt-finished',
-        payload: expect.objectContaining({ outcome: deed, isOutdated: true }) as unknown,
+        payload: expect.objectContaining({ outcome: does, isStale: true }) as unknown,
       });
     },
   );
 
   it('nor by an answer, or a stream that breaks; what it cost is still counted', async () => {
-    const empty = await meanwhile({ deed: 'answer', afterMs: 1_000, emptyForMs: 60_000 }, moved);
+    const empty = await meanwhile({ does: 'respond', afterMs: 1_000, exhaustedForMs: 60_000 }, moved);
     expect(empty.cooldowns.all()).toEqual([]);
-    expect(empty.attempts[0]).toMatchObject({ outcome: 'success', isOutdated: true, promptTokens: 10 });
-    const ask = requestFor('a', { isStream: true });
-    const script = { deed: 'stream', endsAfterMs: 1_000, broken: 'timeout' } as const;
-    const broken = await meanwhile(script, moved, { ask });
-    expect(broken.resting.isBackedOff(1)).toBe(false);
-    expect(broken.attempts).toMatchObject(Array.from({ length: 3 }, () => ({ isOutdated: true })));
+    expect(empty.attempts[0]).toMatchObject({ outcome: 'success', isStale: true, promptTokens: 10 });
+    const request = requestFor('a', { isStream: true });
+    const script = { does: 'stream', endsAfterMs: 1_000, broken: 'timeout' } as const;
+    const broken = await meanwhile(script, moved, { request });
+    expect(broken.backoff.isBackedOff(1)).toBe(false);
+    expect(broken.attempts).toMatchObject(Array.from({ length: 3 }, () => ({ isStale: true })));
   });
 
   it('nor of one that was removed; but of one that leads where it led', async () => {
-    const limit = { deed: 'rate-limit', afterMs: 1_000, hintMs: 60_000 } as const;
+    const limit = { does: 'rate-limit', afterMs: 1_000, hintMs: 60_000 } as const;
     const removed = await meanwhile(limit, (world) => (world.models = []), { allowFallback: false });
     expect(removed.cooldowns.all()).toEqual([]);
     const same = await meanwhile(limit, (world) => world.replace('a', { quotas: { requestsPerDay: 5 } }));
     expect(same.cooldowns.all()).toHaveLength(1);
-    expect(same.attempts[0]).not.toHaveProperty('isOutdated');
+    expect(same.attempts[0]).not.toHaveProperty('isStale');
   });
 });
 
 describe('own quotas', () => {
   function keeper(world: () => RoutingWorld, freeAfterMs: Readonly<Record<string, number>>) {
     const told: string[] = [];
-    const quotas: Pick<QuotaKeeper, 'take'> = {
+    const quotas: Pick<ProviderQuotas, 'take'> = {
       take: async (model, keyId, { estimatedTokens }) => {
         const availableAt = 1_700_000_000_000 + (freeAfterMs[`${model.name} ${keyId}`] ?? 0);
         if (availableAt > world().clock.now()) return { availableAt };
@@ -379,7 +379,7 @@ describe('own quotas', () => {
     expect(await world.failure()).toMatchObject({
       code: 'GATEWAY_ALL_RATE_LIMITED',
       retryAfterMs: 5_000,
-      tried: [{ outcome: 'cooling', tries: 0, availableAt: 1_700_000_020_000 }, { outcome: 'cooling' }],
+      tried: [{ outcome: 'cooling-down', tries: 0, availableAt: 1_700_000_020_000 }, { outcome: 'cooling-down' }],
     });
     expect(world.calls).toEqual([]);
     expect(world.attempts).toEqual([]);

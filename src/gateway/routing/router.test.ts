@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Deed, ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
+import type { ScriptedCall, ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
 import { requestFor, modelOf, RoutingWorld } from '../../../test/support/gateway/routing-world.ts';
 import type { GatewayError } from '../errors.ts';
 import type { FailureClass } from '../errors.ts';
@@ -24,7 +24,7 @@ describe('rounds', () => {
       { name: 'b', score: 0.8 },
     ]);
     expect(await world.complete()).toMatchObject({ model: { name: 'b' }, attempts: 1, isFallback: false });
-    expect(world.asked).toEqual(['b']);
+    expect(world.called).toEqual(['b']);
     expect(world.clock.sleeps).toEqual([]);
     expect(world.clock.pending).toBe(0);
   });
@@ -52,7 +52,7 @@ describe('rounds', () => {
           { maxRetries },
         );
         const error = (await world.failure()) as GatewayError;
-        expect(world.asked).toEqual(Array.from({ length: tries }, () => ['a', 'b']).flat());
+        expect(world.called).toEqual(Array.from({ length: tries }, () => ['a', 'b']).flat());
         expect(world.clock.sleeps).toEqual(Array.from({ length: tries - 1 }, () => delayMs));
         expect(world.clock.monotonic()).toBe((tries - 1) * delayMs);
         expect(error.tried.map((tried) => tried.tries)).toEqual([tries, tries]);
@@ -72,19 +72,19 @@ describe('rounds', () => {
       [
         { name: 'broken', script: 'server-error', score: 0.9 },
         { name: 'revoked', script: 'authentication', score: 0.8 },
-        { name: 'limited', script: { deed: 'rate-limit', hintMs: 60_000 }, score: 0.7 },
+        { name: 'limited', script: { does: 'rate-limit', hintMs: 60_000 }, score: 0.7 },
         { name: 'picky', script: 'validation', score: 0.6 },
       ],
       { maxRetries: 2 },
     );
     await world.failure();
-    expect(world.asked).toEqual(['broken', 'revoked', 'limited', 'picky', 'broken', 'broken']);
+    expect(world.called).toEqual(['broken', 'revoked', 'limited', 'picky', 'broken', 'broken']);
   });
 
   it('asks a limited model again in a later round once its cooldown is over, while it has tries left', async () => {
     const script = [
-      { deed: 'rate-limit', hintMs: 10_001 },
-      { deed: 'rate-limit', hintMs: 1 },
+      { does: 'rate-limit', hintMs: 10_001 },
+      { does: 'rate-limit', hintMs: 1 },
     ] as const;
     const world = new RoutingWorld(
       [
@@ -113,13 +113,13 @@ describe('rounds', () => {
     );
     world.cool('late', 9_000);
     await world.failure();
-    expect(world.asked).toEqual(['a', 'a', 'late', 'late']);
+    expect(world.called).toEqual(['a', 'a', 'late', 'late']);
   });
 
   it('never asks a local model again that answered 429, though it does not cool', async () => {
     const world = new RoutingWorld([
       { name: 'local', script: 'rate-limit', isLocal: true, score: 0.9 },
-      { name: 'b', script: ['server-error', 'server-error', 'answer'] },
+      { name: 'b', script: ['server-error', 'server-error', 'respond'] },
     ]);
     expect(await world.complete()).toMatchObject({ model: { name: 'b' } });
     expect(world.callsOf('local')).toBe(1);
@@ -139,7 +139,7 @@ describe('rounds', () => {
 
   it('does not come back to a failing model before it said so', async () => {
     const world = new RoutingWorld([
-      { name: 'a', script: [{ deed: 'server-error', hintMs: 25_000 }, 'answer'] },
+      { name: 'a', script: [{ does: 'server-error', hintMs: 25_000 }, 'respond'] },
     ]);
     await world.complete();
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 25_000]);
@@ -159,7 +159,7 @@ describe('model-first', () => {
       order,
     );
     await world.failure();
-    expect(world.asked).toEqual(['a', 'a', 'a', 'b', 'b', 'b']);
+    expect(world.called).toEqual(['a', 'a', 'a', 'b', 'b', 'b']);
     expect(world.clock.sleeps).toEqual([delayMs, delayMs, delayMs, delayMs]);
   });
 
@@ -168,13 +168,13 @@ describe('model-first', () => {
     async (failureClass) => {
       const world = new RoutingWorld([{ name: 'a', script: failureClass, score: 0.9 }, { name: 'b' }], order);
       await world.complete();
-      expect(world.asked).toEqual(['a', 'b']);
+      expect(world.called).toEqual(['a', 'b']);
       expect(world.clock.sleeps).toEqual([]);
     },
   );
 
   it('goes on at once when the model says when to come back', async () => {
-    const script = { deed: 'server-error', hintMs: 30_000 } as const;
+    const script = { does: 'server-error', hintMs: 30_000 } as const;
     const world = new RoutingWorld([{ name: 'a', script, score: 0.9 }, { name: 'b' }], order);
     expect(await world.complete()).toMatchObject({ model: { name: 'b' } });
     expect(world.callsOf('a')).toBe(1);
@@ -183,7 +183,7 @@ describe('model-first', () => {
   it('goes on to the next model rather than sleep past the deadline', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error', score: 0.9 }, { name: 'b' }], order);
     expect(await world.complete('auto', { deadlineMs: 15_000 })).toMatchObject({ model: { name: 'b' } });
-    expect(world.asked).toEqual(['a', 'a', 'b']);
+    expect(world.called).toEqual(['a', 'a', 'b']);
     expect(world.clock.monotonic()).toBe(delayMs);
   });
 });
@@ -214,7 +214,7 @@ describe('a model that changes between its tries', () => {
       const world = new RoutingWorld(
         [
           { name: 'a', script: 'server-error', score: 0.9 },
-          { name: 'b', script: ['server-error', 'answer'] },
+          { name: 'b', script: ['server-error', 'respond'] },
         ],
         { retryOrder },
       );
@@ -232,7 +232,7 @@ describe('a model that changes between its tries', () => {
     });
     const slow = {
       name: 'a',
-      script: { deed: 'rate-limit', afterMs: 5_000, hintMs: 60_000 },
+      script: { does: 'rate-limit', afterMs: 5_000, hintMs: 60_000 },
       score: 0.9,
     } as const;
     const world = new RoutingWorld([slow, { name: 'b' }]);
@@ -240,9 +240,9 @@ describe('a model that changes between its tries', () => {
     expect(await meanwhile(world, () => world.replace('b', { isActive: false }))).toMatchObject({
       code: 'GATEWAY_ALL_RATE_LIMITED',
       retryAfterMs: 60_000,
-      tried: [{ outcome: 'rate-limit' }, { model: 'b', outcome: 'gone', tries: 0, availableAt: null }],
+      tried: [{ outcome: 'rate-limit' }, { model: 'b', outcome: 'unavailable', tries: 0, availableAt: null }],
     });
-    expect(world.asked).toEqual(['a']);
+    expect(world.called).toEqual(['a']);
   });
 
   it('is asked where it leads now, and what it did before is forgotten but for the tries', async () => {
@@ -254,7 +254,7 @@ describe('a model that changes between its tries', () => {
       'https://moved.example/v1',
     ]);
     expect(error).toMatchObject({ tried: [{ tries: 3 }] });
-    expect(world.attempts.map(({ isOutdated }) => isOutdated)).toEqual([undefined, undefined, undefined]);
+    expect(world.attempts.map(({ isStale }) => isStale)).toEqual([undefined, undefined, undefined]);
   });
 });
 
@@ -264,7 +264,7 @@ describe('the deadline', () => {
     const error = await world.failure('auto', { deadlineMs: 25_000 });
     expect(error).toMatchObject({
       code: 'GATEWAY_EXHAUSTED',
-      message: expect.stringContaining('The 25 s of this request leave no time for another try.') as unknown,
+      message: expect.stringContaining('The deadline of 25 s leaves no time for another try.') as unknown,
       details: { deadlineMs: 25_000 },
       tried: [{ outcome: 'server-error', tries: 3 }],
     });
@@ -280,7 +280,7 @@ describe('the deadline', () => {
 
   it('leaves all of the rest to the last that can be asked', async () => {
     const world = new RoutingWorld([
-      { name: 'a', script: { deed: 'answer', afterMs: 9_000 }, score: 0.9 },
+      { name: 'a', script: { does: 'respond', afterMs: 9_000 }, score: 0.9 },
       { name: 'cools' },
       { name: 'unwanted', isActive: false },
     ]);
@@ -291,20 +291,20 @@ describe('the deadline', () => {
   it('bounds every limit of an attempt', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     await world.complete('a', { deadlineMs: 3_000 });
-    expect(world.limits).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, idleMs: 3_000 }]);
+    expect(world.timeouts).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, idleMs: 3_000 }]);
   });
 
   it('bounds a stream until it has begun, not its silences after that', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
-    await world.complete('a', { deadlineMs: 3_000, ask: requestFor('a', { isStream: true }) });
-    expect(world.limits).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, idleMs: 20_000 }]);
+    await world.complete('a', { deadlineMs: 3_000, request: requestFor('a', { isStream: true }) });
+    expect(world.timeouts).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, idleMs: 20_000 }]);
   });
 
   it('leaves every attempt its configured time while there is enough', async () => {
     const world = new RoutingWorld([{ name: 'a' }, { name: 'b' }]);
     await world.complete();
-    await world.complete('auto', { ask: requestFor('auto', { isStream: true }) });
-    expect(world.limits).toEqual([
+    await world.complete('auto', { request: requestFor('auto', { isStream: true }) });
+    expect(world.timeouts).toEqual([
       { connectMs: 5_000, firstTokenMs: 60_000, idleMs: 20_000 },
       { connectMs: 5_000, firstTokenMs: 20_000, idleMs: 20_000 },
     ]);
@@ -312,14 +312,14 @@ describe('the deadline', () => {
 
   it('is shared out among models that all are slow', async () => {
     const world = new RoutingWorld([
-      { name: 'a', script: { deed: 'invalid-response', afterMs: 4_900 }, score: 0.9 },
-      { name: 'b', script: () => ({ deed: 'server-error', afterMs: 2_000 }), score: 0.8 },
+      { name: 'a', script: { does: 'invalid-response', afterMs: 4_900 }, score: 0.9 },
+      { name: 'b', script: () => ({ does: 'server-error', afterMs: 2_000 }), score: 0.8 },
       { name: 'c', script: 'hang', score: 0.7 },
       { name: 'd', script: 'hang' },
     ]);
     const error = (await world.failure('auto', { deadlineMs: 10_000 })) as GatewayError;
     expect(error.code).toBe('GATEWAY_EXHAUSTED');
-    expect(error.message).toContain('The 10 s of this request ran out.');
+    expect(error.message).toContain('The deadline of 10 s was reached.');
     expect(error.tried.map(({ outcome, tries }) => [outcome, tries])).toEqual([
       ['invalid-response', 1],
       ['server-error', 1],
@@ -338,7 +338,7 @@ describe('the deadline', () => {
       code: 'GATEWAY_EXHAUSTED',
       tried: [
         { model: 'a', outcome: 'deadline-too-short', tries: 1, availableAt: null },
-        { model: 'b', outcome: 'unasked', tries: 0, availableAt },
+        { model: 'b', outcome: 'not-tried', tries: 0, availableAt },
       ],
     });
     expect(world.clock.monotonic()).toBe(10_000);
@@ -348,9 +348,9 @@ describe('the deadline', () => {
     const world = new RoutingWorld([{ name: 'a', script: 'network' }]);
     const { message } = await world.failure('auto', { deadlineMs: 9_999.8368 });
     expect(message).toContain(
-      'The 10 s of this request leave no time for another try. Nobody can be reached',
+      'The deadline of 10 s leaves no time for another try. The model cannot be reached',
     );
-    expect(message).not.toContain('more time');
+    expect(message).not.toContain('longer timeout');
   });
 
   it('says DEADLINE_EXCEEDED only when nobody had a turn', async () => {
@@ -369,14 +369,14 @@ describe('the deadline', () => {
     const world = new RoutingWorld([{ name: 'a', script: 'hang' }]);
     const hasty = await world.failure('a', { deadlineMs: 20_000 });
     expect(hasty).toMatchObject({ tried: [{ outcome: 'deadline-too-short' }] });
-    expect(hasty.message).toContain('Give it more time');
+    expect(hasty.message).toContain('Set a longer timeout');
     await world.failure('a', { deadlineMs: 40_000 });
     expect(world.attempts.map(({ outcome }) => outcome)).toEqual(['deadline-too-short', 'timeout']);
-    for (let request = 0; request < 5; request++)
+    for (let index = 0; index < 5; index++)
       await world.failure('a', { deadlineMs: 100, allowFallback: false });
-    expect(world.resting.isBackedOff(1)).toBe(false);
-    for (let request = 0; request < 2; request++) await world.failure('a', { deadlineMs: 40_000 });
-    expect(world.resting.isBackedOff(1)).toBe(true);
+    expect(world.backoff.isBackedOff(1)).toBe(false);
+    for (let index = 0; index < 2; index++) await world.failure('a', { deadlineMs: 40_000 });
+    expect(world.backoff.isBackedOff(1)).toBe(true);
   });
 
   it.each([
@@ -394,7 +394,7 @@ describe('the deadline', () => {
   );
 
   it('does not excuse a timeout that the provider itself tells of', async () => {
-    const script = { deed: 'timeout', status: 504 } as const;
+    const script = { does: 'timeout', status: 504 } as const;
     const world = new RoutingWorld([{ name: 'a', script }], { maxRetries: 0 });
     await world.failure('a', { deadlineMs: 100 });
     expect(world.attempts).toMatchObject([{ outcome: 'timeout', status: 504 }]);
@@ -403,7 +403,7 @@ describe('the deadline', () => {
   it('gives a model that had too little time its turn again while time is left', async () => {
     const world = new RoutingWorld(
       [
-        { name: 'a', script: ['hang', 'answer'], score: 0.9 },
+        { name: 'a', script: ['hang', 'respond'], score: 0.9 },
         { name: 'b', script: 'server-error' },
       ],
       { retryDelayMs: 1_000 },
@@ -420,18 +420,18 @@ describe('the deadline', () => {
 describe('a caller that goes away', () => {
   it('aborts the call; it is recorded as cancelled and rests nobody', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'hang', score: 0.9 }, { name: 'b' }]);
-    for (let request = 0; request < 4; request++) {
+    for (let index = 0; index < 4; index++) {
       const caller = new AbortController();
       const speaking = world.begin('auto', { signal: caller.signal });
       await world.clock.advance(1_000);
       caller.abort();
       await expect(speaking).rejects.toMatchObject({ code: 'CANCELED' });
     }
-    expect(world.asked).toEqual(['a', 'a', 'a', 'a']);
+    expect(world.called).toEqual(['a', 'a', 'a', 'a']);
     expect(world.attempts.map(({ outcome, durationMs }) => [outcome, durationMs])).toEqual(
       Array.from({ length: 4 }, () => ['canceled', 1_000]),
     );
-    expect(world.resting.isBackedOff(world.idOf('a'))).toBe(false);
+    expect(world.backoff.isBackedOff(world.idOf('a'))).toBe(false);
     expect(world.clock.pending).toBe(0);
   });
 
@@ -469,15 +469,15 @@ describe('waiting for the soonest', () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     world.cool('a', 12_000);
     const completion = world.complete('auto', { waitMs: 15_000 });
-    expect(world.gateway.load().unanswered).toBe(1);
+    expect(world.router.load().inFlight).toBe(1);
     // The clock does not move before everything has come to rest.
-    for (let turn = 0; turn < 20 && world.gateway.load().waiting === 0; turn++) await Promise.resolve();
-    expect(world.gateway.load()).toEqual({ unanswered: 1, waiting: 1 });
+    for (let turn = 0; turn < 20 && world.router.load().waiting === 0; turn++) await Promise.resolve();
+    expect(world.router.load()).toEqual({ inFlight: 1, waiting: 1 });
     await completion;
-    expect(world.gateway.load()).toEqual({ unanswered: 0, waiting: 0 });
+    expect(world.router.load()).toEqual({ inFlight: 0, waiting: 0 });
     world.cool('a', 12_000);
     await world.failure('a', { waitMs: 0 });
-    expect(world.gateway.load()).toEqual({ unanswered: 0, waiting: 0 });
+    expect(world.router.load()).toEqual({ inFlight: 0, waiting: 0 });
   });
 
   it.each([
@@ -496,20 +496,20 @@ describe('waiting for the soonest', () => {
 
   it('asks a model again that refused for a limit, once its time has come', async () => {
     const world = new RoutingWorld([
-      { name: 'a', script: [{ deed: 'rate-limit', hintMs: 5_000 }, 'answer'] },
+      { name: 'a', script: [{ does: 'rate-limit', hintMs: 5_000 }, 'respond'] },
     ]);
     await world.complete('auto', { waitMs: 10_000 });
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
   });
 
   it('gives up when the waits together would be too long', async () => {
-    const world = new RoutingWorld([{ name: 'a', script: { deed: 'rate-limit', hintMs: 4_000 } }]);
+    const world = new RoutingWorld([{ name: 'a', script: { does: 'rate-limit', hintMs: 4_000 } }]);
     await world.failure('auto', { waitMs: 10_000 });
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 4_000, 8_000]);
   });
 
   it('is not put off by a failing model that comes back much later', async () => {
-    const script = [{ deed: 'server-error', hintMs: 90_000 }, 'answer'] as const;
+    const script = [{ does: 'server-error', hintMs: 90_000 }, 'respond'] as const;
     const models = [{ name: 'far', script, score: 0.9 }, { name: 'near' }];
     for (const [deadlineMs, waitMs, model, atMs] of [
       [120_000, 6_000, 'near', 5_000],
@@ -526,7 +526,7 @@ describe('waiting for the soonest', () => {
 
   it('does not make a failing model’s pause shorter', async () => {
     const world = new RoutingWorld([
-      { name: 'failing', script: ['server-error', 'answer'], score: 0.9 },
+      { name: 'failing', script: ['server-error', 'respond'], score: 0.9 },
       { name: 'near', script: 'server-error' },
     ]);
     world.cool('near', 4_000);
@@ -539,8 +539,8 @@ describe('waiting for the soonest', () => {
   });
 
   it('gives the one try that was waited for, and no more, when MAX_RETRIES is 0', async () => {
-    const limit = { deed: 'rate-limit', hintMs: 5_000 } as const;
-    const world = new RoutingWorld([{ name: 'a', script: [limit, 'answer'] }], { maxRetries: 0 });
+    const limit = { does: 'rate-limit', hintMs: 5_000 } as const;
+    const world = new RoutingWorld([{ name: 'a', script: [limit, 'respond'] }], { maxRetries: 0 });
     expect(await world.complete('auto', { waitMs: 10_000 })).toMatchObject({ attempts: 2 });
     const stubborn = new RoutingWorld([{ name: 'a', script: limit }], { maxRetries: 0 });
     await stubborn.failure('auto', { waitMs: 60_000 });
@@ -551,14 +551,14 @@ describe('waiting for the soonest', () => {
   });
 
   it.each([
-    ['cooled', 'answer', 'validation', 2_000],
-    ['refused', { deed: 'rate-limit', hintMs: 1_000 }, 'validation', 2_000 + delayMs],
+    ['cooled', 'respond', 'validation', 2_000],
+    ['refused', { does: 'rate-limit', hintMs: 1_000 }, 'validation', 2_000 + delayMs],
   ] as const)(
     'takes a model that %s and whose time came while another was asked',
     async (how, first, otherwise, atMs) => {
       const world = new RoutingWorld([
-        { name: 'a', script: [first, 'answer'] },
-        { name: 'slow', script: { deed: otherwise, afterMs: 2_000 } },
+        { name: 'a', script: [first, 'respond'] },
+        { name: 'slow', script: { does: otherwise, afterMs: 2_000 } },
       ]);
       if (how === 'cooled') world.cool('a', 1_000);
       expect(await world.complete('a', { waitMs: 15_000 })).toMatchObject({ model: { name: 'a' } });
@@ -570,9 +570,9 @@ describe('waiting for the soonest', () => {
 
 describe('whatever the models do', () => {
   const deed = fc.oneof(
-    fc.constantFrom<Deed>('answer', 'hang', ...classes),
+    fc.constantFrom<ScriptedCall>('respond', 'hang', ...classes),
     fc.record({
-      deed: fc.constantFrom<'answer' | FailureClass>('answer', ...classes),
+      does: fc.constantFrom<'respond' | FailureClass>('respond', ...classes),
       afterMs: fc.integer({ min: 0, max: 90_000 }),
       hintMs: fc.integer({ min: 0, max: 60_000 }),
     }),

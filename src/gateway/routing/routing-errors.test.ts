@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { RoutingWorld } from '../../../test/support/gateway/routing-world.ts';
-import type { Deed } from '../../../test/support/gateway/routing-world.ts';
+import type { ScriptedCall } from '../../../test/support/gateway/routing-world.ts';
 import type { GatewayError } from '../errors.ts';
 
-const world = (...scripts: readonly Deed[]) =>
+const world = (...scripts: readonly ScriptedCall[]) =>
   new RoutingWorld(
     scripts.map((script, index) => ({ name: `p/m${index}`, script, score: 1 - index / 100 })),
     { maxRetries: 0 },
   );
 
 describe('when nobody answers', () => {
-  it.each<[string, readonly Deed[], string]>([
+  it.each<[string, readonly ScriptedCall[], string]>([
     ['all limited', ['rate-limit', 'rate-limit'], 'GATEWAY_ALL_RATE_LIMITED'],
     ['one limited, one broken', ['rate-limit', 'server-error'], 'GATEWAY_EXHAUSTED'],
     ['all broken', ['server-error', 'network'], 'GATEWAY_EXHAUSTED'],
@@ -31,7 +31,7 @@ describe('when nobody answers', () => {
   });
 
   it('tells when the soonest is free again', async () => {
-    const here = world({ deed: 'rate-limit', hintMs: 90_000 }, { deed: 'rate-limit', hintMs: 30_000 });
+    const here = world({ does: 'rate-limit', hintMs: 90_000 }, { does: 'rate-limit', hintMs: 30_000 });
     const now = here.clock.now();
     const error = (await here.failure()) as GatewayError;
     expect(error).toMatchObject({
@@ -57,11 +57,11 @@ describe('when nobody answers', () => {
         availableAt: now + 30_000,
       },
     ]);
-    expect(error.message).toContain('The soonest, p/m1, is free in 30 s.');
+    expect(error.message).toContain('The first, p/m1, is available in 30 s.');
   });
 
   it('tells it from cooldowns alone, without a call', async () => {
-    const here = world('answer', 'answer');
+    const here = world('respond', 'respond');
     here.cool('p/m0', 20_000, 'rate-limit');
     here.cool('p/m1', 10_000, 'quota');
     expect(await here.failure()).toMatchObject({ code: 'GATEWAY_ALL_RATE_LIMITED', retryAfterMs: 10_000 });
@@ -69,11 +69,11 @@ describe('when nobody answers', () => {
   });
 
   it('tells what a local model said of its limit, though it does not cool', async () => {
-    const script = { deed: 'rate-limit', hintMs: 50_000 } as const;
+    const script = { does: 'rate-limit', hintMs: 50_000 } as const;
     const here = new RoutingWorld([{ name: 'mine', script, isLocal: true }], { maxRetries: 0 });
     const error = (await here.failure()) as GatewayError;
     expect(error).toMatchObject({ code: 'GATEWAY_ALL_RATE_LIMITED', retryAfterMs: 50_000 });
-    expect(error.message).toContain('The soonest, mine, is free in 50 s.');
+    expect(error.message).toContain('The first, mine, is available in 50 s.');
     expect(error.tried).toMatchObject([{ availableAt: null }]);
   });
 
@@ -82,8 +82,8 @@ describe('when nobody answers', () => {
     const quotas = { take: async () => ({ availableAt: now + 30_000 }) };
     const here = new RoutingWorld([{ name: 'a' }], { maxRetries: 0 }, quotas);
     const error = (await here.failure()) as GatewayError;
-    expect(error.message).toContain('a (its quota has too little left for this request)');
-    expect(error.tried).toMatchObject([{ outcome: 'cooling', availableAt: now + 30_000 }]);
+    expect(error.message).toContain('a (the rest of its quota is too small for this request)');
+    expect(error.tried).toMatchObject([{ outcome: 'cooling-down', availableAt: now + 30_000 }]);
   });
 
   it('promises no time when a model that failed could be asked at once', async () => {
@@ -92,7 +92,7 @@ describe('when nobody answers', () => {
   });
 
   it('does not call a model limited that a person or a refused key keeps away', async () => {
-    const here = world('answer', 'answer');
+    const here = world('respond', 'respond');
     here.cool('p/m0', 20_000, 'manual');
     here.cool('p/m1', 10_000, 'authentication');
     expect(await here.failure()).toMatchObject({ code: 'GATEWAY_EXHAUSTED', retryAfterMs: 10_000 });
@@ -100,25 +100,25 @@ describe('when nobody answers', () => {
 
   it('gives back the first provider’s status and words when the request is at fault', async () => {
     const here = world(
-      { deed: 'validation', status: 422, message: 'temperature must be at most 2' },
-      { deed: 'validation', status: 400, message: 'bad temperature' },
+      { does: 'validation', status: 422, message: 'temperature must be at most 2' },
+      { does: 'validation', status: 400, message: 'bad temperature' },
     );
     const error = (await here.failure()) as GatewayError;
     expect(error).toMatchObject({ code: 'GATEWAY_REQUEST_REJECTED', status: 422, isRetryable: false });
-    expect(error.message).toContain('p/m0 refuses the request: "temperature must be at most 2"');
+    expect(error.message).toContain('p/m0 rejects the request: "temperature must be at most 2"');
   });
 
   it('gives 400 for a refusal that came as a good answer', async () => {
-    const here = world({ deed: 'content-refused', status: 200 });
+    const here = world({ does: 'content-refused', status: 200 });
     expect(await here.failure()).toMatchObject({ code: 'GATEWAY_REQUEST_REJECTED', status: 400 });
   });
 
   it('says that the request is at fault though others, not asked, are cooling', async () => {
-    const here = world('validation', 'answer');
+    const here = world('validation', 'respond');
     here.cool('p/m1', 10_000);
     expect(await here.failure()).toMatchObject({
       code: 'GATEWAY_REQUEST_REJECTED',
-      tried: [{}, { outcome: 'cooling' }],
+      tried: [{}, { outcome: 'cooling-down' }],
     });
   });
 

@@ -75,8 +75,7 @@ function parseNames(written: string): readonly string[] {
     throw invalidModel(`has more than ${maxNames} names; "${autoModel}" selects from all models`);
   const given = new Set(names.map((name) => name.trim()));
   given.delete('');
-  if (given.size === 0)
-    throw invalidModel(`has commas and no name; "${autoModel}" selects the best model`);
+  if (given.size === 0) throw invalidModel(`has commas and no name; "${autoModel}" selects the best model`);
   return [...given];
 }
 

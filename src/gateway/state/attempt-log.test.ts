@@ -67,16 +67,16 @@ describe('AttemptLog', () => {
     expect(named('gateway:attempts-dropped')).toEqual([{ count: 2 }, { count: 2 }]);
   });
 
-  it('gives up only the attempt that the store refuses', async () => {
-    const { clock, record, written, behaviour, named } = setUp();
+  it('drops a batch that the store rejects for good, and writes the next ones', async () => {
+    const { clock, record, written, behaviour, named } = setUp({ batch: 2 });
     behaviour.fail = (batch) =>
       batch.some(({ requestId }) => requestId === 'X')
         ? Object.assign(new Error('no'), { code: '22003' })
         : undefined;
     record('a', 'b', 'X', 'c', 'd');
-    await clock.advance(500);
-    expect(written().join('')).toBe('abcd');
-    expect(named('gateway:attempts-dropped')).toEqual([{ count: 1 }]);
+    await clock.advance(1_000);
+    expect(written().join('')).toBe('abd');
+    expect(named('gateway:attempts-dropped')).toEqual([{ count: 2 }]);
   });
 
   it('makes numbers and texts storable', async () => {

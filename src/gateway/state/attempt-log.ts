@@ -30,11 +30,7 @@ export class AttemptLog {
   #waiting: Attempt[] = [];
   #inFlight: readonly Attempt[] = [];
 
-  constructor(
-    deps: StateDeps,
-    store: Pick<AttemptStore, 'append'>,
-    limits: Partial<AttemptLogLimits> = {},
-  ) {
+  constructor(deps: StateDeps, store: Pick<AttemptStore, 'append'>, limits: Partial<AttemptLogLimits> = {}) {
     this.#deps = deps;
     this.#store = store;
     this.#limits = { ...defaultLimits, ...limits };

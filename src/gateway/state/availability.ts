@@ -88,10 +88,7 @@ export class Cooldowns {
   /** Clears all cooldowns of the model. Resolves and fails like `extendDurably`. */
   async clear(modelId: number): Promise<void> {
     // Covers everything this process knows, including cooldowns that a faster clock elsewhere dated into the future.
-    const at = Math.max(
-      this.#deps.clock.now(),
-      ...this.#map.ofModel(modelId).map(({ setAt }) => setAt),
-    );
+    const at = Math.max(this.#deps.clock.now(), ...this.#map.ofModel(modelId).map(({ setAt }) => setAt));
     this.#map.clear(modelId, at);
     this.#emit(modelId, null, 'manual', 'admin');
     this.#markDirty(modelId).clearAt = at;

@@ -11,13 +11,13 @@ async function setUp() {
   const model = await world.memory.models.add(exampleModel('a/one'));
   const local = await world.memory.models.add(exampleModel('a/local', { isLocal: true }));
   const models = { byId: (id: number) => [model, local].find((each) => each.id === id) };
-  const board = () => new CooldownBoard({ ...world.parts, store: world.stores.cooldowns, models });
+  const board = () => new Cooldowns({ ...world.parts, store: world.stores.cooldowns, models });
   const one = board();
   await one.start();
   return { ...world, model, local, board, one };
 }
 
-describe('CooldownBoard', () => {
+describe('Cooldowns', () => {
   it('holds the key back from the moment it is told until it is over', async () => {
     const { one, clock } = await setUp();
     one.extend(exampleCooldown({ until: moment(1_000) }));
@@ -138,13 +138,13 @@ describe('CooldownBoard', () => {
       },
       active: (now) => memory.cooldowns.active(now),
     };
-    const one = new CooldownBoard({ ...parts, store, models: { byId: () => undefined } });
+    const one = new Cooldowns({ ...parts, store, models: { byId: () => undefined } });
     const told = async (work: Promise<void>) => {
       const startedAt = clock.monotonic();
       await expect(clock.run(work)).rejects.toMatchObject({
         code: 'STATE_UNAVAILABLE',
         isRetryable: true,
-        message: expect.stringMatching(/^This process obeys it from now on.*DEADLINE_EXCEEDED/) as string,
+        message: expect.stringMatching(/^In effect in this process.*DEADLINE_EXCEEDED/) as string,
       });
       return clock.monotonic() - startedAt;
     };
@@ -167,7 +167,7 @@ describe('CooldownBoard', () => {
     await one.extendDurably(exampleCooldown({ keyId: 'stored' }));
     goAway();
     one.extend(exampleCooldown({ keyId: 'waiting' }));
-    await expect(one.clear(1)).rejects.toThrow('This process obeys it from now on');
+    await expect(one.clear(1)).rejects.toThrow('In effect in this process');
     expect(one.ofModel(1)).toEqual([]);
     comeBack();
     await clock.advance(10_000);
@@ -181,7 +181,7 @@ describe('CooldownBoard', () => {
     const { one, goAway, comeBack, memory, clock } = await setUp();
     goAway();
     one.extend(exampleCooldown());
-    await expect(one.clear(1)).rejects.toThrow('This process obeys it from now on');
+    await expect(one.clear(1)).rejects.toThrow('In effect in this process');
     one.extend(exampleCooldown({ until: moment(3_600_000), setAt: moment(1) }));
     comeBack();
     await clock.advance(10_000);
@@ -202,7 +202,7 @@ describe('CooldownBoard', () => {
       clear: (modelId, at) => memory.cooldowns.clear(modelId, at),
       active: (now) => memory.cooldowns.active(now),
     };
-    const one = new CooldownBoard({ ...parts, store, models: { byId: () => undefined } });
+    const one = new Cooldowns({ ...parts, store, models: { byId: () => undefined } });
     one.extend(exampleCooldown({ keyId: 'bad' }));
     one.extend(exampleCooldown({ keyId: 'good' }));
     await clock.advance(1_000);

@@ -1,25 +1,25 @@
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import { RoutingWorld } from '../../../test/support/gateway/routing-world.ts';
-import { VirtualClock } from '../../core/index.ts';
 import { FailureBackoff } from './availability.ts';
 
 function restless() {
   const clock = new VirtualClock();
-  const resting = new FailureBackoff(clock);
-  const fail = (times: number) => Array.from({ length: times }).forEach(() => resting.failed(1));
-  const backoffMs = () => (resting.until(1) ?? clock.now()) - clock.now();
-  return { clock, resting, fail, backoffMs };
+  const backoff = new FailureBackoff(clock);
+  const fail = (times: number) => Array.from({ length: times }).forEach(() => backoff.failed(1));
+  const backoffMs = () => (backoff.until(1) ?? clock.now()) - clock.now();
+  return { clock, backoff, fail, backoffMs };
 }
 
 describe('a model that keeps failing', () => {
   it('rests after three requests in a row', () => {
-    const { resting, fail, backoffMs } = restless();
+    const { backoff, fail, backoffMs } = restless();
     fail(2);
-    expect(resting.isBackedOff(1)).toBe(false);
-    expect(resting.until(1)).toBeNull();
+    expect(backoff.isBackedOff(1)).toBe(false);
+    expect(backoff.until(1)).toBeNull();
     fail(1);
-    expect(resting.isBackedOff(1)).toBe(true);
-    expect(resting.isBackedOff(2)).toBe(false);
+    expect(backoff.isBackedOff(1)).toBe(true);
+    expect(backoff.isBackedOff(2)).toBe(false);
     expect(backoffMs()).toBe(30_000);
   });
 
@@ -41,61 +41,61 @@ describe('a model that keeps failing', () => {
   });
 
   it('is forgiven everything by one success', async () => {
-    const { clock, resting, fail, backoffMs } = restless();
+    const { clock, backoff, fail, backoffMs } = restless();
     fail(3);
-    resting.succeeded(1);
-    expect(resting.isBackedOff(1)).toBe(false);
+    backoff.succeeded(1);
+    expect(backoff.isBackedOff(1)).toBe(false);
     fail(2);
-    expect(resting.isBackedOff(1)).toBe(false);
+    expect(backoff.isBackedOff(1)).toBe(false);
     fail(1);
     expect(backoffMs()).toBe(30_000);
     await clock.advance(30_000);
-    expect(resting.isBackedOff(1)).toBe(false);
+    expect(backoff.isBackedOff(1)).toBe(false);
   });
 });
 
 describe('resting in the gateway', () => {
   it('sorts a model behind the others after three bad requests, and back by a success', async () => {
-    const script = (call: number) => (call < 3 ? 'server-error' : 'answer');
+    const script = (call: number) => (call < 3 ? 'server-error' : 'respond');
     const world = new RoutingWorld([{ name: 'a', script, score: 0.9 }, { name: 'b' }]);
-    for (let request = 0; request < 4; request++) await world.complete();
-    expect(world.asked).toEqual(['a', 'b', 'a', 'b', 'a', 'b', 'b']);
+    for (let index = 0; index < 4; index++) await world.complete();
+    expect(world.called).toEqual(['a', 'b', 'a', 'b', 'a', 'b', 'b']);
     await world.clock.advance(30_000);
     await world.complete();
     await world.complete();
-    expect(world.asked.slice(7)).toEqual(['a', 'a']);
+    expect(world.called.slice(7)).toEqual(['a', 'a']);
   });
 
   it('counts a request once, however often it tried', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error' }]);
     await world.failure();
     expect(world.callsOf('a')).toBe(11);
-    expect(world.resting.isBackedOff(1)).toBe(false);
+    expect(world.backoff.isBackedOff(1)).toBe(false);
   });
 
   it('begins anew after an answer, also one that came in a later round', async () => {
-    const script = (call: number) => (call % 4 === 3 ? 'answer' : 'server-error');
+    const script = (call: number) => (call % 4 === 3 ? 'respond' : 'server-error');
     const world = new RoutingWorld([{ name: 'a', script }], { maxRetries: 0 });
     await world.failure();
     await world.failure();
     await world.complete('auto', { maxRetries: 1 });
     await world.failure();
     await world.failure();
-    expect(world.asked).toHaveLength(6);
-    expect(world.resting.isBackedOff(1)).toBe(false);
+    expect(world.called).toHaveLength(6);
+    expect(world.backoff.isBackedOff(1)).toBe(false);
     await world.failure();
-    expect(world.resting.isBackedOff(1)).toBe(true);
+    expect(world.backoff.isBackedOff(1)).toBe(true);
   });
 
   it('asks a resting model when it is the only one', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
-    for (let request = 0; request < 3; request++) world.resting.failed(1);
+    for (let index = 0; index < 3; index++) world.backoff.failed(1);
     expect(await world.complete()).toMatchObject({ model: { name: 'a' } });
   });
 
   it.each(['rate-limit', 'validation', 'authentication'] as const)('is not for %s', async (failureClass) => {
     const world = new RoutingWorld([{ name: 'a', script: failureClass, isLocal: true }]);
-    for (let request = 0; request < 5; request++) await world.failure();
-    expect(world.resting.isBackedOff(1)).toBe(false);
+    for (let index = 0; index < 5; index++) await world.failure();
+    expect(world.backoff.isBackedOff(1)).toBe(false);
   });
 });

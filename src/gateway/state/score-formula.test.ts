@@ -1,7 +1,8 @@
 // The formulas, and the sentences about them.
 import { describe, expect, it } from 'vitest';
 import { explainScore, reliability, scoreOf } from './scores.ts';
-import { emptyTally } from './tally.ts';
+
+const emptyTally = { requests: 0, successes: 0, averageSeconds: 0 };
 
 const tally = (requests: number, successes: number, averageSeconds = 1) => ({
   requests,

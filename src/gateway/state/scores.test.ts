@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../core/index.ts';
 import type { Attempt } from '../types.ts';
 import type { AttemptStore } from '../stores.ts';
-import { AttemptLog } from './attempt-log.ts';
+import { AttemptLog, isReliabilityOutcome } from './attempt-log.ts';
 import { exampleAttempt, moment } from '../../../test/support/gateway/examples.ts';
 import { MemoryAttemptStore } from '../../../test/support/gateway/memory-stores.ts';
 import { Scores } from './scores.ts';
@@ -30,7 +30,7 @@ const slow = (store: AttemptStore, clock: Clock): AttemptStore => ({
   purge: (before, limit) => store.purge(before, limit),
 });
 
-describe('ScoreBoard', () => {
+describe('Scores', () => {
   it('gives the prior to a model that nobody asked', async () => {
     const { scores } = await stateWorld().open();
     expect(scores.of(7)).toMatchObject({ effectiveScore: 0.5, longTerm: { requests: 0 }, windowDays: 7 });
@@ -47,7 +47,7 @@ describe('ScoreBoard', () => {
     const { scores, attempts, usage } = await stateWorld().open();
     // Times that no store takes as they are.
     for (const change of [{}, { outcome: 'network', durationMs: Number.NaN }] as const)
-      attempts.record(exampleAttempt({ requestId: 'other', isOutdated: true, ...change }));
+      attempts.record(exampleAttempt({ requestId: 'other', isStale: true, ...change }));
     expect(scores.of(1).recent.requests).toBe(0);
     expect(usage.usedToday('admin')).toBe(30);
   });
@@ -109,19 +109,19 @@ describe('ScoreBoard', () => {
     const { open, clock, stores } = stateWorld();
     const slowStores = { ...stores, attempts: slow(stores.attempts, clock) };
     const { scores, attempts } = await clock.run(open({ stores: slowStores }));
-    attempts.record(exampleAttempt({ outcome: 'timeout' }));
+    const failed = attempts.record(exampleAttempt({ outcome: 'timeout' }));
     await clock.run(attempts.flush());
     const read = scores.refresh();
     await clock.advance(1);
-    attempts.record(exampleAttempt());
+    attempts.record(exampleAttempt({ supersedes: failed }));
     await clock.run(read);
     expect(scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 1 });
   });
 
   it('gives a model that was bad its chance back: old failures leave the window while probes fill it', async () => {
     const { parts, memory, clock } = stateWorld();
-    const recorder = new AttemptLog(parts, memory.attempts);
-    const scores = new ScoreBoard({ ...parts, store: memory.attempts, recorder, windowDays: 7 });
+    const attempts = new AttemptLog(parts, memory.attempts);
+    const scores = new Scores({ ...parts, store: memory.attempts, attempts, windowDays: 7 });
     const [bad, fair] = [1, 2];
     const at = () => clock.now();
     const append = (modelId: number, count: number, change: Partial<Attempt>) =>
@@ -184,6 +184,7 @@ describe('ScoreBoard', () => {
         );
         const truth = new MemoryAttemptStore();
         const ended = new Map<string, number>();
+        const counted = new Map<string, Attempt | undefined>();
         const check = async () => {
           for (const { modelId, ...tally } of await truth.tallies({}))
             expect(scores.of(modelId).longTerm).toEqual(tally);
@@ -195,8 +196,19 @@ describe('ScoreBoard', () => {
             // Success ends a request: what follows under its name is another one.
             const requestId = `${each.requestId}${ended.get(each.requestId) ?? 0}`;
             if (outcome === 'success') ended.set(each.requestId, (ended.get(each.requestId) ?? 0) + 1);
-            const made = exampleAttempt({ modelId, requestId, outcome, at: clock.now() });
-            attempts.record(made);
+            const key = `${modelId} ${requestId}`;
+            const isCounted = isReliabilityOutcome({ outcome });
+            const supersedes = isCounted ? counted.get(key) : undefined;
+            const made = attempts.record(
+              exampleAttempt({
+                modelId,
+                requestId,
+                outcome,
+                at: clock.now(),
+                ...(supersedes && { supersedes }),
+              }),
+            );
+            if (isCounted) counted.set(key, outcome === 'success' ? undefined : made);
             await truth.append([made]);
           } else if (each.kind === 'write') void attempts.flush();
           else if (each.kind === 'read') void scores.refresh();

@@ -49,10 +49,10 @@ describe('UsageTracker', () => {
   it('tells a key over its cap from one that has something left', async () => {
     const { usage, attempts } = await stateWorld().open();
     attempts.record(use(100));
-    expect(usage.overCap({ id: 'a', dailyTokenCap: 101 })).toBe(false);
-    expect(usage.overCap({ id: 'a', dailyTokenCap: 100 })).toBe(true);
-    expect(usage.overCap({ id: 'a', dailyTokenCap: null })).toBe(false);
-    expect(usage.overCap({ id: 'b', dailyTokenCap: 0 })).toBe(true);
+    expect(usage.isOverCap({ id: 'a', dailyTokenCap: 101 })).toBe(false);
+    expect(usage.isOverCap({ id: 'a', dailyTokenCap: 100 })).toBe(true);
+    expect(usage.isOverCap({ id: 'a', dailyTokenCap: null })).toBe(false);
+    expect(usage.isOverCap({ id: 'b', dailyTokenCap: 0 })).toBe(true);
   });
 
   it('counts what other processes used, soon', async () => {

@@ -2,22 +2,19 @@
 import type { z } from 'zod';
 import { GatewayError, completionText } from '../../gateway/index.ts';
 import type { CompletionResult } from '../../gateway/index.ts';
-import { attemptsId } from '../openai/attempts-id.ts';
-import { callerSignal } from '../openai/caller-signal.ts';
+import { completionOptions } from '../openai/completion-options.ts';
 import { triedModelAnswer } from '../openai/openai-error.ts';
-import { parseRoutingHeaders } from '../openai/request-headers.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
 import { steeringHeaders } from '../schemas/openai.ts';
 import { promptAnswer, promptBody, promptExhausted } from '../schemas/prompts.ts';
-import { callerName } from './openai.ts';
 import type { TypedServer } from './typed-server.ts';
 
 export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependencies): void {
   server.post(
     '/api/v1/prompts/process',
     {
-      config: { access: 'gateway', isStream: true, leavesNoAuditRow: true, mayHoldNul: 'everywhere' },
+      config: { access: 'gateway', isStream: true, audit: false, nulAllowedIn: 'everywhere' },
       schema: {
         operationId: 'prompts.process',
         tags: ['prompts'],
@@ -35,13 +32,10 @@ export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependen
     },
     async (request, reply) => {
       try {
-        const completion = await gateway.complete({
-          requestId: attemptsId(request, ids),
-          ask: gateway.read('chat', chatRequest(request.body)),
-          caller: callerName(request.caller),
-          ...parseRoutingHeaders(request.headers, gateway.defaults),
-          signal: callerSignal(reply.raw, reply.server.traffic),
-        });
+        const completion = await gateway.complete(
+          gateway.parseRequest('chat', chatRequest(request.body)),
+          completionOptions(request, reply, { gateway, ids }),
+        );
         return answerOf(request.body.prompt, completion);
       } catch (error) {
         const exhausted = exhaustedAnswer(error, request.id);

@@ -3,16 +3,17 @@
 import { z } from 'zod';
 import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import type { GraphKeeper } from '../graph/graph-keeper.ts';
-import { graphRebuildJob, graphRebuildKey } from '../graph/graph-rebuild.ts';
+import { hasActiveJob } from '../artifacts/artifact-store.ts';
+import { ingestDegradations } from '../degradations.ts';
 import type { GraphSource } from '../graph/graph-source.ts';
-import { ingestDegradations } from '../ingest/failure-kinds.ts';
-import type { Readers } from '../ingest/step-ports.ts';
-import { hasActiveJob } from '../ingest/under-way.ts';
-import type { ArtifactStore, Chunk, ChunkStep, Graph, ChunkStepResult } from '../ports.ts';
-import type { EntityRepairParts } from './entity-repairs.ts';
-import { modelCameLater } from './chunk-repairs.ts';
-import { pairsNotAsked } from './entity-repairs.ts';
+import type { GraphSync } from '../graph/graph-sync.ts';
+import { graphRebuildJob, graphRebuildKey } from '../graph/graph-sync.ts';
+import type { Readers } from '../reading/types.ts';
+import type { ArtifactStore } from '../artifacts/artifact-store.ts';
+import type { Chunk, ChunkStep, ChunkStepResult } from '../artifacts/types.ts';
+import type { Graph } from '../graph/graph.ts';
+import type { EntityRepairParts } from './repairs.ts';
+import { modelCameLater, pairsNotAsked } from './repairs.ts';
 
 export const backfillJob: JobDefinition<Record<string, never>> = {
   name: 'knowledge.backfill',
@@ -27,12 +28,12 @@ export const backfillJob: JobDefinition<Record<string, never>> = {
 };
 export const backfillCron = '*/5 * * * *';
 
-export interface BackfillDeps extends Pick<EntityRepairParts, 'pairs' | 'canAskModel' | 'options'> {
+export interface BackfillDeps extends Pick<EntityRepairParts, 'pairs' | 'canUseModel' | 'options'> {
   readonly artifacts: Pick<ArtifactStore, 'unfinished' | 'revision' | 'steps' | 'saveSteps'>;
   readonly readers: Readers;
   readonly graph: Graph;
   readonly source: Pick<GraphSource, 'counts'>;
-  readonly keeper: GraphKeeper;
+  readonly keeper: GraphSync;
   readonly jobs: Pick<JobQueue, 'enqueue' | 'get'>;
   readonly ledger: LedgerRecorder;
   /** Is there an open row of this kind and subject? */
@@ -99,12 +100,12 @@ async function recordChunks(
 }
 
 async function recordPairs(parts: BackfillDeps): Promise<number> {
-  const { pairs, canAskModel, options, ledger, isRecorded } = parts;
+  const { pairs, canUseModel, options, ledger, isRecorded } = parts;
   const { kind, subject } = pairsNotAsked;
   if (
     !options.backfill ||
-    !canAskModel() ||
-    (await pairs.unasked(1)).length === 0 ||
+    !canUseModel() ||
+    (await pairs.listUnconfirmed(1)).length === 0 ||
     (await isRecorded(kind, subject))
   )
     return 0;
@@ -122,7 +123,7 @@ async function seeToGraph(
   const { graph, source, keeper, artifacts, jobs } = parts;
   const none = { rebuilds: 0, put: 0 };
   if ((await graph.availability(signal)).state !== 'available') return none;
-  if (graph.isApart && (await graph.isEmpty(signal)) && (await source.counts()).entities > 0) {
+  if (graph.isSeparateStore && (await graph.isEmpty(signal)) && (await source.counts()).entities > 0) {
     const id = await jobs.enqueue(graphRebuildJob, {}, { key: graphRebuildKey });
     return { rebuilds: id === null ? 0 : 1, put: 0 };
   }

@@ -46,32 +46,33 @@ export function describeAttemptStoreContract(
       ]);
     });
 
-    it('tells requests that ask a model again from those that ask it first, in one batch', async () => {
+    it('counts a request once per model: a superseded failure of an earlier batch no longer counts', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
+      const failed = exampleAttempt({ modelId, requestId: 'retried', outcome: 'timeout' });
+      await store.append([failed]);
       await store.append([
-        exampleAttempt({ modelId, requestId: 'again', outcome: 'timeout', isRepeated: false }),
-      ]);
-      await store.append([
-        exampleAttempt({ modelId, requestId: 'first', isRepeated: false }),
-        exampleAttempt({ modelId, requestId: 'again', isRepeated: true }),
+        exampleAttempt({ modelId, requestId: 'other' }),
+        exampleAttempt({ modelId, requestId: 'retried', supersedes: failed }),
       ]);
       expect(await store.tallies({})).toMatchObject([{ modelId, requests: 2, successes: 2 }]);
     });
 
-    it('counts a request once per model, by its last outcome there', async () => {
+    it('counts a request once per model: superseded failures of the same batch do not count', async () => {
       const { store, modelIds } = await make();
       const [one, two] = modelIds;
       const of = (requestId: string, change: Partial<Attempt>) =>
         exampleAttempt({ requestId, modelId: one, ...change });
+      const recovered = of('recovered', { outcome: 'server-error', durationMs: 9_000 });
+      const failed = of('failed', { outcome: 'network', at: moment(1) });
       await store.append([
-        of('rescued', { outcome: 'server-error', durationMs: 9_000 }),
-        of('rescued', { modelId: two, outcome: 'timeout' }),
-        of('failed', { outcome: 'network', at: moment(1) }),
-        of('failed', { outcome: 'invalid-response', at: moment(2) }),
+        recovered,
+        of('recovered', { modelId: two, outcome: 'timeout' }),
+        failed,
+        of('failed', { outcome: 'invalid-response', at: moment(2), supersedes: failed }),
       ]);
       await store.append([
-        of('rescued', { at: moment(10), durationMs: 2_000 }),
+        of('recovered', { at: moment(10), durationMs: 2_000, supersedes: recovered }),
         of('quick', { durationMs: 1_000 }),
       ]);
       expect(await store.tallies({})).toEqual([
@@ -80,10 +81,11 @@ export function describeAttemptStoreContract(
       ]);
     });
 
-    it('takes the later of two outcomes at the same millisecond', async () => {
+    it('counts the later of two outcomes at the same millisecond', async () => {
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
-      await store.append([exampleAttempt({ modelId, outcome: 'network' }), exampleAttempt({ modelId })]);
+      const failed = exampleAttempt({ modelId, outcome: 'network' });
+      await store.append([failed, exampleAttempt({ modelId, supersedes: failed })]);
       expect(await store.tallies({})).toMatchObject([{ requests: 1, successes: 1 }]);
     });
 
@@ -106,8 +108,8 @@ export function describeAttemptStoreContract(
       const { store, modelIds } = await make();
       const [modelId] = modelIds;
       await store.append([
-        exampleAttempt({ modelId, requestId: 'a', isOutdated: true }),
-        exampleAttempt({ modelId, requestId: 'b', outcome: 'network', isOutdated: true }),
+        exampleAttempt({ modelId, requestId: 'a', isStale: true }),
+        exampleAttempt({ modelId, requestId: 'b', outcome: 'network', isStale: true }),
       ]);
       expect(await store.tallies({})).toEqual([]);
       expect(await store.list({ modelId, limit: 5 })).toHaveLength(2);

@@ -1,5 +1,11 @@
 // Examples that the suites share.
-import type { Attempt, Cooldown, ModelDefinition, StoredGatewayKey, Usage } from '../../../src/gateway/types.ts';
+import type {
+  Attempt,
+  Cooldown,
+  ModelDefinition,
+  StoredGatewayKey,
+  Usage,
+} from '../../../src/gateway/types.ts';
 
 /** Milliseconds after a fixed moment. */
 export const moment = (ms: number): number => Date.parse('2026-03-01T12:00:00Z') + ms;

@@ -31,7 +31,7 @@ export interface GatewayWorld {
   readonly url: string;
   readonly server: FastifyInstance;
   readonly simulator: ModelsSimulator;
-  readonly gateway: OpenGateway;
+  readonly gateway: Gateway;
   readonly events: readonly EmittedEvent[];
   readonly auditRows: TestHouse['auditRows'];
   /** Calls that reached a simulated model. */

@@ -1,12 +1,29 @@
 // The gateway's stores in memory: for tests, and as the plainest statement of what stores do.
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../../src/core/index.ts';
-import type { Attempt, CooldownSnapshot, GatewayKey, Model, Cooldown, ModelDefinition, HistoryInterval, ModelTally, StoredGatewayKey, Usage } from '../../../src/gateway/types.ts';
-import type { AttemptStore, CooldownStore, GatewayKeyStore, ModelStore, UsageStore } from '../../../src/gateway/stores.ts';
+import type {
+  Attempt,
+  CooldownSnapshot,
+  GatewayKey,
+  Model,
+  Cooldown,
+  ModelDefinition,
+  HistoryInterval,
+  ModelTally,
+  StoredGatewayKey,
+  Usage,
+} from '../../../src/gateway/types.ts';
+import type {
+  AttemptStore,
+  CooldownStore,
+  GatewayKeyStore,
+  ModelStore,
+  UsageStore,
+} from '../../../src/gateway/stores.ts';
 import { MemoryChangeFeed } from '../../../src/resilience/index.ts';
 import type { GatewayTopic } from '../../../src/gateway/stores.ts';
 import { CooldownMap } from '../../../src/gateway/state/availability.ts';
-import { countsOf } from '../../../src/gateway/state/counting-attempts.ts';
+import { countsAmong } from '../../../src/gateway/state/attempt-log.ts';
 import type { GatewayStores } from '../../../src/gateway/stores.ts';
 import { modelExists } from '../../../src/gateway/models/model-registry.ts';
 
@@ -123,7 +140,7 @@ export class MemoryAttemptStore implements AttemptStore {
   }
 
   async tallies({ since, before }: { since?: Date; before?: Date }): Promise<readonly ModelTally[]> {
-    const counts = countsOf(this.#attempts);
+    const counts = countsAmong(this.#attempts);
     const counted = this.#attempts.filter(
       ({ at }, index) =>
         counts[index] && at >= (since?.getTime() ?? -Infinity) && at < (before?.getTime() ?? Infinity),
@@ -149,7 +166,7 @@ export class MemoryAttemptStore implements AttemptStore {
     since: Date;
     intervalMs: number;
   }): Promise<readonly HistoryInterval[]> {
-    const counts = countsOf(this.#attempts);
+    const counts = countsAmong(this.#attempts);
     const from = since.getTime();
     const counted = this.#attempts.filter(
       (attempt, index) => counts[index] && attempt.modelId === modelId && attempt.at >= from,
@@ -250,7 +267,7 @@ export function memoryGatewayStores(
   clock: Clock,
 ): GatewayStores & { readonly changes: MemoryChangeFeed<GatewayTopic> } {
   const changes = new MemoryChangeFeed<GatewayTopic>();
-  const tell: Tell = (topic) => changes.tell(topic);
+  const tell: Tell = (topic) => changes.notify(topic);
   return {
     models: new MemoryModelStore(clock, tell),
     cooldowns: new MemoryCooldownStore(tell),

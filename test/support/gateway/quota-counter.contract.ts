@@ -1,6 +1,6 @@
 // What every counter of quotas must do, on virtual time. Run by each adapter.
+import { VirtualClock } from '../core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../../src/core/virtual-clock.ts';
 import type { QuotaWindow, QuotaCounter } from '../../../src/gateway/quotas/quota-counter.ts';
 import { quotaWindowsOf } from '../../../src/gateway/quotas/quota-counter.ts';
 
@@ -13,10 +13,10 @@ export function describeQuotaCounterContract(
     const clock = new VirtualClock(0);
     return { clock, counter: make(clock) };
   };
-  const perMinute = quotaWindows({ requestsPerMinute: 5 });
-  const tokens = quotaWindows({ tokensPerMinute: 1_000 });
+  const perMinute = quotaWindowsOf({ requestsPerMinute: 5 });
+  const tokens = quotaWindowsOf({ tokensPerMinute: 1_000 });
 
-  async function takeAll(counter: QuotaCounter, windows: readonly CountedWindow[], cost: number) {
+  async function takeAll(counter: QuotaCounter, windows: readonly QuotaWindow[], cost: number) {
     let taken = 0;
     for (;;) {
       const { waitMs } = await counter.count('name', windows, [cost]);
@@ -73,14 +73,14 @@ export function describeQuotaCounterContract(
 
     it('never lets anything pass by a limit of 0', async () => {
       const { counter } = start();
-      expect((await counter.count('name', quotaWindows({ requestsPerDay: 0 }), [1])).waitMs).toBeGreaterThan(
-        0,
-      );
+      expect(
+        (await counter.count('name', quotaWindowsOf({ requestsPerDay: 0 }), [1])).waitMs,
+      ).toBeGreaterThan(0);
     });
 
     it('counts in all windows or in none', async () => {
       const { counter } = start();
-      const both = quotaWindows({ requestsPerMinute: 1, tokensPerDay: 1_000 });
+      const both = quotaWindowsOf({ requestsPerMinute: 1, tokensPerDay: 1_000 });
       expect((await counter.count('name', both, [1, 400])).waitMs).toBe(0);
       expect((await counter.count('name', both, [1, 400])).waitMs).toBeGreaterThan(0);
       const day = both.filter(({ unit }) => unit === 'tokens');
@@ -90,7 +90,7 @@ export function describeQuotaCounterContract(
 
     it('keeps a day', async () => {
       const { clock, counter } = start();
-      const day = quotaWindows({ requestsPerDay: 2 });
+      const day = quotaWindowsOf({ requestsPerDay: 2 });
       await counter.count('name', day, [1]);
       await clock.advance(20 * 3_600_000);
       await counter.count('name', day, [1]);
@@ -140,7 +140,7 @@ export function describeQuotaCounterContract(
     it('goes on with what was counted when a limit changes', async () => {
       const { counter } = start();
       await takeAll(counter, perMinute, 1);
-      const wider = quotaWindows({ requestsPerMinute: 7 });
+      const wider = quotaWindowsOf({ requestsPerMinute: 7 });
       expect((await takeAll(counter, wider, 1)).taken).toBe(2);
     });
   });

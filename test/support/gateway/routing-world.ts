@@ -1,9 +1,24 @@
-// A gateway on virtual time with scripted models: who was called when, who slept, what was written down.
-import { CoreError, onAbort, VirtualClock } from '../../../src/core/index.ts';
+// A router on virtual time with scripted models: records calls, sleeps, attempts and events.
+import { VirtualClock } from '../core/virtual-clock.ts';
+import { CoreError, onAbort } from '../../../src/core/index.ts';
 import type { FailureClass } from '../../../src/gateway/errors.ts';
-import type { CompletionRequest, Attempt, AttemptTimeouts, CompletionOptions, Model, Cooldown, ModelDefinition, ProviderResponse, ProviderClient, ProviderFailure, ProviderStream, CompletionResult, TokenUsage } from '../../../src/gateway/types.ts';
+import type {
+  CompletionRequest,
+  Attempt,
+  AttemptTimeouts,
+  CompletionOptions,
+  Model,
+  Cooldown,
+  ModelDefinition,
+  ProviderResponse,
+  ProviderClient,
+  ProviderFailure,
+  ProviderStream,
+  CompletionResult,
+  TokenUsage,
+} from '../../../src/gateway/types.ts';
 import type { Cooldowns } from '../../../src/gateway/state/availability.ts';
-import type { ProviderKeys } from '../../../src/gateway/models/provider-keys.ts';
+import type { KeyLookup } from '../../../src/gateway/models/provider-keys.ts';
 import type { ProviderQuotas } from '../../../src/gateway/quotas/provider-quotas.ts';
 import { allKeys } from '../../../src/gateway/types.ts';
 import type { RoutingPolicy } from '../../../src/gateway/routing/routing-run.ts';
@@ -11,7 +26,7 @@ import { Router } from '../../../src/gateway/routing/router.ts';
 import { FailureBackoff } from '../../../src/gateway/state/availability.ts';
 
 /** Records its sleeps. */
-export class SleepyClock extends VirtualClock {
+export class RecordingClock extends VirtualClock {
   readonly sleeps: number[] = [];
 
   override sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -21,35 +36,36 @@ export class SleepyClock extends VirtualClock {
 }
 
 /**
- * What a scripted model does with one call. Until a limit or the caller ends it, one that is `unreachable` takes no
- * connection, one that hangs says nothing, and one that is `silent` sends headers and no more.
+ * What a scripted model does with one call. Until a timeout or an abort, `unreachable` accepts no connection, `hang`
+ * sends nothing, and `silent` sends headers only.
  */
-export type Deed =
-  | 'answer'
-  | keyof typeof limitOf
+export type ScriptedCall =
+  | 'respond'
+  | keyof typeof timeoutOf
   | FailureClass
   | {
-      readonly deed: 'answer' | FailureClass;
+      readonly does: 'respond' | FailureClass;
       readonly afterMs?: number;
       readonly hintMs?: number;
       readonly status?: number;
       readonly message?: string;
-      readonly emptyForMs?: number;
+      readonly exhaustedForMs?: number;
     }
   | {
-      readonly deed: 'stream';
+      readonly does: 'stream';
       readonly afterMs?: number;
       readonly endsAfterMs: number;
       readonly broken?: FailureClass;
       readonly hintMs?: number;
     };
 
-const limitOf = { unreachable: 'connectMs', hang: 'firstTokenMs', silent: 'idleMs' } as const;
+const timeoutOf = { unreachable: 'connectMs', hang: 'firstTokenMs', silent: 'idleMs' } as const;
 
-const isEndless = (deed: Deed): deed is keyof typeof limitOf => typeof deed === 'string' && deed in limitOf;
+const isEndless = (call: ScriptedCall): call is keyof typeof timeoutOf =>
+  typeof call === 'string' && call in timeoutOf;
 
-/** By call number of that model, from 0, and by key; an array's last deed is repeated. */
-export type Script = Deed | readonly Deed[] | ((call: number, keyId: string) => Deed);
+/** By call number of that model, from 0, and by key; the last element of an array is repeated. */
+export type Script = ScriptedCall | readonly ScriptedCall[] | ((call: number, keyId: string) => ScriptedCall);
 
 export interface ScriptedModel {
   readonly name: string;
@@ -72,21 +88,23 @@ export interface MadeCall {
   readonly atMs: number;
 }
 
-export const tokens: Tokens = { prompt: 10, completion: 5, isEstimated: false };
+export const tokens: TokenUsage = { prompt: 10, completion: 5, isEstimated: false };
 
-const unlimited: Pick<QuotaKeeper, 'take'> = {
+const unlimited: Pick<ProviderQuotas, 'take'> = {
   take: async () => ({ grant: { settle: () => undefined, refund: () => undefined } }),
 };
 
-/** As many keys as said, named `key-N` from `first` on; a brace in an address is a variable that is not set. */
-export function scriptedKeys(countOf: (model: string) => number, first = 0): ProviderKeys {
+/** Keys named `key-N` from `first` on; a variable in a base URL counts as not set. */
+export function scriptedKeys(countOf: (model: string) => number, first = 0): KeyLookup {
   const keysOf = ({ name }: ModelDefinition) =>
     Array.from({ length: countOf(name) }, (_, index) => ({ id: `key-${index + first}`, secret: 'x' }));
+  const baseUrlOf = ({ baseUrl }: ModelDefinition) => (baseUrl.includes('{') ? undefined : baseUrl);
   const keySourceOf = (model: ModelDefinition) => (keysOf(model).length > 0 ? model.envVar : null);
   return {
     keysOf,
     keySourceOf,
-    baseUrlOf: ({ baseUrl }) => (baseUrl.includes('{') ? undefined : baseUrl),
+    baseUrlOf,
+    isConfigured: (model) => keysOf(model).length > 0 && baseUrlOf(model) !== undefined,
     missingEnvVars: (model) => {
       const variables = [...model.baseUrl.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
       if (keySourceOf(model) === null && model.envVar !== null) variables.unshift(model.envVar);
@@ -102,7 +120,7 @@ const policy: RoutingPolicy = {
   defaultCooldownMs: 3_600_000,
   connectMs: 5_000,
   firstTokenMs: 20_000,
-  answerMs: 60_000,
+  responseMs: 60_000,
   idleMs: 20_000,
 };
 
@@ -140,17 +158,17 @@ export function requestFor(model: string, differing: Partial<CompletionRequest> 
     modelSpans: [],
     model,
     isStream: false,
-    choices: 1,
-    needs: { tools: false, json: false, vision: false },
+    choiceCount: 1,
+    requires: { tools: false, json: false, vision: false },
     estimatedTokens: 100,
     estimatedPromptTokens: 60,
-    vectors: 0,
+    vectorCount: 0,
     dimensions: null,
     ...differing,
   };
 }
 
-/** Monotone, as the real ones are. */
+/** Never shortened, as the real ones. */
 export class MapCooldowns implements Pick<Cooldowns, 'of' | 'extend'> {
   readonly #clock: VirtualClock;
   readonly #kept = new Map<string, Cooldown>();
@@ -176,16 +194,19 @@ export class MapCooldowns implements Pick<Cooldowns, 'of' | 'extend'> {
   }
 }
 
+/** Options that differ from the defaults, and the request if it is not a plain one. */
+export type RequestOptions = Partial<CompletionOptions> & { readonly request?: CompletionRequest };
+
 export class RoutingWorld {
-  readonly clock = new SleepyClock();
+  readonly clock = new RecordingClock();
   models: readonly Model[];
   readonly calls: MadeCall[] = [];
   readonly attempts: Attempt[] = [];
   readonly events: { readonly name: string; readonly payload: unknown }[] = [];
   readonly cooldowns = new MapCooldowns(this.clock);
-  readonly resting = new FailureBackoff(this.clock);
-  readonly limits: { readonly connectMs: number; readonly firstTokenMs: number }[] = [];
-  readonly gateway: ReturnType<typeof createRouter>;
+  readonly backoff = new FailureBackoff(this.clock);
+  readonly timeouts: { readonly connectMs: number; readonly firstTokenMs: number }[] = [];
+  readonly router: Router;
   readonly #scripted: readonly ScriptedModel[];
   readonly #startedAt = this.clock.monotonic();
   #requests = 0;
@@ -193,35 +214,39 @@ export class RoutingWorld {
   constructor(
     scripted: readonly ScriptedModel[],
     differing: Partial<RoutingPolicy> = {},
-    quotas: Pick<QuotaKeeper, 'take'> = unlimited,
+    quotas: Pick<ProviderQuotas, 'take'> = unlimited,
   ) {
     this.#scripted = scripted;
     this.models = scripted.map((model, index) => modelOf(model, index + 1));
-    this.gateway = createRouter({
+    this.router = new Router({
       clock: this.clock,
       models: () => this.models,
       keys: scriptedKeys((name) => this.#scriptedOf(name).keys ?? 1, 1),
       cooldowns: this.cooldowns,
       scores: { of: (id) => this.#scoreOf(id) },
-      resting: this.resting,
+      backoff: this.backoff,
       quotas,
       provider: { call: (request) => this.#call(request) },
-      attempts: { record: (attempt) => void this.attempts.push(attempt) },
+      attempts: {
+        record: (attempt) => {
+          this.attempts.push(attempt);
+          return attempt;
+        },
+      },
       events: { emit: (name, payload) => void this.events.push({ name, payload }) },
       policy: { ...policy, ...differing },
     });
   }
 
-  /** Asks, and runs virtual time until there is an end. */
-  complete(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<CompletionResult> {
-    return this.clock.run(this.begin(model, differing));
+  /** Sends a request and runs virtual time until it ends. */
+  complete(model = 'auto', given: RequestOptions = {}): Promise<CompletionResult> {
+    return this.clock.run(this.begin(model, given));
   }
 
-  /** Asks without moving time. */
-  begin(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<CompletionResult> {
-    const speaking = this.gateway.complete({
+  /** Sends a request without moving time. */
+  begin(model = 'auto', { request, ...differing }: RequestOptions = {}): Promise<CompletionResult> {
+    const completing = this.router.complete(request ?? requestFor(model), {
       requestId: `request-${++this.#requests}`,
-      ask: requestFor(model),
       caller: 'key:1',
       allowFallback: true,
       deadlineMs: 120_000,
@@ -229,23 +254,23 @@ export class RoutingWorld {
       signal: new AbortController().signal,
       ...differing,
     });
-    speaking.catch(() => undefined);
-    return speaking;
+    completing.catch(() => undefined);
+    return completing;
   }
 
-  /** What it failed with; fails itself when it did not. */
-  async failure(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<Error> {
-    const completion = await this.complete(model, differing).catch((error: Error) => error);
-    if (completion instanceof Error) return completion;
-    throw new Error(`${completion.model.name} answered.`);
+  /** The error of a request; fails if it succeeds. */
+  async failure(model = 'auto', given: RequestOptions = {}): Promise<Error> {
+    const result = await this.complete(model, given).catch((error: Error) => error);
+    if (result instanceof Error) return result;
+    throw new Error(`${result.model.name} responded.`);
   }
 
   callsOf(name: string): number {
     return this.calls.filter(({ model }) => model === name).length;
   }
 
-  /** The names in the order of the calls. */
-  get asked(): readonly string[] {
+  /** Model names in the order of the calls. */
+  get called(): readonly string[] {
     return this.calls.map(({ model }) => model);
   }
 
@@ -253,7 +278,7 @@ export class RoutingWorld {
     return this.models.find((model) => model.name === name)?.id ?? 0;
   }
 
-  /** As a replace by hand does, or switching it off. */
+  /** Changes a model, as an operator does. */
   replace(name: string, change: Partial<Omit<Model, 'id'>>): void {
     this.models = this.models.map((model) => (model.name === name ? { ...model, ...change } : model));
   }
@@ -292,38 +317,38 @@ export class RoutingWorld {
     };
   }
 
-  #call: ProviderClient['call'] = async ({ model, baseUrl, key, limits, signal }) => {
+  #call: ProviderClient['call'] = async ({ model, baseUrl, key, timeouts, signal }) => {
     const number = this.callsOf(model.name);
     const atMs = this.clock.monotonic() - this.#startedAt;
     this.calls.push({ model: model.name, key: key.id, baseUrl, atMs });
-    this.limits.push(limits);
-    const script = this.#scriptedOf(model.name).script ?? 'answer';
-    const deed = deedOf(script, number, key.id);
-    if (isEndless(deed)) return this.#hang(limits, limitOf[deed], signal);
-    const told = typeof deed === 'string' ? { deed } : deed;
-    if ('afterMs' in told && told.afterMs !== undefined) {
-      const tooLong = told.afterMs > limits.firstTokenMs;
-      const end = await this.#wait(tooLong ? limits.firstTokenMs : told.afterMs, signal);
+    this.timeouts.push(timeouts);
+    const script = this.#scriptedOf(model.name).script ?? 'respond';
+    const scriptedCall = callOf(script, number, key.id);
+    if (isEndless(scriptedCall)) return this.#hang(timeouts, timeoutOf[scriptedCall], signal);
+    const behavior = typeof scriptedCall === 'string' ? { does: scriptedCall } : scriptedCall;
+    if ('afterMs' in behavior && behavior.afterMs !== undefined) {
+      const tooLong = behavior.afterMs > timeouts.firstTokenMs;
+      const end = await this.#wait(tooLong ? timeouts.firstTokenMs : behavior.afterMs, signal);
       if (end === 'aborted') return failureOf('canceled');
       if (tooLong) return { ...failureOf('timeout'), exceeded: 'firstTokenMs' };
     }
-    if (told.deed === 'stream') return this.#stream(told, signal);
-    if (told.deed !== 'answer')
-      return failureOf(told.deed, 'hintMs' in told ? told : { ...told, hintMs: undefined });
-    const emptyForMs = 'emptyForMs' in told ? told.emptyForMs : undefined;
-    return answerOf(emptyForMs === undefined ? undefined : this.clock.now() + emptyForMs);
+    if (behavior.does === 'stream') return this.#stream(behavior, signal);
+    if (behavior.does !== 'respond')
+      return failureOf(behavior.does, 'hintMs' in behavior ? behavior : { ...behavior, hintMs: undefined });
+    const exhaustedForMs = 'exhaustedForMs' in behavior ? behavior.exhaustedForMs : undefined;
+    return responseOf(exhaustedForMs === undefined ? undefined : this.clock.now() + exhaustedForMs);
   };
 
   async #hang(
-    limits: AttemptTimeouts,
+    timeouts: AttemptTimeouts,
     exceeded: keyof AttemptTimeouts,
     signal: AbortSignal,
   ): Promise<ProviderFailure> {
-    const end = await this.#wait(limits[exceeded], signal);
+    const end = await this.#wait(timeouts[exceeded], signal);
     return end === 'aborted' ? failureOf('canceled') : { ...failureOf('timeout'), exceeded };
   }
 
-  /** Not through `sleep`: those are the engine's. */
+  /** Not through `sleep`, which records the router's sleeps. */
   #wait(ms: number, signal: AbortSignal): Promise<'over' | 'aborted'> {
     return new Promise((resolve) => {
       const stop = this.clock.after(ms, () => resolve('over'));
@@ -335,7 +360,7 @@ export class RoutingWorld {
   }
 
   #stream(
-    { endsAfterMs, broken, hintMs }: Extract<Deed, { readonly deed: 'stream' }>,
+    { endsAfterMs, broken, hintMs }: Extract<ScriptedCall, { readonly does: 'stream' }>,
     signal: AbortSignal,
   ): ProviderStream {
     const begunAt = this.clock.monotonic();
@@ -343,10 +368,10 @@ export class RoutingWorld {
       failureClass: end === 'aborted' ? ('canceled' as const) : (broken ?? null),
       tokens,
       streamMs: this.clock.monotonic() - begunAt,
-      hint: hintOf(hintMs),
+      retryHint: hintOf(hintMs),
     }));
     return {
-      outcome: 'stream',
+      kind: 'stream',
       status: 200,
       contentType: 'text/event-stream',
       head: [],
@@ -361,13 +386,14 @@ export class RoutingWorld {
   }
 }
 
-function deedOf(script: Script, call: number, keyId: string): Deed {
+function callOf(script: Script, call: number, keyId: string): ScriptedCall {
   if (typeof script === 'function') return script(call, keyId);
   if (!isList(script)) return script;
-  return script[Math.min(call, script.length - 1)] ?? 'answer';
+  return script[Math.min(call, script.length - 1)] ?? 'respond';
 }
 
-const isList = (script: Deed | readonly Deed[]): script is readonly Deed[] => Array.isArray(script);
+const isList = (script: ScriptedCall | readonly ScriptedCall[]): script is readonly ScriptedCall[] =>
+  Array.isArray(script);
 
 const statuses: Partial<Record<FailureClass, number>> = {
   'rate-limit': 429,
@@ -381,7 +407,7 @@ const statuses: Partial<Record<FailureClass, number>> = {
   'invalid-response': 200,
 };
 
-const hintOf = (hintMs: number | undefined): ProviderFailure['hint'] =>
+const hintOf = (hintMs: number | undefined): ProviderFailure['retryHint'] =>
   hintMs === undefined ? undefined : { retryAfterMs: hintMs, source: 'retry-after' };
 
 function failureOf(
@@ -389,21 +415,22 @@ function failureOf(
   { hintMs, status, message }: { hintMs?: number | undefined; status?: number; message?: string } = {},
 ): ProviderFailure {
   return {
-    outcome: 'failure',
+    kind: 'failure',
     failureClass,
     status: status ?? statuses[failureClass] ?? null,
-    hint: hintOf(hintMs),
+    retryHint: hintOf(hintMs),
     message: message ?? null,
   };
 }
 
-function answerOf(emptyAt: number | undefined): ProviderResponse {
+function responseOf(exhaustedAt: number | undefined): ProviderResponse {
   return {
-    outcome: 'answer',
+    kind: 'response',
     status: 200,
     contentType: 'application/json',
     body: new Uint8Array(),
     tokens,
-    quotaExhaustedUntil: emptyAt === undefined ? undefined : { at: emptyAt, source: 'x-ratelimit-reset' },
+    quotaExhaustedUntil:
+      exhaustedAt === undefined ? undefined : { at: exhaustedAt, source: 'x-ratelimit-reset' },
   };
 }

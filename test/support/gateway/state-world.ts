@@ -1,12 +1,6 @@
 // A world for the tests of this folder: virtual time, stores in memory that can be away, and what was told.
-import {
-  CoreError,
-  EventBus,
-  seededIds,
-  seededRandom,
-  VirtualClock,
-  type EmittedEvent,
-} from '../../../src/core/index.ts';
+import { VirtualClock } from '../core/virtual-clock.ts';
+import { CoreError, EventBus, seededIds, seededRandom, type EmittedEvent } from '../../../src/core/index.ts';
 import { gatewayEvents } from '../../../src/gateway/events.ts';
 import { moment } from './examples.ts';
 import type { GatewayStateDeps } from '../../../src/gateway/state/gateway-state.ts';
@@ -64,10 +58,10 @@ export function stateWorld() {
     goAway: () => void (isAway = true),
     comeBack: () => {
       isAway = false;
-      memory.changes.tell('everything');
+      memory.changes.notify('everything');
     },
     /** One more process on the same stores. */
-    open: (change: Partial<GatewayStateOptions> = {}) =>
+    open: (change: Partial<GatewayStateDeps> = {}) =>
       GatewayState.open({
         ...parts,
         stores,

@@ -1,6 +1,7 @@
 // A world in which admission runs on virtual time, on stores that a test can take away.
 import type { EmittedEvent } from '../../../src/core/index.ts';
-import { CoreError, EventBus, seededIds, seededRandom, VirtualClock } from '../../../src/core/index.ts';
+import { CoreError, EventBus, seededIds, seededRandom } from '../../../src/core/index.ts';
+import { VirtualClock } from '../core/virtual-clock.ts';
 import type { Degradation } from '../../../src/ledger/index.ts';
 import { admissionEvents } from '../../../src/tenancy/admission/events.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';

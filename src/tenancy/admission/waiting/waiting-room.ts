@@ -11,7 +11,7 @@ import { CoreError, onAbort } from '../../../core/index.ts';
 import type { Decision } from '../gate/decider.ts';
 import type { Refusal } from '../gate/refusal.ts';
 import type { AdmitRequest, Slot, SlotLayer } from '../ports.ts';
-import { LinkedQueue } from '../../../resilience/linked-queue.ts';
+import { LinkedQueue } from '../../../resilience/index.ts';
 
 const pollMs = 250;
 /** Of one organization. Whoever comes then is refused at once. */
