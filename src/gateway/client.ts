@@ -1,7 +1,7 @@
 // In-process clients of the gateway: text completions with JSON-format negotiation, and embeddings.
 import type { Clock } from '../core/index.ts';
 import { deadlineOf } from '../resilience/index.ts';
-import { parseRequest } from './dialects/dialect.ts';
+import { parseRequest } from './dialects/parse-request.ts';
 import { autoModel } from './dialects/openai-shared.ts';
 import { GatewayError } from './errors.ts';
 import { modelIdentity } from './models/catalog.ts';

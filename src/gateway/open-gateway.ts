@@ -1,7 +1,7 @@
 // Opens the gateway: all wiring of its parts over stores, network and environment.
 import type { Clock, Emitter, HttpTransport, IdSource, Random, Redactor } from '../core/index.ts';
 import { GatewayClient } from './client.ts';
-import { parseRequest } from './dialects/dialect.ts';
+import { parseRequest } from './dialects/parse-request.ts';
 import type { GatewayEvents } from './events.ts';
 import { catalog } from './models/catalog.ts';
 import type { ProbeSchedule } from './models/health-check.ts';

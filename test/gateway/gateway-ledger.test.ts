@@ -104,7 +104,9 @@ describe('a key that its provider refuses', () => {
     const before = simulator.stats().models['a']?.calls;
     await repair(wrong);
     const [cooling] = await rows(wrong);
-    expect(cooling?.last_repair_error).toMatch(/acme\/a is cooling down until 2\d\d\d-.*headworks models warm/);
+    expect(cooling?.last_repair_error).toMatch(
+      /acme\/a is cooling down until 2\d\d\d-.*headworks models warm/,
+    );
     expect(simulator.stats().models['a']?.calls).toBe(before);
 
     // Asked again it is still wrong: the same row, seen once more.

@@ -134,7 +134,9 @@ describe('a model of one’s own', () => {
     expect(answer.headers.get('x-headworks-model')).toBe('own/large');
     const renamed = await change(at, 'PUT', id, { ...moved, name: 'other' });
     expect(renamed.status).toBe(400);
-    expect(((await renamed.json()) as Refusal).error.message).toContain('The name of own/large cannot be changed');
+    expect(((await renamed.json()) as Refusal).error.message).toContain(
+      'The name of own/large cannot be changed',
+    );
     expect(at.auditRows.map(({ action, subject, outcome }) => [action, subject, outcome])).toContainEqual([
       'models.update',
       `id=${id}`,

@@ -1,7 +1,7 @@
 // Which 200s are answers.
 import { describe, expect, it } from 'vitest';
 import { requestFor } from '../../../test/support/gateway/routing-world.ts';
-import { dialectOf } from './dialect.ts';
+import { dialectOf } from './parse-request.ts';
 import { checkBody } from './openai-shared.ts';
 
 const check = (

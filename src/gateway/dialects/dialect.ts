@@ -1,8 +1,6 @@
 // A dialect is one wire format between callers, gateway and providers. Bytes are passed through when caller and provider
 // use the same one.
-import type { CompletionRequest, Operation } from '../types.ts';
-import { openAiChat } from './openai-chat.ts';
-import { openAiEmbeddings } from './openai-embeddings.ts';
+import type { CompletionRequest } from '../types.ts';
 
 export interface Dialect {
   /** Appended to the provider's base URL. */
@@ -25,12 +23,3 @@ export type ResponseCheck =
   | { readonly state: 'invalid'; readonly failureClass: 'invalid-response' | 'content-refused' }
   /** An error in place of a response: its JSON, to be classified. */
   | { readonly state: 'error'; readonly body: string };
-
-const dialects: Readonly<Record<Operation, Dialect>> = { chat: openAiChat, embeddings: openAiEmbeddings };
-
-export const dialectOf = (operation: Operation): Dialect => dialects[operation];
-
-/** Fails with INPUT_INVALID, naming the field. */
-export function parseRequest(operation: Operation, body: Uint8Array): CompletionRequest {
-  return dialects[operation].parseRequest(body);
-}

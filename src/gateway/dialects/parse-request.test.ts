@@ -1,7 +1,7 @@
 // What is read from a request, and what is refused.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseRequest } from './dialect.ts';
+import { parseRequest } from './parse-request.ts';
 import { spliceModel } from './wire.ts';
 
 const bytes = (body: unknown) => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));

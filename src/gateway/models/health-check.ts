@@ -2,7 +2,7 @@
 import type { Clock, EmittedEvent, IdSource } from '../../core/index.ts';
 import { HeadworksError, kindOf } from '../../core/index.ts';
 import type { Degradation, LedgerRecorder, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
-import { parseRequest } from '../dialects/dialect.ts';
+import { parseRequest } from '../dialects/parse-request.ts';
 import { GatewayError } from '../errors.ts';
 import type { CompletionOptions, CompletionRequest, CompletionResult, Model } from '../types.ts';
 import type { ModelView, ProbeResult } from '../types.ts';

@@ -11,7 +11,7 @@ import type { Redactor } from '../../core/index.ts';
 import { HttpFailure, linkSignals } from '../../core/index.ts';
 import { quotaWindows } from '../../resilience/index.ts';
 import type { ReportedUsage } from '../dialects/dialect.ts';
-import { dialectOf } from '../dialects/dialect.ts';
+import { dialectOf } from '../dialects/parse-request.ts';
 import { responseToSse } from '../dialects/openai-chat.ts';
 import { charactersPerToken, checkBody } from '../dialects/openai-shared.ts';
 import { spliceModel, textOf } from '../dialects/wire.ts';

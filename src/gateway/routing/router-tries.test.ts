@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RequestOptions, ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
 import { requestFor, RoutingWorld, tokens } from '../../../test/support/gateway/routing-world.ts';
-import type { CompletionOptions } from '../types.ts';
 import type { ProviderQuotas } from '../quotas/provider-quotas.ts';
 import { allKeys } from '../types.ts';
 import { failureRules } from '../errors.ts';
@@ -379,7 +378,10 @@ describe('own quotas', () => {
     expect(await world.failure()).toMatchObject({
       code: 'GATEWAY_ALL_RATE_LIMITED',
       retryAfterMs: 5_000,
-      tried: [{ outcome: 'cooling-down', tries: 0, availableAt: 1_700_000_020_000 }, { outcome: 'cooling-down' }],
+      tried: [
+        { outcome: 'cooling-down', tries: 0, availableAt: 1_700_000_020_000 },
+        { outcome: 'cooling-down' },
+      ],
     });
     expect(world.calls).toEqual([]);
     expect(world.attempts).toEqual([]);
