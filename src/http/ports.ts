@@ -1,6 +1,6 @@
 // What the HTTP server needs of the rest of the house. The composition root plugs it in.
 import type { Readable } from 'node:stream';
-import type { Alert, LimitDesk } from '../tenancy/index.ts';
+import type { Alert, LimitAdministration } from '../tenancy/index.ts';
 import type {
   Clock,
   Emitter,
@@ -150,7 +150,7 @@ export interface TenantDesks {
   readonly deployments: DeploymentDesk;
   readonly door: Door;
   readonly executions: ExecutionDesk;
-  readonly limits: LimitDesk;
+  readonly limits: LimitAdministration;
   readonly alerts: AlertDesk;
   /** Requests that wait for a slot in this server. */
   waiting(): number;

@@ -335,7 +335,7 @@ describe('the pages of the dashboard', () => {
 
   it('show alerts wherever one is, once they fire', async () => {
     const { page } = await at('/');
-    const alert = page.getByRole('alert').filter({ hasText: 'HeadworksAdmissionRefusalBurst' });
+    const alert = page.getByRole('alert').filter({ hasText: 'HeadworksAdmissionRejectionBurst' });
     // On a busy machine it may be over already.
     await vi.waitFor(
       () =>

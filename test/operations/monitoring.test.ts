@@ -9,7 +9,7 @@ import { Readiness } from '../../src/app/readiness.ts';
 import { startServer } from '../../src/app/start-server.ts';
 import { openStores } from '../../src/app/stores.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
-import { alertRules } from '../../src/tenancy/admission/alerts/alert-rules.ts';
+import { alertRules } from '../../src/tenancy/index.ts';
 import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alert-rules.ts';
 import { countEvents, type Metrics, type MetricSpec } from '../../src/platform/metrics/index.ts';
 import type { CommandFacts } from '../../scripts/doc-facts.ts';
