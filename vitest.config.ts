@@ -25,7 +25,13 @@ export default defineConfig({
         // One process for many files: their imports took more time than they did. They keep nothing outside themselves.
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'web/src/**/*.test.ts'],
+          include: [
+            'src/**/*.test.ts',
+            'test/support/**/*.test.ts',
+            'bench/**/*.test.ts',
+            'scripts/**/*.test.ts',
+            'web/src/**/*.test.ts',
+          ],
           isolate: false,
         },
       },

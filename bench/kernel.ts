@@ -9,7 +9,7 @@ import { systemClock } from '../src/core/index.ts';
 import { connectRedis } from '../src/platform/redis/index.ts';
 import type { RedisScript } from '../src/platform/redis/index.ts';
 import { AdaptiveRateLimiter, BoundedQueue, createRateLimiter } from '../src/resilience/index.ts';
-import { RedisRateWindow } from '../src/resilience/rate-limiter/redis/redis-rate-window.ts';
+import { RedisRateWindow } from '../src/resilience/rate-limiter/redis-window.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import type { Figure } from './figure.ts';
 import { perSecond } from './figure.ts';

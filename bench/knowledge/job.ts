@@ -2,24 +2,24 @@
 // as a server does it, in jobs on the same Postgres.
 import { folderFiles } from '../../src/app/folder-files.ts';
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
-import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
-import type { Embedders, IncomingArtifact, LanguageModel } from '../../src/knowledge/index.ts';
-import { createReaders, openKnowledge } from '../../src/knowledge/index.ts';
-import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { knowledgeOptions } from '../../src/knowledge/options.ts';
-import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/events/postgres-event-store.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
+import { EventStore } from '../../src/knowledge/events/event-store.ts';
 import { PostgresFolderStore } from '../../src/knowledge/folders/postgres-folder-store.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
+import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { GraphSync } from '../../src/knowledge/graph/graph-sync.ts';
+import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
+import type { Embedders, LanguageModel, ParsedDocument } from '../../src/knowledge/index.ts';
+import { createReaders, openKnowledge } from '../../src/knowledge/index.ts';
+import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
+import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/graph/postgres-sql-graph.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
-import { EntityResolver } from '../../src/knowledge/resolution/index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
-import type { Database } from '../../src/platform/postgres/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
 import { MadeMinutes } from './minutes.ts';
 
 /** As an installation has them that sets nothing. */
@@ -67,19 +67,19 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     jobs,
     spaces,
     artifacts,
-    events: new PostgresEventStore(database, common),
+    events: new EventStore(database, common),
     readers: createReaders({ model: noModel, ids: systemIds, readWithModel: false }),
     resolver: new EntityResolver({
       ...common,
-      entities: new PostgresEntityStore(database),
+      entities: new EntityStore(database),
       model: noModel,
     }),
-    vectors: new PostgresVectorIndex(database),
-    graph: new GraphKeeper({
+    vectors: new VectorIndex(database),
+    graph: new GraphSync({
       ...common,
       artifacts,
-      graph: new PostgresSqlGraph(database),
-      source: new PostgresGraphSource(database),
+      graph: new SqlGraph(database),
+      source: new GraphSource(database),
     }),
     folders: new PostgresFolderStore(database),
     files: folderFiles,
@@ -95,7 +95,7 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     else if (['job:skipped', 'job:failed', 'job:retried'].includes(name)) ended.fail(new Error(name));
   });
   await knowledge.work();
-  const document = (minutesEach: number): IncomingArtifact => {
+  const document = (minutesEach: number): ParsedDocument => {
     const parts = Array.from({ length: minutesEach }, () => minutes.document());
     return {
       type: 'note',

@@ -1,14 +1,14 @@
 // Knowledge on a Postgres of its own, filled to a given size: made-up documents, events with actors and subjects.
 import { silentLog, systemClock, systemIds } from '../../src/core/index.ts';
-import type { ChunkDraft, Embedders, SearchDesk, Space } from '../../src/knowledge/index.ts';
-import { openSearch } from '../../src/knowledge/index.ts';
-import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
 import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
+import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
+import type { ChunkDraft, Embedders, SearchService, Space } from '../../src/knowledge/index.ts';
+import { openSearch } from '../../src/knowledge/index.ts';
+import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/graph/postgres-sql-graph.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
@@ -19,9 +19,9 @@ export interface KnowledgeBench {
   readonly database: Database;
   readonly space: Space;
   readonly artifacts: PostgresArtifactStore;
-  readonly vectors: PostgresVectorIndex;
+  readonly vectors: VectorIndex;
   readonly corpus: MadeCorpus;
-  readonly search: SearchDesk;
+  readonly search: SearchService;
   /** Some of what is in it, to make queries of. */
   readonly sample: MadeDocument[];
   readonly close: () => Promise<void>;
@@ -39,9 +39,9 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
     clock: systemClock,
     statementTimeoutMs: 600_000,
   });
-  const migrations = await loadMigrations(new URL('../../src/app/migrations/', import.meta.url));
+  const migrations = await loadMigrations();
   await migrate(database, migrations, { clock: systemClock });
-  const vectors = new PostgresVectorIndex(database);
+  const vectors = new VectorIndex(database);
   return {
     database,
     space: await new PostgresSpaceStore(database, systemClock).ensure(null, 'bench'),
@@ -50,9 +50,9 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
     corpus: new MadeCorpus(7),
     sample: [],
     search: openSearch({
-      lexical: new PostgresLexicalIndex(database),
-      store: new PostgresSearchStore(database),
-      graph: new PostgresSqlGraph(database),
+      lexical: new LexicalIndex(database),
+      store: new SearchStore(database),
+      graph: new SqlGraph(database),
       embedders: nobody,
       vectors,
       ledger: { record: async () => undefined },
@@ -153,9 +153,9 @@ async function addEvents({ database, space: { spaceId } }: KnowledgeBench): Prom
   const person = (offset: number) =>
     sql`md5('person' || (hashint8(chunk_id + ${offset}) & 2147483647) % ${peopleCount})::uuid`;
   await database.query(sql`
-    insert into event_actor (event_id, entity_id, space_id, role)
-    select event_id, ${person(0)}, space_id, 'owner' from semantic_event on conflict do nothing`);
+    insert into event_actor (event_id, entity_id, resolved_id, space_id, role)
+    select event_id, ${person(0)}, ${person(0)}, space_id, 'owner' from semantic_event on conflict do nothing`);
   await database.query(sql`
-    insert into event_subject (event_id, entity_id, space_id)
-    select event_id, ${person(1_000_000)}, space_id from semantic_event on conflict do nothing`);
+    insert into event_subject (event_id, entity_id, resolved_id, space_id)
+    select event_id, ${person(1_000_000)}, ${person(1_000_000)}, space_id from semantic_event on conflict do nothing`);
 }

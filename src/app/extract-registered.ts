@@ -10,17 +10,17 @@ import type { Environment } from './extraction-environment.ts';
 import type { SourceChoice } from './extract.ts';
 import { extract } from './extract.ts';
 import type { Telemetry } from './telemetry.ts';
-import { vaultsFolder } from './vault.ts';
+import { vaultsFolder } from '../platform/data-folder/layout.ts';
 import { traceEvents } from './trace-events.ts';
 
-export interface ExtractRegisteredParts {
+export interface ExtractRegisteredDeps {
   readonly config: Config;
   readonly telemetry: Telemetry;
   /** Where secrets are. */
   readonly env: Environment;
 }
 
-export function extractRegistered({ config, telemetry, env }: ExtractRegisteredParts): ExtractSource {
+export function extractRegistered({ config, telemetry, env }: ExtractRegisteredDeps): ExtractSource {
   const { redactor, metrics, log, tracer } = telemetry;
   // Counted, but not streamed: a fast run tells of thousands of pages a second.
   const counted = new EventBus(extractionEvents, () => systemClock.now());

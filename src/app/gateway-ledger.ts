@@ -1,10 +1,10 @@
 // A provider that refuses a key is a degradation that a person must act on: recorded by model, repaired by a probe.
 import type { EmittedEvent } from '../core/index.ts';
-import type { ModelDesk, ModelView } from '../gateway/index.ts';
+import type { ModelService, ModelView } from '../gateway/index.ts';
 import type { Degradation, LedgerRecorder, RegisteredRepair, RepairOutcome } from '../ledger/index.ts';
 
 /** The ledger's kind; the subject is the model's name, the cause `authentication` or `payment`. */
-export const keyRefusedKind = 'gateway.key-refused';
+export const keyRefusedKind = 'gateway.key-rejected';
 
 type Refusal = 'authentication' | 'payment';
 
@@ -14,7 +14,7 @@ const isRefusal = (outcome: unknown): outcome is Refusal =>
 /** Gives every refused key to the ledger, one row per model. Listen with it to everything that happens. */
 export function refusedKeyRecorder(
   ledger: LedgerRecorder,
-  models: Pick<ModelDesk, 'askable' | 'keySourceOf'>,
+  models: Pick<ModelService, 'listCallable' | 'keySourceOf'>,
 ): (event: EmittedEvent) => void {
   return ({ name, payload }) => {
     if (name !== 'gateway:attempt-finished' || !isRefusal(payload['outcome'])) return;
@@ -27,9 +27,9 @@ export function refusedKeyRecorder(
 function degradationOf(
   name: string,
   cause: Refusal,
-  models: Pick<ModelDesk, 'askable' | 'keySourceOf'>,
+  models: Pick<ModelService, 'listCallable' | 'keySourceOf'>,
 ): Degradation {
-  const model = models.askable().find((each) => each.name === name);
+  const model = models.listCallable().find((each) => each.name === name);
   const provider = model?.provider ?? 'its provider';
   const variable = model ? models.keySourceOf(model) : null;
   const key = variable === null ? 'a call without a key' : `a key in ${variable}`;
@@ -55,12 +55,14 @@ function degradationOf(
 }
 
 /** Repaired once the provider takes every key of the model again; gone with the model, its key, or its being active. */
-export function refusedKeyRepair(models: Pick<ModelDesk, 'askable' | 'get' | 'probe'>): RegisteredRepair {
+export function refusedKeyRepair(
+  models: Pick<ModelService, 'listCallable' | 'get' | 'probe'>,
+): RegisteredRepair {
   return {
     kind: keyRefusedKind,
     describe: 'Asks the model something cheap, once with each of its keys.',
     repair: async ({ subject }, signal) => {
-      const found = models.askable().find(({ name }) => name === subject);
+      const found = models.listCallable().find(({ name }) => name === subject);
       if (!found) return { outcome: 'gone' };
       const model = await models.get(found.id);
       return (
@@ -86,7 +88,7 @@ function stillRefused({ name, cooldowns }: ModelView): RepairOutcome | undefined
 /** Keys take turns: as many probes as there are keys ask with each of them. */
 async function failedProbe(
   { id, name, keyCount }: ModelView,
-  models: Pick<ModelDesk, 'probe'>,
+  models: Pick<ModelService, 'probe'>,
   signal: AbortSignal,
 ): Promise<RepairOutcome | undefined> {
   for (let turn = 0; turn < keyCount; turn++) {

@@ -4,16 +4,16 @@ import { systemClock, systemIds, systemRandom } from '../core/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import { gatewayRetentionRules, openGateway } from '../gateway/index.ts';
 import { postgresGatewayStores } from '../gateway/postgres/index.ts';
-import { PostgresProbeRounds } from '../gateway/postgres/postgres-probe-rounds.ts';
+import { PostgresProbeSchedule } from '../gateway/postgres/postgres-probe-rounds.ts';
 import { RedisQuotaCounter } from '../gateway/quotas/redis/redis-quota-counter.ts';
+import type { RetentionRule } from '../operations/retention.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import type { Environment } from './extraction-environment.ts';
-import type { RetentionRule } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 
-export interface GatewayHouseParts {
+export interface StartGatewayDeps {
   readonly config: Config;
   readonly stores: Stores;
   readonly telemetry: Telemetry;
@@ -29,7 +29,7 @@ const keepAliveMs = 30_000;
 
 /** A command that is a server for a moment probes nothing by itself. */
 export async function startGateway(
-  { config, stores, telemetry, role, env }: GatewayHouseParts,
+  { config, stores, telemetry, role, env }: StartGatewayDeps,
   closing: AsyncDisposableStack,
 ): Promise<OpenGateway & { readonly retention: readonly RetentionRule[] }> {
   const transport = createUndiciTransport({ connectionsPerOrigin: connectionsPerProvider, keepAliveMs });
@@ -50,7 +50,7 @@ export async function startGateway(
   closing.defer(() => gateway.close());
   if (role !== 'command')
     closing.defer(
-      gateway.startHealthWorker(new PostgresProbeRounds(stores.database), (cause) =>
+      gateway.startHealthWorker(new PostgresProbeSchedule(stores.database), (cause) =>
         telemetry.log.warn('Models could not be probed.', { cause }),
       ),
     );

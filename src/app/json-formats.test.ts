@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { GatewayError } from '../gateway/index.ts';
 import { confirmationSchema, readingSchema } from '../knowledge/reading/model/answer-schema.ts';
-import type { SpeakingGateway } from './workflow-parts.ts';
+import type { CompletionGateway } from './workflow-parts.ts';
 import { languageModelOf } from './workflow-parts.ts';
 
-const refusal = new GatewayError('GATEWAY_REFUSED', 'a/b refuses the request.', {
+const refusal = new GatewayError('GATEWAY_REQUEST_REJECTED', 'a/b refuses the request.', {
   status: 400,
   details: { failureClass: 'validation' },
 });
@@ -17,14 +17,14 @@ function world(refuses: (format: unknown) => GatewayError | null) {
   const gateway = {
     defaults: { deadlineMs: 1_000, waitMs: 1_000 },
     read: (_: unknown, body: Uint8Array) => JSON.parse(Buffer.from(body).toString()) as unknown,
-    speak: async ({ ask }: { ask: { response_format?: { type: string } } }) => {
+    complete: async ({ ask }: { ask: { response_format?: { type: string } } }) => {
       sent.push(ask.response_format?.type ?? 'words');
       const error = refuses(ask.response_format?.type ?? 'words');
       if (error) throw error;
       const body = Buffer.from(JSON.stringify({ choices: [{ message: { content: '{}' } }] }));
       return { model: { name: 'a/b' }, answer: { outcome: 'answer', body } };
     },
-  } as unknown as SpeakingGateway;
+  } as unknown as CompletionGateway;
   const model = languageModelOf(gateway, clock);
   const ask = () =>
     model.complete({
@@ -60,7 +60,9 @@ describe('a model that is asked for JSON', () => {
     await none.ask();
     await none.ask();
     expect(none.sent).toEqual(['json_schema', 'json_object', 'words', 'words']);
-    const unable = new GatewayError('GATEWAY_UNABLE', 'No.', { details: { missing: ['json'] } });
+    const unable = new GatewayError('GATEWAY_CAPABILITY_UNSUPPORTED', 'No.', {
+      details: { missing: ['json'] },
+    });
     const without = world((format) => (format === 'words' ? null : unable));
     await without.ask();
     expect(without.sent).toEqual(['json_schema', 'words']);

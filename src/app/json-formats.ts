@@ -20,12 +20,12 @@ export class JsonFormats {
   }
 
   /** Asks in the best format that was not refused lately, then in the next. Fails as `speak` does otherwise. */
-  async ask<T>(model: string, best: JsonFormat, speak: (format: JsonFormat) => Promise<T>): Promise<T> {
+  async ask<T>(model: string, best: JsonFormat, complete: (format: JsonFormat) => Promise<T>): Promise<T> {
     const known = this.#taken.get(model);
     const first = known && known.until > this.#clock.monotonic() ? worse(known.format, best) : best;
     for (let format = first; ;) {
       try {
-        const answer = await speak(format);
+        const answer = await complete(format);
         if (format !== first) this.#remember(model, format);
         return answer;
       } catch (error) {
@@ -51,7 +51,8 @@ function nextFormat(format: JsonFormat, error: unknown): JsonFormat | null {
   if (format === 'words' || !(error instanceof GatewayError)) return null;
   const { missing, failureClass } = error.details;
   // Nobody has a JSON mode of any kind. Whoever asks for JSON reads it leniently.
-  if (error.code === 'GATEWAY_UNABLE' && Array.isArray(missing) && missing.includes('json')) return 'words';
-  const isRefused = error.code === 'GATEWAY_REFUSED' && failureClass === 'validation';
+  if (error.code === 'GATEWAY_CAPABILITY_UNSUPPORTED' && Array.isArray(missing) && missing.includes('json'))
+    return 'words';
+  const isRefused = error.code === 'GATEWAY_REQUEST_REJECTED' && failureClass === 'validation';
   return isRefused ? (formats[formats.indexOf(format) + 1] ?? null) : null;
 }

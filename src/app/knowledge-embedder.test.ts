@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { systemIds, VirtualClock } from '../core/index.ts';
+import { systemIds } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import type { EmbeddingGateway, EmbedderParts } from './knowledge-embedder.ts';
 import { createEmbedders } from './knowledge-embedder.ts';
 
@@ -7,7 +8,7 @@ const { signal } = new AbortController();
 
 /** A gateway with these models (`+name` embeds) that gives each text a vector of its length. */
 function gatewayWith(...names: readonly string[]) {
-  const asked: { readonly body: unknown; readonly mayFallBack: boolean }[] = [];
+  const asked: { readonly body: unknown; readonly allowFallback: boolean }[] = [];
   const models = names.map((name, index) => ({
     id: names.length - index,
     name: name.replace('+', ''),
@@ -15,11 +16,17 @@ function gatewayWith(...names: readonly string[]) {
   }));
   const gateway = {
     defaults: { maxBodyBytes: 1, deadlineMs: 1_000, waitMs: 0 },
-    models: { askable: () => models },
+    models: { listCallable: () => models },
     read: (_: string, body: Uint8Array) => JSON.parse(Buffer.from(body).toString()) as unknown,
     isAway: false,
-    speak: async ({ ask, mayFallBack }: { ask: { input: readonly string[] }; mayFallBack: boolean }) => {
-      asked.push({ body: ask, mayFallBack });
+    complete: async ({
+      ask,
+      allowFallback,
+    }: {
+      ask: { input: readonly string[] };
+      allowFallback: boolean;
+    }) => {
+      asked.push({ body: ask, allowFallback });
       if (gateway.isAway) throw new Error('nobody answers');
       const data = ask.input.map((text, index) => ({ index, embedding: [text.length, 0] })).toReversed();
       return { answer: { outcome: 'answer', body: Buffer.from(JSON.stringify({ data })) } };
@@ -37,7 +44,7 @@ function embedders(
     embedder: 'auto',
     embeddingModel: null,
     embeddingBlend: null,
-    probeAgainSeconds: 30,
+    cooldownSeconds: 30,
   } as const;
   const clock = new VirtualClock();
   const parts = { gateway, clock, ids: systemIds, onChosen, options: { ...usual, ...options } };
@@ -75,7 +82,7 @@ describe('who embeds', () => {
       Float32Array.of(1, 0),
       Float32Array.of(1, 0),
     ]);
-    expect(asked).toEqual([{ body: { model: 'wanted', input: ['a', 'bcd'] }, mayFallBack: false }]);
+    expect(asked).toEqual([{ body: { model: 'wanted', input: ['a', 'bcd'] }, allowFallback: false }]);
   });
 
   it('is said to be impossible when the named model is not there or does not embed, with the remedy', () => {

@@ -3,26 +3,29 @@ import type { Clock, IdSource } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
 import type { Model, OpenGateway } from '../gateway/index.ts';
 import type {
-  CarefulEmbedder,
+  GuardedEmbedder,
   Embedder,
   Embedders,
   EmbedderState,
   KnowledgeOptions,
 } from '../knowledge/index.ts';
-import { blendOf, carefulEmbedder } from '../knowledge/index.ts';
-import { localModelMissing, openLocalEmbedder } from '../knowledge/vectors/local/local-embedder.ts';
-import { isOfflineModelInstalled } from '../knowledge/vectors/local/offline-model.ts';
+import { blendOf, guardEmbedder } from '../knowledge/index.ts';
+import {
+  isOfflineModelInstalled,
+  localModelMissing,
+  openLocalEmbedder,
+} from '../knowledge/vectors/local-embedder.ts';
 import { deadlineOf } from '../resilience/index.ts';
 
 /** What of the gateway is needed. */
-export interface EmbeddingGateway extends Pick<OpenGateway, 'read' | 'speak' | 'defaults'> {
-  readonly models: Pick<OpenGateway['models'], 'askable'>;
+export interface EmbeddingGateway extends Pick<OpenGateway, 'read' | 'complete' | 'defaults'> {
+  readonly models: Pick<OpenGateway['models'], 'listCallable'>;
 }
 
 export interface EmbedderParts {
   readonly options: Pick<
     KnowledgeOptions,
-    'embedder' | 'embeddingModel' | 'embeddingBlend' | 'probeAgainSeconds'
+    'embedder' | 'embeddingModel' | 'embeddingBlend' | 'cooldownSeconds'
   >;
   readonly gateway: EmbeddingGateway;
   readonly clock: Clock;
@@ -43,22 +46,22 @@ export interface HouseEmbedders extends Embedders {
 /** Looks at every use: models come and go. Threads are ended with `closing`. Fails with CONFIG_INVALID. */
 export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): HouseEmbedders {
   const { options, clock, onBack = () => undefined } = parts;
-  const care = { clock, probeAgainMs: options.probeAgainSeconds * 1_000, onBack };
+  const care = { clock, cooldownMs: options.cooldownSeconds * 1_000, onBack };
   if (options.embedder === 'none') return fixed({ state: 'not-configured', why: 'EMBEDDER is none.' });
   if (options.embedder === 'local') {
     if (!isOfflineModelInstalled()) throw new CoreError('CONFIG_INVALID', localModelMissing);
     const local = openLocalEmbedder(clock, options.embeddingBlend);
     closing.defer(() => local.close());
-    const embedder = carefulEmbedder(local, care);
+    const embedder = guardEmbedder(local, care);
     return fixed({ state: 'ready', embedder }, () => embedder.askAgain());
   }
-  const known = new Map<string, CarefulEmbedder>();
+  const known = new Map<string, GuardedEmbedder>();
   let last: string | null = null;
   return {
     current: () => {
       const model = chosenModel(parts);
       if (model === null) return { state: 'not-configured', why: nobodyEmbeds(options) };
-      const embedder = known.get(model) ?? carefulEmbedder(gatewayEmbedder(parts, model), care);
+      const embedder = known.get(model) ?? guardEmbedder(gatewayEmbedder(parts, model), care);
       known.set(model, embedder);
       const isAnother = model !== last;
       last = model;
@@ -81,7 +84,7 @@ const fixed = (state: EmbedderState, askAgain: () => void = () => undefined): Ho
 function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<HouseEmbedders['problem']> {
   const { embeddingModel: name } = options;
   if (name === null) return null;
-  const model = gateway.models.askable().find((other) => other.name === name);
+  const model = gateway.models.listCallable().find((other) => other.name === name);
   if (model?.capabilities.embeddings) return null;
   const why = model ? 'it does not embed' : 'there is no model of this name that has a key';
   return {
@@ -94,7 +97,7 @@ function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<HouseEm
 /** Pinned: the one that is named, even while it has no key (then embedding fails, and says so), else the first by id. */
 function chosenModel({ options, gateway }: EmbedderParts): string | null {
   if (options.embeddingModel !== null) return options.embeddingModel;
-  const able = gateway.models.askable().filter(({ capabilities }) => capabilities.embeddings);
+  const able = gateway.models.listCallable().filter(({ capabilities }) => capabilities.embeddings);
   return (
     able.reduce<Model | null>((first, model) => (first && first.id < model.id ? first : model), null)?.name ??
     null
@@ -113,11 +116,11 @@ function gatewayEmbedder({ gateway, ids, options }: EmbedderParts, model: string
     model,
     blend: blendOf(model, options.embeddingBlend),
     embed: async (texts, signal) => {
-      const { answer } = await gateway.speak({
+      const { answer } = await gateway.complete({
         requestId: ids.uuid(),
         ask: gateway.read('embeddings', Buffer.from(JSON.stringify({ model, input: texts }))),
         caller: 'knowledge',
-        mayFallBack: false,
+        allowFallback: false,
         deadlineMs: deadlineOf(signal)?.remainingMs() ?? gateway.defaults.deadlineMs,
         waitMs: 0,
         signal,

@@ -2,21 +2,19 @@
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock } from '../core/index.ts';
-import type { ArtifactStore, Graph, GraphDesk } from '../knowledge/index.ts';
-import { AgeGraph } from '../knowledge/age/age-graph.ts';
-import { openGraphDesk } from '../knowledge/graph/graph-desk.ts';
-import { GraphKeeper } from '../knowledge/graph/graph-keeper.ts';
-import { graphRebuildHandler, graphRebuildJob } from '../knowledge/graph/graph-rebuild.ts';
-import { offGraph } from '../knowledge/graph/off-graph.ts';
-import { PostgresGraphSource } from '../knowledge/graph/postgres-graph-source.ts';
-import { countNeedsReview, PostgresGraphView } from '../knowledge/graph/postgres-graph-view.ts';
-import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
-import { PostgresSqlGraph } from '../knowledge/graph/postgres-sql-graph.ts';
-import { graphKinds, graphRepairs } from '../knowledge/maintenance/graph-repairs.ts';
-import type { LookAgainParts } from '../knowledge/maintenance/backfill.ts';
-import { lookAgainCron, lookAgainHandler, lookAgainJob } from '../knowledge/maintenance/backfill.ts';
+import { AgeGraph } from '../knowledge/graph/age/age-graph.ts';
+import { countNeedsReview, openGraphService, GraphView } from '../knowledge/graph/graph-service.ts';
+import { GraphSource } from '../knowledge/graph/graph-source.ts';
+import { GraphSync, graphRebuildHandler, graphRebuildJob } from '../knowledge/graph/graph-sync.ts';
+import { offGraph } from '../knowledge/graph/graph.ts';
+import { SqlGraph } from '../knowledge/graph/sql-graph.ts';
+import type { ArtifactStore, Graph, GraphService } from '../knowledge/index.ts';
 import type { WatchedMetric } from '../knowledge/maintenance/alerts.ts';
-import { KnowledgeWatch, watchedGraph } from '../knowledge/maintenance/alerts.ts';
+import { KnowledgeAlerts, watchedGraph } from '../knowledge/maintenance/alerts.ts';
+import type { BackfillDeps } from '../knowledge/maintenance/backfill.ts';
+import { backfillCron, backfillHandler, backfillJob } from '../knowledge/maintenance/backfill.ts';
+import { graphKinds, graphRepairs } from '../knowledge/maintenance/graph-repairs.ts';
+import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import type { Metrics, Observe } from '../platform/metrics/index.ts';
 import { every } from '../resilience/index.ts';
@@ -39,17 +37,17 @@ export interface GraphHouseParts {
 export interface HouseGraph {
   /** Its expansions are counted. */
   readonly graph: Graph;
-  readonly keeper: GraphKeeper;
-  readonly desk: GraphDesk;
+  readonly keeper: GraphSync;
+  readonly desk: GraphService;
   /** Counts what becomes of names and questions, and knows the alerts. */
-  readonly watch: KnowledgeWatch;
+  readonly watch: KnowledgeAlerts;
   readonly repairs: readonly RegisteredRepair[];
   /** Entities were merged, parted or paired. */
   readonly onChanged: (spaceId: number, entityIds: readonly string[]) => void;
   /** Somebody found it behind the tables: what it lacks is looked for now. */
   readonly onBehind: () => void;
   /** Takes its jobs; in a process that stays also on schedule, with a look at the alerts now and then. */
-  work(look: Pick<LookAgainParts, 'readers' | 'pairs' | 'canAskModel'>): Promise<void>;
+  work(look: Pick<BackfillDeps, 'readers' | 'pairs' | 'canUseModel'>): Promise<void>;
 }
 
 /** As often as those of admission. */
@@ -65,18 +63,18 @@ export async function startGraph(
   const backend = graphOf(parts);
   const watch = watchOf(parts, backend);
   const graph = watchedGraph(backend, watch);
-  const source = new PostgresGraphSource(database);
+  const source = new GraphSource(database);
   const common = { graph, source, artifacts, ledger, log: telemetry.log };
-  const keeper = new GraphKeeper(common);
-  await jobs.define([graphRebuildJob, lookAgainJob]);
+  const keeper = new GraphSync(common);
+  await jobs.define([graphRebuildJob, backfillJob]);
   const lookNow = (): void =>
     // The schedule comes anyway.
-    void jobs.enqueue(lookAgainJob, {}, { key: lookAgainJob.name }).catch(() => undefined);
+    void jobs.enqueue(backfillJob, {}, { key: backfillJob.name }).catch(() => undefined);
   return {
     graph,
     keeper,
     watch,
-    desk: openGraphDesk({ graph, view: new PostgresGraphView(database), jobs }),
+    desk: openGraphService({ graph, view: new GraphView(database), jobs }),
     repairs: graphRepairs({ ...common, clock: systemClock, options: config.knowledge }),
     onChanged: (spaceId, entityIds) =>
       // What fails is in the ledger.
@@ -86,13 +84,13 @@ export async function startGraph(
       const spaces = new PostgresSpaceStore(database, systemClock);
       await jobs.work(graphRebuildJob, graphRebuildHandler({ ...common, keeper, spaces }));
       await jobs.work(
-        lookAgainJob,
-        lookAgainHandler({ ...common, ...look, options: config.knowledge, keeper, jobs, isRecorded }),
+        backfillJob,
+        backfillHandler({ ...common, ...look, options: config.knowledge, keeper, jobs, isRecorded }),
       );
       if (role === 'command') return;
-      await jobs.schedule(lookAgainJob, lookAgainCron, {});
+      await jobs.schedule(backfillJob, backfillCron, {});
       // Another backend may have been used before: nobody waits for the schedule to see what this one lacks.
-      if (graph.isApart) lookNow();
+      if (graph.isSeparateStore) lookNow();
       void watch.evaluate();
       closing.defer(every(systemClock, evaluateEveryMs, () => watch.evaluate()));
     },
@@ -101,7 +99,7 @@ export async function startGraph(
 
 function graphOf({ config: { knowledge: options }, stores: { database } }: GraphHouseParts): Graph {
   if (options.graphBackend === 'off') return offGraph;
-  if (options.graphBackend === 'sql') return new PostgresSqlGraph(database);
+  if (options.graphBackend === 'sql') return new SqlGraph(database);
   return new AgeGraph({ database, clock: systemClock, options });
 }
 
@@ -132,7 +130,7 @@ function watchedCounters(metrics: Metrics): Readonly<Record<WatchedMetric, Obser
 function watchOf(
   { stores: { database }, telemetry: { metrics }, jobs }: GraphHouseParts,
   graph: Graph,
-): KnowledgeWatch {
+): KnowledgeAlerts {
   const counters = watchedCounters(metrics);
   const graphState = () => graph.availability(new AbortController().signal);
   const needsReview = () => countNeedsReview(database);
@@ -152,7 +150,7 @@ function watchOf(
     labels: [],
     collect: async () => [{ labels: {}, value: await needsReview() }],
   });
-  return new KnowledgeWatch({
+  return new KnowledgeAlerts({
     clock: systemClock,
     count: (metric, outcome) => counters[metric](1, [outcome]),
     graphState,

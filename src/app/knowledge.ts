@@ -2,32 +2,34 @@
 import { systemClock, systemIds } from '../core/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
+import { PostgresArtifactStore } from '../knowledge/artifacts/postgres-artifact-store.ts';
+import { openEntityService } from '../knowledge/entities/entity-service.ts';
+import { EntityStore } from '../knowledge/entities/entity-store.ts';
+import { MergeStore } from '../knowledge/entities/merge-store.ts';
+import { PairStore } from '../knowledge/entities/pair-store.ts';
+import { entityRepairs } from '../knowledge/entities/reconcile.ts';
+import { EntityResolver } from '../knowledge/entities/resolve-mentions.ts';
+import { EventStore } from '../knowledge/events/event-store.ts';
+import { PostgresFolderStore } from '../knowledge/folders/postgres-folder-store.ts';
 import type { KnowledgeAlert, LanguageModel, OpenKnowledge } from '../knowledge/index.ts';
 import {
   createReaders,
-  embedAgainCron,
-  embedAgainHandler,
-  embedAgainJob,
-  embedAgainKey,
+  reembedCron,
+  reembedHandler,
+  reembedJob,
+  reembedKey,
   openKnowledge,
   openSearch,
 } from '../knowledge/index.ts';
 import { ingestDegradations } from '../knowledge/ingest/failure-kinds.ts';
 import { ReadingPatience } from '../knowledge/ingest/read-chunk-patience.ts';
-import { PostgresArtifactStore } from '../knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresEntityStore } from '../knowledge/entities/postgres-entity-store.ts';
-import { PostgresEventStore } from '../knowledge/events/postgres-event-store.ts';
-import { PostgresFolderStore } from '../knowledge/folders/postgres-folder-store.ts';
-import { PostgresLexicalIndex } from '../knowledge/search/postgres-lexical-index.ts';
-import { PostgresMergeStore } from '../knowledge/entities/postgres-merge-store.ts';
-import { PostgresPairStore } from '../knowledge/entities/postgres-pair-store.ts';
-import { PostgresSearchStore } from '../knowledge/search/postgres-search-store.ts';
-import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
-import { PostgresVectorIndex } from '../knowledge/vectors/postgres-vector-index.ts';
 import { chunkRepairs } from '../knowledge/maintenance/chunk-repairs.ts';
 import { registeredEntityRepairs } from '../knowledge/maintenance/entity-repairs.ts';
 import { searchRepairs } from '../knowledge/maintenance/search-repairs.ts';
-import { entityRepairs, EntityResolver, openEntityDesk } from '../knowledge/resolution/index.ts';
+import { LexicalIndex } from '../knowledge/search/lexical-index.ts';
+import { SearchStore } from '../knowledge/search/results.ts';
+import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
+import { VectorIndex } from '../knowledge/vectors/vector-index.ts';
 import type { RegisteredRepair } from '../ledger/index.ts';
 import { folderFiles } from './folder-files.ts';
 import { knowledgeDocuments } from './knowledge-documents.ts';
@@ -64,38 +66,38 @@ export async function startKnowledge(
   const { log } = telemetry;
   const options = config.knowledge;
   // Who reads and who settles names ask the same models: that one is away, both know.
-  const patience = new ReadingPatience(systemClock, options.probeAgainSeconds * 1_000);
+  const patience = new ReadingPatience(systemClock, options.cooldownSeconds * 1_000);
   const common = { clock: systemClock, ids: systemIds, log, ledger, options, patience };
-  const entities = new PostgresEntityStore(database);
+  const entities = new EntityStore(database);
   const onBack = (): void => {
     if (role !== 'command') requestRepairs(jobs, embedderKinds);
   };
   const embedNow = (): void => {
     // A command that is a server for a second could not finish it. The schedule comes anyway.
     if (role !== 'command' && embedders.current().state === 'ready')
-      void jobs.enqueue(embedAgainJob, {}, { key: embedAgainKey }).catch(() => undefined);
+      void jobs.enqueue(reembedJob, {}, { key: reembedKey }).catch(() => undefined);
   };
   const embedders = createEmbedders(
     { ...common, gateway: parts.gateway, onBack, onChosen: embedNow },
     closing,
   );
-  const vectors = new PostgresVectorIndex(database, (model, error) =>
+  const vectors = new VectorIndex(database, (model, error) =>
     log.warn('no index for vectors could be made; every one is compared', { model, error }),
   );
   const model = knowledgeModelOf(parts.gateway);
   const readers = createReaders({ model, ids: systemIds, readWithModel: options.readWithModel });
   const artifacts = new PostgresArtifactStore(database, common);
   const graph = await startGraph(parts, artifacts, closing);
-  const pairs = new PostgresPairStore(database);
-  const merges = new PostgresMergeStore(database, systemIds);
+  const pairs = new PairStore(database);
+  const merges = new MergeStore(database, systemIds);
   const { onChanged } = graph;
   const resolution = { ...common, entities, embedders, model, watch: graph.watch };
-  const canAskModel = (): boolean => options.readWithModel && model.isConfigured();
+  const canUseModel = (): boolean => options.readWithModel && model.isConfigured();
   const steps = {
     ...common,
     spaces: new PostgresSpaceStore(database, systemClock),
     artifacts,
-    events: new PostgresEventStore(database, common),
+    events: new EventStore(database, common),
     readers,
     resolver: new EntityResolver(resolution),
     embedders,
@@ -110,18 +112,18 @@ export async function startKnowledge(
     onFileHealed: () => requestRepairs(jobs, [ingestDegradations.fileNotIngested]),
     jobs,
   });
-  const search = { ...common, embedders, vectors, store: new PostgresSearchStore(database) };
-  await jobs.define([embedAgainJob]);
+  const search = { ...common, embedders, vectors, store: new SearchStore(database) };
+  await jobs.define([reembedJob]);
   return {
     desks: {
       spaces: opened.spaces,
       artifacts: opened.artifacts,
       events: opened.events,
       folders: opened.folders,
-      entities: openEntityDesk({ ...common, entities, pairs, merges, onChanged }),
+      entities: openEntityService({ ...common, entities, pairs, merges, onChanged }),
       search: openSearch({
         ...search,
-        lexical: new PostgresLexicalIndex(database),
+        lexical: new LexicalIndex(database),
         graph: graph.graph,
         onGraphBehind: graph.onBehind,
       }),
@@ -133,7 +135,7 @@ export async function startKnowledge(
       ...registeredEntityRepairs({
         entities: entityRepairs({ ...resolution, spaces: steps.spaces, pairs, merges, onChanged }),
         pairs,
-        canAskModel,
+        canUseModel,
         options,
       }),
       ...searchRepairs(search),
@@ -149,10 +151,10 @@ export async function startKnowledge(
     work: async () => {
       // A command that is a server for a moment works on what it brought; what it cannot finish goes on later.
       await opened.work();
-      await jobs.work(embedAgainJob, embedAgainHandler({ ...steps, jobs }));
+      await jobs.work(reembedJob, reembedHandler({ ...steps, jobs }));
       embedNow();
-      if (role !== 'command') await jobs.schedule(embedAgainJob, embedAgainCron, {});
-      await graph.work({ readers, pairs, canAskModel });
+      if (role !== 'command') await jobs.schedule(reembedJob, reembedCron, {});
+      await graph.work({ readers, pairs, canUseModel });
       if (role !== 'command')
         closing.defer(telemetry.events.listen(repairWhenModelsAnswer(systemClock, jobs)));
       closing.defer(telemetry.events.listen(whenWarmed(() => embedders.askAgain())));
@@ -165,6 +167,6 @@ export async function startKnowledge(
 function knowledgeModelOf(gateway: OpenGateway): LanguageModel {
   return {
     ...languageModelOf(gateway),
-    isConfigured: () => gateway.models.askable().some(({ capabilities }) => !capabilities.embeddings),
+    isConfigured: () => gateway.models.listCallable().some(({ capabilities }) => !capabilities.embeddings),
   };
 }

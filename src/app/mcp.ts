@@ -1,11 +1,10 @@
 // Plugs MCP in: models reach this server's own HTTP API, over HTTP, with their own credentials.
+import { version } from '../config/version.ts';
 import type { HttpTransport } from '../core/index.ts';
 import type { McpDesk } from '../http/index.ts';
-import { answerHttp } from '../mcp/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import { ServerSession } from './server-session.ts';
 import type { Telemetry } from './telemetry.ts';
-import { version } from './version.ts';
 
 /** `urlOf` tells where the server listens, once it does. */
 export function openMcp(
@@ -19,8 +18,12 @@ export function openMcp(
     close: () => bare.close(),
   };
   return {
-    answer: ({ caller, credential, ...request }) =>
-      answerHttp({ api: new ServerSession(urlOf(), credential, transport), caller, version, log }, request),
+    answer: async ({ caller, credential, ...request }) => {
+      // Imported on the first request: the MCP SDK takes 0.2 s and 30 MB, and most servers never receive one.
+      const { answerHttp } = await import('../mcp/index.ts');
+      const api = new ServerSession(urlOf(), credential, transport);
+      return answerHttp({ api, caller, version, log }, request);
+    },
     close: () => transport.close(),
   };
 }

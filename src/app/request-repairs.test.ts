@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EmittedEvent, JobQueue } from '../core/index.ts';
-import { event, VirtualClock } from '../core/index.ts';
+import { event } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { askingRepairs, modelKinds, repairWhenModelsAnswer, whenWarmed } from './request-repairs.ts';
 
 function world() {
@@ -22,7 +23,7 @@ describe('repairs when models answer again', () => {
   it('are asked for with the first answer after none could, and only then', () => {
     const { asked, emit, answer } = world();
     answer();
-    emit('gateway:exhausted');
+    emit('gateway:models-exhausted');
     answer('rate_limit');
     expect(asked).toEqual([]);
     answer();
@@ -33,7 +34,7 @@ describe('repairs when models answer again', () => {
   it('are not asked for again and again while models come and go', async () => {
     const { clock, asked, emit, answer } = world();
     for (let turn = 0; turn < 5; turn++) {
-      emit('gateway:exhausted');
+      emit('gateway:models-exhausted');
       answer();
       await clock.advance(1_000);
     }

@@ -1,8 +1,8 @@
 // Has repairs run as soon as what they wait for is back, instead of when their time has come; and ask the parts they need.
 import type { Clock, EmittedEvent, JobHandler, JobQueue } from '../core/index.ts';
+import { resolutionLedgerKinds } from '../knowledge/entities/resolve-mentions.ts';
 import { ingestDegradations } from '../knowledge/ingest/failure-kinds.ts';
-import { resolutionLedgerKinds } from '../knowledge/resolution/index.ts';
-import { searchWithoutVectors } from '../knowledge/search/ranker.ts';
+import { searchWithoutVectors } from '../knowledge/search/rank.ts';
 import type { RepairRequest } from '../ledger/index.ts';
 import { ledgerRepairJob } from '../ledger/index.ts';
 
@@ -45,7 +45,7 @@ export function repairWhenModelsAnswer(
   let wereAway = false;
   let lastMs = Number.NEGATIVE_INFINITY;
   return ({ name, payload }) => {
-    if (name === 'gateway:exhausted') wereAway = true;
+    if (name === 'gateway:models-exhausted') wereAway = true;
     const isBack = name === 'gateway:attempt-finished' && payload['outcome'] === 'success';
     if (!isBack || !wereAway || clock.monotonic() - lastMs < restMs) return;
     wereAway = false;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/services.ts';
 import { readServerFile, removeServerFile, writeServerFile } from './server-file.ts';
 
-const file = { pid: 1, url: 'http://127.0.0.1:1', instance: 'a', role: 'serve', version: '0.1.0' } as const;
+const file = { pid: 1, url: 'http://127.0.0.1:1', instance: 'a', role: 'serve', version: '0.2.0' } as const;
 
 describe('server.json', () => {
   it('is read back as written, and only the owner may read it', async () => {

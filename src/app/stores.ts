@@ -23,7 +23,7 @@ export async function openStores(
   if (redis.status === 'fulfilled') closing.defer(() => redis.value?.close());
   if (database.status === 'rejected') throw database.reason;
   if (redis.status === 'rejected') throw redis.reason;
-  await migrate(database.value, await loadMigrations(new URL('./migrations/', import.meta.url)), {
+  await migrate(database.value, await loadMigrations(), {
     clock: systemClock,
   });
   tellChanges({ database: database.value, redis: redis.value }, telemetry);

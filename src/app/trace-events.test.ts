@@ -38,7 +38,7 @@ describe('traceEvents', () => {
       ['model attempt', { ...facts, 'headworks.outcome': 'rate-limit' }, 12, true],
     ]);
     stop();
-    bus.emit('gateway:exhausted', { requestId: 'r-1', code: 'X', tried: 1 });
+    bus.emit('gateway:models-exhausted', { requestId: 'r-1', code: 'X', tried: 1 });
     expect(spans).toHaveLength(2);
   });
 

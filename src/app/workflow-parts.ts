@@ -6,7 +6,7 @@ import { DeploymentError } from '../tenancy/index.ts';
 import type { DocumentIntake } from '../tenancy/workflows/index.ts';
 import { workflowsOf } from '../tenancy/workflows/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
-import { spokenText } from '../gateway/index.ts';
+import { completionText } from '../gateway/index.ts';
 import { modelIdentity } from '../gateway/providers/catalogue.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import type { DocumentsOptions } from '../platform/documents/index.ts';
@@ -20,12 +20,12 @@ import { knowledgeSearchOf } from './knowledge-search.ts';
 import { spaceCheckOf } from './space-check.ts';
 
 /** What of the gateway is needed. */
-export type SpeakingGateway = Pick<OpenGateway, 'read' | 'speak' | 'defaults'> & {
+export type CompletionGateway = Pick<OpenGateway, 'read' | 'complete' | 'defaults'> & {
   readonly models: Pick<OpenGateway['models'], 'list'>;
 };
 
 export interface WorkflowHouseParts {
-  readonly gateway: SpeakingGateway;
+  readonly gateway: CompletionGateway;
   /** Without it there are no workflows that need knowledge. */
   readonly knowledge?: Pick<HttpDependencies['knowledge'], 'spaces' | 'artifacts' | 'search'>;
   readonly clock?: Clock;
@@ -84,7 +84,7 @@ export function documentIntakeOf({
         jobId,
         chunks,
         state: status?.state ?? 'processing',
-        stoodIn: status?.stoodIn.reduce((sum, { positions }) => sum + positions.length, 0) ?? 0,
+        stoodIn: status?.modelFallbacks.reduce((sum, { positions }) => sum + positions.length, 0) ?? 0,
       };
     },
   };
@@ -128,28 +128,28 @@ export function schemaCheckerOf(schemas: SchemaChecks): SchemaChecker {
 }
 
 /** With `json`, what it is to look like. */
-type SpokenRequest = Parameters<LanguageModel['complete']>[0] & {
+type ModelRequest = Parameters<LanguageModel['complete']>[0] & {
   readonly schema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
 };
 
 /** Fails as the gateway does; whether it is worth another try is the gateway's word. */
 export function languageModelOf(
-  gateway: SpeakingGateway,
+  gateway: CompletionGateway,
   clock: Clock = systemClock,
-): LanguageModel & { complete(request: SpokenRequest): ReturnType<LanguageModel['complete']> } {
+): LanguageModel & { complete(request: ModelRequest): ReturnType<LanguageModel['complete']> } {
   const formats = new JsonFormats(clock);
   return {
     unknownIn: (model) => unknownModels(gateway, model),
-    complete: (request: SpokenRequest) => {
-      if (request.json !== true) return speak(gateway, request, 'words');
+    complete: (request: ModelRequest) => {
+      if (request.json !== true) return complete(gateway, request, 'words');
       const best = request.schema ? 'schema' : 'object';
-      return formats.ask(request.model ?? 'auto', best, (format) => speak(gateway, request, format));
+      return formats.ask(request.model ?? 'auto', best, (format) => complete(gateway, request, format));
     },
   };
 }
 
 /** By the names that the gateway takes: its own, and those that providers have for the same model. */
-async function unknownModels({ models }: SpeakingGateway, written: string): Promise<readonly string[]> {
+async function unknownModels({ models }: CompletionGateway, written: string): Promise<readonly string[]> {
   const names = written.split(',').map((name) => name.trim());
   const wanted = names.filter((name) => name !== '' && name !== 'auto');
   if (wanted.length === 0) return [];
@@ -169,9 +169,9 @@ async function unknownModels({ models }: SpeakingGateway, written: string): Prom
   }
 }
 
-async function speak(
-  gateway: SpeakingGateway,
-  request: SpokenRequest,
+async function complete(
+  gateway: CompletionGateway,
+  request: ModelRequest,
   format: JsonFormat,
 ): Promise<{ readonly text: string; readonly model: string }> {
   const { requestId, caller, messages, model = 'auto', temperature, maxTokens, signal } = request;
@@ -182,19 +182,19 @@ async function speak(
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     ...responseFormat(format, request.schema),
   };
-  const spoken = await gateway.speak({
+  const completion = await gateway.complete({
     requestId,
     ask: gateway.read('chat', Buffer.from(JSON.stringify(body))),
     caller,
-    mayFallBack: true,
+    allowFallback: true,
     deadlineMs: deadlineOf(signal)?.remainingMs() ?? gateway.defaults.deadlineMs,
     waitMs: gateway.defaults.waitMs,
     signal,
   });
-  return { text: spokenText(spoken), model: spoken.model.name };
+  return { text: completionText(completion), model: completion.model.name };
 }
 
-function responseFormat(format: JsonFormat, schema: SpokenRequest['schema']): object {
+function responseFormat(format: JsonFormat, schema: ModelRequest['schema']): object {
   if (format === 'words') return {};
   if (format === 'object' || !schema) return { response_format: { type: 'json_object' } };
   return { response_format: { type: 'json_schema', json_schema: { ...schema, strict: true } } };

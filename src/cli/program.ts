@@ -9,7 +9,6 @@ import { registerDeployments } from './commands/deployments.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerEntities } from './commands/entities.ts';
 import { registerEvents } from './commands/events.ts';
-import { registerEval } from './commands/eval.ts';
 import { registerExecutions } from './commands/executions.ts';
 import { registerExtract } from './commands/extract.ts';
 import { registerGraph } from './commands/graph.ts';
@@ -91,7 +90,6 @@ export function buildProgram(io: CliIo, host: CommandHost): Command {
     registerFolders,
     registerSearch,
     registerMcp,
-    registerEval,
     registerPrompt,
     registerModels,
     registerKeys,

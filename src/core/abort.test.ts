@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import { abortable, linkSignals, onAbort, withTimeout } from './abort.ts';
-import { VirtualClock } from './virtual-clock.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 

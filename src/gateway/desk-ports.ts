@@ -3,9 +3,9 @@ import type {
   Attempt,
   Capabilities,
   GatewayKey,
-  HistoryStretch,
+  HistoryInterval,
   Model,
-  ModelCooldown,
+  Cooldown,
   Quotas,
   Score,
   Usage,
@@ -34,7 +34,7 @@ export interface ModelView {
   /** When the soonest of its keys may be used again; null: now. */
   readonly availableAt: Date | null;
   /** Keys that are left alone now; a quota that is used up by our own count is among them, as cause `quota`. */
-  readonly cooldowns: readonly ModelCooldown[];
+  readonly cooldowns: readonly Cooldown[];
   readonly successCount: number;
   readonly failureCount: number;
   readonly requestCount: number;
@@ -63,11 +63,11 @@ export interface ModelExplanation {
   readonly score: Score;
   /** The formulas with this model's numbers in them, a sentence each. */
   readonly steps: readonly string[];
-  /** Its place among the models that would be asked now, first is 1; null: it would not be asked, `placeReason` says why. */
-  readonly place: number | null;
-  readonly placeReason: string;
+  /** Its place among the models that would be asked now, first is 1; null: it would not be asked, `positionReason` says why. */
+  readonly position: number | null;
+  readonly positionReason: string;
   /** Epoch milliseconds until which it is asked last, after failing several times in a row; null: not resting. */
-  readonly restingUntil: number | null;
+  readonly backoffUntil: number | null;
   readonly recentAttempts: readonly Attempt[];
 }
 
@@ -75,9 +75,9 @@ export interface ModelExplanation {
 export interface ModelHistory {
   readonly since: Date;
   readonly until: Date;
-  readonly stretchMs: number;
+  readonly intervalMs: number;
   /** Those in which it was asked, oldest first. */
-  readonly stretches: readonly HistoryStretch[];
+  readonly intervals: readonly HistoryInterval[];
 }
 
 export interface ProbeResult {
@@ -101,12 +101,12 @@ export interface ModelInput {
   readonly quotas?: Quotas | undefined;
 }
 
-/** By id: GATEWAY_MODEL_UNKNOWN when there is none. */
-export interface ModelDesk {
+/** By id: GATEWAY_MODEL_NOT_FOUND when there is none. */
+export interface ModelService {
   /** Names by id of all models there ever were, those that were removed included. Fails with STATE_UNAVAILABLE. */
   names(): Promise<ReadonlyMap<number, string>>;
   /** Active models that have a key, from memory. */
-  askable(): readonly Model[];
+  listCallable(): readonly Model[];
   /** The variable in which its keys were found; null when it has none or needs none. */
   keySourceOf(model: Model): string | null;
   list(filter: ModelFilter): Promise<readonly ModelView[]>;
@@ -135,7 +135,7 @@ export interface ModelDesk {
   probe(ids: readonly number[] | null, signal?: AbortSignal): Promise<readonly ProbeResult[]>;
 }
 
-export interface KeyDesk {
+export interface KeyService {
   /** The key itself comes back once, here. */
   create(input: {
     readonly name: string;
@@ -143,7 +143,7 @@ export interface KeyDesk {
     readonly dailyTokenCap: number | null;
   }): Promise<{ readonly key: string; readonly record: GatewayKey }>;
   list(): Promise<readonly (GatewayKey & { readonly tokensToday: number })[]>;
-  /** Fails with GATEWAY_KEY_UNKNOWN. */
+  /** Fails with GATEWAY_KEY_NOT_FOUND. */
   revoke(id: string): Promise<GatewayKey>;
   usage(filter: { readonly fromDay: string; readonly caller?: string }): Promise<readonly Usage[]>;
 }

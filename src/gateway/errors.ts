@@ -4,7 +4,7 @@ import { HeadworksError } from '../core/index.ts';
 import type { FailureClass } from './failure-classes.ts';
 
 export const gatewayErrorCodes = {
-  GATEWAY_MODEL_UNKNOWN: {
+  GATEWAY_MODEL_NOT_FOUND: {
     category: 'not_found',
     consequence: 'No model of that name is known; nobody was asked.',
   },
@@ -16,11 +16,11 @@ export const gatewayErrorCodes = {
     category: 'misconfigured',
     consequence: 'No model that could answer has a key; nobody was asked.',
   },
-  GATEWAY_UNABLE: {
+  GATEWAY_CAPABILITY_UNSUPPORTED: {
     category: 'invalid_input',
     consequence: 'No configured model can do what is asked (tools, images, embeddings, …); nobody was asked.',
   },
-  GATEWAY_ALL_LIMITED: {
+  GATEWAY_ALL_RATE_LIMITED: {
     category: 'limit_reached',
     consequence: 'Every model that could answer is at a limit; come back when the soonest is free.',
   },
@@ -28,16 +28,16 @@ export const gatewayErrorCodes = {
     category: 'temporary',
     consequence: 'Every model that could answer was asked and failed, or is resting.',
   },
-  GATEWAY_REFUSED: {
+  GATEWAY_REQUEST_REJECTED: {
     category: 'invalid_input',
     consequence: 'Every model that was asked says that the request itself is at fault; change it.',
   },
-  GATEWAY_STREAM_BROKEN: {
+  GATEWAY_STREAM_INTERRUPTED: {
     category: 'upstream_failed',
     consequence: 'A streamed answer broke off after it had begun; what came is not the whole.',
   },
-  GATEWAY_KEY_UNKNOWN: { category: 'not_found', consequence: 'There is no gateway key of that id.' },
-  GATEWAY_TOKEN_CAP: {
+  GATEWAY_KEY_NOT_FOUND: { category: 'not_found', consequence: 'There is no gateway key of that id.' },
+  GATEWAY_TOKEN_CAP_EXCEEDED: {
     category: 'limit_reached',
     consequence: 'The key has used up its tokens of today; it works again after midnight UTC.',
   },
@@ -63,7 +63,7 @@ export interface TriedModel {
 
 export interface GatewayErrorOptions extends HeadworksErrorOptions {
   readonly tried?: readonly TriedModel[];
-  /** Of GATEWAY_REFUSED: the status to give back, 400 or 422 …, and the provider's own words, redacted. */
+  /** Of GATEWAY_REQUEST_REJECTED: the status to give back, 400 or 422 …, and the provider's own words, redacted. */
   readonly status?: number;
 }
 

@@ -4,9 +4,9 @@ import type { GatewayErrorCode } from './errors.ts';
 
 /** What a request that nobody answered can end with. */
 const exhaustedCodes: readonly GatewayErrorCode[] = [
-  'GATEWAY_ALL_LIMITED',
+  'GATEWAY_ALL_RATE_LIMITED',
   'GATEWAY_EXHAUSTED',
-  'GATEWAY_REFUSED',
+  'GATEWAY_REQUEST_REJECTED',
 ];
 
 const tokensUsed = {
@@ -65,7 +65,7 @@ export const gatewayEvents = {
       labels: ['model'],
     },
   }),
-  'gateway:exhausted': event<{ requestId: string; code: string; tried: number }>({
+  'gateway:models-exhausted': event<{ requestId: string; code: string; tried: number }>({
     level: 'warn',
     message: 'no model could answer',
     counter: {
@@ -84,11 +84,11 @@ export const gatewayEvents = {
       labels: ['what'],
     },
   }),
-  'gateway:attempts-lost': event<{ count: number }>({
+  'gateway:attempts-dropped': event<{ count: number }>({
     level: 'warn',
     message: 'too many attempts wait for the store; the oldest are forgotten',
     counter: {
-      name: 'headworks_gateway_attempts_lost_total',
+      name: 'headworks_gateway_attempts_dropped_total',
       help: 'Attempts that reached no store.',
       by: 'count',
     },

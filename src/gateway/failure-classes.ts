@@ -8,9 +8,9 @@
  * - `context-too-long`: the request is larger than this model reads.
  * - `content-refused`: the provider will not answer this content.
  * - `not-found`: the provider does not know the model.
- * - `bad-answer`: empty, or not what was asked for.
- * - `too-little-time`: the caller's deadline left the model much less time than it is allowed, and it did not make it.
- * - `cancelled`: our caller went away, or this server stopped.
+ * - `invalid-response`: empty, or not what was asked for.
+ * - `deadline-too-short`: the caller's deadline left the model much less time than it is allowed, and it did not make it.
+ * - `canceled`: our caller went away, or this server stopped.
  */
 export type FailureClass =
   | 'rate-limit'
@@ -23,9 +23,9 @@ export type FailureClass =
   | 'context-too-long'
   | 'content-refused'
   | 'not-found'
-  | 'bad-answer'
-  | 'too-little-time'
-  | 'cancelled';
+  | 'invalid-response'
+  | 'deadline-too-short'
+  | 'canceled';
 
 export interface FailureRule {
   /** Is the same model asked again in a later round of the same request? */
@@ -61,13 +61,13 @@ export const failureRules = {
   'context-too-long': rule({ fallsBack: true, isCallersFault: true }),
   'content-refused': rule({ fallsBack: true, isCallersFault: true }),
   'not-found': rule({ fallsBack: true, countsAgainst: true, cooldown: hourSeconds, cools: 'model' }),
-  'bad-answer': rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
-  'too-little-time': rule({ isRetried: true, fallsBack: true }),
-  cancelled: rule({}),
+  'invalid-response': rule({ isRetried: true, fallsBack: true, countsAgainst: true }),
+  'deadline-too-short': rule({ isRetried: true, fallsBack: true }),
+  canceled: rule({}),
 } as const satisfies Readonly<Record<FailureClass, FailureRule>>;
 
 /** Has a request that ends so failed by something that may pass and is the model's own? Several in a row make it rest. */
-export function isPassingFault(failureClass: FailureClass): boolean {
+export function isTransientModelFault(failureClass: FailureClass): boolean {
   const { isRetried, countsAgainst } = failureRules[failureClass];
   return isRetried && countsAgainst;
 }

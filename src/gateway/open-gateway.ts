@@ -1,23 +1,23 @@
 // Puts the gateway together over its stores: state, keys of providers, quotas, the engine, and desks for people.
 import type { Clock, Emitter, HttpTransport, IdSource, Random, Redactor } from '../core/index.ts';
-import { createProviderClient, readAsk } from './calling/index.ts';
-import type { KeyDesk, ModelDesk } from './desk-ports.ts';
-import { createKeyDesk, refuseOverCap } from './desk/gateway-key-desk.ts';
-import { GatewayModelDesk } from './desk/gateway-model-desk.ts';
+import { createProviderClient, parseRequest } from './calling/index.ts';
+import type { KeyService, ModelService } from './desk-ports.ts';
+import { createKeyService, refuseOverCap } from './desk/gateway-key-desk.ts';
+import { GatewayModelService } from './desk/gateway-model-desk.ts';
 import type { GatewayEvents } from './events.ts';
-import type { ProbeRounds } from './health/health-worker.ts';
+import type { ProbeSchedule } from './health/health-worker.ts';
 import { startHealthWorker } from './health/health-worker.ts';
 import { probeModels } from './health/prober.ts';
 import type { GatewayOptions } from './options.ts';
-import type { Ask, Gateway, GatewayLoad, Model, Operation } from './ports.ts';
-import { catalogue, createKeyRing } from './providers/index.ts';
+import type { CompletionRequest, Gateway, GatewayLoad, Model, Operation } from './ports.ts';
+import { catalogue, createProviderKeys } from './providers/index.ts';
 import type { QuotaCounter } from './quotas/index.ts';
-import { CountingQuotaKeeper, pastCallsOf } from './quotas/index.ts';
-import { createGateway, Resting, routingPolicy } from './routing/index.ts';
+import { ProviderQuotas, pastCallsOf } from './quotas/index.ts';
+import { createRouter, FailureBackoff, routingPolicy } from './routing/index.ts';
 import type { GatewayStores } from './state/index.ts';
 import { GatewayState } from './state/index.ts';
 
-export interface OpenGatewayParts {
+export interface GatewayDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: IdSource;
@@ -40,34 +40,34 @@ export interface OpenGateway extends Gateway {
     readonly waitMs: number;
   };
   /** Fails with INPUT_INVALID, naming the field. */
-  read(operation: Operation, body: Uint8Array): Ask;
+  read(operation: Operation, body: Uint8Array): CompletionRequest;
   /** Of this process, now. */
   load(): GatewayLoad;
-  readonly models: ModelDesk;
-  readonly keys: KeyDesk;
+  readonly models: ModelService;
+  readonly keys: KeyService;
   /** The id of the gateway key that this is, while it may be used. */
   keyOf(credential: string): string | null;
   /** Of a gateway key that is known but refused: why. */
   keyRefusal(credential: string): 'expired' | 'revoked' | null;
   /** Probes every so often until the returned function is called. */
-  startHealthWorker(rounds: ProbeRounds, onFailure: (cause: string) => void): () => Promise<void>;
+  startHealthWorker(rounds: ProbeSchedule, onFailure: (cause: string) => void): () => Promise<void>;
   /** Writes what waits. Nothing may be asked afterwards. */
   close(): Promise<void>;
 }
 
 /** Ready when it resolves. Fails with STATE_UNAVAILABLE. */
-export async function openGateway(parts: OpenGatewayParts): Promise<OpenGateway> {
+export async function openGateway(parts: GatewayDeps): Promise<OpenGateway> {
   const { clock, ids, events, redactor, options, stores } = parts;
-  const keys = createKeyRing(parts.env);
+  const keys = createProviderKeys(parts.env);
   const state = await GatewayState.open({
     ...parts,
     builtIn: catalogue,
     configured: options.models,
     windowDays: options.scoreWindowDays,
   });
-  const quotas = new CountingQuotaKeeper({ clock, events, shared: parts.sharedQuotas });
-  const resting = new Resting(clock);
-  const gateway = createGateway({
+  const quotas = new ProviderQuotas({ clock, events, shared: parts.sharedQuotas });
+  const resting = new FailureBackoff(clock);
+  const gateway = createRouter({
     ...parts,
     admit: (caller) => refuseOverCap(state.keys, state.usage, caller, clock.now()),
     models: () => state.models.list(),
@@ -76,7 +76,7 @@ export async function openGateway(parts: OpenGatewayParts): Promise<OpenGateway>
     scores: state.scores,
     resting,
     quotas,
-    provider: createProviderClient({ ...parts, maxAnswerBytes: options.maxAnswerBytes }),
+    provider: createProviderClient({ ...parts, maxResponseBytes: options.maxResponseBytes }),
     attempts: state.attempts,
     policy: routingPolicy(options),
   });
@@ -90,10 +90,10 @@ export async function openGateway(parts: OpenGatewayParts): Promise<OpenGateway>
     await state.close();
     throw error;
   }
-  const deadlineMs = options.answerTimeoutSeconds * 1_000;
+  const deadlineMs = options.responseTimeoutSeconds * 1_000;
   const probe = (models: readonly Model[], signal: AbortSignal) =>
     probeModels({ gateway, keys, ids, deadlineMs }, models, signal);
-  const models = new GatewayModelDesk({
+  const models = new GatewayModelService({
     clock,
     ids,
     state,
@@ -109,11 +109,11 @@ export async function openGateway(parts: OpenGatewayParts): Promise<OpenGateway>
       deadlineMs: options.requestTimeoutSeconds * 1_000,
       waitMs: options.waitForModelSeconds * 1_000,
     },
-    read: readAsk,
-    speak: (request) => gateway.speak(request),
+    read: parseRequest,
+    complete: (request) => gateway.complete(request),
     load: () => gateway.load(),
     models,
-    keys: createKeyDesk(state.keys, state.usage),
+    keys: createKeyService(state.keys, state.usage),
     keyOf: (credential) => state.keys.verify(credential)?.id ?? null,
     keyRefusal: (credential) => {
       const why = state.keys.whyRefused(credential);

@@ -70,17 +70,17 @@ export const gatewayOptions = defineOptions({
       max: 600,
       integer: false,
     }),
-    answerTimeoutSeconds: numberOption({
+    responseTimeoutSeconds: numberOption({
       describe: 'The longest wait of one attempt that is not streamed for its whole answer.',
-      env: 'HEADWORKS_GATEWAY_ANSWER_TIMEOUT_SECONDS',
+      env: 'HEADWORKS_GATEWAY_RESPONSE_TIMEOUT_SECONDS',
       default: 60,
       min: 0.1,
       max: 600,
       integer: false,
     }),
-    silenceTimeoutSeconds: numberOption({
+    idleTimeoutSeconds: numberOption({
       describe: 'The longest silence in the middle of an answer.',
-      env: 'HEADWORKS_GATEWAY_SILENCE_TIMEOUT_SECONDS',
+      env: 'HEADWORKS_GATEWAY_IDLE_TIMEOUT_SECONDS',
       default: 20,
       min: 0.1,
       max: 600,
@@ -107,9 +107,9 @@ export const gatewayOptions = defineOptions({
       min: 1_024,
       max: 1_073_741_824,
     }),
-    maxAnswerBytes: numberOption({
+    maxResponseBytes: numberOption({
       describe: 'The largest answer of a model that is not streamed; larger ones are taken for broken.',
-      env: 'HEADWORKS_GATEWAY_MAX_ANSWER_BYTES',
+      env: 'HEADWORKS_GATEWAY_MAX_RESPONSE_BYTES',
       default: 33_554_432,
       min: 1_024,
       max: 1_073_741_824,

@@ -77,7 +77,7 @@ export interface ProviderKey {
 }
 
 /** Reads the environment once at start. */
-export interface KeyRing {
+export interface ProviderKeys {
   /** The model's keys, in the order they are written; empty means: not configured. */
   keysOf(model: ModelDefinition): readonly ProviderKey[];
   /** The base URL with its `{ENV_NAME}` filled in; undefined when one is missing (then not configured). */
@@ -85,22 +85,22 @@ export interface KeyRing {
   /** The variable in which its keys were found; null when it has none or needs none. */
   keySourceOf(model: ModelDefinition): string | null;
   /** Ways to make it usable, each the variables that are all still to be set for it; empty when it is configured. */
-  missingFor(model: ModelDefinition): readonly (readonly string[])[];
+  missingEnvVars(model: ModelDefinition): readonly (readonly string[])[];
 }
 
 /* ---- cooldowns ---- */
 
 /** Applies to every key of the model. */
-export const everyKey = '*';
+export const allKeys = '*';
 
-export interface ModelCooldown {
+export interface Cooldown {
   readonly modelId: number;
-  /** A ProviderKey's id, or `everyKey`. */
+  /** A ProviderKey's id, or `allKeys`. */
   readonly keyId: string;
   /** Epoch milliseconds. */
   readonly until: number;
-  /** A failure class, `quota` (learned from an answer's headers or kept by ourselves), or `by-hand`. */
-  readonly cause: FailureClass | 'quota' | 'by-hand';
+  /** A failure class, `quota` (learned from an answer's headers or kept by ourselves), or `manual`. */
+  readonly cause: FailureClass | 'quota' | 'manual';
   /** Who said how long: a header's name, `body …`, `default`, `quota`, `admin`. */
   readonly source: string;
   /** What a person gave as reason. */
@@ -110,7 +110,7 @@ export interface ModelCooldown {
 
 /** What is left alone now, and when each model was last cleared by hand. */
 export interface CooldownSnapshot {
-  readonly cooldowns: readonly ModelCooldown[];
+  readonly cooldowns: readonly Cooldown[];
   /** Epoch milliseconds by model; what was set no later than that is void, whenever it arrives. */
   readonly clearedAt: ReadonlyMap<number, number>;
 }
@@ -120,7 +120,7 @@ export interface CooldownStore {
    * Keeps the later of the two, in one statement; the reason and cause belong to the one that is kept. Changes
    * nothing when the model was cleared at or after `setAt`.
    */
-  extend(cooldown: ModelCooldown): Promise<void>;
+  extend(cooldown: Cooldown): Promise<void>;
   /** All that was set until `at`, and all that the store holds. Returns when it counts as cleared: `at` or later. */
   clear(modelId: number, at: number): Promise<number>;
   /** Those that are not over yet. */
@@ -130,11 +130,11 @@ export interface CooldownStore {
 /** In memory, written through, kept in step with other processes; goes on from memory when the store is away. */
 export interface Cooldowns {
   /** Undefined when the key may be used now. The later of the key's own and the whole model's. */
-  of(modelId: number, keyId: string): ModelCooldown | undefined;
+  of(modelId: number, keyId: string): Cooldown | undefined;
   /** Never shortens. Takes effect here at once, is written at once. Emits `gateway:availability-updated`. */
-  extend(cooldown: ModelCooldown): void;
+  extend(cooldown: Cooldown): void;
   /** Like `extend`, but resolves when it is durable. Fails with STATE_UNAVAILABLE, soon, also for a store that hangs. */
-  extendDurably(cooldown: ModelCooldown): Promise<void>;
+  extendDurably(cooldown: Cooldown): Promise<void>;
   /** All of the model's, by hand. Resolves and fails like `extendDurably`. */
   clear(modelId: number): Promise<void>;
 }
@@ -154,7 +154,7 @@ export interface Attempt {
   readonly durationMs: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** `admin`, `key:ID`, `probe`, `by-hand`, or a name that the calling domain gives. */
+  /** `admin`, `key:ID`, `probe`, `manual`, or a name that the calling domain gives. */
   readonly caller: string;
   /** Its request asked this model before: it may take the place of an attempt that failed. Default: nobody knows. */
   readonly isRepeated?: boolean;
@@ -175,7 +175,7 @@ export interface ModelTally extends Tally {
 }
 
 /** A stretch of time, and what was counted in it. */
-export interface HistoryStretch extends Tally {
+export interface HistoryInterval extends Tally {
   /** Its beginning, epoch milliseconds. */
   readonly at: number;
 }
@@ -189,12 +189,12 @@ export interface AttemptStore {
   tallies(range: { readonly since?: Date; readonly before?: Date }): Promise<readonly ModelTally[]>;
   /** Newest first. */
   list(filter: { readonly modelId?: number; readonly limit: number }): Promise<readonly Attempt[]>;
-  /** What `tallies` counts of one model, in stretches of `stretchMs` since `since`; those without any are left out. */
+  /** What `tallies` counts of one model, in stretches of `intervalMs` since `since`; those without any are left out. */
   history(range: {
     readonly modelId: number;
     readonly since: Date;
-    readonly stretchMs: number;
-  }): Promise<readonly HistoryStretch[]>;
+    readonly intervalMs: number;
+  }): Promise<readonly HistoryInterval[]>;
   /** Deletes what began before `before`, oldest first, at most `limit`; how many went. */
   purge(before: Date, limit: number): Promise<number>;
 }
@@ -271,7 +271,7 @@ export interface QuotaGrant {
   /** What the call really cost, when it is known; without it the estimate stays. */
   settle(tokens: number): void;
   /** The call was not made. */
-  giveBack(): void;
+  refund(): void;
 }
 
 /** Provider quotas kept by ourselves, per model and key. Never waits. */
@@ -304,7 +304,7 @@ export interface TokenEstimate {
 }
 
 /** What is asked, read once. The body travels as the bytes that came, but for the model's name. */
-export interface Ask extends TokenEstimate {
+export interface CompletionRequest extends TokenEstimate {
   readonly operation: Operation;
   readonly body: Uint8Array;
   /** Where the top-level `model` values stand in `body`, as byte offsets [start, end), quotes included. */
@@ -325,12 +325,12 @@ export interface Ask extends TokenEstimate {
   readonly dimensions: number | null;
 }
 
-export interface AttemptLimits {
+export interface AttemptTimeouts {
   readonly connectMs: number;
   /** Until the first content of a stream; of a whole answer, until all of it is there. */
   readonly firstTokenMs: number;
   /** Between two pieces. */
-  readonly silenceMs: number;
+  readonly idleMs: number;
 }
 
 export interface ProviderFailure {
@@ -338,20 +338,20 @@ export interface ProviderFailure {
   readonly failureClass: FailureClass;
   readonly status: number | null;
   /** Of a timeout: which limit of the call it was; undefined when the provider or the network gave up. */
-  readonly ranOut?: keyof AttemptLimits | undefined;
+  readonly exceeded?: keyof AttemptTimeouts | undefined;
   readonly hint: { readonly retryAfterMs: number; readonly source: string } | undefined;
-  /** For GATEWAY_REFUSED: the provider's own sentence, redacted and shortened; null where it must not travel. */
+  /** For GATEWAY_REQUEST_REJECTED: the provider's own sentence, redacted and shortened; null where it must not travel. */
   readonly message: string | null;
 }
 
-export interface ProviderAnswer {
+export interface ProviderResponse {
   readonly outcome: 'answer';
   readonly status: number;
   readonly contentType: string;
   readonly body: Uint8Array;
   readonly tokens: Tokens;
   /** Learned from quota headers: the key has nothing left until then (epoch milliseconds). */
-  readonly emptyUntil: { readonly at: number; readonly source: string } | undefined;
+  readonly quotaExhaustedUntil: { readonly at: number; readonly source: string } | undefined;
 }
 
 /** Committed: its first content is in `head`, so no other model can take over any more. */
@@ -361,7 +361,7 @@ export interface ProviderStream {
   readonly contentType: string;
   /** The bytes up to and including the first content. */
   readonly head: readonly Uint8Array[];
-  /** The rest, as it comes; rejects with GATEWAY_STREAM_BROKEN. Leaving it early aborts the provider. */
+  /** The rest, as it comes; rejects with GATEWAY_STREAM_INTERRUPTED. Leaving it early aborts the provider. */
   readonly rest: AsyncIterable<Uint8Array>;
   /** Resolves when the stream has ended, however; never rejects. */
   readonly ended: Promise<{
@@ -371,11 +371,11 @@ export interface ProviderStream {
      * From its first content to its last byte, or until it was given up, without the time in which its reader kept it
      * waiting.
      */
-    readonly spokeForMs: number;
+    readonly streamMs: number;
     /** Of a failure that said when to come back. */
     readonly hint?: ProviderFailure['hint'];
   }>;
-  readonly emptyUntil: { readonly at: number; readonly source: string } | undefined;
+  readonly quotaExhaustedUntil: { readonly at: number; readonly source: string } | undefined;
 }
 
 /** One HTTP call. Never throws: what goes wrong is a ProviderFailure. */
@@ -384,21 +384,21 @@ export interface ProviderClient {
     readonly model: Model;
     readonly baseUrl: string;
     readonly key: ProviderKey;
-    readonly ask: Ask;
-    readonly limits: AttemptLimits;
+    readonly ask: CompletionRequest;
+    readonly limits: AttemptTimeouts;
     readonly signal: AbortSignal;
-  }): Promise<ProviderAnswer | ProviderStream | ProviderFailure>;
+  }): Promise<ProviderResponse | ProviderStream | ProviderFailure>;
 }
 
 /* ---- one request through the gateway ---- */
 
 export interface GatewayRequest {
   readonly requestId: string;
-  readonly ask: Ask;
+  readonly ask: CompletionRequest;
   /** As in Attempt. */
   readonly caller: string;
   /** False: only the models that are named. */
-  readonly mayFallBack: boolean;
+  readonly allowFallback: boolean;
   /** All tries and waits together, until an answer is there or a stream has begun. */
   readonly deadlineMs: number;
   /** Extra tries per model, instead of MAX_RETRIES (a probe wants none). */
@@ -408,7 +408,7 @@ export interface GatewayRequest {
   readonly signal: AbortSignal;
 }
 
-export interface Spoken {
+export interface CompletionResult {
   readonly model: Model;
   /** Calls that were made, this one included. */
   readonly attempts: number;
@@ -416,7 +416,7 @@ export interface Spoken {
   readonly isFallback: boolean;
   /** Of the call that was answered, alone; of a stream, until its first content. */
   readonly durationMs: number;
-  readonly answer: ProviderAnswer | ProviderStream;
+  readonly answer: ProviderResponse | ProviderStream;
 }
 
 /** Fails with a GatewayError, or with CANCELED or DEADLINE_EXCEEDED. */
@@ -427,5 +427,5 @@ export interface GatewayLoad {
 }
 
 export interface Gateway {
-  speak(request: GatewayRequest): Promise<Spoken>;
+  complete(request: GatewayRequest): Promise<CompletionResult>;
 }

@@ -84,7 +84,7 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   installSecurityHeaders(server);
   installNotFound(server);
   await installOpenApi(server, dependencies.version);
-  await installDocs(server);
+  installDocs(server);
   registerRoutes(server, dependencies, limits);
   await server.ready();
   return server;

@@ -1,8 +1,6 @@
 // The HTTP server: build it, listen with it, drain it.
-export type { Activity, ActivityCounts, MinuteCounts, RunSample, TenantActivity } from './activity.ts';
 export { createTokenCheck } from './access.ts';
 export { buildServer } from './build-server.ts';
-export type { DashboardFile, DashboardFiles } from './dashboard/files.ts';
 export { createSessions } from './dashboard/sessions.ts';
 export type { DrainReport } from './drain.ts';
 export { drain } from './drain.ts';
@@ -10,7 +8,7 @@ export type { KnownErrorCode } from './error-mapping.ts';
 export { errorMapping } from './error-mapping.ts';
 export type { HttpErrorCode } from './errors.ts';
 export { HttpError, httpErrorCodes } from './errors.ts';
-export type { VaultDesk } from './vault-desk.ts';
+export type { VaultService } from './vault-desk.ts';
 export type { HttpEvents } from './events.ts';
 export { httpEvents } from './events.ts';
 export type { HttpLimits } from './limits.ts';
@@ -20,12 +18,7 @@ export type {
   AuditRecord,
   AuditRow,
   AuditTrail,
-  BackupDesk,
-  CapabilityReport,
   ConfigValue,
-  DependencyReport,
-  DoctorCheck,
-  DoctorReport,
   ExtractionDesk,
   GatewayDesk,
   HttpDependencies,
@@ -35,7 +28,6 @@ export type {
   McpDesk,
   McpRequest,
   Presence,
-  ReadinessReport,
   AlertDesk,
   TenantDesks,
 } from './ports.ts';

@@ -1,7 +1,8 @@
 // The OpenAPI document and the page that shows it, all from this process: nothing is loaded from elsewhere.
+import { STATUS_CODES } from 'node:http';
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
+import fastify from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 
 const docsPath = '/docs';
@@ -81,14 +82,33 @@ export function declareDocsPublic(server: FastifyInstance): void {
   });
 }
 
-export async function installDocs(server: FastifyInstance): Promise<void> {
-  await server.register(swaggerUi, {
+/** Swagger UI is loaded on the first request to it, as a server of its own whose responses are passed on. */
+export function installDocs(server: FastifyInstance): void {
+  let docs: Promise<FastifyInstance> | undefined;
+  for (const url of [docsPath, `${docsPath}/*`])
+    server.get(url, { schema: { hide: true } }, async (request, reply) => {
+      docs ??= buildDocs(server);
+      const { statusCode, headers, rawPayload } = await (
+        await docs
+      ).inject({ method: 'GET', url: request.url, headers: request.headers });
+      if (statusCode === 404) return reply.callNotFound();
+      const { connection: _, ...kept } = headers;
+      return reply.code(statusCode).headers(kept).send(rawPayload);
+    });
+}
+
+async function buildDocs(server: FastifyInstance): Promise<FastifyInstance> {
+  const { default: swaggerUi } = await import('@fastify/swagger-ui');
+  const docs = fastify({ logger: false });
+  await docs.register(swagger, { mode: 'static', specification: { document: server.swagger() as never } });
+  await docs.register(swaggerUi, {
     routePrefix: docsPath,
     staticCSP: docsPolicy,
-    // The bar at the top is for looking at other people's documents.
+    // The bar at the top is for opening other documents.
     theme: { title: 'Headworks API', css: [{ filename: 'theme.css', content: '.topbar { display: none }' }] },
     uiConfig: { docExpansion: 'list', deepLinking: true, tryItOutEnabled: true },
   });
+  return docs;
 }
 
 /** Every named schema comes twice, as answer and as input; what nothing refers to (any more) is left out. */
@@ -101,15 +121,18 @@ function withoutUnused<Document extends object>(document: Document): Document {
   return used.length === schemas.length ? kept : withoutUnused(kept);
 }
 
-/** A named schema becomes a mere reference, which loses what it says about itself. */
-function withDescriptions(answers: unknown, references: unknown): Record<string, unknown> {
-  const described = answers as Record<string, { readonly description?: string }>;
+/** A named schema becomes a mere reference, which loses its description; a response without one says its status. */
+function withDescriptions(responses: unknown, references: unknown): Record<string, unknown> {
+  const described = responses as Record<string, { readonly description?: string }>;
   return Object.fromEntries(
-    Object.entries(references as Record<string, object>).map(([status, schema]) => [
-      status,
-      '$ref' in schema
-        ? { description: described[status]?.description ?? '', content: { 'application/json': { schema } } }
-        : schema,
-    ]),
+    Object.entries(references as Record<string, object>).map(([status, schema]) => {
+      const description = described[status]?.description ?? STATUS_CODES[status] ?? status;
+      return [
+        status,
+        '$ref' in schema
+          ? { description, content: { 'application/json': { schema } } }
+          : { description, ...schema },
+      ];
+    }),
   );
 }

@@ -1,7 +1,7 @@
 // Knowledge as people, the HTTP API and workflows handle it. Every call names the space; who may name which is the
 // caller's business (see `SpaceDesk.of`).
 import type {
-  Accepted,
+  IngestResult,
   ArtifactFilter,
   ArtifactStatus,
   ArtifactType,
@@ -10,7 +10,7 @@ import type {
   EntityMerge,
   EntityPair,
   EventFilter,
-  SearchAnswer,
+  SearchResponse,
   SearchRequest,
   Revision,
   Space,
@@ -28,7 +28,7 @@ export interface SpaceDesk {
 }
 
 /** A file or text that somebody brings. */
-export interface IngestWish {
+export interface IngestRequest {
   readonly content:
     | { readonly text: string }
     | { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array };
@@ -65,8 +65,8 @@ export interface ArtifactDesk {
   /** Largest file or text that is taken in. */
   readonly maxDocumentBytes: number;
   /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE; then nothing was written. */
-  ingest(space: Space, wish: IngestWish, signal: AbortSignal): Promise<Accepted>;
-  estimate(space: Space, wish: IngestWish, signal: AbortSignal): Promise<IngestEstimate>;
+  ingest(space: Space, wish: IngestRequest, signal: AbortSignal): Promise<IngestResult>;
+  estimate(space: Space, wish: IngestRequest, signal: AbortSignal): Promise<IngestEstimate>;
   list(filter: ArtifactFilter): Promise<readonly Revision[]>;
   /** Fails with NOT_FOUND. */
   get(space: Space, artifactUid: string): Promise<ArtifactView & { readonly text: string }>;
@@ -97,7 +97,7 @@ export interface EntityDetail extends EntityView {
   readonly merges: readonly EntityMerge[];
 }
 
-export interface EntityDesk {
+export interface EntityService {
   list(filter: EntityFilter): Promise<readonly EntityView[]>;
   /** Fails with NOT_FOUND; a merged entity answers with the one it became part of. */
   get(space: Space, entityId: string): Promise<EntityDetail>;
@@ -135,17 +135,17 @@ export interface EntityDesk {
   ): Promise<EntityPair>;
 }
 
-export interface EventDesk {
+export interface EventService {
   list(filter: EventFilter): Promise<readonly StoredEvent[]>;
   get(space: Space, eventId: string): Promise<StoredEvent>;
 }
 
-export interface SearchDesk {
+export interface SearchService {
   /** Fails only when the request is wrong or the state store is away; everything else is a warning. */
-  search(space: Space, request: SearchRequest, signal: AbortSignal): Promise<SearchAnswer>;
+  search(space: Space, request: SearchRequest, signal: AbortSignal): Promise<SearchResponse>;
 }
 
-export interface GraphDesk {
+export interface GraphService {
   /** The job that rebuilds; null when one is already under way. CONFLICT when it is off, else KNOWLEDGE_GRAPH_UNAVAILABLE. */
   requestRebuild(): Promise<string | null>;
   status(): Promise<{ readonly backend: string; readonly state: string; readonly detail: string | null }>;
@@ -208,7 +208,7 @@ export interface FolderResult {
   readonly problems: readonly string[];
 }
 
-export interface FolderWish {
+export interface FolderRequest {
   readonly path: string;
   readonly cron: string | null;
   /** Left out: no for a new folder, as it was for one that is known. */
@@ -219,7 +219,10 @@ export interface FolderDesk {
   /** Of one space, or of all. */
   list(spaceId?: number): Promise<readonly KnowledgeFolder[]>;
   /** A folder that this space has already gets the new schedule. Fails with INPUT_INVALID. */
-  add(space: Space, wish: FolderWish): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }>;
+  add(
+    space: Space,
+    wish: FolderRequest,
+  ): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }>;
   /** What was read stays. Fails with NOT_FOUND. */
   remove(folderId: string): Promise<void>;
   /**
@@ -237,8 +240,8 @@ export interface FolderDesk {
 export interface KnowledgeDesks {
   readonly spaces: SpaceDesk;
   readonly artifacts: ArtifactDesk;
-  readonly entities: EntityDesk;
-  readonly events: EventDesk;
-  readonly search: SearchDesk;
-  readonly graph: GraphDesk;
+  readonly entities: EntityService;
+  readonly events: EventService;
+  readonly search: SearchService;
+  readonly graph: GraphService;
 }

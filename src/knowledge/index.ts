@@ -10,10 +10,10 @@ export type { ClosedFolder, FolderFiles, FoundFile } from './folders/folder-port
 export type { DocumentFile, DocumentReader } from './documents/read-wish.ts';
 export type { KnowledgeOptions } from './options.ts';
 export { createReaders, estimateReading } from './reading/create-readers.ts';
-export { openSearch } from './search/search-desk.ts';
-export type { SearchParts } from './search/search-desk.ts';
-export type { CarefulEmbedder } from './vectors/careful-embedder.ts';
-export { carefulEmbedder } from './vectors/careful-embedder.ts';
-export { embedAgainCron, embedAgainHandler, embedAgainJob, embedAgainKey } from './vectors/embed-again.ts';
+export { openSearch } from './search/search.ts';
+export type { SearchDeps } from './search/search.ts';
+export type { GuardedEmbedder } from './vectors/embedder.ts';
+export { guardEmbedder } from './vectors/embedder.ts';
+export { reembedCron, reembedHandler, reembedJob, reembedKey } from './vectors/embed-again.ts';
 export type { KnowledgeAlert } from './maintenance/alerts.ts';
-export { blendOf } from './vectors/known-blends.ts';
+export { blendOf } from './vectors/embedder.ts';

@@ -1,7 +1,7 @@
 // Settings of knowledge: who embeds, which graph, how long each part may take.
-import { booleanOption, choiceOption, defineOptions, numberOption, textOption } from '../core/index.ts';
 import type { OptionValues } from '../core/index.ts';
-import { graphBackends } from './graph/types.ts';
+import { booleanOption, choiceOption, defineOptions, numberOption, textOption } from '../core/index.ts';
+import { graphBackends } from './graph/graph.ts';
 
 export const knowledgeOptions = defineOptions({
   section: 'knowledge',
@@ -23,7 +23,7 @@ export const knowledgeOptions = defineOptions({
     }),
     embeddingBlend: textOption({
       describe:
-        'How vectors join the lexical ranking: rrf, or the weight (0 to 1) of re-ranking; "headworks eval beir --calibrate" measures it.',
+        'How vectors join the lexical ranking: rrf, or the weight (0 to 1) of re-ranking; "npm run eval -- beir --calibrate" measures it.',
       env: 'EMBEDDING_BLEND',
       default: null,
       defaultText: 'what is known of the model; 0.2 when nothing is',
@@ -41,18 +41,18 @@ export const knowledgeOptions = defineOptions({
       env: 'HEADWORKS_KNOWLEDGE_READ_WITH_MODEL',
       default: true,
     }),
-    readAgain: booleanOption({
+    backfill: booleanOption({
       describe:
         'Let a model that is configured later read what rules have read, and settle names that were left open; off: only what comes from then on.',
-      env: 'HEADWORKS_KNOWLEDGE_READ_AGAIN',
+      env: 'HEADWORKS_KNOWLEDGE_BACKFILL',
       default: true,
     }),
-    readingSeconds: numberOption({
-      describe: 'Longest time for a model to read one chunk.',
-      env: 'HEADWORKS_KNOWLEDGE_READING_SECONDS',
-      default: 60,
-      min: 1,
-      max: 3_600,
+    readingTimeoutMs: numberOption({
+      describe: 'Timeout for a model to read one chunk.',
+      env: 'HEADWORKS_KNOWLEDGE_READING_TIMEOUT_MS',
+      default: 60_000,
+      min: 1_000,
+      max: 3_600_000,
     }),
     embeddingTimeoutMs: numberOption({
       describe: 'Longest time for one call that makes vectors.',
@@ -96,9 +96,9 @@ export const knowledgeOptions = defineOptions({
       min: 1,
       max: 60_000,
     }),
-    probeAgainSeconds: numberOption({
+    cooldownSeconds: numberOption({
       describe: 'A part that was away is looked at again after this.',
-      env: 'HEADWORKS_KNOWLEDGE_PROBE_AGAIN_SECONDS',
+      env: 'HEADWORKS_KNOWLEDGE_COOLDOWN_SECONDS',
       default: 30,
       min: 1,
       max: 3_600,

@@ -1,7 +1,8 @@
 // Whatever the store does, what was recorded arrives: once the store is back, the counts add up.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { CoreError, Redactor, seededIds, seededRandom, silentEmitter, VirtualClock } from '../core/index.ts';
+import { CoreError, Redactor, seededIds, seededRandom, silentEmitter } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { BatchingLedgerRecorder } from './batching-recorder.ts';
 import { MemoryLedgerStore } from './memory-ledger-store.ts';
 import type { SeenDegradation } from './ports.ts';

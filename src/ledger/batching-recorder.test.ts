@@ -1,6 +1,7 @@
 // The recorder: group commit, outages, bounds, and what it does with what cannot be stored.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CoreError, EventBus, Redactor, seededIds, seededRandom, VirtualClock } from '../core/index.ts';
+import { CoreError, EventBus, Redactor, seededIds, seededRandom } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { BatchingLedgerRecorder, overflowKind } from './batching-recorder.ts';
 import { ledgerEvents } from './events.ts';
 import { MemoryLedgerStore } from './memory-ledger-store.ts';

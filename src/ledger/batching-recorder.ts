@@ -5,7 +5,7 @@
 // be stored ends up alone, and the others pass.
 import type { Clock, Emitter, Random, Redactor } from '../core/index.ts';
 import { HeadworksError, kindOf } from '../core/index.ts';
-import { exponentialBackoff } from '../resilience/backoff.ts';
+import { exponentialBackoff } from '../resilience/retry.ts';
 import { storableDegradation } from './degradation.ts';
 import { LedgerError } from './errors.ts';
 import type { LedgerEvents } from './events.ts';

@@ -1,7 +1,8 @@
 // The repair runner: what is tried, what is put off, what is reported.
 import { describe, expect, it } from 'vitest';
 import type { JobProgress } from '../core/index.ts';
-import { EventBus, Redactor, seededIds, seededRandom, VirtualClock } from '../core/index.ts';
+import { EventBus, Redactor, seededIds, seededRandom } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { closeEntry } from './close-entry.ts';
 import { ledgerEvents } from './events.ts';
 import { seen } from './ledger-store.contract.ts';

@@ -1,8 +1,8 @@
 // Runs repairs: those that are due, or those somebody asks for. A repair that throws is a failed repair, not a crash.
 import type { Clock, Emitter, JobProgress, Random, Redactor } from '../core/index.ts';
 import { abortable, CoreError, kindOf, linkSignals, messageOf } from '../core/index.ts';
-import type { Backoff } from '../resilience/backoff.ts';
-import { exponentialBackoff } from '../resilience/backoff.ts';
+import type { Backoff } from '../resilience/retry.ts';
+import { exponentialBackoff } from '../resilience/retry.ts';
 import { storable } from './degradation.ts';
 import { LedgerError } from './errors.ts';
 import type { LedgerEvents } from './events.ts';

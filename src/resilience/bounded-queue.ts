@@ -1,12 +1,11 @@
-// A queue between producers and consumers, bounded in items and in bytes: a full queue makes the producer wait.
+// A queue between producers and consumers, bounded in items and bytes: producers wait while it is full.
 import { onAbort } from '../core/abort.ts';
 import { CoreError } from '../core/errors.ts';
-import { LinkedQueue } from './linked-queue.ts';
 
 export interface BoundedQueueOptions {
-  /** At most this many items wait. */
+  /** Most items in the queue. */
   readonly maxItems: number;
-  /** At most this many bytes wait; one larger item is let in when nothing else waits. Default: no bound. */
+  /** Most bytes in the queue; a larger item is accepted when the queue is empty. Default: no limit. */
   readonly maxBytes?: number;
 }
 
@@ -16,13 +15,13 @@ interface Entry<T> {
 }
 
 interface Putter<T> extends Entry<T> {
-  readonly admitted: () => void;
-  readonly refused: (reason: unknown) => void;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
 }
 
 interface Taker<T> {
-  readonly taken: (result: IteratorResult<T, undefined>) => void;
-  readonly refused: (reason: unknown) => void;
+  readonly resolve: (result: IteratorResult<T, undefined>) => void;
+  readonly reject: (reason: unknown) => void;
 }
 
 type State =
@@ -31,8 +30,8 @@ type State =
   | { readonly is: 'aborted'; readonly reason: unknown };
 
 /**
- * open ── close() ──► closed: puts are refused; what is in or already waiting to get in is still taken, then the end
- *   └──── abort() ──► aborted: everybody waiting, and everybody after, fails with the reason
+ * open ── close() ──► closed: puts are rejected; items in the queue and of waiting puts are still taken, then the end
+ *   └──── abort() ──► aborted: every waiting and every later call fails with the reason
  *
  * An empty queue has no waiting producers, and a queue with items has no waiting consumers.
  */
@@ -69,8 +68,8 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Resolves once the item is in the queue (or with a consumer): from then on it is taken exactly once, unless the
-   * queue is aborted. Rejects, with the item not in, when the signal aborts first or the queue is closed (CONFLICT).
+   * Resolves once the item is in the queue (or with a consumer): it is then taken exactly once, unless the queue is
+   * aborted. Rejects, without adding the item, when the signal aborts first or the queue is closed (CONFLICT).
    */
   put(item: T, bytes = 0, signal?: AbortSignal): Promise<void> {
     if (!(bytes >= 0 && Number.isFinite(bytes)))
@@ -80,18 +79,18 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     if (this.#state.is === 'closed') return Promise.reject(closedError());
     const entry = { item, bytes };
     if (this.#putters.length === 0 && this.#fits(entry)) {
-      this.#admit(entry);
+      this.#accept(entry);
       return Promise.resolve();
     }
-    return this.#waitIn(this.#putters, signal, (resolve, refused) => ({
+    return this.#waitIn(this.#putters, signal, (resolve, reject) => ({
       ...entry,
-      admitted: resolve,
-      refused,
+      resolve,
+      reject,
     }));
   }
 
   /**
-   * The next item, or `done` when the queue is closed and empty. Rejects when the signal aborts first (nothing is
+   * The next item, or `done` when the queue is closed and empty. Rejects when the signal aborts first (no item is
    * taken then) or the queue was aborted.
    */
   take(signal?: AbortSignal): Promise<IteratorResult<T, undefined>> {
@@ -100,34 +99,34 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     const entry = this.#entries.shift();
     if (entry) {
       this.#bytes -= entry.bytes;
-      this.#admitWaiting();
+      this.#acceptWaiting();
       return Promise.resolve({ done: false, value: entry.item });
     }
     if (this.#state.is === 'closed') return Promise.resolve({ done: true, value: undefined });
-    return this.#waitIn(this.#takers, signal, (taken, refused) => ({ taken, refused }));
+    return this.#waitIn(this.#takers, signal, (resolve, reject) => ({ resolve, reject }));
   }
 
-  /** No more puts; what is in, and what already waits to get in, is still handed out. Safe to call twice. */
+  /** Rejects further puts; items in the queue and of waiting puts are still delivered. Idempotent. */
   close(): void {
     if (this.#state.is !== 'open') return;
     this.#state = { is: 'closed' };
     for (let taker = this.#takers.shift(); taker; taker = this.#takers.shift())
-      taker.taken({ done: true, value: undefined });
+      taker.resolve({ done: true, value: undefined });
   }
 
-  /** Fails everybody with `reason`. Returns the items that were accepted but not taken, so that none is forgotten. */
+  /** Fails every waiting call with `reason`. Returns the items that were accepted but not taken. */
   abort(reason: unknown): readonly T[] {
     if (this.#state.is === 'aborted') return [];
     this.#state = { is: 'aborted', reason };
     const left: T[] = [];
     for (let entry = this.#entries.shift(); entry; entry = this.#entries.shift()) left.push(entry.item);
     this.#bytes = 0;
-    for (let putter = this.#putters.shift(); putter; putter = this.#putters.shift()) putter.refused(reason);
-    for (let taker = this.#takers.shift(); taker; taker = this.#takers.shift()) taker.refused(reason);
+    for (let putter = this.#putters.shift(); putter; putter = this.#putters.shift()) putter.reject(reason);
+    for (let taker = this.#takers.shift(); taker; taker = this.#takers.shift()) taker.reject(reason);
     return left;
   }
 
-  /** Takes until the end. Several loops may share one queue; leaving a loop early loses nothing. */
+  /** Takes until the end. Several loops may share one queue; breaking out of a loop loses no item. */
   [Symbol.asyncIterator](): AsyncIterator<T, undefined> {
     return { next: () => this.take() };
   }
@@ -137,26 +136,26 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     return this.#entries.length < this.#maxItems && this.#bytes + bytes <= this.#maxBytes;
   }
 
-  #admit(entry: Entry<T>): void {
+  #accept(entry: Entry<T>): void {
     const taker = this.#takers.shift();
-    if (taker) return taker.taken({ done: false, value: entry.item });
+    if (taker) return taker.resolve({ done: false, value: entry.item });
     this.#entries.push(entry);
     this.#bytes += entry.bytes;
   }
 
-  #admitWaiting(): void {
+  #acceptWaiting(): void {
     for (let next = this.#putters.peek(); next && this.#fits(next); next = this.#putters.peek()) {
       this.#putters.shift();
-      this.#admit({ item: next.item, bytes: next.bytes });
-      next.admitted();
+      this.#accept({ item: next.item, bytes: next.bytes });
+      next.resolve();
     }
   }
 
-  /** Stands in `line` until called, refused or aborted; stepping out may let the next in line through. */
+  /** Waits in `line` until served, rejected or aborted; an abort may unblock the next in line. */
   #waitIn<R, W>(
     line: LinkedQueue<W>,
     signal: AbortSignal | undefined,
-    enter: (resolve: (result: R) => void, refused: (reason: unknown) => void) => W,
+    enqueue: (resolve: (result: R) => void, reject: (reason: unknown) => void) => W,
   ): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       let release: () => void = () => undefined;
@@ -166,16 +165,75 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
           release();
           settle(value);
         };
-      const node = line.push(enter(settled(resolve), settled(reject)));
+      const node = line.push(enqueue(settled(resolve), settled(reject)));
       release = onAbort(signal, (reason) => {
         line.remove(node);
         reject(reason);
-        this.#admitWaiting();
+        this.#acceptWaiting();
       });
     });
   }
 }
 
 function closedError(): CoreError {
-  return new CoreError('CONFLICT', 'The queue is closed: nothing more can be put in. Put before close().');
+  return new CoreError(
+    'CONFLICT',
+    'The queue is closed and accepts no more items. Call put() before close().',
+  );
+}
+
+export interface QueueNode<T> {
+  readonly value: T;
+}
+
+interface Link<T> extends QueueNode<T> {
+  previous: Link<T> | undefined;
+  next: Link<T> | undefined;
+  isQueued: boolean;
+}
+
+/** A FIFO queue with removal from any position in constant time. */
+export class LinkedQueue<T> {
+  #head: Link<T> | undefined;
+  #tail: Link<T> | undefined;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The value at the front, or undefined when empty. */
+  peek(): T | undefined {
+    return this.#head?.value;
+  }
+
+  /** Appends; the returned node can be passed to `remove`. */
+  push(value: T): QueueNode<T> {
+    const link: Link<T> = { value, previous: this.#tail, next: undefined, isQueued: true };
+    if (this.#tail) this.#tail.next = link;
+    else this.#head = link;
+    this.#tail = link;
+    this.#length++;
+    return link;
+  }
+
+  /** Takes the front value, or undefined when empty. */
+  shift(): T | undefined {
+    const head = this.#head;
+    if (head) this.remove(head);
+    return head?.value;
+  }
+
+  /** Removes a node from any position; does nothing when it was removed before. */
+  remove(node: QueueNode<T>): void {
+    const link = node as Link<T>;
+    if (!link.isQueued) return;
+    link.isQueued = false;
+    if (link.previous) link.previous.next = link.next;
+    else this.#head = link.next;
+    if (link.next) link.next.previous = link.previous;
+    else this.#tail = link.previous;
+    link.previous = link.next = undefined;
+    this.#length--;
+  }
 }

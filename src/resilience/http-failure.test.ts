@@ -43,7 +43,7 @@ describe('an HTTP failure', () => {
     ['timeout', 'timeout', true],
     ['network', 'network', true],
     ['too-large', 'malformed', false],
-    ['aborted', 'cancelled', false],
+    ['aborted', 'canceled', false],
   ])('without an answer (%s) is %s', (from, expected, isTransient) => {
     const failure = new HttpFailure(from, 'x');
     expect(classifyHttpFailure(failure, now)).toMatchObject({

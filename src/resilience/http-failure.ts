@@ -1,12 +1,10 @@
-// What kind of failure an HTTP call met, and whether it is worth another try. Extraction and gateway share it.
+// Classifies failed HTTP calls and says whether a retry can help. Shared by extraction and gateway.
 import { HttpFailure } from '../core/http.ts';
-import { jsonBody, messagesIn } from './retry-hints/body-hints.ts';
-import { hasNoQuota } from './retry-hints/quota-windows.ts';
-import type { RetryHint } from './retry-hints/retry-hint.ts';
-import { readRetryHint } from './retry-hints/retry-hint.ts';
+import type { RetryHint } from './retry-hints.ts';
+import { hasNoQuota, jsonBody, messagesIn, readRetryHint } from './retry-hints.ts';
 
-/** An answer that is not the one hoped for. */
-export interface RefusedAnswer {
+/** An error response. */
+export interface ErrorResponse {
   readonly status: number;
   /** Names in any case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -14,15 +12,15 @@ export interface RefusedAnswer {
 }
 
 /**
- * The classes and what to do with each:
- * - `rate-limit`: wait as the hint says, slow down, come back; costs no retry where the caller can wait.
- * - `server-error`, `timeout`, `network`: their fault or the way's; try again later.
- * - `authentication`: the credential is refused; log in again or cool this credential down, never hammer.
- * - `payment`: no money or no quota left; a person has to act.
- * - `validation`: they refuse this request; the same again is refused again.
- * - `not-found`: the thing is not there (or no more).
- * - `malformed`: an answer we cannot use (too large, or a status that makes no sense here).
- * - `cancelled`: we stopped it ourselves.
+ * The kinds, and what the caller does about each:
+ * - `rate-limit`: wait as the hint says and slow down; does not count as a retry where the caller can wait.
+ * - `server-error`, `timeout`, `network`: a fault of the server or the network; retry later.
+ * - `authentication`: the credential is rejected; log in again or set a cooldown on it.
+ * - `payment`: no credit or quota left; needs an operator.
+ * - `validation`: the request is rejected; the same request would be rejected again.
+ * - `not-found`: the resource does not exist (any more).
+ * - `malformed`: a response that cannot be used (too large, or an unexpected status).
+ * - `canceled`: canceled by us.
  */
 export type FailureKind = (typeof failureKinds)[number];
 
@@ -37,25 +35,26 @@ export const failureKinds = [
   'validation',
   'not-found',
   'malformed',
-  'cancelled',
+  'canceled',
 ] as const;
 
 export interface HttpFailureClass {
   readonly kind: FailureKind;
-  /** Would the same request, sent later, have a chance? */
+  /** Could the same request succeed later? */
   readonly isTransient: boolean;
-  /** Undefined when no answer came. */
+  /** Undefined without a response. */
   readonly status: number | undefined;
   readonly hint: RetryHint | undefined;
 }
 
 const transient: ReadonlySet<FailureKind> = new Set(['rate-limit', 'server-error', 'timeout', 'network']);
 
-/** Classes a failed call. `now` is the wall clock in epoch milliseconds. */
-export function classifyHttpFailure(failure: RefusedAnswer | HttpFailure, now: number): HttpFailureClass {
-  if (failure instanceof HttpFailure) return classOf(kindsWithoutAnswer[failure.kind], undefined, undefined);
+/** Classifies a failed call. `now` is the wall clock in epoch milliseconds. */
+export function classifyHttpFailure(failure: ErrorResponse | HttpFailure, now: number): HttpFailureClass {
+  if (failure instanceof HttpFailure)
+    return classOf(kindsWithoutResponse[failure.kind], undefined, undefined);
   const { status, headers, body } = failure;
-  const isRateLimited = refusesForALimit(failure);
+  const isRateLimited = isRateLimitResponse(failure);
   const hint = readRetryHint({ headers, body, isRateLimited }, now);
   if (!isRateLimited) return classOf(kindOfStatus(status), status, hint);
   const isOutOfQuota = hasNoQuota(headers) || (hint === undefined && hasField(body, 'insufficientquota'));
@@ -67,16 +66,16 @@ function classOf(
   status: number | undefined,
   hint: RetryHint | undefined,
 ): HttpFailureClass {
-  // 501 and 505 are server errors that no waiting heals.
+  // 501 and 505 are server errors that do not go away.
   const isTransient = transient.has(kind) && status !== 501 && status !== 505;
   return { kind, isTransient, status, hint };
 }
 
-const kindsWithoutAnswer: Readonly<Record<HttpFailure['kind'], FailureKind>> = {
+const kindsWithoutResponse: Readonly<Record<HttpFailure['kind'], FailureKind>> = {
   timeout: 'timeout',
   network: 'network',
   'too-large': 'malformed',
-  aborted: 'cancelled',
+  aborted: 'canceled',
 };
 
 function kindOfStatus(status: number): FailureKind {
@@ -88,14 +87,14 @@ function kindOfStatus(status: number): FailureKind {
   return status >= 400 ? 'validation' : 'malformed';
 }
 
-/** 429; or a 403 or 5xx that *says* it is one. An id that merely contains 429 says nothing. */
-function refusesForALimit({ status, body }: RefusedAnswer): boolean {
+/** 429, or a 403 or 5xx whose code or message names a rate limit. An id that contains 429 does not count. */
+function isRateLimitResponse({ status, body }: ErrorResponse): boolean {
   if (status === 429) return true;
   if (status !== 403 && status < 500) return false;
-  return rateLimitCodes.some((code) => hasField(body, code)) || messagesIn(body).some(saysRateLimit);
+  return rateLimitCodes.some((code) => hasField(body, code)) || messagesIn(body).some(mentionsExceededLimit);
 }
 
-/** As `plainCode` writes them. */
+/** Normalized by `normalizeCode`. */
 const rateLimitCodes = [
   '429',
   'ratelimit',
@@ -109,7 +108,7 @@ const rateLimitCodes = [
   'resourceexhausted',
 ];
 
-/** Up to 80 characters of the same sentence; the dot in "model-1.5" does not end one. */
+/** Up to 80 characters of the same sentence; the dot in "model-1.5" does not end it. */
 const between = String.raw`(?:[^.!?]|[.!?](?=\S)){0,80}`;
 const limit = String.raw`rate[ _-]?limit`;
 const rateLimitProse = new RegExp(
@@ -119,13 +118,13 @@ const rateLimitProse = new RegExp(
   'i',
 );
 
-/** That there are limits says nothing ("See our rate limits page."); that one is exceeded does. */
-function saysRateLimit(message: string): boolean {
+/** A mere mention of limits does not count ("See our rate limits page."). */
+function mentionsExceededLimit(message: string): boolean {
   const withoutLinks = message.replace(/\bhttps?:\/\/\S+/gi, '');
   return rateLimitProse.test(withoutLinks);
 }
 
-/** Is `code` the error's code or status field, at the top, in `error` or in one of `errors`? As `plainCode` writes it. */
+/** Is `code` (normalized) a code or status field at the top level, in `error` or in one of `errors`? */
 function hasField(body: string, code: string): boolean {
   const json = jsonBody(body);
   const errors: unknown = json?.['errors'];
@@ -135,13 +134,13 @@ function hasField(body: string, code: string): boolean {
       typeof place === 'object' &&
       place !== null &&
       ['code', 'status', 'statusCode', 'status_code', 'type', 'reason'].some(
-        (field) => plainCode((place as Readonly<Record<string, unknown>>)[field]) === code,
+        (field) => normalizeCode((place as Readonly<Record<string, unknown>>)[field]) === code,
       ),
   );
 }
 
-/** `RATE_LIMIT_EXCEEDED`, `rate-limit-exceeded` and `RateLimitExceeded` are one. */
-function plainCode(code: unknown): string | undefined {
+/** `RATE_LIMIT_EXCEEDED`, `rate-limit-exceeded` and `RateLimitExceeded` normalize to the same code. */
+function normalizeCode(code: unknown): string | undefined {
   if (typeof code === 'number') return String(code);
   return typeof code === 'string' ? code.toLowerCase().replaceAll(/[ _-]/g, '') : undefined;
 }

@@ -1,7 +1,8 @@
 // A copy that is right whatever happens while it is read.
 import { expect, it } from 'vitest';
-import { seededRandom, VirtualClock } from '../core/index.ts';
-import { Mirror } from './mirror.ts';
+import { seededRandom } from '../core/index.ts';
+import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
+import { Mirror, Reload } from './mirror.ts';
 
 function setUp() {
   const clock = new VirtualClock(0);
@@ -65,4 +66,56 @@ it('goes on from memory while the store is away', async () => {
   store.rows = ['c'];
   await clock.advance(20_000);
   expect(mirror.rows).toEqual(['c']);
+});
+
+// One load at a time, and always one that began after the wish.
+
+const setUpReload = (load: () => Promise<void>, clock = new VirtualClock(0)) => {
+  const failures: unknown[] = [];
+  const onFailure = (error: unknown): void => void failures.push(error);
+  return { clock, failures, reload: new Reload({ clock, random: seededRandom(7) }, { load, onFailure }) };
+};
+
+it('loads again after a wish that came while it loaded, once for many wishes', async () => {
+  let [stored, seen, loads] = [1, 0, 0];
+  const clock = new VirtualClock(0);
+  const { reload } = setUpReload(async () => {
+    loads += 1;
+    const found = stored;
+    await clock.sleep(10);
+    seen = found;
+  }, clock);
+  const first = reload.refresh();
+  await clock.advance(5);
+  stored = 2;
+  const wishes = [reload.refresh(), reload.refresh()];
+  await clock.advance(30);
+  expect(await Promise.all([first, ...wishes])).toEqual([true, true, true]);
+  expect([seen, loads]).toEqual([2, 2]);
+});
+
+it('tries again by itself until it works', async () => {
+  let isAway = true;
+  const { clock, failures, reload } = setUpReload(async () => {
+    if (isAway) throw new Error('away');
+  });
+  await expect(reload.start()).rejects.toThrow('away');
+  await clock.advance(60_000);
+  const failed = failures.length;
+  expect(failed).toBeGreaterThan(5);
+  isAway = false;
+  await clock.advance(60_000);
+  expect(failures).toHaveLength(failed);
+  expect(clock.pending).toBe(0);
+});
+
+it('asks no more once it is closed', async () => {
+  const { clock, failures, reload } = setUpReload(async () => {
+    throw new Error('away');
+  });
+  await reload.refresh();
+  await reload.close();
+  await clock.advance(60_000);
+  expect(failures).toHaveLength(1);
+  expect(await reload.refresh()).toBe(false);
 });

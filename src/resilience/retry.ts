@@ -1,142 +1,115 @@
-// Tries work again while that makes sense, inside the deadline that its signal carries.
+// Retries: the delay strategies, and the loop that uses them within the deadline of its signal.
 import type { Clock } from '../core/clock.ts';
-import { CoreError, HeadworksError, messageOf } from '../core/errors.ts';
+import { deadlineOf } from '../core/deadline.ts';
+import { HeadworksError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
-import type { Backoff } from './backoff.ts';
-import { deadlineOf } from './deadline.ts';
+
+export interface Backoff {
+  /** Milliseconds before retry number `retry`; 1 is the first retry (the second attempt). */
+  delayMs(retry: number, random: Random): number;
+}
+
+export interface ExponentialBackoffOptions {
+  /** The delay before the first retry, without jitter. */
+  readonly initialMs: number;
+  /** The longest delay. */
+  readonly maxMs: number;
+  /** Each delay is this many times the previous one. Default 2. */
+  readonly factor?: number;
+  /**
+   * `full`: anything from 0 to the delay; spreads many clients best. `equal`: from half the delay to the delay.
+   * `none`: exactly the delay. Default `full`.
+   */
+  readonly jitter?: 'full' | 'equal' | 'none';
+}
+
+/** Growing delays with jitter, so that clients that failed together do not retry together. */
+export function exponentialBackoff(options: ExponentialBackoffOptions): Backoff {
+  const { initialMs, maxMs, factor = 2, jitter = 'full' } = options;
+  assertDelay('initialMs', initialMs);
+  assertDelay('maxMs', maxMs);
+  if (!(factor >= 1 && Number.isFinite(factor)))
+    throw new RangeError(`factor must be 1 or more, not ${factor}`);
+  return {
+    delayMs(retry, random) {
+      const delayMs = Math.min(maxMs, initialMs * factor ** (retry - 1));
+      if (jitter === 'none') return delayMs;
+      return jitter === 'full' ? delayMs * random.next() : (delayMs / 2) * (1 + random.next());
+    },
+  };
+}
+
+function assertDelay(name: string, value: number): void {
+  if (!(value >= 0 && Number.isFinite(value)))
+    throw new RangeError(`${name} must be 0 or more, not ${value}`);
+}
+
+/** For reconnecting to a store: after 250 ms at first, every 10 s in the end. */
+export const storeBackoff = exponentialBackoff({ initialMs: 250, maxMs: 10_000, jitter: 'equal' });
 
 export interface RetryPolicy {
-  /** Tries after the first: 0 means one try, 3 means at most four. */
+  /** Attempts after the first: 0 means one attempt, 3 means at most four. */
   readonly retries: number;
   readonly backoff: Backoff;
-  /** Default: what the error itself says (`isRetryable`); errors that say nothing are not tried again. */
+  /** Default: the error's own `isRetryable`; errors without it are not retried. */
   readonly isRetryable?: (error: unknown) => boolean;
-  /** A hint that asks for a longer wait than this ends the tries at once. Default: no such limit. */
-  readonly maxWaitMs?: number;
+  /** A longer delay than this ends the attempts at once. Default: no limit. */
+  readonly maxDelayMs?: number;
 }
 
 export interface RetryContext {
   readonly clock: Clock;
   readonly random: Random;
-  readonly signal?: AbortSignal | undefined;
-  /** Called before each wait. */
-  readonly onRetry?: (failed: FailedTry) => void;
+  readonly signal?: AbortSignal;
+  /** Called before each delay. */
+  readonly onRetry?: (failed: FailedAttempt) => void;
 }
 
-export interface FailedTry {
+export interface FailedAttempt {
   readonly error: unknown;
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   readonly attempt: number;
-  readonly waitMs: number;
-}
-
-/** Why no further try was made. */
-export type RetryStop = 'retries' | 'permanent' | 'deadline' | 'wait-too-long';
-
-/** Every try failed. Consequence: the caller decides; `errors` has one entry per try, in order. */
-export class RetriesExhaustedError extends CoreError {
-  readonly errors: readonly unknown[];
-  readonly stoppedBy: RetryStop;
-
-  constructor(errors: readonly unknown[], stoppedBy: RetryStop, explanation: string) {
-    const last = errors.at(-1);
-    const retryAfterMs = retryAfterOf(last);
-    const tries = errors.length === 1 ? '1 try' : `${errors.length} tries`;
-    super('RETRIES_EXHAUSTED', `Gave up after ${tries}: ${explanation} Last error: ${messageOf(last)}`, {
-      isRetryable: stoppedBy !== 'permanent',
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      details: { tries: errors.length, stoppedBy },
-      cause: last,
-    });
-    this.errors = errors;
-    this.stoppedBy = stoppedBy;
-  }
-
-  get lastError(): unknown {
-    return this.errors.at(-1);
-  }
+  readonly delayMs: number;
 }
 
 /**
- * Runs `work` until it succeeds. Waits between tries as the backoff says, and at least as long as the error's own
- * `retryAfterMs`; never waits after the last try, nor into a deadline it could not meet.
- * Fails with RetriesExhaustedError; with the error itself when the very first try failed for good; with the
- * signal's reason when the caller aborts.
+ * Runs `work` until it succeeds. Waits between attempts as the backoff says, and at least the error's `retryAfterMs`;
+ * never after the last attempt, and never past the signal's deadline: it then fails at once. Fails with the error of
+ * the last attempt, or with the signal's reason.
+ *
+ * @example
+ * const policy = { retries: 3, backoff: exponentialBackoff({ initialMs: 1_000, maxMs: 30_000 }) };
+ * const reply = await retry((attempt) => call(attempt), policy, { clock, random, signal });
  */
 export async function retry<T>(
   work: (attempt: number, signal: AbortSignal | undefined) => Promise<T>,
   policy: RetryPolicy,
-  context: RetryContext,
+  { clock, random, signal, onRetry }: RetryContext,
 ): Promise<T> {
-  const { retries } = policy;
+  const { retries, backoff, isRetryable = isRetryableError, maxDelayMs = Number.POSITIVE_INFINITY } = policy;
   if (!(Number.isInteger(retries) && retries >= 0))
     throw new RangeError(`retries must be a whole number from 0, not ${retries}`);
-  const { clock, random, signal } = context;
-  const errors: unknown[] = [];
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted();
     try {
       return await work(attempt, signal);
     } catch (error) {
-      if (signal?.aborted) throw abortedBy(signal, errors);
-      errors.push(error);
-      const waitMs = Math.max(policy.backoff.delayMs(attempt, random), retryAfterOf(error) ?? 0);
-      const stop = whyStop(error, errors.length, waitMs, policy, signal);
-      if (stop) throw stop.by === 'permanent' && errors.length === 1 ? error : exhausted(errors, stop);
-      context.onRetry?.({ error, attempt, waitMs });
-      try {
-        await clock.sleep(waitMs, signal);
-      } catch (reason) {
-        throw signal?.aborted ? abortedBy(signal, errors) : reason;
-      }
+      signal?.throwIfAborted();
+      const delayMs = Math.max(backoff.delayMs(attempt, random), retryAfterOf(error));
+      const remainingMs = deadlineOf(signal)?.remainingMs() ?? Number.POSITIVE_INFINITY;
+      if (attempt > retries || delayMs > maxDelayMs || delayMs >= remainingMs || !isRetryable(error))
+        throw error;
+      onRetry?.({ error, attempt, delayMs });
+      await clock.sleep(delayMs, signal);
     }
   }
 }
 
-interface Stop {
-  readonly by: RetryStop;
-  readonly explanation: string;
-}
-
-function whyStop(
-  error: unknown,
-  tries: number,
-  waitMs: number,
-  policy: RetryPolicy,
-  signal: AbortSignal | undefined,
-): Stop | undefined {
-  if (!(policy.isRetryable ?? saysRetryable)(error))
-    return { by: 'permanent', explanation: 'trying again would not help.' };
-  if (tries > policy.retries)
-    return { by: 'retries', explanation: `${policy.retries} retries were allowed.` };
-  const wait = `the next try could only start in ${Math.ceil(waitMs)} ms`;
-  if (policy.maxWaitMs !== undefined && waitMs > policy.maxWaitMs)
-    return { by: 'wait-too-long', explanation: `${wait}, and at most ${policy.maxWaitMs} ms are waited.` };
-  const deadline = deadlineOf(signal);
-  if (deadline && waitMs >= deadline.remainingMs()) {
-    const leftMs = Math.floor(deadline.remainingMs());
-    return { by: 'deadline', explanation: `${wait}, but "${deadline.budget}" has ${leftMs} ms left.` };
-  }
-  return undefined;
-}
-
-function exhausted(errors: readonly unknown[], { by, explanation }: Stop): RetriesExhaustedError {
-  return new RetriesExhaustedError(errors, by, explanation);
-}
-
-/** A caller's abort is passed on as it is; a deadline that ran out during a later try keeps what failed before. */
-function abortedBy(signal: AbortSignal, errors: readonly unknown[]): unknown {
-  const reason: unknown = signal.reason;
-  const isDeadline = reason instanceof CoreError && reason.code === 'DEADLINE_EXCEEDED';
-  if (!isDeadline || errors.length === 0) return reason;
-  return new RetriesExhaustedError([...errors, reason], 'deadline', 'the time ran out.');
-}
-
-function saysRetryable(error: unknown): boolean {
+function isRetryableError(error: unknown): boolean {
   return error instanceof HeadworksError && error.isRetryable;
 }
 
-function retryAfterOf(error: unknown): number | undefined {
+function retryAfterOf(error: unknown): number {
   const ms = (error as { retryAfterMs?: unknown } | null | undefined)?.retryAfterMs;
-  return typeof ms === 'number' && Number.isFinite(ms) && ms >= 0 ? ms : undefined;
+  return typeof ms === 'number' && Number.isFinite(ms) && ms >= 0 ? ms : 0;
 }

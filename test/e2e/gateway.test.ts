@@ -149,7 +149,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
     json(['models', 'disable', 'beta/small']),
     json(['models', 'disable', 'slow']),
   ]);
-  expect(cooled).toMatchObject({ cooldowns: [{ cause: 'by-hand', reason: 'billing' }] });
+  expect(cooled).toMatchObject({ cooldowns: [{ cause: 'manual', reason: 'billing' }] });
   expect(disabled).toMatchObject({ is_active: false });
   const [shown, explained, skipped, unanswered] = await Promise.all([
     json(['models', 'show', 'acme/large']),
@@ -198,7 +198,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
     ]) as unknown[],
   });
   expect(placed).toMatchObject({
-    place: 1,
+    position: 1,
     recent_attempts: [{ caller: `key:${made.id}` }, { outcome: 'success', caller: 'probe' }],
   });
 

@@ -10,8 +10,9 @@ import { resolveConfig } from '../../src/config/index.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
-import { AdaptiveRateLimiter, MemoryRateWindow, PatientRateWindow } from '../../src/resilience/index.ts';
-import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite/sqlite-grant-journal.ts';
+import { BusyRetryWindow } from '../../src/extraction/rate-limiter.ts';
+import { AdaptiveRateLimiter, MemoryRateWindow } from '../../src/resilience/index.ts';
+import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite-journal.ts';
 import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
 import { environmentFor, simulatedLooker, vaultRows } from '../support/extraction-runs.ts';
 import { startPrivateRedis } from '../support/private-servers.ts';
@@ -178,9 +179,9 @@ describe('the rate limit of a source', () => {
     onTestFinished(() => db.close());
     const clock = systemClock;
     const journal = new SqliteGrantJournal(db, 'key');
-    const window = new PatientRateWindow(new MemoryRateWindow({ limits: { perSecond: 5 }, clock, journal }), {
+    const window = new BusyRetryWindow(new MemoryRateWindow({ limits: { perSecond: 5 }, clock, journal }), {
       clock,
-      patienceMs: 300,
+      timeoutMs: 300,
     });
     holder.exec('BEGIN IMMEDIATE');
     await expect(new AdaptiveRateLimiter(window, clock).acquire()).rejects.toMatchObject({

@@ -1,7 +1,8 @@
 import { createServer as createPlainServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock, VirtualClock } from '../../src/core/index.ts';
+import { systemClock } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { createLookerSource } from '../../src/extraction/sources/index.ts';
 import type { InMemoryAnswer } from '../../src/platform/http-client/index.ts';
 import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';

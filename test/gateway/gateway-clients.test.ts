@@ -124,7 +124,7 @@ describe('the openai package', () => {
   });
 
   it('aborts: the provider is let go at once, not when a limit strikes', async () => {
-    const at = await world({ answerTimeoutSeconds: 30, silenceTimeoutSeconds: 30 });
+    const at = await world({ responseTimeoutSeconds: 30, idleTimeoutSeconds: 30 });
     at.simulator.script('second', [{ fault: 'hang' }, { fault: 'silent' }]);
     const openai = client(at);
     const messages = [{ role: 'user' as const, content: 'hello' }];

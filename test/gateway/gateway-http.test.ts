@@ -74,7 +74,7 @@ describe('a model that is limited', () => {
     const cool = async (query: string) =>
       (await (await at.call('PATCH', `/api/v1/models/${id}/availability?${query}`)).json()) as ModelBody;
     const long = await cool('retry_after_seconds=600&reason=billing');
-    expect(long.cooldowns[0]).toMatchObject({ cause: 'by-hand', source: 'admin', reason: 'billing' });
+    expect(long.cooldowns[0]).toMatchObject({ cause: 'manual', source: 'admin', reason: 'billing' });
     expect((await cool('retry_after_seconds=5')).available_at).toBe(long.available_at);
     const available = (await (
       await at.call('GET', '/api/v1/models?available_only=true')
@@ -130,7 +130,7 @@ describe('when nobody can answer', () => {
     expect(error).toMatchObject({
       type: 'rate_limit_error',
       code: 'rate_limit_exceeded',
-      headworks_code: 'GATEWAY_ALL_LIMITED',
+      headworks_code: 'GATEWAY_ALL_RATE_LIMITED',
     });
     expect(error.models?.map(({ model: name, outcome }) => [name, outcome])).toEqual([
       ['alpha/a', 'rate-limit'],
@@ -221,7 +221,7 @@ describe('streams', () => {
     const text = await answer.text();
     expect(text).toContain('one');
     const last = text.trim().split('\n\n').at(-1)?.replace('data: ', '') ?? '';
-    expect((JSON.parse(last) as ErrorBody).error.headworks_code).toBe('GATEWAY_STREAM_BROKEN');
+    expect((JSON.parse(last) as ErrorBody).error.headworks_code).toBe('GATEWAY_STREAM_INTERRUPTED');
     expect(text).not.toContain('[DONE]');
     await expect.poll(async () => (await model(at, 'alpha/a')).request_count).toBe(1);
     expect((await model(at, 'alpha/a')).success_count).toBe(0);
@@ -230,7 +230,7 @@ describe('streams', () => {
   it('hold a thousand at once, none mixed up', { timeout: 60_000 }, async () => {
     const at = await gatewayWorld({
       providers: [{ name: 'alpha', models: [{ name: 'a', token_ms: 30 }] }],
-      options: { firstTokenTimeoutSeconds: 30, silenceTimeoutSeconds: 30, requestTimeoutSeconds: 60 },
+      options: { firstTokenTimeoutSeconds: 30, idleTimeoutSeconds: 30, requestTimeoutSeconds: 60 },
     });
     const ask = async (number: number) => {
       const answer = await at.chat({
@@ -344,11 +344,11 @@ describe('scores', () => {
     expect(beta.effective_reliability_score).toBeGreaterThan(alpha.effective_reliability_score);
     const explained = (await (await at.call('GET', `/api/v1/models/${alpha.id}/explain`)).json()) as {
       steps: string[];
-      place: number;
+      position: number;
       recent_attempts: { outcome: string }[];
     };
     expect(explained.steps.join(' ')).toContain('1 of 4 requests succeeded');
-    expect(explained.place).toBe(2);
+    expect(explained.position).toBe(2);
     expect(explained.recent_attempts.map(({ outcome }) => outcome)).toEqual([
       'server-error',
       'server-error',
@@ -457,7 +457,7 @@ describe('models and keys', () => {
     expect(over.status).toBe(429);
     expect(((await over.json()) as ErrorBody).error).toMatchObject({
       code: 'insufficient_quota',
-      headworks_code: 'GATEWAY_TOKEN_CAP',
+      headworks_code: 'GATEWAY_TOKEN_CAP_EXCEEDED',
     });
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
   });
@@ -512,7 +512,7 @@ describe('a prompt', () => {
     );
     expect([late.status, await late.json()]).toMatchObject([
       503,
-      { attempts: 1, models: [{ model: 'alpha/alpha-1', outcome: 'too-little-time' }] },
+      { attempts: 1, models: [{ model: 'alpha/alpha-1', outcome: 'deadline-too-short' }] },
     ]);
     const wrong = { 'x-headworks-timeout': 'soon' };
     expect((await at.call('POST', '/api/v1/prompts/process', { prompt: 'hello' }, wrong)).status).toBe(400);

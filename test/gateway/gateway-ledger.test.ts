@@ -58,7 +58,7 @@ const chat = async (server: RunningServer, model: string) =>
   ).status;
 
 async function rows(server: RunningServer, state = 'open'): Promise<readonly Row[]> {
-  const path = `/api/v1/ledger?kind=gateway.key-refused&state=${state}`;
+  const path = `/api/v1/ledger?kind=gateway.key-rejected&state=${state}`;
   const { body } = await callAsAdmin(server, 'GET', path);
   return [...(body as { entries: readonly Row[] }).entries].sort((x, y) => (x.subject < y.subject ? -1 : 1));
 }
@@ -67,7 +67,7 @@ const rowsInTime = (server: RunningServer) => expect.poll(() => rows(server), { 
 
 /** Runs the repair of the kind and waits for its end. */
 async function repair(server: RunningServer): Promise<void> {
-  const asked = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', { kind: 'gateway.key-refused' });
+  const asked = await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', { kind: 'gateway.key-rejected' });
   const { job_id } = asked.body as { job_id: string };
   const state = async () =>
     ((await callAsAdmin(server, 'GET', `/api/v1/jobs/${job_id}`)).body as { state: string }).state;
@@ -93,8 +93,8 @@ describe('a key that its provider refuses', () => {
     const wrong = await house(config, bad, simulator);
     expect(await chat(wrong, 'auto')).toBe(503);
     await rowsInTime(wrong).toMatchObject([
-      { kind: 'gateway.key-refused', subject: 'acme/a', cause: 'authentication', count: 1 },
-      { kind: 'gateway.key-refused', subject: 'acme/b', cause: 'authentication', count: 1 },
+      { kind: 'gateway.key-rejected', subject: 'acme/a', cause: 'authentication', count: 1 },
+      { kind: 'gateway.key-rejected', subject: 'acme/b', cause: 'authentication', count: 1 },
     ]);
     const [row] = await rows(wrong);
     expect(row?.message).toMatch(/^acme refuses a key in ACME_API_KEY for acme\/a: .*Put a good key there/);
@@ -176,7 +176,7 @@ it('is no row when the model was replaced since: its key is another one now', ()
   const recorded: string[] = [];
   const tell = refusedKeyRecorder(
     { record: async ({ subject }) => void recorded.push(subject) },
-    { askable: () => [], keySourceOf: () => null },
+    { listCallable: () => [], keySourceOf: () => null },
   );
   const events = new EventBus(gatewayEvents, () => 0);
   events.listen(tell);

@@ -1,7 +1,7 @@
 // Whose turn it is to probe, on both kinds of store and between processes that share one.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { PostgresProbeRounds } from '../../src/gateway/postgres/postgres-probe-rounds.ts';
+import { PostgresProbeSchedule } from '../../src/gateway/postgres/postgres-probe-rounds.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { migratedDatabase, migratedDatabases } from '../support/migrated-databases.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
@@ -13,7 +13,7 @@ describe.each(migratedDatabases)('rounds of probes on a store (%s)', (_name, ope
   it('are due an interval after the first look, and after each round', async () => {
     const { database, dispose } = await open();
     onTestFinished(dispose);
-    const rounds = new PostgresProbeRounds(database);
+    const rounds = new PostgresProbeSchedule(database);
     const claims: boolean[] = [];
     for (const at of [0, hourMs - 1, hourMs, hourMs, 2 * hourMs - 1, 2 * hourMs, 9 * hourMs, 9 * hourMs + 1])
       claims.push(await rounds.claim(start + at, hourMs));
@@ -28,7 +28,7 @@ it('one of all processes that ask at the same moment begins the round', async ()
   onTestFinished(dispose);
   const second = await connect();
   onTestFinished(() => second.close());
-  const processes = [first, second].map((database) => new PostgresProbeRounds(database));
+  const processes = [first, second].map((database) => new PostgresProbeSchedule(database));
   const claimed = async (at: number) => {
     const asking = processes.flatMap((rounds) =>
       Array.from({ length: 10 }, () => rounds.claim(start + at, hourMs)),

@@ -4,9 +4,10 @@ import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CoreError, Redactor, systemClock, VirtualClock } from '../../src/core/index.ts';
-import { createProviderClient, readAsk } from '../../src/gateway/calling/index.ts';
-import type { AttemptLimits, Model, ProviderStream } from '../../src/gateway/ports.ts';
+import { CoreError, Redactor, systemClock } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
+import { createProviderClient, parseRequest } from '../../src/gateway/calling/index.ts';
+import type { AttemptTimeouts, Model, ProviderStream } from '../../src/gateway/ports.ts';
 import { parseModelDefinition } from '../../src/gateway/providers/index.ts';
 import type {
   InMemoryAnswer,
@@ -15,7 +16,7 @@ import type {
 } from '../../src/platform/http-client/index.ts';
 import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
 
-const limits: AttemptLimits = { connectMs: 1_000, firstTokenMs: 20_000, silenceMs: 5_000 };
+const limits: AttemptTimeouts = { connectMs: 1_000, firstTokenMs: 20_000, idleMs: 5_000 };
 const secret = 'sk-very-secret-key-1';
 const model: Model = {
   ...parseModelDefinition({
@@ -33,7 +34,7 @@ const model: Model = {
 
 function world(
   handler: InMemoryHandler,
-  more: { maxAnswerBytes?: number; limits?: Partial<AttemptLimits>; connect?: () => Promise<void> } = {},
+  more: { maxResponseBytes?: number; limits?: Partial<AttemptTimeouts>; connect?: () => Promise<void> } = {},
 ) {
   const clock = new VirtualClock();
   const redactor = new Redactor();
@@ -51,7 +52,7 @@ function world(
     transport,
     clock,
     redactor,
-    maxAnswerBytes: more.maxAnswerBytes ?? 10_000,
+    maxResponseBytes: more.maxResponseBytes ?? 10_000,
   });
   const call = (
     body: object,
@@ -61,7 +62,7 @@ function world(
       model,
       baseUrl: 'https://acme.test/v1',
       key: { id: 'k', secret: options.secret === undefined ? secret : options.secret },
-      ask: readAsk(options.operation ?? 'chat', Buffer.from(JSON.stringify(body))),
+      ask: parseRequest(options.operation ?? 'chat', Buffer.from(JSON.stringify(body))),
       limits: { ...limits, ...more.limits },
       signal: options.signal ?? new AbortController().signal,
     });
@@ -166,7 +167,7 @@ describe('a call', () => {
       contentType: 'application/json',
       body: Buffer.from(JSON.stringify(good)),
       tokens: { prompt: 3, completion: 1, isEstimated: false },
-      emptyUntil: undefined,
+      quotaExhaustedUntil: undefined,
     });
   });
 
@@ -184,9 +185,12 @@ describe('a call', () => {
       outcome: 'answer',
       tokens: { prompt: 9, completion: 0 },
     });
-    expect(await embed(['a'])).toMatchObject({ outcome: 'failure', failureClass: 'bad-answer' });
+    expect(await embed(['a'])).toMatchObject({ outcome: 'failure', failureClass: 'invalid-response' });
     const longer = made.call({ input: ['a', 'b'], dimensions: 2 }, { operation: 'embeddings' });
-    expect(await made.clock.run(longer)).toMatchObject({ outcome: 'failure', failureClass: 'bad-answer' });
+    expect(await made.clock.run(longer)).toMatchObject({
+      outcome: 'failure',
+      failureClass: 'invalid-response',
+    });
     expect(made.requests[0]?.url.pathname).toBe('/v1/embeddings');
   });
 
@@ -201,14 +205,14 @@ describe('a call', () => {
     );
     const outcome = await made.run();
     expect(outcome).toMatchObject({
-      emptyUntil: { at: made.clock.now() + 120_000, source: 'x-ratelimit-reset-requests' },
+      quotaExhaustedUntil: { at: made.clock.now() + 120_000, source: 'x-ratelimit-reset-requests' },
     });
   });
 
   it('learns the same from the standard header', async () => {
     const made = world(() => json(good, 200, { ratelimit: '"burst";r=0;t=10, "day";r=7;t=3600' }));
     expect(await made.run()).toMatchObject({
-      emptyUntil: { at: made.clock.now() + 10_000, source: 'ratelimit' },
+      quotaExhaustedUntil: { at: made.clock.now() + 10_000, source: 'ratelimit' },
     });
   });
 
@@ -228,9 +232,9 @@ describe('a call', () => {
       json({ error: { message: `bad key ${secret}` } }, 401),
       { failureClass: 'authentication', message: null },
     ],
-    ['an empty answer', { status: 200, body: '' }, { failureClass: 'bad-answer', status: 200 }],
-    ['half an answer', { status: 200, body: '{"choices":[{"mes' }, { failureClass: 'bad-answer' }],
-    ['no content', { status: 204 }, { failureClass: 'bad-answer' }],
+    ['an empty answer', { status: 200, body: '' }, { failureClass: 'invalid-response', status: 200 }],
+    ['half an answer', { status: 200, body: '{"choices":[{"mes' }, { failureClass: 'invalid-response' }],
+    ['no content', { status: 204 }, { failureClass: 'invalid-response' }],
     [
       'an error in a 200',
       json({ error: { code: 503, message: 'no' } }),
@@ -239,12 +243,12 @@ describe('a call', () => {
     [
       'a redirect',
       { status: 307, headers: { location: 'https://evil.test' } },
-      { failureClass: 'bad-answer' },
+      { failureClass: 'invalid-response' },
     ],
     [
       'too large an answer',
       json({ choices: [], pad: 'x'.repeat(20_000) }),
-      { failureClass: 'bad-answer', status: null },
+      { failureClass: 'invalid-response', status: null },
     ],
     [
       'too large a refusal',
@@ -279,18 +283,18 @@ describe('a call', () => {
 
   it('is bounded: connection, first byte, silence', async () => {
     const stuck = world(() => json(good), { connect: () => new Promise(() => undefined) });
-    expect(await stuck.run()).toMatchObject({ failureClass: 'timeout', status: null, ranOut: 'connectMs' });
-    expect(await stuck.run(true)).toMatchObject({ failureClass: 'timeout', ranOut: 'connectMs' });
+    expect(await stuck.run()).toMatchObject({ failureClass: 'timeout', status: null, exceeded: 'connectMs' });
+    expect(await stuck.run(true)).toMatchObject({ failureClass: 'timeout', exceeded: 'connectMs' });
     expect(stuck.clock.monotonic()).toBe(2_000);
     const hangs: ReturnType<typeof world> = world(async ({ signal }) => {
       await hangs.clock.sleep(3_600_000, signal);
       return json(good);
     });
-    expect(await hangs.run()).toMatchObject({ failureClass: 'timeout', ranOut: 'firstTokenMs' });
+    expect(await hangs.run()).toMatchObject({ failureClass: 'timeout', exceeded: 'firstTokenMs' });
     expect(hangs.clock.monotonic()).toBe(20_000);
-    expect(await hangs.run(true)).toMatchObject({ failureClass: 'timeout', ranOut: 'firstTokenMs' });
+    expect(await hangs.run(true)).toMatchObject({ failureClass: 'timeout', exceeded: 'firstTokenMs' });
     const silent = streamWorld(['{"choices":', 3_600_000]);
-    expect(await silent.run()).toMatchObject({ failureClass: 'timeout', ranOut: 'silenceMs' });
+    expect(await silent.run()).toMatchObject({ failureClass: 'timeout', exceeded: 'idleMs' });
     expect(silent.clock.monotonic()).toBe(5_000);
   });
 
@@ -333,10 +337,10 @@ describe('a call', () => {
       expect(made.requests[0]?.signal.aborted).toBe(false);
       leaving.abort();
       expect(made.requests[0]?.signal.aborted).toBe(true);
-      expect(await calling).toMatchObject({ outcome: 'failure', failureClass: 'cancelled' });
+      expect(await calling).toMatchObject({ outcome: 'failure', failureClass: 'canceled' });
       expect(made.clock.pending).toBe(0);
       expect(await made.chat(isStreamed, { signal: leaving.signal })).toMatchObject({
-        failureClass: 'cancelled',
+        failureClass: 'canceled',
       });
       expect(made.requests).toHaveLength(1);
     },
@@ -387,22 +391,26 @@ describe('a streamed call, before its first content', () => {
       ['{"error":{"code":"context_length_exceeded","message":"too long"}}'],
       { failureClass: 'context-too-long', status: 400, message: 'too long' },
     ],
-    ['the end', [role], { failureClass: 'bad-answer' }],
-    ['nothing at all', [], { failureClass: 'bad-answer' }],
-    ['[DONE]', [role, done, 3_600_000], { failureClass: 'bad-answer' }],
-    ['the end without a word', [role, event({}, 'stop'), done], { failureClass: 'bad-answer' }],
+    ['the end', [role], { failureClass: 'invalid-response' }],
+    ['nothing at all', [], { failureClass: 'invalid-response' }],
+    ['[DONE]', [role, done, 3_600_000], { failureClass: 'invalid-response' }],
+    ['the end without a word', [role, event({}, 'stop'), done], { failureClass: 'invalid-response' }],
     ['the filter', [role, event({}, 'content_filter'), done], { failureClass: 'content-refused' }],
-    ['half an event', [role, 'data: {"choices":[{"delta":{"content":"a"'], { failureClass: 'bad-answer' }],
+    [
+      'half an event',
+      [role, 'data: {"choices":[{"delta":{"content":"a"'],
+      { failureClass: 'invalid-response' },
+    ],
     ['a cut', [role, new Error('cut')], { failureClass: 'network' }],
     [
       'comments without end',
       [...Array.from({ length: 300 }, () => `: ${'x'.repeat(1_000)}\n\n`), 3_600_000],
-      { failureClass: 'bad-answer' },
+      { failureClass: 'invalid-response' },
     ],
     [
       'one event without end',
       [...Array.from({ length: 300 }, () => 'x'.repeat(1_000)), 3_600_000],
-      { failureClass: 'bad-answer' },
+      { failureClass: 'invalid-response' },
     ],
   ])('fails by %s', async (_what, script, expected) => {
     const made = streamWorld(script);
@@ -443,7 +451,7 @@ describe('a streamed call, before its first content', () => {
   it('learns from the headers of a stream', async () => {
     const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' };
     const made = await committed([event({ content: 'a' }), event({}, 'stop')], { headers });
-    expect(made.outcome.emptyUntil).toMatchObject({ source: 'x-ratelimit-reset' });
+    expect(made.outcome.quotaExhaustedUntil).toMatchObject({ source: 'x-ratelimit-reset' });
   });
 });
 
@@ -458,7 +466,7 @@ describe('a streamed call, after its first content', () => {
     expect(await made.outcome.ended).toEqual({
       failureClass: null,
       tokens: { prompt: 5, completion: 6, isEstimated: false },
-      spokeForMs: 0,
+      streamMs: 0,
     });
   });
 
@@ -470,7 +478,7 @@ describe('a streamed call, after its first content', () => {
         for await (const _ of made.outcome.rest) await made.clock.sleep(readerMs);
       })();
       await made.clock.run(reading);
-      expect(await made.outcome.ended).toMatchObject({ failureClass: null, spokeForMs: 3_000 });
+      expect(await made.outcome.ended).toMatchObject({ failureClass: null, streamMs: 3_000 });
     }
   });
 
@@ -513,7 +521,7 @@ describe('a streamed call, after its first content', () => {
     expect(await made.outcome.ended).toMatchObject({
       failureClass: null,
       tokens: { isEstimated: false },
-      spokeForMs: 3_900,
+      streamMs: 3_900,
     });
     expect(made.clock.pending).toBe(0);
   });
@@ -562,7 +570,7 @@ describe('a streamed call, after its first content', () => {
       [`${a}data: {"error":{"message":"secret text"}}\n\n`],
       'server-error',
     ],
-    ['garbage', [a, 'data: {"choices\n\n'], 'bad-answer'],
+    ['garbage', [a, 'data: {"choices\n\n'], 'invalid-response'],
     ['a cut while another choice goes on', [a, second, event({}, 'stop'), new Error('cut')], 'network'],
   ])('breaks off by %s, after whole events only', async (_what, script, failureClass) => {
     const made = await committed(script);
@@ -571,7 +579,7 @@ describe('a streamed call, after its first content', () => {
       for await (const piece of made.outcome.rest) text += Buffer.from(piece).toString();
     })();
     await expect(made.clock.run(reading)).rejects.toMatchObject({
-      code: 'GATEWAY_STREAM_BROKEN',
+      code: 'GATEWAY_STREAM_INTERRUPTED',
       details: { failureClass },
     });
     expect(await made.outcome.ended).toMatchObject({ failureClass, tokens: { isEstimated: true } });
@@ -582,7 +590,7 @@ describe('a streamed call, after its first content', () => {
   it('that breaks off for a limit tells when to come back', async () => {
     const words = { code: 429, message: 'Rate limit reached. Please try again in 42s.' };
     const made = await committed([a, `data: ${JSON.stringify({ error: words })}\n\n`]);
-    await expect(readRest(made)).rejects.toMatchObject({ code: 'GATEWAY_STREAM_BROKEN' });
+    await expect(readRest(made)).rejects.toMatchObject({ code: 'GATEWAY_STREAM_INTERRUPTED' });
     expect(await made.outcome.ended).toMatchObject({
       failureClass: 'rate-limit',
       hint: { retryAfterMs: 42_000 },
@@ -597,10 +605,10 @@ describe('a streamed call, after its first content', () => {
     const mumbling = Array.from({ length: 30 }, () => [4_000, mumble]).flat();
     const made = await committed([a, 4_000, event({ content: 'b' }), ...mumbling, event({}, 'stop'), done]);
     await expect(readRest(made)).rejects.toMatchObject({ details: { failureClass: 'timeout' } });
-    expect(made.clock.monotonic()).toBe(4_000 + 10 * limits.silenceMs);
+    expect(made.clock.monotonic()).toBe(4_000 + 10 * limits.idleMs);
     expect(await made.outcome.ended).toMatchObject({
       failureClass: 'timeout',
-      spokeForMs: 4_000 + 10 * limits.silenceMs,
+      streamMs: 4_000 + 10 * limits.idleMs,
     });
     expect(made.clock.pending).toBe(0);
   });
@@ -618,11 +626,11 @@ describe('a streamed call, after its first content', () => {
     if (!isStream(outcome)) throw new Error('no stream');
     stopping.abort(new CoreError('SHUTTING_DOWN', 'stopping'));
     await expect(readRest({ clock: made.clock, outcome })).rejects.toMatchObject({
-      code: 'GATEWAY_STREAM_BROKEN',
+      code: 'GATEWAY_STREAM_INTERRUPTED',
       isRetryable: true,
       message: expect.stringContaining('(this server is stopping)') as unknown,
     });
-    expect(await outcome.ended).toMatchObject({ failureClass: 'cancelled' });
+    expect(await outcome.ended).toMatchObject({ failureClass: 'canceled' });
   });
 
   it('does not take a slow reader for a silent model', async () => {
@@ -653,7 +661,7 @@ describe('a streamed call, after its first content', () => {
     const made = await committed([a, event({ content: 'b' }), 1_000, event({ content: 'c' })]);
     for await (const _ of made.outcome.rest) break;
     expect(made.requests[0]?.signal.aborted).toBe(true);
-    expect(await made.outcome.ended).toMatchObject({ failureClass: 'cancelled' });
+    expect(await made.outcome.ended).toMatchObject({ failureClass: 'canceled' });
     expect(made.clock.pending).toBe(0);
   });
 
@@ -664,13 +672,13 @@ describe('a streamed call, after its first content', () => {
     if (!isStream(outcome)) throw new Error('no stream');
     const pieces = outcome.rest[Symbol.asyncIterator]();
     const pending = isReading ? pieces.next() : undefined;
-    const failing = pending && expect(pending).rejects.toMatchObject({ code: 'GATEWAY_STREAM_BROKEN' });
+    const failing = pending && expect(pending).rejects.toMatchObject({ code: 'GATEWAY_STREAM_INTERRUPTED' });
     await made.clock.advance(100);
     leaving.abort(new Error('left'));
     expect(made.requests[0]?.signal.aborted).toBe(true);
     await failing;
-    expect(await outcome.ended).toMatchObject({ failureClass: 'cancelled' });
-    await expect(pieces.next()).rejects.toMatchObject({ code: 'GATEWAY_STREAM_BROKEN' });
+    expect(await outcome.ended).toMatchObject({ failureClass: 'canceled' });
+    await expect(pieces.next()).rejects.toMatchObject({ code: 'GATEWAY_STREAM_INTERRUPTED' });
     expect(made.clock.pending).toBe(0);
   });
 
@@ -723,14 +731,14 @@ describe('a call over a real socket', () => {
         transport,
         clock: systemClock,
         redactor: new Redactor(),
-        maxAnswerBytes: 10_000_000,
+        maxResponseBytes: 10_000_000,
       });
       const outcome = await client.call({
         model,
         baseUrl: `http://127.0.0.1:${port}/${given.status}`,
         key: { id: 'k', secret },
-        ask: readAsk('chat', Buffer.from(JSON.stringify({ messages: [{}], stream: given.stream }))),
-        limits: { connectMs: 5_000, firstTokenMs: 300, silenceMs: 10_000 },
+        ask: parseRequest('chat', Buffer.from(JSON.stringify({ messages: [{}], stream: given.stream }))),
+        limits: { connectMs: 5_000, firstTokenMs: 300, idleMs: 10_000 },
         signal: new AbortController().signal,
       });
       expect(outcome).toMatchObject({ outcome: 'failure', ...given.failed });

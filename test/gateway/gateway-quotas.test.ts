@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentEmitter } from '../../src/core/events.ts';
 import { systemClock } from '../../src/core/system.ts';
-import { VirtualClock } from '../../src/core/virtual-clock.ts';
-import { CountingQuotaKeeper } from '../../src/gateway/quotas/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
+import { ProviderQuotas } from '../../src/gateway/quotas/index.ts';
 import { MemoryQuotaCounter } from '../../src/gateway/quotas/memory-quota-counter.ts';
 import { describeQuotaCounterContract } from '../../src/gateway/quotas/quota-counter.contract.ts';
 import { quotaWindows } from '../../src/gateway/quotas/quota-windows.ts';
@@ -107,7 +107,7 @@ describe('a quota counter in Redis', () => {
       1,
     );
     const burst = () => {
-      const keeper = new CountingQuotaKeeper({ clock: systemClock, events: silentEmitter, shared });
+      const keeper = new ProviderQuotas({ clock: systemClock, events: silentEmitter, shared });
       return Array.from({ length: 20 }, () => keeper.take(model, 'key', smallCall));
     };
     const taken = await Promise.all([burst(), burst(), burst()].flat());
@@ -118,7 +118,7 @@ describe('a quota counter in Redis', () => {
     const gone = await connectRedis({ url: redisUrl(), keyPrefix: `${prefix}:` });
     await gone.close();
     const shared = new RedisQuotaCounter(gone);
-    const keeper = new CountingQuotaKeeper({ clock: systemClock, events: silentEmitter, shared });
+    const keeper = new ProviderQuotas({ clock: systemClock, events: silentEmitter, shared });
     const model = modelOf({ name: uniqueName('model'), quotas: { requestsPerMinute: 3 } }, 1);
     const taken = await Promise.all(Array.from({ length: 9 }, () => keeper.take(model, 'key', smallCall)));
     expect(taken.filter((outcome) => 'grant' in outcome)).toHaveLength(3);

@@ -153,7 +153,7 @@ it('goes on without its server, and catches up when it is back', async () => {
   expect(one.state.cooldowns.of(modelId, 'k1')).toBeDefined();
   expect(one.state.scores.of(modelId).recent.requests).toBe(50);
   expect(one.state.keys.verify(key)).toBeDefined();
-  const byHand = { ...cooldownOf(modelId), keyId: 'k2', cause: 'by-hand' as const };
+  const byHand = { ...cooldownOf(modelId), keyId: 'k2', cause: 'manual' as const };
   await expect(two.state.cooldowns.extendDurably(byHand)).rejects.toMatchObject({
     code: 'STATE_UNAVAILABLE',
   });

@@ -254,9 +254,9 @@ describe('answers', () => {
     const whole = await (await at.chat({ model: 'alpha/a' })).text();
     expect(whole.includes(answer)).toBe(true);
     const streamed = await (await at.chat({ model: 'alpha/a', stream: true })).text();
-    const spoken = [...streamed.matchAll(/"content":"([^"]*)"/g)].map(([, piece]) => piece).join('');
-    expect(spoken === answer).toBe(true);
-    const small = await gatewayWorld({ providers, options: { maxAnswerBytes: 1_000_000 } });
+    const completion = [...streamed.matchAll(/"content":"([^"]*)"/g)].map(([, piece]) => piece).join('');
+    expect(completion === answer).toBe(true);
+    const small = await gatewayWorld({ providers, options: { maxResponseBytes: 1_000_000 } });
     expect((await small.chat({ model: 'alpha/a' })).headers.get('x-headworks-model')).toBe('beta/b');
   });
 
@@ -298,7 +298,7 @@ describe('a caller that leaves', () => {
     expect(at.simulator.aborted()).toBe(1);
     const finished = () => at.events.filter(({ name }) => name === 'gateway:attempt-finished');
     await expect.poll(() => finished().length).toBe(1);
-    expect(finished()[0]?.payload['outcome']).toBe('cancelled');
+    expect(finished()[0]?.payload['outcome']).toBe('canceled');
   });
 
   it('before its request is whole asks nobody, and after its answer disturbs nobody', async () => {
@@ -392,7 +392,7 @@ describe('a server that stops', () => {
     const text = await answer.text();
     const last = text.trim().split('\n\n').at(-1)?.replace('data: ', '') ?? '';
     expect((JSON.parse(last) as ErrorBody).error).toMatchObject({
-      headworks_code: 'GATEWAY_STREAM_BROKEN',
+      headworks_code: 'GATEWAY_STREAM_INTERRUPTED',
       message: expect.stringContaining('this server is stopping') as unknown,
     });
     expect(text).not.toContain('[DONE]');

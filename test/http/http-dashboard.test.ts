@@ -5,7 +5,9 @@ import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts'
 const page = '<html><style nonce="%NONCE%"></style></html>';
 const files = {
   page,
-  assets: new Map([['assets/app-1.js', { body: Buffer.from('let a;'), type: 'text/javascript' }]]),
+  assets: new Map([
+    ['assets/app-1.js', { read: async () => Buffer.from('let a;'), type: 'text/javascript' }],
+  ]),
 };
 
 async function house() {

@@ -1,14 +1,13 @@
 // Artifacts, revisions, chunks, mentions and events in a real store: accepted together, replaced together, gone together.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
+import { EventStore } from '../../src/knowledge/events/event-store.ts';
 import type { EntityResolutionResult } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/events/postgres-event-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/postgres-merge-store.ts';
-import type { Database } from '../../src/platform/postgres/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
 import { entityWorld, mentionOf } from '../support/entity-world.ts';
-import { exactResolver } from '../support/knowledge-stand-ins.ts';
-import { bracketReader } from '../support/knowledge-stand-ins.ts';
+import { bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { incomingOf, knowledgeWorld } from '../support/knowledge-world.ts';
 
@@ -294,7 +293,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     ]);
     const [one, two, three] = stored.map(({ chunkId }) => chunkId);
     if (one === undefined || two === undefined || three === undefined) throw new Error('no chunks');
-    await world.artifacts.mark(space.spaceId, [
+    await world.artifacts.saveSteps(space.spaceId, [
       { chunkId: one, step: 'read', status: 'failed', cause: 'X', message: 'Y.' },
       { chunkId: one, step: 'read', status: 'done', method: 'model' },
       { chunkId: two, step: 'read', status: 'done', method: 'rules' },
@@ -332,7 +331,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     expect(await events.get(other.spaceId, event?.eventId ?? '')).toBeNull();
     expect(await events.get(mine.spaceId, event?.eventId ?? '')).toEqual(event);
     expect(await events.list({ spaceId: other.spaceId, artifactUid, limit: 9 })).toEqual([]);
-    await artifacts.mark(other.spaceId, [
+    await artifacts.saveSteps(other.spaceId, [
       { chunkId: stored[0]?.chunkId ?? 0, step: 'read', status: 'failed' },
     ]);
     expect((await artifacts.steps(revisionId)).map(({ step }) => step)).toEqual(['index']);
@@ -389,12 +388,13 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
       insert into entity_pair (pair_id, space_id, entity_a, entity_b, confidence, reason, created_at)
       values (${world.ids.uuid()}, ${spaceId}, ${first}, ${second}, 0.5, 'alike', now())`);
     await world.database.query(sql`
-      insert into entity_merge (merge_id, space_id, winner_id, loser_id, reason, decided_by, moved, merged_at, undone_at)
-      values (${world.ids.uuid()}, ${spaceId}, ${a}, ${b}, 'r', 'admin', '{}', now(), now())`);
+      insert into entity_merge (merge_id, space_id, winner_id, loser_id, reason, decided_by, winner_aliases,
+        settled_pairs, merged_at, undone_at)
+      values (${world.ids.uuid()}, ${spaceId}, ${a}, ${b}, 'r', 'admin', '{}', '[]', now(), now())`);
   };
 
   const merge = (spaceId: number, winnerId: string, loserId: string) =>
-    new PostgresMergeStore(world.database, world.ids).merge(
+    new MergeStore(world.database, world.ids).merge(
       spaceId,
       { winnerId, loserId, reason: 'the same', decidedBy: 'admin' },
       new Date(world.clock.now()),
@@ -427,8 +427,8 @@ describe('a chunk that is read for the first time', () => {
   it('takes four trips to the store, whatever it holds, also what no JSON of a store may hold', async () => {
     const space = await world.space();
     const { counted, trips } = counting(world.database);
-    const { resolver } = entityWorld(world, { change: { entities: new PostgresEntityStore(counted) } });
-    const events = new PostgresEventStore(counted, world);
+    const { resolver } = entityWorld(world, { change: { entities: new EntityStore(counted) } });
+    const events = new EventStore(counted, world);
     const names = ['Ada Lovelace', 'Grace Hopper', 'Acme GmbH', 'Ada Byron'];
     for (const text of [`${names.join(', ')} met.`, `${names.join(', ')} met again.`]) {
       const { artifactUid, revisionId, stored } = await world.accept(space, { text });

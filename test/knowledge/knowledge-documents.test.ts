@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { contentHash } from '../../src/knowledge/documents/content-hash.ts';
-import { readWish } from '../../src/knowledge/documents/read-wish.ts';
+import { parseIngestRequest } from '../../src/knowledge/documents/read-wish.ts';
 import { docxOf, paragraph, pdfOf, zipOf } from '../support/sample-documents.ts';
 
 const { signal } = new AbortController();
@@ -12,7 +12,7 @@ const parts = { documents: knowledgeDocuments(systemClock, closing), maxDocument
 afterAll(() => closing.disposeAsync());
 
 const read = (name: string, content: string | Uint8Array, mediaType = '') =>
-  readWish(parts, { content: { name, mediaType, bytes: Buffer.from(content) } }, signal);
+  parseIngestRequest(parts, { content: { name, mediaType, bytes: Buffer.from(content) } }, signal);
 
 const mail = [
   'From: "Chen, Alice" <Alice.Chen@acme.example>',
@@ -139,10 +139,10 @@ describe('a document becomes an artifact', () => {
 
   it('from JSON that is sent as text, too', async () => {
     const text = '{"First Name": "Alice", "note": "Bob agreed to it."}';
-    const artifact = await readWish(parts, { content: { text } }, signal);
+    const artifact = await parseIngestRequest(parts, { content: { text } }, signal);
     expect(artifact).toMatchObject({ type: 'doc', metadata: { data: 'lines' } });
     const note = { content: { text: '[1] Ann decided.' }, metadata: { data: 'lines', mentions: [] } };
-    expect(await readWish(parts, note, signal)).toMatchObject({ type: 'note', metadata: {} });
+    expect(await parseIngestRequest(parts, note, signal)).toMatchObject({ type: 'note', metadata: {} });
   });
 
   it('in another encoding, with a warning where nobody says which', async () => {
@@ -164,7 +164,7 @@ describe('a document becomes an artifact', () => {
       sourceTs: new Date(5),
       metadata: { channel: 'x', mentions: 'not ours' },
     } as const;
-    expect(await readWish(parts, wish, signal)).toMatchObject({
+    expect(await parseIngestRequest(parts, wish, signal)).toMatchObject({
       type: 'chat',
       title: 'T',
       sourceSystem: 'slack',
@@ -172,14 +172,14 @@ describe('a document becomes an artifact', () => {
       sourceTs: new Date(5),
       metadata: { channel: 'x' },
     });
-    const nameless = await readWish(parts, { content: { text: 'First line\nsecond' } }, signal);
+    const nameless = await parseIngestRequest(parts, { content: { text: 'First line\nsecond' } }, signal);
     expect(nameless).toMatchObject({
       title: 'First line',
       sourceId: expect.stringMatching(/^text:[0-9a-f]{32}$/) as string,
     });
-    expect((await readWish(parts, { content: { text: 'First line\nsecond' } }, signal)).sourceId).toBe(
-      nameless.sourceId,
-    );
+    expect(
+      (await parseIngestRequest(parts, { content: { text: 'First line\nsecond' } }, signal)).sourceId,
+    ).toBe(nameless.sourceId);
   });
 });
 
@@ -219,18 +219,20 @@ it.each([
   ['blanks', ' \n\t\u3000'],
   ['characters without a shape', '\u200b\u2060 \ufeff\n\u00ad\u2800'],
 ])('refuses %s, of which nothing could be found', async (_, text) => {
-  const refused = readWish(parts, { content: { text } }, signal);
+  const refused = parseIngestRequest(parts, { content: { text } }, signal);
   await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   await expect(refused).rejects.toThrow(/shows no text/);
 });
 
 it('refuses metadata that nests without end', async () => {
   const metadata = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`) as Record<string, unknown>;
-  await expect(readWish(parts, { content: { text: 'x' }, metadata }, signal)).rejects.toThrow(/levels deep/);
+  await expect(parseIngestRequest(parts, { content: { text: 'x' }, metadata }, signal)).rejects.toThrow(
+    /levels deep/,
+  );
 });
 
 it('takes one line of millions of characters', async () => {
-  const { text } = await readWish(
+  const { text } = await parseIngestRequest(
     { ...parts, maxDocumentBytes: 20_000_000 },
     { content: { name: 'a.csv', mediaType: '', bytes: Buffer.from('abc,'.repeat(1_000_000)) } },
     signal,

@@ -2,16 +2,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { evaluate } from '../../bench/evaluation/evaluate.ts';
+import { resolveConfig } from '../../src/config/index.ts';
 import type { JobContext, JobProgress, JobView } from '../../src/core/index.ts';
 import { silentLog, systemClock } from '../../src/core/index.ts';
-import { evaluate } from '../../src/app/evaluate.ts';
-import { resolveConfig } from '../../src/config/index.ts';
 import type { Embedder, Embedders } from '../../src/knowledge/index.ts';
-import { embedAgainHandler, KnowledgeError } from '../../src/knowledge/index.ts';
+import { reembedHandler, KnowledgeError } from '../../src/knowledge/index.ts';
 import { embedChunks } from '../../src/knowledge/ingest/embed-chunks.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
-import { openLocalEmbedder } from '../../src/knowledge/vectors/local/local-embedder.ts';
-import { isOfflineModelInstalled } from '../../src/knowledge/vectors/local/offline-model.ts';
+import { isOfflineModelInstalled, openLocalEmbedder } from '../../src/knowledge/vectors/local-embedder.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
@@ -21,17 +20,17 @@ const { signal } = new AbortController();
 
 describe('embedding again', () => {
   let world: KnowledgeWorld;
-  let vectors: PostgresVectorIndex;
+  let vectors: VectorIndex;
   beforeAll(async () => {
     world = await knowledgeWorld();
-    vectors = new PostgresVectorIndex(world.database);
+    vectors = new VectorIndex(world.database);
   });
   afterAll(() => world.dispose());
 
   async function run(embedders: Embedders, state: JobView['state'] = 'done') {
     const steps: JobProgress[] = [];
     const jobs = { get: async () => ({ state }) as JobView };
-    const handler = embedAgainHandler({ ...world, vectors, embedders, jobs, log: silentLog });
+    const handler = reembedHandler({ ...world, vectors, embedders, jobs, log: silentLog });
     const context: JobContext = { id: 'j', attempt: 1, signal, progress: (step) => steps.push(step) };
     return { outcome: await handler({}, context), steps };
   }
@@ -44,7 +43,7 @@ describe('embedding again', () => {
     await world.clock.advance(3_600_000);
     await run(embeddersOf(old));
     expect(await missing(space.spaceId, old)).toEqual({ missing: 0, total: 3 });
-    const next: Embedder = { ...wordEmbedder('next', 8), textsAtOnce: 2 };
+    const next: Embedder = { ...wordEmbedder('next', 8), maxBatchSize: 2 };
     const { outcome, steps } = await run(embeddersOf(next));
     expect(outcome).toEqual({ result: { chunks: 3 } });
     expect(steps.map(({ done }) => done)).toEqual([2, 3]);
@@ -109,7 +108,7 @@ describe('embedding again', () => {
     const space = await world.space();
     await world.accept(space, { text: 'one. two. three.' }, ['one.', 'two.', 'three.']);
     await world.clock.advance(3_600_000);
-    const good: Embedder = { ...wordEmbedder('later'), textsAtOnce: 2 };
+    const good: Embedder = { ...wordEmbedder('later'), maxBatchSize: 2 };
     await run(embeddersOf(good)); // what other tests left behind
     await world.accept(space, { sourceId: 'x', text: 'four. five. six.' }, ['four.', 'five.', 'six.']);
     await world.clock.advance(3_600_000);

@@ -1,13 +1,11 @@
 // The graph in Apache AGE: the contract, what AGE does wrong by itself, rebuilds, and databases without it.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/core/index.ts';
-import { AgeGraph } from '../../src/knowledge/age/age-graph.ts';
-import { AgeSession } from '../../src/knowledge/age/age-session.ts';
-import { writeStatements } from '../../src/knowledge/age/age-statements.ts';
-import { graphContract } from '../../src/knowledge/graph/graph.contract.ts';
-import type { GraphSubject } from '../../src/knowledge/graph/graph.contract.ts';
-import { GraphKeeper } from '../../src/knowledge/graph/graph-keeper.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
+import { AgeGraph } from '../../src/knowledge/graph/age/age-graph.ts';
+import { AgeSession } from '../../src/knowledge/graph/age/age-session.ts';
+import { writeStatements } from '../../src/knowledge/graph/age/age-statements.ts';
+import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { GraphSync } from '../../src/knowledge/graph/graph-sync.ts';
 import { graphRepairs } from '../../src/knowledge/maintenance/graph-repairs.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
@@ -15,6 +13,8 @@ import { entityWorld, eventOf } from '../support/entity-world.ts';
 import { graphSubject } from '../support/graph-subject.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
+import type { GraphSubject } from '../support/knowledge/graph.contract.ts';
+import { graphContract } from '../support/knowledge/graph.contract.ts';
 
 const { signal } = new AbortController();
 
@@ -66,8 +66,8 @@ describe('Apache AGE', () => {
     const { ids: more, place } = await at.read(space, ['A. Chen']);
     const [alice = '', andrew = '', short = ''] = [...ids, ...more];
     const graph = newGraph();
-    const source = new PostgresGraphSource(world.database);
-    const keeper = new GraphKeeper({ ...world, graph, source, log: silentLog });
+    const source = new GraphSource(world.database);
+    const keeper = new GraphSync({ ...world, graph, source, log: silentLog });
     const pairs = async (...changed: string[]) => {
       expect(await keeper.refresh(space.spaceId, changed, signal)).toBeNull();
       return (await edgesOf(space.spaceId))
@@ -122,12 +122,12 @@ describe('Apache AGE', () => {
       },
       signal,
     );
-    const parts = { ...world, graph, source: new PostgresGraphSource(world.database), log: silentLog };
+    const parts = { ...world, graph, source: new GraphSource(world.database), log: silentLog };
     const wrong = vi
       .spyOn(writeStatements, 'event')
       .mockImplementation(() => sql`select * from cypher('nur', $$ MARGE (n:Event) $$) as (place agtype)`);
     try {
-      const [mark] = await new GraphKeeper(parts).put(spaceId, [chunkId], signal);
+      const [mark] = await new GraphSync(parts).put(spaceId, [chunkId], signal);
       expect(mark).toMatchObject({ chunkId, step: 'graph', status: 'failed' });
     } finally {
       wrong.mockRestore();
@@ -253,7 +253,7 @@ describe('a Postgres server without Apache AGE', () => {
       graph.expand({ spaceId: 1, seedEventIds: [world.ids.uuid()], budget: 5 }, signal),
     ).rejects.toMatchObject({ code: 'KNOWLEDGE_GRAPH_UNAVAILABLE' });
     expect(looks).toBe(1);
-    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    await world.clock.advance(world.options.cooldownSeconds * 1_000);
     await graph.availability();
     expect(looks).toBe(2);
     graph.askAgain();

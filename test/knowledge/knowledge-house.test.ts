@@ -102,7 +102,7 @@ describe('a server whose embedder is away', () => {
     }).listen(0, '127.0.0.1');
     onTestFinished(() => void embedder.close());
     await new Promise((resolve) => embedder.once('listening', resolve));
-    const env = { EMBEDDER: 'gateway', HEADWORKS_KNOWLEDGE_PROBE_AGAIN_SECONDS: '3600' };
+    const env = { EMBEDDER: 'gateway', HEADWORKS_KNOWLEDGE_COOLDOWN_SECONDS: '3600' };
     const server = await startTestServer(await testConfig(env));
     const call = (method: string, path: string, body?: unknown) => callAsAdmin(server, method, path, body);
     // Came when nobody embedded: no row, but it needs a vector as soon as somebody does.

@@ -1,8 +1,6 @@
 // What search stands on: the lexical index and the vectors, on both kinds of Postgres.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readFile } from 'node:fs/promises';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
-import { rawSql, sql } from '../../src/platform/postgres/index.ts';
+import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
@@ -17,38 +15,6 @@ describe.each(['server', 'embedded'] as const)('on Postgres (%s)', (kind) => {
   afterAll(() => world.dispose());
 
   describe('the lexical index', () => lexicalSuite(() => world));
-
-  it('finds text without spaces that was in the index before such text was read', async () => {
-    const space = await world.space();
-    const text = '来週の会議で価格を決定する。';
-    const { stored } = await world.accept(space, { title: '計画', text });
-    await world.accept(space, { title: 'plan', text: 'prices and meetings' });
-    const read = async () => {
-      const { rows } = await world.database.query(sql`
-        select term, tf, title_tf, len, title_terms, positions::text, (
-          select chunk_count || ' ' || total_len from corpus_total t where t.space_id = p.space_id) as totals
-        from chunk_posting p where space_id = ${space.spaceId} order by chunk_id, term`);
-      return rows;
-    };
-    const written = await read();
-    const [chunk] = stored;
-    await world.database.query(sql`delete from chunk_posting where chunk_id = ${chunk?.chunkId}`);
-    await world.database.query(sql`
-      insert into chunk_posting values (${space.spaceId}, ${text}, ${chunk?.chunkId}, 1, 0, 1, 0, '{1}')`);
-    const file = new URL('../../src/app/migrations/0010-unspaced-text.sql', import.meta.url);
-    const [, again = ''] = (await readFile(file, 'utf8')).split('-- What is in the index already, again');
-    for (const statement of `--${again}`.split(/;\n/).filter((each) => each.trim() !== ''))
-      await world.database.query(rawSql(statement));
-    expect(await read()).toEqual(written);
-    const hits = await new PostgresLexicalIndex(world.database).search(
-      space,
-      '価格',
-      5,
-      {},
-      new AbortController().signal,
-    );
-    expect(hits.map(({ chunkId }) => chunkId)).toEqual([chunk?.chunkId]);
-  });
 
   it('looks for names that are alike among those of the own space only', async () => {
     const at = entityWorld(world);

@@ -2,14 +2,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobContext } from '../../src/core/index.ts';
 import { CoreError, silentLog } from '../../src/core/index.ts';
+import { Artifacts } from '../../src/knowledge/artifacts/artifacts.ts';
 import type { Embedder, Reader, Space } from '../../src/knowledge/index.ts';
 import { KnowledgeError } from '../../src/knowledge/index.ts';
-import { Artifacts } from '../../src/knowledge/artifacts/artifacts.ts';
 import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
 import { ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
 import type { StepParts } from '../../src/knowledge/ingest/step-ports.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/postgres-vector-index.ts';
 import { chunkRepairs } from '../../src/knowledge/maintenance/chunk-repairs.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { bracketReader, exactResolver, NotedGraph } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
@@ -46,7 +46,7 @@ describe('ingest', () => {
       readers: { rules: bracketReader('rules'), model: () => model },
       resolver: exactResolver(world),
       embedders: { current: () => embeddersOf(embedder).current() },
-      vectors: new PostgresVectorIndex(world.database),
+      vectors: new VectorIndex(world.database),
       graph,
       log: silentLog,
     };
@@ -132,7 +132,7 @@ describe('ingest', () => {
     expect(JSON.stringify(world.recorded)).not.toContain('Bob');
     expect(await statusOf(artifactUid)).toMatchObject({
       readByRules: 1,
-      stoodIn: [{ cause: 'KNOWLEDGE_READING_FAILED', positions: [1] }],
+      modelFallbacks: [{ cause: 'KNOWLEDGE_READING_FAILED', positions: [1] }],
       steps: { read: { done: 3 } },
     });
   });
@@ -146,14 +146,14 @@ describe('ingest', () => {
         const refused = { reason: 'event-quote-not-in-text', count: 2 } as const;
         const left = { reason: 'mentions-too-many', count: 7 } as const;
         const hasLeft = isTooMuch && task.chunk.text.includes('Bob');
-        return { ...reading, notTaken: hasLeft ? [refused, left] : [refused] };
+        return { ...reading, dropped: hasLeft ? [refused, left] : [refused] };
       },
     };
     const { revisionId, artifactUid } = await take(longText);
     await run(revisionId);
     expect(await statusOf(artifactUid)).toMatchObject({
       steps: { read: { done: 3 } },
-      notTaken: [
+      dropped: [
         { reason: 'event-quote-not-in-text', count: 6, positions: [0, 1, 2] },
         { reason: 'mentions-too-many', count: 7, positions: [1] },
       ],
@@ -161,16 +161,16 @@ describe('ingest', () => {
     });
     const [entry] = world.recorded;
     expect(world.recorded).toMatchObject([
-      { kind: 'knowledge.reading-left-out', details: { left_out: { 'mentions-too-many': 7 } } },
+      { kind: 'knowledge.reading-truncated', details: { truncated: { 'mentions-too-many': 7 } } },
     ]);
-    const repair = chunkRepairs({ ...parts, options: { ...parts.options, readAgain: true } }).find(
+    const repair = chunkRepairs({ ...parts, options: { ...parts.options, backfill: true } }).find(
       ({ kind }) => kind === entry?.kind,
     );
     const row = { ...entry, details: entry?.details ?? {} } as unknown as LedgerEntry;
     expect(await repair?.repair(row, signal)).toMatchObject({ outcome: 'still-broken' });
     isTooMuch = false;
     expect(await repair?.repair(row, signal)).toEqual({ outcome: 'repaired' });
-    expect(await statusOf(artifactUid)).toMatchObject({ missing: [], notTaken: [{ count: 6 }] });
+    expect(await statusOf(artifactUid)).toMatchObject({ missing: [], dropped: [{ count: 6 }] });
     expect(world.recorded).toHaveLength(1);
   });
 
@@ -278,7 +278,7 @@ describe('ingest', () => {
     const second = await take('[Bob] decided.', { sourceId: 'b' });
     await handle({ spaceId, revisionId: second.revisionId }, context);
     expect(asked).toBe(before);
-    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    await world.clock.advance(world.options.cooldownSeconds * 1_000);
     const third = await take('[Eve] decided.', { sourceId: 'c' });
     await handle({ spaceId, revisionId: third.revisionId }, context);
     expect(await statusOf(third.artifactUid)).toMatchObject({ readByRules: 0 });
@@ -366,7 +366,7 @@ describe('ingest', () => {
     let calls = 0;
     embedder = {
       ...wordEmbedder(),
-      textsAtOnce: 1,
+      maxBatchSize: 1,
       embed: () => {
         calls++;
         return Promise.reject(new KnowledgeError('KNOWLEDGE_EMBEDDING_FAILED', 'down'));
@@ -441,7 +441,7 @@ describe('ingest', () => {
       embeddingCalls: 0,
     });
     model = bracketReader('model');
-    embedder = { ...wordEmbedder(), textsAtOnce: 2 };
+    embedder = { ...wordEmbedder(), maxBatchSize: 2 };
     const estimate = await artifacts.estimate(space, wish, signal);
     expect(estimate).toMatchObject({ chunks: 3, modelCalls: 3, embeddingCalls: 2 });
     expect(estimate.tokens).toBeGreaterThan(1_500);

@@ -1,9 +1,9 @@
 // The lexical index on real stores: written with its chunks, totals in step, BM25 with boosts, filters, any query.
 import { beforeAll, expect, it } from 'vitest';
 import type { SearchFilter, Space } from '../../src/knowledge/index.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/postgres-lexical-index.ts';
-import { removePostings, writePostings } from '../../src/knowledge/search/postgres-postings.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/postgres-search-store.ts';
+import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { removePostings, writePostings } from '../../src/knowledge/search/postings.ts';
+import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 
@@ -12,10 +12,10 @@ const { signal } = new AbortController();
 /** Runs on a world that the caller opens and closes. */
 export function lexicalSuite(open: () => KnowledgeWorld): void {
   let world: KnowledgeWorld;
-  let index: PostgresLexicalIndex;
+  let index: LexicalIndex;
   beforeAll(() => {
     world = open();
-    index = new PostgresLexicalIndex(world.database);
+    index = new LexicalIndex(world.database);
   });
 
   const totals = async ({ spaceId }: Space) => {
@@ -38,7 +38,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
   ): Promise<readonly string[]> => {
     const hits = await index.search(space, query, 10, filter, signal);
     const ids = hits.map(({ chunkId }) => chunkId);
-    const shown = await new PostgresSearchStore(world.database).hits(space, ids, query, signal);
+    const shown = await new SearchStore(world.database).hits(space, ids, query, signal);
     return ids.map((id) => shown.find(({ chunkId }) => chunkId === id)?.title ?? '?');
   };
 
@@ -182,13 +182,13 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     await world.accept(space, { title: 'target', text: 'a needle in the haystack' });
     const many = Array.from({ length: 200 }, (_, number) => `w${number}`).join(' ');
     expect(await titles(space, `${many} "needle in the haystack"`)).toEqual(['target']);
-    const leftOut: string[] = [];
+    const truncated: string[] = [];
     const search = (query: string) =>
-      index.search(space, query, 5, {}, signal, (sentence) => leftOut.push(sentence));
+      index.search(space, query, 5, {}, signal, (sentence) => truncated.push(sentence));
     await search('the needle in a haystack');
-    expect(leftOut).toEqual([]);
+    expect(truncated).toEqual([]);
     await search(many);
-    expect(leftOut).toEqual(['Only the first 64 different words of the query were looked for.']);
+    expect(truncated).toEqual(['Only the first 64 different words of the query were looked for.']);
   });
 
   it.each([
@@ -218,7 +218,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       expect((await titles(space, query))[0], query).toBe('found');
     expect(await titles(space, notThere)).toEqual([]);
     const [hit] = await index.search(space, word, 1, {}, signal);
-    const store = new PostgresSearchStore(world.database);
+    const store = new SearchStore(world.database);
     const [shown] = await store.hits(space, [hit?.chunkId ?? 0], word, signal);
     expect(shown?.highlights.map(({ start, end }) => text.slice(start, end))).toContain(word);
   });
@@ -257,9 +257,9 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       insert into entity (entity_id, space_id, entity_type, canonical_name, normalized_name, created_at, updated_at)
       values (${entityId}, ${space.spaceId}, 'person', 'Ann', 'ann', now(), now())`);
     await world.database.query(sql`
-      insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, chunk_id, surface_form,
+      insert into entity_mention (mention_id, space_id, entity_id, resolved_id, artifact_uid, revision_id, chunk_id, surface_form,
         method, confidence)
-      values (${world.ids.uuid()}, ${space.spaceId}, ${entityId}, ${mail.artifactUid}, ${mail.revisionId},
+      values (${world.ids.uuid()}, ${space.spaceId}, ${entityId}, ${entityId}, ${mail.artifactUid}, ${mail.revisionId},
         ${chunk?.chunkId}, 'Ann', 'rules', 1)`);
     await world.database.query(sql`
       insert into semantic_event (event_id, space_id, artifact_uid, revision_id, chunk_id, category, narrative,
@@ -296,9 +296,9 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
           updated_at)
         values (${entityId}, ${space.spaceId}, 'person', 'Ann', 'ann', ${into}, now(), now())`);
     await world.database.query(sql`
-      insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, surface_form, method,
+      insert into entity_mention (mention_id, space_id, entity_id, resolved_id, artifact_uid, revision_id, surface_form, method,
         confidence, relation)
-      values (${world.ids.uuid()}, ${space.spaceId}, ${live}, ${item.artifactUid}, ${item.revisionId}, 'Ann',
+      values (${world.ids.uuid()}, ${space.spaceId}, ${live}, ${live}, ${item.artifactUid}, ${item.revisionId}, 'Ann',
         'structured', 1, 'owner')`);
     for (const id of [live, merged, older])
       expect(await titles(space, 'harbour', { entityIds: [id] }), id).toEqual(['item', 'item']);
@@ -308,7 +308,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
   it('says when no word of a query can be searched for, and when it has too many phrases', async () => {
     const [space, empty] = [await world.space(), await world.space()];
     await world.accept(space, { text: 'the harbour of one and two' });
-    const leftOut = async (query: string, where = space): Promise<readonly string[]> => {
+    const truncated = async (query: string, where = space): Promise<readonly string[]> => {
       const sentences: string[] = [];
       await index.search(where, query, 5, {}, signal, (sentence) => sentences.push(sentence));
       return sentences;
@@ -317,13 +317,15 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       'No word of the query can be searched for: signs and words such as “the” are in no index.',
     ];
     for (const query of ['the of and', '!!!', '"the of"', '?! …'])
-      expect(await leftOut(query), query).toEqual(noWord);
-    expect(await leftOut('the', empty)).toEqual(noWord);
+      expect(await truncated(query), query).toEqual(noWord);
+    expect(await truncated('the', empty)).toEqual(noWord);
     for (const query of ['the harbour', 'nowhere', '"one and two"'])
-      for (const where of [space, empty]) expect(await leftOut(query, where), query).toEqual([]);
+      for (const where of [space, empty]) expect(await truncated(query, where), query).toEqual([]);
     const quoted = (count: number) => Array.from({ length: count }, (_, no) => `"one ${no}"`).join(' ');
-    expect(await leftOut(quoted(8))).toEqual([]);
-    expect(await leftOut(quoted(9))).toEqual(['Only the first 8 phrases in quotes were looked for as such.']);
+    expect(await truncated(quoted(8))).toEqual([]);
+    expect(await truncated(quoted(9))).toEqual([
+      'Only the first 8 phrases in quotes were looked for as such.',
+    ]);
   });
 
   it('finds the same best results in a large space, where frequent words only help to order', async () => {
@@ -348,7 +350,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     const text = '🦊 <b>Ships</b> & "shipping": a ship\u2019s captain sails.\n\tNo sale.';
     await world.accept(space, { title: 'ships', text });
     const [hit] = await index.search(space, 'ship sailing', 1, {}, signal);
-    const [shown] = await new PostgresSearchStore(world.database).hits(
+    const [shown] = await new SearchStore(world.database).hits(
       space,
       [hit?.chunkId ?? 0],
       'ship sailing',

@@ -2,14 +2,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobContext, JobView } from '../../src/core/index.ts';
 import { CoreError } from '../../src/core/index.ts';
+import { countNeedsReview, openGraphService, GraphView } from '../../src/knowledge/graph/graph-service.ts';
+import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { graphRebuildHandler, graphRebuildJob } from '../../src/knowledge/graph/graph-sync.ts';
+import { offGraph } from '../../src/knowledge/graph/graph.ts';
 import type { Graph, Space } from '../../src/knowledge/index.ts';
-import { openGraphDesk } from '../../src/knowledge/graph/graph-desk.ts';
-import { graphRebuildHandler, graphRebuildJob } from '../../src/knowledge/graph/graph-rebuild.ts';
-import { offGraph } from '../../src/knowledge/graph/off-graph.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/postgres-graph-source.ts';
-import { countNeedsReview, PostgresGraphView } from '../../src/knowledge/graph/postgres-graph-view.ts';
-import { lookAgainHandler } from '../../src/knowledge/maintenance/backfill.ts';
-import type { LookAgainParts } from '../../src/knowledge/maintenance/backfill.ts';
+import type { BackfillDeps } from '../../src/knowledge/maintenance/backfill.ts';
+import { backfillHandler } from '../../src/knowledge/maintenance/backfill.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { FailingHouse } from '../support/failing-house.ts';
 import { failingHouse } from '../support/failing-house.ts';
@@ -36,22 +35,22 @@ describe('looking again', () => {
     space = await world.space();
   });
 
-  const look = (change: Partial<LookAgainParts> = {}) =>
-    lookAgainHandler({
+  const look = (change: Partial<BackfillDeps> = {}) =>
+    backfillHandler({
       artifacts: world.artifacts,
       readers: {
         rules: bracketReader('rules'),
         model: () => (house.faults.reader === 'none' ? bracketReader('model') : null),
       },
       graph: house.graph,
-      source: new PostgresGraphSource(world.database),
+      source: new GraphSource(world.database),
       keeper: house.keeper,
       jobs: world.jobs,
       ledger: house.ledger,
       isRecorded: async (kind, subject) =>
         (await house.entries()).some((entry) => entry.kind === kind && entry.subject === subject),
       pairs: house.pairs,
-      canAskModel: () => house.faults.model !== 'not-configured',
+      canUseModel: () => house.faults.model !== 'not-configured',
       options: world.options,
       ...change,
     })({}, context);
@@ -83,7 +82,7 @@ describe('looking again', () => {
     await world.database.query(
       sql`update artifact_revision set job_id = ${world.ids.uuid()} where revision_id = ${revisionId}`,
     );
-    const jobOf = (state: JobView['state']): LookAgainParts['jobs'] => ({
+    const jobOf = (state: JobView['state']): BackfillDeps['jobs'] => ({
       enqueue: () => Promise.reject(new Error('Nothing is to be enqueued.')),
       get: async () => ({ state }) as JobView,
     });
@@ -100,7 +99,7 @@ describe('looking again', () => {
     expect(await look()).toMatchObject({ skipped: expect.any(String) as string });
     house.faults.model = 'fail';
     expect(await look()).toMatchObject({ result: { pairs: 1 } });
-    expect(await house.rows()).toEqual(['knowledge.pairs-not-asked MODEL_NOT_ASKED']);
+    expect(await house.rows()).toEqual(['knowledge.pairs-unconfirmed MODEL_NOT_CALLED']);
     expect(await house.repair()).toMatchObject({ stillBroken: 1 });
     house.faults.model = 'none';
     expect(await house.repair()).toMatchObject({ repaired: 1 });
@@ -109,12 +108,12 @@ describe('looking again', () => {
   });
 
   it('leaves alone what came before the model when nothing is to be read again, and closes rows of before', async () => {
-    house = failingHouse(world, { readAgain: false });
+    house = failingHouse(world, { backfill: false });
     const { revisionId } = await house.ingest(space, ['[Alice Chen] decided.']);
     await house.ingest(space, ['[A. Chen] decided.']);
     house.faults.reader = 'none';
     house.faults.model = 'none';
-    expect(await look({ options: { readAgain: false } })).toMatchObject({
+    expect(await look({ options: { backfill: false } })).toMatchObject({
       skipped: expect.any(String) as string,
     });
     expect(await look()).toMatchObject({ result: { byRules: 2, pairs: 1 } });
@@ -125,7 +124,7 @@ describe('looking again', () => {
   });
 
   it('reads again what a model failed at, even when nothing else is to be read again', async () => {
-    house = failingHouse(world, { readAgain: false });
+    house = failingHouse(world, { backfill: false });
     house.faults.reader = 'fail';
     const { revisionId } = await house.ingest(space, ['[Ann] decided.']);
     expect(await house.rows()).toHaveLength(1);
@@ -148,7 +147,7 @@ describe('looking again', () => {
     const rebuild = (graph: Graph) =>
       graphRebuildHandler({
         graph,
-        source: new PostgresGraphSource(world.database),
+        source: new GraphSource(world.database),
         keeper: house.keeper,
         artifacts: world.artifacts,
         spaces: world.spaces,
@@ -170,7 +169,7 @@ describe('looking again', () => {
       const graph: Graph = {
         ...offGraph,
         backend: 'age',
-        isApart: true,
+        isSeparateStore: true,
         availability: async () => ({ state: 'available' }),
         prune: async (spaceId) => void pruned.push(spaceId),
         rebuild: async (parts, progress) => {
@@ -190,7 +189,7 @@ describe('looking again', () => {
 
   describe('the desk', () => {
     const desk = () =>
-      openGraphDesk({ graph: house.graph, view: new PostgresGraphView(world.database), jobs: world.jobs });
+      openGraphService({ graph: house.graph, view: new GraphView(world.database), jobs: world.jobs });
 
     it('says how the graph is, and why', async () => {
       expect(await desk().status()).toEqual({ backend: 'age', state: 'available', detail: null });

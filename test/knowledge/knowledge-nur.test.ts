@@ -2,8 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { evaluateNur } from '../../src/knowledge/evaluation/nur.ts';
-import { openEvaluationDesks } from '../../src/app/evaluation-desks.ts';
+import { evaluateNur } from '../../bench/evaluation/nur.ts';
+import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';

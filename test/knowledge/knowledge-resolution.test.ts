@@ -1,11 +1,11 @@
 // Mentions find their entities on a real store: clear cases, doubt, contradiction, and parts that fail.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, systemClock } from '../../src/core/index.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import type { MentionPlace, Space } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
-import { entityWorld, noModel, placeIn, mentionOf, ScriptedModel } from '../support/entity-world.ts';
 import type { MentionWish } from '../support/entity-world.ts';
+import { entityWorld, mentionOf, noModel, placeIn, ScriptedModel } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
 
@@ -233,9 +233,9 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       const [written, removed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const mentioning = world.database.transaction(async (transaction) => {
         await transaction.query(sql`
-          insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, surface_form, method,
+          insert into entity_mention (mention_id, space_id, entity_id, resolved_id, artifact_uid, revision_id, surface_form, method,
             confidence)
-          values (${world.ids.uuid()}, ${space.spaceId}, ${ids[0]}, ${other.artifactUid}, ${other.revisionId}, 'Alice',
+          values (${world.ids.uuid()}, ${space.spaceId}, ${ids[0]}, ${ids[0]}, ${other.artifactUid}, ${other.revisionId}, 'Alice',
             'structured', 1)`);
         written.resolve();
         await removed.promise;
@@ -346,7 +346,7 @@ describe('resolution when a part fails', () => {
   it('makes a new entity when candidates cannot be looked for in time, and joins them afterwards', async () => {
     const space = await world.space();
     const [alice] = (await entityWorld(world).read(space, ['Alice Chen'])).ids;
-    class Slow extends PostgresEntityStore {
+    class Slow extends EntityStore {
       override candidates(): Promise<never> {
         return new Promise(() => undefined);
       }
@@ -437,7 +437,7 @@ describe('resolution when a part fails', () => {
     expect(model.questions).toHaveLength(2);
     await at.repairs.retryConfirmation(flagged[2] ?? '', at.signal);
     expect(model.questions).toHaveLength(3);
-    await world.clock.advance(world.options.probeAgainSeconds * 1_000);
+    await world.clock.advance(world.options.cooldownSeconds * 1_000);
     await meet('D. Evans');
     expect(model.questions).toHaveLength(4);
     // An answer that cannot be used is one: whoever gives it is there.
@@ -477,8 +477,8 @@ describe('resolution when a part fails', () => {
     expect(kinds).toEqual(rowOf('resolution-failed', entity.entityId));
     const { repairs, signal } = entityWorld(world);
     expect(await repairs.retryResolution(entity.entityId, signal)).toEqual({ outcome: 'repaired' });
-    class Picky extends PostgresEntityStore {
-      override write(...[spaceId, plan, ...rest]: Parameters<PostgresEntityStore['write']>) {
+    class Picky extends EntityStore {
+      override write(...[spaceId, plan, ...rest]: Parameters<EntityStore['write']>) {
         const isRich = plan.drafts.length > 1 || plan.drafts.some(({ clues }) => clues.role !== null);
         return isRich ? Promise.reject(new Error('refused')) : super.write(spaceId, plan, ...rest);
       }
@@ -493,7 +493,7 @@ describe('resolution when a part fails', () => {
 
   it('fails only when the state store is away or nobody wants the answer any more', async () => {
     const space = await world.space();
-    class Away extends PostgresEntityStore {
+    class Away extends EntityStore {
       override candidates(): Promise<never> {
         return Promise.reject(new CoreError('STATE_UNAVAILABLE', 'It is away.'));
       }

@@ -1,10 +1,10 @@
 // Items of a vault as documents for knowledge: owners, folders, models and explores need no reading.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openEvaluationDesks } from '../../src/app/evaluation-desks.ts';
+import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
 import { documentsOfVault } from '../../src/app/vault-artifacts.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { searchDefaults } from '../../src/knowledge/index.ts';
 import type { Space } from '../../src/knowledge/index.ts';
+import { searchDefaults } from '../../src/knowledge/index.ts';
 import { Chance } from '../../src/simulators/chance.ts';
 import { itemMakers } from '../../src/simulators/looker/items/index.ts';
 import type { World } from '../../src/simulators/looker/items/item-context.ts';

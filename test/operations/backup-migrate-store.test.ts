@@ -2,16 +2,18 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { migrateStore, type MigrateStoreReport } from '../../src/app/backup/migrate-store.ts';
 import type { Config } from '../../src/config/index.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { migrate, sql } from '../../src/platform/postgres/index.ts';
+import type { MigrateStoreReport } from '../../src/operations/backup/restore.ts';
+import { migrateStore } from '../../src/operations/backup/restore.ts';
+import type { Migration } from '../../src/platform/postgres/index.ts';
+import { defineMigration, migrate, sql } from '../../src/platform/postgres/index.ts';
 import {
   contentsOf,
   dropStore,
   emptyHouse,
-  filledHouse,
   fillStore,
+  filledHouse,
   inStore,
   ourMigrations,
 } from '../support/backup-world.ts';
@@ -20,10 +22,15 @@ import { startTestServer } from '../support/test-server.ts';
 
 const patience = { timeout: 180_000 };
 
-const migrating = (config: Config, replace = false): Promise<MigrateStoreReport> =>
+const migrating = (
+  config: Config,
+  replace = false,
+  migrations?: readonly Migration[],
+): Promise<MigrateStoreReport> =>
   migrateStore(config, {
     to: databaseUrl(),
     replace,
+    migrations,
     onProgress: () => undefined,
     signal: new AbortController().signal,
   });
@@ -54,7 +61,7 @@ describe('migrate-store', () => {
     async () => {
       const config = await emptyHouse('embedded');
       const contents = await inStore(config, async (database) => {
-        await fillStore(database, 7);
+        await fillStore(database);
         return contentsOf(database);
       });
       // Older versions made one in passing: it holds nothing, and is not taken for the store.
@@ -66,11 +73,16 @@ describe('migrate-store', () => {
       await writeFile(join(config.data.folder, 'webhook-secret'), 'a-secret-of-sixteen\n');
       const target = withSchema(config, uniqueName('moved'));
       onTestFinished(() => dropStore(target.state.schema));
-      const report = await migrating(target);
+      const later = defineMigration('0002-later.sql', 'create table later (id integer);');
+      const report = await migrating(target, false, [...(await ourMigrations()), later]);
       expect(report.schema).toBe(target.state.schema);
       expect(report.rows).toBe(Object.values(contents).reduce((sum, rows) => sum + rows.length, 0));
       expect(report.notes.join(' ')).toContain('HEADWORKS_WEBHOOK_SECRET');
       expect(await inStore(moved(target), contentsOf)).toEqual(contents);
+      const { rows } = await inStore(moved(target), (database) =>
+        database.query(sql`select to_regclass('later')::text as newest`),
+      );
+      expect(rows).toEqual([{ newest: 'later' }]);
       expect(await inStore(config, contentsOf)).toEqual(contents);
       expect(await shapeOf(config)).toEqual(before);
       await expect(migrating(target)).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -85,7 +97,7 @@ describe('migrate-store', () => {
     },
   );
 
-  it('refuses a folder without a store, and replaces nothing', patience, async () => {
+  it('rejects a folder without a store, and replaces nothing', patience, async () => {
     const { config: full, contents } = await filledHouse('server');
     const nowhere = join(await temporaryFolder(), 'typo');
     const without = {
@@ -101,12 +113,12 @@ describe('migrate-store', () => {
     const empty = withSchema(await emptyHouse('embedded'), full.state.schema);
     await expect(migrating(empty, true)).rejects.toMatchObject({
       code: 'INPUT_INVALID',
-      message: expect.stringContaining('nothing to copy') as string,
+      message: expect.stringContaining('is empty') as string,
     });
     expect(await inStore(full, contentsOf)).toEqual(contents);
   });
 
-  it('refuses while a server works with the embedded store', patience, async () => {
+  it('fails while a server uses the embedded store', patience, async () => {
     const config = await emptyHouse('embedded');
     await startTestServer(config);
     await expect(migrating(config)).rejects.toMatchObject({ code: 'DATA_FOLDER_BUSY' });

@@ -4,13 +4,12 @@ import { fileURLToPath } from 'node:url';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
 import { knownNames } from '../../src/app/demo/acme-people.ts';
+import type { ProfileSummary } from '../../src/knowledge/entities/confirm.ts';
+import { confirmationMessages, parseConfirmation } from '../../src/knowledge/entities/confirm.ts';
 import type { ReadingTask } from '../../src/knowledge/ports.ts';
 import { readAnswer } from '../../src/knowledge/reading/model/reading-answer.ts';
 import { readingPrompt } from '../../src/knowledge/reading/model/reading-prompt.ts';
-import type { Described } from '../../src/knowledge/resolution/confirm-match.ts';
 import { SaidInDocuments } from '../../src/knowledge/text/said-in.ts';
-import { confirmationMessages } from '../../src/knowledge/resolution/confirm-match.ts';
-import { readConfirmation } from '../../src/knowledge/resolution/confirmation-answer.ts';
 import { readingOf } from '../../src/simulators/models/reader.ts';
 
 const folder = fileURLToPath(new URL('../../src/app/demo/documents/', import.meta.url));
@@ -31,7 +30,7 @@ const taskFor = (text: string): ReadingTask => ({
   caller: 'admin',
 });
 
-const described = (name: string): Described => ({
+const described = (name: string): ProfileSummary => ({
   name,
   type: 'person',
   otherNames: [],
@@ -39,12 +38,12 @@ const described = (name: string): Described => ({
   organization: null,
   role: null,
   notes: [],
-  companions: [],
+  coMentions: [],
 });
 
 const decided = (mention: string, ...candidates: readonly string[]) => {
   const messages = confirmationMessages(described(mention), candidates.map(described));
-  return readConfirmation(JSON.stringify(readingOf(messages, knownNames)), candidates);
+  return parseConfirmation(JSON.stringify(readingOf(messages, knownNames)), candidates);
 };
 
 describe('a simulated reader of the demo', () => {
@@ -60,7 +59,7 @@ describe('a simulated reader of the demo', () => {
       const reading = readAnswer(readingOf(readingPrompt(task), knownNames), task, said);
       expect(reading?.mentions.map(({ type }) => type)).toContain('person');
       expect(reading?.events.length).toBeGreaterThan(0);
-      expect(reading?.notTaken ?? []).toEqual([]);
+      expect(reading?.dropped ?? []).toEqual([]);
     },
   );
 

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Worker } from 'node:worker_threads';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/core/system.ts';
-import { VirtualClock } from '../../src/core/virtual-clock.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
 import { sql, type Database } from '../../src/platform/postgres/index.ts';
 import { copyEmbeddedStore } from '../support/embedded-template.ts';
@@ -23,6 +24,29 @@ const failure = (work: Promise<unknown>) =>
 
 /** Reading PGlite's virtual file of uploads without an upload makes it fall over inside. */
 const crash = `copy fault from '/dev/blob'`;
+
+describe('a new embedded store', () => {
+  it('is initialized in a worker that ends before the next one opens the same files', async () => {
+    const folder = join(await temporaryFolder(), 'state');
+    let running = 0;
+    const runningAtStart: number[] = [];
+    const count = (worker: Worker) => {
+      running += 1;
+      runningAtStart.push(running);
+      worker.once('exit', () => (running -= 1));
+    };
+    process.on('worker', count);
+    onTestFinished(() => void process.off('worker', count));
+    const database = await openEmbeddedDatabase({ folder, schema: 'public', clock: new VirtualClock() });
+    await database.script('create table kept (id text)');
+    await database.close();
+    expect(runningAtStart).toEqual([1, 1]);
+    const again = await openEmbeddedDatabase({ folder, schema: 'public', clock: new VirtualClock() });
+    expect((await again.query(sql`select id from kept`)).rows).toEqual([]);
+    await again.close();
+    expect(runningAtStart).toEqual([1, 1, 1]);
+  });
+});
 
 describe('embedded store on files', () => {
   const clock = new VirtualClock();

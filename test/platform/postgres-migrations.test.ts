@@ -2,12 +2,13 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/system.ts';
-import { VirtualClock } from '../../src/core/virtual-clock.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import {
   defineMigration,
   identifier,
+  loadMigrations,
   migrate,
   sql,
   type Database,
@@ -84,6 +85,28 @@ describe.each(kinds)('migrations, %s', (_, open) => {
     });
   });
 
+  it('refuses a store that 0.1.0 created, in one sentence that says so, and leaves it unchanged', async () => {
+    const own = await open(uniqueName('first_release'), clock);
+    onTestFinished(async () => {
+      await own.query(sql`drop schema ${identifier(own.schema)} cascade`);
+      await own.close();
+    });
+    const oldFirst = defineMigration('0001-ledger.sql', 'create table ledger_entries (id int);');
+    const oldSecond = defineMigration('0002-audit.sql', 'create table audit_log (id int);');
+    await migrate(own, [{ ...oldFirst, name: 'other' }, oldSecond], options);
+    await own.query(sql`update schema_migrations set name = 'ledger' where number = 1`);
+    expect(await failure(migrate(own, await loadMigrations(), options))).toMatchObject({
+      code: 'STATE_UNUSABLE',
+      message: expect.stringMatching(
+        /^This state store was created by Headworks 0\.1\.0, which this version cannot upgrade: start with an empty data folder[^.\n]+0\.1\.0 with this one\.$/,
+      ) as string,
+    });
+    const { rows } = await own.query(
+      sql`select count(*)::int as tables from pg_tables where schemaname = ${own.schema}`,
+    );
+    expect(rows).toEqual([{ tables: 3 }]);
+  });
+
   it('refuses a store whose list of migrations has a gap', async () => {
     const { rows } = await database.query(sql`delete from schema_migrations where number = 1 returning *`);
     const error = await failure(migrate(database, [first, second], options));
@@ -93,7 +116,7 @@ describe.each(kinds)('migrations, %s', (_, open) => {
     );
     expect(error).toMatchObject({
       code: 'STATE_UNUSABLE',
-      message: expect.stringContaining('does not know of the migration 0001-first') as string,
+      message: expect.stringContaining('lacks the migration 0001-first') as string,
     });
   });
 

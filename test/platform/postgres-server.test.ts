@@ -1,5 +1,5 @@
 // The contract of Database on a real Postgres server.
-import { VirtualClock } from '../../src/core/virtual-clock.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { describeDatabaseContract } from '../../src/platform/postgres/database.contract.ts';
 import { identifier, sql } from '../../src/platform/postgres/index.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';

@@ -2,7 +2,7 @@
 import { systemClock } from '../../src/core/system.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import { createRateLimiter } from '../../src/resilience/index.ts';
-import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite/sqlite-grant-journal.ts';
+import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite-journal.ts';
 
 const journal = new SqliteGrantJournal(openSqlite(process.argv[2] ?? ''), 'limiter');
 const limiter = createRateLimiter({ limits: { perMinute: 100_000 }, clock: systemClock, journal });

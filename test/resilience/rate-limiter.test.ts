@@ -6,20 +6,20 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
 import { systemClock } from '../../src/core/system.ts';
-import { VirtualClock } from '../../src/core/virtual-clock.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
 import type { RedisConnection } from '../../src/platform/redis/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
-import { AdaptiveRateLimiter } from '../../src/resilience/rate-limiter/adaptive-rate-limiter.ts';
-import { MemoryRateWindow } from '../../src/resilience/rate-limiter/memory-rate-window.ts';
-import { emptyDemand as nothing } from '../../src/resilience/rate-limiter/ports.ts';
+import { AdaptiveRateLimiter } from '../../src/resilience/rate-limiter/limiter.ts';
+import { MemoryRateWindow } from '../../src/resilience/rate-limiter/memory-window.ts';
+import { emptyRequest as nothing } from '../../src/resilience/rate-limiter/policy.ts';
 import {
   describeRateWindowContract,
   LimiterWorld,
   mostIn,
-} from '../../src/resilience/rate-limiter/rate-limiter.contract.ts';
-import { RedisRateWindow } from '../../src/resilience/rate-limiter/redis/redis-rate-window.ts';
-import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite/sqlite-grant-journal.ts';
+} from '../support/resilience/rate-limiter.contract.ts';
+import { RedisRateWindow } from '../../src/resilience/rate-limiter/redis-window.ts';
+import { SqliteGrantJournal } from '../../src/resilience/rate-limiter/sqlite-journal.ts';
 import { redisUrl, temporaryFolder, uniqueName } from '../support/services.ts';
 
 let redis: RedisConnection;
@@ -62,7 +62,7 @@ describe('Redis rate window', () => {
       waitMs: fc.oneof(fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 70_000 })),
       wanted: fc.integer({ min: 0, max: 15 }),
       successes: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 120 })),
-      refusals: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 4 })),
+      rateLimitedCalls: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 4 })),
       epochsAgo: fc.integer({ min: 0, max: 1 }),
       pauseMs: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 30_000 })),
     });
@@ -86,14 +86,14 @@ describe('Redis rate window', () => {
           let epoch = 0;
           for (const { waitMs, epochsAgo, ...told } of steps) {
             await clock.advance(waitMs);
-            const demand = {
+            const request = {
               ...nothing,
               ...told,
               successEpoch: epoch - epochsAgo,
-              refusalEpoch: epoch - epochsAgo,
+              rateLimitedEpoch: epoch - epochsAgo,
             };
-            const expected = memory.take(demand);
-            const actual = await shared.take(demand);
+            const expected = memory.exchange(request);
+            const actual = await shared.exchange(request);
             const { steppedAt: _, ...state } = expected.state;
             expect(actual).toMatchObject({ granted: expected.granted, waitMs: expected.waitMs, state });
             epoch = expected.state.epoch;
@@ -108,9 +108,9 @@ describe('Redis rate window', () => {
     const clock = new VirtualClock();
     const key = uniqueName('returned');
     const window = new RedisRateWindow({ limits: { perMinute: 5 }, redis, key, now: () => clock.now() });
-    const first = await window.take({ ...nothing, wanted: 5 });
+    const first = await window.exchange({ ...nothing, wanted: 5 });
     expect(first).toMatchObject({ granted: 5, waitMs: 0 });
-    const second = await window.take({ ...nothing, wanted: 4, returned: 3, returnedStamp: first.stamp });
+    const second = await window.exchange({ ...nothing, wanted: 4, returned: 3, returnedStamp: first.stamp });
     expect(second.granted).toBe(3);
   });
 
@@ -123,7 +123,7 @@ describe('Redis rate window', () => {
       key: uniqueName('clock'),
       now: () => world.clock.now() - setBackMs,
     });
-    const caller = world.demand(world.limiter(window), 8);
+    const caller = world.request(world.limiter(window), 8);
     await world.advance(3_500);
     setBackMs = 3_600_000;
     await world.advance(6_500);
@@ -139,7 +139,7 @@ describe('Redis rate window', () => {
       {
         limits: window.limits,
         isLocal: false,
-        take: (demand) => (isAway ? Promise.reject(new Error('away')) : window.take(demand)),
+        exchange: (request) => (isAway ? Promise.reject(new Error('away')) : window.exchange(request)),
       },
       systemClock,
     );
@@ -203,16 +203,16 @@ describe('SQLite grant journal', () => {
       const path = await journalFile();
       const { clock, inner, set } = settableClock();
       const window = new MemoryRateWindow({ limits, clock, journal: openJournal(path) });
-      expect(window.take({ ...nothing, wanted: 6 }).granted).toBe(6);
+      expect(window.exchange({ ...nothing, wanted: 6 }).granted).toBe(6);
       set(byMs);
       await inner.advance(1_000);
-      expect(window.take({ ...nothing, wanted: 2 }).granted).toBe(2);
+      expect(window.exchange({ ...nothing, wanted: 2 }).granted).toBe(2);
       const restarted = new MemoryRateWindow({ limits, clock, journal: openJournal(path) });
-      expect(restarted.take(ask).granted).toBe(2);
+      expect(restarted.exchange(ask).granted).toBe(2);
       await inner.advance(58_000);
-      expect(restarted.take(ask).granted).toBe(0);
+      expect(restarted.exchange(ask).granted).toBe(0);
       await inner.advance(1_500);
-      expect(restarted.take(ask).granted).toBe(6);
+      expect(restarted.exchange(ask).granted).toBe(6);
     },
   );
 
@@ -223,18 +223,18 @@ describe('SQLite grant journal', () => {
       const { clock, inner, set } = settableClock();
       const open = () => new MemoryRateWindow({ limits, clock, journal: openJournal(path) });
       const [one, two] = [open(), open()];
-      expect(one.take({ ...nothing, wanted: 3 }).granted).toBe(3);
-      expect(two.take({ ...nothing, wanted: 3 }).granted).toBe(3);
+      expect(one.exchange({ ...nothing, wanted: 3 }).granted).toBe(3);
+      expect(two.exchange({ ...nothing, wanted: 3 }).granted).toBe(3);
       set(byMs);
       await inner.advance(1_000);
-      expect(one.take({ ...nothing, wanted: 1 }).granted).toBe(1);
-      expect(two.take({ ...nothing, wanted: 1 }).granted).toBe(1);
+      expect(one.exchange({ ...nothing, wanted: 1 }).granted).toBe(1);
+      expect(two.exchange({ ...nothing, wanted: 1 }).granted).toBe(1);
       const third = open();
-      expect(third.take(ask).granted).toBe(2);
+      expect(third.exchange(ask).granted).toBe(2);
       await inner.advance(58_000);
-      expect([one, two, third].map((window) => window.take(ask).granted)).toEqual([0, 0, 0]);
+      expect([one, two, third].map((window) => window.exchange(ask).granted)).toEqual([0, 0, 0]);
       await inner.advance(1_500);
-      expect(third.take(ask).granted).toBe(6);
+      expect(third.exchange(ask).granted).toBe(6);
     },
   );
 
@@ -244,48 +244,48 @@ describe('SQLite grant journal', () => {
     const open = (perMinute: number) =>
       new MemoryRateWindow({ limits: { perMinute }, clock, journal: openJournal(path) });
     const [wide, narrow] = [open(10), open(4)];
-    expect(wide.take({ ...nothing, wanted: 3 }).granted).toBe(3);
-    expect(narrow.take(ask).granted).toBe(1);
-    expect(wide.take(ask).granted).toBe(6);
-    expect(open(10).take(ask).granted).toBe(0);
+    expect(wide.exchange({ ...nothing, wanted: 3 }).granted).toBe(3);
+    expect(narrow.exchange(ask).granted).toBe(1);
+    expect(wide.exchange(ask).granted).toBe(6);
+    expect(open(10).exchange(ask).granted).toBe(0);
   });
 
   it('waits a window at most when the wall clock was set back between two runs', async () => {
     const path = await journalFile();
     const { clock, inner, set } = settableClock();
-    new MemoryRateWindow({ limits, clock, journal: openJournal(path) }).take({
+    new MemoryRateWindow({ limits, clock, journal: openJournal(path) }).exchange({
       ...ask,
-      refusals: 1,
+      rateLimitedCalls: 1,
       pauseMs: 5_000,
     });
     set(-3_600_000);
     const restarted = new MemoryRateWindow({ limits, clock, journal: openJournal(path) });
-    expect(restarted.take(ask).granted).toBe(0);
+    expect(restarted.exchange(ask).granted).toBe(0);
     await inner.advance(90_100);
-    expect(restarted.take(ask).granted).toBeGreaterThan(0);
+    expect(restarted.exchange(ask).granted).toBeGreaterThan(0);
   });
 
-  it('counts a late call once, for those who share it and after a restart', async () => {
+  it('counts a sentLate call once, for those who share it and after a restart', async () => {
     const path = await journalFile();
     const clock = new VirtualClock();
     const open = () => new MemoryRateWindow({ limits, clock, journal: openJournal(path) });
     const [one, two] = [open(), open()];
-    two.take({ ...nothing, wanted: 2 });
-    const { stamp } = one.take({ ...nothing, wanted: 4 });
+    two.exchange({ ...nothing, wanted: 2 });
+    const { stamp } = one.exchange({ ...nothing, wanted: 4 });
     await clock.advance(500);
-    // Of one's grants two learns before, of the other's after it was late.
-    expect(two.take({ ...nothing, wanted: 1 }).granted).toBe(1);
-    one.take({ ...nothing, late: [stamp] });
-    const { stamp: other } = one.take({ ...nothing, wanted: 1 });
+    // Of one's grants two learns before, of the other's after it was sentLate.
+    expect(two.exchange({ ...nothing, wanted: 1 }).granted).toBe(1);
+    one.exchange({ ...nothing, sentLate: [stamp] });
+    const { stamp: other } = one.exchange({ ...nothing, wanted: 1 });
     await clock.advance(500);
-    one.take({ ...nothing, late: [other] });
-    expect(two.take({ ...nothing, wanted: 1 }).granted).toBe(1);
-    expect(open().take({ ...nothing, wanted: 2 }).granted).toBe(1);
+    one.exchange({ ...nothing, sentLate: [other] });
+    expect(two.exchange({ ...nothing, wanted: 1 }).granted).toBe(1);
+    expect(open().exchange({ ...nothing, wanted: 2 }).granted).toBe(1);
     await clock.advance(59_400);
-    // Those of the beginning; not those that left late.
-    expect(open().take(ask).granted).toBe(5);
+    // Those of the beginning; not those that left sentLate.
+    expect(open().exchange(ask).granted).toBe(5);
     await clock.advance(500);
-    expect(two.take(ask).granted).toBe(2);
+    expect(two.exchange(ask).granted).toBe(2);
   });
 
   it('keeps no more rows than it needs', async () => {

@@ -1,6 +1,6 @@
 // The simulated Looker when it behaves badly: limits, faults, failures, slowness.
 import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type { LookerSimulator, LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';
 import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import { SimulatorClient } from './looker-simulator-client.ts';

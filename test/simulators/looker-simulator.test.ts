@@ -1,7 +1,7 @@
 // The simulated Looker over real HTTP: login, listings, single items, changes, counts.
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type { LookerSimulator, LookerSimulatorOptions } from '../../src/simulators/looker/index.ts';
 import { simulatedTypes, startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import { listings, SimulatorClient } from './looker-simulator-client.ts';

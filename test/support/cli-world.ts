@@ -6,7 +6,8 @@ import type { AppPort, CliIo, RunningServer } from '../../src/cli/ports.ts';
 import { Interrupt } from '../../src/cli/ports.ts';
 import { runCli } from '../../src/cli/run.ts';
 import type { Config } from '../../src/config/index.ts';
-import { abortable, VirtualClock } from '../../src/core/index.ts';
+import { abortable } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 
 export interface FakeCall extends CallOptions {
   readonly method: string;

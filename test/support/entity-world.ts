@@ -1,5 +1,12 @@
 // Resolution on a real store, with parts that answer, fail, hang or lie as a test wants.
 import { silentLog } from '../../src/core/index.ts';
+import { openEntityService } from '../../src/knowledge/entities/entity-service.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
+import { PairStore } from '../../src/knowledge/entities/pair-store.ts';
+import type { ReconcileDeps } from '../../src/knowledge/entities/reconcile.ts';
+import { entityRepairs } from '../../src/knowledge/entities/reconcile.ts';
+import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import type {
   ContextClues,
   Embedder,
@@ -11,13 +18,8 @@ import type {
   ReadEvent,
   Space,
 } from '../../src/knowledge/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/postgres-entity-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/postgres-merge-store.ts';
-import { PostgresPairStore } from '../../src/knowledge/entities/postgres-pair-store.ts';
-import type { RepairParts } from '../../src/knowledge/resolution/index.ts';
-import { EntityResolver, entityRepairs, openEntityDesk } from '../../src/knowledge/resolution/index.ts';
-import { embeddersOf } from './knowledge-world.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
+import { embeddersOf } from './knowledge-world.ts';
 
 /** `Alice Chen`, or with clues, or with where it stands. */
 export type MentionWish =
@@ -75,7 +77,7 @@ noModel.isHere = false;
 export interface EntityWorldParts {
   readonly model?: LanguageModel;
   readonly embedder?: Embedder | null;
-  readonly change?: Partial<RepairParts>;
+  readonly change?: Partial<ReconcileDeps>;
 }
 
 export function entityWorld(
@@ -83,10 +85,10 @@ export function entityWorld(
   { model = noModel, embedder = null, change = {} }: EntityWorldParts = {},
 ) {
   const { database, clock, ids, ledger, options } = world;
-  const entities = new PostgresEntityStore(database);
-  const pairs = new PostgresPairStore(database);
-  const merges = new PostgresMergeStore(database, ids);
-  const parts: RepairParts = {
+  const entities = new EntityStore(database);
+  const pairs = new PairStore(database);
+  const merges = new MergeStore(database, ids);
+  const parts: ReconcileDeps = {
     clock,
     ids,
     log: silentLog,
@@ -120,7 +122,7 @@ export function entityWorld(
     merges,
     resolver,
     repairs: entityRepairs(parts),
-    desk: openEntityDesk({ clock, ids, entities, pairs, merges }),
+    desk: openEntityService({ clock, ids, entities, pairs, merges }),
     signal,
     read,
     /** In a fresh artifact of which nothing is written: nothing but resolving. */

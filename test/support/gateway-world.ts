@@ -46,8 +46,8 @@ const quick: Partial<GatewayOptions> = {
   retryDelaySeconds: 0.05,
   connectTimeoutSeconds: 5,
   firstTokenTimeoutSeconds: 1,
-  answerTimeoutSeconds: 2,
-  silenceTimeoutSeconds: 1,
+  responseTimeoutSeconds: 2,
+  idleTimeoutSeconds: 1,
   requestTimeoutSeconds: 20,
 };
 
@@ -81,7 +81,8 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
   });
   onTestFinished(() => gateway.close());
   for (const input of modelInputs(world, simulator))
-    if (!gateway.models.askable().some(({ name }) => name === input.name)) await gateway.models.add(input);
+    if (!gateway.models.listCallable().some(({ name }) => name === input.name))
+      await gateway.models.add(input);
 
   const { dependencies, auditRows } = testHouse({
     gateway,

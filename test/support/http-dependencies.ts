@@ -1,28 +1,23 @@
 // Everything the HTTP server needs, in memory, and what a test wants to see of it afterwards.
+import { MemoryRunStore, MemorySourceStore } from './extraction/memory-stores.ts';
 import { Readable } from 'node:stream';
 import type { EmittedEvent, IdSource, JobView, LogFields } from '../../src/core/index.ts';
 import {
   CoreError,
   EventBus,
   Redactor,
-  VirtualClock,
   event,
   seededIds,
   seededRandom,
   silentLog,
 } from '../../src/core/index.ts';
-import {
-  MemoryRunStore,
-  MemorySourceStore,
-  RunDesk,
-  SourceDesk,
-  runEvents,
-} from '../../src/extraction/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
+import { RunService, SourceService, runEvents } from '../../src/extraction/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
 import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
-import { EventActivity } from '../../src/app/activity/event-activity.ts';
+import { Activity } from '../../src/operations/activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
 import { emptyTenantDesks } from './tenancy/tenant-desks.ts';
 
@@ -118,7 +113,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     gateway: silentGateway,
     tenants: emptyTenantDesks,
     knowledge: emptyKnowledgeDesks,
-    activity: new EventActivity(clock),
+    activity: new Activity(clock),
     dashboard: {
       files: null,
       logins: memoryLogins(clock, ids),
@@ -175,11 +170,11 @@ const silentGateway: GatewayDesk = {
   read: () => {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
   },
-  speak: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+  complete: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
   load: () => ({ unanswered: 0, waiting: 0 }),
   models: {
     names: async () => new Map(),
-    askable: () => [],
+    listCallable: () => [],
     keySourceOf: () => null,
     list: async () => [],
     get: unknownModel,
@@ -196,13 +191,13 @@ const silentGateway: GatewayDesk = {
   keys: {
     create: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway makes no keys.')),
     list: async () => [],
-    revoke: (id) => Promise.reject(new GatewayError('GATEWAY_KEY_UNKNOWN', `There is no key ${id}.`)),
+    revoke: (id) => Promise.reject(new GatewayError('GATEWAY_KEY_NOT_FOUND', `There is no key ${id}.`)),
     usage: async () => [],
   },
 };
 
 function unknownModel(): Promise<never> {
-  return Promise.reject(new GatewayError('GATEWAY_MODEL_UNKNOWN', 'This gateway knows no model.'));
+  return Promise.reject(new GatewayError('GATEWAY_MODEL_NOT_FOUND', 'This gateway knows no model.'));
 }
 
 /** Sources and runs in memory; a run waits for a job that nobody does. */
@@ -213,8 +208,8 @@ function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionDesk {
   return {
     vaults: { summary: noVault, items: noVault, item: noVault, data: noVault },
     callsPerMinuteOf: () => 100,
-    sources: new SourceDesk({ sources, runs, clock, ids, problems: () => [] }),
-    runs: new RunDesk({
+    sources: new SourceService({ sources, runs, clock, ids, problems: () => [] }),
+    runs: new RunService({
       sources,
       runs,
       inTransaction: (work) => work(undefined),

@@ -1,7 +1,7 @@
 // Stand-ins for the parts of knowledge that may be away: a reader of marked-up text, a resolver by exact name, a graph.
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import type { GraphStep } from '../../src/knowledge/ingest/step-ports.ts';
-import type { EntityMention, Gone, Reader, Reading, Resolver } from '../../src/knowledge/index.ts';
+import type { EntityMention, RemovedIds, Reader, Reading, Resolver } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 
 /** `[Ann]` is a mention of a person, `[Ann] decided.` a decision of hers. */
@@ -37,7 +37,7 @@ export function bracketReader(method: 'model' | 'rules'): Reader {
           },
         ];
       });
-      return { method, mentions, events, notTaken: [] };
+      return { method, mentions, events, dropped: [] };
     },
   };
 }
@@ -77,7 +77,7 @@ export class NotedGraph implements GraphStep {
   isAway = false;
   readonly put: GraphStep['put'];
   readonly chunks: number[] = [];
-  readonly gone: Gone[] = [];
+  readonly gone: RemovedIds[] = [];
 
   constructor() {
     this.put = async (_spaceId, chunkIds) => {
@@ -96,7 +96,7 @@ export class NotedGraph implements GraphStep {
     };
   }
 
-  async forget(_spaceId: number, gone: Gone): Promise<void> {
+  async forget(_spaceId: number, gone: RemovedIds): Promise<void> {
     if (gone.eventIds.length + gone.entityIds.length > 0) this.gone.push(gone);
   }
 

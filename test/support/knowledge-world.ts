@@ -1,26 +1,20 @@
 // A world for knowledge: a database with our tables, spaces of tenants, stores, a clock that stands, a ledger to look at.
-import {
-  EventBus,
-  VirtualClock,
-  seededIds,
-  seededRandom,
-  systemClock,
-  systemIds,
-} from '../../src/core/index.ts';
 import type { IdSource, JobQueue } from '../../src/core/index.ts';
+import { EventBus, seededIds, seededRandom, systemClock, systemIds } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
+import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { knowledgeOptions } from '../../src/knowledge/options.ts';
-import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
+import { EventStore } from '../../src/knowledge/events/event-store.ts';
 import type {
-  Accepted,
+  IngestResult,
   Chunk,
   Embedder,
   Embedders,
-  IncomingArtifact,
+  ParsedDocument,
   Space,
 } from '../../src/knowledge/index.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/events/postgres-event-store.ts';
+import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
+import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
 import type { Degradation } from '../../src/ledger/index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
@@ -38,7 +32,7 @@ export interface KnowledgeWorld {
   readonly ids: IdSource;
   readonly spaces: PostgresSpaceStore;
   readonly artifacts: PostgresArtifactStore;
-  readonly events: PostgresEventStore;
+  readonly events: EventStore;
   /** In memory, so that it knows nothing of transactions: jobs start when the clock moves. */
   readonly jobs: JobQueue;
   /** What was recorded as degraded, in order. */
@@ -52,9 +46,9 @@ export interface KnowledgeWorld {
   /** Accepts a text as the store does, without a job; `chunks` (they must follow each other in the text) as given. */
   accept(
     space: Space,
-    wish: Partial<IncomingArtifact> & { readonly text: string },
+    wish: Partial<ParsedDocument> & { readonly text: string },
     chunks?: readonly string[],
-  ): Promise<Accepted & { readonly stored: readonly Chunk[] }>;
+  ): Promise<IngestResult & { readonly stored: readonly Chunk[] }>;
   dispose(): Promise<void>;
 }
 
@@ -88,7 +82,7 @@ export async function knowledgeWorld(
     ids,
     spaces,
     artifacts,
-    events: new PostgresEventStore(database, { clock, ids }),
+    events: new EventStore(database, { clock, ids }),
     jobs,
     recorded,
     ledger: { record: async (row) => void recorded.push(row) },
@@ -127,7 +121,7 @@ export const knowledgeDefaults = Object.fromEntries(
 ) as unknown as KnowledgeOptions;
 
 /** What a test does not say of an artifact. */
-export function incomingOf(wish: Partial<IncomingArtifact> & { readonly text: string }): IncomingArtifact {
+export function incomingOf(wish: Partial<ParsedDocument> & { readonly text: string }): ParsedDocument {
   return {
     type: 'note',
     sourceSystem: 'test',

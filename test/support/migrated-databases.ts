@@ -1,7 +1,6 @@
 // Databases with our tables in them, for suites that must hold on both kinds of Postgres.
 import { systemClock } from '../../src/core/index.ts';
-import { loadMigrations } from '../../src/platform/postgres/migrations/load-migrations.ts';
-import { migrate } from '../../src/platform/postgres/migrations/migrate.ts';
+import { loadMigrations, migrate } from '../../src/platform/postgres/migrate.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { identifier, sql } from '../../src/platform/postgres/sql.ts';
@@ -16,7 +15,7 @@ export interface MigratedDatabase {
 
 /** Gives an open database our tables. */
 export async function migratedDatabase(database: Database): Promise<MigratedDatabase> {
-  const migrations = await loadMigrations(new URL('../../src/app/migrations/', import.meta.url));
+  const migrations = await loadMigrations();
   await migrate(database, migrations, { clock: systemClock });
   return {
     database,

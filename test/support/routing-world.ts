@@ -1,27 +1,28 @@
 // A gateway on virtual time with scripted models: who was called when, who slept, what was written down.
-import { CoreError, onAbort, VirtualClock } from '../../src/core/index.ts';
+import { CoreError, onAbort } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 import type { FailureClass } from '../../src/gateway/failure-classes.ts';
 import type {
-  Ask,
+  CompletionRequest,
   Attempt,
-  AttemptLimits,
+  AttemptTimeouts,
   Cooldowns,
   GatewayRequest,
-  KeyRing,
+  ProviderKeys,
   Model,
-  ModelCooldown,
+  Cooldown,
   ModelDefinition,
-  ProviderAnswer,
+  ProviderResponse,
   ProviderClient,
   ProviderFailure,
   ProviderStream,
   QuotaKeeper,
-  Spoken,
+  CompletionResult,
   Tokens,
 } from '../../src/gateway/ports.ts';
-import { everyKey } from '../../src/gateway/ports.ts';
+import { allKeys } from '../../src/gateway/ports.ts';
 import type { RoutingPolicy } from '../../src/gateway/routing/index.ts';
-import { createGateway, Resting } from '../../src/gateway/routing/index.ts';
+import { createRouter, FailureBackoff } from '../../src/gateway/routing/index.ts';
 
 /** Records its sleeps. */
 export class SleepyClock extends VirtualClock {
@@ -57,7 +58,7 @@ export type Deed =
       readonly hintMs?: number;
     };
 
-const limitOf = { unreachable: 'connectMs', hang: 'firstTokenMs', silent: 'silenceMs' } as const;
+const limitOf = { unreachable: 'connectMs', hang: 'firstTokenMs', silent: 'idleMs' } as const;
 
 const isEndless = (deed: Deed): deed is keyof typeof limitOf => typeof deed === 'string' && deed in limitOf;
 
@@ -88,11 +89,11 @@ export interface MadeCall {
 export const tokens: Tokens = { prompt: 10, completion: 5, isEstimated: false };
 
 const unlimited: Pick<QuotaKeeper, 'take'> = {
-  take: async () => ({ grant: { settle: () => undefined, giveBack: () => undefined } }),
+  take: async () => ({ grant: { settle: () => undefined, refund: () => undefined } }),
 };
 
 /** As many keys as said, named `key-N` from `first` on; a brace in an address is a variable that is not set. */
-export function scriptedKeys(countOf: (model: string) => number, first = 0): KeyRing {
+export function scriptedKeys(countOf: (model: string) => number, first = 0): ProviderKeys {
   const keysOf = ({ name }: ModelDefinition) =>
     Array.from({ length: countOf(name) }, (_, index) => ({ id: `key-${index + first}`, secret: 'x' }));
   const keySourceOf = (model: ModelDefinition) => (keysOf(model).length > 0 ? model.envVar : null);
@@ -100,7 +101,7 @@ export function scriptedKeys(countOf: (model: string) => number, first = 0): Key
     keysOf,
     keySourceOf,
     baseUrlOf: ({ baseUrl }) => (baseUrl.includes('{') ? undefined : baseUrl),
-    missingFor: (model) => {
+    missingEnvVars: (model) => {
       const variables = [...model.baseUrl.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
       if (keySourceOf(model) === null && model.envVar !== null) variables.unshift(model.envVar);
       return variables.length === 0 ? [] : [variables];
@@ -116,7 +117,7 @@ const policy: RoutingPolicy = {
   connectMs: 5_000,
   firstTokenMs: 20_000,
   answerMs: 60_000,
-  silenceMs: 20_000,
+  idleMs: 20_000,
 };
 
 export function modelOf(scripted: ScriptedModel, id: number): Model {
@@ -146,7 +147,7 @@ export function modelOf(scripted: ScriptedModel, id: number): Model {
   };
 }
 
-export function askFor(model: string, differing: Partial<Ask> = {}): Ask {
+export function requestFor(model: string, differing: Partial<CompletionRequest> = {}): CompletionRequest {
   return {
     operation: 'chat',
     body: new Uint8Array(),
@@ -166,25 +167,25 @@ export function askFor(model: string, differing: Partial<Ask> = {}): Ask {
 /** Monotone, as the real ones are. */
 export class MapCooldowns implements Pick<Cooldowns, 'of' | 'extend'> {
   readonly #clock: VirtualClock;
-  readonly #kept = new Map<string, ModelCooldown>();
+  readonly #kept = new Map<string, Cooldown>();
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
   }
 
-  of(modelId: number, keyId: string): ModelCooldown | undefined {
-    const both = [this.#kept.get(`${modelId} ${keyId}`), this.#kept.get(`${modelId} ${everyKey}`)];
+  of(modelId: number, keyId: string): Cooldown | undefined {
+    const both = [this.#kept.get(`${modelId} ${keyId}`), this.#kept.get(`${modelId} ${allKeys}`)];
     const active = both.filter((cooldown) => cooldown !== undefined && cooldown.until > this.#clock.now());
     return active.sort((a, b) => (b?.until ?? 0) - (a?.until ?? 0))[0];
   }
 
-  extend(cooldown: ModelCooldown): void {
+  extend(cooldown: Cooldown): void {
     const name = `${cooldown.modelId} ${cooldown.keyId}`;
     const kept = this.#kept.get(name);
     if (!kept || kept.until < cooldown.until) this.#kept.set(name, cooldown);
   }
 
-  all(): readonly ModelCooldown[] {
+  all(): readonly Cooldown[] {
     return [...this.#kept.values()];
   }
 }
@@ -196,9 +197,9 @@ export class RoutingWorld {
   readonly attempts: Attempt[] = [];
   readonly events: { readonly name: string; readonly payload: unknown }[] = [];
   readonly cooldowns = new MapCooldowns(this.clock);
-  readonly resting = new Resting(this.clock);
+  readonly resting = new FailureBackoff(this.clock);
   readonly limits: { readonly connectMs: number; readonly firstTokenMs: number }[] = [];
-  readonly gateway: ReturnType<typeof createGateway>;
+  readonly gateway: ReturnType<typeof createRouter>;
   readonly #scripted: readonly ScriptedModel[];
   readonly #startedAt = this.clock.monotonic();
   #requests = 0;
@@ -210,7 +211,7 @@ export class RoutingWorld {
   ) {
     this.#scripted = scripted;
     this.models = scripted.map((model, index) => modelOf(model, index + 1));
-    this.gateway = createGateway({
+    this.gateway = createRouter({
       clock: this.clock,
       models: () => this.models,
       keys: scriptedKeys((name) => this.#scriptedOf(name).keys ?? 1, 1),
@@ -226,17 +227,17 @@ export class RoutingWorld {
   }
 
   /** Asks, and runs virtual time until there is an end. */
-  speak(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<Spoken> {
+  complete(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<CompletionResult> {
     return this.clock.run(this.begin(model, differing));
   }
 
   /** Asks without moving time. */
-  begin(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<Spoken> {
-    const speaking = this.gateway.speak({
+  begin(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<CompletionResult> {
+    const speaking = this.gateway.complete({
       requestId: `request-${++this.#requests}`,
-      ask: askFor(model),
+      ask: requestFor(model),
       caller: 'key:1',
-      mayFallBack: true,
+      allowFallback: true,
       deadlineMs: 120_000,
       waitMs: 0,
       signal: new AbortController().signal,
@@ -248,9 +249,9 @@ export class RoutingWorld {
 
   /** What it failed with; fails itself when it did not. */
   async failure(model = 'auto', differing: Partial<GatewayRequest> = {}): Promise<Error> {
-    const spoken = await this.speak(model, differing).catch((error: Error) => error);
-    if (spoken instanceof Error) return spoken;
-    throw new Error(`${spoken.model.name} answered.`);
+    const completion = await this.complete(model, differing).catch((error: Error) => error);
+    if (completion instanceof Error) return completion;
+    throw new Error(`${completion.model.name} answered.`);
   }
 
   callsOf(name: string): number {
@@ -271,7 +272,7 @@ export class RoutingWorld {
     this.models = this.models.map((model) => (model.name === name ? { ...model, ...change } : model));
   }
 
-  cool(name: string, forMs: number, cause: ModelCooldown['cause'] = 'rate-limit', keyId = 'key-1'): void {
+  cool(name: string, forMs: number, cause: Cooldown['cause'] = 'rate-limit', keyId = 'key-1'): void {
     const now = this.clock.now();
     const modelId = this.idOf(name);
     this.cooldowns.extend({
@@ -317,8 +318,8 @@ export class RoutingWorld {
     if ('afterMs' in told && told.afterMs !== undefined) {
       const tooLong = told.afterMs > limits.firstTokenMs;
       const end = await this.#wait(tooLong ? limits.firstTokenMs : told.afterMs, signal);
-      if (end === 'aborted') return failureOf('cancelled');
-      if (tooLong) return { ...failureOf('timeout'), ranOut: 'firstTokenMs' };
+      if (end === 'aborted') return failureOf('canceled');
+      if (tooLong) return { ...failureOf('timeout'), exceeded: 'firstTokenMs' };
     }
     if (told.deed === 'stream') return this.#stream(told, signal);
     if (told.deed !== 'answer')
@@ -328,12 +329,12 @@ export class RoutingWorld {
   };
 
   async #hang(
-    limits: AttemptLimits,
-    ranOut: keyof AttemptLimits,
+    limits: AttemptTimeouts,
+    exceeded: keyof AttemptTimeouts,
     signal: AbortSignal,
   ): Promise<ProviderFailure> {
-    const end = await this.#wait(limits[ranOut], signal);
-    return end === 'aborted' ? failureOf('cancelled') : { ...failureOf('timeout'), ranOut };
+    const end = await this.#wait(limits[exceeded], signal);
+    return end === 'aborted' ? failureOf('canceled') : { ...failureOf('timeout'), exceeded };
   }
 
   /** Not through `sleep`: those are the engine's. */
@@ -353,9 +354,9 @@ export class RoutingWorld {
   ): ProviderStream {
     const begunAt = this.clock.monotonic();
     const ended = this.#wait(endsAfterMs, signal).then((end) => ({
-      failureClass: end === 'aborted' ? ('cancelled' as const) : (broken ?? null),
+      failureClass: end === 'aborted' ? ('canceled' as const) : (broken ?? null),
       tokens,
-      spokeForMs: this.clock.monotonic() - begunAt,
+      streamMs: this.clock.monotonic() - begunAt,
       hint: hintOf(hintMs),
     }));
     return {
@@ -369,7 +370,7 @@ export class RoutingWorld {
         yield new Uint8Array();
       })(),
       ended,
-      emptyUntil: undefined,
+      quotaExhaustedUntil: undefined,
     };
   }
 }
@@ -391,7 +392,7 @@ const statuses: Partial<Record<FailureClass, number>> = {
   'context-too-long': 400,
   'content-refused': 400,
   'not-found': 404,
-  'bad-answer': 200,
+  'invalid-response': 200,
 };
 
 const hintOf = (hintMs: number | undefined): ProviderFailure['hint'] =>
@@ -410,13 +411,13 @@ function failureOf(
   };
 }
 
-function answerOf(emptyAt: number | undefined): ProviderAnswer {
+function answerOf(emptyAt: number | undefined): ProviderResponse {
   return {
     outcome: 'answer',
     status: 200,
     contentType: 'application/json',
     body: new Uint8Array(),
     tokens,
-    emptyUntil: emptyAt === undefined ? undefined : { at: emptyAt, source: 'x-ratelimit-reset' },
+    quotaExhaustedUntil: emptyAt === undefined ? undefined : { at: emptyAt, source: 'x-ratelimit-reset' },
   };
 }

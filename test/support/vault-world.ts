@@ -1,7 +1,8 @@
 // Pages, sessions and vaults for tests.
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { systemIds, VirtualClock } from '../../src/core/index.ts';
+import { systemIds } from '../../src/core/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 import type {
   PageRequest,
   PageWriter,
@@ -9,8 +10,8 @@ import type {
   ParsedPage,
   RejectedItem,
   SessionSpec,
-  SourceType,
-} from '../../src/extraction/ports.ts';
+  ContentType,
+} from '../../src/extraction/types.ts';
 import type { Vault } from '../../src/extraction/vault/index.ts';
 import { contentHash, openPageWriter, openVault } from '../../src/extraction/vault/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
@@ -20,10 +21,10 @@ export const source = 'looker https://acme.example.com';
 export const noHeader = { total: null, nextLink: null };
 export const noTotals = { calls: 0, errors: 0, activeMs: 0 };
 
-export const typeNamed = (name: string, parts: Partial<SourceType> = {}): SourceType => ({
+export const typeNamed = (name: string, parts: Partial<ContentType> = {}): ContentType => ({
   name,
   number: name === 'dashboards' ? 1 : null,
-  paging: 'offset',
+  pagination: 'offset',
   shape: { items: { kind: 'list', path: [] }, id: [['id']], name: ['value'] },
   ...parts,
 });

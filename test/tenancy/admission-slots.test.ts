@@ -8,7 +8,7 @@ import { MemorySlotStore } from '../../src/tenancy/admission/memory-slot-store.t
 import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import { acquireWith, slotStoreSettings } from '../support/tenancy/slot-store-world.contract.ts';
 import { describeSlotStoreContract } from '../support/tenancy/slot-store.contract.ts';
-import { VirtualClock } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type { RedisConnection } from '../../src/platform/redis/index.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
 import { startPrivateRedis } from '../support/private-servers.ts';

@@ -52,14 +52,17 @@ describe('a failure of the gateway', () => {
     const world = await doorWorld({
       run: async () => [
         { file: 'a.txt', status: 'completed', output: { error: 'theirs' }, error: null },
-        { file: 'b.txt', error: { code: 'GATEWAY_REFUSED', message, tenantMessage: 'Please change it.' } },
+        {
+          file: 'b.txt',
+          error: { code: 'GATEWAY_REQUEST_REJECTED', message, tenantMessage: 'Please change it.' },
+        },
       ],
     });
     await world.work();
     const { body } = await world.call('POST', `${doorPath}?timeout=10`, { headers: json, body: '{}' });
     expect(body.result).toEqual([
       { file: 'a.txt', status: 'completed', output: { error: 'theirs' }, error: null },
-      { file: 'b.txt', error: { code: 'GATEWAY_REFUSED', message: 'Please change it.' } },
+      { file: 'b.txt', error: { code: 'GATEWAY_REQUEST_REJECTED', message: 'Please change it.' } },
     ]);
     expect(await world.desk.get(body.execution_id)).toMatchObject({ result: [{}, { error: { message } }] });
   });

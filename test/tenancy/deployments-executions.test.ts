@@ -1,6 +1,7 @@
 // Executions under virtual time: the door, the job that runs them, stopping, waiting, and what ends when nobody ends it.
 import { describe, expect, it } from 'vitest';
-import { CoreError, VirtualClock } from '../../src/core/index.ts';
+import { CoreError } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type { WorkflowTask } from '../../src/tenancy/index.ts';
 import { DeploymentError } from '../../src/tenancy/index.ts';
 import {

@@ -2,7 +2,8 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { HttpAnswer, HttpRequest, HttpTransport } from '../../src/core/index.ts';
-import { HttpFailure, VirtualClock } from '../../src/core/index.ts';
+import { HttpFailure } from '../../src/core/index.ts';
+import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { accepted, exampleDeployment, executionWorld } from '../support/tenancy/execution-world.ts';
 

@@ -172,7 +172,7 @@ describe('prompt', () => {
       isRetryable: true,
     });
     await expect(down.run('prompt', { template: 'Hi', model: 'nobody' }, {})).rejects.toMatchObject({
-      code: 'GATEWAY_MODEL_UNKNOWN',
+      code: 'GATEWAY_MODEL_NOT_FOUND',
       isRetryable: false,
     });
   });

@@ -335,7 +335,7 @@ describe('headworks prompt', () => {
   });
 
   it('ends with 4 when the answer breaks off, and 2 when no model has a key', async () => {
-    const error = { headworks_code: 'GATEWAY_STREAM_BROKEN', message: 'It broke off.' };
+    const error = { headworks_code: 'GATEWAY_STREAM_INTERRUPTED', message: 'It broke off.' };
     const broken = world({ streamed: { ...streamed, data: [piece('Rhi'), JSON.stringify({ error })] } });
     expect(await broken.run('prompt', 'x')).toBe(4);
     expect(broken.err).toContain('It broke off.');

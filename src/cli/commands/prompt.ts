@@ -88,7 +88,7 @@ function contentOf(text: string): string {
   const chunk = JSON.parse(text) as Chunk;
   if (chunk.error)
     throw new HeadworksError(
-      chunk.error.headworks_code ?? 'GATEWAY_STREAM_BROKEN',
+      chunk.error.headworks_code ?? 'GATEWAY_STREAM_INTERRUPTED',
       chunk.error.message ?? 'The answer broke off.',
     );
   const content = chunk.choices?.[0]?.delta?.content;

@@ -9,13 +9,13 @@ import { SilenceWatch } from './silence-watch.ts';
 import { SpeakingTime } from './speaking-time.ts';
 import type { StreamReader } from './stream-reader.ts';
 
-export interface CommittedStreamParts {
+export interface ProviderStreamBodyDeps {
   readonly pieces: AsyncIterator<Uint8Array>;
   readonly reader: StreamReader;
   /** Aborts the call; linked to the caller's signal. */
   readonly link: LinkedSignal;
   readonly clock: Clock;
-  readonly silenceMs: number;
+  readonly idleMs: number;
   readonly tokens: () => Tokens;
   /** As messages name it. */
   readonly model: string;
@@ -33,8 +33,8 @@ const silencesWithoutContent = 10;
 type Ended = Awaited<ProviderStream['ended']>;
 
 /** Iterated once, one `next` at a time. */
-export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
-  readonly #parts: CommittedStreamParts;
+export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #parts: ProviderStreamBodyDeps;
   readonly #ended = Promise.withResolvers<Ended>();
   readonly #watch: SilenceWatch;
   readonly #speaking: SpeakingTime;
@@ -48,16 +48,16 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
   #contents = 0;
   #contentAtMs = 0;
 
-  constructor(parts: CommittedStreamParts) {
+  constructor(parts: ProviderStreamBodyDeps) {
     this.#parts = parts;
     this.#speaking = new SpeakingTime(parts.clock);
     this.#watch = new SilenceWatch(parts.clock, () => {
       this.#isSilent = true;
-      parts.link.abort(new HttpFailure('timeout', `${parts.model} fell silent for ${parts.silenceMs} ms.`));
+      parts.link.abort(new HttpFailure('timeout', `${parts.model} fell silent for ${parts.idleMs} ms.`));
     });
     // The caller may leave while nobody reads.
     this.#forgetAbort = onAbort(parts.link.signal, () =>
-      this.#settle(this.#isSilent ? 'timeout' : 'cancelled'),
+      this.#settle(this.#isSilent ? 'timeout' : 'canceled'),
     );
   }
 
@@ -95,30 +95,30 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
   /** The reader leaves early: the provider is told at once. */
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
     this.#parts.link.abort(new HttpFailure('aborted', 'The reader of the stream left.'));
-    this.#settle('cancelled');
+    this.#settle('canceled');
     return over;
   }
 
   /** Whoever says neither what it cost nor [DONE] is not waited for; nor is one that goes on with comments. */
   #patienceMs(): number {
-    const { reader, clock, silenceMs } = this.#parts;
-    if (!reader.isThrough) {
+    const { reader, clock, idleMs } = this.#parts;
+    if (!reader.isAwaitingDone) {
       this.#throughAt = undefined;
-      return Math.min(silenceMs, this.#untilContentMs());
+      return Math.min(idleMs, this.#untilContentMs());
     }
     const now = clock.monotonic();
     this.#throughAt ??= now;
-    return Math.max(0, Math.min(silenceMs, this.#throughAt + lastWordsMs - now));
+    return Math.max(0, Math.min(idleMs, this.#throughAt + lastWordsMs - now));
   }
 
   #untilContentMs(): number {
-    const { reader, silenceMs } = this.#parts;
+    const { reader, idleMs } = this.#parts;
     const { ms } = this.#speaking;
     if (reader.contents > this.#contents) {
       this.#contents = reader.contents;
       this.#contentAtMs = ms;
     }
-    return Math.max(0, this.#contentAtMs + silencesWithoutContent * silenceMs - ms);
+    return Math.max(0, this.#contentAtMs + silencesWithoutContent * idleMs - ms);
   }
 
   #finish(): IteratorResult<Uint8Array, undefined> {
@@ -143,7 +143,8 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
   #breakOffAsSpoken(): never {
     const { reader, clock } = this.#parts;
     const { failure } = reader;
-    if (!failure || 'failureClass' in failure) return this.#breakOff(failure?.failureClass ?? 'bad-answer');
+    if (!failure || 'failureClass' in failure)
+      return this.#breakOff(failure?.failureClass ?? 'invalid-response');
     const answer = { status: 200, headers: {}, body: failure.errorBody };
     const { failureClass, hint } = classifyAnswer(answer, clock.now());
     return this.#breakOff(failureClass, undefined, hint);
@@ -156,9 +157,9 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
     link.abort(new HttpFailure('aborted', 'The stream broke off.'));
     const why = isOurDoing ? 'this server is stopping' : failureClass;
     throw new GatewayError(
-      'GATEWAY_STREAM_BROKEN',
+      'GATEWAY_STREAM_INTERRUPTED',
       `The answer of ${model} broke off after it had begun (${why}). What came is not the whole; ask again.`,
-      { isRetryable: isOurDoing || failureClass !== 'cancelled', details: { model, failureClass }, cause },
+      { isRetryable: isOurDoing || failureClass !== 'canceled', details: { model, failureClass }, cause },
     );
   }
 
@@ -170,8 +171,8 @@ export class CommittedStream implements AsyncIterableIterator<Uint8Array> {
     this.#forgetAbort();
     link.dispose();
     // Whoever fell silent is charged the silence; whoever had said all is not.
-    const spokeForMs = this.#outcome === null ? this.#speaking.ms : this.#speaking.msSoFar;
-    this.#ended.resolve({ failureClass: this.#outcome, tokens: tokens(), spokeForMs, hint });
+    const streamMs = this.#outcome === null ? this.#speaking.ms : this.#speaking.msSoFar;
+    this.#ended.resolve({ failureClass: this.#outcome, tokens: tokens(), streamMs, hint });
   }
 }
 

@@ -1,14 +1,14 @@
 // Learns from the quota headers of good answers: a key with nothing left is not asked again until it has.
-import { quotaWindows } from '../../resilience/retry-hints/quota-windows.ts';
-import type { ProviderAnswer } from '../ports.ts';
+import { quotaWindows } from '../../resilience/index.ts';
+import type { ProviderResponse } from '../ports.ts';
 
 /** The latest of the windows that are used up; `now` in epoch milliseconds. Header names in lower case. */
-export function emptyUntil(
+export function quotaExhaustedUntil(
   headers: Readonly<Record<string, string>>,
   now: number,
-): ProviderAnswer['emptyUntil'] {
+): ProviderResponse['quotaExhaustedUntil'] {
   if (!mayBeEmpty(headers)) return undefined;
-  let latest: ProviderAnswer['emptyUntil'];
+  let latest: ProviderResponse['quotaExhaustedUntil'];
   for (const { remaining, resetMs, source } of quotaWindows(headers, now)) {
     if (remaining !== 0 || resetMs === 0) continue;
     if (latest === undefined || now + resetMs > latest.at) latest = { at: now + resetMs, source };

@@ -41,5 +41,5 @@ export async function openStream(answer: HttpAnswer, choices: number): Promise<O
 
 function emptyOrTooLarge(reader: StreamReader, headBytes: number): StreamFailure | undefined {
   const isTooLarge = headBytes + reader.pendingBytes > mostHeldBack;
-  return reader.isDone || isTooLarge ? { failureClass: 'bad-answer' } : undefined;
+  return reader.isDone || isTooLarge ? { failureClass: 'invalid-response' } : undefined;
 }

@@ -9,13 +9,13 @@ import type {
   Redactor,
 } from '../../core/index.ts';
 import { HttpFailure, linkSignals } from '../../core/index.ts';
-import type { ClassifiedFailure, SpokenUsage } from '../classification/index.ts';
+import type { ClassifiedFailure, TokenCounts } from '../classification/index.ts';
 import { checkAnswer, classifyAnswer, classifyFailure, longestErrorBody } from '../classification/index.ts';
 import type { FailureClass } from '../failure-classes.ts';
 import type {
-  Ask,
-  AttemptLimits,
-  ProviderAnswer,
+  CompletionRequest,
+  AttemptTimeouts,
+  ProviderResponse,
   ProviderClient,
   ProviderFailure,
   ProviderStream,
@@ -23,8 +23,8 @@ import type {
 } from '../ports.ts';
 import { textOf } from '../text-of.ts';
 import { asStream } from './as-stream.ts';
-import { CommittedStream } from './committed-stream.ts';
-import { emptyUntil } from './learned-quota.ts';
+import { ProviderStreamBody } from './committed-stream.ts';
+import { quotaExhaustedUntil } from './learned-quota.ts';
 import { openStream } from './open-stream.ts';
 import { spliceModel } from './splice-model.ts';
 
@@ -34,11 +34,11 @@ export interface ProviderClientOptions {
   /** Knows the providers' keys: their sentences pass through it before they travel. */
   readonly redactor: Pick<Redactor, 'text'>;
   /** Larger answers that are not streamed are broken ones. */
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
 }
 
 type Call = Parameters<ProviderClient['call']>[0];
-type Outcome = ProviderAnswer | ProviderStream | ProviderFailure;
+type Outcome = ProviderResponse | ProviderStream | ProviderFailure;
 
 const longestMessage = 300;
 const charactersPerToken = 4;
@@ -46,7 +46,7 @@ const charactersPerToken = 4;
 const refusalMs = 1_000;
 const eventStream = 'text/event-stream; charset=utf-8';
 
-/** An abort by the caller's signal is `cancelled`, whatever its reason. */
+/** An abort by the caller's signal is `canceled`, whatever its reason. */
 export function createProviderClient(options: ProviderClientOptions): ProviderClient {
   return {
     call: (call) => (call.ask.isStream ? callStreamed(options, call) : callWhole(options, call)),
@@ -54,11 +54,11 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
 }
 
 async function callWhole(options: ProviderClientOptions, call: Call): Promise<Outcome> {
-  const { silenceMs, firstTokenMs } = call.limits;
+  const { idleMs, firstTokenMs } = call.limits;
   try {
-    const answer = await options.transport.request(requestOf(call, call.signal, silenceMs, firstTokenMs));
+    const answer = await options.transport.request(requestOf(call, call.signal, idleMs, firstTokenMs));
     if (!isGood(answer)) return await refused(options, answer, call.signal);
-    return judged(options, call.ask, answer, await answer.bytes(options.maxAnswerBytes));
+    return judged(options, call.ask, answer, await answer.bytes(options.maxResponseBytes));
   } catch (error) {
     return thrownFailure(options, error);
   }
@@ -69,7 +69,7 @@ async function callWhole(options: ProviderClientOptions, call: Call): Promise<Ou
  * for. After it the stream watches its silences itself, and keeps the link.
  */
 async function callStreamed(options: ProviderClientOptions, call: Call): Promise<Outcome> {
-  const { firstTokenMs, silenceMs } = call.limits;
+  const { firstTokenMs, idleMs } = call.limits;
   const link = linkSignals(call.signal);
   let isLate = false;
   const stop = options.clock.after(firstTokenMs, () => {
@@ -78,7 +78,7 @@ async function callStreamed(options: ProviderClientOptions, call: Call): Promise
   });
   let isCommitted = false;
   try {
-    const request = requestOf(call, link.signal, Math.max(firstTokenMs, silenceMs));
+    const request = requestOf(call, link.signal, Math.max(firstTokenMs, idleMs));
     const outcome = await streamOf(options, call, await options.transport.request(request), link);
     isCommitted = outcome.outcome === 'stream';
     return outcome;
@@ -94,15 +94,15 @@ async function callStreamed(options: ProviderClientOptions, call: Call): Promise
 function thrownFailure(options: ProviderClientOptions, error: unknown): ProviderFailure {
   const failure =
     error instanceof HttpFailure ? error : new HttpFailure('network', 'The call failed.', error);
-  const ranOut = failure.wait && limitOf[failure.wait];
-  return { ...failureOf(options, classifyFailure(failure)), ranOut };
+  const exceeded = failure.wait && limitOf[failure.wait];
+  return { ...failureOf(options, classifyFailure(failure)), exceeded };
 }
 
-const limitOf: Readonly<Record<HttpWait, keyof AttemptLimits>> = {
+const limitOf: Readonly<Record<HttpWait, keyof AttemptTimeouts>> = {
   connect: 'connectMs',
   headers: 'firstTokenMs',
   answer: 'firstTokenMs',
-  body: 'silenceMs',
+  body: 'idleMs',
 };
 
 async function streamOf(
@@ -114,7 +114,7 @@ async function streamOf(
   if (!isGood(answer)) return refused(options, answer, signal);
   // Asked for a stream, some answer in one piece all the same: then that is the answer, as one event.
   if (contentType(answer).includes('json'))
-    return judged(options, ask, answer, await answer.bytes(options.maxAnswerBytes));
+    return judged(options, ask, answer, await answer.bytes(options.maxResponseBytes));
   const opened = await openStream(answer, ask.choices);
   if (opened.state === 'ended') return judged(options, ask, answer, opened.bytes);
   if (opened.state === 'failed') {
@@ -124,12 +124,12 @@ async function streamOf(
       : plainFailure(failure.failureClass, answer.status);
   }
   const { head, pieces, reader } = opened;
-  const rest = new CommittedStream({
+  const rest = new ProviderStreamBody({
     pieces,
     reader,
     link,
     clock: options.clock,
-    silenceMs: limits.silenceMs,
+    idleMs: limits.idleMs,
     tokens: () => tokensOf(ask, reader.usage, reader.characters),
     model: model.name,
   });
@@ -141,7 +141,7 @@ async function streamOf(
     head,
     rest,
     ended: rest.ended,
-    emptyUntil: emptyUntil(answer.headers, options.clock.now()),
+    quotaExhaustedUntil: quotaExhaustedUntil(answer.headers, options.clock.now()),
   };
 }
 
@@ -170,7 +170,12 @@ function requestOf(
 }
 
 /** A whole body with status 200: an answer, an error in disguise, or nothing of use. */
-function judged(options: ProviderClientOptions, ask: Ask, answer: HttpAnswer, body: Uint8Array): Outcome {
+function judged(
+  options: ProviderClientOptions,
+  ask: CompletionRequest,
+  answer: HttpAnswer,
+  body: Uint8Array,
+): Outcome {
   const check = checkAnswer(ask, body);
   if (check.state === 'error') return spokenFailure(options, answer, check.body);
   if (check.state === 'bad') return plainFailure(check.failureClass, answer.status);
@@ -180,7 +185,7 @@ function judged(options: ProviderClientOptions, ask: Ask, answer: HttpAnswer, bo
     contentType: ask.isStream ? eventStream : contentType(answer) || 'application/json',
     body: ask.isStream ? asStream(body) : body,
     tokens: tokensOf(ask, check.usage, check.characters),
-    emptyUntil: emptyUntil(answer.headers, options.clock.now()),
+    quotaExhaustedUntil: quotaExhaustedUntil(answer.headers, options.clock.now()),
   };
 }
 
@@ -215,7 +220,7 @@ function plainFailure(failureClass: FailureClass, status: number): ProviderFailu
   return { outcome: 'failure', failureClass, status, hint: undefined, message: null };
 }
 
-function tokensOf(ask: Ask, usage: SpokenUsage | undefined, characters: number): Tokens {
+function tokensOf(ask: CompletionRequest, usage: TokenCounts | undefined, characters: number): Tokens {
   if (usage) return { ...usage, isEstimated: false };
   const completion = Math.ceil(characters / charactersPerToken);
   return { prompt: ask.estimatedPromptTokens, completion, isEstimated: true };

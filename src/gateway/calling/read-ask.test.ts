@@ -1,13 +1,13 @@
 // What is read from a request, and what is refused.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readAsk } from './read-ask.ts';
+import { parseRequest } from './read-ask.ts';
 import { spliceModel } from './splice-model.ts';
 
 const bytes = (body: unknown) => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 const chat = (more: object = {}) =>
-  readAsk('chat', bytes({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }));
-const embed = (input: unknown) => readAsk('embeddings', bytes({ model: 'm', input }));
+  parseRequest('chat', bytes({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }));
+const embed = (input: unknown) => parseRequest('embeddings', bytes({ model: 'm', input }));
 const image = (url: unknown) => ({
   messages: [{ role: 'user', content: [{ type: 'image_url', image_url: url }] }],
 });
@@ -36,7 +36,7 @@ describe('a chat request', () => {
   });
 
   it('without a model asks for any', () => {
-    expect(readAsk('chat', bytes({ messages: [{}] }))).toMatchObject({ model: 'auto', modelSpans: [] });
+    expect(parseRequest('chat', bytes({ messages: [{}] }))).toMatchObject({ model: 'auto', modelSpans: [] });
   });
 
   it('is estimated by its characters and the answer it wants', () => {
@@ -56,7 +56,7 @@ describe('a chat request', () => {
       const { estimatedTokens, estimatedPromptTokens } = chat(more);
       expect(estimatedTokens - estimatedPromptTokens).toBe(500);
     }
-    const embedded = readAsk('embeddings', bytes({ input: 'hello' }));
+    const embedded = parseRequest('embeddings', bytes({ input: 'hello' }));
     expect(embedded.estimatedTokens).toBe(embedded.estimatedPromptTokens);
   });
 
@@ -103,7 +103,7 @@ describe('a request that cannot be read', () => {
     ['text as a message', '{"messages":[{},"hi"]}', 'messages[1]'],
     ['text as stream', '{"messages":[{}],"stream":"yes"}', 'stream'],
   ])('names the field: %s', (_what, body, field) => {
-    expect(() => readAsk('chat', Buffer.from(body))).toThrow(
+    expect(() => parseRequest('chat', Buffer.from(body))).toThrow(
       expect.objectContaining({ code: 'INPUT_INVALID', details: { field } }),
     );
   });
@@ -118,11 +118,11 @@ describe('a request that cannot be read', () => {
   );
 
   it('does not repeat what was sent', () => {
-    expect(() => readAsk('chat', Buffer.from('{"secret prompt'))).not.toThrow(/secret/);
+    expect(() => parseRequest('chat', Buffer.from('{"secret prompt'))).not.toThrow(/secret/);
   });
 
   it('may be nested as deep as is allowed', () => {
-    expect(readAsk('chat', Buffer.from(nested(63))).model).toBe('auto');
+    expect(parseRequest('chat', Buffer.from(nested(63))).model).toBe('auto');
   });
 
   it('refuses by nothing but INPUT_INVALID, whatever bytes come', () => {
@@ -135,7 +135,7 @@ describe('a request that cannot be read', () => {
         ),
         (operation, body) => {
           try {
-            readAsk(operation, body);
+            parseRequest(operation, body);
           } catch (error) {
             expect(error).toMatchObject({ code: 'INPUT_INVALID' });
           }
@@ -147,7 +147,7 @@ describe('a request that cannot be read', () => {
 
 describe('the body that goes to a provider', () => {
   const sent = (body: string, model = 'up/stream') =>
-    Buffer.from(spliceModel(readAsk('chat', Buffer.from(body)), model)).toString();
+    Buffer.from(spliceModel(parseRequest('chat', Buffer.from(body)), model)).toString();
 
   it.each<[string, string, string]>([
     ['a plain one', '{"model":"m","messages":[{}]}', '{"model":"up/stream","messages":[{}]}'],
@@ -221,7 +221,7 @@ describe('the body that goes to a provider', () => {
           const body = `{${all.join(',')}}`;
           const parsed = JSON.parse(body) as Record<string, unknown>;
           if (typeof parsed['model'] !== 'string' || parsed['model'].trim() === '') return;
-          const ask = readAsk('chat', Buffer.from(body));
+          const ask = parseRequest('chat', Buffer.from(body));
           expect(ask.model).toBe(parsed['model']);
           const result = Buffer.from(spliceModel(ask, name)).toString();
           expect(JSON.parse(result)).toEqual({ ...parsed, model: name });

@@ -1,7 +1,7 @@
 // Reads a request once: what is asked, of whom, and how much it may cost. Its bytes stay as they came.
 import { isUtf8 } from 'node:buffer';
 import { CoreError } from '../../core/index.ts';
-import type { Ask, Operation } from '../ports.ts';
+import type { CompletionRequest, Operation } from '../ports.ts';
 import { textOf } from '../text-of.ts';
 import { readContents } from './read-contents.ts';
 import { scanMembers } from './scan-members.ts';
@@ -20,7 +20,7 @@ export const anyModel = 'auto';
 type Json = Readonly<Record<string, unknown>>;
 
 /** Fails with INPUT_INVALID that names the field; `details.field` too. */
-export function readAsk(operation: Operation, body: Uint8Array): Ask {
+export function parseRequest(operation: Operation, body: Uint8Array): CompletionRequest {
   const { spans, depth } = scanMembers(body, 'model', deepestNesting);
   if (depth > deepestNesting) throw invalid('body', `is nested deeper than ${deepestNesting} levels`);
   const { json, length } = parseObject(body);

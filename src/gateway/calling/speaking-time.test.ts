@@ -1,6 +1,6 @@
 // Whose time it was: the provider's or its reader's.
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { SpeakingTime } from './speaking-time.ts';
 
 describe('the time of a provider', () => {

@@ -1,8 +1,11 @@
 // The body as it goes to a provider: the caller's bytes, with the provider's name for the model in place of theirs.
-import type { Ask } from '../ports.ts';
+import type { CompletionRequest } from '../ports.ts';
 
 /** A new body; the caller's is left as it is. */
-export function spliceModel(ask: Pick<Ask, 'body' | 'modelSpans'>, upstreamModel: string): Uint8Array {
+export function spliceModel(
+  ask: Pick<CompletionRequest, 'body' | 'modelSpans'>,
+  upstreamModel: string,
+): Uint8Array {
   const { body, modelSpans } = ask;
   const name = quoted(upstreamModel);
   if (modelSpans.length === 0) return inserted(body, name);

@@ -19,10 +19,12 @@ describe('an end', () => {
   });
 
   it('is through when nothing but usage can follow', () => {
-    expect(read(chunk({ content: 'a' })).reader.isThrough).toBe(false);
-    expect(read(chunk({ content: 'a' }, 'stop')).reader.isThrough).toBe(false);
-    expect(read(chunk({ content: 'a' }, 'stop'), 'data: {"choices":[]}\n\n').reader.isThrough).toBe(true);
-    expect(read(chunk({ content: 'a' }), chunk({}, 'stop')).reader.isThrough).toBe(true);
+    expect(read(chunk({ content: 'a' })).reader.isAwaitingDone).toBe(false);
+    expect(read(chunk({ content: 'a' }, 'stop')).reader.isAwaitingDone).toBe(false);
+    expect(read(chunk({ content: 'a' }, 'stop'), 'data: {"choices":[]}\n\n').reader.isAwaitingDone).toBe(
+      true,
+    );
+    expect(read(chunk({ content: 'a' }), chunk({}, 'stop')).reader.isAwaitingDone).toBe(true);
   });
 });
 
@@ -167,7 +169,7 @@ describe('a streamed answer', () => {
   });
 
   it('fails by an event that is no JSON', () => {
-    expect(read('data: {"choices":[{"del\n\n').reader.failure).toEqual({ failureClass: 'bad-answer' });
+    expect(read('data: {"choices":[{"del\n\n').reader.failure).toEqual({ failureClass: 'invalid-response' });
   });
 
   it('fails by an event that never ends, and takes one with a picture in it', () => {
@@ -186,7 +188,7 @@ describe('a streamed answer', () => {
       megabyte,
       megabyte,
     );
-    expect(endless.reader.failure).toEqual({ failureClass: 'bad-answer' });
+    expect(endless.reader.failure).toEqual({ failureClass: 'invalid-response' });
     expect(endless.out).toEqual([chunk({ content: 'a' }), '', '', '', '', '']);
   });
 

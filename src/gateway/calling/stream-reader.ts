@@ -3,7 +3,7 @@
 // waiting → committed (first content) → complete
 //    ╰──────────────╰→ failed (error event, refusal, nothing at all)
 import type { FailureClass } from '../failure-classes.ts';
-import type { SpokenUsage } from '../classification/index.ts';
+import type { TokenCounts } from '../classification/index.ts';
 import { asObject, finishOf, isError, readChoices, readUsage } from '../classification/index.ts';
 import type { SseEvent } from './sse-splitter.ts';
 import { SseSplitter } from './sse-splitter.ts';
@@ -26,7 +26,7 @@ export class StreamReader {
   readonly #begun = new Set<unknown>();
   readonly #finished = new Set<unknown>();
   #failure: StreamFailure | undefined;
-  #usage: SpokenUsage | undefined;
+  #usage: TokenCounts | undefined;
   #characters = 0;
   #contents = 0;
   #hasContentLast = false;
@@ -55,7 +55,7 @@ export class StreamReader {
    * Is nothing expected any more but usage and `[DONE]`? An end that comes with content may be none: some providers
    * write `stop` into every piece.
    */
-  get isThrough(): boolean {
+  get isAwaitingDone(): boolean {
     return this.isComplete && !this.#hasContentLast;
   }
 
@@ -64,7 +64,7 @@ export class StreamReader {
     return this.#failure;
   }
 
-  get usage(): SpokenUsage | undefined {
+  get usage(): TokenCounts | undefined {
     return this.#usage;
   }
 
@@ -87,7 +87,7 @@ export class StreamReader {
     const startsWithEvent = this.#splitter.pendingBytes === 0;
     const events = this.#splitter.push(piece);
     const good = this.#take(events);
-    if (this.#splitter.pendingBytes > longestEvent) this.#failure ??= { failureClass: 'bad-answer' };
+    if (this.#splitter.pendingBytes > longestEvent) this.#failure ??= { failureClass: 'invalid-response' };
     // Mostly a piece is whole events and nothing else: it goes on as it is, uncopied.
     return startsWithEvent && good > 0 ? piece.subarray(0, good) : joined(events, good);
   }
@@ -122,7 +122,7 @@ export class StreamReader {
       this.#failure = { errorBody: data };
       return;
     }
-    if (!chunk) this.#failure = { failureClass: 'bad-answer' };
+    if (!chunk) this.#failure = { failureClass: 'invalid-response' };
     else this.#readChunk(chunk);
   }
 

@@ -2,7 +2,7 @@
 
 type Json = Readonly<Record<string, unknown>>;
 
-export interface SpokenUsage {
+export interface TokenCounts {
   readonly prompt: number;
   readonly completion: number;
 }
@@ -63,7 +63,7 @@ function lengthOf(value: unknown): number {
 }
 
 /** Tokens as the provider counts them; Groq's streams have them under `x_groq`. */
-export function readUsage(answer: Json): SpokenUsage | undefined {
+export function readUsage(answer: Json): TokenCounts | undefined {
   const usage = asObject(answer['usage']) ?? asObject(asObject(answer['x_groq'])?.['usage']);
   const prompt = count(usage?.['prompt_tokens']) ?? count(usage?.['total_tokens']);
   return prompt === undefined ? undefined : { prompt, completion: count(usage?.['completion_tokens']) ?? 0 };

@@ -50,7 +50,7 @@ describe('a chat answer', () => {
     ['no message', { choices: [{ finish_reason: 'stop' }] }],
     ['an empty list of tools', chat({ content: null, tool_calls: [] }, 'tool_calls')],
   ])('is bad: %s', (_what, body) => {
-    expect(check(body)).toEqual({ state: 'bad', failureClass: 'bad-answer' });
+    expect(check(body)).toEqual({ state: 'bad', failureClass: 'invalid-response' });
   });
 
   it('that the filter emptied was refused', () => {
@@ -125,6 +125,6 @@ describe('embeddings', () => {
     ['vectors of different length', data([1, 2], [1]), 2],
     ['a chat answer', chat({ content: 'hello' }), 1],
   ])('are bad: %s', (_what, body, vectors) => {
-    expect(check(body, 'embeddings', vectors)).toEqual({ state: 'bad', failureClass: 'bad-answer' });
+    expect(check(body, 'embeddings', vectors)).toEqual({ state: 'bad', failureClass: 'invalid-response' });
   });
 });

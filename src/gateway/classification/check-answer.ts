@@ -1,20 +1,20 @@
 // Is a 200 really an answer? Empty and malformed ones are found here, before anybody is handed them.
-import type { Ask } from '../ports.ts';
+import type { CompletionRequest } from '../ports.ts';
 import { textOf } from '../text-of.ts';
-import type { SpokenUsage } from './chat-choices.ts';
+import type { TokenCounts } from './chat-choices.ts';
 import { asObject, readChoices, readUsage } from './chat-choices.ts';
 
 export type AnswerCheck =
-  | { readonly state: 'good'; readonly usage: SpokenUsage | undefined; readonly characters: number }
-  | { readonly state: 'bad'; readonly failureClass: 'bad-answer' | 'content-refused' }
+  | { readonly state: 'good'; readonly usage: TokenCounts | undefined; readonly characters: number }
+  | { readonly state: 'bad'; readonly failureClass: 'invalid-response' | 'content-refused' }
   /** An error instead of an answer: its JSON, to be classified. */
   | { readonly state: 'error'; readonly body: string };
 
-const bad: AnswerCheck = { state: 'bad', failureClass: 'bad-answer' };
+const bad: AnswerCheck = { state: 'bad', failureClass: 'invalid-response' };
 
 /** Checks the whole body of an answer. Pure, never throws. */
 export function checkAnswer(
-  ask: Pick<Ask, 'operation' | 'vectors' | 'dimensions'>,
+  ask: Pick<CompletionRequest, 'operation' | 'vectors' | 'dimensions'>,
   body: Uint8Array,
 ): AnswerCheck {
   const json = parsed(body);
@@ -45,7 +45,7 @@ function checkChat(answer: Readonly<Record<string, unknown>>): AnswerCheck {
 
 function checkEmbeddings(
   answer: Readonly<Record<string, unknown>>,
-  { vectors, dimensions }: Pick<Ask, 'vectors' | 'dimensions'>,
+  { vectors, dimensions }: Pick<CompletionRequest, 'vectors' | 'dimensions'>,
 ): AnswerCheck {
   const { data } = answer;
   if (!Array.isArray(data) || data.length !== vectors) return bad;

@@ -34,7 +34,7 @@ const byStatus: readonly Row[] = [
   ['a bad gateway', 502, '<html></html>', 'server-error'],
   ['an overloaded server', 529, { error: { type: 'overloaded_error' } }, 'server-error'],
   ['a gateway timeout', 504, '', 'timeout'],
-  ['a redirect', 302, '', 'bad-answer'],
+  ['a redirect', 302, '', 'invalid-response'],
 ];
 
 const contextTooLong: readonly Row[] = [
@@ -371,8 +371,8 @@ describe('a call without an answer', () => {
   it.each<[HttpFailure['kind'], FailureClass]>([
     ['timeout', 'timeout'],
     ['network', 'network'],
-    ['too-large', 'bad-answer'],
-    ['aborted', 'cancelled'],
+    ['too-large', 'invalid-response'],
+    ['aborted', 'canceled'],
   ])('%s is %s', (kind, expected) => {
     expect(classifyFailure(new HttpFailure(kind, 'x'))).toEqual({
       failureClass: expected,

@@ -1,12 +1,12 @@
 // What kind of failure a call to a model met. The kernel knows HTTP; this adds what only models' providers say.
 import type { HttpFailure } from '../../core/index.ts';
-import type { FailureKind, RefusedAnswer, RetryHint } from '../../resilience/index.ts';
+import type { FailureKind, ErrorResponse, RetryHint } from '../../resilience/index.ts';
 import { classifyHttpFailure } from '../../resilience/index.ts';
 import type { FailureClass } from '../failure-classes.ts';
 import { failureRules } from '../failure-classes.ts';
 import type { ErrorBody } from './error-body.ts';
 import { readErrorBody } from './error-body.ts';
-import { spokenRules } from './spoken-rules.ts';
+import { providerErrorRules } from './spoken-rules.ts';
 
 export interface ClassifiedFailure {
   readonly failureClass: FailureClass;
@@ -26,8 +26,8 @@ const classOfKind: Readonly<Record<FailureKind, FailureClass>> = {
   payment: 'payment',
   validation: 'validation',
   'not-found': 'not-found',
-  malformed: 'bad-answer',
-  cancelled: 'cancelled',
+  malformed: 'invalid-response',
+  canceled: 'canceled',
 };
 
 /** No answer came. */
@@ -37,7 +37,7 @@ export function classifyFailure(failure: HttpFailure): ClassifiedFailure {
 }
 
 /** An answer that refuses, or an error in the body of a 200. `now` in epoch milliseconds; pure, never throws. */
-export function classifyAnswer(answer: RefusedAnswer, now: number): ClassifiedFailure {
+export function classifyAnswer(answer: ErrorResponse, now: number): ClassifiedFailure {
   const body = readErrorBody(answer.body);
   const claimed = answer.status < 300 && body.isJson ? (claimedStatus(body) ?? 500) : answer.status;
   const { kind, hint } = classifyHttpFailure({ ...answer, status: claimed }, now);
@@ -67,7 +67,7 @@ function claimedStatus({ status, codes }: ErrorBody): number | undefined {
 
 function spokenClass(status: number, kind: FailureKind, body: ErrorBody): FailureClass | undefined {
   if (status === 405) return 'not-found';
-  for (const rule of spokenRules) {
+  for (const rule of providerErrorRules) {
     if (!rule.kinds.has(kind)) continue;
     if (rule.statuses?.has(status)) return rule.failureClass;
     for (const code of rule.codes) if (body.codes.has(code)) return rule.failureClass;

@@ -2,7 +2,7 @@
 import type { FailureKind } from '../../resilience/index.ts';
 import type { FailureClass } from '../failure-classes.ts';
 
-export interface SpokenRule {
+export interface ProviderErrorRule {
   readonly failureClass: FailureClass;
   /** Only where the kernel saw one of these. */
   readonly kinds: ReadonlySet<FailureKind>;
@@ -18,7 +18,7 @@ const requestAtFault: ReadonlySet<FailureKind> = new Set(['validation']);
 const anything: ReadonlySet<FailureKind> = new Set([...refusals, 'server-error', 'malformed', 'payment']);
 
 /** The first that fits counts. */
-export const spokenRules: readonly SpokenRule[] = [
+export const providerErrorRules: readonly ProviderErrorRule[] = [
   {
     // OpenAI and Groq refuse what is larger than a whole minute's tokens like a rate limit; no waiting makes it fit.
     failureClass: 'context-too-long',

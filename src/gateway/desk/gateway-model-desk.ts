@@ -1,9 +1,9 @@
 // What people do with models: look, add, replace, remove, enable, cool, warm, probe, and ask why.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import { leadsElsewhere, parseModelDefinition, waysInWords } from '../providers/index.ts';
+import { endpointChanged, parseModelDefinition, describeMissing } from '../providers/index.ts';
 import type {
-  ModelDesk,
+  ModelService,
   ModelExplanation,
   ModelHistory,
   ModelFilter,
@@ -12,31 +12,31 @@ import type {
   ProbeResult,
 } from '../desk-ports.ts';
 import { GatewayError } from '../errors.ts';
-import type { KeyRing, Model, QuotaKeeper, Scores } from '../ports.ts';
-import { everyKey } from '../ports.ts';
-import type { Resting } from '../routing/index.ts';
+import type { ProviderKeys, Model, QuotaKeeper, Scores } from '../ports.ts';
+import { allKeys } from '../ports.ts';
+import type { FailureBackoff } from '../routing/index.ts';
 import type { GatewayState } from '../state/index.ts';
 import { availableAt, forPerson, modelView } from '../state/index.ts';
 import type { SeenCooldowns } from './held-keys.ts';
-import { heldKeys } from './held-keys.ts';
+import { blockedKeys } from './held-keys.ts';
 import { placeOf } from './place.ts';
 
-export interface ModelDeskParts {
+export interface ModelServiceDeps {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly state: GatewayState;
-  readonly keys: KeyRing;
-  readonly resting: Resting;
+  readonly keys: ProviderKeys;
+  readonly resting: FailureBackoff;
   readonly quotas: Pick<QuotaKeeper, 'usedUpUntil'>;
   readonly probe: (models: readonly Model[], signal: AbortSignal) => Promise<readonly ProbeResult[]>;
   /** Its keys may be new to the redactor. */
   readonly onAdded: () => void;
 }
 
-export class GatewayModelDesk implements ModelDesk {
-  readonly #parts: ModelDeskParts;
+export class GatewayModelService implements ModelService {
+  readonly #parts: ModelServiceDeps;
 
-  constructor(parts: ModelDeskParts) {
+  constructor(parts: ModelServiceDeps) {
     this.#parts = parts;
   }
 
@@ -44,7 +44,7 @@ export class GatewayModelDesk implements ModelDesk {
     return this.#parts.state.models.names();
   }
 
-  askable(): readonly Model[] {
+  listCallable(): readonly Model[] {
     return this.#parts.state.models.list().filter((model) => model.isActive && this.#isConfigured(model));
   }
 
@@ -91,7 +91,7 @@ export class GatewayModelDesk implements ModelDesk {
       );
     const { state, resting } = this.#parts;
     const changed = await state.models.replace(id, definition);
-    if (leadsElsewhere(known, changed)) {
+    if (endpointChanged(known, changed)) {
       resting.succeeded(id);
       // In force here at once; what cannot be written now is written later.
       state.cooldowns.clear(id).catch(() => undefined);
@@ -118,9 +118,9 @@ export class GatewayModelDesk implements ModelDesk {
       const now = clock.now();
       await state.cooldowns.extendDurably({
         modelId: id,
-        keyId: everyKey,
+        keyId: allKeys,
         until: now + retryAfterSeconds * 1_000,
-        cause: 'by-hand',
+        cause: 'manual',
         source: 'admin',
         reason,
         setAt: now,
@@ -146,7 +146,7 @@ export class GatewayModelDesk implements ModelDesk {
       durationMs: (responseTimeSeconds ?? state.scores.of(id).longTerm.averageSeconds) * 1_000,
       promptTokens: 0,
       completionTokens: 0,
-      caller: 'by-hand',
+      caller: 'manual',
     });
     // It counts already; a store that does not take it now gets it later.
     await forPerson(clock, state.attempts.flush()).catch(() => undefined);
@@ -160,9 +160,9 @@ export class GatewayModelDesk implements ModelDesk {
     const models = state.models.list();
     const held = await this.#held(models);
     const view = this.#viewWith(model, held, state.scores, true);
-    const restingUntil = resting.until(id);
-    const landscape = { models, keys, cooldowns: held, scores: state.scores, resting };
-    return { model: view, ...explained, ...placeOf(model, view, landscape), restingUntil };
+    const backoffUntil = resting.until(id);
+    const snapshot = { models, keys, cooldowns: held, scores: state.scores, resting };
+    return { model: view, ...explained, ...placeOf(model, view, snapshot), backoffUntil };
   }
 
   history(id: number, hours: number): Promise<ModelHistory> {
@@ -170,7 +170,7 @@ export class GatewayModelDesk implements ModelDesk {
   }
 
   probe(ids: readonly number[] | null, signal?: AbortSignal): Promise<readonly ProbeResult[]> {
-    const models = ids === null ? this.askable() : ids.map((id) => this.#existing(id));
+    const models = ids === null ? this.listCallable() : ids.map((id) => this.#existing(id));
     return this.#parts.probe(models, signal ?? new AbortController().signal);
   }
 
@@ -178,7 +178,7 @@ export class GatewayModelDesk implements ModelDesk {
     const model = this.#parts.state.models.byId(id);
     if (model) return model;
     throw new GatewayError(
-      'GATEWAY_MODEL_UNKNOWN',
+      'GATEWAY_MODEL_NOT_FOUND',
       `There is no model with the id ${id}. GET /api/v1/models lists all.`,
     );
   }
@@ -198,12 +198,12 @@ export class GatewayModelDesk implements ModelDesk {
   }
 
   #isConfigured(model: Model): boolean {
-    return this.#parts.keys.missingFor(model).length === 0;
+    return this.#parts.keys.missingEnvVars(model).length === 0;
   }
 
   #held(models: readonly Model[]): Promise<SeenCooldowns> {
     const { state, ...parts } = this.#parts;
-    return heldKeys(models, { ...parts, cooldowns: state.cooldowns });
+    return blockedKeys(models, { ...parts, cooldowns: state.cooldowns });
   }
 
   async #view(model: Model): Promise<ModelView> {
@@ -213,16 +213,16 @@ export class GatewayModelDesk implements ModelDesk {
   #viewWith(model: Model, held: SeenCooldowns, scores: Scores, includeRecent: boolean): ModelView {
     const { state, keys } = this.#parts;
     const keyIds = keys.keysOf(model).map(({ id }) => id);
-    const missing = keys.missingFor(model);
+    const missing = keys.missingEnvVars(model);
     return modelView({
       model: state.models.byId(model.id) ?? model,
       score: scores.of(model.id),
       keyIds,
       isConfigured: missing.length === 0,
       keySource: keys.keySourceOf(model),
-      needs: missing.length === 0 ? null : waysInWords(missing),
+      needs: missing.length === 0 ? null : describeMissing(missing),
       // Those of keys that are no longer set say nothing of the model any more.
-      cooldowns: held.ofModel(model.id).filter(({ keyId }) => keyId === everyKey || keyIds.includes(keyId)),
+      cooldowns: held.ofModel(model.id).filter(({ keyId }) => keyId === allKeys || keyIds.includes(keyId)),
       availableAt: availableAt(held, model.id, keyIds),
       includeRecent,
     });

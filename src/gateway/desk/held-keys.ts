@@ -1,21 +1,21 @@
 // Which keys may not be used now, as people see it: those that cool down, and those whose quota is used up by our count.
 import type { Clock } from '../../core/index.ts';
-import type { Cooldowns, KeyRing, Model, ModelCooldown, QuotaKeeper } from '../ports.ts';
+import type { Cooldowns, ProviderKeys, Model, Cooldown, QuotaKeeper } from '../ports.ts';
 
-export interface HeldKeysParts {
+export interface BlockedKeysDeps {
   readonly clock: Clock;
-  readonly keys: KeyRing;
+  readonly keys: ProviderKeys;
   readonly quotas: Pick<QuotaKeeper, 'usedUpUntil'>;
   readonly cooldowns: SeenCooldowns;
 }
 
 export interface SeenCooldowns extends Pick<Cooldowns, 'of'> {
   /** All of the model's that are not over. */
-  ofModel(modelId: number): readonly ModelCooldown[];
+  ofModel(modelId: number): readonly Cooldown[];
 }
 
 /** A quota that is used up looks like a cooldown until it has room for a call again: cause and source are `quota`. */
-export async function heldKeys(models: readonly Model[], parts: HeldKeysParts): Promise<SeenCooldowns> {
+export async function blockedKeys(models: readonly Model[], parts: BlockedKeysDeps): Promise<SeenCooldowns> {
   const { cooldowns, keys } = parts;
   const pairs = models.flatMap((model) => keys.keysOf(model).map(({ id }) => [model, id] as const));
   const looks = await Promise.all(pairs.map(([model, keyId]) => usedUp(model, keyId, parts)));
@@ -36,8 +36,8 @@ export async function heldKeys(models: readonly Model[], parts: HeldKeysParts): 
 async function usedUp(
   model: Model,
   keyId: string,
-  { clock, quotas }: HeldKeysParts,
-): Promise<ModelCooldown | undefined> {
+  { clock, quotas }: BlockedKeysDeps,
+): Promise<Cooldown | undefined> {
   const until = await quotas.usedUpUntil(model, keyId);
   if (until === null) return undefined;
   return {
@@ -51,7 +51,7 @@ async function usedUp(
   };
 }
 
-function laterOf(one: ModelCooldown | undefined, other: ModelCooldown | undefined) {
+function laterOf(one: Cooldown | undefined, other: Cooldown | undefined) {
   if (!one || !other) return one ?? other;
   return other.until > one.until ? other : one;
 }

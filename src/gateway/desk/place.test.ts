@@ -2,18 +2,18 @@
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/routing-world.ts';
 import { MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { ModelView } from '../desk-ports.ts';
 import type { Score } from '../ports.ts';
-import type { Landscape } from '../routing/index.ts';
-import { Resting } from '../routing/index.ts';
+import type { RoutingSnapshot } from '../routing/index.ts';
+import { FailureBackoff } from '../routing/index.ts';
 import { placeOf } from './place.ts';
 
 function world(scripted: readonly ScriptedModel[]) {
   const clock = new VirtualClock();
   const cooldowns = new MapCooldowns(clock);
-  const resting = new Resting(clock);
-  const landscape: Landscape = {
+  const resting = new FailureBackoff(clock);
+  const snapshot: RoutingSnapshot = {
     models: scripted.map((model, index) => modelOf(model, index + 1)),
     keys: scriptedKeys(() => 1),
     cooldowns,
@@ -21,10 +21,10 @@ function world(scripted: readonly ScriptedModel[]) {
     resting,
   };
   const place = (name: string, change: Partial<ModelView> = {}) => {
-    const model = landscape.models.find((each) => each.name === name);
+    const model = snapshot.models.find((each) => each.name === name);
     if (!model) throw new Error(`No model ${name}.`);
     const view = { ...model, isConfigured: true, availableAt: null, cooldowns: [], ...change };
-    return placeOf(model, view as unknown as ModelView, landscape);
+    return placeOf(model, view as unknown as ModelView, snapshot);
   };
   const cool = (modelId: number) =>
     cooldowns.extend({
@@ -49,22 +49,28 @@ describe('the place of a model', () => {
   it('is by its score, and names who comes before it', () => {
     const { place } = world(three);
     expect(place('a')).toEqual({
-      place: 1,
-      placeReason: 'no model that could be asked has a higher score than its 0.9000.',
+      position: 1,
+      positionReason: 'no model that could be asked has a higher score than its 0.9000.',
     });
     expect(place('b')).toEqual({
-      place: 3,
-      placeReason: 'its score is 0.7000; before it comes c with 0.8000.',
+      position: 3,
+      positionReason: 'its score is 0.7000; before it comes c with 0.8000.',
     });
   });
 
   it('is behind all others while it rests, and first before better ones that do', () => {
     const { place, rest, cool } = world(three);
     rest(1);
-    expect(place('a')).toMatchObject({ place: 3, placeReason: expect.stringContaining('failed one after') });
-    expect(place('c')).toMatchObject({ place: 1, placeReason: expect.stringContaining('a higher one cool') });
+    expect(place('a')).toMatchObject({
+      position: 3,
+      positionReason: expect.stringContaining('failed one after'),
+    });
+    expect(place('c')).toMatchObject({
+      position: 1,
+      positionReason: expect.stringContaining('a higher one cool'),
+    });
     cool(3);
-    expect(place('b').place).toBe(1);
+    expect(place('b').position).toBe(1);
   });
 
   it('of a model for embeddings is among those that have the very same model, whatever others are called', () => {
@@ -75,7 +81,9 @@ describe('the place of a model', () => {
       { name: 'b/embed', upstream: 'embed', score: 0.4, capabilities: embeddings },
       { name: 'c/other', upstream: 'other', score: 0.9, capabilities: embeddings },
     ]);
-    expect(['a/embed', 'b/embed', 'c/other', 'embed'].map((name) => place(name).place)).toEqual([2, 1, 1, 1]);
+    expect(['a/embed', 'b/embed', 'c/other', 'embed'].map((name) => place(name).position)).toEqual([
+      2, 1, 1, 1,
+    ]);
   });
 });
 
@@ -96,7 +104,7 @@ describe('a model that would not be asked', () => {
       { availableAt: new Date('2026-03-01T12:00:00Z'), cooldowns: [{ cause: 'quota' }] as never },
       'its quota is used up until 2026-03-01T12:00:00.000Z.',
     ],
-  ])('because it is %s has no place, and says so', (_why, change, placeReason) => {
-    expect(world(three).place('a', change)).toEqual({ place: null, placeReason });
+  ])('because it is %s has no place, and says so', (_why, change, positionReason) => {
+    expect(world(three).place('a', change)).toEqual({ position: null, positionReason });
   });
 });

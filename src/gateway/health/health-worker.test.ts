@@ -1,13 +1,14 @@
 // Rounds of probes on a virtual clock: when they begin, that they never overlap, how they end.
 import { describe, expect, it } from 'vitest';
-import { CoreError, VirtualClock } from '../../core/index.ts';
-import type { ProbeRounds } from './health-worker.ts';
+import { CoreError } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import type { ProbeSchedule } from './health-worker.ts';
 import { startHealthWorker } from './health-worker.ts';
 
 const hourMs = 3_600_000;
 
 /** As the store keeps them, for any number of workers. */
-class MemoryRounds implements ProbeRounds {
+class MemoryRounds implements ProbeSchedule {
   claims = 0;
   #startedAt: number | undefined;
 
@@ -21,7 +22,7 @@ class MemoryRounds implements ProbeRounds {
 
 function worker(
   clock: VirtualClock,
-  rounds: ProbeRounds,
+  rounds: ProbeSchedule,
   {
     intervalMs = hourMs,
     probeAll,
@@ -88,7 +89,7 @@ describe('rounds of probes', () => {
     const clock = new VirtualClock();
     const rounds = new MemoryRounds();
     let looks = 0;
-    const flaky: ProbeRounds = {
+    const flaky: ProbeSchedule = {
       claim: (now, intervalMs) => {
         looks += 1;
         return looks === 2

@@ -3,14 +3,14 @@ import type { Clock } from '../../core/index.ts';
 import { kindOf } from '../../core/index.ts';
 
 /** Remembers when the last round began, for all processes. */
-export interface ProbeRounds {
+export interface ProbeSchedule {
   /** True for the one who may begin a round now; the first ever is due an interval after the first look. */
   claim(now: number, intervalMs: number): Promise<boolean>;
 }
 
 export interface HealthWorkerParts {
   readonly clock: Clock;
-  readonly rounds: ProbeRounds;
+  readonly rounds: ProbeSchedule;
   readonly intervalMs: number;
   readonly probeAll: (signal: AbortSignal) => Promise<unknown>;
   readonly onFailure: (cause: string) => void;

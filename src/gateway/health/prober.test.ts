@@ -4,18 +4,21 @@ import { modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
 import { CoreError, seededIds, seededRandom } from '../../core/index.ts';
 import type { TriedModel } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
-import type { GatewayRequest, Model, Spoken } from '../ports.ts';
+import type { GatewayRequest, Model, CompletionResult } from '../ports.ts';
 import { probeModels } from './prober.ts';
 
 const never = new AbortController().signal;
 
-function prober(speak: (request: GatewayRequest) => Promise<Spoken>, keyless: readonly string[] = []) {
+function prober(
+  complete: (request: GatewayRequest) => Promise<CompletionResult>,
+  keyless: readonly string[] = [],
+) {
   const asked: GatewayRequest[] = [];
   const parts = {
     gateway: {
-      speak: (request: GatewayRequest) => {
+      complete: (request: GatewayRequest) => {
         asked.push(request);
-        return speak(request);
+        return complete(request);
       },
     },
     keys: scriptedKeys((name) => (keyless.includes(name) ? 0 : 1)),
@@ -25,10 +28,11 @@ function prober(speak: (request: GatewayRequest) => Promise<Spoken>, keyless: re
   return { asked, probe: (models: readonly Model[], signal = never) => probeModels(parts, models, signal) };
 }
 
-const success = async (_request?: GatewayRequest): Promise<Spoken> => ({ durationMs: 12 }) as Spoken;
+const success = async (_request?: GatewayRequest): Promise<CompletionResult> =>
+  ({ durationMs: 12 }) as CompletionResult;
 const failing =
   (tried: Partial<TriedModel>) =>
-  async (_request?: GatewayRequest): Promise<Spoken> => {
+  async (_request?: GatewayRequest): Promise<CompletionResult> => {
     const full = {
       model: 'a',
       provider: 'p',
@@ -53,7 +57,7 @@ describe('a probe', () => {
     for (const request of asked)
       expect(request).toMatchObject({
         caller: 'probe',
-        mayFallBack: false,
+        allowFallback: false,
         maxRetries: 0,
         waitMs: 0,
         deadlineMs: 5_000,

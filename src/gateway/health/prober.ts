@@ -1,15 +1,15 @@
 // Asks models something cheap, to learn whether they are up. Probes keep cooldowns and quotas like everybody.
 import type { IdSource } from '../../core/index.ts';
 import { HeadworksError } from '../../core/index.ts';
-import { readAsk } from '../calling/index.ts';
+import { parseRequest } from '../calling/index.ts';
 import type { ProbeResult } from '../desk-ports.ts';
 import { GatewayError } from '../errors.ts';
-import type { Gateway, KeyRing, Model } from '../ports.ts';
-import { waysInWords } from '../providers/index.ts';
+import type { Gateway, ProviderKeys, Model } from '../ports.ts';
+import { describeMissing } from '../providers/index.ts';
 
 export interface ProberParts {
   readonly gateway: Gateway;
-  readonly keys: KeyRing;
+  readonly keys: ProviderKeys;
   readonly ids: IdSource;
   /** The longest one probe may take. */
   readonly deadlineMs: number;
@@ -59,14 +59,14 @@ async function ask(
     durationMs: null,
   });
   if (!model.isActive) return skipped('disabled');
-  const missing = parts.keys.missingFor(model);
-  if (missing.length > 0) return skipped(`needs ${waysInWords(missing)}`);
+  const missing = parts.keys.missingEnvVars(model);
+  if (missing.length > 0) return skipped(`needs ${describeMissing(missing)}`);
   try {
-    const { durationMs } = await parts.gateway.speak({
+    const { durationMs } = await parts.gateway.complete({
       requestId: parts.ids.uuid(),
       ask: question(model, limit),
       caller: 'probe',
-      mayFallBack: false,
+      allowFallback: false,
       maxRetries: 0,
       deadlineMs: parts.deadlineMs,
       waitMs: 0,
@@ -100,5 +100,5 @@ function question(model: Model, limit: object) {
   const body = isEmbedding
     ? { model: model.name, input: 'ping' }
     : { model: model.name, messages: [{ role: 'user', content: 'ping' }], ...limit };
-  return readAsk(isEmbedding ? 'embeddings' : 'chat', Buffer.from(JSON.stringify(body)));
+  return parseRequest(isEmbedding ? 'embeddings' : 'chat', Buffer.from(JSON.stringify(body)));
 }

@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
-import type { Attempt, AttemptStore, HistoryStretch, ModelTally } from '../ports.ts';
+import type { Attempt, AttemptStore, HistoryInterval, ModelTally } from '../ports.ts';
 import { countsOf } from '../state/counting-attempts.ts';
 
 export class PostgresAttemptStore implements AttemptStore {
@@ -55,18 +55,18 @@ export class PostgresAttemptStore implements AttemptStore {
   async history({
     modelId,
     since,
-    stretchMs,
+    intervalMs,
   }: {
     modelId: number;
     since: Date;
-    stretchMs: number;
-  }): Promise<readonly HistoryStretch[]> {
-    const { rows } = await this.#database.query<HistoryStretch>(sql`
-      select ${since.getTime()} + stretch * ${stretchMs} as at, count(*) as requests,
+    intervalMs: number;
+  }): Promise<readonly HistoryInterval[]> {
+    const { rows } = await this.#database.query<HistoryInterval>(sql`
+      select ${since.getTime()} + stretch * ${intervalMs} as at, count(*) as requests,
         count(*) filter (where outcome = 'success') as successes,
         coalesce(avg(duration_ms) filter (where outcome = 'success'), 0) / 1000 as "averageSeconds"
       from (select outcome, duration_ms,
-          floor(extract(epoch from at - ${since}::timestamptz) * 1000 / ${stretchMs}::double precision)::bigint as stretch
+          floor(extract(epoch from at - ${since}::timestamptz) * 1000 / ${intervalMs}::double precision)::bigint as stretch
         from gateway_attempts where counts and model_id = ${modelId} and at >= ${since}) as counted
       group by stretch order by stretch`);
     return rows;

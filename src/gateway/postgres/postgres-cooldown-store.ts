@@ -1,7 +1,7 @@
 // Cooldowns in Postgres. A row only ever grows; clearing by hand is a mark on the model that makes older rows void.
 import type { Database } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import type { CooldownSnapshot, CooldownStore, ModelCooldown } from '../ports.ts';
+import type { CooldownSnapshot, CooldownStore, Cooldown } from '../ports.ts';
 import { tell } from './changes-channel.ts';
 
 interface ActiveRow {
@@ -10,7 +10,7 @@ interface ActiveRow {
   /** Null: the model was cleared and nothing has come since. */
   readonly keyId: string | null;
   readonly until: Date;
-  readonly cause: ModelCooldown['cause'];
+  readonly cause: Cooldown['cause'];
   readonly source: string;
   readonly reason: string | null;
   readonly setAt: Date;
@@ -23,7 +23,7 @@ export class PostgresCooldownStore implements CooldownStore {
     this.#database = database;
   }
 
-  async extend({ modelId, keyId, until, cause, source, reason, setAt }: ModelCooldown): Promise<void> {
+  async extend({ modelId, keyId, until, cause, source, reason, setAt }: Cooldown): Promise<void> {
     // The lock makes it wait for a clear that is under way, and then see it.
     await this.#database.query(sql`
       with model as materialized (
@@ -70,7 +70,7 @@ export class PostgresCooldownStore implements CooldownStore {
   }
 }
 
-function cooldownOf({ keyId, ...row }: ActiveRow): readonly ModelCooldown[] {
+function cooldownOf({ keyId, ...row }: ActiveRow): readonly Cooldown[] {
   if (keyId === null) return [];
   const { modelId, until, cause, source, reason, setAt } = row;
   return [{ modelId, keyId, until: until.getTime(), cause, source, reason, setAt: setAt.getTime() }];

@@ -1,9 +1,9 @@
 // When models were last probed, so that many processes probe once.
 import type { Database } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import type { ProbeRounds } from '../health/health-worker.ts';
+import type { ProbeSchedule } from '../health/health-worker.ts';
 
-export class PostgresProbeRounds implements ProbeRounds {
+export class PostgresProbeSchedule implements ProbeSchedule {
   readonly #database: Database;
 
   constructor(database: Database) {

@@ -2,7 +2,7 @@
 export { isLocalAddress } from './base-url.ts';
 export { catalogue, modelIdentity } from './catalogue.ts';
 export { envVarProblem } from './env-vars.ts';
-export type { ProviderKeyRing } from './key-ring.ts';
-export { createKeyRing, noKey, waysInWords } from './key-ring.ts';
-export { leadsElsewhere } from './leads-elsewhere.ts';
+export type { EnvironmentProviderKeys } from './key-ring.ts';
+export { createProviderKeys, noKey, describeMissing } from './key-ring.ts';
+export { endpointChanged } from './leads-elsewhere.ts';
 export { checkModelDefinition, modelProblems, parseModelDefinition } from './parse-model-definition.ts';

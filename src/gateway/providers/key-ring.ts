@@ -1,19 +1,21 @@
 // The providers' keys: read from the environment, never stored. Several in one variable are separated by commas.
 import { createHash } from 'node:crypto';
-import type { KeyRing, ModelDefinition, ProviderKey } from '../ports.ts';
+import type { ProviderKeys, ModelDefinition, ProviderKey } from '../ports.ts';
 import { fillBaseUrl, urlVariables } from './base-url.ts';
 import { placesOf } from './env-vars.ts';
 
 /** For models that need no key. */
 export const noKey: ProviderKey = { id: 'none', secret: null };
 
-export interface ProviderKeyRing extends KeyRing {
+export interface EnvironmentProviderKeys extends ProviderKeys {
   /** Every key of these models, for the Redactor. */
   secretsOf(models: readonly ModelDefinition[]): readonly string[];
 }
 
 /** Reads `env` as it is now: a change later on is not seen. */
-export function createKeyRing(env: Readonly<Record<string, string | undefined>>): ProviderKeyRing {
+export function createProviderKeys(
+  env: Readonly<Record<string, string | undefined>>,
+): EnvironmentProviderKeys {
   const snapshot = { ...env };
   const rings = new Map<string, FoundKeys>();
   const urls = new Map<string, string | undefined>();
@@ -49,7 +51,7 @@ export function createKeyRing(env: Readonly<Record<string, string | undefined>>)
     keysOf,
     keySourceOf: ({ envVar }) => (envVar === null ? null : foundFor(envVar).source),
     baseUrlOf,
-    missingFor(model) {
+    missingEnvVars(model) {
       const inUrl = missingInUrl(model);
       if (keysOf(model).length > 0) return inUrl.length > 0 ? [inUrl] : [];
       const addresses = model.isLocal ? urlVariables(model.baseUrl).map(({ name }) => name) : [];
@@ -90,7 +92,7 @@ function keyId(secret: string): string {
   return createHash('sha256').update(secret).digest('hex').slice(0, 12);
 }
 
-/** What `missingFor` says, for people: `A together with B, or C`. */
-export function waysInWords(ways: readonly (readonly string[])[]): string {
+/** What `missingEnvVars` says, for people: `A together with B, or C`. */
+export function describeMissing(ways: readonly (readonly string[])[]): string {
   return ways.map((variables) => variables.join(' together with ')).join(' or ');
 }

@@ -2,7 +2,7 @@
 import type { ModelDefinition } from '../ports.ts';
 
 /** Then what was learned of the old place or key says nothing of the new one. */
-export function leadsElsewhere(before: ModelDefinition, after: ModelDefinition): boolean {
+export function endpointChanged(before: ModelDefinition, after: ModelDefinition): boolean {
   return (
     before.baseUrl !== after.baseUrl ||
     before.upstreamModel !== after.upstreamModel ||

@@ -5,7 +5,7 @@ import type { ModelDefinition } from '../ports.ts';
 import { baseUrlProblem, isLocalAddress, urlVariables } from './base-url.ts';
 import { catalogue, modelIdentity } from './catalogue.ts';
 import { envVarProblem } from './env-vars.ts';
-import { createKeyRing, waysInWords } from './key-ring.ts';
+import { createProviderKeys, describeMissing } from './key-ring.ts';
 import { checkModelDefinition, parseModelDefinition } from './parse-model-definition.ts';
 
 const named = (name: string): ModelDefinition => {
@@ -68,7 +68,7 @@ describe('the catalogue', () => {
 
 describe('the key ring', () => {
   it('takes several keys apart by commas, trimmed, each once, in their order', () => {
-    const keys = createKeyRing({ GROQ_API_KEY: ' b-key ,a-key,, b-key\n' }).keysOf(
+    const keys = createProviderKeys({ GROQ_API_KEY: ' b-key ,a-key,, b-key\n' }).keysOf(
       named('groq/llama-3.3-70b-versatile'),
     );
     expect(keys.map(({ secret }) => secret)).toEqual(['b-key', 'a-key']);
@@ -80,24 +80,26 @@ describe('the key ring', () => {
 
   it('gives a key the same id wherever it stands', () => {
     const model = named('groq/llama-3.3-70b-versatile');
-    const [one] = createKeyRing({ GROQ_API_KEY: 'k1,k2' }).keysOf(model);
-    const [, other] = createKeyRing({ GROQ_API_KEY: 'k2,k1' }).keysOf(model);
+    const [one] = createProviderKeys({ GROQ_API_KEY: 'k1,k2' }).keysOf(model);
+    const [, other] = createProviderKeys({ GROQ_API_KEY: 'k2,k1' }).keysOf(model);
     expect(one?.id).toBe(other?.id);
   });
 
   it.each([undefined, '', ' ', ',', 'schlüssel', 'two words', 'a\nb'])('finds none in %j', (value) => {
-    expect(createKeyRing({ GROQ_API_KEY: value }).keysOf(named('groq/llama-3.3-70b-versatile'))).toEqual([]);
+    expect(createProviderKeys({ GROQ_API_KEY: value }).keysOf(named('groq/llama-3.3-70b-versatile'))).toEqual(
+      [],
+    );
   });
 
   it('needs none for a model without variable', () => {
-    expect(createKeyRing({}).keysOf({ ...named('groq/llama-3.3-70b-versatile'), envVar: null })).toEqual([
-      { id: 'none', secret: null },
-    ]);
+    expect(createProviderKeys({}).keysOf({ ...named('groq/llama-3.3-70b-versatile'), envVar: null })).toEqual(
+      [{ id: 'none', secret: null }],
+    );
   });
 
   it("fills Cloudflare's account in, and cannot be led elsewhere by it", () => {
     const model = named('cloudflare/@cf/baai/bge-m3');
-    const ring = (id?: string) => createKeyRing({ CLOUDFLARE_ACCOUNT_ID: id }).baseUrlOf(model);
+    const ring = (id?: string) => createProviderKeys({ CLOUDFLARE_ACCOUNT_ID: id }).baseUrlOf(model);
     expect(ring('abc')).toBe('https://api.cloudflare.com/client/v4/accounts/abc/ai/v1');
     expect(ring()).toBeUndefined();
     expect(ring('../../x?y#z')).toBe(
@@ -108,7 +110,7 @@ describe('the key ring', () => {
   it('takes Ollama for configured only when something of it is set', () => {
     const model = named('ollama/llama3.2');
     const seen = (env: Record<string, string>) => {
-      const ring = createKeyRing(env);
+      const ring = createProviderKeys(env);
       return [ring.keysOf(model).map(({ secret }) => secret), ring.baseUrlOf(model)];
     };
     expect(seen({})[0]).toEqual([]);
@@ -129,13 +131,13 @@ describe('the key ring', () => {
     ['github/openai/gpt-4o-mini', {}, 'GITHUB_MODELS_TOKEN or GITHUB_TOKEN'],
     ['groq/llama-3.3-70b-versatile', { GROQ_API_KEY: 'x' }, ''],
   ])('says what is still missing for %s with %j', (name, env, words) => {
-    expect(waysInWords(createKeyRing(env).missingFor(named(name)))).toBe(words);
+    expect(describeMissing(createProviderKeys(env).missingEnvVars(named(name)))).toBe(words);
   });
 
   it('takes a token that is meant for GitHub Models before one that may be there for anything, and tells which', () => {
     const model = named('github/openai/gpt-4o-mini');
     const seen = (env: Record<string, string>) => {
-      const ring = createKeyRing(env);
+      const ring = createProviderKeys(env);
       return [ring.keysOf(model).map(({ secret }) => secret), ring.keySourceOf(model)];
     };
     expect(seen({ GITHUB_TOKEN: 'any', GITHUB_MODELS_TOKEN: 'own' })).toEqual([
@@ -147,7 +149,7 @@ describe('the key ring', () => {
   });
 
   it('tells every secret, for the redactor', () => {
-    const ring = createKeyRing({ GROQ_API_KEY: 'a1,b1', OPENAI_API_KEY: 'c1', OTHER_API_KEY: 'd1' });
+    const ring = createProviderKeys({ GROQ_API_KEY: 'a1,b1', OPENAI_API_KEY: 'c1', OTHER_API_KEY: 'd1' });
     expect(ring.secretsOf(catalogue)).toEqual(['a1', 'b1', 'c1']);
   });
 });

@@ -1,5 +1,5 @@
 // Quotas: what providers allow, kept by ourselves. The counter in Redis is imported from its own folder.
 export { pastCallsOf } from './past-calls.ts';
 export type { Counted, CountedWindow, PastCall, PastCalls, QuotaCounter } from './ports.ts';
-export { CountingQuotaKeeper } from './quota-keeper.ts';
-export type { QuotaKeeperParts } from './quota-keeper.ts';
+export { ProviderQuotas } from './quota-keeper.ts';
+export type { ProviderQuotasDeps } from './quota-keeper.ts';

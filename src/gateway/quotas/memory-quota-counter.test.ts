@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { MemoryQuotaCounter } from './memory-quota-counter.ts';
 import { describeQuotaCounterContract } from './quota-counter.contract.ts';
 import { quotaWindows } from './quota-windows.ts';

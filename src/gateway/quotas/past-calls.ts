@@ -10,7 +10,7 @@ export function pastCallsOf(attempts: Pick<AttemptStore, 'list'>): PastCalls {
   return {
     since: async (modelId, from) => {
       const listed = await attempts.list({ modelId, limit: mostCalls });
-      const calls = listed.filter(({ at, caller }) => at >= from && caller !== 'by-hand');
+      const calls = listed.filter(({ at, caller }) => at >= from && caller !== 'manual');
       return calls.map(({ at, promptTokens, completionTokens }) => ({
         modelId,
         at,

@@ -1,6 +1,6 @@
 // What every counter of quotas must do, on virtual time. Run by each adapter.
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/virtual-clock.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { CountedWindow, QuotaCounter } from './ports.ts';
 import { quotaWindows } from './quota-windows.ts';
 

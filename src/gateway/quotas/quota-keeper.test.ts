@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
-import { CoreError, VirtualClock } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { Attempt, Model, Quotas, TokenEstimate } from '../ports.ts';
 import { MemoryQuotaCounter } from './memory-quota-counter.ts';
 import { pastCallsOf } from './past-calls.ts';
 import type { QuotaCounter } from './ports.ts';
-import { CountingQuotaKeeper } from './quota-keeper.ts';
+import { ProviderQuotas } from './quota-keeper.ts';
 
 const model = (quotas: Quotas, id = 1): Model => modelOf({ name: `p/m${id}`, quotas }, id);
 
@@ -17,7 +18,7 @@ const prompt = (tokens: number): TokenEstimate => ({
 
 function keeperOf(shared?: QuotaCounter, clock = new VirtualClock()) {
   const events: unknown[] = [];
-  const keeper = new CountingQuotaKeeper({
+  const keeper = new ProviderQuotas({
     clock,
     shared,
     events: { emit: (name, payload) => void events.push({ name, payload }) },
@@ -82,7 +83,7 @@ describe('keeping quotas', () => {
     if (!('grant' in taken)) throw new Error('It was refused.');
     taken.grant.settle(400.5);
     taken.grant.settle(0);
-    taken.grant.giveBack();
+    taken.grant.refund();
     expect(await takeAll(limited, 199)).toBe(3);
   });
 
@@ -122,7 +123,7 @@ describe('keeping quotas', () => {
     const limited = model({ requestsPerDay: 1, tokensPerMinute: 100 });
     const taken = await keeper.take(limited, 'key', prompt(100));
     if (!('grant' in taken)) throw new Error('It was refused.');
-    taken.grant.giveBack();
+    taken.grant.refund();
     expect(await takeAll(limited, 100)).toBe(1);
   });
 });
@@ -138,7 +139,7 @@ describe('after a restart', () => {
             at: 1_700_000_000_000 - age,
             promptTokens: 60,
             completionTokens: 40,
-            caller: age === 5 ? 'by-hand' : 'admin',
+            caller: age === 5 ? 'manual' : 'admin',
           }) as Attempt,
       ),
   });
@@ -297,7 +298,7 @@ describe('a shared counter', () => {
       correct: away,
     };
     const taken = await keeperOf(shared, clock).keeper.take(limited, 'key', prompt(1));
-    if ('grant' in taken) taken.grant.giveBack();
+    if ('grant' in taken) taken.grant.refund();
     await clock.advance(0);
   });
 });

@@ -7,12 +7,12 @@
 import type { Clock, Emitter } from '../../core/index.ts';
 import { kindOf } from '../../core/index.ts';
 import type { GatewayEvents } from '../events.ts';
-import type { KeyRing, Model, QuotaGrant, QuotaKeeper, TokenEstimate } from '../ports.ts';
+import type { ProviderKeys, Model, QuotaGrant, QuotaKeeper, TokenEstimate } from '../ports.ts';
 import { MemoryQuotaCounter } from './memory-quota-counter.ts';
 import type { CountedWindow, PastCalls, QuotaCounter } from './ports.ts';
 import { dayMs, quotaWindows } from './quota-windows.ts';
 
-export interface QuotaKeeperParts {
+export interface ProviderQuotasDeps {
   readonly clock: Clock;
   readonly events: Emitter<GatewayEvents>;
   /** What other processes count in, too. Default: none. */
@@ -28,9 +28,9 @@ const pauseMs = 5_000;
  */
 const answerShare = 0.1;
 
-const unlimited = Promise.resolve({ grant: { settle: () => undefined, giveBack: () => undefined } });
+const unlimited = Promise.resolve({ grant: { settle: () => undefined, refund: () => undefined } });
 
-export class CountingQuotaKeeper implements QuotaKeeper {
+export class ProviderQuotas implements QuotaKeeper {
   readonly #clock: Clock;
   readonly #events: Emitter<GatewayEvents>;
   readonly #local: MemoryQuotaCounter;
@@ -41,7 +41,7 @@ export class CountingQuotaKeeper implements QuotaKeeper {
   /** Monotonic. */
   #sharedPausedUntil = Number.NEGATIVE_INFINITY;
 
-  constructor({ clock, events, shared }: QuotaKeeperParts) {
+  constructor({ clock, events, shared }: ProviderQuotasDeps) {
     this.#clock = clock;
     this.#events = events;
     this.#local = new MemoryQuotaCounter(clock);
@@ -73,7 +73,7 @@ export class CountingQuotaKeeper implements QuotaKeeper {
    * Counts what was called before this process started, of models not counted yet. The log does not know by which key:
    * keys take turns, so the calls are dealt out in turn. Fails with STATE_UNAVAILABLE; then call it again.
    */
-  async seed(models: readonly Model[], keys: KeyRing, past: PastCalls): Promise<void> {
+  async seed(models: readonly Model[], keys: ProviderKeys, past: PastCalls): Promise<void> {
     for (const model of models) {
       const windows = this.#windowsOf(model);
       const ring = keys.keysOf(model);
@@ -172,6 +172,6 @@ function grantOf(turnInto: (real: readonly number[]) => void, windows: readonly 
   };
   return {
     settle: (tokens) => once(1, Math.ceil(tokens)),
-    giveBack: () => once(0, 0),
+    refund: () => once(0, 0),
   };
 }

@@ -1,10 +1,10 @@
 // How long one attempt may take of the time that its request has left.
-import type { AttemptLimits } from '../ports.ts';
+import type { AttemptTimeouts } from '../ports.ts';
 import type { RoutingPolicy } from './parts.ts';
 import type { Run } from './run.ts';
 
 /** While others wait for their turn nobody gets more than half of what is left: a model that hangs cannot eat it all. */
-export function attemptLimits(run: Run, policy: RoutingPolicy, othersWait: () => boolean): AttemptLimits {
+export function attemptTimeouts(run: Run, policy: RoutingPolicy, othersWait: () => boolean): AttemptTimeouts {
   const leftMs = run.remainingMs();
   const configuredMs = configuredFor(run, policy);
   const isTight = leftMs / 2 < configuredMs;
@@ -14,7 +14,7 @@ export function attemptLimits(run: Run, policy: RoutingPolicy, othersWait: () =>
     connectMs: Math.min(policy.connectMs, shareMs),
     firstTokenMs,
     // A stream that has begun outlives the deadline, with its full patience.
-    silenceMs: run.request.ask.isStream ? policy.silenceMs : Math.min(policy.silenceMs, firstTokenMs),
+    idleMs: run.request.ask.isStream ? policy.idleMs : Math.min(policy.idleMs, firstTokenMs),
   };
 }
 
@@ -22,14 +22,14 @@ export function attemptLimits(run: Run, policy: RoutingPolicy, othersWait: () =>
  * Was the limit that ran out less than half of what is configured, because the caller's deadline was near? Then it says
  * nothing about the model.
  */
-export function isCutShort(
-  ranOut: keyof AttemptLimits,
-  limits: AttemptLimits,
+export function hitDeadline(
+  exceeded: keyof AttemptTimeouts,
+  limits: AttemptTimeouts,
   run: Run,
   policy: RoutingPolicy,
 ): boolean {
-  const configuredMs = ranOut === 'firstTokenMs' ? configuredFor(run, policy) : policy[ranOut];
-  return limits[ranOut] < configuredMs / 2;
+  const configuredMs = exceeded === 'firstTokenMs' ? configuredFor(run, policy) : policy[exceeded];
+  return limits[exceeded] < configuredMs / 2;
 }
 
 function configuredFor({ request }: Run, policy: RoutingPolicy): number {

@@ -10,9 +10,9 @@ import type {
   QuotaGrant,
   Tokens,
 } from '../ports.ts';
-import { everyKey } from '../ports.ts';
-import { leadsElsewhere } from '../providers/index.ts';
-import type { GatewayParts } from './parts.ts';
+import { allKeys } from '../ports.ts';
+import { endpointChanged } from '../providers/index.ts';
+import type { RouterDeps } from './parts.ts';
 
 /** One call that is or was under way. */
 export interface Call {
@@ -28,14 +28,14 @@ export interface Call {
   readonly isRepeated: boolean;
 }
 
-type Consequential = Pick<GatewayParts, 'clock' | 'models' | 'cooldowns' | 'attempts' | 'events' | 'policy'>;
+type Consequential = Pick<RouterDeps, 'clock' | 'models' | 'cooldowns' | 'attempts' | 'events' | 'policy'>;
 
 /** Was the model removed, or does it lead elsewhere, since it was chosen? Then a call to it says nothing of what is there. */
 export function isOutdated({ models }: Pick<Consequential, 'models'>, model: Model): boolean {
   const known = models();
   if (known.includes(model)) return false;
   const now = known.find(({ id }) => id === model.id);
-  return !now || leadsElsewhere(model, now);
+  return !now || endpointChanged(model, now);
 }
 
 /** Writes the row of a call that is over; `tokens` where the provider worked. */
@@ -121,7 +121,7 @@ export function coolDown(
     });
   if (forMs <= 0 || isOutdated(parts, model)) return;
   const now = clock.now();
-  const keyId = rule.cools === 'model' ? everyKey : key.id;
+  const keyId = rule.cools === 'model' ? allKeys : key.id;
   cooldowns.extend({
     modelId: model.id,
     keyId,

@@ -1,5 +1,5 @@
 // What a request needs of a model, and whether a model has it.
-import type { Ask, Capabilities } from '../ports.ts';
+import type { CompletionRequest, Capabilities } from '../ports.ts';
 
 export type Need = 'chat' | 'embeddings' | 'streaming' | 'tools' | 'json' | 'vision';
 
@@ -15,7 +15,7 @@ export const needWords: Readonly<Record<Need, string>> = {
 
 const onlyChat: readonly Need[] = ['chat'];
 
-export function needsOf({ operation, isStream, needs }: Ask): readonly Need[] {
+export function needsOf({ operation, isStream, needs }: CompletionRequest): readonly Need[] {
   if (operation === 'embeddings') return ['embeddings'];
   if (!isStream && !needs.tools && !needs.json && !needs.vision) return onlyChat;
   const list: Need[] = ['chat'];

@@ -1,10 +1,10 @@
 // Why nobody can be asked, and what would help.
 import { nearNames } from '../../core/index.ts';
 import { GatewayError } from '../errors.ts';
-import type { KeyRing, Model } from '../ports.ts';
+import type { ProviderKeys, Model } from '../ports.ts';
 import type { Need } from './needs.ts';
 import { can, canAll, needWords } from './needs.ts';
-import { waysInWords } from '../providers/index.ts';
+import { describeMissing } from '../providers/index.ts';
 
 /** A message names at most so many; `details` has all. */
 const mostListed = 30;
@@ -18,17 +18,17 @@ export function unknownModel(name: string, models: readonly Model[]): GatewayErr
   const meant = near.length > 0 ? ` Did you mean ${listed(near, 'or')}?` : '';
   const shown = name.length > longestName ? `${name.slice(0, longestName)}…` : name;
   return new GatewayError(
-    'GATEWAY_MODEL_UNKNOWN',
+    'GATEWAY_MODEL_NOT_FOUND',
     `There is no model "${shown}".${meant} GET /v1/models lists all that can be asked; "auto" takes the best of them.`,
     { details: { model: shown, near } },
   );
 }
 
 /** `scope`, of all `models`, holds none that is active, has a key, and can do everything. */
-export function noCandidate(
+export function noCandidateError(
   scope: readonly Model[],
   needs: readonly Need[],
-  keys: KeyRing,
+  keys: ProviderKeys,
   models: readonly Model[],
 ): GatewayError {
   const active = scope.filter((model) => model.isActive);
@@ -42,7 +42,7 @@ export function noCandidate(
   return unable(configured, needs, waysTo(able, keys));
 }
 
-export function isConfigured(model: Model, keys: KeyRing): boolean {
+export function isConfigured(model: Model, keys: ProviderKeys): boolean {
   return keys.keysOf(model).length > 0 && keys.baseUrlOf(model) !== undefined;
 }
 
@@ -70,23 +70,23 @@ function wrongKind(
   named: readonly Model[],
   kind: 'chat' | 'embeddings',
   models: readonly Model[],
-  keys: KeyRing,
+  keys: ProviderKeys,
 ): GatewayError {
   const right = models.filter((model) => model.isActive && can(model.capabilities, kind));
-  const askable = right.filter((model) => isConfigured(model, keys)).map((model) => model.name);
+  const listCallable = right.filter((model) => isConfigured(model, keys)).map((model) => model.name);
   const ways = waysTo(right, keys);
   const what = kind === 'chat' ? 'chat model' : 'embedding model';
   const quoted = named.map((model) => `"${model.name}"`);
   const remedy =
-    askable.length > 0
-      ? `Ask ${listed(askable, 'or')}.`
+    listCallable.length > 0
+      ? `Ask ${listed(listCallable, 'or')}.`
       : ways.words.length > 0
         ? `Models that are need ${listed(ways.words, 'or')} to be set.`
         : 'Add one with "headworks models add".';
   return new GatewayError(
-    'GATEWAY_UNABLE',
+    'GATEWAY_CAPABILITY_UNSUPPORTED',
     `${listed(quoted, 'and')} ${named.length === 1 ? `is no ${what}` : `are no ${what}s`}. ${remedy}`,
-    { details: { missing: [kind], envVars: askable.length > 0 ? [] : ways.envVars } },
+    { details: { missing: [kind], envVars: listCallable.length > 0 ? [] : ways.envVars } },
   );
 }
 
@@ -100,7 +100,7 @@ function unable(configured: readonly Model[], needs: readonly Need[], ways: Ways
   const together = lacking.length > 0 || needs.length === 1 ? '' : ' together';
   const remedy = ways.words.length > 0 ? ` Models that can need ${listed(ways.words, 'or')} to be set.` : '';
   return new GatewayError(
-    'GATEWAY_UNABLE',
+    'GATEWAY_CAPABILITY_UNSUPPORTED',
     `No configured model that may be asked can do ${words}${together}. Ask without, or name another model.${remedy}`,
     { details: { missing, envVars: ways.envVars } },
   );
@@ -112,10 +112,10 @@ interface Ways {
   readonly envVars: readonly string[];
 }
 
-function waysTo(models: readonly Model[], keys: KeyRing): Ways {
-  const ways = models.flatMap((model) => keys.missingFor(model));
+function waysTo(models: readonly Model[], keys: ProviderKeys): Ways {
+  const ways = models.flatMap((model) => keys.missingEnvVars(model));
   return {
-    words: [...new Set(ways.map((way) => waysInWords([way])))].sort(),
+    words: [...new Set(ways.map((way) => describeMissing([way])))].sort(),
     envVars: [...new Set(ways.flat())].sort(),
   };
 }

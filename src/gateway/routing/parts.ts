@@ -5,13 +5,13 @@ import type { GatewayOptions } from '../options.ts';
 import type {
   AttemptRecorder,
   Cooldowns,
-  KeyRing,
+  ProviderKeys,
   Model,
   ProviderClient,
   QuotaKeeper,
   Scores,
 } from '../ports.ts';
-import type { Resting } from './resting.ts';
+import type { FailureBackoff } from './resting.ts';
 
 /** All in milliseconds but the two that say otherwise. */
 export interface RoutingPolicy {
@@ -24,19 +24,19 @@ export interface RoutingPolicy {
   /** For streams; `answerMs` is the same for whole answers. */
   readonly firstTokenMs: number;
   readonly answerMs: number;
-  readonly silenceMs: number;
+  readonly idleMs: number;
 }
 
-export interface GatewayParts {
+export interface RouterDeps {
   readonly clock: Clock;
-  /** Throws when this caller may not ask now (GATEWAY_TOKEN_CAP). Default: everybody may. */
+  /** Throws when this caller may not ask now (GATEWAY_TOKEN_CAP_EXCEEDED). Default: everybody may. */
   readonly admit?: (caller: string) => void;
   /** All models that are known, from memory. */
   readonly models: () => readonly Model[];
-  readonly keys: KeyRing;
+  readonly keys: ProviderKeys;
   readonly cooldowns: Pick<Cooldowns, 'of' | 'extend'>;
   readonly scores: Scores;
-  readonly resting: Resting;
+  readonly resting: FailureBackoff;
   readonly quotas: Pick<QuotaKeeper, 'take'>;
   readonly provider: ProviderClient;
   readonly attempts: AttemptRecorder;
@@ -52,8 +52,8 @@ export type RoutingOptions = Pick<
   | 'rateLimitDefaultCooldownSeconds'
   | 'connectTimeoutSeconds'
   | 'firstTokenTimeoutSeconds'
-  | 'answerTimeoutSeconds'
-  | 'silenceTimeoutSeconds'
+  | 'responseTimeoutSeconds'
+  | 'idleTimeoutSeconds'
 >;
 
 export function routingPolicy(options: RoutingOptions): RoutingPolicy {
@@ -64,7 +64,7 @@ export function routingPolicy(options: RoutingOptions): RoutingPolicy {
     defaultCooldownMs: options.rateLimitDefaultCooldownSeconds * 1_000,
     connectMs: options.connectTimeoutSeconds * 1_000,
     firstTokenMs: options.firstTokenTimeoutSeconds * 1_000,
-    answerMs: options.answerTimeoutSeconds * 1_000,
-    silenceMs: options.silenceTimeoutSeconds * 1_000,
+    answerMs: options.responseTimeoutSeconds * 1_000,
+    idleMs: options.idleTimeoutSeconds * 1_000,
   };
 }

@@ -1,15 +1,15 @@
 // A request may take minutes: what was disabled, removed or replaced meanwhile is not asked as it was.
-import type { Ask } from '../ports.ts';
-import { leadsElsewhere } from '../providers/index.ts';
-import type { Landscape } from './select-candidates.ts';
+import type { CompletionRequest } from '../ports.ts';
+import { endpointChanged } from '../providers/index.ts';
+import type { RoutingSnapshot } from './select-candidates.ts';
 import { renewedCandidate } from './select-candidates.ts';
-import type { Standing } from './standing.ts';
+import type { CandidateState } from './standing.ts';
 
 /** Before each try: as the model is defined now, or `out` when it may not be asked any more. */
-export function renewStanding(
-  standing: Standing,
-  ask: Ask,
-  { models, keys }: { readonly models: () => Landscape['models'] } & Pick<Landscape, 'keys'>,
+export function refreshCandidate(
+  standing: CandidateState,
+  ask: CompletionRequest,
+  { models, keys }: { readonly models: () => RoutingSnapshot['models'] } & Pick<RoutingSnapshot, 'keys'>,
 ): void {
   const before = standing.candidate;
   const known = models();
@@ -20,7 +20,7 @@ export function renewStanding(
     return;
   }
   standing.candidate = renewed;
-  if (!leadsElsewhere(before.model, renewed.model)) return;
+  if (!endpointChanged(before.model, renewed.model)) return;
   // What happened at the old place says nothing of the new one; the tries stay counted.
   standing.state = 'unasked';
   standing.failure = undefined;

@@ -1,56 +1,56 @@
 import { describe, expect, it } from 'vitest';
 import { RoutingWorld } from '../../../test/support/routing-world.ts';
-import { VirtualClock } from '../../core/index.ts';
-import { Resting } from './resting.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { FailureBackoff } from './resting.ts';
 
 function restless() {
   const clock = new VirtualClock();
-  const resting = new Resting(clock);
+  const resting = new FailureBackoff(clock);
   const fail = (times: number) => Array.from({ length: times }).forEach(() => resting.failed(1));
-  const restMs = () => (resting.until(1) ?? clock.now()) - clock.now();
-  return { clock, resting, fail, restMs };
+  const backoffMs = () => (resting.until(1) ?? clock.now()) - clock.now();
+  return { clock, resting, fail, backoffMs };
 }
 
 describe('a model that keeps failing', () => {
   it('rests after three requests in a row', () => {
-    const { resting, fail, restMs } = restless();
+    const { resting, fail, backoffMs } = restless();
     fail(2);
-    expect(resting.isResting(1)).toBe(false);
+    expect(resting.isBackedOff(1)).toBe(false);
     expect(resting.until(1)).toBeNull();
     fail(1);
-    expect(resting.isResting(1)).toBe(true);
-    expect(resting.isResting(2)).toBe(false);
-    expect(restMs()).toBe(30_000);
+    expect(resting.isBackedOff(1)).toBe(true);
+    expect(resting.isBackedOff(2)).toBe(false);
+    expect(backoffMs()).toBe(30_000);
   });
 
   it('rests twice as long after each further failure, up to ten minutes', async () => {
-    const { clock, fail, restMs } = restless();
+    const { clock, fail, backoffMs } = restless();
     fail(2);
     for (const expected of [30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000]) {
       fail(1);
-      expect(restMs()).toBe(expected);
+      expect(backoffMs()).toBe(expected);
       await clock.advance(expected);
-      expect(restMs()).toBe(0);
+      expect(backoffMs()).toBe(0);
     }
   });
 
   it('rests once for failures that come together', () => {
-    const { fail, restMs } = restless();
+    const { fail, backoffMs } = restless();
     fail(100);
-    expect(restMs()).toBe(30_000);
+    expect(backoffMs()).toBe(30_000);
   });
 
   it('is forgiven everything by one success', async () => {
-    const { clock, resting, fail, restMs } = restless();
+    const { clock, resting, fail, backoffMs } = restless();
     fail(3);
     resting.succeeded(1);
-    expect(resting.isResting(1)).toBe(false);
+    expect(resting.isBackedOff(1)).toBe(false);
     fail(2);
-    expect(resting.isResting(1)).toBe(false);
+    expect(resting.isBackedOff(1)).toBe(false);
     fail(1);
-    expect(restMs()).toBe(30_000);
+    expect(backoffMs()).toBe(30_000);
     await clock.advance(30_000);
-    expect(resting.isResting(1)).toBe(false);
+    expect(resting.isBackedOff(1)).toBe(false);
   });
 });
 
@@ -58,11 +58,11 @@ describe('resting in the gateway', () => {
   it('sorts a model behind the others after three bad requests, and back by a success', async () => {
     const script = (call: number) => (call < 3 ? 'server-error' : 'answer');
     const world = new RoutingWorld([{ name: 'a', script, score: 0.9 }, { name: 'b' }]);
-    for (let request = 0; request < 4; request++) await world.speak();
+    for (let request = 0; request < 4; request++) await world.complete();
     expect(world.asked).toEqual(['a', 'b', 'a', 'b', 'a', 'b', 'b']);
     await world.clock.advance(30_000);
-    await world.speak();
-    await world.speak();
+    await world.complete();
+    await world.complete();
     expect(world.asked.slice(7)).toEqual(['a', 'a']);
   });
 
@@ -70,7 +70,7 @@ describe('resting in the gateway', () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error' }]);
     await world.failure();
     expect(world.callsOf('a')).toBe(11);
-    expect(world.resting.isResting(1)).toBe(false);
+    expect(world.resting.isBackedOff(1)).toBe(false);
   });
 
   it('begins anew after an answer, also one that came in a later round', async () => {
@@ -78,24 +78,24 @@ describe('resting in the gateway', () => {
     const world = new RoutingWorld([{ name: 'a', script }], { maxRetries: 0 });
     await world.failure();
     await world.failure();
-    await world.speak('auto', { maxRetries: 1 });
+    await world.complete('auto', { maxRetries: 1 });
     await world.failure();
     await world.failure();
     expect(world.asked).toHaveLength(6);
-    expect(world.resting.isResting(1)).toBe(false);
+    expect(world.resting.isBackedOff(1)).toBe(false);
     await world.failure();
-    expect(world.resting.isResting(1)).toBe(true);
+    expect(world.resting.isBackedOff(1)).toBe(true);
   });
 
   it('asks a resting model when it is the only one', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     for (let request = 0; request < 3; request++) world.resting.failed(1);
-    expect(await world.speak()).toMatchObject({ model: { name: 'a' } });
+    expect(await world.complete()).toMatchObject({ model: { name: 'a' } });
   });
 
   it.each(['rate-limit', 'validation', 'authentication'] as const)('is not for %s', async (failureClass) => {
     const world = new RoutingWorld([{ name: 'a', script: failureClass, isLocal: true }]);
     for (let request = 0; request < 5; request++) await world.failure();
-    expect(world.resting.isResting(1)).toBe(false);
+    expect(world.resting.isBackedOff(1)).toBe(false);
   });
 });

@@ -2,12 +2,12 @@
 import type { Clock } from '../../core/index.ts';
 
 const failuresInARow = 3;
-const firstRestMs = 30_000;
-const longestRestMs = 600_000;
+const firstBackoffMs = 30_000;
+const longestBackoffMs = 600_000;
 
 interface Record {
   failures: number;
-  restMs: number;
+  backoffMs: number;
   /** Monotonic; in the past when it does not rest. */
   until: number;
 }
@@ -17,7 +17,7 @@ interface Record {
  * it rest again, twice as long, up to 10 minutes; a success forgets all of it. Failures while it rests do not count:
  * a hundred requests that fail together are one piece of news.
  */
-export class Resting {
+export class FailureBackoff {
   readonly #clock: Clock;
   readonly #records = new Map<number, Record>();
 
@@ -25,7 +25,7 @@ export class Resting {
     this.#clock = clock;
   }
 
-  isResting(modelId: number): boolean {
+  isBackedOff(modelId: number): boolean {
     const record = this.#records.get(modelId);
     return record !== undefined && record.until > this.#clock.monotonic();
   }
@@ -39,12 +39,12 @@ export class Resting {
   /** A request ended there in something transient. */
   failed(modelId: number): void {
     const now = this.#clock.monotonic();
-    const record = this.#records.get(modelId) ?? { failures: 0, restMs: firstRestMs, until: now };
+    const record = this.#records.get(modelId) ?? { failures: 0, backoffMs: firstBackoffMs, until: now };
     if (record.until > now) return;
     record.failures++;
     if (record.failures >= failuresInARow) {
-      record.until = now + record.restMs;
-      record.restMs = Math.min(longestRestMs, record.restMs * 2);
+      record.until = now + record.backoffMs;
+      record.backoffMs = Math.min(longestBackoffMs, record.backoffMs * 2);
     }
     this.#records.set(modelId, record);
   }

@@ -1,14 +1,19 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Deed, ScriptedModel } from '../../../test/support/routing-world.ts';
-import { askFor, modelOf, RoutingWorld } from '../../../test/support/routing-world.ts';
+import { requestFor, modelOf, RoutingWorld } from '../../../test/support/routing-world.ts';
 import type { GatewayError } from '../errors.ts';
 import type { FailureClass } from '../failure-classes.ts';
 import { failureRules } from '../failure-classes.ts';
 
 const delayMs = 10_000;
-const transient = ['server-error', 'timeout', 'network', 'bad-answer'] as const satisfies FailureClass[];
-const classes = Object.keys(failureRules).filter((name) => name !== 'cancelled') as FailureClass[];
+const transient = [
+  'server-error',
+  'timeout',
+  'network',
+  'invalid-response',
+] as const satisfies FailureClass[];
+const classes = Object.keys(failureRules).filter((name) => name !== 'canceled') as FailureClass[];
 
 const embedder = modelOf({ name: 'e', capabilities: { embeddings: true } }, 1).capabilities;
 
@@ -18,7 +23,7 @@ describe('rounds', () => {
       { name: 'a', score: 0.2 },
       { name: 'b', score: 0.8 },
     ]);
-    expect(await world.speak()).toMatchObject({ model: { name: 'b' }, attempts: 1, isFallback: false });
+    expect(await world.complete()).toMatchObject({ model: { name: 'b' }, attempts: 1, isFallback: false });
     expect(world.asked).toEqual(['b']);
     expect(world.clock.sleeps).toEqual([]);
     expect(world.clock.pending).toBe(0);
@@ -26,7 +31,7 @@ describe('rounds', () => {
 
   it.each(classes)('goes to the next model at once after %s', async (failureClass) => {
     const world = new RoutingWorld([{ name: 'a', script: failureClass, score: 0.9 }, { name: 'b' }]);
-    expect(await world.speak()).toMatchObject({ model: { name: 'b' }, attempts: 2, isFallback: true });
+    expect(await world.complete()).toMatchObject({ model: { name: 'b' }, attempts: 2, isFallback: true });
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 0]);
     expect(world.clock.sleeps).toEqual([]);
   });
@@ -116,7 +121,7 @@ describe('rounds', () => {
       { name: 'local', script: 'rate-limit', isLocal: true, score: 0.9 },
       { name: 'b', script: ['server-error', 'server-error', 'answer'] },
     ]);
-    expect(await world.speak()).toMatchObject({ model: { name: 'b' } });
+    expect(await world.complete()).toMatchObject({ model: { name: 'b' } });
     expect(world.callsOf('local')).toBe(1);
     expect(world.cooldowns.all()).toEqual([]);
   });
@@ -124,7 +129,7 @@ describe('rounds', () => {
   it('takes in a model whose cooldown is over by the next round', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error', score: 0.9 }, { name: 'b' }]);
     world.cool('b', 9_000);
-    expect(await world.speak()).toMatchObject({ model: { name: 'b' } });
+    expect(await world.complete()).toMatchObject({ model: { name: 'b' } });
     expect(world.calls.map(({ model, atMs }) => [model, atMs])).toEqual([
       ['a', 0],
       ['a', delayMs],
@@ -136,7 +141,7 @@ describe('rounds', () => {
     const world = new RoutingWorld([
       { name: 'a', script: [{ deed: 'server-error', hintMs: 25_000 }, 'answer'] },
     ]);
-    await world.speak();
+    await world.complete();
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 25_000]);
     expect(world.clock.sleeps).toEqual([25_000]);
   });
@@ -162,7 +167,7 @@ describe('model-first', () => {
     'goes on at once after %s',
     async (failureClass) => {
       const world = new RoutingWorld([{ name: 'a', script: failureClass, score: 0.9 }, { name: 'b' }], order);
-      await world.speak();
+      await world.complete();
       expect(world.asked).toEqual(['a', 'b']);
       expect(world.clock.sleeps).toEqual([]);
     },
@@ -171,13 +176,13 @@ describe('model-first', () => {
   it('goes on at once when the model says when to come back', async () => {
     const script = { deed: 'server-error', hintMs: 30_000 } as const;
     const world = new RoutingWorld([{ name: 'a', script, score: 0.9 }, { name: 'b' }], order);
-    expect(await world.speak()).toMatchObject({ model: { name: 'b' } });
+    expect(await world.complete()).toMatchObject({ model: { name: 'b' } });
     expect(world.callsOf('a')).toBe(1);
   });
 
   it('goes on to the next model rather than sleep past the deadline', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'server-error', score: 0.9 }, { name: 'b' }], order);
-    expect(await world.speak('auto', { deadlineMs: 15_000 })).toMatchObject({ model: { name: 'b' } });
+    expect(await world.complete('auto', { deadlineMs: 15_000 })).toMatchObject({ model: { name: 'b' } });
     expect(world.asked).toEqual(['a', 'a', 'b']);
     expect(world.clock.monotonic()).toBe(delayMs);
   });
@@ -213,8 +218,8 @@ describe('a model that changes between its tries', () => {
         ],
         { retryOrder },
       );
-      const spoken = await meanwhile(world, () => change(world));
-      expect(spoken).toMatchObject({ model: { name: 'b' } });
+      const completion = await meanwhile(world, () => change(world));
+      expect(completion).toMatchObject({ model: { name: 'b' } });
       expect([retryOrder, world.callsOf('a')]).toEqual([retryOrder, 1]);
     }
   });
@@ -233,7 +238,7 @@ describe('a model that changes between its tries', () => {
     const world = new RoutingWorld([slow, { name: 'b' }]);
     world.cool('b', 30_000);
     expect(await meanwhile(world, () => world.replace('b', { isActive: false }))).toMatchObject({
-      code: 'GATEWAY_ALL_LIMITED',
+      code: 'GATEWAY_ALL_RATE_LIMITED',
       retryAfterMs: 60_000,
       tried: [{ outcome: 'rate-limit' }, { model: 'b', outcome: 'gone', tries: 0, availableAt: null }],
     });
@@ -269,7 +274,7 @@ describe('the deadline', () => {
 
   it('is not eaten by a model that hangs', async () => {
     const world = new RoutingWorld([{ name: 'hangs', script: 'hang', score: 0.9 }, { name: 'b' }]);
-    expect(await world.speak('auto', { deadlineMs: 10_000 })).toMatchObject({ model: { name: 'b' } });
+    expect(await world.complete('auto', { deadlineMs: 10_000 })).toMatchObject({ model: { name: 'b' } });
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
   });
 
@@ -280,34 +285,34 @@ describe('the deadline', () => {
       { name: 'unwanted', isActive: false },
     ]);
     world.cool('cools', 60_000);
-    expect(await world.speak('auto', { deadlineMs: 10_000 })).toMatchObject({ model: { name: 'a' } });
+    expect(await world.complete('auto', { deadlineMs: 10_000 })).toMatchObject({ model: { name: 'a' } });
   });
 
   it('bounds every limit of an attempt', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
-    await world.speak('a', { deadlineMs: 3_000 });
-    expect(world.limits).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, silenceMs: 3_000 }]);
+    await world.complete('a', { deadlineMs: 3_000 });
+    expect(world.limits).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, idleMs: 3_000 }]);
   });
 
   it('bounds a stream until it has begun, not its silences after that', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
-    await world.speak('a', { deadlineMs: 3_000, ask: askFor('a', { isStream: true }) });
-    expect(world.limits).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, silenceMs: 20_000 }]);
+    await world.complete('a', { deadlineMs: 3_000, ask: requestFor('a', { isStream: true }) });
+    expect(world.limits).toEqual([{ connectMs: 3_000, firstTokenMs: 3_000, idleMs: 20_000 }]);
   });
 
   it('leaves every attempt its configured time while there is enough', async () => {
     const world = new RoutingWorld([{ name: 'a' }, { name: 'b' }]);
-    await world.speak();
-    await world.speak('auto', { ask: askFor('auto', { isStream: true }) });
+    await world.complete();
+    await world.complete('auto', { ask: requestFor('auto', { isStream: true }) });
     expect(world.limits).toEqual([
-      { connectMs: 5_000, firstTokenMs: 60_000, silenceMs: 20_000 },
-      { connectMs: 5_000, firstTokenMs: 20_000, silenceMs: 20_000 },
+      { connectMs: 5_000, firstTokenMs: 60_000, idleMs: 20_000 },
+      { connectMs: 5_000, firstTokenMs: 20_000, idleMs: 20_000 },
     ]);
   });
 
   it('is shared out among models that all are slow', async () => {
     const world = new RoutingWorld([
-      { name: 'a', script: { deed: 'bad-answer', afterMs: 4_900 }, score: 0.9 },
+      { name: 'a', script: { deed: 'invalid-response', afterMs: 4_900 }, score: 0.9 },
       { name: 'b', script: () => ({ deed: 'server-error', afterMs: 2_000 }), score: 0.8 },
       { name: 'c', script: 'hang', score: 0.7 },
       { name: 'd', script: 'hang' },
@@ -316,10 +321,10 @@ describe('the deadline', () => {
     expect(error.code).toBe('GATEWAY_EXHAUSTED');
     expect(error.message).toContain('The 10 s of this request ran out.');
     expect(error.tried.map(({ outcome, tries }) => [outcome, tries])).toEqual([
-      ['bad-answer', 1],
+      ['invalid-response', 1],
       ['server-error', 1],
-      ['too-little-time', 1],
-      ['too-little-time', 1],
+      ['deadline-too-short', 1],
+      ['deadline-too-short', 1],
     ]);
     expect(world.clock.monotonic()).toBe(10_000);
   });
@@ -332,7 +337,7 @@ describe('the deadline', () => {
     expect(await world.failure('auto', { deadlineMs: 10_000 })).toMatchObject({
       code: 'GATEWAY_EXHAUSTED',
       tried: [
-        { model: 'a', outcome: 'too-little-time', tries: 1, availableAt: null },
+        { model: 'a', outcome: 'deadline-too-short', tries: 1, availableAt: null },
         { model: 'b', outcome: 'unasked', tries: 0, availableAt },
       ],
     });
@@ -363,22 +368,22 @@ describe('the deadline', () => {
   it('does not blame a model that had less than half of its time', async () => {
     const world = new RoutingWorld([{ name: 'a', script: 'hang' }]);
     const hasty = await world.failure('a', { deadlineMs: 20_000 });
-    expect(hasty).toMatchObject({ tried: [{ outcome: 'too-little-time' }] });
+    expect(hasty).toMatchObject({ tried: [{ outcome: 'deadline-too-short' }] });
     expect(hasty.message).toContain('Give it more time');
     await world.failure('a', { deadlineMs: 40_000 });
-    expect(world.attempts.map(({ outcome }) => outcome)).toEqual(['too-little-time', 'timeout']);
+    expect(world.attempts.map(({ outcome }) => outcome)).toEqual(['deadline-too-short', 'timeout']);
     for (let request = 0; request < 5; request++)
-      await world.failure('a', { deadlineMs: 100, mayFallBack: false });
-    expect(world.resting.isResting(1)).toBe(false);
+      await world.failure('a', { deadlineMs: 100, allowFallback: false });
+    expect(world.resting.isBackedOff(1)).toBe(false);
     for (let request = 0; request < 2; request++) await world.failure('a', { deadlineMs: 40_000 });
-    expect(world.resting.isResting(1)).toBe(true);
+    expect(world.resting.isBackedOff(1)).toBe(true);
   });
 
   it.each([
     ['its whole time to connect', 'unreachable', 20_000, 5_000, 'timeout'],
-    ['less than half of its time to connect', 'unreachable', 2_000, 2_000, 'too-little-time'],
+    ['less than half of its time to connect', 'unreachable', 2_000, 2_000, 'deadline-too-short'],
     ['its whole silence', 'silent', 25_000, 20_000, 'timeout'],
-    ['less than half of its silence', 'silent', 9_000, 9_000, 'too-little-time'],
+    ['less than half of its silence', 'silent', 9_000, 9_000, 'deadline-too-short'],
   ] as const)(
     'judges a model by the limit that ran out: %s',
     async (_, script, deadlineMs, tookMs, outcome) => {
@@ -403,9 +408,9 @@ describe('the deadline', () => {
       ],
       { retryDelayMs: 1_000 },
     );
-    expect(await world.speak('auto', { deadlineMs: 20_000 })).toMatchObject({ model: { name: 'a' } });
+    expect(await world.complete('auto', { deadlineMs: 20_000 })).toMatchObject({ model: { name: 'a' } });
     expect(world.attempts.map(({ outcome }) => outcome)).toEqual([
-      'too-little-time',
+      'deadline-too-short',
       'server-error',
       'success',
     ]);
@@ -424,9 +429,9 @@ describe('a caller that goes away', () => {
     }
     expect(world.asked).toEqual(['a', 'a', 'a', 'a']);
     expect(world.attempts.map(({ outcome, durationMs }) => [outcome, durationMs])).toEqual(
-      Array.from({ length: 4 }, () => ['cancelled', 1_000]),
+      Array.from({ length: 4 }, () => ['canceled', 1_000]),
     );
-    expect(world.resting.isResting(world.idOf('a'))).toBe(false);
+    expect(world.resting.isBackedOff(world.idOf('a'))).toBe(false);
     expect(world.clock.pending).toBe(0);
   });
 
@@ -453,7 +458,7 @@ describe('waiting for the soonest', () => {
     const world = new RoutingWorld([{ name: 'a', score: 0.9 }, { name: 'b' }]);
     world.cool('a', 30_000);
     world.cool('b', 12_000);
-    expect(await world.speak('auto', { waitMs: 15_000 })).toMatchObject({
+    expect(await world.complete('auto', { waitMs: 15_000 })).toMatchObject({
       model: { name: 'b' },
       attempts: 1,
     });
@@ -463,12 +468,12 @@ describe('waiting for the soonest', () => {
   it('counts who has no answer yet, and who of them waits', async () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     world.cool('a', 12_000);
-    const spoken = world.speak('auto', { waitMs: 15_000 });
+    const completion = world.complete('auto', { waitMs: 15_000 });
     expect(world.gateway.load().unanswered).toBe(1);
     // The clock does not move before everything has come to rest.
     for (let turn = 0; turn < 20 && world.gateway.load().waiting === 0; turn++) await Promise.resolve();
     expect(world.gateway.load()).toEqual({ unanswered: 1, waiting: 1 });
-    await spoken;
+    await completion;
     expect(world.gateway.load()).toEqual({ unanswered: 0, waiting: 0 });
     world.cool('a', 12_000);
     await world.failure('a', { waitMs: 0 });
@@ -482,7 +487,7 @@ describe('waiting for the soonest', () => {
     const world = new RoutingWorld([{ name: 'a' }]);
     world.cool('a', 12_000);
     expect(await world.failure('auto', request)).toMatchObject({
-      code: 'GATEWAY_ALL_LIMITED',
+      code: 'GATEWAY_ALL_RATE_LIMITED',
       retryAfterMs: 12_000,
     });
     expect(world.clock.sleeps).toEqual([]);
@@ -493,7 +498,7 @@ describe('waiting for the soonest', () => {
     const world = new RoutingWorld([
       { name: 'a', script: [{ deed: 'rate-limit', hintMs: 5_000 }, 'answer'] },
     ]);
-    await world.speak('auto', { waitMs: 10_000 });
+    await world.complete('auto', { waitMs: 10_000 });
     expect(world.calls.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
   });
 
@@ -514,7 +519,7 @@ describe('waiting for the soonest', () => {
       const world = new RoutingWorld(models);
       world.cool('near', 5_000);
       // Whoever waits less sleeps until the failing one is back; by then both are free.
-      expect(await world.speak('far', { deadlineMs, waitMs })).toMatchObject({ model: { name: model } });
+      expect(await world.complete('far', { deadlineMs, waitMs })).toMatchObject({ model: { name: model } });
       expect(world.calls.at(-1)).toMatchObject({ model, atMs });
     }
   });
@@ -525,7 +530,7 @@ describe('waiting for the soonest', () => {
       { name: 'near', script: 'server-error' },
     ]);
     world.cool('near', 4_000);
-    expect(await world.speak('auto', { waitMs: 5_000 })).toMatchObject({ model: { name: 'failing' } });
+    expect(await world.complete('auto', { waitMs: 5_000 })).toMatchObject({ model: { name: 'failing' } });
     expect(world.calls.map(({ model, atMs }) => [model, atMs])).toEqual([
       ['failing', 0],
       ['near', 4_000],
@@ -536,7 +541,7 @@ describe('waiting for the soonest', () => {
   it('gives the one try that was waited for, and no more, when MAX_RETRIES is 0', async () => {
     const limit = { deed: 'rate-limit', hintMs: 5_000 } as const;
     const world = new RoutingWorld([{ name: 'a', script: [limit, 'answer'] }], { maxRetries: 0 });
-    expect(await world.speak('auto', { waitMs: 10_000 })).toMatchObject({ attempts: 2 });
+    expect(await world.complete('auto', { waitMs: 10_000 })).toMatchObject({ attempts: 2 });
     const stubborn = new RoutingWorld([{ name: 'a', script: limit }], { maxRetries: 0 });
     await stubborn.failure('auto', { waitMs: 60_000 });
     expect(stubborn.calls.map(({ atMs }) => atMs)).toEqual([0, 5_000]);
@@ -556,7 +561,7 @@ describe('waiting for the soonest', () => {
         { name: 'slow', script: { deed: otherwise, afterMs: 2_000 } },
       ]);
       if (how === 'cooled') world.cool('a', 1_000);
-      expect(await world.speak('a', { waitMs: 15_000 })).toMatchObject({ model: { name: 'a' } });
+      expect(await world.complete('a', { waitMs: 15_000 })).toMatchObject({ model: { name: 'a' } });
       expect(world.calls.at(-1)?.atMs).toBeLessThanOrEqual(atMs + 1);
       expect(world.calls.at(-1)?.atMs).toBeGreaterThanOrEqual(atMs);
     },
@@ -602,7 +607,7 @@ describe('whatever the models do', () => {
             if (coolForMs !== null) world.cool(`m${index}`, coolForMs);
           const coolingAt = new Map(world.cooldowns.all().map(({ modelId, until }) => [modelId, until]));
           const startedAt = world.clock.now();
-          const end = await world.speak('auto', request).catch((error: GatewayError) => error);
+          const end = await world.complete('auto', request).catch((error: GatewayError) => error);
 
           // Who is waited for has a second try in any case.
           const mostTries = 1 + Math.max(policy.maxRetries, request.waitMs > 0 ? 1 : 0);

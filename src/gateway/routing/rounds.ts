@@ -10,26 +10,30 @@
 //
 // A model has at most 1 + MAX_RETRIES tries a request, or two if it is waited for. `model-first` makes all of them,
 // RETRY_DELAY apart, before it goes on to the next model; the rest is the same.
-import type { Spoken } from '../ports.ts';
+import type { CompletionResult } from '../ports.ts';
 import type { Run } from './run.ts';
-import type { Standing } from './standing.ts';
+import type { CandidateState } from './standing.ts';
 import { availabilityOf, hasTriesLeft, isDue } from './standing.ts';
 import type { Engine } from './try-model.ts';
 import { tryModel } from './try-model.ts';
 
 /** What was said; undefined when nobody could or time is up. Throws CANCELED. */
-export async function goRound(engine: Engine, run: Run, maxRetries: number): Promise<Spoken | undefined> {
+export async function runRounds(
+  engine: Engine,
+  run: Run,
+  maxRetries: number,
+): Promise<CompletionResult | undefined> {
   do {
-    for (const [index, standing] of run.standings.entries()) {
+    for (const [index, standing] of run.candidateStates.entries()) {
       if (!isDue(standing, maxRetries, engine.clock.now())) continue;
       if (run.isOver) break;
       run.throwIfCancelled();
-      const othersWait = () => isAnybodyFree(engine, run.standings.slice(index + 1), maxRetries);
-      const spoken =
+      const othersWait = () => isAnybodyFree(engine, run.candidateStates.slice(index + 1), maxRetries);
+      const completion =
         engine.policy.retryOrder === 'rounds'
           ? await tryModel(engine, run, standing, othersWait)
-          : await insist(engine, run, standing, maxRetries, othersWait);
-      if (spoken) return spoken;
+          : await retryModel(engine, run, standing, maxRetries, othersWait);
+      if (completion) return completion;
       run.throwIfCancelled();
     }
   } while (await wait(engine, run, pauseBeforeNextRound(engine, run, maxRetries)));
@@ -37,17 +41,17 @@ export async function goRound(engine: Engine, run: Run, maxRetries: number): Pro
 }
 
 /** All of a model's tries, one after the other. */
-async function insist(
+async function retryModel(
   engine: Engine,
   run: Run,
-  standing: Standing,
+  standing: CandidateState,
   maxRetries: number,
   othersWait: () => boolean,
-): Promise<Spoken | undefined> {
+): Promise<CompletionResult | undefined> {
   for (;;) {
     const triesBefore = standing.tries;
-    const spoken = await tryModel(engine, run, standing, othersWait);
-    if (spoken) return spoken;
+    const completion = await tryModel(engine, run, standing, othersWait);
+    if (completion) return completion;
     run.throwIfCancelled();
     const isWorthAnother = standing.state === 'failing' && hasTriesLeft(standing, maxRetries);
     if (!isWorthAnother || standing.tries === triesBefore) return undefined;
@@ -64,9 +68,13 @@ async function wait({ load }: Engine, run: Run, ms: number): Promise<boolean> {
   }
 }
 
-function isAnybodyFree({ cooldowns, clock }: Engine, standings: readonly Standing[], maxRetries: number) {
+function isAnybodyFree(
+  { cooldowns, clock }: Engine,
+  candidateStates: readonly CandidateState[],
+  maxRetries: number,
+) {
   const now = clock.now();
-  return standings.some(
+  return candidateStates.some(
     (standing) => isDue(standing, maxRetries, now) && availabilityOf(standing, cooldowns, now).at === null,
   );
 }
@@ -77,7 +85,7 @@ function pauseBeforeNextRound(engine: Engine, run: Run, maxRetries: number): num
   const now = clock.now();
   let retryAt = Number.POSITIVE_INFINITY;
   let freeAt = Number.POSITIVE_INFINITY;
-  for (const standing of run.standings) {
+  for (const standing of run.candidateStates) {
     if (standing.state === 'out' || !hasTriesLeft(standing, maxRetries)) continue;
     const { at } = availabilityOf(standing, cooldowns, now);
     if (standing.state === 'failing') {

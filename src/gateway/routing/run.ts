@@ -3,8 +3,8 @@ import type { Clock } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import type { GatewayRequest } from '../ports.ts';
 import type { Candidate } from './select-candidates.ts';
-import type { Standing } from './standing.ts';
-import { newStanding } from './standing.ts';
+import type { CandidateState } from './standing.ts';
+import { newCandidateState } from './standing.ts';
 
 /** Timers may fire a little early; nobody could answer in what is left then. */
 const nothingLeftMs = 5;
@@ -16,19 +16,19 @@ const nothingLeftMs = 5;
  */
 export class Run {
   readonly request: GatewayRequest;
-  readonly standings: readonly Standing[];
+  readonly candidateStates: readonly CandidateState[];
   /** Calls made so far. */
   calls = 0;
   /** How much longer it may wait for a model that cools. */
   waitLeftMs: number;
   /** There would have been another try, had the deadline been later. */
-  isCutShort = false;
+  hitDeadline = false;
   readonly #clock: Clock;
   readonly #endsAt: number;
 
   constructor(request: GatewayRequest, candidates: readonly Candidate[], clock: Clock) {
     this.request = request;
-    this.standings = candidates.map(newStanding);
+    this.candidateStates = candidates.map(newCandidateState);
     this.waitLeftMs = request.waitMs;
     this.#clock = clock;
     this.#endsAt = clock.monotonic() + request.deadlineMs;
@@ -39,7 +39,7 @@ export class Run {
   }
 
   /** Nobody waits for an answer any more. */
-  get isInVain(): boolean {
+  get isCanceledOrExpired(): boolean {
     return this.request.signal.aborted || this.isOver;
   }
 
@@ -61,7 +61,7 @@ export class Run {
   /** False, at once, when so long a sleep would reach the deadline. */
   async sleep(ms: number): Promise<boolean> {
     if (ms >= this.remainingMs()) {
-      this.isCutShort ||= Number.isFinite(ms);
+      this.hitDeadline ||= Number.isFinite(ms);
       return false;
     }
     try {

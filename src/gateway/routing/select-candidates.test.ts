@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/routing-world.ts';
 import type { Model } from '../ports.ts';
-import { catalogue, createKeyRing } from '../providers/index.ts';
-import { noCandidate } from './no-candidate.ts';
-import { askFor, MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
-import { VirtualClock } from '../../core/index.ts';
-import type { Ask, Score } from '../ports.ts';
+import { catalogue, createProviderKeys } from '../providers/index.ts';
+import { noCandidateError } from './no-candidate.ts';
+import { requestFor, MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/routing-world.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import type { CompletionRequest, Score } from '../ports.ts';
 import { GatewayError } from '../errors.ts';
-import { Resting } from './resting.ts';
-import type { Landscape } from './select-candidates.ts';
+import { FailureBackoff } from './resting.ts';
+import type { RoutingSnapshot } from './select-candidates.ts';
 import { selectCandidates } from './select-candidates.ts';
 
 function landscapeOf(scripted: readonly ScriptedModel[]) {
   const clock = new VirtualClock();
   const cooldowns = new MapCooldowns(clock);
-  const resting = new Resting(clock);
-  const landscape: Landscape = {
+  const resting = new FailureBackoff(clock);
+  const snapshot: RoutingSnapshot = {
     models: scripted.map((model, index) => modelOf(model, index + 1)),
     keys: scriptedKeys((name) => scripted.find((model) => model.name === name)?.keys ?? 1),
     cooldowns,
@@ -33,11 +33,11 @@ function landscapeOf(scripted: readonly ScriptedModel[]) {
       setAt: clock.now(),
     });
   const rest = (modelId: number) => [1, 2, 3].forEach(() => resting.failed(modelId));
-  const names = (ask: Ask, mayFallBack = true) =>
-    selectCandidates(ask, mayFallBack, landscape).map(({ model }) => model.name);
-  const error = (ask: Ask, mayFallBack = true): GatewayError => {
+  const names = (ask: CompletionRequest, allowFallback = true) =>
+    selectCandidates(ask, allowFallback, snapshot).map(({ model }) => model.name);
+  const error = (ask: CompletionRequest, allowFallback = true): GatewayError => {
     try {
-      names(ask, mayFallBack);
+      names(ask, allowFallback);
     } catch (thrown) {
       if (thrown instanceof GatewayError) return thrown;
       throw thrown;
@@ -56,14 +56,14 @@ const three: readonly ScriptedModel[] = [
 describe('the order of candidates', () => {
   it('is by effective score, then by name', () => {
     const { names } = landscapeOf([...three, { name: 'b/a', score: 0.6 }]);
-    expect(names(askFor('auto'))).toEqual(['b/x', 'b/a', 'c/y', 'a/x']);
+    expect(names(requestFor('auto'))).toEqual(['b/x', 'b/a', 'c/y', 'a/x']);
   });
 
   it('puts resting models behind, and cooling ones last', () => {
     const world = landscapeOf(three);
     world.rest(2);
     world.cool(3);
-    expect(world.names(askFor('auto'))).toEqual(['a/x', 'b/x', 'c/y']);
+    expect(world.names(requestFor('auto'))).toEqual(['a/x', 'b/x', 'c/y']);
   });
 
   it.each([
@@ -80,8 +80,8 @@ describe('the order of candidates', () => {
     ['c/y,c/y', false, ['c/y']],
     ['a/x,x,a/x', false, ['a/x', 'b/x']],
     ['c/y,,a/x,', false, ['c/y', 'a/x']],
-  ])('for "%s" with fallback %s is %j', (model, mayFallBack, expected) => {
-    expect(landscapeOf(three).names(askFor(model), mayFallBack)).toEqual(expected);
+  ])('for "%s" with fallback %s is %j', (model, allowFallback, expected) => {
+    expect(landscapeOf(three).names(requestFor(model), allowFallback)).toEqual(expected);
   });
 
   it.each([
@@ -93,14 +93,14 @@ describe('the order of candidates', () => {
     'is refused for commas without names, and for more than 32 names, before any is looked up (case %#)',
     (model) => {
       const invalid = { code: 'INPUT_INVALID', details: { field: 'model' } };
-      expect(() => landscapeOf(three).names(askFor(model))).toThrow(expect.objectContaining(invalid));
+      expect(() => landscapeOf(three).names(requestFor(model))).toThrow(expect.objectContaining(invalid));
     },
   );
 
   it('takes 32 names', () => {
     const many = Array.from({ length: 32 }, (_, index) => ({ name: `m${String(index).padStart(2, '0')}` }));
     const wanted = many.map(({ name }) => name).toReversed();
-    expect(landscapeOf([...three, ...many]).names(askFor(wanted.join(',')))).toEqual([
+    expect(landscapeOf([...three, ...many]).names(requestFor(wanted.join(',')))).toEqual([
       ...wanted,
       'b/x',
       'c/y',
@@ -111,13 +111,13 @@ describe('the order of candidates', () => {
   it('keeps a named model first even while it cools', () => {
     const world = landscapeOf(three);
     world.cool(1);
-    expect(world.names(askFor('a/x'))).toEqual(['a/x', 'b/x', 'c/y']);
+    expect(world.names(requestFor('a/x'))).toEqual(['a/x', 'b/x', 'c/y']);
   });
 
   it('takes the best that is free for auto without fallback', () => {
     const world = landscapeOf(three);
     world.cool(2);
-    expect(world.names(askFor('auto'), false)).toEqual(['c/y']);
+    expect(world.names(requestFor('auto'), false)).toEqual(['c/y']);
   });
 });
 
@@ -129,7 +129,7 @@ describe('who is left out', () => {
       { name: 'keyless', keys: 0 },
       { name: 'homeless', baseUrl: 'https://x.example/{ACCOUNT_ID}/v1' },
     ]);
-    expect(names(askFor('auto'))).toEqual(['b/x', 'c/y', 'a/x']);
+    expect(names(requestFor('auto'))).toEqual(['b/x', 'c/y', 'a/x']);
   });
 
   it.each([
@@ -139,8 +139,8 @@ describe('who is left out', () => {
     ['vision', { needs: { tools: false, json: false, vision: true } }],
   ])('leaves out what cannot do %s', (capability, ask) => {
     const { names } = landscapeOf([...three, { name: 'poor', capabilities: { [capability]: false } }]);
-    expect(names(askFor('auto', ask))).not.toContain('poor');
-    expect(names(askFor('auto'))).toContain('poor');
+    expect(names(requestFor('auto', ask))).not.toContain('poor');
+    expect(names(requestFor('auto'))).toContain('poor');
   });
 
   it('leaves out models that cannot read so much, but asks the largest when none can', () => {
@@ -148,16 +148,16 @@ describe('who is left out', () => {
       { name: 'small', capabilities: { contextTokens: 1_000 } },
       { name: 'large', capabilities: { contextTokens: 8_000 } },
     ]);
-    expect(names(askFor('auto', { estimatedTokens: 1_000 }))).toEqual(['large', 'small']);
-    expect(names(askFor('auto', { estimatedTokens: 1_001 }))).toEqual(['large']);
-    expect(names(askFor('auto', { estimatedTokens: 9_000 }))).toEqual(['large']);
-    expect(names(askFor('small', { estimatedTokens: 9_000 }), false)).toEqual(['small']);
+    expect(names(requestFor('auto', { estimatedTokens: 1_000 }))).toEqual(['large', 'small']);
+    expect(names(requestFor('auto', { estimatedTokens: 1_001 }))).toEqual(['large']);
+    expect(names(requestFor('auto', { estimatedTokens: 9_000 }))).toEqual(['large']);
+    expect(names(requestFor('small', { estimatedTokens: 9_000 }), false)).toEqual(['small']);
   });
 });
 
 describe('embeddings', () => {
   const embeddings = { embeddings: true };
-  const ask = (model: string) => askFor(model, { operation: 'embeddings' });
+  const ask = (model: string) => requestFor(model, { operation: 'embeddings' });
   const vectors: readonly ScriptedModel[] = [
     { name: 'chat', score: 1 },
     { name: 'a/e', upstream: 'e', capabilities: embeddings, score: 0.2 },
@@ -175,16 +175,16 @@ describe('embeddings', () => {
     ['a/e,auto', true, ['a/e', 'b/e']],
     ['auto', true, ['b/e', 'a/e']],
     ['auto', false, ['b/e']],
-  ])('for "%s" with fallback %s stay with one model: %j', (model, mayFallBack, expected) => {
-    expect(landscapeOf(vectors).names(ask(model), mayFallBack)).toEqual(expected);
+  ])('for "%s" with fallback %s stay with one model: %j', (model, allowFallback, expected) => {
+    expect(landscapeOf(vectors).names(ask(model), allowFallback)).toEqual(expected);
   });
 
   it.each(['c/f,a/e', 'a/e,c/f,auto', 'e,f'])(
     'by the names of different models, "%s", are refused',
     (model) => {
       const { names } = landscapeOf(vectors);
-      for (const mayFallBack of [true, false])
-        expect(() => names(ask(model), mayFallBack)).toThrow(
+      for (const allowFallback of [true, false])
+        expect(() => names(ask(model), allowFallback)).toThrow(
           expect.objectContaining({ code: 'INPUT_INVALID', details: { field: 'model' } }),
         );
     },
@@ -218,17 +218,17 @@ describe('when there is no candidate', () => {
     const { error } = landscapeOf([
       { name: 'groq/llama-3.3-70b-versatile', upstream: 'llama-3.3-70b-versatile' },
     ]);
-    const unknown = error(askFor('llama-3.3-70b'));
-    expect(unknown.code).toBe('GATEWAY_MODEL_UNKNOWN');
+    const unknown = error(requestFor('llama-3.3-70b'));
+    expect(unknown.code).toBe('GATEWAY_MODEL_NOT_FOUND');
     expect(unknown.message).toContain(
       'Did you mean llama-3.3-70b-versatile or groq/llama-3.3-70b-versatile?',
     );
-    expect(error(askFor('zzz')).message).not.toContain('Did you mean');
-    expect(error(askFor('zzz'.repeat(10_000))).message.length).toBeLessThan(400);
+    expect(error(requestFor('zzz')).message).not.toContain('Did you mean');
+    expect(error(requestFor('zzz'.repeat(10_000))).message.length).toBeLessThan(400);
   });
 
   it('says so of one unknown name among known ones, too', () => {
-    expect(landscapeOf(three).error(askFor('a/x,nobody')).code).toBe('GATEWAY_MODEL_UNKNOWN');
+    expect(landscapeOf(three).error(requestFor('a/x,nobody')).code).toBe('GATEWAY_MODEL_NOT_FOUND');
   });
 
   it('lists the variables that would help when nothing has a key', () => {
@@ -238,7 +238,7 @@ describe('when there is no candidate', () => {
       { name: 'blind', keys: 0, envVar: 'BLIND_API_KEY', capabilities: { vision: false } },
     ]);
     const vision = { needs: { tools: false, json: false, vision: true } };
-    const missing = error(askFor('auto', vision));
+    const missing = error(requestFor('auto', vision));
     expect(missing.code).toBe('GATEWAY_NOT_CONFIGURED');
     expect(missing.message).toContain('one of CLOUDFLARE_ACCOUNT_ID or GROQ_API_KEY');
     expect(missing.details).toEqual({ envVars: ['CLOUDFLARE_ACCOUNT_ID', 'GROQ_API_KEY'] });
@@ -251,28 +251,28 @@ describe('when there is no candidate', () => {
         return { ...definition, id: index + 1, isActive: true, origin: 'built-in', createdAt: new Date(0) };
       });
     const message = (env: Record<string, string>) =>
-      noCandidate(models, ['chat'], createKeyRing(env), models).message;
+      noCandidateError(models, ['chat'], createProviderKeys(env), models).message;
     expect(message({})).toContain(
       'Set one of CLOUDFLARE_API_TOKEN together with CLOUDFLARE_ACCOUNT_ID, ' +
         'GROQ_API_KEY, OLLAMA_API_KEY or OLLAMA_BASE_URL in the environment',
     );
     const cloudflare = models.filter(({ provider }) => provider === 'cloudflare');
-    const half = createKeyRing({ CLOUDFLARE_API_TOKEN: 'x' });
-    expect(noCandidate(cloudflare, ['chat'], half, models).message).toContain(
+    const half = createProviderKeys({ CLOUDFLARE_API_TOKEN: 'x' });
+    expect(noCandidateError(cloudflare, ['chat'], half, models).message).toContain(
       'Set CLOUDFLARE_ACCOUNT_ID in the environment',
     );
   });
 
   it('says that a named model is disabled', () => {
     const { error } = landscapeOf([...three, { name: 'off', isActive: false }]);
-    expect(error(askFor('off'), false)).toMatchObject({
+    expect(error(requestFor('off'), false)).toMatchObject({
       code: 'GATEWAY_NOT_CONFIGURED',
       details: { disabled: ['off'] },
     });
   });
 
   it('says that no model is known when there is none', () => {
-    expect(landscapeOf([]).error(askFor('auto')).message).toContain('headworks models add');
+    expect(landscapeOf([]).error(requestFor('auto')).message).toContain('headworks models add');
   });
 
   it('names what the configured ones lack, and who would have it', () => {
@@ -280,9 +280,9 @@ describe('when there is no candidate', () => {
       { name: 'poor', capabilities: { vision: false } },
       { name: 'rich', keys: 0, envVar: 'RICH_API_KEY' },
     ]);
-    const unable = error(askFor('auto', { needs: { tools: true, json: false, vision: true } }));
+    const unable = error(requestFor('auto', { needs: { tools: true, json: false, vision: true } }));
     expect(unable).toMatchObject({
-      code: 'GATEWAY_UNABLE',
+      code: 'GATEWAY_CAPABILITY_UNSUPPORTED',
       details: { missing: ['vision'], envVars: ['RICH_API_KEY'] },
     });
     expect(unable.message).toContain('can do images.');
@@ -291,18 +291,18 @@ describe('when there is no candidate', () => {
 
   it('says of which kind a named model is not, and who is', () => {
     const isEmbedding = { capabilities: { embeddings: true } };
-    const embeddings = (model: string) => askFor(model, { operation: 'embeddings' });
+    const embeddings = (model: string) => requestFor(model, { operation: 'embeddings' });
     const { error } = landscapeOf([
       { name: 'a' },
       { name: 'vectors', ...isEmbedding },
       { name: 'keyless', keys: 0, envVar: 'RICH_API_KEY', ...isEmbedding },
     ]);
     expect(error(embeddings('a'))).toMatchObject({
-      code: 'GATEWAY_UNABLE',
+      code: 'GATEWAY_CAPABILITY_UNSUPPORTED',
       message: '"a" is no embedding model. Ask vectors.',
       details: { missing: ['embeddings'], envVars: [] },
     });
-    expect(error(askFor('vectors,keyless'), false).message).toBe(
+    expect(error(requestFor('vectors,keyless'), false).message).toBe(
       '"vectors" and "keyless" are no chat models. Ask a.',
     );
     const needsKey = landscapeOf([
@@ -320,7 +320,7 @@ describe('when there is no candidate', () => {
       { name: 'a', capabilities: { vision: false } },
       { name: 'b', capabilities: { tools: false } },
     ]);
-    const unable = error(askFor('auto', { needs: { tools: true, json: false, vision: true } }));
+    const unable = error(requestFor('auto', { needs: { tools: true, json: false, vision: true } }));
     expect(unable.message).toContain('chat, tools and images together');
   });
 });

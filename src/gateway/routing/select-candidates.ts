@@ -1,11 +1,11 @@
 // Which models may answer a request, in the order in which they are asked.
 import { CoreError } from '../../core/index.ts';
-import type { Ask, Cooldowns, KeyRing, Model, ProviderKey, Scores } from '../ports.ts';
+import type { CompletionRequest, Cooldowns, ProviderKeys, Model, ProviderKey, Scores } from '../ports.ts';
 import { modelIdentity } from '../providers/index.ts';
 import type { Need } from './needs.ts';
 import { canAll, needsOf } from './needs.ts';
-import { noCandidate, unknownModel } from './no-candidate.ts';
-import type { Resting } from './resting.ts';
+import { noCandidateError, unknownModel } from './no-candidate.ts';
+import type { FailureBackoff } from './resting.ts';
 
 export interface Candidate {
   readonly model: Model;
@@ -19,12 +19,12 @@ export interface Candidate {
 type Named = readonly (readonly Model[])[];
 
 /** What is known of models at this moment. */
-export interface Landscape {
+export interface RoutingSnapshot {
   readonly models: readonly Model[];
-  readonly keys: KeyRing;
+  readonly keys: ProviderKeys;
   readonly cooldowns: Pick<Cooldowns, 'of'>;
   readonly scores: Scores;
-  readonly resting: Pick<Resting, 'isResting'>;
+  readonly resting: Pick<FailureBackoff, 'isBackedOff'>;
 }
 
 const anyModel = 'auto';
@@ -32,24 +32,28 @@ const anyModel = 'auto';
 const mostNames = 32;
 
 /**
- * Named models first, in the order given; then, if `mayFallBack`, the others. Among equals: those that are free before
+ * Named models first, in the order given; then, if `allowFallback`, the others. Among equals: those that are free before
  * those that cool, those that rest behind the rest, then by effective score, then by name. `auto` without fallback is
- * the first of them alone. Never empty: fails with INPUT_INVALID, GATEWAY_MODEL_UNKNOWN, GATEWAY_NOT_CONFIGURED or
- * GATEWAY_UNABLE.
+ * the first of them alone. Never empty: fails with INPUT_INVALID, GATEWAY_MODEL_NOT_FOUND, GATEWAY_NOT_CONFIGURED or
+ * GATEWAY_CAPABILITY_UNSUPPORTED.
  */
-export function selectCandidates(ask: Ask, mayFallBack: boolean, landscape: Landscape): readonly Candidate[] {
+export function selectCandidates(
+  ask: CompletionRequest,
+  allowFallback: boolean,
+  snapshot: RoutingSnapshot,
+): readonly Candidate[] {
   const names = namesIn(ask.model);
   const wanted = names.filter((name) => name !== anyModel);
-  const named = wanted.map((name) => modelsNamed(name, landscape.models));
+  const named = wanted.map((name) => modelsNamed(name, snapshot.models));
   const takesAny = wanted.length < names.length;
   const needs = needsOf(ask);
 
-  if (ask.operation === 'embeddings') return sameModel(named, mayFallBack, needs, landscape);
+  if (ask.operation === 'embeddings') return sameModel(named, allowFallback, needs, snapshot);
 
-  const scope = mayFallBack || takesAny ? landscape.models : distinct(named);
-  const usable = fitting(usableOf(scope, named, needs, landscape), ask.estimatedTokens);
-  const ordered = inOrder(usable, named, landscape);
-  return wanted.length === 0 && !mayFallBack ? ordered.slice(0, 1) : ordered;
+  const scope = allowFallback || takesAny ? snapshot.models : distinct(named);
+  const usable = fitting(usableOf(scope, named, needs, snapshot), ask.estimatedTokens);
+  const ordered = inOrder(usable, named, snapshot);
+  return wanted.length === 0 && !allowFallback ? ordered.slice(0, 1) : ordered;
 }
 
 /** A model may be meant by two names. */
@@ -93,7 +97,7 @@ function modelsNamed(name: string, models: readonly Model[]): readonly Model[] {
 function candidateOf(
   model: Model,
   needs: readonly Need[],
-  keys: KeyRing,
+  keys: ProviderKeys,
   isFirstChoice: boolean,
 ): Candidate | undefined {
   if (!model.isActive || !canAll(model.capabilities, needs)) return undefined;
@@ -108,8 +112,8 @@ function candidateOf(
  */
 export function renewedCandidate(
   { model: before, isFirstChoice }: Candidate,
-  ask: Ask,
-  { models, keys }: Pick<Landscape, 'models' | 'keys'>,
+  ask: CompletionRequest,
+  { models, keys }: Pick<RoutingSnapshot, 'models' | 'keys'>,
 ): Candidate | undefined {
   const model = models.find(({ id }) => id === before.id);
   if (!model || identityOf(model) !== identityOf(before)) return undefined;
@@ -120,7 +124,7 @@ function usableOf(
   scope: readonly Model[],
   named: Named,
   needs: readonly Need[],
-  { keys, models }: Landscape,
+  { keys, models }: RoutingSnapshot,
 ): readonly Candidate[] {
   const [first] = named;
   const usable: Candidate[] = [];
@@ -128,7 +132,7 @@ function usableOf(
     const candidate = candidateOf(model, needs, keys, first?.includes(model) ?? true);
     if (candidate) usable.push(candidate);
   }
-  if (usable.length === 0) throw noCandidate(scope, needs, keys, models);
+  if (usable.length === 0) throw noCandidateError(scope, needs, keys, models);
   return usable;
 }
 
@@ -140,9 +144,9 @@ function usableOf(
  */
 function sameModel(
   named: Named,
-  mayFallBack: boolean,
+  allowFallback: boolean,
   needs: readonly Need[],
-  landscape: Landscape,
+  snapshot: RoutingSnapshot,
 ): readonly Candidate[] {
   const identities = new Set(named.flat().map(identityOf));
   if (identities.size > 1)
@@ -151,11 +155,11 @@ function sameModel(
     );
   const isWanted = (model: Model) => identities.has(identityOf(model));
   const scope =
-    named.length === 0 ? landscape.models : mayFallBack ? landscape.models.filter(isWanted) : distinct(named);
-  const usable = usableOf(scope, named, needs, landscape);
+    named.length === 0 ? snapshot.models : allowFallback ? snapshot.models.filter(isWanted) : distinct(named);
+  const usable = usableOf(scope, named, needs, snapshot);
   const groups = Map.groupBy(usable, ({ model }) => identityOf(model));
-  const ordered = inOrder(groups.get(mostOffered(groups)) ?? [], named, landscape);
-  return named.length === 0 && !mayFallBack ? ordered.slice(0, 1) : ordered;
+  const ordered = inOrder(groups.get(mostOffered(groups)) ?? [], named, snapshot);
+  return named.length === 0 && !allowFallback ? ordered.slice(0, 1) : ordered;
 }
 
 const identityOf = ({ upstreamModel }: Model): string => modelIdentity(upstreamModel);
@@ -177,15 +181,19 @@ function fitting(candidates: readonly Candidate[], tokens: number): readonly Can
   return candidates.filter((candidate) => sizeOf(candidate) === largest);
 }
 
-function inOrder(candidates: readonly Candidate[], named: Named, landscape: Landscape): readonly Candidate[] {
+function inOrder(
+  candidates: readonly Candidate[],
+  named: Named,
+  snapshot: RoutingSnapshot,
+): readonly Candidate[] {
   if (candidates.length < 2) return candidates;
   const turns = turnsOf(named);
-  const ranked = candidates.map((candidate) => rankOf(candidate, turns, landscape));
+  const ranked = candidates.map((candidate) => rankOf(candidate, turns, snapshot));
   ranked.sort(
     (a, b) =>
       a.turn - b.turn ||
       a.isCooling - b.isCooling ||
-      a.isResting - b.isResting ||
+      a.isBackedOff - b.isBackedOff ||
       b.score - a.score ||
       (a.candidate.model.name < b.candidate.model.name ? -1 : 1),
   );
@@ -203,14 +211,14 @@ function turnsOf(named: Named): ReadonlyMap<Model, number> {
 function rankOf(
   candidate: Candidate,
   turns: ReadonlyMap<Model, number>,
-  { cooldowns, scores, resting }: Landscape,
+  { cooldowns, scores, resting }: RoutingSnapshot,
 ) {
   const { model, keys } = candidate;
   return {
     candidate,
     turn: turns.get(model) ?? mostNames,
     isCooling: Number(keys.every((key) => cooldowns.of(model.id, key.id) !== undefined)),
-    isResting: Number(resting.isResting(model.id)),
+    isBackedOff: Number(resting.isBackedOff(model.id)),
     score: scores.of(model.id).effectiveScore,
   };
 }

@@ -13,12 +13,12 @@ import type { Candidate } from './select-candidates.ts';
  * - `out`: it failed with something that does not pass, or was disabled, removed or replaced by another model since the
  *   request began; it is not asked again.
  */
-export type StandingState = 'unasked' | 'cooling' | 'failing' | 'limited' | 'out';
+export type CandidateStatus = 'unasked' | 'cooling' | 'failing' | 'limited' | 'out';
 
-export interface Standing {
+export interface CandidateState {
   /** As its model was defined when it was last asked. */
   candidate: Candidate;
-  state: StandingState;
+  state: CandidateStatus;
   /** Tries, not calls: one that goes from a refused key to the next is one try. */
   tries: number;
   /** Of its last try. */
@@ -29,11 +29,11 @@ export interface Standing {
   retryAt: number | undefined;
 }
 
-export function newStanding(candidate: Candidate): Standing {
+export function newCandidateState(candidate: Candidate): CandidateState {
   return { candidate, state: 'unasked', tries: 0, failure: undefined, held: undefined, retryAt: undefined };
 }
 
-export function stateAfter(failureClass: FailureClass): StandingState {
+export function stateAfter(failureClass: FailureClass): CandidateStatus {
   if (failureRules[failureClass].isRetried) return 'failing';
   return failureClass === 'rate-limit' ? 'limited' : 'out';
 }
@@ -42,12 +42,12 @@ export function stateAfter(failureClass: FailureClass): StandingState {
  * Whoever refused for a limit has one more try, whatever MAX_RETRIES is: if that is 0, there is another round only when
  * the caller waits for it.
  */
-export function hasTriesLeft({ state, tries }: Standing, maxRetries: number): boolean {
+export function hasTriesLeft({ state, tries }: CandidateState, maxRetries: number): boolean {
   return tries <= (state === 'limited' ? Math.max(1, maxRetries) : maxRetries);
 }
 
 /** May it be asked in this round? What cools is found out when it is asked. */
-export function isDue(standing: Standing, maxRetries: number, now: number): boolean {
+export function isDue(standing: CandidateState, maxRetries: number, now: number): boolean {
   const { state, candidate, retryAt } = standing;
   if (state === 'out' || !hasTriesLeft(standing, maxRetries)) return false;
   if (state === 'limited') return !candidate.model.isLocal;
@@ -64,7 +64,7 @@ export interface Availability {
 const atOnce: Availability = { at: null, isLimited: false };
 
 export function availabilityOf(
-  { candidate, held }: Standing,
+  { candidate, held }: CandidateState,
   cooldowns: Pick<Cooldowns, 'of'>,
   now: number,
 ): Availability {

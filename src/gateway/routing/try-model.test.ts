@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/routing-world.ts';
-import { askFor, RoutingWorld, tokens } from '../../../test/support/routing-world.ts';
+import { requestFor, RoutingWorld, tokens } from '../../../test/support/routing-world.ts';
 import type { GatewayRequest, QuotaKeeper } from '../ports.ts';
-import { everyKey } from '../ports.ts';
+import { allKeys } from '../ports.ts';
 import { failureRules } from '../failure-classes.ts';
 import type { FailureClass } from '../failure-classes.ts';
 
 describe('keys of a model', () => {
   it('take turns', async () => {
     const world = new RoutingWorld([{ name: 'a', keys: 3 }]);
-    for (let request = 0; request < 5; request++) await world.speak();
+    for (let request = 0; request < 5; request++) await world.complete();
     expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-2', 'key-3', 'key-1', 'key-2']);
   });
 
@@ -20,7 +20,7 @@ describe('keys of a model', () => {
       const world = new RoutingWorld([{ name: 'a', keys: 2, script, score: 0.9 }, { name: 'b' }], {
         maxRetries: 0,
       });
-      expect(await world.speak()).toMatchObject({ model: { name: 'a' }, attempts: 2, isFallback: false });
+      expect(await world.complete()).toMatchObject({ model: { name: 'a' }, attempts: 2, isFallback: false });
       expect(world.calls.map(({ key, atMs }) => [key, atMs])).toEqual([
         ['key-1', 0],
         ['key-2', 0],
@@ -47,14 +47,14 @@ describe('keys of a model', () => {
       { name: 'a', keys: 2, script: 'server-error', score: 0.9 },
       { name: 'b' },
     ]);
-    await world.speak();
+    await world.complete();
     expect(world.asked).toEqual(['a', 'b']);
   });
 
   it('that cool are passed over', async () => {
     const world = new RoutingWorld([{ name: 'a', keys: 3 }]);
     world.cool('a', 60_000, 'rate-limit', 'key-2');
-    for (let request = 0; request < 4; request++) await world.speak();
+    for (let request = 0; request < 4; request++) await world.complete();
     expect(world.calls.map(({ key }) => key)).toEqual(['key-1', 'key-3', 'key-1', 'key-3']);
   });
 
@@ -63,8 +63,8 @@ describe('keys of a model', () => {
       { name: 'a', keys: 2, script: 'authentication', score: 0.9 },
       { name: 'b' },
     ]);
-    expect(await world.speak()).toMatchObject({ model: { name: 'b' }, attempts: 3 });
-    await world.speak();
+    expect(await world.complete()).toMatchObject({ model: { name: 'b' }, attempts: 3 });
+    await world.complete();
     expect(world.asked).toEqual(['a', 'a', 'b', 'b']);
   });
 });
@@ -75,10 +75,10 @@ describe('cooldowns', () => {
       { name: 'a', script: { deed: 'rate-limit', hintMs: 60_000 }, score: 0.9 },
       { name: 'b' },
     ]);
-    for (let request = 0; request < 10; request++) await world.speak();
+    for (let request = 0; request < 10; request++) await world.complete();
     expect(world.callsOf('a')).toBe(1);
     await world.clock.advance(60_000);
-    await world.speak();
+    await world.complete();
     expect(world.callsOf('a')).toBe(2);
   });
 
@@ -86,7 +86,7 @@ describe('cooldowns', () => {
     ['rate-limit', 3_600_000, 'default', 'key-1'],
     ['authentication', 3_600_000, 'default', 'key-1'],
     ['payment', 3_600_000, 'default', 'key-1'],
-    ['not-found', 3_600_000, 'default', everyKey],
+    ['not-found', 3_600_000, 'default', allKeys],
   ];
   it.each(cooling)('after %s last %i ms by %s, for %s', async (failureClass, forMs, source, keyId) => {
     const world = new RoutingWorld([{ name: 'a', script: failureClass }]);
@@ -130,7 +130,7 @@ describe('cooldowns', () => {
       { name: 'a', script: { deed: 'answer', emptyForMs: 30_000 }, score: 0.9 },
       { name: 'local', script: { deed: 'answer', emptyForMs: 30_000 }, isLocal: true },
     ]);
-    for (let request = 0; request < 3; request++) await world.speak();
+    for (let request = 0; request < 3; request++) await world.complete();
     expect(world.asked).toEqual(['a', 'local', 'local']);
     expect(world.cooldowns.all()).toMatchObject([
       { modelId: 1, keyId: 'key-1', cause: 'quota', source: 'x-ratelimit-reset' },
@@ -144,8 +144,8 @@ describe('what is written down', () => {
       { name: 'slow', script: { deed: 'server-error', afterMs: 30_000 }, score: 0.9 },
       { name: 'quick', script: { deed: 'answer', afterMs: 200 } },
     ]);
-    const spoken = await world.speak();
-    expect(spoken.durationMs).toBe(200);
+    const completion = await world.complete();
+    expect(completion.durationMs).toBe(200);
     const startedAt = world.clock.now() - 30_200;
     expect(world.attempts).toEqual([
       {
@@ -187,7 +187,7 @@ describe('what is written down', () => {
       { name: 'keyed', script: keyed, keys: 2 },
     ]);
     const rows = () => world.attempts.map(({ modelId, isRepeated }) => [modelId, isRepeated]);
-    await world.speak();
+    await world.complete();
     expect(rows()).toEqual([
       [1, false],
       [2, false],
@@ -196,7 +196,7 @@ describe('what is written down', () => {
       [2, true],
       [1, true],
     ]);
-    await world.speak('a');
+    await world.complete('a');
     expect(rows().at(-1)).toEqual([1, false]);
   });
 });
@@ -222,20 +222,20 @@ describe('a fallback', () => {
     ['small,a', 'a', true],
   ])('is what answers for "%s": %s, %s', async (model, spoke, isFallback) => {
     const needs = { tools: true, json: false, vision: false };
-    const spoken = await new RoutingWorld(models).speak(model, { ask: askFor(model, { needs }) });
-    expect(spoken).toMatchObject({ model: { name: spoke }, attempts: 1, isFallback });
+    const completion = await new RoutingWorld(models).complete(model, { ask: requestFor(model, { needs }) });
+    expect(completion).toMatchObject({ model: { name: spoke }, attempts: 1, isFallback });
   });
 });
 
 describe('a stream', () => {
-  const ask = askFor('auto', { isStream: true });
+  const ask = requestFor('auto', { isStream: true });
 
   it('is recorded at its end, with its own time and tokens', async () => {
     const world = new RoutingWorld([
       { name: 'a', script: { deed: 'stream', afterMs: 500, endsAfterMs: 3_000 } },
     ]);
-    const spoken = await world.speak('auto', { ask });
-    expect(spoken).toMatchObject({ durationMs: 500, answer: { outcome: 'stream' } });
+    const completion = await world.complete('auto', { ask });
+    expect(completion).toMatchObject({ durationMs: 500, answer: { outcome: 'stream' } });
     expect(world.attempts).toEqual([]);
     await world.clock.advance(3_000);
     expect(world.attempts).toMatchObject([
@@ -253,17 +253,17 @@ describe('a stream', () => {
     const script = { deed: 'stream', endsAfterMs: 1_000, broken: 'timeout' } as const;
     const world = new RoutingWorld([{ name: 'a', script, score: 0.9 }, { name: 'b' }]);
     for (let request = 0; request < 3; request++) {
-      await world.speak('auto', { ask });
+      await world.complete('auto', { ask });
       await world.clock.advance(1_000);
     }
     expect(world.attempts.map(({ outcome }) => outcome)).toEqual(['timeout', 'timeout', 'timeout']);
-    expect(await world.speak()).toMatchObject({ model: { name: 'b' } });
+    expect(await world.complete()).toMatchObject({ model: { name: 'b' } });
   });
 
   it('that breaks off for a limit cools its key', async () => {
     const script = { deed: 'stream', endsAfterMs: 1_000, broken: 'rate-limit' } as const;
     const world = new RoutingWorld([{ name: 'a', script }]);
-    await world.speak('auto', { ask });
+    await world.complete('auto', { ask });
     await world.clock.advance(1_000);
     expect(world.cooldowns.all()).toMatchObject([{ modelId: 1, cause: 'rate-limit' }]);
   });
@@ -271,7 +271,7 @@ describe('a stream', () => {
   it('that breaks off for a limit and says how long cools its key for so long', async () => {
     const script = { deed: 'stream', endsAfterMs: 1_000, broken: 'rate-limit', hintMs: 42_000 } as const;
     const world = new RoutingWorld([{ name: 'a', script }]);
-    await world.speak('auto', { ask });
+    await world.complete('auto', { ask });
     await world.clock.advance(1_000);
     const until = world.clock.now() + 42_000;
     expect(world.cooldowns.all()).toMatchObject([{ until, source: 'retry-after' }]);
@@ -279,7 +279,7 @@ describe('a stream', () => {
 
   it('is not cut by the deadline once it has begun', async () => {
     const world = new RoutingWorld([{ name: 'a', script: { deed: 'stream', endsAfterMs: 60_000 } }]);
-    await world.speak('auto', { ask, deadlineMs: 5_000 });
+    await world.complete('auto', { ask, deadlineMs: 5_000 });
     await world.clock.advance(60_000);
     expect(world.attempts).toMatchObject([{ outcome: 'success', durationMs: 60_000 }]);
   });
@@ -287,11 +287,11 @@ describe('a stream', () => {
   it('ends when its caller goes, and is recorded as cancelled', async () => {
     const world = new RoutingWorld([{ name: 'a', script: { deed: 'stream', endsAfterMs: 60_000 } }]);
     const caller = new AbortController();
-    await world.speak('auto', { ask, signal: caller.signal });
+    await world.complete('auto', { ask, signal: caller.signal });
     await world.clock.advance(1_000);
     caller.abort();
     await world.clock.advance(0);
-    expect(world.attempts).toMatchObject([{ outcome: 'cancelled', durationMs: 1_000 }]);
+    expect(world.attempts).toMatchObject([{ outcome: 'canceled', durationMs: 1_000 }]);
     expect(world.clock.pending).toBe(0);
   });
 });
@@ -321,7 +321,7 @@ describe('a call that is under way while its model is replaced', () => {
     async (deed) => {
       const world = await meanwhile({ deed, afterMs: 1_000, hintMs: 60_000 }, moved);
       expect(world.cooldowns.all()).toEqual([]);
-      expect(world.resting.isResting(1)).toBe(false);
+      expect(world.resting.isBackedOff(1)).toBe(false);
       expect(world.attempts).toMatchObject(
         Array.from({ length: 3 }, () => ({ outcome: deed, isOutdated: true })),
       );
@@ -336,16 +336,16 @@ describe('a call that is under way while its model is replaced', () => {
     const empty = await meanwhile({ deed: 'answer', afterMs: 1_000, emptyForMs: 60_000 }, moved);
     expect(empty.cooldowns.all()).toEqual([]);
     expect(empty.attempts[0]).toMatchObject({ outcome: 'success', isOutdated: true, promptTokens: 10 });
-    const ask = askFor('a', { isStream: true });
+    const ask = requestFor('a', { isStream: true });
     const script = { deed: 'stream', endsAfterMs: 1_000, broken: 'timeout' } as const;
     const broken = await meanwhile(script, moved, { ask });
-    expect(broken.resting.isResting(1)).toBe(false);
+    expect(broken.resting.isBackedOff(1)).toBe(false);
     expect(broken.attempts).toMatchObject(Array.from({ length: 3 }, () => ({ isOutdated: true })));
   });
 
   it('nor of one that was removed; but of one that leads where it led', async () => {
     const limit = { deed: 'rate-limit', afterMs: 1_000, hintMs: 60_000 } as const;
-    const removed = await meanwhile(limit, (world) => (world.models = []), { mayFallBack: false });
+    const removed = await meanwhile(limit, (world) => (world.models = []), { allowFallback: false });
     expect(removed.cooldowns.all()).toEqual([]);
     const same = await meanwhile(limit, (world) => world.replace('a', { quotas: { requestsPerDay: 5 } }));
     expect(same.cooldowns.all()).toHaveLength(1);
@@ -364,7 +364,7 @@ describe('own quotas', () => {
         return {
           grant: {
             settle: (count) => void told.push(`${model.name} settles ${count}`),
-            giveBack: () => void told.push(`${model.name} gives back`),
+            refund: () => void told.push(`${model.name} gives back`),
           },
         };
       },
@@ -376,7 +376,7 @@ describe('own quotas', () => {
     const { quotas } = keeper(() => world, { 'a key-1': 20_000, 'b key-1': 5_000 });
     const world: RoutingWorld = new RoutingWorld([{ name: 'a' }, { name: 'b' }], {}, quotas);
     expect(await world.failure()).toMatchObject({
-      code: 'GATEWAY_ALL_LIMITED',
+      code: 'GATEWAY_ALL_RATE_LIMITED',
       retryAfterMs: 5_000,
       tried: [{ outcome: 'cooling', tries: 0, availableAt: 1_700_000_020_000 }, { outcome: 'cooling' }],
     });
@@ -387,14 +387,14 @@ describe('own quotas', () => {
   it('pass on to the next key', async () => {
     const { quotas } = keeper(() => world, { 'a key-1': 20_000 });
     const world: RoutingWorld = new RoutingWorld([{ name: 'a', keys: 2 }], {}, quotas);
-    expect(await world.speak()).toMatchObject({ attempts: 1 });
+    expect(await world.complete()).toMatchObject({ attempts: 1 });
     expect(world.calls).toMatchObject([{ key: 'key-2' }]);
   });
 
   it('are waited for like cooldowns', async () => {
     const { quotas } = keeper(() => world, { 'a key-1': 5_000 });
     const world: RoutingWorld = new RoutingWorld([{ name: 'a' }], {}, quotas);
-    await world.speak('auto', { waitMs: 6_000 });
+    await world.complete('auto', { waitMs: 6_000 });
     expect(world.calls).toMatchObject([{ atMs: 5_000 }]);
   });
 
@@ -409,7 +409,7 @@ describe('own quotas', () => {
       {},
       quotas,
     );
-    await world.speak();
+    await world.complete();
     expect(told).toEqual([
       'limited takes 100',
       'limited settles 0',
@@ -428,7 +428,7 @@ describe('own quotas', () => {
       {
         take: async () => {
           caller.abort();
-          const grant = { settle: () => undefined, giveBack: () => void told.push('given back') };
+          const grant = { settle: () => undefined, refund: () => void told.push('given back') };
           return { grant };
         },
       },

@@ -3,27 +3,27 @@
 // A key that is refused (429, 401, 403, 402), or whose quota we have used up, gives way to the model's next key at
 // once, within the same try; each key is asked at most once a try. Anything else ends the try.
 import type { FailureClass } from '../failure-classes.ts';
-import { failureRules, isPassingFault } from '../failure-classes.ts';
+import { failureRules, isTransientModelFault } from '../failure-classes.ts';
 import type {
-  AttemptLimits,
-  ProviderAnswer,
+  AttemptTimeouts,
+  ProviderResponse,
   ProviderFailure,
   ProviderKey,
   ProviderStream,
   QuotaGrant,
-  Spoken,
+  CompletionResult,
 } from '../ports.ts';
-import { attemptLimits, isCutShort } from './attempt-limits.ts';
+import { attemptTimeouts, hitDeadline } from './attempt-limits.ts';
 import type { Call } from './consequences.ts';
 import { coolDown, coolDownEmptyKey, isOutdated, recordCall, recordFailure } from './consequences.ts';
 import type { KeyRotation } from './key-rotation.ts';
-import type { GatewayParts } from './parts.ts';
-import { renewStanding } from './renew-standing.ts';
+import type { RouterDeps } from './parts.ts';
+import { refreshCandidate } from './renew-standing.ts';
 import type { Run } from './run.ts';
-import type { Standing } from './standing.ts';
+import type { CandidateState } from './standing.ts';
 import { stateAfter } from './standing.ts';
 
-export interface Engine extends GatewayParts {
+export interface Engine extends RouterDeps {
   readonly rotation: KeyRotation;
   readonly load: { unanswered: number; waiting: number };
 }
@@ -32,10 +32,10 @@ export interface Engine extends GatewayParts {
 export async function tryModel(
   engine: Engine,
   run: Run,
-  standing: Standing,
+  standing: CandidateState,
   othersWait: () => boolean,
-): Promise<Spoken | undefined> {
-  renewStanding(standing, run.request.ask, engine);
+): Promise<CompletionResult | undefined> {
+  refreshCandidate(standing, run.request.ask, engine);
   if (standing.state === 'out') return undefined;
   const { model, keys, baseUrl } = standing.candidate;
   const passed: string[] = [];
@@ -51,22 +51,22 @@ export async function tryModel(
       (standing.held ??= new Map()).set(key.id, taken.availableAt);
       continue;
     }
-    if (run.isInVain) {
-      taken.grant.giveBack();
+    if (run.isCanceledOrExpired) {
+      taken.grant.refund();
       return undefined;
     }
     const call = beginCall(engine, run, standing, key, taken.grant);
     if (!isAsked) standing.tries++;
     isAsked = true;
-    const limits = attemptLimits(run, engine.policy, othersWait);
+    const limits = attemptTimeouts(run, engine.policy, othersWait);
     const { ask, signal } = run.request;
     const result = await engine.provider.call({ model, baseUrl, key, ask, limits, signal });
-    if (result.outcome !== 'failure') return speak(engine, run, standing, call, result);
+    if (result.outcome !== 'failure') return complete(engine, run, standing, call, result);
     const failure = judged(engine, run, result, limits);
     recordFailure(engine, call, failure);
     standing.failure = failure;
     standing.state = stateAfter(failure.failureClass);
-    if (run.isInVain || !isKeysFault(failure.failureClass)) return undefined;
+    if (run.isCanceledOrExpired || !isKeysFault(failure.failureClass)) return undefined;
   }
   if (!isAsked && standing.state === 'unasked') standing.state = 'cooling';
   return undefined;
@@ -75,7 +75,7 @@ export async function tryModel(
 function beginCall(
   { clock }: Engine,
   run: Run,
-  { candidate, tries }: Standing,
+  { candidate, tries }: CandidateState,
   key: ProviderKey,
   grant: QuotaGrant,
 ): Call {
@@ -91,7 +91,7 @@ function beginCall(
   };
 }
 
-function isHeld({ cooldowns, clock }: Engine, { candidate, held }: Standing, keyId: string): boolean {
+function isHeld({ cooldowns, clock }: Engine, { candidate, held }: CandidateState, keyId: string): boolean {
   if (cooldowns.of(candidate.model.id, keyId) !== undefined) return true;
   return held !== undefined && (held.get(keyId) ?? 0) > clock.now();
 }
@@ -107,31 +107,31 @@ function judged(
   { policy }: Engine,
   run: Run,
   failure: ProviderFailure,
-  limits: AttemptLimits,
+  limits: AttemptTimeouts,
 ): ProviderFailure {
-  const { failureClass, ranOut } = failure;
+  const { failureClass, exceeded } = failure;
   const mayBeCallers = failureClass === 'network' || failureClass === 'timeout';
-  if (mayBeCallers && run.request.signal.aborted) return { ...failure, failureClass: 'cancelled' };
-  const isTooLittle = ranOut !== undefined && isCutShort(ranOut, limits, run, policy);
-  return isTooLittle ? { ...failure, failureClass: 'too-little-time' } : failure;
+  if (mayBeCallers && run.request.signal.aborted) return { ...failure, failureClass: 'canceled' };
+  const isTooLittle = exceeded !== undefined && hitDeadline(exceeded, limits, run, policy);
+  return isTooLittle ? { ...failure, failureClass: 'deadline-too-short' } : failure;
 }
 
-function speak(
+function complete(
   engine: Engine,
   run: Run,
-  { candidate }: Standing,
+  { candidate }: CandidateState,
   call: Call,
-  answer: ProviderAnswer | ProviderStream,
-): Spoken {
+  answer: ProviderResponse | ProviderStream,
+): CompletionResult {
   const durationMs = engine.clock.monotonic() - call.startedAt;
-  if (answer.emptyUntil) coolDownEmptyKey(engine, call, answer.emptyUntil);
+  if (answer.quotaExhaustedUntil) coolDownEmptyKey(engine, call, answer.quotaExhaustedUntil);
   if (answer.outcome === 'answer') {
     recordCall(engine, call, 'success', answer.status, durationMs, answer.tokens);
     if (!isOutdated(engine, call.model)) engine.resting.succeeded(call.model.id);
   } else {
     void finishStream(engine, call, answer, durationMs);
   }
-  const isFallback = !candidate.isFirstChoice || run.standings[0]?.candidate !== candidate;
+  const isFallback = !candidate.isFirstChoice || run.candidateStates[0]?.candidate !== candidate;
   return { model: call.model, attempts: run.calls, isFallback, durationMs, answer };
 }
 
@@ -142,10 +142,10 @@ async function finishStream(
   { status, ended }: ProviderStream,
   firstContentMs: number,
 ): Promise<void> {
-  const { failureClass, tokens, spokeForMs, hint } = await ended;
-  recordCall(engine, call, failureClass ?? 'success', status, firstContentMs + spokeForMs, tokens);
+  const { failureClass, tokens, streamMs, hint } = await ended;
+  recordCall(engine, call, failureClass ?? 'success', status, firstContentMs + streamMs, tokens);
   if (isOutdated(engine, call.model)) return;
   if (failureClass === null) return engine.resting.succeeded(call.model.id);
   coolDown(engine, call, failureClass, hint);
-  if (isPassingFault(failureClass)) engine.resting.failed(call.model.id);
+  if (isTransientModelFault(failureClass)) engine.resting.failed(call.model.id);
 }

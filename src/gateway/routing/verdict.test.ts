@@ -11,12 +11,12 @@ const world = (...scripts: readonly Deed[]) =>
 
 describe('when nobody answers', () => {
   it.each<[string, readonly Deed[], string]>([
-    ['all limited', ['rate-limit', 'rate-limit'], 'GATEWAY_ALL_LIMITED'],
+    ['all limited', ['rate-limit', 'rate-limit'], 'GATEWAY_ALL_RATE_LIMITED'],
     ['one limited, one broken', ['rate-limit', 'server-error'], 'GATEWAY_EXHAUSTED'],
     ['all broken', ['server-error', 'network'], 'GATEWAY_EXHAUSTED'],
     ['all revoked', ['authentication', 'payment'], 'GATEWAY_EXHAUSTED'],
-    ['all refuse the request', ['validation', 'content-refused'], 'GATEWAY_REFUSED'],
-    ['one refuses the request, one is revoked', ['authentication', 'validation'], 'GATEWAY_REFUSED'],
+    ['all refuse the request', ['validation', 'content-refused'], 'GATEWAY_REQUEST_REJECTED'],
+    ['one refuses the request, one is revoked', ['authentication', 'validation'], 'GATEWAY_REQUEST_REJECTED'],
     ['one refuses the request, one is broken', ['validation', 'server-error'], 'GATEWAY_EXHAUSTED'],
     ['too long for one, the other limited', ['context-too-long', 'rate-limit'], 'GATEWAY_EXHAUSTED'],
   ])('and %s, it says %3$s', async (_, scripts, code) => {
@@ -25,7 +25,7 @@ describe('when nobody answers', () => {
     expect(error.code).toBe(code);
     expect(error.tried).toHaveLength(scripts.length);
     expect(here.events).toContainEqual({
-      name: 'gateway:exhausted',
+      name: 'gateway:models-exhausted',
       payload: { requestId: 'request-1', code, tried: scripts.length },
     });
   });
@@ -34,7 +34,11 @@ describe('when nobody answers', () => {
     const here = world({ deed: 'rate-limit', hintMs: 90_000 }, { deed: 'rate-limit', hintMs: 30_000 });
     const now = here.clock.now();
     const error = (await here.failure()) as GatewayError;
-    expect(error).toMatchObject({ code: 'GATEWAY_ALL_LIMITED', isRetryable: true, retryAfterMs: 30_000 });
+    expect(error).toMatchObject({
+      code: 'GATEWAY_ALL_RATE_LIMITED',
+      isRetryable: true,
+      retryAfterMs: 30_000,
+    });
     expect(error.tried).toEqual([
       {
         model: 'p/m0',
@@ -60,7 +64,7 @@ describe('when nobody answers', () => {
     const here = world('answer', 'answer');
     here.cool('p/m0', 20_000, 'rate-limit');
     here.cool('p/m1', 10_000, 'quota');
-    expect(await here.failure()).toMatchObject({ code: 'GATEWAY_ALL_LIMITED', retryAfterMs: 10_000 });
+    expect(await here.failure()).toMatchObject({ code: 'GATEWAY_ALL_RATE_LIMITED', retryAfterMs: 10_000 });
     expect(here.calls).toEqual([]);
   });
 
@@ -68,7 +72,7 @@ describe('when nobody answers', () => {
     const script = { deed: 'rate-limit', hintMs: 50_000 } as const;
     const here = new RoutingWorld([{ name: 'mine', script, isLocal: true }], { maxRetries: 0 });
     const error = (await here.failure()) as GatewayError;
-    expect(error).toMatchObject({ code: 'GATEWAY_ALL_LIMITED', retryAfterMs: 50_000 });
+    expect(error).toMatchObject({ code: 'GATEWAY_ALL_RATE_LIMITED', retryAfterMs: 50_000 });
     expect(error.message).toContain('The soonest, mine, is free in 50 s.');
     expect(error.tried).toMatchObject([{ availableAt: null }]);
   });
@@ -89,7 +93,7 @@ describe('when nobody answers', () => {
 
   it('does not call a model limited that a person or a refused key keeps away', async () => {
     const here = world('answer', 'answer');
-    here.cool('p/m0', 20_000, 'by-hand');
+    here.cool('p/m0', 20_000, 'manual');
     here.cool('p/m1', 10_000, 'authentication');
     expect(await here.failure()).toMatchObject({ code: 'GATEWAY_EXHAUSTED', retryAfterMs: 10_000 });
   });
@@ -100,20 +104,20 @@ describe('when nobody answers', () => {
       { deed: 'validation', status: 400, message: 'bad temperature' },
     );
     const error = (await here.failure()) as GatewayError;
-    expect(error).toMatchObject({ code: 'GATEWAY_REFUSED', status: 422, isRetryable: false });
+    expect(error).toMatchObject({ code: 'GATEWAY_REQUEST_REJECTED', status: 422, isRetryable: false });
     expect(error.message).toContain('p/m0 refuses the request: "temperature must be at most 2"');
   });
 
   it('gives 400 for a refusal that came as a good answer', async () => {
     const here = world({ deed: 'content-refused', status: 200 });
-    expect(await here.failure()).toMatchObject({ code: 'GATEWAY_REFUSED', status: 400 });
+    expect(await here.failure()).toMatchObject({ code: 'GATEWAY_REQUEST_REJECTED', status: 400 });
   });
 
   it('says that the request is at fault though others, not asked, are cooling', async () => {
     const here = world('validation', 'answer');
     here.cool('p/m1', 10_000);
     expect(await here.failure()).toMatchObject({
-      code: 'GATEWAY_REFUSED',
+      code: 'GATEWAY_REQUEST_REJECTED',
       tried: [{}, { outcome: 'cooling' }],
     });
   });

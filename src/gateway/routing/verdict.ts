@@ -4,38 +4,40 @@ import type { GatewayErrorCode, TriedModel } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
 import type { FailureClass } from '../failure-classes.ts';
 import { failureRules } from '../failure-classes.ts';
-import type { GatewayParts } from './parts.ts';
+import type { RouterDeps } from './parts.ts';
 import type { Run } from './run.ts';
 import { deadlineExceeded, secondsText } from './run.ts';
-import type { Availability, Standing, StandingState } from './standing.ts';
+import type { Availability, CandidateState, CandidateStatus } from './standing.ts';
 import { availabilityOf } from './standing.ts';
 
 /** A message names at most so many models; `tried` has all. */
 const mostNamed = 5;
 
 interface Judged {
-  readonly standing: Standing;
+  readonly standing: CandidateState;
   readonly availability: Availability;
   readonly tried: TriedModel;
 }
 
 /**
- * GATEWAY_REFUSED when it is the request that is at fault; GATEWAY_ALL_LIMITED when every candidate is at a limit;
+ * GATEWAY_REQUEST_REJECTED when it is the request that is at fault; GATEWAY_ALL_RATE_LIMITED when every candidate is at a limit;
  * else GATEWAY_EXHAUSTED. DEADLINE_EXCEEDED only when time was up before anybody's turn.
  */
 export function verdict(
-  { clock, cooldowns, events, policy }: Pick<GatewayParts, 'clock' | 'cooldowns' | 'events' | 'policy'>,
+  { clock, cooldowns, events, policy }: Pick<RouterDeps, 'clock' | 'cooldowns' | 'events' | 'policy'>,
   run: Run,
 ): GatewayError | CoreError {
   const now = clock.now();
-  const judged = run.standings.map((standing) => judge(standing, availabilityOf(standing, cooldowns, now)));
+  const judged = run.candidateStates.map((standing) =>
+    judge(standing, availabilityOf(standing, cooldowns, now)),
+  );
   if (judged.every(({ tried }) => tried.outcome === 'unasked'))
     return deadlineExceeded(run.request.deadlineMs);
 
   const error =
     refused(judged) ??
     (areAllAtLimit(judged) ? allLimited(judged, now, policy.retryDelayMs) : exhausted(judged, now, run));
-  events.emit('gateway:exhausted', {
+  events.emit('gateway:models-exhausted', {
     requestId: run.request.requestId,
     code: error.code,
     tried: judged.length,
@@ -43,7 +45,7 @@ export function verdict(
   return error;
 }
 
-function judge(standing: Standing, availability: Availability): Judged {
+function judge(standing: CandidateState, availability: Availability): Judged {
   const { model } = standing.candidate;
   const outcome = standing.failure?.failureClass ?? outcomeWithoutCall(standing.state);
   const tried: TriedModel = {
@@ -57,7 +59,7 @@ function judge(standing: Standing, availability: Availability): Judged {
   return { standing, availability, tried };
 }
 
-function outcomeWithoutCall(state: StandingState): TriedModel['outcome'] {
+function outcomeWithoutCall(state: CandidateStatus): TriedModel['outcome'] {
   if (state === 'unasked') return 'unasked';
   return state === 'out' ? 'gone' : 'cooling';
 }
@@ -92,7 +94,7 @@ function refused(judged: readonly Judged[]): GatewayError | undefined {
   const reason = first.message === null ? `(${first.failureClass})` : `"${first.message}"`;
   const isClientStatus = first.status !== null && first.status >= 400 && first.status < 500;
   return gatewayError(
-    'GATEWAY_REFUSED',
+    'GATEWAY_REQUEST_REJECTED',
     `${who} refuses the request: ${reason}. Change it and ask again.`,
     judged,
     {
@@ -107,7 +109,7 @@ function allLimited(judged: readonly Judged[], now: number, otherwiseMs: number)
   const retryAfterMs = soonest ? Math.max(0, soonest.at - now) : otherwiseMs;
   const who = soonest ? `The soonest, ${soonest.model}, is free` : 'Come back';
   return gatewayError(
-    'GATEWAY_ALL_LIMITED',
+    'GATEWAY_ALL_RATE_LIMITED',
     `Every model that could answer is at a limit: ${named(judged, now)}. ${who} in ${Math.ceil(retryAfterMs / 1_000)} s.`,
     judged,
     { isRetryable: true, retryAfterMs },
@@ -118,7 +120,7 @@ function exhausted(judged: readonly Judged[], now: number, run: Run): GatewayErr
   const isNobodyFree = judged.filter(isThere).every(({ availability }) => availability.at !== null);
   const soonest = isNobodyFree ? soonestOf(judged.map(({ tried }) => tried)) : undefined;
   const { deadlineMs } = run.request;
-  const isTimeUp = run.isOver || run.isCutShort;
+  const isTimeUp = run.isOver || run.hitDeadline;
   const isUnreachable = judged.every(({ tried }) => tried.outcome === 'network');
   const advice = isTimeUp
     ? outOfTime(deadlineMs, run.isOver, isUnreachable)
@@ -172,7 +174,7 @@ function named(judged: readonly Judged[], now: number): string {
 const tooLittleQuota = 'its quota has too little left for this request';
 
 /** A request that is too large for what is left is passed over though the model is shown as free. */
-function isHeldByQuota({ held }: Standing, now: number): boolean {
+function isHeldByQuota({ held }: CandidateState, now: number): boolean {
   return held?.values().some((until) => until > now) ?? false;
 }
 

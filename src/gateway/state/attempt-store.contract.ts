@@ -38,7 +38,7 @@ export function describeAttemptStoreContract(
         of('another', 9_999, { modelId: other }),
         of('later', 30_000, { durationMs: 500 }),
       ]);
-      const range = { modelId, since: new Date(moment(0)), stretchMs: 10_000 };
+      const range = { modelId, since: new Date(moment(0)), intervalMs: 10_000 };
       expect(await store.history(range)).toEqual([
         { at: moment(0), requests: 3, successes: 2, averageSeconds: 2 },
         { at: moment(30_000), requests: 1, successes: 1, averageSeconds: 0.5 },
@@ -67,7 +67,7 @@ export function describeAttemptStoreContract(
         of('rescued', { outcome: 'server-error', durationMs: 9_000 }),
         of('rescued', { modelId: two, outcome: 'timeout' }),
         of('failed', { outcome: 'network', at: moment(1) }),
-        of('failed', { outcome: 'bad-answer', at: moment(2) }),
+        of('failed', { outcome: 'invalid-response', at: moment(2) }),
       ]);
       await store.append([
         of('rescued', { at: moment(10), durationMs: 2_000 }),

@@ -1,7 +1,7 @@
 // Write-behind: batches, outages, bounds.
 import { describe, expect, it } from 'vitest';
 import type { Attempt } from '../ports.ts';
-import { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
+import { AttemptLog } from './batching-attempt-recorder.ts';
 import { exampleAttempt } from './examples.contract.ts';
 import { away, stateWorld } from './state-world.contract.ts';
 
@@ -16,7 +16,7 @@ function setUp(limits: { batch?: number; maxWaiting?: number } = {}) {
       batches.push(batch);
     },
   };
-  const recorder = new BatchingAttemptRecorder(parts, store, limits);
+  const recorder = new AttemptLog(parts, store, limits);
   const record = (...ids: readonly string[]) => {
     for (const requestId of ids) recorder.record(exampleAttempt({ requestId }));
   };
@@ -24,7 +24,7 @@ function setUp(limits: { batch?: number; maxWaiting?: number } = {}) {
   return { clock, named, recorder, record, written, behaviour };
 }
 
-describe('BatchingAttemptRecorder', () => {
+describe('AttemptLog', () => {
   it('writes what came within half a second in one go', async () => {
     const { clock, record, written } = setUp();
     record('a', 'b');
@@ -64,7 +64,7 @@ describe('BatchingAttemptRecorder', () => {
     expect(recorder.waiting).toHaveLength(39);
     expect(recorder.waiting[0]?.requestId).toBe('4 ');
     expect(recorder.waiting.at(-1)?.requestId).toBe('42 ');
-    expect(named('gateway:attempts-lost')).toEqual([{ count: 2 }, { count: 2 }]);
+    expect(named('gateway:attempts-dropped')).toEqual([{ count: 2 }, { count: 2 }]);
   });
 
   it('gives up only the attempt that the store refuses', async () => {
@@ -76,7 +76,7 @@ describe('BatchingAttemptRecorder', () => {
     record('a', 'b', 'X', 'c', 'd');
     await clock.advance(500);
     expect(written().join('')).toBe('abcd');
-    expect(named('gateway:attempts-lost')).toEqual([{ count: 1 }]);
+    expect(named('gateway:attempts-dropped')).toEqual([{ count: 1 }]);
   });
 
   it('makes numbers and texts storable', async () => {
@@ -104,7 +104,7 @@ describe('BatchingAttemptRecorder', () => {
     bad.behaviour.fail = away;
     bad.record('a', 'b');
     await bad.recorder.close();
-    expect(bad.named('gateway:attempts-lost')).toEqual([{ count: 2 }]);
+    expect(bad.named('gateway:attempts-dropped')).toEqual([{ count: 2 }]);
     expect(bad.clock.pending).toBe(0);
   });
 });

@@ -2,9 +2,9 @@
 // bounded, so a store that stays away for long loses the oldest.
 import type { Attempt, AttemptRecorder, AttemptStore } from '../ports.ts';
 import { storableAttempt } from './storable-attempt.ts';
-import type { StateParts } from './state-parts.ts';
+import type { StateDeps } from './state-parts.ts';
 import { isRefusedForGood } from './state-parts.ts';
-import { WriteLoop } from './write-loop.ts';
+import { WriteBehind } from './write-loop.ts';
 
 export interface AttemptRecorderLimits {
   /** How long attempts gather before they are written. */
@@ -20,18 +20,18 @@ const defaultLimits: AttemptRecorderLimits = { flushIntervalMs: 500, batch: 1_00
 /** When memory is full, this part of it goes at once: one event for many. */
 const lostPart = 0.05;
 
-export class BatchingAttemptRecorder implements AttemptRecorder {
-  readonly #parts: StateParts;
+export class AttemptLog implements AttemptRecorder {
+  readonly #parts: StateDeps;
   readonly #store: Pick<AttemptStore, 'append'>;
   readonly #limits: AttemptRecorderLimits;
-  readonly #loop: WriteLoop;
+  readonly #loop: WriteBehind;
   readonly #listeners: ((attempt: Attempt) => void)[] = [];
   #waiting: Attempt[] = [];
   #inFlight: readonly Attempt[] = [];
   #batch: number;
 
   constructor(
-    parts: StateParts,
+    parts: StateDeps,
     store: Pick<AttemptStore, 'append'>,
     limits: Partial<AttemptRecorderLimits> = {},
   ) {
@@ -39,7 +39,7 @@ export class BatchingAttemptRecorder implements AttemptRecorder {
     this.#store = store;
     this.#limits = { ...defaultLimits, ...limits };
     this.#batch = this.#limits.batch;
-    this.#loop = new WriteLoop(parts, {
+    this.#loop = new WriteBehind(parts, {
       what: 'attempts',
       delayMs: this.#limits.flushIntervalMs,
       waiting: () => this.#waiting.length + this.#inFlight.length,
@@ -73,8 +73,8 @@ export class BatchingAttemptRecorder implements AttemptRecorder {
   }
 
   /** Writes everything, then runs `read` while nothing is being written: exactly `waiting` is what it cannot see. */
-  whileStill<T>(read: () => Promise<T>): Promise<T> {
-    return this.#loop.whileStill(read);
+  withWritesPaused<T>(read: () => Promise<T>): Promise<T> {
+    return this.#loop.withWritesPaused(read);
   }
 
   /** One last try; tells what is lost. */
@@ -112,6 +112,6 @@ export class BatchingAttemptRecorder implements AttemptRecorder {
   }
 
   #tellLost(count: number): void {
-    this.#parts.events.emit('gateway:attempts-lost', { count });
+    this.#parts.events.emit('gateway:attempts-dropped', { count });
   }
 }

@@ -1,7 +1,7 @@
 // The board: at once in memory, at once in the store, and right whatever the store does.
 import { describe, expect, it } from 'vitest';
 import type { CooldownStore } from '../ports.ts';
-import { everyKey } from '../ports.ts';
+import { allKeys } from '../ports.ts';
 import { CooldownBoard } from './cooldown-board.ts';
 import { exampleCooldown, exampleModel, moment } from './examples.contract.ts';
 import { stateWorld } from './state-world.contract.ts';
@@ -35,10 +35,10 @@ describe('CooldownBoard', () => {
   it('gives the later of the key and the whole model', async () => {
     const { one } = await setUp();
     one.extend(exampleCooldown({ until: moment(1_000) }));
-    one.extend(exampleCooldown({ keyId: everyKey, until: moment(500), cause: 'by-hand' }));
+    one.extend(exampleCooldown({ keyId: allKeys, until: moment(500), cause: 'manual' }));
     expect(one.of(1, 'k1')?.until).toBe(moment(1_000));
     expect(one.of(1, 'k2')?.until).toBe(moment(500));
-    one.extend(exampleCooldown({ keyId: everyKey, until: moment(2_000) }));
+    one.extend(exampleCooldown({ keyId: allKeys, until: moment(2_000) }));
     expect(one.of(1, 'k1')?.until).toBe(moment(2_000));
   });
 
@@ -66,7 +66,7 @@ describe('CooldownBoard', () => {
     const { one, local } = await setUp();
     one.extend(exampleCooldown({ modelId: local.id }));
     expect(one.of(local.id, 'k1')).toBeUndefined();
-    await one.extendDurably(exampleCooldown({ modelId: local.id, cause: 'by-hand' }));
+    await one.extendDurably(exampleCooldown({ modelId: local.id, cause: 'manual' }));
     expect(one.of(local.id, 'k1')).toBeDefined();
   });
 
@@ -88,7 +88,7 @@ describe('CooldownBoard', () => {
     expect(one.ofModel(1)).toEqual([]);
     expect(named('gateway:availability-updated').at(-1)).toMatchObject({
       availableAt: null,
-      cause: 'by-hand',
+      cause: 'manual',
     });
     await one.extendDurably(exampleCooldown({ until: moment(10) }));
     expect(one.of(1, 'k1')?.until).toBe(moment(10));

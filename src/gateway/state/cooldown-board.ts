@@ -1,15 +1,15 @@
 // Cooldowns from memory, written through at once and kept in step with other processes.
 import { CoreError, kindOf } from '../../core/index.ts';
-import type { CooldownStore, Cooldowns, Model, ModelCooldown } from '../ports.ts';
-import { everyKey } from '../ports.ts';
+import type { CooldownStore, Cooldowns, Model, Cooldown } from '../ports.ts';
+import { allKeys } from '../ports.ts';
 import { CooldownMap } from './cooldown-map.ts';
 import { inTime } from './in-time.ts';
 import type { Reload } from '../../resilience/index.ts';
-import type { StateParts } from './state-parts.ts';
+import type { StateDeps } from './state-parts.ts';
 import { isRefusedForGood, reloadOf } from './state-parts.ts';
-import { WriteLoop } from './write-loop.ts';
+import { WriteBehind } from './write-loop.ts';
 
-export interface CooldownBoardParts extends StateParts {
+export interface CooldownBoardParts extends StateDeps {
   readonly store: CooldownStore;
   readonly models: { byId(id: number): Model | undefined };
 }
@@ -30,12 +30,12 @@ export class CooldownBoard implements Cooldowns {
   readonly #map = new CooldownMap();
   /** By what is written: a longer cooldown of the same key takes the place of one that still waits. */
   readonly #pending = new Map<string, PendingWrite>();
-  readonly #loop: WriteLoop;
+  readonly #loop: WriteBehind;
   readonly #reload: Reload;
 
   constructor(parts: CooldownBoardParts) {
     this.#parts = parts;
-    this.#loop = new WriteLoop(parts, {
+    this.#loop = new WriteBehind(parts, {
       what: 'cooldowns',
       delayMs: 0,
       waiting: () => this.#pending.size,
@@ -44,25 +44,25 @@ export class CooldownBoard implements Cooldowns {
     this.#reload = reloadOf(parts, 'read cooldowns', () => this.#load());
   }
 
-  of(modelId: number, keyId: string): ModelCooldown | undefined {
+  of(modelId: number, keyId: string): Cooldown | undefined {
     const now = this.#parts.clock.now();
     const own = ifRunning(this.#map.get(modelId, keyId), now);
-    const whole = ifRunning(this.#map.get(modelId, everyKey), now);
+    const whole = ifRunning(this.#map.get(modelId, allKeys), now);
     if (!own || !whole) return own ?? whole;
     return whole.until > own.until ? whole : own;
   }
 
   /** All of the model's that are not over, of all its keys. */
-  ofModel(modelId: number): readonly ModelCooldown[] {
+  ofModel(modelId: number): readonly Cooldown[] {
     const now = this.#parts.clock.now();
     return this.#map.ofModel(modelId).filter(({ until }) => until > now);
   }
 
-  extend(cooldown: ModelCooldown): void {
+  extend(cooldown: Cooldown): void {
     void this.#extend(cooldown);
   }
 
-  async extendDurably(cooldown: ModelCooldown): Promise<void> {
+  async extendDurably(cooldown: Cooldown): Promise<void> {
     const durable = this.#extend(cooldown);
     this.#loop.retryNow();
     await this.#soon(durable);
@@ -73,7 +73,7 @@ export class CooldownBoard implements Cooldowns {
     // Whatever this process knows of is cleared, also what a faster clock elsewhere dated into the future.
     const at = Math.max(clock.now(), ...this.#map.ofModel(modelId).map(({ setAt }) => setAt));
     this.#map.clear(modelId, at);
-    this.#tell(modelId, null, 'by-hand', 'admin');
+    this.#tell(modelId, null, 'manual', 'admin');
     const durable = this.#write(`clear ${modelId}`, async () =>
       this.#map.clear(modelId, await store.clear(modelId, at)),
     );
@@ -98,12 +98,12 @@ export class CooldownBoard implements Cooldowns {
     await this.#loop.close();
   }
 
-  #extend(given: ModelCooldown): Promise<void> {
+  #extend(given: Cooldown): Promise<void> {
     const { store, models } = this.#parts;
     if (!Number.isFinite(given.until)) return Promise.resolve();
-    if (given.cause !== 'by-hand' && models.byId(given.modelId)?.isLocal === true) return Promise.resolve();
+    if (given.cause !== 'manual' && models.byId(given.modelId)?.isLocal === true) return Promise.resolve();
     const { modelId, keyId, until, cause, source } = given;
-    const cooldown: ModelCooldown = {
+    const cooldown: Cooldown = {
       ...given,
       until: Math.min(Math.ceil(until), endOfTime),
       // We know of the clear, so this came after it, whatever the clocks say.
@@ -166,7 +166,7 @@ export class CooldownBoard implements Cooldowns {
   }
 }
 
-const ifRunning = (cooldown: ModelCooldown | undefined, now: number): ModelCooldown | undefined =>
+const ifRunning = (cooldown: Cooldown | undefined, now: number): Cooldown | undefined =>
   cooldown && cooldown.until > now ? cooldown : undefined;
 
 function notDurable(cause: unknown): CoreError {

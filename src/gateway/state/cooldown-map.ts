@@ -1,10 +1,10 @@
 // Cooldowns by model and key, with the one rule by which two views of them become one: of what is not void the later
 // wins. It does not matter in which order news arrive, so memory and store can learn from each other at any time.
-import type { CooldownSnapshot, ModelCooldown } from '../ports.ts';
+import type { CooldownSnapshot, Cooldown } from '../ports.ts';
 
 interface ModelEntry {
   clearedAt: number;
-  readonly byKey: Map<string, ModelCooldown>;
+  readonly byKey: Map<string, Cooldown>;
 }
 
 const neverCleared = Number.NEGATIVE_INFINITY;
@@ -12,11 +12,11 @@ const neverCleared = Number.NEGATIVE_INFINITY;
 export class CooldownMap {
   readonly #models = new Map<number, ModelEntry>();
 
-  get(modelId: number, keyId: string): ModelCooldown | undefined {
+  get(modelId: number, keyId: string): Cooldown | undefined {
     return this.#models.get(modelId)?.byKey.get(keyId);
   }
 
-  ofModel(modelId: number): readonly ModelCooldown[] {
+  ofModel(modelId: number): readonly Cooldown[] {
     return [...(this.#models.get(modelId)?.byKey.values() ?? [])];
   }
 
@@ -26,7 +26,7 @@ export class CooldownMap {
   }
 
   /** False when it changes nothing: it is void, or one that is there lasts as long. */
-  extend(cooldown: ModelCooldown): boolean {
+  extend(cooldown: Cooldown): boolean {
     const entry = this.#entry(cooldown.modelId);
     const known = entry.byKey.get(cooldown.keyId);
     if (cooldown.setAt <= entry.clearedAt || (known && known.until >= cooldown.until)) return false;

@@ -13,7 +13,7 @@ export function describeCooldownStoreContract(
     it('gives back those that are not over, as they were set', async () => {
       const { store, modelIds } = await make();
       const [one, two] = modelIds;
-      const mine = exampleCooldown({ modelId: one, reason: 'too "loud"', cause: 'by-hand', source: 'admin' });
+      const mine = exampleCooldown({ modelId: one, reason: 'too "loud"', cause: 'manual', source: 'admin' });
       const other = exampleCooldown({ modelId: two, keyId: '*', until: moment(10) });
       await store.extend(mine);
       await store.extend(other);

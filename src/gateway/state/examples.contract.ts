@@ -1,5 +1,5 @@
 // Examples that the suites share.
-import type { Attempt, ModelCooldown, ModelDefinition, StoredGatewayKey, Usage } from '../ports.ts';
+import type { Attempt, Cooldown, ModelDefinition, StoredGatewayKey, Usage } from '../ports.ts';
 
 /** Milliseconds after a fixed moment. */
 export const moment = (ms: number): number => Date.parse('2026-03-01T12:00:00Z') + ms;
@@ -24,7 +24,7 @@ export const exampleModel = (name: string, change: Partial<ModelDefinition> = {}
   ...change,
 });
 
-export const exampleCooldown = (change: Partial<ModelCooldown> = {}): ModelCooldown => ({
+export const exampleCooldown = (change: Partial<Cooldown> = {}): Cooldown => ({
   modelId: 1,
   keyId: 'k1',
   until: moment(60_000),

@@ -60,7 +60,7 @@ describe('GatewayKeys', () => {
     expect(one.keys.verify(key)).toBeUndefined();
     expect(one.keys.whyRefused(key)).toBe('revoked');
     expect(one.keys.list()).toMatchObject([{ revokedAt: new Date(moment(0)) }]);
-    await expect(one.keys.revoke('nonsense')).rejects.toMatchObject({ code: 'GATEWAY_KEY_UNKNOWN' });
+    await expect(one.keys.revoke('nonsense')).rejects.toMatchObject({ code: 'GATEWAY_KEY_NOT_FOUND' });
   });
 
   it('is not undone by a read that began before the key was revoked', async () => {

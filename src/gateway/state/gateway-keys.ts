@@ -5,10 +5,10 @@ import { GatewayError } from '../errors.ts';
 import type { GatewayKey, GatewayKeyStore } from '../ports.ts';
 import { forPerson } from './in-time.ts';
 import type { Reload } from '../../resilience/index.ts';
-import type { StateParts } from './state-parts.ts';
+import type { StateDeps } from './state-parts.ts';
 import { reloadOf } from './state-parts.ts';
 
-export interface GatewayKeysParts extends StateParts {
+export interface GatewayKeysParts extends StateDeps {
   readonly store: GatewayKeyStore;
   readonly ids: IdSource;
 }
@@ -74,13 +74,13 @@ export class GatewayKeys {
     return this.#book.list();
   }
 
-  /** Fails with GATEWAY_KEY_UNKNOWN or STATE_UNAVAILABLE. A second time changes nothing. */
+  /** Fails with GATEWAY_KEY_NOT_FOUND or STATE_UNAVAILABLE. A second time changes nothing. */
   async revoke(id: string): Promise<GatewayKey> {
     const { store, clock } = this.#parts;
     const revoked = await forPerson(clock, store.revoke(id, new Date(clock.now())));
     if (!revoked)
       throw new GatewayError(
-        'GATEWAY_KEY_UNKNOWN',
+        'GATEWAY_KEY_NOT_FOUND',
         `There is no gateway key with the id ${id}. "headworks keys list" shows all.`,
       );
     this.#book.replace(revoked);

@@ -2,7 +2,7 @@
 import type { IdSource } from '../../core/index.ts';
 import { every } from '../../resilience/index.ts';
 import type { ModelDefinition } from '../ports.ts';
-import { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
+import { AttemptLog } from './batching-attempt-recorder.ts';
 import type { AttemptRecorderLimits } from './batching-attempt-recorder.ts';
 import type { GatewayTopic } from './change-feed.ts';
 import { CooldownBoard } from './cooldown-board.ts';
@@ -10,10 +10,10 @@ import { GatewayKeys } from './gateway-keys.ts';
 import type { GatewayStores } from './gateway-stores.ts';
 import { ModelRegistry } from './model-registry.ts';
 import { ScoreBoard } from './score-board.ts';
-import type { StateParts } from './state-parts.ts';
-import { UsageMeter } from './usage-meter.ts';
+import type { StateDeps } from './state-parts.ts';
+import { UsageTracker } from './usage-meter.ts';
 
-export interface GatewayStateOptions extends StateParts {
+export interface GatewayStateOptions extends StateDeps {
   readonly stores: GatewayStores;
   readonly ids: IdSource;
   readonly builtIn: readonly ModelDefinition[];
@@ -29,24 +29,24 @@ const scoresEveryMs = 30_000;
 export class GatewayState {
   readonly models: ModelRegistry;
   readonly cooldowns: CooldownBoard;
-  readonly attempts: BatchingAttemptRecorder;
+  readonly attempts: AttemptLog;
   readonly scores: ScoreBoard;
   readonly keys: GatewayKeys;
-  readonly usage: UsageMeter;
+  readonly usage: UsageTracker;
   readonly #options: GatewayStateOptions;
   #unwatch: () => Promise<void> = () => Promise.resolve();
   #stopPolls: (() => void)[] = [];
 
   private constructor(options: GatewayStateOptions) {
     const { stores, builtIn, configured, ids, windowDays, limits, clock, random, events } = options;
-    const parts: StateParts = { clock, random, events };
+    const parts: StateDeps = { clock, random, events };
     this.#options = options;
     this.models = new ModelRegistry({ ...parts, store: stores.models, builtIn, configured });
     this.cooldowns = new CooldownBoard({ ...parts, store: stores.cooldowns, models: this.models });
-    this.attempts = new BatchingAttemptRecorder(parts, stores.attempts, limits);
+    this.attempts = new AttemptLog(parts, stores.attempts, limits);
     this.scores = new ScoreBoard({ ...parts, store: stores.attempts, recorder: this.attempts, windowDays });
     this.keys = new GatewayKeys({ ...parts, store: stores.keys, ids });
-    this.usage = new UsageMeter({ ...parts, store: stores.usage });
+    this.usage = new UsageTracker({ ...parts, store: stores.usage });
     this.attempts.onRecord((attempt) => this.usage.count(attempt));
   }
 

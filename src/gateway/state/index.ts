@@ -1,5 +1,5 @@
 // What the gateway remembers: models, cooldowns, attempts and scores, keys and usage.
-export { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
+export { AttemptLog } from './batching-attempt-recorder.ts';
 export type { AttemptRecorderLimits } from './batching-attempt-recorder.ts';
 export type { GatewayChangeFeed, GatewayTopic } from './change-feed.ts';
 export { CooldownBoard } from './cooldown-board.ts';
@@ -17,5 +17,5 @@ export { gatewayRetentionRules } from './retention-rules.ts';
 export { explainScore, priorScore, scoreOf } from './score.ts';
 export { ScoreBoard } from './score-board.ts';
 export type { ScoreExplanation } from './score-board.ts';
-export type { StateParts } from './state-parts.ts';
-export { callerOfKey, dayOf, UsageMeter } from './usage-meter.ts';
+export type { StateDeps } from './state-parts.ts';
+export { callerOfKey, dayOf, UsageTracker } from './usage-meter.ts';

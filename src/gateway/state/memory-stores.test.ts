@@ -1,4 +1,4 @@
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describeAttemptStoreContract } from './attempt-store.contract.ts';
 import { describeCooldownStoreContract } from './cooldown-store.contract.ts';
 import { describeGatewayKeyStoreContract } from './gateway-key-store.contract.ts';

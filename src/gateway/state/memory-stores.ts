@@ -9,10 +9,10 @@ import type {
   GatewayKey,
   GatewayKeyStore,
   Model,
-  ModelCooldown,
+  Cooldown,
   ModelDefinition,
   ModelStore,
-  HistoryStretch,
+  HistoryInterval,
   ModelTally,
   StoredGatewayKey,
   Usage,
@@ -113,7 +113,7 @@ export class MemoryCooldownStore implements CooldownStore {
     this.#tell = tell;
   }
 
-  async extend(cooldown: ModelCooldown): Promise<void> {
+  async extend(cooldown: Cooldown): Promise<void> {
     if (this.#map.extend(cooldown)) this.#tell('cooldowns');
   }
 
@@ -158,18 +158,18 @@ export class MemoryAttemptStore implements AttemptStore {
   async history({
     modelId,
     since,
-    stretchMs,
+    intervalMs,
   }: {
     modelId: number;
     since: Date;
-    stretchMs: number;
-  }): Promise<readonly HistoryStretch[]> {
+    intervalMs: number;
+  }): Promise<readonly HistoryInterval[]> {
     const counts = countsOf(this.#attempts);
     const from = since.getTime();
     const counted = this.#attempts.filter(
       (attempt, index) => counts[index] && attempt.modelId === modelId && attempt.at >= from,
     );
-    return [...Map.groupBy(counted, ({ at }) => from + Math.floor((at - from) / stretchMs) * stretchMs)]
+    return [...Map.groupBy(counted, ({ at }) => from + Math.floor((at - from) / intervalMs) * intervalMs)]
       .map(([at, outcomes]) => {
         const { requests, successes, averageSeconds } = tallyOf(modelId, outcomes);
         return { at, requests, successes, averageSeconds };
@@ -265,7 +265,7 @@ export function memoryGatewayStores(
   clock: Clock,
 ): GatewayStores & { readonly changes: MemoryChangeFeed<GatewayTopic> } {
   const changes = new MemoryChangeFeed<GatewayTopic>();
-  const tell: Tell = (topic) => changes.tell(topic);
+  const tell: Tell = (topic) => changes.notify(topic);
   return {
     models: new MemoryModelStore(clock, tell),
     cooldowns: new MemoryCooldownStore(tell),

@@ -52,7 +52,7 @@ describe('ModelRegistry', () => {
     await expect(two.models.add(exampleModel('a/new'))).rejects.toMatchObject({
       code: 'GATEWAY_MODEL_EXISTS',
     });
-    await expect(one.models.setActive(99, true)).rejects.toMatchObject({ code: 'GATEWAY_MODEL_UNKNOWN' });
+    await expect(one.models.setActive(99, true)).rejects.toMatchObject({ code: 'GATEWAY_MODEL_NOT_FOUND' });
   });
 
   it('says within seconds that the store does not answer, and shows the change when it was done after all', async () => {
@@ -106,7 +106,7 @@ describe('ModelRegistry', () => {
     const builtIn = one.models.byName('a/built-in');
     for (const gone of [id, builtIn?.id ?? 0])
       for (const change of [one.models.remove(gone), one.models.replace(gone, exampleModel('a/new'))])
-        await expect(change).rejects.toMatchObject({ code: 'GATEWAY_MODEL_UNKNOWN' });
+        await expect(change).rejects.toMatchObject({ code: 'GATEWAY_MODEL_NOT_FOUND' });
     expect(one.models.list()).toEqual([builtIn]);
   });
 });

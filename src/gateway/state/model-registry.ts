@@ -4,10 +4,10 @@ import { GatewayError } from '../errors.ts';
 import type { Model, ModelDefinition, ModelStore } from '../ports.ts';
 import { forPerson } from './in-time.ts';
 import type { Reload } from '../../resilience/index.ts';
-import type { StateParts } from './state-parts.ts';
+import type { StateDeps } from './state-parts.ts';
 import { reloadOf } from './state-parts.ts';
 
-export interface ModelRegistryParts extends StateParts {
+export interface ModelRegistryParts extends StateDeps {
   readonly store: ModelStore;
   /** What comes with the product. */
   readonly builtIn: readonly ModelDefinition[];
@@ -52,19 +52,19 @@ export class ModelRegistry {
     });
   }
 
-  /** Fails with GATEWAY_MODEL_UNKNOWN or STATE_UNAVAILABLE. */
+  /** Fails with GATEWAY_MODEL_NOT_FOUND or STATE_UNAVAILABLE. */
   setActive(id: number, isActive: boolean): Promise<Model> {
     return this.#forPerson(async (store) =>
       this.#changed(id, this.#byId.has(id) && (await store.setActive(id, isActive))),
     );
   }
 
-  /** Only of a model that somebody added. Fails with GATEWAY_MODEL_UNKNOWN or STATE_UNAVAILABLE. */
+  /** Only of a model that somebody added. Fails with GATEWAY_MODEL_NOT_FOUND or STATE_UNAVAILABLE. */
   replace(id: number, definition: ModelDefinition): Promise<Model> {
     return this.#forPerson(async (store) => this.#changed(id, await store.replace(id, definition)));
   }
 
-  /** Only of a model that somebody added. Fails with GATEWAY_MODEL_UNKNOWN or STATE_UNAVAILABLE. */
+  /** Only of a model that somebody added. Fails with GATEWAY_MODEL_NOT_FOUND or STATE_UNAVAILABLE. */
   remove(id: number): Promise<void> {
     return this.#forPerson(async (store) => {
       if (!(await store.remove(id))) throw unknown(id);
@@ -132,6 +132,6 @@ export class ModelRegistry {
 
 const unknown = (id: number): GatewayError =>
   new GatewayError(
-    'GATEWAY_MODEL_UNKNOWN',
+    'GATEWAY_MODEL_NOT_FOUND',
     `There is no model with the id ${id}. "headworks models list" shows all.`,
   );

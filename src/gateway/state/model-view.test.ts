@@ -1,7 +1,7 @@
 // What people see of a model.
 import { describe, expect, it } from 'vitest';
 import type { Model } from '../ports.ts';
-import { everyKey } from '../ports.ts';
+import { allKeys } from '../ports.ts';
 import { exampleCooldown, exampleModel, moment } from './examples.contract.ts';
 import { availableAt, modelView } from './model-view.ts';
 import { scoreOf } from './score.ts';
@@ -77,7 +77,7 @@ describe('availableAt', () => {
   it('is now as long as one key is free, else when the soonest is', () => {
     expect(availableAt(cooling({ a: 5 }), 1, ['a', 'b'])).toBeNull();
     expect(availableAt(cooling({ a: 5, b: 3 }), 1, ['a', 'b'])).toBe(3);
-    expect(availableAt(cooling({ [everyKey]: 9 }), 1, [])).toBe(9);
+    expect(availableAt(cooling({ [allKeys]: 9 }), 1, [])).toBe(9);
     expect(availableAt(cooling({ a: 9 }), 1, [])).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 // A model as the founding document shows it.
 import type { ModelView } from '../desk-ports.ts';
-import type { Cooldowns, Model, ModelCooldown, Score } from '../ports.ts';
-import { everyKey } from '../ports.ts';
+import type { Cooldowns, Model, Cooldown, Score } from '../ports.ts';
+import { allKeys } from '../ports.ts';
 import { successRate } from './score.ts';
 
 export interface ModelViewInput {
@@ -14,7 +14,7 @@ export interface ModelViewInput {
   readonly keySource: string | null;
   readonly needs: string | null;
   /** Those of the model that are not over. */
-  readonly cooldowns: readonly ModelCooldown[];
+  readonly cooldowns: readonly Cooldown[];
   /** Until when none of its keys may be used, epoch milliseconds; null: it may be used now. See `availableAt`. */
   readonly availableAt: number | null;
   readonly includeRecent: boolean;
@@ -27,7 +27,7 @@ export function availableAt(
   keyIds: readonly string[],
 ): number | null {
   let soonest = Number.POSITIVE_INFINITY;
-  for (const keyId of keyIds.length === 0 ? [everyKey] : keyIds) {
+  for (const keyId of keyIds.length === 0 ? [allKeys] : keyIds) {
     const cooldown = cooldowns.of(modelId, keyId);
     if (!cooldown) return null;
     soonest = Math.min(soonest, cooldown.until);

@@ -3,7 +3,7 @@ import { array, assert, asyncProperty, constantFrom, oneof, record } from 'fast-
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../core/index.ts';
 import type { Attempt, AttemptStore } from '../ports.ts';
-import { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
+import { AttemptLog } from './batching-attempt-recorder.ts';
 import { exampleAttempt, moment } from './examples.contract.ts';
 import { MemoryAttemptStore } from './memory-stores.ts';
 import { ScoreBoard } from './score-board.ts';
@@ -119,7 +119,7 @@ describe('ScoreBoard', () => {
 
   it('gives a model that was bad its chance back: old failures leave the window while probes fill it', async () => {
     const { parts, memory, clock } = stateWorld();
-    const recorder = new BatchingAttemptRecorder(parts, memory.attempts);
+    const recorder = new AttemptLog(parts, memory.attempts);
     const scores = new ScoreBoard({ ...parts, store: memory.attempts, recorder, windowDays: 7 });
     const [bad, fair] = [1, 2];
     const at = () => clock.now();
@@ -163,7 +163,7 @@ describe('ScoreBoard', () => {
         'server-error',
         'timeout',
         'rate-limit',
-        'cancelled',
+        'canceled',
       ),
     });
     const step = oneof(

@@ -4,21 +4,21 @@
 // in whole hours, so that the many old attempts are read once an hour and only the recent ones every time.
 import type { ModelHistory } from '../desk-ports.ts';
 import type { Attempt, AttemptStore, ModelTally, Score, Scores, Tally } from '../ports.ts';
-import type { BatchingAttemptRecorder } from './batching-attempt-recorder.ts';
+import type { AttemptLog } from './batching-attempt-recorder.ts';
 import { forPerson } from './in-time.ts';
 import { OwnTallies } from './own-tallies.ts';
 import { explainScore, scoreOf } from './score.ts';
 import type { Reload } from '../../resilience/index.ts';
-import type { StateParts } from './state-parts.ts';
+import type { StateDeps } from './state-parts.ts';
 import { reloadOf } from './state-parts.ts';
 import { addTallies, emptyTally } from './tally.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-export interface ScoreBoardParts extends StateParts {
+export interface ScoreBoardParts extends StateDeps {
   readonly store: Pick<AttemptStore, 'tallies' | 'list' | 'history'>;
-  readonly recorder: Pick<BatchingAttemptRecorder, 'whileStill' | 'waiting' | 'onRecord' | 'flush'>;
+  readonly recorder: Pick<AttemptLog, 'withWritesPaused' | 'waiting' | 'onRecord' | 'flush'>;
   /** Days that count as recent. */
   readonly windowDays: number;
 }
@@ -62,7 +62,7 @@ export class ScoreBoard implements Scores {
     if (windowDays === this.#parts.windowDays) return this;
     const since = new Date(this.#startOf(windowDays));
     const { clock, store, recorder } = this.#parts;
-    const reading = recorder.whileStill(async () => {
+    const reading = recorder.withWritesPaused(async () => {
       const tallies = byModel(await store.tallies({ since }));
       const own = new OwnTallies();
       own.restart(recorder.waiting);
@@ -83,14 +83,14 @@ export class ScoreBoard implements Scores {
     return { score, steps: explainScore(score), recentAttempts };
   }
 
-  /** How it did over the last `hours`, in about a hundred stretches. Fails with STATE_UNAVAILABLE. */
+  /** How it did over the last `hours`, in about a hundred intervals. Fails with STATE_UNAVAILABLE. */
   async history(modelId: number, hours: number): Promise<ModelHistory> {
     const { clock, recorder, store } = this.#parts;
-    const stretchMs = Math.ceil((hours * hourMs) / 96 / 60_000) * 60_000;
+    const intervalMs = Math.ceil((hours * hourMs) / 96 / 60_000) * 60_000;
     const until = new Date(clock.now());
-    const since = new Date(Math.floor((until.getTime() - hours * hourMs) / stretchMs) * stretchMs);
-    const reading = recorder.flush().then(() => store.history({ modelId, since, stretchMs }));
-    return { since, until, stretchMs, stretches: await forPerson(clock, reading) };
+    const since = new Date(Math.floor((until.getTime() - hours * hourMs) / intervalMs) * intervalMs);
+    const reading = recorder.flush().then(() => store.history({ modelId, since, intervalMs }));
+    return { since, until, intervalMs, intervals: await forPerson(clock, reading) };
   }
 
   start(): Promise<void> {
@@ -123,7 +123,7 @@ export class ScoreBoard implements Scores {
 
   async #load(): Promise<void> {
     const { store, recorder, windowDays } = this.#parts;
-    await recorder.whileStill(async () => {
+    await recorder.withWritesPaused(async () => {
       const start = this.#startOf(windowDays);
       const since = new Date(start);
       const beforeWindow =

@@ -4,14 +4,14 @@ import { kindOf } from '../../core/index.ts';
 import { Reload } from '../../resilience/index.ts';
 import type { GatewayEvents } from '../events.ts';
 
-export interface StateParts {
+export interface StateDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly events: Emitter<GatewayEvents>;
 }
 
 /** `what` is for `gateway:store-failed`: `read models`. */
-export function reloadOf(parts: StateParts, what: string, load: () => Promise<void>): Reload {
+export function reloadOf(parts: StateDeps, what: string, load: () => Promise<void>): Reload {
   return new Reload(parts, {
     load,
     onFailure: (error) =>

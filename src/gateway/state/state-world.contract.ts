@@ -1,12 +1,6 @@
 // A world for the tests of this folder: virtual time, stores in memory that can be away, and what was told.
-import {
-  CoreError,
-  EventBus,
-  seededIds,
-  seededRandom,
-  VirtualClock,
-  type EmittedEvent,
-} from '../../core/index.ts';
+import { CoreError, EventBus, seededIds, seededRandom, type EmittedEvent } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { gatewayEvents } from '../events.ts';
 import { moment } from './examples.contract.ts';
 import type { GatewayStateOptions } from './gateway-state.ts';
@@ -64,7 +58,7 @@ export function stateWorld() {
     goAway: () => void (isAway = true),
     comeBack: () => {
       isAway = false;
-      memory.changes.tell('everything');
+      memory.changes.notify('everything');
     },
     /** One more process on the same stores. */
     open: (change: Partial<GatewayStateOptions> = {}) =>

@@ -9,7 +9,7 @@ const caller = callerOfKey('a');
 const use = (tokens: number, at = moment(0)) =>
   exampleAttempt({ caller, promptTokens: tokens, completionTokens: 0, at });
 
-describe('UsageMeter', () => {
+describe('UsageTracker', () => {
   it('counts at once what an attempt cost, and once when it is written', async () => {
     const { open, clock, memory } = stateWorld();
     const { usage, attempts } = await open();

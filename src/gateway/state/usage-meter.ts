@@ -2,9 +2,9 @@
 import type { Attempt, GatewayKey, Usage, UsageStore } from '../ports.ts';
 import { forPerson } from './in-time.ts';
 import type { Reload } from '../../resilience/index.ts';
-import type { StateParts } from './state-parts.ts';
+import type { StateDeps } from './state-parts.ts';
 import { isRefusedForGood, reloadOf } from './state-parts.ts';
-import { WriteLoop } from './write-loop.ts';
+import { WriteBehind } from './write-loop.ts';
 
 const dayMs = 86_400_000;
 const flushIntervalMs = 500;
@@ -17,9 +17,9 @@ export const callerOfKey = (id: string): string => `key:${id}`;
 
 type UnwrittenUsage = { -readonly [Field in keyof Usage]: Usage[Field] };
 
-export class UsageMeter {
-  readonly #parts: StateParts & { readonly store: UsageStore };
-  readonly #loop: WriteLoop;
+export class UsageTracker {
+  readonly #parts: StateDeps & { readonly store: UsageStore };
+  readonly #loop: WriteBehind;
   readonly #reload: Reload;
   /** Lines that the store does not have yet, by day, model and caller. */
   readonly #unwritten = new Map<string, UnwrittenUsage>();
@@ -30,11 +30,11 @@ export class UsageMeter {
   /** As text; a day is written once, not once a request. */
   #todayText: string;
 
-  constructor(parts: StateParts & { readonly store: UsageStore }) {
+  constructor(parts: StateDeps & { readonly store: UsageStore }) {
     this.#parts = parts;
     this.#today = dayNumber(parts.clock.now());
     this.#todayText = dayOf(parts.clock.now());
-    this.#loop = new WriteLoop(parts, {
+    this.#loop = new WriteBehind(parts, {
       what: 'usage',
       delayMs: flushIntervalMs,
       waiting: () => this.#unwritten.size,
@@ -119,7 +119,7 @@ export class UsageMeter {
   }
 
   async #load(): Promise<void> {
-    await this.#loop.whileStill(async () => {
+    await this.#loop.withWritesPaused(async () => {
       const day = dayNumber(this.#parts.clock.now());
       const lines = await this.#parts.store.list({ fromDay: dayOf(day * dayMs) });
       this.#turnDay();

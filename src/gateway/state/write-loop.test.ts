@@ -1,7 +1,7 @@
 // The loop behind every write: nothing that waits is forgotten, and reads can keep it still.
 import { describe, expect, it } from 'vitest';
 import { stateWorld } from './state-world.contract.ts';
-import { WriteLoop } from './write-loop.ts';
+import { WriteBehind } from './write-loop.ts';
 
 function setUp() {
   const { clock, parts } = stateWorld();
@@ -20,11 +20,11 @@ function setUp() {
   return { clock, parts, waiting, written, source };
 }
 
-describe('WriteLoop', () => {
+describe('WriteBehind', () => {
   it('writes also what comes in the moment between its last look and its end', async () => {
     const { clock, parts, waiting, written, source } = setUp();
     let isLate = true;
-    const loop = new WriteLoop(parts, {
+    const loop = new WriteBehind(parts, {
       ...source,
       waiting: () => {
         if (waiting.length === 0 && isLate) {
@@ -45,9 +45,9 @@ describe('WriteLoop', () => {
 
   it('writes nothing while a still read runs, and everything before it', async () => {
     const { clock, parts, waiting, written, source } = setUp();
-    const loop = new WriteLoop(parts, source);
+    const loop = new WriteBehind(parts, source);
     waiting.push('a');
-    const read = loop.whileStill(async () => {
+    const read = loop.withWritesPaused(async () => {
       waiting.push('b');
       loop.wake();
       const before = [...written];
@@ -62,7 +62,7 @@ describe('WriteLoop', () => {
 
   it('gathers again when little waits, and writes all of it when somebody needs that', async () => {
     const { clock, parts, waiting, written, source } = setUp();
-    const loop = new WriteLoop(parts, { ...source, enough: () => 2 });
+    const loop = new WriteBehind(parts, { ...source, enough: () => 2 });
     waiting.push('a', 'b', 'c', 'd');
     loop.wake();
     // Ten to gather, five a write: the first three in one go, the last one waits for company.

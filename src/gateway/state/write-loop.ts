@@ -4,7 +4,7 @@
 // ten seconds in the end; `retryNow` is for when the store is back.
 import { kindOf } from '../../core/index.ts';
 import { storeBackoff } from '../../resilience/index.ts';
-import type { StateParts } from './state-parts.ts';
+import type { StateDeps } from './state-parts.ts';
 
 export interface WriteSource {
   /** For `gateway:store-failed`: `attempts`. */
@@ -23,8 +23,8 @@ export interface WriteSource {
   readonly write: () => Promise<void>;
 }
 
-export class WriteLoop {
-  readonly #parts: StateParts;
+export class WriteBehind {
+  readonly #parts: StateDeps;
   readonly #source: WriteSource;
   #cancelTimer: (() => void) | undefined;
   #writing: Promise<void> | undefined;
@@ -35,7 +35,7 @@ export class WriteLoop {
   #flushes = 0;
   #isClosed = false;
 
-  constructor(parts: StateParts, source: WriteSource) {
+  constructor(parts: StateDeps, source: WriteSource) {
     this.#parts = parts;
     this.#source = source;
   }
@@ -63,7 +63,7 @@ export class WriteLoop {
   }
 
   /** Writes everything, then runs `read` while nothing is being written: it sees all but what waits at its end. */
-  async whileStill<T>(read: () => Promise<T>): Promise<T> {
+  async withWritesPaused<T>(read: () => Promise<T>): Promise<T> {
     await this.flush();
     return this.#inTurn(read);
   }

@@ -7,16 +7,16 @@ import { openAiErrorOf } from './openai-error.ts';
 
 /** `satisfies` demands a line for every code. */
 const table = {
-  GATEWAY_MODEL_UNKNOWN: [404, 'invalid_request_error', 'model_not_found'],
+  GATEWAY_MODEL_NOT_FOUND: [404, 'invalid_request_error', 'model_not_found'],
   GATEWAY_MODEL_EXISTS: [409, 'invalid_request_error', 'gateway_model_exists'],
   GATEWAY_NOT_CONFIGURED: [503, 'server_error', 'gateway_not_configured'],
-  GATEWAY_UNABLE: [400, 'invalid_request_error', 'gateway_unable'],
-  GATEWAY_ALL_LIMITED: [429, 'rate_limit_error', 'rate_limit_exceeded'],
+  GATEWAY_CAPABILITY_UNSUPPORTED: [400, 'invalid_request_error', 'gateway_capability_unsupported'],
+  GATEWAY_ALL_RATE_LIMITED: [429, 'rate_limit_error', 'rate_limit_exceeded'],
   GATEWAY_EXHAUSTED: [503, 'server_error', 'gateway_exhausted'],
-  GATEWAY_REFUSED: [400, 'invalid_request_error', 'invalid_request'],
-  GATEWAY_STREAM_BROKEN: [502, 'server_error', 'gateway_stream_broken'],
-  GATEWAY_KEY_UNKNOWN: [404, 'invalid_request_error', 'gateway_key_unknown'],
-  GATEWAY_TOKEN_CAP: [429, 'rate_limit_error', 'insufficient_quota'],
+  GATEWAY_REQUEST_REJECTED: [400, 'invalid_request_error', 'invalid_request'],
+  GATEWAY_STREAM_INTERRUPTED: [502, 'server_error', 'gateway_stream_interrupted'],
+  GATEWAY_KEY_NOT_FOUND: [404, 'invalid_request_error', 'gateway_key_not_found'],
+  GATEWAY_TOKEN_CAP_EXCEEDED: [429, 'rate_limit_error', 'insufficient_quota'],
 } satisfies Record<GatewayErrorCode, [status: number, type: string, code: string]>;
 
 const tried = (outcome: TriedModel['outcome']): TriedModel => ({
@@ -55,7 +55,7 @@ describe('an error of the gateway', () => {
   });
 
   it('lists every model that was tried, with when it is free again', () => {
-    const error = new GatewayError('GATEWAY_ALL_LIMITED', 'x', {
+    const error = new GatewayError('GATEWAY_ALL_RATE_LIMITED', 'x', {
       retryAfterMs: 1_200,
       tried: [tried('rate-limit'), { ...tried('cooling'), availableAt: null }],
     });
@@ -83,7 +83,7 @@ describe('an error of the gateway', () => {
     ['content-refused', 'content_filter'],
     ['validation', 'invalid_request'],
   ] as const)("that is the request's own fault (%s) says so in the word of OpenAI", (outcome, code) => {
-    const error = new GatewayError('GATEWAY_REFUSED', 'x', { status: 422, tried: [tried(outcome)] });
+    const error = new GatewayError('GATEWAY_REQUEST_REJECTED', 'x', { status: 422, tried: [tried(outcome)] });
     expect(openAiErrorOf(error, 'r')).toMatchObject({ status: 422, body: { error: { code } } });
   });
 });
@@ -108,7 +108,9 @@ describe('any other error', () => {
   it('names the field that is wrong', () => {
     const field = new CoreError('INPUT_INVALID', 'x', { details: { field: 'messages[0]' } });
     expect(openAiErrorOf(field, 'r').body.error.param).toBe('messages[0]');
-    expect(openAiErrorOf(new GatewayError('GATEWAY_MODEL_UNKNOWN', 'x'), 'r').body.error.param).toBe('model');
+    expect(openAiErrorOf(new GatewayError('GATEWAY_MODEL_NOT_FOUND', 'x'), 'r').body.error.param).toBe(
+      'model',
+    );
     expect(openAiErrorOf(new CoreError('INPUT_INVALID', 'x'), 'r').body.error.param).toBeNull();
   });
 

@@ -35,9 +35,9 @@ export interface OpenAiErrorAnswer {
 
 /** Where OpenAI has a word for it, clients look for that word. */
 const codesOfOpenAi: Partial<Record<GatewayErrorCode | CoreErrorCode, string>> = {
-  GATEWAY_MODEL_UNKNOWN: 'model_not_found',
-  GATEWAY_ALL_LIMITED: 'rate_limit_exceeded',
-  GATEWAY_TOKEN_CAP: 'insufficient_quota',
+  GATEWAY_MODEL_NOT_FOUND: 'model_not_found',
+  GATEWAY_ALL_RATE_LIMITED: 'rate_limit_exceeded',
+  GATEWAY_TOKEN_CAP_EXCEEDED: 'insufficient_quota',
   UNAUTHENTICATED: 'invalid_api_key',
 };
 
@@ -91,7 +91,7 @@ function isOutOfTime({ details }: GatewayError): boolean {
 
 /** What the models said of a request that is itself at fault. */
 function refusalCode(error: GatewayError | undefined): string | undefined {
-  if (error?.code !== 'GATEWAY_REFUSED') return undefined;
+  if (error?.code !== 'GATEWAY_REQUEST_REJECTED') return undefined;
   const outcomes = new Set(error.tried.map(({ outcome }) => outcome));
   if (outcomes.has('context-too-long')) return 'context_length_exceeded';
   return outcomes.has('content-refused') ? 'content_filter' : 'invalid_request';
@@ -106,7 +106,7 @@ function typeOf(status: number): string {
 
 function parameterOf(thrown: unknown): string | null {
   if (!(thrown instanceof HeadworksError)) return null;
-  if (thrown.code === 'GATEWAY_MODEL_UNKNOWN') return 'model';
+  if (thrown.code === 'GATEWAY_MODEL_NOT_FOUND') return 'model';
   const { field } = thrown.details;
   return typeof field === 'string' ? field : null;
 }

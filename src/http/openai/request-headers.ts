@@ -2,22 +2,22 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { CoreError } from '../../core/index.ts';
 
-export interface Steering {
-  readonly mayFallBack: boolean;
+export interface RoutingHeaders {
+  readonly allowFallback: boolean;
   readonly deadlineMs: number;
   readonly waitMs: number;
 }
 
 /** Fails with INPUT_INVALID for a header that is there but cannot be understood. */
-export function readSteering(
+export function parseRoutingHeaders(
   headers: IncomingHttpHeaders,
   defaults: { readonly deadlineMs: number; readonly waitMs: number },
-): Steering {
+): RoutingHeaders {
   const fallback = headers['x-headworks-fallback'];
   if (fallback !== undefined && fallback !== 'none' && fallback !== 'all')
     throw invalid('x-headworks-fallback', 'none or all');
   return {
-    mayFallBack: fallback !== 'none',
+    allowFallback: fallback !== 'none',
     deadlineMs: millisecondsOf(headers, 'x-headworks-timeout', 0.1) ?? defaults.deadlineMs,
     waitMs: millisecondsOf(headers, 'x-headworks-wait', 0) ?? defaults.waitMs,
   };

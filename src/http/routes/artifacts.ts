@@ -1,7 +1,7 @@
 // Artifacts: documents in, with exactly what became of them.
 import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
-import type { IngestWish } from '../../knowledge/index.ts';
+import type { IngestRequest } from '../../knowledge/index.ts';
 import { knowledgeAccess, knowledgePath, spaceOf } from '../knowledge-space.ts';
 import { documentBodyBytes } from '../limits.ts';
 import { callerSignal } from '../openai/caller-signal.ts';
@@ -30,7 +30,7 @@ const config = knowledgeAccess;
  * What a document says may come from a file that nobody looked at; it is cleaned. What it is known by is not: without the
  * character it could be the name of another document.
  */
-const taking = { ...knowledgeAccess, mayHoldNul: ['text', 'title', 'metadata'] };
+const taking = { ...knowledgeAccess, nulAllowedIn: ['text', 'title', 'metadata'] };
 
 export function artifactRoutes(server: TypedServer, dependencies: HttpDependencies): void {
   takingRoutes(server, dependencies);
@@ -91,7 +91,7 @@ function takingRoutes(server: TypedServer, dependencies: HttpDependencies): void
   );
 }
 
-function checked(body: z.infer<typeof artifactBody>): IngestWish {
+function checked(body: z.infer<typeof artifactBody>): IngestRequest {
   const wish = wishOf(body);
   if (!wish) throw new CoreError('INPUT_INVALID', 'Nothing was taken in. Give either "text" or "file".');
   return wish;

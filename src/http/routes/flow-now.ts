@@ -1,9 +1,9 @@
 // The way of the data now: every gate with its rate, its limit, its queue, and what is degraded.
-import { executionJobName } from '../../tenancy/index.ts';
 import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
-import type { RunSample } from '../activity.ts';
+import type { RunSample } from '../../operations/index.ts';
+import { executionJobName } from '../../tenancy/index.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { isoOrNull } from '../schemas/fields.ts';
 import { viewOfCounts, viewOfMinute } from '../schemas/overview.ts';
@@ -52,7 +52,7 @@ export async function flowNow(dependencies: HttpDependencies) {
 
 async function extractionNow({ extraction, activity, clock }: HttpDependencies) {
   const [running, [last], sources] = await Promise.all([
-    extraction.runs.list({ states: ['running', 'waiting'], limit: 20 }),
+    extraction.runs.list({ states: ['running', 'queued'], limit: 20 }),
     extraction.runs.list({ states: ['completed', 'incomplete', 'failed', 'interrupted'], limit: 1 }),
     extraction.sources.list(),
   ]);
@@ -71,7 +71,7 @@ async function extractionNow({ extraction, activity, clock }: HttpDependencies) 
       calls_last_minute: callsOfLastMinute(run, activity.run(run.id), clock.now()),
       calls_per_minute_limit: limitOf(sources.find(({ name }) => name === run.source)),
       multiplier: run.multiplier,
-      refusals: run.refusals,
+      refusals: run.rateLimitedCalls,
     })),
     last_finished: last
       ? {

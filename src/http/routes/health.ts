@@ -1,7 +1,8 @@
 // Probes and metrics.
 import { z } from 'zod';
 import { kindOf } from '../../core/index.ts';
-import type { HttpDependencies, ReadinessReport } from '../ports.ts';
+import type { ReadinessReport } from '../../operations/index.ts';
+import type { HttpDependencies } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
 import { isoOrNull } from '../schemas/fields.ts';
 import { healthAnswer, readinessAnswer } from '../schemas/health.ts';
@@ -15,7 +16,7 @@ export function healthRoutes(server: TypedServer, dependencies: HttpDependencies
   server.get(
     '/healthz',
     {
-      config: { access: 'public', answersWhileDraining: true },
+      config: { access: 'public', isServedWhileDraining: true },
       schema: {
         operationId: 'health.alive',
         tags,
@@ -30,7 +31,7 @@ export function healthRoutes(server: TypedServer, dependencies: HttpDependencies
   server.get(
     '/readyz',
     {
-      config: { access: 'public', answersWhileDraining: true },
+      config: { access: 'public', isServedWhileDraining: true },
       schema: {
         operationId: 'health.ready',
         tags,
@@ -62,7 +63,7 @@ export function healthRoutes(server: TypedServer, dependencies: HttpDependencies
   server.get(
     '/metrics',
     {
-      config: { access: metricsAccess, answersWhileDraining: true },
+      config: { access: metricsAccess, isServedWhileDraining: true },
       schema: {
         operationId: 'health.metrics',
         tags,

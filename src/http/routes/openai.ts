@@ -10,8 +10,8 @@ import { installNotFound } from '../not-found.ts';
 import { attemptsId } from '../openai/attempts-id.ts';
 import { callerSignal } from '../openai/caller-signal.ts';
 import { openAiErrorOf } from '../openai/openai-error.ts';
-import { readSteering } from '../openai/request-headers.ts';
-import { sendSpoken } from '../openai/send-spoken.ts';
+import { parseRoutingHeaders } from '../openai/request-headers.ts';
+import { sendCompletion } from '../openai/send-completion.ts';
 import type { GatewayDesk, HttpDependencies } from '../ports.ts';
 import {
   chatAnswer,
@@ -31,8 +31,8 @@ const tags = ['openai'];
 const speaking = {
   access: 'gateway',
   isStream: true,
-  leavesNoAuditRow: true,
-  mayHoldNul: 'everywhere',
+  audit: false,
+  nulAllowedIn: 'everywhere',
 } as const;
 const reading = { access: 'gateway' } as const;
 
@@ -47,7 +47,7 @@ export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies):
     server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),
     );
-    const speak = (operation: Operation) => (request: FastifyRequest, reply: FastifyReply) =>
+    const complete = (operation: Operation) => (request: FastifyRequest, reply: FastifyReply) =>
       answer(operation, dependencies, request, reply);
 
     server.post(
@@ -67,7 +67,7 @@ export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies):
           response: { 200: chatAnswer, ...openAiErrorAnswers },
         },
       },
-      speak('chat'),
+      complete('chat'),
     );
 
     server.post(
@@ -86,7 +86,7 @@ export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies):
           response: { 200: embeddingsAnswer, ...openAiErrorAnswers },
         },
       },
-      speak('embeddings'),
+      complete('embeddings'),
     );
 
     server.get(
@@ -100,7 +100,7 @@ export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies):
           response: { 200: openAiModels, ...openAiErrorAnswers },
         },
       },
-      async () => ({ object: 'list' as const, data: askable(gateway) }),
+      async () => ({ object: 'list' as const, data: listCallable(gateway) }),
     );
 
     server.get(
@@ -116,10 +116,10 @@ export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies):
       },
       async (request) => {
         const name = (request.params as { readonly '*': string })['*'];
-        const model = askable(gateway).find(({ id }) => id === name);
+        const model = listCallable(gateway).find(({ id }) => id === name);
         if (model) return model;
         throw new GatewayError(
-          'GATEWAY_MODEL_UNKNOWN',
+          'GATEWAY_MODEL_NOT_FOUND',
           `There is no model "${name}" that can be asked. GET /v1/models lists all.`,
         );
       },
@@ -141,15 +141,15 @@ async function answer(
   reply: FastifyReply,
 ): Promise<void> {
   const ask = gateway.read(operation, bytesOf(request));
-  const steering = readSteering(request.headers, gateway.defaults);
-  const spoken = await gateway.speak({
+  const steering = parseRoutingHeaders(request.headers, gateway.defaults);
+  const completion = await gateway.complete({
     requestId: attemptsId(request, ids),
     ask,
     caller: callerName(request.caller),
     ...steering,
     signal: callerSignal(reply.raw, reply.server.traffic),
   });
-  return sendSpoken(reply, spoken, log);
+  return sendCompletion(reply, completion, log);
 }
 
 function bytesOf({ body, headers }: FastifyRequest): Uint8Array {
@@ -170,8 +170,8 @@ export function callerName(caller: Caller | null): string {
   return caller?.kind === 'gateway' ? `key:${caller.keyId}` : 'admin';
 }
 
-function askable({ models }: GatewayDesk) {
-  const names = models.askable().map(({ name, provider, createdAt }) => ({
+function listCallable({ models }: GatewayDesk) {
+  const names = models.listCallable().map(({ name, provider, createdAt }) => ({
     id: name,
     object: 'model' as const,
     created: Math.floor(createdAt.getTime() / 1_000),

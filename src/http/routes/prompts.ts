@@ -1,11 +1,11 @@
 // One prompt through the gateway, in the shapes of the founding document.
 import type { z } from 'zod';
-import { GatewayError, spokenText } from '../../gateway/index.ts';
-import type { Spoken } from '../../gateway/index.ts';
+import { GatewayError, completionText } from '../../gateway/index.ts';
+import type { CompletionResult } from '../../gateway/index.ts';
 import { attemptsId } from '../openai/attempts-id.ts';
 import { callerSignal } from '../openai/caller-signal.ts';
 import { triedModelAnswer } from '../openai/openai-error.ts';
-import { readSteering } from '../openai/request-headers.ts';
+import { parseRoutingHeaders } from '../openai/request-headers.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
 import { steeringHeaders } from '../schemas/openai.ts';
@@ -17,7 +17,7 @@ export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependen
   server.post(
     '/api/v1/prompts/process',
     {
-      config: { access: 'gateway', isStream: true, leavesNoAuditRow: true, mayHoldNul: 'everywhere' },
+      config: { access: 'gateway', isStream: true, audit: false, nulAllowedIn: 'everywhere' },
       schema: {
         operationId: 'prompts.process',
         tags: ['prompts'],
@@ -35,14 +35,14 @@ export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependen
     },
     async (request, reply) => {
       try {
-        const spoken = await gateway.speak({
+        const completion = await gateway.complete({
           requestId: attemptsId(request, ids),
           ask: gateway.read('chat', chatRequest(request.body)),
           caller: callerName(request.caller),
-          ...readSteering(request.headers, gateway.defaults),
+          ...parseRoutingHeaders(request.headers, gateway.defaults),
           signal: callerSignal(reply.raw, reply.server.traffic),
         });
-        return answerOf(request.body.prompt, spoken);
+        return answerOf(request.body.prompt, completion);
       } catch (error) {
         const exhausted = exhaustedAnswer(error, request.id);
         if (!exhausted) throw error;
@@ -69,16 +69,16 @@ function chatRequest(input: z.infer<typeof promptBody>): Uint8Array {
   );
 }
 
-function answerOf(prompt: string, spoken: Spoken): z.infer<typeof promptAnswer> {
+function answerOf(prompt: string, completion: CompletionResult): z.infer<typeof promptAnswer> {
   return {
     prompt,
-    response: spokenText(spoken),
-    selected_model: spoken.model.name,
-    provider: spoken.model.provider,
-    response_time_seconds: spoken.durationMs / 1_000,
+    response: completionText(completion),
+    selected_model: completion.model.name,
+    provider: completion.model.provider,
+    response_time_seconds: completion.durationMs / 1_000,
     success: true,
-    attempts: spoken.attempts,
-    fallback_used: spoken.isFallback,
+    attempts: completion.attempts,
+    fallback_used: completion.isFallback,
   };
 }
 
@@ -87,8 +87,8 @@ function exhaustedAnswer(
   requestId: string,
 ): { readonly status: 429 | 503; readonly body: z.infer<typeof promptExhausted> } | undefined {
   if (!(error instanceof GatewayError)) return undefined;
-  if (error.code !== 'GATEWAY_ALL_LIMITED' && error.code !== 'GATEWAY_EXHAUSTED') return undefined;
-  const isLimited = error.code === 'GATEWAY_ALL_LIMITED';
+  if (error.code !== 'GATEWAY_ALL_RATE_LIMITED' && error.code !== 'GATEWAY_EXHAUSTED') return undefined;
+  const isLimited = error.code === 'GATEWAY_ALL_RATE_LIMITED';
   const asked = error.tried.filter(({ tries }) => tries > 0);
   return {
     status: isLimited ? 429 : 503,

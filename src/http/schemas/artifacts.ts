@@ -1,11 +1,11 @@
 // Artifacts over HTTP.
 import { z } from 'zod';
-import type { Accepted, ArtifactStatus, IngestWish, Revision } from '../../knowledge/index.ts';
+import type { IngestResult, ArtifactStatus, IngestRequest, Revision } from '../../knowledge/index.ts';
 import {
   artifactTypes,
   chunkSteps,
   entityTypes,
-  leftOutReasons,
+  truncationReasons,
   refusalReasons,
 } from '../../knowledge/index.ts';
 import { spaceFields } from '../knowledge-space.ts';
@@ -157,7 +157,7 @@ export const statusView = z
     not_taken: z
       .array(
         z.object({
-          reason: z.enum([...refusalReasons, ...leftOutReasons]),
+          reason: z.enum([...refusalReasons, ...truncationReasons]),
           count: z.number().int(),
           positions: z.array(z.number().int()).describe('Of the chunks, from 0.'),
         }),
@@ -237,8 +237,8 @@ export const viewOfStatus = (status: ArtifactStatus): z.infer<typeof statusView>
   chunks: status.chunks,
   steps: status.steps,
   read_by_rules: status.readByRules,
-  stood_in: status.stoodIn.map(({ cause, positions }) => ({ cause, positions: [...positions] })),
-  not_taken: status.notTaken.map((each) => ({ ...each, positions: [...each.positions] })),
+  stood_in: status.modelFallbacks.map(({ cause, positions }) => ({ cause, positions: [...positions] })),
+  not_taken: status.dropped.map((each) => ({ ...each, positions: [...each.positions] })),
   missing: status.missing.map((each) => ({ ...each, positions: [...each.positions] })),
 });
 
@@ -252,7 +252,7 @@ export const viewOfArtifact = (
   text: artifact.text,
 });
 
-export const viewOfAccepted = (accepted: Accepted): z.infer<typeof acceptedAnswer> => ({
+export const viewOfAccepted = (accepted: IngestResult): z.infer<typeof acceptedAnswer> => ({
   outcome: accepted.outcome,
   artifact_uid: accepted.artifactUid,
   revision_id: accepted.revisionId,
@@ -261,7 +261,7 @@ export const viewOfAccepted = (accepted: Accepted): z.infer<typeof acceptedAnswe
 });
 
 /** Null unless it brings either text or a file. */
-export function wishOf(body: z.infer<typeof artifactBody>): IngestWish | null {
+export function wishOf(body: z.infer<typeof artifactBody>): IngestRequest | null {
   const { text, file, type, title, metadata, mentions } = body;
   if ((text === undefined) === (file === undefined)) return null;
   return {

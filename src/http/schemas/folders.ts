@@ -1,6 +1,6 @@
 // Folders that are read again and again, over HTTP.
 import { z } from 'zod';
-import type { FolderResult, FolderWish, KnowledgeFolder } from '../../knowledge/index.ts';
+import type { FolderResult, FolderRequest, KnowledgeFolder } from '../../knowledge/index.ts';
 import { spaceFields } from '../knowledge-space.ts';
 import { id, instant, isoOrNull } from './fields.ts';
 
@@ -73,7 +73,7 @@ export const scanBody = z.strictObject({
     .describe('Remove documents whose files went, however many, as long as the folder is not empty.'),
 });
 
-export const wishOfFolder = (body: z.infer<typeof folderBody>): FolderWish => ({
+export const wishOfFolder = (body: z.infer<typeof folderBody>): FolderRequest => ({
   path: body.path,
   cron: body.cron ?? null,
   ...(body.remove_missing === undefined ? {} : { removesMissing: body.remove_missing }),

@@ -5,7 +5,7 @@ import { instant } from './fields.ts';
 export const healthAnswer = z
   .object({
     status: z.literal('ok'),
-    version: z.string().meta({ examples: ['0.1.0'] }),
+    version: z.string().meta({ examples: ['0.2.0'] }),
     instance: z.string().describe('Changes with every start of the server.'),
   })
   .meta({ id: 'Health', description: 'The process is alive.' });

@@ -1,11 +1,15 @@
 // What is said of an artifact in each of its states: which parts are in, which are missing, why, and what will do it.
 import { describe, expect, it } from 'vitest';
-import type { StepMark } from '../ports.ts';
+import type { ChunkStepResult } from '../ports.ts';
 import type { StatusFacts } from './artifact-status.ts';
 import { artifactStatus } from './artifact-status.ts';
 
 const chunks = [0, 1].map((position) => ({ chunkId: position + 10, position }));
-const mark = (step: StepMark['step'], chunkId: number, more: Partial<StepMark> = {}): StepMark => ({
+const mark = (
+  step: ChunkStepResult['step'],
+  chunkId: number,
+  more: Partial<ChunkStepResult> = {},
+): ChunkStepResult => ({
   chunkId,
   step,
   status: 'done',
@@ -36,8 +40,8 @@ describe('the status of an artifact', () => {
       chunks: 2,
       steps: { index: { ...none, done: 2 }, read: { ...none, done: 2 }, embed: none, graph: none },
       readByRules: 2,
-      stoodIn: [],
-      notTaken: [],
+      modelFallbacks: [],
+      dropped: [],
       missing: [],
     });
   });
@@ -116,16 +120,16 @@ describe('the status of an artifact', () => {
   it('counts what was refused, and misses what was left out', () => {
     const refused = { reason: 'event-quote-not-in-text', count: 2 } as const;
     const left = { reason: 'mentions-too-many', count: 7 } as const;
-    const some = [...indexed, mark('read', 10, { notTaken: [refused] })];
-    expect(statusOf({ steps: [...some, mark('read', 11, { notTaken: [refused] })] })).toMatchObject({
+    const some = [...indexed, mark('read', 10, { dropped: [refused] })];
+    expect(statusOf({ steps: [...some, mark('read', 11, { dropped: [refused] })] })).toMatchObject({
       state: 'complete',
-      notTaken: [{ ...refused, count: 4, positions: [0, 1] }],
+      dropped: [{ ...refused, count: 4, positions: [0, 1] }],
       missing: [],
     });
-    expect(statusOf({ steps: [...some, mark('read', 11, { notTaken: [refused, left] })] })).toMatchObject({
+    expect(statusOf({ steps: [...some, mark('read', 11, { dropped: [refused, left] })] })).toMatchObject({
       state: 'partial',
       steps: { read: { done: 2 } },
-      notTaken: [
+      dropped: [
         { ...refused, count: 4 },
         { ...left, positions: [1] },
       ],
@@ -142,7 +146,7 @@ describe('the status of an artifact', () => {
   });
 
   it('misses people of fields that were too many', () => {
-    expect(statusOf({ steps: [...indexed, ...read], mentionsLeftOut: 5 })).toMatchObject({
+    expect(statusOf({ steps: [...indexed, ...read], truncatedMentions: 5 })).toMatchObject({
       state: 'partial',
       missing: [{ step: 'read', positions: [], status: 'done', cause: 'READING_TOO_LARGE' }],
     });
@@ -158,7 +162,7 @@ describe('the status of an artifact', () => {
     expect(statusOf({ steps, isGraphWanted: true })).toMatchObject({
       state: 'complete',
       readByRules: 2,
-      stoodIn: [{ cause: 'DEADLINE_EXCEEDED', positions: [0] }],
+      modelFallbacks: [{ cause: 'DEADLINE_EXCEEDED', positions: [0] }],
     });
   });
 });

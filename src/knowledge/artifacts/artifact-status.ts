@@ -5,22 +5,22 @@ import type {
   ArtifactStatus,
   Chunk,
   ChunkStep,
-  NotTaken,
-  StepMark,
+  DroppedCount,
+  ChunkStepResult,
   StepStatus,
 } from '../ports.ts';
-import { chunkSteps, leftOutReasons } from '../ports.ts';
+import { chunkSteps, truncationReasons } from '../ports.ts';
 
 export interface StatusFacts {
   readonly chunks: readonly Pick<Chunk, 'chunkId' | 'position'>[];
-  readonly steps: readonly StepMark[];
+  readonly steps: readonly ChunkStepResult[];
   /** The job that works on it; null when there is none any more. */
   readonly job: Pick<JobView, 'state' | 'attempts' | 'reason'> | null;
   /** The model that embeds here; null: nobody does, and no vectors are wanted. */
   readonly embeddingModel: string | null;
   readonly isGraphWanted: boolean;
   /** People whom fields of the document name, beyond how many are taken. */
-  readonly mentionsLeftOut?: number;
+  readonly truncatedMentions?: number;
 }
 
 type Missing = ArtifactStatus['missing'][number] & { positions: number[] };
@@ -35,29 +35,29 @@ export function artifactStatus(facts: StatusFacts): ArtifactStatus {
       const mark = marks.get(`${step} ${chunkId}`);
       const status = mark && !isOutdated(mark, facts) ? mark.status : 'pending';
       counts[status] += 1;
-      const left = status === 'done' && mark ? leftOutOf(mark) : null;
+      const left = status === 'done' && mark ? truncationOf(mark) : null;
       if (left) addMissing(missing, step, status, position, [left.cause, left.message]);
       if (status !== 'done') addMissing(missing, step, status, position, causeOf(step, status, mark, facts));
     }
     return counts;
   };
-  if (facts.mentionsLeftOut) missing.set('', structuredLeftOut(facts.mentionsLeftOut));
+  if (facts.truncatedMentions) missing.set('', structuredTruncated(facts.truncatedMentions));
   const [index, read, embed, graph] = chunkSteps.map(countsOf) as [Counts, Counts, Counts, Counts];
   return {
     state: stateOf(facts, missing.size),
     chunks: facts.chunks.length,
     steps: { index, read, embed, graph },
     readByRules: facts.steps.filter(isByRules).length,
-    stoodIn: standIns(facts),
-    notTaken: notTakenOf(facts),
+    modelFallbacks: standIns(facts),
+    dropped: notTakenOf(facts),
     missing: [...missing.values()],
   };
 }
 
-const isByRules = ({ step, method }: StepMark): boolean => step === 'read' && method === 'rules';
+const isByRules = ({ step, method }: ChunkStepResult): boolean => step === 'read' && method === 'rules';
 
 /** What rules read for want of a model that was asked and failed: the mark has why. */
-function standIns({ chunks, steps }: StatusFacts): ArtifactStatus['stoodIn'] {
+function standIns({ chunks, steps }: StatusFacts): ArtifactStatus['modelFallbacks'] {
   const positions = new Map(chunks.map(({ chunkId, position }) => [chunkId, position]));
   const found = Map.groupBy(
     steps.filter((mark) => isByRules(mark) && mark.status === 'done' && mark.cause !== undefined),
@@ -70,11 +70,11 @@ function standIns({ chunks, steps }: StatusFacts): ArtifactStatus['stoodIn'] {
 }
 
 /** Each reason once, with the sum over all chunks. */
-function notTakenOf({ chunks, steps }: StatusFacts): ArtifactStatus['notTaken'] {
+function notTakenOf({ chunks, steps }: StatusFacts): ArtifactStatus['dropped'] {
   const positions = new Map(chunks.map(({ chunkId, position }) => [chunkId, position]));
-  const found = new Map<NotTaken['reason'], { count: number; positions: number[] }>();
-  for (const { chunkId, notTaken = [] } of steps)
-    for (const { reason, count } of notTaken) {
+  const found = new Map<DroppedCount['reason'], { count: number; positions: number[] }>();
+  for (const { chunkId, dropped = [] } of steps)
+    for (const { reason, count } of dropped) {
       const known = found.get(reason) ?? { count: 0, positions: [] };
       const position = positions.get(chunkId);
       known.count += count;
@@ -84,7 +84,7 @@ function notTakenOf({ chunks, steps }: StatusFacts): ArtifactStatus['notTaken'] 
   return Array.from(found, ([reason, each]) => ({ reason, ...each }));
 }
 
-const leftOutNouns: Readonly<Record<(typeof leftOutReasons)[number], string>> = {
+const truncatedNouns: Readonly<Record<(typeof truncationReasons)[number], string>> = {
   'mentions-too-many': 'mentions',
   'events-too-many': 'events',
   'actors-too-many': 'actors of events',
@@ -92,12 +92,12 @@ const leftOutNouns: Readonly<Record<(typeof leftOutReasons)[number], string>> = 
 };
 
 /** What of a reading was more than one may hold: a part of what was read is missing. Null when nothing was. */
-export function leftOutOf({
-  notTaken = [],
-}: Pick<StepMark, 'notTaken'>): { readonly cause: string; readonly message: string } | null {
-  const parts = leftOutReasons.flatMap((reason) => {
-    const count = notTaken.find((each) => each.reason === reason)?.count ?? 0;
-    return count === 0 ? [] : [`${count} ${leftOutNouns[reason]}`];
+export function truncationOf({
+  dropped = [],
+}: Pick<ChunkStepResult, 'dropped'>): { readonly cause: string; readonly message: string } | null {
+  const parts = truncationReasons.flatMap((reason) => {
+    const count = dropped.find((each) => each.reason === reason)?.count ?? 0;
+    return count === 0 ? [] : [`${count} ${truncatedNouns[reason]}`];
   });
   if (parts.length === 0) return null;
   return {
@@ -107,7 +107,7 @@ export function leftOutOf({
 }
 
 /** Of no chunk: they are known without reading one. */
-const structuredLeftOut = (count: number): Missing => ({
+const structuredTruncated = (count: number): Missing => ({
   step: 'read',
   positions: [],
   status: 'done',
@@ -124,7 +124,7 @@ function isWanted(step: ChunkStep, { embeddingModel, isGraphWanted }: StatusFact
 }
 
 /** A vector of another model is of no use. */
-const isOutdated = ({ step, method }: StepMark, { embeddingModel }: StatusFacts): boolean =>
+const isOutdated = ({ step, method }: ChunkStepResult, { embeddingModel }: StatusFacts): boolean =>
   step === 'embed' && method !== undefined && method !== embeddingModel;
 
 type Cause = readonly [cause: string | null, message: string | null];
@@ -132,7 +132,7 @@ type Cause = readonly [cause: string | null, message: string | null];
 function causeOf(
   step: ChunkStep,
   status: StepStatus | 'pending',
-  mark: StepMark | undefined,
+  mark: ChunkStepResult | undefined,
   { job }: StatusFacts,
 ): Cause {
   if (status !== 'pending') return [mark?.cause ?? null, mark?.message ?? null];
@@ -149,7 +149,7 @@ function causeOf(
 const otherModel = (model: string): string =>
   `Its vector is of ${model}, which does not embed here any more. `;
 
-/** Looked for by jobs of a server that stays: `knowledge.look-again` and `knowledge.embed`. */
+/** Looked for by jobs of a server that stays: `knowledge.backfill` and `knowledge.reembed`. */
 const whoDoesIt: Readonly<Record<ChunkStep, string>> = {
   index: 'It cannot be found. Remove the artifact and take it in again.',
   read: 'A running server notices within five minutes and puts it into the ledger; "headworks repair" then reads it.',

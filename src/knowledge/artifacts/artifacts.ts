@@ -1,13 +1,13 @@
 // Artifacts as people, the HTTP API and workflows handle them.
 import type { JobQueue } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import type { ArtifactDesk, ArtifactView, IngestEstimate, IngestWish } from '../desk-ports.ts';
+import type { ArtifactDesk, ArtifactView, IngestEstimate, IngestRequest } from '../desk-ports.ts';
 import type {
-  Accepted,
+  IngestResult,
   ArtifactFilter,
   ArtifactStore,
   Embedders,
-  IncomingArtifact,
+  ParsedDocument,
   Revision,
   Space,
 } from '../ports.ts';
@@ -15,13 +15,13 @@ import { estimateReading } from '../reading/create-readers.ts';
 import { artifactStatus } from './artifact-status.ts';
 import { chunkText } from '../documents/chunk-text.ts';
 import { hasProse } from '../documents/data-prose.ts';
-import { usualTextsAtOnce } from '../ingest/embed-chunks.ts';
+import { defaultBatchSize } from '../ingest/embed-chunks.ts';
 import type { ingestJob } from '../ingest/ingest-job.ts';
-import type { ReadWishParts } from '../documents/read-wish.ts';
-import { readWish } from '../documents/read-wish.ts';
+import type { ParseDeps } from '../documents/read-wish.ts';
+import { parseIngestRequest } from '../documents/read-wish.ts';
 import type { GraphStep, Readers } from '../ingest/step-ports.ts';
 
-export interface ArtifactsParts extends ReadWishParts {
+export interface ArtifactsParts extends ParseDeps {
   readonly store: ArtifactStore;
   readonly jobs: Pick<JobQueue, 'enqueue' | 'get'>;
   readonly job: ReturnType<typeof ingestJob>;
@@ -39,21 +39,21 @@ export class Artifacts implements ArtifactDesk {
     this.maxDocumentBytes = parts.maxDocumentBytes;
   }
 
-  async ingest(space: Space, wish: IngestWish, signal: AbortSignal): Promise<Accepted> {
-    return this.take(space, await readWish(this.#parts, wish, signal));
+  async ingest(space: Space, wish: IngestRequest, signal: AbortSignal): Promise<IngestResult> {
+    return this.take(space, await parseIngestRequest(this.#parts, wish, signal));
   }
 
   /** What has been read already. */
-  take(space: Space, incoming: IncomingArtifact): Promise<Accepted> {
+  take(space: Space, incoming: ParsedDocument): Promise<IngestResult> {
     const { store, jobs, job } = this.#parts;
     return store.accept(space, incoming, chunkText(incoming.text), (revision, transaction) =>
       jobs.enqueue(job, revision, { key: revision.revisionId, transaction }),
     );
   }
 
-  async estimate(_space: Space, wish: IngestWish, signal: AbortSignal): Promise<IngestEstimate> {
+  async estimate(_space: Space, wish: IngestRequest, signal: AbortSignal): Promise<IngestEstimate> {
     const { readers, embedders } = this.#parts;
-    const incoming = await readWish(this.#parts, wish, signal);
+    const incoming = await parseIngestRequest(this.#parts, wish, signal);
     const chunks = chunkText(incoming.text);
     const tokens = chunks.map(({ tokenCount }) => tokenCount);
     const toRead = readers.model() ? chunks.filter((chunk) => hasProse(incoming, chunk)) : [];
@@ -67,7 +67,7 @@ export class Artifacts implements ArtifactDesk {
       answerTokens,
       embeddingCalls:
         state.state === 'ready'
-          ? Math.ceil(chunks.length / (state.embedder.textsAtOnce ?? usualTextsAtOnce))
+          ? Math.ceil(chunks.length / (state.embedder.maxBatchSize ?? defaultBatchSize))
           : 0,
     };
   }
@@ -106,7 +106,7 @@ export class Artifacts implements ArtifactDesk {
       job,
       embeddingModel: state.state === 'ready' ? state.embedder.model : null,
       isGraphWanted: graph.isWanted,
-      mentionsLeftOut: Number(metadata['mentions_left_out'] ?? 0),
+      truncatedMentions: Number(metadata['mentions_truncated'] ?? 0),
     });
   }
 }

@@ -2,18 +2,18 @@
 import type { IdSource } from '../../core/index.ts';
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import { storedJson } from './stored-json.ts';
 import { contentHash } from '../documents/content-hash.ts';
-import type { Accepted, ArtifactStore, ChunkDraft, IncomingArtifact, Space } from '../ports.ts';
+import type { ArtifactStore, ChunkDraft, IngestResult, ParsedDocument, Space } from '../ports.ts';
+import { removePostings, writePostings } from '../search/postings.ts';
 import { forgetUnmentioned } from './postgres-remove-artifact.ts';
-import { removePostings, writePostings } from '../search/postgres-postings.ts';
+import { storedJson } from './stored-json.ts';
 
 /** A statement of this many chunks stays well below what a store takes in one message, and within its time. */
 const chunksAtOnce = 200;
 
 export interface Acceptance {
   readonly space: Space;
-  readonly incoming: IncomingArtifact;
+  readonly incoming: ParsedDocument;
   readonly chunks: readonly ChunkDraft[];
   readonly enqueue: Parameters<ArtifactStore['accept']>[3];
   readonly ids: IdSource;
@@ -21,7 +21,7 @@ export interface Acceptance {
 }
 
 /** In the caller's transaction, which is to be rolled back when it fails. */
-export async function acceptArtifact(transaction: Transaction, wish: Acceptance): Promise<Accepted> {
+export async function acceptArtifact(transaction: Transaction, wish: Acceptance): Promise<IngestResult> {
   const { space, incoming, chunks, ids, at } = wish;
   const { spaceId } = space;
   const artifact = await lockedArtifact(transaction, wish);

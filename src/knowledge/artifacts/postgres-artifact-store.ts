@@ -6,17 +6,17 @@ import { hasSqlState } from '../../platform/postgres/sql-error.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import type {
-  Accepted,
+  IngestResult,
   ArtifactFilter,
   ArtifactStore,
   Chunk,
   ChunkDraft,
-  Gone,
-  IncomingArtifact,
-  NotTaken,
+  RemovedIds,
+  ParsedDocument,
+  DroppedCount,
   Revision,
   Space,
-  StepMark,
+  ChunkStepResult,
 } from '../ports.ts';
 import { acceptArtifact } from './postgres-accept.ts';
 import { removeArtifact } from './postgres-remove-artifact.ts';
@@ -39,10 +39,10 @@ export class PostgresArtifactStore implements ArtifactStore {
 
   async accept(
     space: Space,
-    incoming: IncomingArtifact,
+    incoming: ParsedDocument,
     chunks: readonly ChunkDraft[],
     enqueue: Parameters<ArtifactStore['accept']>[3],
-  ): Promise<Accepted> {
+  ): Promise<IngestResult> {
     const wish = { space, incoming, chunks, enqueue, ids: this.#ids, at: this.#now() };
     try {
       return await this.#database.transaction((transaction) => acceptArtifact(transaction, wish), {
@@ -117,7 +117,7 @@ export class PostgresArtifactStore implements ArtifactStore {
     return rows[0] ?? null;
   }
 
-  async mark(spaceId: number, marks: readonly StepMark[]): Promise<void> {
+  async saveSteps(spaceId: number, marks: readonly ChunkStepResult[]): Promise<void> {
     if (marks.length === 0) return;
     // Marks of chunks that are gone are left out: an artifact may be removed while it is worked on.
     await this.#database.query(
@@ -128,7 +128,7 @@ export class PostgresArtifactStore implements ArtifactStore {
       from unnest(${marks.map(({ chunkId }) => chunkId)}::bigint[], ${marks.map(({ step }) => step)}::text[],
         ${marks.map(({ status }) => status)}::text[], ${marks.map(({ method }) => method ?? null)}::text[],
         ${marks.map(({ cause }) => cause ?? null)}::text[], ${marks.map(({ message }) => message ?? null)}::text[],
-        ${marks.map(({ notTaken }) => (notTaken ? JSON.stringify(notTaken) : null))}::text[])
+        ${marks.map(({ dropped }) => (dropped ? JSON.stringify(dropped) : null))}::text[])
         with ordinality as t (chunk_id, step, status, method, cause, message, not_taken, number)
       where exists (select from chunk c where c.chunk_id = t.chunk_id and c.space_id = ${spaceId})
       order by chunk_id, step, number desc
@@ -147,26 +147,26 @@ export class PostgresArtifactStore implements ArtifactStore {
     return rows.length > 0;
   }
 
-  async steps(revisionId: string): Promise<readonly (StepMark & { readonly updatedAt: Date })[]> {
-    type Row = Omit<StepMark, 'method' | 'cause' | 'message' | 'notTaken'> &
+  async steps(revisionId: string): Promise<readonly (ChunkStepResult & { readonly updatedAt: Date })[]> {
+    type Row = Omit<ChunkStepResult, 'method' | 'cause' | 'message' | 'dropped'> &
       Record<'method' | 'cause' | 'message', string | null> & {
-        notTaken: readonly NotTaken[] | null;
+        dropped: readonly DroppedCount[] | null;
         updatedAt: Date;
       };
     const { rows } = await this.#database.query<Row>(
       sql`
-      select s.chunk_id as "chunkId", s.step, s.status, s.method, s.cause, s.message, s.not_taken as "notTaken",
+      select s.chunk_id as "chunkId", s.step, s.status, s.method, s.cause, s.message, s.not_taken as "dropped",
         s.updated_at as "updatedAt"
       from chunk c join chunk_step s using (chunk_id)
       where c.revision_id = ${revisionId}::uuid order by c.position, s.step`,
       { isFrequent: true },
     );
-    return rows.map(({ method, cause, message, notTaken, ...step }) => ({
+    return rows.map(({ method, cause, message, dropped, ...step }) => ({
       ...step,
       ...(method === null ? {} : { method }),
       ...(cause === null ? {} : { cause }),
       ...(message === null ? {} : { message }),
-      ...(notTaken === null ? {} : { notTaken }),
+      ...(dropped === null ? {} : { dropped }),
     }));
   }
 
@@ -187,7 +187,7 @@ export class PostgresArtifactStore implements ArtifactStore {
     return rows;
   }
 
-  async remove(spaceId: number, artifactUid: string): Promise<Gone | null> {
+  async remove(spaceId: number, artifactUid: string): Promise<RemovedIds | null> {
     if (!isUuid(artifactUid)) return null;
     return this.#database.transaction((transaction) => removeArtifact(transaction, spaceId, artifactUid), {
       leaseMs: acceptLeaseMs,

@@ -1,12 +1,12 @@
 // Artifacts, their revisions, chunks, and what has been done with each of them.
-import type { NotTaken, StructuredMention } from '../reading/types.ts';
+import type { DroppedCount, StructuredMention } from '../reading/types.ts';
 import type { Space } from '../spaces/types.ts';
 
 export const artifactTypes = ['email', 'doc', 'chat', 'transcript', 'note'] as const;
 export type ArtifactType = (typeof artifactTypes)[number];
 
 /** A document as text, ready to be taken in. */
-export interface IncomingArtifact {
+export interface ParsedDocument {
   readonly type: ArtifactType;
   /** `upload`, `files`, `vault:NAME`, … */
   readonly sourceSystem: string;
@@ -47,7 +47,7 @@ export type ChunkStep = (typeof chunkSteps)[number];
 /** `failed`: tried and not done, with a row in the ledger. `skipped`: cannot be done now (the part is away). */
 export type StepStatus = 'done' | 'failed' | 'skipped';
 
-export interface StepMark {
+export interface ChunkStepResult {
   readonly chunkId: number;
   readonly step: ChunkStep;
   readonly status: StepStatus;
@@ -57,7 +57,7 @@ export interface StepMark {
   readonly cause?: string;
   readonly message?: string;
   /** read: what was listed and not taken; absent where all of it was. */
-  readonly notTaken?: readonly NotTaken[];
+  readonly dropped?: readonly DroppedCount[];
 }
 
 export interface Revision {
@@ -95,12 +95,12 @@ export interface ArtifactStatus {
   /** Chunks that were read by rules because no model was to be had. */
   readonly readByRules: number;
   /** Of these, those that a model was asked to read and failed to, by why. A repair lets it read them. */
-  readonly stoodIn: readonly { readonly cause: string; readonly positions: readonly number[] }[];
+  readonly modelFallbacks: readonly { readonly cause: string; readonly positions: readonly number[] }[];
   /**
    * What readings listed and was not taken. What the text does not bear out (a quote that does not stand there) is
    * rightly refused, and nothing is missing; what was left out because it was too much is under `missing` as well.
    */
-  readonly notTaken: readonly (NotTaken & { readonly positions: readonly number[] })[];
+  readonly dropped: readonly (DroppedCount & { readonly positions: readonly number[] })[];
   /** A step that is `done` is here when a part of what was read was left out. */
   readonly missing: readonly {
     readonly step: ChunkStep;
@@ -112,7 +112,7 @@ export interface ArtifactStatus {
 }
 
 /** `unchanged`: the latest revision has this very content, nothing was written. */
-export interface Accepted {
+export interface IngestResult {
   readonly outcome: 'added' | 'revised' | 'unchanged';
   readonly artifactUid: string;
   readonly revisionId: string;
@@ -128,13 +128,13 @@ export interface ArtifactStore {
    */
   accept(
     space: Space,
-    incoming: IncomingArtifact,
+    incoming: ParsedDocument,
     chunks: readonly ChunkDraft[],
     enqueue: (
       revision: { readonly spaceId: number; readonly revisionId: string },
       transaction: unknown,
     ) => Promise<string | null>,
-  ): Promise<Accepted>;
+  ): Promise<IngestResult>;
   get(spaceId: number, artifactUid: string): Promise<Revision | null>;
   revision(spaceId: number, revisionId: string): Promise<(Revision & { readonly text: string }) | null>;
   revisions(spaceId: number, artifactUid: string): Promise<readonly Revision[]>;
@@ -143,10 +143,10 @@ export interface ArtifactStore {
   chunks(revisionId: string): Promise<readonly Chunk[]>;
   chunk(spaceId: number, chunkId: number): Promise<Chunk | null>;
   /** Marks steps; the newest mark of a chunk's step wins. */
-  mark(spaceId: number, marks: readonly StepMark[]): Promise<void>;
+  saveSteps(spaceId: number, marks: readonly ChunkStepResult[]): Promise<void>;
   /** Whether no newer one took its place, and it was not removed. */
   isLatest(spaceId: number, revisionId: string): Promise<boolean>;
-  steps(revisionId: string): Promise<readonly (StepMark & { readonly updatedAt: Date })[]>;
+  steps(revisionId: string): Promise<readonly (ChunkStepResult & { readonly updatedAt: Date })[]>;
   /** Latest-revision chunks whose step is not done (or was done by `method`), lowest id first, at most `limit`. */
   unfinished(filter: {
     readonly step: ChunkStep;
@@ -159,11 +159,11 @@ export interface ArtifactStore {
    * The artifact with everything derived from it, entities that nothing else mentions and their merges included. What
    * a graph elsewhere has to forget; null when there is no such artifact.
    */
-  remove(spaceId: number, artifactUid: string): Promise<Gone | null>;
+  remove(spaceId: number, artifactUid: string): Promise<RemovedIds | null>;
 }
 
 /** Events and entities that are no more. */
-export interface Gone {
+export interface RemovedIds {
   readonly eventIds: readonly string[];
   readonly entityIds: readonly string[];
 }

@@ -25,7 +25,7 @@ const visible = /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
 export function cleanMentions(given: readonly StructuredMention[]): {
   readonly mentions: readonly StructuredMention[];
   readonly warnings: readonly string[];
-  readonly leftOut: number;
+  readonly truncated: number;
 } {
   const seen = given.slice(0, mostMentions).flatMap((mention) => {
     const surfaceForm = mention.surfaceForm
@@ -38,7 +38,7 @@ export function cleanMentions(given: readonly StructuredMention[]): {
   const empty = Math.min(given.length, mostMentions) - seen.length;
   return {
     mentions: withoutRepeats(seen),
-    leftOut: Math.max(0, given.length - mostMentions),
+    truncated: Math.max(0, given.length - mostMentions),
     warnings: [
       ...(empty > 0 ? [`Left out for want of a visible name: ${empty} of its structured mentions.`] : []),
       ...(given.length > mostMentions
@@ -86,7 +86,7 @@ export function cleanMetadata(given: Readonly<Record<string, unknown>>): Readonl
   const {
     mentions: _,
     data: __,
-    mentions_left_out: ___,
+    mentions_truncated: ___,
     ...metadata
   } = JSON.parse(text) as Record<string, unknown>;
   return metadata;

@@ -1,6 +1,6 @@
 // What makes two contents the same.
 import { createHash } from 'node:crypto';
-import type { IncomingArtifact } from '../ports.ts';
+import type { ParsedDocument } from '../ports.ts';
 
 /** SHA-256, in hex, of what is read: type, title, text and structured mentions. Metadata and times do not count. */
 export function contentHash({
@@ -8,7 +8,7 @@ export function contentHash({
   title,
   text,
   mentions,
-}: Pick<IncomingArtifact, 'type' | 'title' | 'text' | 'mentions'>): string {
+}: Pick<ParsedDocument, 'type' | 'title' | 'text' | 'mentions'>): string {
   return createHash('sha256')
     .update(JSON.stringify([type, title, mentions]))
     .update('\n')

@@ -6,7 +6,7 @@ import { readIntroductions } from './introductions.ts';
 import { ProjectPhrases } from '../reading/rules/project-phrases.ts';
 import { positionBehind } from './role-and-employer.ts';
 import { Roster } from './roster.ts';
-import { isInKnownWords, unheardNames } from '../reading/rules/unheard-names.ts';
+import { isInKnownWords, inferPersonNames } from '../reading/rules/unheard-names.ts';
 import { wordsOf } from '../text/words.ts';
 
 export interface DocumentView {
@@ -15,7 +15,7 @@ export interface DocumentView {
   readonly author: string | null;
   readonly date: Date | null;
   /** Words that it writes in small letters somewhere. */
-  readonly inSmall: ReadonlySet<string>;
+  readonly lowercaseWords: ReadonlySet<string>;
   /** Phrases that name pieces of work, in lower case, with how they are to be called. */
   readonly projects: ReadonlyMap<string, string>;
 }
@@ -25,7 +25,7 @@ const pieceLength = 65_536;
 
 export function viewDocument({ title, text, sourceTs }: ReadingTask['artifact']): DocumentView {
   const roster = new Roster();
-  const inSmall = new Set<string>();
+  const lowercaseWords = new Set<string>();
   const { author, date } = readIntroductions(text, roster);
   // After the lines that say whose an address is: what is spelled in it counts only where nobody said it.
   for (const { name, email } of findAddresses(text))
@@ -34,18 +34,21 @@ export function viewDocument({ title, text, sourceTs }: ReadingTask['artifact'])
   const phrases = new ProjectPhrases();
   for (const piece of piecesOf(text)) {
     const words = wordsOf(piece);
-    for (const word of words) if (!word.isCapital) inSmall.add(word.lower);
+    for (const word of words) if (!word.isCapital) lowercaseWords.add(word.lower);
     for (const { words: run, at } of capitalRuns(words)) {
-      if (!looksLikeFullName(run, inSmall) && !isInitialed(run, inSmall)) continue;
+      if (!looksLikeFullName(run, lowercaseWords) && !isInitialed(run, lowercaseWords)) continue;
       const name = piece.slice(run[0]?.start, run.at(-1)?.end);
       roster.add(name, positionBehind(piece, words[at + run.length - 1]?.end ?? piece.length));
     }
-    if (isInKnownWords(inSmall))
-      for (const { words: run } of unheardNames({ text: piece, words, inSmall }, capitalRuns(words)))
+    if (isInKnownWords(lowercaseWords))
+      for (const { words: run } of inferPersonNames(
+        { text: piece, words, lowercaseWords },
+        capitalRuns(words),
+      ))
         roster.add(piece.slice(run[0]?.start, run.at(-1)?.end));
     phrases.add(words, piece);
   }
-  return { roster, author, date: sourceTs ?? date, inSmall, projects: phrases.chosen(title) };
+  return { roster, author, date: sourceTs ?? date, lowercaseWords, projects: phrases.chosen(title) };
 }
 
 function* piecesOf(text: string): Generator<string> {

@@ -1,9 +1,9 @@
 // What somebody brings, as an artifact ready to be taken in: read, titled, dated, cleaned.
 import { createHash } from 'node:crypto';
 import { CoreError } from '../../core/index.ts';
-import type { IngestWish } from '../desk-ports.ts';
+import type { IngestRequest } from '../desk-ports.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { ArtifactType, IncomingArtifact, StructuredMention } from '../ports.ts';
+import type { ArtifactType, ParsedDocument, StructuredMention } from '../ports.ts';
 import { cleanMentions, cleanMetadata, cleanText, isBlank } from './clean-input.ts';
 import type { DataForm } from './data-prose.ts';
 import { readJsonDocument } from './json-document.ts';
@@ -26,7 +26,7 @@ export interface DocumentReader {
   ): Promise<{ readonly text: string; readonly warnings: readonly string[] }>;
 }
 
-export interface ReadWishParts {
+export interface ParseDeps {
   readonly documents: DocumentReader;
   readonly maxDocumentBytes: number;
 }
@@ -37,11 +37,11 @@ const longestTitle = 300;
 const longestSourceBytes = 2_000;
 
 /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE. */
-export async function readWish(
-  parts: ReadWishParts,
-  wish: IngestWish,
+export async function parseIngestRequest(
+  parts: ParseDeps,
+  wish: IngestRequest,
   signal: AbortSignal,
-): Promise<IncomingArtifact> {
+): Promise<ParsedDocument> {
   const { content } = wish;
   const size = 'text' in content ? Buffer.byteLength(content.text) : content.bytes.byteLength;
   if (size > parts.maxDocumentBytes)
@@ -50,7 +50,7 @@ export async function readWish(
     );
   const found = 'text' in content ? fromText(content.text) : await fromFile(parts.documents, content, signal);
   const text = checkedText(found.text);
-  const { mentions, warnings, leftOut } = cleanMentions([...found.mentions, ...(wish.mentions ?? [])]);
+  const { mentions, warnings, truncated } = cleanMentions([...found.mentions, ...(wish.mentions ?? [])]);
   const title = cleanText(wish.title ?? found.title ?? '').trim();
   return {
     type: wish.type ?? found.type,
@@ -62,7 +62,7 @@ export async function readWish(
     metadata: {
       ...cleanMetadata(wish.metadata ?? {}),
       ...(found.data === null ? {} : { data: found.data }),
-      ...(leftOut === 0 ? {} : { mentions_left_out: leftOut }),
+      ...(truncated === 0 ? {} : { mentions_truncated: truncated }),
     },
     warnings: [...found.warnings, ...warnings],
     mentions,

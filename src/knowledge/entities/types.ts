@@ -1,6 +1,6 @@
 // Entities: who and what is known, how mentions find theirs, what may be the same, what was merged.
-import type { Gone } from '../artifacts/types.ts';
-import type { ContextClues, EntityMention, EntityType, ReadEvent, ReadingMethod } from '../reading/types.ts';
+import type { ContextClues, EntityMention, EntityType } from '../reading/types.ts';
+import type { CleanClues, Profile } from './compare-clues.ts';
 
 /** Why an entity waits for another look. */
 export type ReviewReason =
@@ -35,7 +35,7 @@ export interface Candidate {
   readonly entity: Entity;
   readonly aliases: readonly string[];
   /** Names of entities it is mentioned together with, most often first, at most twenty. */
-  readonly companions: readonly string[];
+  readonly coMentions: readonly string[];
   readonly foundBy: readonly (
     | 'identity'
     | 'name'
@@ -147,67 +147,103 @@ export interface UndoneMerge extends EntityMerge {
   readonly later: LaterMentions;
 }
 
-export interface EventStore {
-  /**
-   * What a chunk's reading found takes the place of what was found there before: mentions (already resolved, in the
-   * order of `results`) and events with actors, subjects and evidence, in one transaction. Idempotent. Entities that
-   * nothing mentions any more go with what is replaced: a graph elsewhere has to forget both. Fails with CONFLICT when
-   * an entity of `results` has been removed meanwhile (resolve again) or the chunk has (nothing to do).
-   */
-  write(
-    place: MentionPlace & { readonly chunkId: number },
-    method: ReadingMethod,
-    found: {
-      readonly mentions: readonly EntityMention[];
-      readonly results: readonly EntityResolutionResult[];
-      readonly events: readonly ReadEvent[];
-    },
-  ): Promise<Gone>;
-  /** The same for what the source itself says of a whole revision: mentions without a chunk. */
-  writeStructured(
-    place: Omit<MentionPlace, 'chunkId' | 'relation'>,
-    found: readonly {
-      readonly mention: EntityMention;
-      readonly relation: string;
-      readonly result: EntityResolutionResult;
-    }[],
-  ): Promise<Gone>;
-  list(filter: EventFilter): Promise<readonly StoredEvent[]>;
-  get(spaceId: number, eventId: string): Promise<StoredEvent | null>;
+// What resolution needs of a store. Adapters: postgres/postgres-{entity,pair,merge}-store.ts.
+
+/** Whom a mention may mean: what to look for. */
+export interface CandidateQuery {
+  readonly normalizedNames: readonly string[];
+  readonly keys: readonly string[];
+  readonly emails: readonly string[];
 }
 
-export interface EventFilter {
-  readonly spaceId: number;
-  readonly category?: string;
-  readonly entityId?: string;
-  readonly artifactUid?: string;
-  readonly from?: Date;
-  readonly to?: Date;
-  /** Events of revisions that were superseded too. */
-  readonly withSuperseded?: boolean;
-  readonly limit: number;
-  readonly before?: string;
+/** A candidate with all that is known of it and of what was merged into it. */
+export interface CandidateEntity extends Candidate {
+  readonly profile: Profile;
+  readonly isInArtifact: boolean;
 }
 
-export interface StoredEvent {
-  readonly eventId: string;
-  readonly spaceId: number;
-  readonly artifactUid: string;
-  readonly revisionId: string;
-  readonly chunkId: number;
-  readonly category: string;
-  readonly eventTime: Date | null;
-  readonly narrative: string;
-  readonly subject: string | null;
+export interface NameRow {
+  readonly alias: string;
+  readonly normalizedAlias: string;
+  readonly keys: readonly string[];
+}
+
+/** An entity that is to be made. */
+export interface EntityDraft {
+  readonly entityId: string;
+  readonly type: EntityType;
+  readonly canonicalName: string;
+  readonly normalizedName: string;
+  readonly names: readonly NameRow[];
+  readonly clues: CleanClues;
+  readonly embedding: { readonly model: string; readonly vector: Float32Array } | null;
+  readonly artifactUid: string | null;
+  readonly revisionId: string | null;
+  readonly reviewReason: ReviewReason | null;
+  /** Made whatever others did meanwhile: nobody could look whether it is there already. */
+  readonly isUnchecked: boolean;
+}
+
+/** What a mention adds to an entity that is there. */
+export interface EntityAddition {
+  readonly entityId: string;
+  readonly names: readonly NameRow[];
+  readonly clues: CleanClues;
+  readonly betterName: { readonly canonicalName: string; readonly normalizedName: string } | null;
+}
+
+export interface PairDraft {
+  readonly pairId: string;
+  readonly entityId: string;
+  readonly otherId: string;
   readonly confidence: number;
-  readonly method: 'model' | 'rules';
-  readonly supersededAt: Date | null;
-  readonly actors: readonly { readonly entityId: string; readonly name: string; readonly role: string }[];
-  readonly subjects: readonly { readonly entityId: string; readonly name: string }[];
-  readonly evidence: readonly {
-    readonly chunkId: number;
-    readonly quote: string;
-    readonly startChar: number;
-    readonly endChar: number;
-  }[];
+  readonly reason: string;
+  readonly evidence: Readonly<Record<string, unknown>>;
+  readonly state: 'open' | 'different';
+  readonly decidedBy: string | null;
+}
+
+export interface ResolutionPlan {
+  /** What it all came from. */
+  readonly place: Pick<MentionPlace, 'artifactUid' | 'revisionId'>;
+  readonly drafts: readonly EntityDraft[];
+  readonly additions: readonly EntityAddition[];
+  readonly pairs: readonly PairDraft[];
+  /** Entities that were looked at: one of a draft's name that is not among them came meanwhile. */
+  readonly seen: readonly string[];
+}
+
+/** `undefined`: another process has not made it meanwhile, so it is made. */
+export type MatchConcurrent = (draft: EntityDraft, there: readonly CandidateEntity[]) => string | undefined;
+
+export interface EntityRow extends Entity {
+  readonly aliases: readonly string[];
+  readonly mentionCount: number;
+  readonly eventCount: number;
+}
+
+export interface MentionRow {
+  readonly mentionId: string;
+  readonly artifactUid: string;
+  readonly title: string;
+  readonly surfaceForm: string;
+  readonly startChar: number | null;
+  readonly endChar: number | null;
+  readonly method: string;
+  readonly confidence: number;
+  readonly relation: string | null;
+}
+
+export interface MentionGroup {
+  /** Which mentions: their places in the list that was given. */
+  readonly members: readonly number[];
+  readonly type: EntityType;
+  /** As it is shown. */
+  readonly name: string;
+  readonly normalizedName: string;
+  /** With its spellings; the first is `name`. */
+  readonly names: readonly NameRow[];
+  readonly clues: CleanClues;
+  readonly profile: Profile;
+  readonly wish: CandidateQuery;
 }

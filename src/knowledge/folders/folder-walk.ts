@@ -4,8 +4,8 @@ import type { Log } from '../../core/index.ts';
 import { CoreError, HeadworksError, kindOf, messageOf } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { ArtifactDesk, FolderResult, KnowledgeFolder } from '../desk-ports.ts';
-import type { Accepted, Space } from '../ports.ts';
-import { ingestDegradations, isOver } from '../ingest/failure-kinds.ts';
+import type { IngestResult, Space } from '../ports.ts';
+import { ingestDegradations, isFatalForJob } from '../ingest/failure-kinds.ts';
 import type { ClosedFolder, FolderFiles, FolderStore, FoundFile } from './folder-ports.ts';
 import { missingFiles } from './missing-files.ts';
 
@@ -36,7 +36,7 @@ type Files = Map<string, Seen>;
 /** What a walk came upon. */
 interface Look {
   readonly now: Files;
-  readonly counts: Record<Accepted['outcome'] | 'failed', number>;
+  readonly counts: Record<IngestResult['outcome'] | 'failed', number>;
   /** Every folder below could be read. */
   isWhole: boolean;
 }
@@ -69,7 +69,7 @@ export class FolderWalks {
     try {
       await this.#lookThrough(space, folder, { look, before, isAsked: options.isAsked }, signal);
     } catch (error) {
-      if (isOver(error, signal)) throw error;
+      if (isFatalForJob(error, signal)) throw error;
       return this.#unreadable(folder, error);
     }
     const { now, counts, isWhole } = look;
@@ -130,7 +130,7 @@ export class FolderWalks {
     folder: KnowledgeFolder,
     path: string,
     signal: AbortSignal,
-  ): Promise<Accepted | null> {
+  ): Promise<IngestResult | null> {
     const file = await this.#parts.files.find(path);
     if (!file) return null;
     const accepted = await this.#ingest(space, file, signal);
@@ -143,13 +143,13 @@ export class FolderWalks {
     folder: KnowledgeFolder,
     file: FoundFile | ClosedFolder,
     signal: AbortSignal,
-  ): Promise<Seen & { readonly outcome: Accepted['outcome'] | 'failed' }> {
+  ): Promise<Seen & { readonly outcome: IngestResult['outcome'] | 'failed' }> {
     const state = stateOf(file);
     try {
       if ('problem' in file) throw new CoreError('INPUT_INVALID', file.problem);
       return { state, problem: null, outcome: (await this.#ingest(space, file, signal)).outcome };
     } catch (error) {
-      if (isOver(error, signal)) throw error;
+      if (isFatalForJob(error, signal)) throw error;
       const problem =
         error instanceof HeadworksError ? error.message : `It cannot be read (${kindOf(error)}).`;
       this.#record(
@@ -162,7 +162,7 @@ export class FolderWalks {
     }
   }
 
-  async #ingest(space: Space, { path, size }: FoundFile, signal: AbortSignal): Promise<Accepted> {
+  async #ingest(space: Space, { path, size }: FoundFile, signal: AbortSignal): Promise<IngestResult> {
     const { artifacts, files } = this.#parts;
     if (size > artifacts.maxDocumentBytes)
       throw new CoreError('INPUT_INVALID', `It has ${size} bytes, more than may be taken in.`);

@@ -1,8 +1,9 @@
 // Folders: what is due is read, only what changed, and a file that fails costs itself.
 import { describe, expect, it } from 'vitest';
-import { CoreError, seededIds, seededRandom, silentLog, VirtualClock } from '../../core/index.ts';
+import { CoreError, seededIds, seededRandom, silentLog } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { Degradation } from '../../ledger/index.ts';
-import type { FolderResult, IngestWish, KnowledgeFolder } from '../desk-ports.ts';
+import type { FolderResult, IngestRequest, KnowledgeFolder } from '../desk-ports.ts';
 import { KnowledgeError } from '../errors.ts';
 import { folderRepairs } from '../maintenance/folder-repairs.ts';
 import type { ClosedFolder, FolderStore } from './folder-ports.ts';
@@ -73,7 +74,7 @@ function world() {
     spaces: { byId: async () => space },
     artifacts: {
       maxDocumentBytes: 100,
-      ingest: async (_: unknown, { content, sourceId }: IngestWish) => {
+      ingest: async (_: unknown, { content, sourceId }: IngestRequest) => {
         if (fails) throw fails;
         const text = 'bytes' in content ? Buffer.from(content.bytes).toString() : '';
         if (text === 'bad') throw new KnowledgeError('KNOWLEDGE_DOCUMENT_UNREADABLE', 'It is damaged.');

@@ -1,8 +1,8 @@
 // Folders of this machine, read again and again: watched, or on a schedule. Only files that changed are read.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError, isUuid, parseCron } from '../../core/index.ts';
-import type { FolderDesk, FolderResult, FolderWish, KnowledgeFolder } from '../desk-ports.ts';
-import type { Accepted, Space, SpaceStore } from '../ports.ts';
+import type { FolderDesk, FolderResult, FolderRequest, KnowledgeFolder } from '../desk-ports.ts';
+import type { IngestResult, Space, SpaceStore } from '../ports.ts';
 import type { FolderWalkParts } from './folder-walk.ts';
 import { FolderWalks } from './folder-walk.ts';
 import { withoutRemoved } from './missing-files.ts';
@@ -29,7 +29,7 @@ export class Folders implements FolderDesk {
 
   async add(
     { spaceId }: Space,
-    { path: given, cron, removesMissing }: FolderWish,
+    { path: given, cron, removesMissing }: FolderRequest,
   ): Promise<KnowledgeFolder & { readonly outcome: 'added' | 'changed' }> {
     const { store, files, ids, clock } = this.#parts;
     if (cron !== null) parseCron(cron);
@@ -115,7 +115,7 @@ export class Folders implements FolderDesk {
 }
 
 /** What became of it; `gone`: the folder is read no longer, or the file is not there any more. */
-export type FolderRetry = 'gone' | 'taken' | Accepted;
+export type FolderRetry = 'gone' | 'taken' | IngestResult;
 
 const nothing: FolderResult = {
   added: 0,

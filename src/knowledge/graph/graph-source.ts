@@ -1,25 +1,9 @@
 // What the graph is made of, read from the tables. Adapter: postgres/postgres-graph-source.ts.
-import type { GraphPart, RebuildPart } from '../ports.ts';
-
-export interface GraphSource {
-  /** Of each chunk that is there: its live entities, its events, the edges between them, and possibly-same pairs. */
-  chunkParts(spaceId: number, chunkIds: readonly number[]): Promise<ReadonlyMap<number, GraphPart>>;
-  /** Of these entities, those that are live, with every event they take part in. */
-  entityPart(spaceId: number, entityIds: readonly string[]): Promise<GraphPart>;
-  /** Events of older revisions of these chunks' artifacts that the graph was given, and the chunks they stand in. */
-  superseded(
-    spaceId: number,
-    chunkIds: readonly number[],
-  ): Promise<{ readonly chunkIds: readonly number[]; readonly eventIds: readonly string[] }>;
-  /** Everything of every space: entities, then events with their edges, then pairs; behind the position given. */
-  all(after: string | null): AsyncIterable<RebuildPart>;
-  /** How much that is. */
-  counts(): Promise<{ readonly entities: number; readonly events: number }>;
-  /** What was put into the graph, merged or parted since then: by space. */
-  changedSince(since: Date): Promise<readonly ChangedSpace[]>;
-  /** A few events of the space that share somebody with others: what a try-out expands from. */
-  sampleEvents(spaceId: number, limit: number): Promise<readonly string[]>;
-}
+import type { Database } from '../../platform/postgres/ports.ts';
+import type { Sql } from '../../platform/postgres/sql.ts';
+import { sql } from '../../platform/postgres/sql.ts';
+import { openPairs, pairsOf } from '../entities/pair-store.ts';
+import type { EntityNode, EventNode, GraphBatch, RebuildBatch } from './graph.ts';
 
 export interface ChangedSpace {
   readonly spaceId: number;
@@ -27,7 +11,7 @@ export interface ChangedSpace {
   readonly entityIds: readonly string[];
 }
 
-export const emptyPart = (spaceId: number): GraphPart => ({
+export const emptyBatch = (spaceId: number): GraphBatch => ({
   spaceId,
   entities: [],
   events: [],
@@ -35,3 +19,285 @@ export const emptyPart = (spaceId: number): GraphPart => ({
   about: [],
   possiblySame: [],
 });
+
+// What the graph is made of, from the tables: live entities, events that still hold, their edges, undecided pairs.
+
+/** Nodes that a batch of a rebuild holds. */
+const batch = 500;
+
+type ActedIn = GraphBatch['actedIn'][number];
+type About = GraphBatch['about'][number];
+type PossiblySame = GraphBatch['possiblySame'][number];
+
+export class GraphSource {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Of each chunk that is there: its live entities, its events, the edges between them, and possibly-same pairs. */
+  async chunkBatches(spaceId: number, chunkIds: readonly number[]): Promise<ReadonlyMap<number, GraphBatch>> {
+    const { rows: chunks } = await this.#database.query<{ chunkId: number }>(sql`
+      select chunk_id as "chunkId" from chunk where chunk_id = any(${chunkIds}::bigint[]) and space_id = ${spaceId}`);
+    const { rows: mentions } = await this.#database.query<{ chunkId: number; entityId: string }>(sql`
+      select distinct coalesce(m.chunk_id, first.chunk_id) as "chunkId", m.entity_id as "entityId"
+      from entity_mention m
+        left join chunk first on m.chunk_id is null and first.revision_id = m.revision_id and first.position = 0
+      where (m.chunk_id = any(${chunkIds}::bigint[]) or first.chunk_id = any(${chunkIds}::bigint[]))
+        and m.space_id = ${spaceId}
+        and m.revision_id in (select revision_id from chunk where chunk_id = any(${chunkIds}::bigint[]))`);
+    const { rows: events } = await this.#database.query<{ chunkId: number; eventId: string }>(sql`
+      select chunk_id as "chunkId", event_id as "eventId" from semantic_event
+      where chunk_id = any(${chunkIds}::bigint[]) and space_id = ${spaceId} and superseded_at is null`);
+    const whole = await this.#part(
+      spaceId,
+      mentions.map(({ entityId }) => entityId),
+      events.map(({ eventId }) => eventId),
+    );
+    const own = (chunkId: number) => ({
+      entities: new Set(mentions.filter((row) => row.chunkId === chunkId).map(({ entityId }) => entityId)),
+      events: new Set(events.filter((row) => row.chunkId === chunkId).map(({ eventId }) => eventId)),
+    });
+    return new Map(chunks.map(({ chunkId }) => [chunkId, cutBatch(whole, own(chunkId))]));
+  }
+
+  /** Of these entities, those that are live, with every event they take part in. */
+  async entityBatch(spaceId: number, entityIds: readonly string[]): Promise<GraphBatch> {
+    const { rows } = await this.#database.query<{ eventId: string }>(sql`
+      select event_id as "eventId" from event_actor
+      where entity_id = any(${entityIds}::uuid[]) and space_id = ${spaceId}
+      union
+      select event_id from event_subject where entity_id = any(${entityIds}::uuid[]) and space_id = ${spaceId}`);
+    return this.#part(
+      spaceId,
+      entityIds,
+      rows.map(({ eventId }) => eventId),
+    );
+  }
+
+  /** Events of older revisions of these chunks' artifacts that the graph was given, and the chunks they stand in. */
+  async superseded(
+    spaceId: number,
+    chunkIds: readonly number[],
+  ): Promise<{ readonly chunkIds: readonly number[]; readonly eventIds: readonly string[] }> {
+    const { rows } = await this.#database.query<{ chunkId: number; eventId: string | null }>(sql`
+      select c.chunk_id as "chunkId", e.event_id as "eventId"
+      from chunk c join chunk_step s on s.chunk_id = c.chunk_id and s.step = 'graph' and s.status = 'done'
+        left join semantic_event e on e.chunk_id = c.chunk_id
+      where c.artifact_uid in (select artifact_uid from chunk where chunk_id = any(${chunkIds}::bigint[]))
+        and c.space_id = ${spaceId}
+        and not exists (select from artifact_revision r where r.revision_id = c.revision_id and r.is_latest)`);
+    return {
+      chunkIds: [...new Set(rows.map(({ chunkId }) => chunkId))],
+      eventIds: rows.flatMap(({ eventId }) => (eventId === null ? [] : [eventId])),
+    };
+  }
+
+  /** Everything of every space: entities, then events with their edges, then pairs; behind the position given. */
+  async *all(after: string | null): AsyncGenerator<RebuildBatch> {
+    const [stage = 'entities', id = ''] = after === null ? [] : after.split(':');
+    if (stage === 'entities')
+      yield* this.#pages(
+        'entities',
+        id,
+        (behind) =>
+          this.#entityNodes(sql`entity_id > ${behind}::uuid`, sql`order by entity_id limit ${batch}`),
+        ({ entityId }) => entityId,
+        async (_spaceId, entities) => ({ entities }),
+      );
+    if (stage !== 'pairs')
+      yield* this.#pages(
+        'events',
+        stage === 'events' ? id : '',
+        (behind) => this.#eventNodes(sql`event_id > ${behind}::uuid`, sql`order by event_id limit ${batch}`),
+        ({ eventId }) => eventId,
+        async (spaceId, events) => {
+          const ids = events.map(({ eventId }) => eventId);
+          return {
+            events,
+            actedIn: await this.#actedIn(spaceId, ids),
+            about: await this.#about(spaceId, ids),
+          };
+        },
+      );
+    yield* this.#pages(
+      'pairs',
+      stage === 'pairs' ? id : '',
+      (behind) =>
+        this.#possiblySame(
+          sql`select * from entity_pair where pair_id > ${behind}::uuid`,
+          sql`order by p.pair_id limit ${batch}`,
+        ),
+      ({ pairId }) => pairId,
+      async (_spaceId, possiblySame) => ({ possiblySame }),
+    );
+  }
+
+  /** How much that is. */
+  counts(): Promise<GraphCounts> {
+    return countGraph(this.#database);
+  }
+
+  /** What was put into the graph, merged or parted since then: by space. */
+  async changedSince(since: Date): Promise<readonly ChangedSpace[]> {
+    const { rows } = await this.#database.query<ChangedSpace>(sql`
+      select k.space_id as "spaceId",
+        (select coalesce(array_agg(s.chunk_id), '{}') from chunk_step s
+          where s.space_id = k.space_id and s.step = 'graph' and s.status = 'done' and s.updated_at >= ${since})
+          as "chunkIds",
+        (select coalesce(array_agg(distinct id), '{}') from entity_merge m, unnest(array[m.winner_id, m.loser_id]) as id
+          where m.space_id = k.space_id and (m.merged_at >= ${since} or m.undone_at >= ${since})) as "entityIds"
+      from knowledge_space k order by k.space_id`);
+    return rows.filter(({ chunkIds, entityIds }) => chunkIds.length + entityIds.length > 0);
+  }
+
+  /** A few events of the space that share somebody with others: what a try-out expands from. */
+  async sampleEvents(spaceId: number, limit: number): Promise<readonly string[]> {
+    const { rows } = await this.#database.query<{ id: string }>(sql`
+      select e.event_id as id from semantic_event e
+      where e.space_id = ${spaceId} and e.superseded_at is null
+        and exists (select from event_actor a where a.event_id = e.event_id)
+      order by e.event_id desc limit ${limit}`);
+    return rows.map(({ id }) => id);
+  }
+
+  /** These events with everybody in them, and these entities. */
+  async #part(
+    spaceId: number,
+    entityIds: readonly string[],
+    eventIds: readonly string[],
+  ): Promise<GraphBatch> {
+    const actedIn = await this.#actedIn(spaceId, eventIds);
+    const about = await this.#about(spaceId, eventIds);
+    const possiblySame = await this.#possiblySame(pairsOf(spaceId, entityIds));
+    const all = new Set([
+      ...entityIds,
+      ...[...actedIn, ...about].map(({ entityId }) => entityId),
+      ...possiblySame.flatMap(({ entityA, entityB }) => [entityA, entityB]),
+    ]);
+    return {
+      spaceId,
+      entities: await this.#entityNodes(
+        sql`space_id = ${spaceId} and entity_id = any(${[...all]}::uuid[])`,
+        sql``,
+      ),
+      events: await this.#eventNodes(
+        sql`space_id = ${spaceId} and event_id = any(${eventIds}::uuid[])`,
+        sql``,
+      ),
+      actedIn,
+      about,
+      possiblySame,
+    };
+  }
+
+  async #entityNodes(condition: Sql, order: Sql): Promise<readonly (EntityNode & OfSpace)[]> {
+    const { rows } = await this.#database.query<EntityNode & OfSpace>(sql`
+      select entity_id as "entityId", canonical_name as name, entity_type as type, space_id as "spaceId"
+      from entity where merged_into is null and ${condition} ${order}`);
+    return rows;
+  }
+
+  async #eventNodes(condition: Sql, order: Sql): Promise<readonly (EventNode & OfSpace)[]> {
+    const { rows } = await this.#database.query<EventNode & OfSpace>(sql`
+      select event_id as "eventId", category, narrative, event_time as "eventTime", space_id as "spaceId"
+      from semantic_event where superseded_at is null and ${condition} ${order}`);
+    return rows;
+  }
+
+  async #actedIn(spaceId: number, eventIds: readonly string[]): Promise<readonly ActedIn[]> {
+    const { rows } = await this.#database.query<ActedIn>(sql`
+      select distinct entity_id as "entityId", event_id as "eventId", role from event_actor
+        join semantic_event e using (event_id)
+      where event_id = any(${eventIds}::uuid[]) and e.space_id = ${spaceId} and e.superseded_at is null`);
+    return rows;
+  }
+
+  async #about(spaceId: number, eventIds: readonly string[]): Promise<readonly About[]> {
+    const { rows } = await this.#database.query<About>(sql`
+      select distinct event_id as "eventId", entity_id as "entityId" from event_subject
+        join semantic_event e using (event_id)
+      where event_id = any(${eventIds}::uuid[]) and e.space_id = ${spaceId} and e.superseded_at is null`);
+    return rows;
+  }
+
+  /** Undecided, between live entities: what was merged is followed. */
+  async #possiblySame(chosen: Sql, order: Sql = sql``): Promise<readonly (PossiblySame & PairOfSpace)[]> {
+    const { rows } = await this.#database.query<PossiblySame & PairOfSpace>(sql`
+      select p.pair_id as "pairId", p.space_id as "spaceId", p.live_a as "entityA", p.live_b as "entityB",
+        p.confidence, p.reason
+      from (${openPairs(chosen)}) p ${order}`);
+    return rows;
+  }
+
+  /** Pages of a stage, cut by space. Only the last part of a page lets the next try begin behind the page. */
+  async *#pages<Row extends OfSpace>(
+    stage: string,
+    from: string,
+    read: (after: string) => Promise<readonly Row[]>,
+    idOf: (row: Row) => string,
+    fill: (spaceId: number, rows: readonly Row[]) => Promise<Partial<GraphBatch>>,
+  ): AsyncGenerator<RebuildBatch> {
+    for (let after = from; ;) {
+      const rows = await read(after === '' ? lowest : after);
+      const last = rows.at(-1);
+      if (!last) return;
+      const spaces = [...Map.groupBy(rows, ({ spaceId }) => spaceId)];
+      for (const [index, [spaceId, own]] of spaces.entries()) {
+        const isLast = index === spaces.length - 1;
+        const part = await fill(spaceId, own);
+        yield { ...emptyBatch(spaceId), ...part, position: `${stage}:${isLast ? idOf(last) : after}` };
+      }
+      after = idOf(last);
+    }
+  }
+}
+
+const lowest = '00000000-0000-0000-0000-000000000000';
+
+interface OfSpace {
+  readonly spaceId: number;
+}
+
+interface PairOfSpace extends OfSpace {
+  readonly pairId: string;
+}
+
+export interface GraphCounts {
+  readonly entities: number;
+  readonly events: number;
+}
+
+/** Live entities and events that still hold, of all spaces. */
+export async function countGraph(database: Database): Promise<GraphCounts> {
+  const { rows } = await database.query<GraphCounts>(sql`
+    select (select count(*) from entity where merged_into is null) as entities,
+      (select count(*) from semantic_event where superseded_at is null) as events`);
+  return rows[0] ?? { entities: 0, events: 0 };
+}
+
+/** What of a part belongs to these events and entities, with everybody at the other end of an edge. */
+function cutBatch(
+  whole: GraphBatch,
+  own: { readonly entities: ReadonlySet<string>; readonly events: ReadonlySet<string> },
+): GraphBatch {
+  const actedIn = whole.actedIn.filter(({ eventId }) => own.events.has(eventId));
+  const about = whole.about.filter(({ eventId }) => own.events.has(eventId));
+  const possiblySame = whole.possiblySame.filter(
+    ({ entityA, entityB }) => own.entities.has(entityA) || own.entities.has(entityB),
+  );
+  const needed = new Set([
+    ...own.entities,
+    ...[...actedIn, ...about].map(({ entityId }) => entityId),
+    ...possiblySame.flatMap(({ entityA, entityB }) => [entityA, entityB]),
+  ]);
+  return {
+    spaceId: whole.spaceId,
+    entities: whole.entities.filter(({ entityId }) => needed.has(entityId)),
+    events: whole.events.filter(({ eventId }) => own.events.has(eventId)),
+    actedIn,
+    about,
+    possiblySame,
+  };
+}

@@ -2,8 +2,9 @@
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { Chunk, Embedder, StepMark } from '../ports.ts';
-import { ingestDegradations, isOver } from './failure-kinds.ts';
+import type { Chunk, ChunkStepResult, Embedder } from '../ports.ts';
+import { refusedCause } from '../vectors/types.ts';
+import { ingestDegradations, isFatalForJob } from './failure-kinds.ts';
 import type { StepParts } from './step-ports.ts';
 
 type EmbedParts = Pick<
@@ -12,12 +13,9 @@ type EmbedParts = Pick<
 >;
 
 /** For embedders that do not say how many texts a call may take. */
-export const usualTextsAtOnce = 32;
+export const defaultBatchSize = 32;
 /** An embedder that failed so often in a row is away: the rest waits for the repair. */
 const mostFailures = 2;
-
-/** The step's cause where the embedder takes everything but this text: only its repair asks again. */
-export const refusedCause = 'EMBEDDING_REFUSED';
 
 /** It is there and will not have the text: others may be fine. */
 export const isRefusal = (error: unknown): boolean =>
@@ -45,7 +43,7 @@ export async function embedChunks(
   for (let first = 0; first < chunks.length;) {
     const state = parts.embedders.current();
     if (state.state === 'not-configured') return;
-    const batch = chunks.slice(first, first + (state.embedder.textsAtOnce ?? usualTextsAtOnce));
+    const batch = chunks.slice(first, first + (state.embedder.maxBatchSize ?? defaultBatchSize));
     first += batch.length;
     const isAway = failures >= mostFailures;
     if (!isAway) why = await embedBatch(parts, state.embedder, title, batch, signal);
@@ -81,7 +79,7 @@ async function embedBatch(
     await vectors.put(chunks[0]?.spaceId ?? 0, embedder.model, rows);
     return null;
   } catch (error) {
-    if (isOver(error, signal)) throw error;
+    if (isFatalForJob(error, signal)) throw error;
     return error;
   } finally {
     deadline.dispose();
@@ -95,7 +93,7 @@ export async function settleEmbedding(
     ledger,
     log,
   }: Pick<EmbedParts, 'ledger' | 'log'> & {
-    readonly artifacts: Pick<EmbedParts['artifacts'], 'mark'>;
+    readonly artifacts: Pick<EmbedParts['artifacts'], 'saveSteps'>;
   },
   chunks: readonly (Pick<Chunk, 'chunkId' | 'spaceId' | 'revisionId'> & { readonly artifactUid?: string })[],
   model: string,
@@ -105,7 +103,7 @@ export async function settleEmbedding(
   const cause = failure === null ? '' : isRefusal(failure.error) ? refusedCause : kindOf(failure.error);
   const reason = failure === null ? '' : messageOf(failure.error);
   const message = `This chunk has no vector: ${reason} Search finds it by its words; "headworks repair" embeds it.`;
-  const marks = chunks.map(({ chunkId }): StepMark =>
+  const marks = chunks.map(({ chunkId }): ChunkStepResult =>
     failure === null
       ? { chunkId, step: 'embed', status: 'done', method: model }
       : {
@@ -117,7 +115,7 @@ export async function settleEmbedding(
           message,
         },
   );
-  await artifacts.mark(spaceId, marks);
+  await artifacts.saveSteps(spaceId, marks);
   if (failure === null) return;
   const { artifactUid = null, revisionId = null } = chunks[0] ?? {};
   const why = { error_type: kindOf(failure.error), error_message: reason };

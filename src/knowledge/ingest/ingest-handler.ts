@@ -7,15 +7,15 @@ import type {
   EntityMention,
   Reading,
   Revision,
-  StepMark,
+  ChunkStepResult,
   StructuredMention,
 } from '../ports.ts';
-import { payerOf } from '../spaces/payer-of.ts';
+import { billingCaller } from '../spaces/payer-of.ts';
 import { embedChunks } from './embed-chunks.ts';
-import { despiteConflicts, isRemoved } from './failure-kinds.ts';
-import type { IngestRequest } from './ingest-job.ts';
+import { retryOnConflict, isStaleRevision } from './failure-kinds.ts';
+import type { IngestJobPayload } from './ingest-job.ts';
 import type { ReadChunkTask } from './read-chunk.ts';
-import { notRead, readingOf, recordLeftOut, writeReading } from './read-chunk.ts';
+import { notRead, readingOf, recordTruncation, writeReading } from './read-chunk.ts';
 import { ReadingPatience } from './read-chunk-patience.ts';
 import type { StepParts } from './step-ports.ts';
 
@@ -26,9 +26,8 @@ const readAhead = 4;
  * The job ends as done whatever happened to single chunks: their steps and the ledger tell. It fails, to be tried again
  * behind what is done, only when the state store is away.
  */
-export function ingestHandler(parts: StepParts): JobHandler<IngestRequest> {
-  const patience =
-    parts.patience ?? new ReadingPatience(parts.clock, parts.options.probeAgainSeconds * 1_000);
+export function ingestHandler(parts: StepParts): JobHandler<IngestJobPayload> {
+  const patience = parts.patience ?? new ReadingPatience(parts.clock, parts.options.cooldownSeconds * 1_000);
   const payers = new Payers(parts.spaces);
   return async ({ spaceId, revisionId }, context) => {
     const [caller, revision] = await Promise.all([
@@ -41,7 +40,8 @@ export function ingestHandler(parts: StepParts): JobHandler<IngestRequest> {
       const chunks = await workOn(parts, { revision, caller, patience }, context);
       return { result: { artifactUid: revision.artifactUid, chunks } };
     } catch (error) {
-      if (isRemoved(error)) return (await parts.artifacts.revision(spaceId, revisionId)) ? replaced : removed;
+      if (isStaleRevision(error))
+        return (await parts.artifacts.revision(spaceId, revisionId)) ? replaced : removed;
       throw error;
     }
   };
@@ -65,7 +65,7 @@ class Payers {
     if (known !== undefined) return known;
     const space = await this.#spaces.byId(spaceId);
     if (!space) return null;
-    const payer = payerOf(space);
+    const payer = billingCaller(space);
     if (this.#known.size >= mostPayers) this.#known.clear();
     this.#known.set(spaceId, payer);
     return payer;
@@ -128,7 +128,7 @@ async function writeStructured(
   const { spaceId, artifactUid, revisionId } = revision;
   const place = { spaceId, artifactUid, revisionId };
   const mentions = given.map(mentionOf);
-  const gone = await despiteConflicts(async () => {
+  const gone = await retryOnConflict(async () => {
     const whole = { ...place, chunkId: null, relation: null };
     const results = await resolver.resolve(mentions, whole, caller, signal);
     const found = mentions.flatMap((mention, index) => {
@@ -159,16 +159,16 @@ async function readAll(
   chunks: readonly Chunk[],
   tell: (count: number) => void,
   signal: AbortSignal,
-): Promise<StepMark[]> {
+): Promise<ChunkStepResult[]> {
   const tasks = chunks.map((chunk) => ({ ...about, chunk }));
   const started: Promise<Reading | { readonly error: unknown }>[] = [];
   const start = (task: ReadChunkTask | undefined): void => {
     if (task) started.push(readingOf(parts, task, signal, patience).catch((error: unknown) => ({ error })));
   };
   tasks.slice(0, readAhead).forEach(start);
-  const marks: StepMark[] = [];
+  const marks: ChunkStepResult[] = [];
   const keep = async (): Promise<void> => {
-    await parts.artifacts.mark(about.revision.spaceId, marks.splice(0));
+    await parts.artifacts.saveSteps(about.revision.spaceId, marks.splice(0));
   };
   try {
     for (const [index, task] of tasks.entries()) {
@@ -180,7 +180,7 @@ async function readAll(
         'error' in reading
           ? notRead(parts, task, reading.error, signal)
           : await writeReading(parts, task, reading, signal);
-      recordLeftOut(parts, task, mark);
+      recordTruncation(parts, task, mark);
       marks.push(mark);
       tell(index + 1);
       // What a model read is not to be paid for twice; what rules read costs little.
@@ -212,16 +212,16 @@ async function putIntoGraph(
   { artifacts, graph }: StepParts,
   spaceId: number,
   chunks: readonly Chunk[],
-  marks: StepMark[],
+  marks: ChunkStepResult[],
   signal: AbortSignal,
 ): Promise<void> {
   try {
     for (let first = 0; first < chunks.length; first += graphAtOnce) {
       const ids = chunks.slice(first, first + graphAtOnce).map(({ chunkId }) => chunkId);
       marks.push(...(await graph.put(spaceId, ids, signal)));
-      await artifacts.mark(spaceId, marks.splice(0));
+      await artifacts.saveSteps(spaceId, marks.splice(0));
     }
   } finally {
-    await artifacts.mark(spaceId, marks.splice(0));
+    await artifacts.saveSteps(spaceId, marks.splice(0));
   }
 }

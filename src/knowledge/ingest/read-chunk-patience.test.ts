@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { KnowledgeError } from '../errors.ts';
 import { ReadingPatience } from './read-chunk-patience.ts';
 

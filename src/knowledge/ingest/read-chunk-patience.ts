@@ -9,20 +9,20 @@ const mostFailures = 2;
 const unusable: ReadonlySet<string> = new Set(['KNOWLEDGE_READING_FAILED', 'KNOWLEDGE_CONFIRMATION_FAILED']);
 
 /**
- * Shared by all jobs of a process. After two failures in a row nobody is asked for `probeAgainMs`; then one chunk
+ * Shared by all jobs of a process. After two failures in a row nobody is asked for `cooldownMs`; then one chunk
  * finds out whether it is back, and the others go on without until it is.
  */
 export class ReadingPatience {
   readonly #clock: Clock;
-  readonly #probeAgainMs: number;
+  readonly #cooldownMs: number;
   readonly #asked = new Set<Promise<void>>();
   #failures = 0;
   #lastFailure: unknown = null;
   #restsUntil = 0;
 
-  constructor(clock: Clock, probeAgainMs: number) {
+  constructor(clock: Clock, cooldownMs: number) {
     this.#clock = clock;
-    this.#probeAgainMs = probeAgainMs;
+    this.#cooldownMs = cooldownMs;
   }
 
   /** Fails as `read` does; while the model is left alone at once, with its last failure. */
@@ -32,7 +32,7 @@ export class ReadingPatience {
     if (this.#failures >= mostFailures) {
       const now = this.#clock.monotonic();
       if (now < this.#restsUntil) throw this.#lastFailure;
-      this.#restsUntil = now + this.#probeAgainMs;
+      this.#restsUntil = now + this.#cooldownMs;
     }
     const reading = read();
     const outcome = reading.then(
@@ -59,6 +59,6 @@ export class ReadingPatience {
     if (isAnswer) return this.#answered();
     this.#failures += 1;
     this.#lastFailure = error;
-    this.#restsUntil = this.#clock.monotonic() + this.#probeAgainMs;
+    this.#restsUntil = this.#clock.monotonic() + this.#cooldownMs;
   }
 }

@@ -1,10 +1,10 @@
 // Reads one chunk, finds out whom it means, and writes both: by a model if there is one, else by rules.
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import type { Chunk, Reader, Reading, ReadingTask, Revision, StepMark } from '../ports.ts';
-import { leftOutOf } from '../artifacts/artifact-status.ts';
+import type { Chunk, Reader, Reading, ReadingTask, Revision, ChunkStepResult } from '../ports.ts';
+import { truncationOf } from '../artifacts/artifact-status.ts';
 import { hasProse, proseOf } from '../documents/data-prose.ts';
-import { despiteConflicts, ingestDegradations, isOver, isRemoved } from './failure-kinds.ts';
+import { retryOnConflict, ingestDegradations, isFatalForJob, isStaleRevision } from './failure-kinds.ts';
 import type { ReadingPatience } from './read-chunk-patience.ts';
 import type { StepParts } from './step-ports.ts';
 
@@ -39,12 +39,12 @@ export async function readingOf(
   } catch (error) {
     signal.throwIfAborted();
     recordFallback(parts, task, error);
-    return { ...(await parts.readers.rules.read(rulesTask(task), signal)), insteadOf: kindOf(error) };
+    return { ...(await parts.readers.rules.read(rulesTask(task), signal)), fallbackFor: kindOf(error) };
   }
 }
 
 /** Of data without a sentence: what its fields say is known already, and no model is paid for it. */
-const nothingToRead: Reading = { method: 'structured', mentions: [], events: [], notTaken: [] };
+const nothingToRead: Reading = { method: 'structured', mentions: [], events: [], dropped: [] };
 
 /** Fails when the model does, or takes longer than it may. Nothing is written yet. */
 export async function readByModel(
@@ -53,7 +53,7 @@ export async function readByModel(
   task: ReadChunkTask,
   signal: AbortSignal,
 ): Promise<Reading> {
-  const deadline = withDeadline(signal, options.readingSeconds * 1_000, clock, 'reading a chunk');
+  const deadline = withDeadline(signal, options.readingTimeoutMs, clock, 'reading a chunk');
   try {
     // A reader that does not listen is left behind.
     return await abortable(model.read(readingTask(task), deadline.signal), deadline.signal);
@@ -118,25 +118,25 @@ export async function writeReading(
   task: ReadChunkTask,
   reading: Reading,
   signal: AbortSignal,
-): Promise<StepMark> {
+): Promise<ChunkStepResult> {
   const { chunk } = task;
   const { chunkId, spaceId, artifactUid, revisionId } = chunk;
   const place = { spaceId, artifactUid, revisionId, chunkId, relation: null };
   const { mentions, events, method } = reading;
   try {
-    const gone = await despiteConflicts(async () => {
+    const gone = await retryOnConflict(async () => {
       const results = await parts.resolver.resolve(mentions, place, task.caller, signal);
       return parts.events.write(place, method, { mentions, results, events });
     });
     if (gone.eventIds.length + gone.entityIds.length > 0) await parts.graph.forget(spaceId, gone);
-    const { insteadOf: cause, notTaken } = reading;
+    const { fallbackFor: cause, dropped } = reading;
     return {
       chunkId,
       step: 'read',
       status: 'done',
       method,
       ...(cause === undefined ? {} : { cause }),
-      ...(notTaken.length === 0 ? {} : { notTaken }),
+      ...(dropped.length === 0 ? {} : { dropped }),
     };
   } catch (error) {
     return notRead(parts, task, error, signal);
@@ -144,12 +144,12 @@ export async function writeReading(
 }
 
 /** A row in the ledger where a reading had more than one may hold. What was refused is no loss, and has none. */
-export function recordLeftOut(
+export function recordTruncation(
   { ledger, log }: Pick<ReadParts, 'ledger' | 'log'>,
   { chunk, revision }: ReadChunkTask,
-  mark: StepMark,
+  mark: ChunkStepResult,
 ): void {
-  const left = leftOutOf(mark);
+  const left = truncationOf(mark);
   if (left === null) return;
   const { chunkId, revisionId, spaceId } = chunk;
   const details = {
@@ -157,11 +157,11 @@ export function recordLeftOut(
     revision_id: revisionId,
     chunk_id: chunkId,
     space_id: spaceId,
-    left_out: Object.fromEntries((mark.notTaken ?? []).map(({ reason, count }) => [reason, count])),
+    truncated: Object.fromEntries((mark.dropped ?? []).map(({ reason, count }) => [reason, count])),
   };
   log.warn('a reading was too large to be taken whole', details);
   void ledger.record({
-    kind: ingestDegradations.leftOut,
+    kind: ingestDegradations.truncated,
     subject: String(chunkId),
     cause: left.cause,
     message: left.message,
@@ -175,8 +175,8 @@ export function notRead(
   { chunk, revision }: ReadChunkTask,
   error: unknown,
   signal: AbortSignal,
-): StepMark {
-  if (isOver(error, signal) || isRemoved(error)) throw error;
+): ChunkStepResult {
+  if (isFatalForJob(error, signal) || isStaleRevision(error)) throw error;
   const details = detailsOf(chunk, revision, error);
   log.error('a chunk could not be read', details);
   const message = 'Mentions and events of this chunk are missing. It is read again by "headworks repair".';

@@ -8,7 +8,7 @@ export interface UnderWayParts {
 }
 
 /** True while its job waits or runs; a job that is gone has ended. */
-export async function isUnderWay(
+export async function hasActiveJob(
   { artifacts, jobs }: UnderWayParts,
   { spaceId, revisionId }: { readonly spaceId: number; readonly revisionId: string },
 ): Promise<boolean> {

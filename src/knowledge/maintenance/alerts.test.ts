@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { CoreError, VirtualClock } from '../../core/index.ts';
-import { offGraph } from '../graph/off-graph.ts';
+import { CoreError } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { offGraph } from '../graph/graph.ts';
 import type { GraphAvailability } from '../ports.ts';
-import { KnowledgeWatch, watchedGraph } from './alerts.ts';
+import { KnowledgeAlerts, watchedGraph } from './alerts.ts';
 
 const { signal } = new AbortController();
 const minuteMs = 60_000;
@@ -16,7 +17,7 @@ function world() {
     counted: [] as string[],
     cameBack: 0,
   };
-  const watch = new KnowledgeWatch({
+  const watch = new KnowledgeAlerts({
     clock,
     count: (metric, outcome) => state.counted.push(`${metric} ${outcome}`),
     graphState: async () => state.graph,

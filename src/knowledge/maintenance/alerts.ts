@@ -1,8 +1,8 @@
 // Counts what resolution, models and the graph come to, and says when somebody should look.
 import type { Clock } from '../../core/index.ts';
 import { kindOf } from '../../core/index.ts';
-import type { Graph, GraphAvailability } from '../ports.ts';
-import type { ResolutionWatch } from '../resolution/index.ts';
+import type { ResolutionMetrics } from '../entities/deps.ts';
+import type { Graph, GraphAvailability } from '../graph/graph.ts';
 import type { KnowledgeAlertRule, Severity } from './alert-rules.ts';
 import {
   confirmationRule,
@@ -27,7 +27,7 @@ export interface KnowledgeAlert {
 
 export type WatchedMetric = 'resolutions' | 'confirmations' | 'expansions';
 
-export interface KnowledgeWatchParts {
+export interface KnowledgeAlertsDeps {
   readonly clock: Clock;
   /** One more of this, for metrics that others add up. */
   readonly count: (metric: WatchedMetric, outcome: string) => void;
@@ -37,13 +37,13 @@ export interface KnowledgeWatchParts {
   readonly onGraphBack: () => void;
 }
 
-export class KnowledgeWatch implements ResolutionWatch {
-  readonly #parts: KnowledgeWatchParts;
+export class KnowledgeAlerts implements ResolutionMetrics {
+  readonly #parts: KnowledgeAlertsDeps;
   readonly #windows: Readonly<Record<WatchedMetric, RateWindow>>;
   #alerts = new Map<string, KnowledgeAlert>();
   #wasAway = false;
 
-  constructor(parts: KnowledgeWatchParts) {
+  constructor(parts: KnowledgeAlertsDeps) {
     this.#parts = parts;
     const window = () => new RateWindow(parts.clock, rateWindowMs);
     this.#windows = { resolutions: window(), confirmations: window(), expansions: window() };
@@ -130,10 +130,10 @@ export class KnowledgeWatch implements ResolutionWatch {
 }
 
 /** The same graph, its expansions counted. */
-export function watchedGraph(graph: Graph, watch: Pick<KnowledgeWatch, 'expanded'>): Graph {
+export function watchedGraph(graph: Graph, watch: Pick<KnowledgeAlerts, 'expanded'>): Graph {
   return {
     backend: graph.backend,
-    isApart: graph.isApart,
+    isSeparateStore: graph.isSeparateStore,
     availability: (signal) => graph.availability(signal),
     askAgain: () => graph.askAgain?.(),
     isEmpty: (signal) => graph.isEmpty(signal),

@@ -3,19 +3,19 @@
 import { z } from 'zod';
 import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import type { GraphKeeper } from '../graph/graph-keeper.ts';
-import { graphRebuildJob, graphRebuildKey } from '../graph/graph-rebuild.ts';
 import type { GraphSource } from '../graph/graph-source.ts';
+import type { GraphSync } from '../graph/graph-sync.ts';
+import { graphRebuildJob, graphRebuildKey } from '../graph/graph-sync.ts';
 import { ingestDegradations } from '../ingest/failure-kinds.ts';
 import type { Readers } from '../ingest/step-ports.ts';
-import { isUnderWay } from '../ingest/under-way.ts';
-import type { ArtifactStore, Chunk, ChunkStep, Graph, StepMark } from '../ports.ts';
-import type { EntityRepairParts } from './entity-repairs.ts';
+import { hasActiveJob } from '../ingest/under-way.ts';
+import type { ArtifactStore, Chunk, ChunkStep, ChunkStepResult, Graph } from '../ports.ts';
 import { modelCameLater } from './chunk-repairs.ts';
+import type { EntityRepairParts } from './entity-repairs.ts';
 import { pairsNotAsked } from './entity-repairs.ts';
 
-export const lookAgainJob: JobDefinition<Record<string, never>> = {
-  name: 'knowledge.look-again',
+export const backfillJob: JobDefinition<Record<string, never>> = {
+  name: 'knowledge.backfill',
   description: 'Finds chunks and pairs that could not be worked on when they came and can be now.',
   parse: (raw) => z.strictObject({}).parse(raw),
   // It comes again by itself.
@@ -25,14 +25,14 @@ export const lookAgainJob: JobDefinition<Record<string, never>> = {
   concurrency: 1,
   timeoutMs: 600_000,
 };
-export const lookAgainCron = '*/5 * * * *';
+export const backfillCron = '*/5 * * * *';
 
-export interface LookAgainParts extends Pick<EntityRepairParts, 'pairs' | 'canAskModel' | 'options'> {
-  readonly artifacts: Pick<ArtifactStore, 'unfinished' | 'revision' | 'steps' | 'mark'>;
+export interface BackfillDeps extends Pick<EntityRepairParts, 'pairs' | 'canUseModel' | 'options'> {
+  readonly artifacts: Pick<ArtifactStore, 'unfinished' | 'revision' | 'steps' | 'saveSteps'>;
   readonly readers: Readers;
   readonly graph: Graph;
   readonly source: Pick<GraphSource, 'counts'>;
-  readonly keeper: GraphKeeper;
+  readonly keeper: GraphSync;
   readonly jobs: Pick<JobQueue, 'enqueue' | 'get'>;
   readonly ledger: LedgerRecorder;
   /** Is there an open row of this kind and subject? */
@@ -42,12 +42,12 @@ export interface LookAgainParts extends Pick<EntityRepairParts, 'pairs' | 'canAs
 /** Of each kind, in one go; the next run goes on. */
 const mostAtOnce = 500;
 
-export function lookAgainHandler(parts: LookAgainParts): JobHandler<Record<string, never>> {
+export function backfillHandler(parts: BackfillDeps): JobHandler<Record<string, never>> {
   return async (_, { signal }) => {
     const looks = new RevisionLooks(parts);
     const notRead = await recordChunks(parts, looks, { step: 'read' }, notTried, signal);
     const byRules =
-      parts.options.readAgain && parts.readers.model() !== null
+      parts.options.backfill && parts.readers.model() !== null
         ? await recordChunks(parts, looks, { step: 'read', doneBy: 'rules' }, readWithoutModel, signal)
         : 0;
     const pairs = await recordPairs(parts);
@@ -63,7 +63,7 @@ interface Found {
   readonly kind: string;
   readonly cause: string;
   readonly message: string;
-  readonly isWanted: (read: StepMark | undefined) => boolean;
+  readonly isWanted: (read: ChunkStepResult | undefined) => boolean;
 }
 
 const notTried: Found = {
@@ -80,7 +80,7 @@ const readWithoutModel: Found = {
 };
 
 async function recordChunks(
-  parts: LookAgainParts,
+  parts: BackfillDeps,
   looks: RevisionLooks,
   filter: { readonly step: 'read'; readonly doneBy?: string },
   { kind, cause, message, isWanted }: Found,
@@ -98,41 +98,41 @@ async function recordChunks(
   return recorded;
 }
 
-async function recordPairs(parts: LookAgainParts): Promise<number> {
-  const { pairs, canAskModel, options, ledger, isRecorded } = parts;
+async function recordPairs(parts: BackfillDeps): Promise<number> {
+  const { pairs, canUseModel, options, ledger, isRecorded } = parts;
   const { kind, subject } = pairsNotAsked;
   if (
-    !options.readAgain ||
-    !canAskModel() ||
-    (await pairs.unasked(1)).length === 0 ||
+    !options.backfill ||
+    !canUseModel() ||
+    (await pairs.listUnconfirmed(1)).length === 0 ||
     (await isRecorded(kind, subject))
   )
     return 0;
   const message = 'Pairs that may be the same wait for a model that can tell.';
-  await ledger.record({ kind, subject, cause: 'MODEL_NOT_ASKED', message });
+  await ledger.record({ kind, subject, cause: 'MODEL_NOT_CALLED', message });
   return 1;
 }
 
 /** A graph that is new and empty is built; one that lacks chunks gets them. */
 async function seeToGraph(
-  parts: LookAgainParts,
+  parts: BackfillDeps,
   looks: RevisionLooks,
   signal: AbortSignal,
 ): Promise<{ readonly rebuilds: number; readonly put: number }> {
   const { graph, source, keeper, artifacts, jobs } = parts;
   const none = { rebuilds: 0, put: 0 };
   if ((await graph.availability(signal)).state !== 'available') return none;
-  if (graph.isApart && (await graph.isEmpty(signal)) && (await source.counts()).entities > 0) {
+  if (graph.isSeparateStore && (await graph.isEmpty(signal)) && (await source.counts()).entities > 0) {
     const id = await jobs.enqueue(graphRebuildJob, {}, { key: graphRebuildKey });
     return { rebuilds: id === null ? 0 : 1, put: 0 };
   }
   let put = 0;
   // What was tried and failed has a row. What is not read yet has nothing to put in.
-  const isWanted = (stepOf: (step: ChunkStep) => StepMark | undefined) =>
+  const isWanted = (stepOf: (step: ChunkStep) => ChunkStepResult | undefined) =>
     stepOf('graph') === undefined && stepOf('read')?.status === 'done';
   for await (const { spaceId, chunkId } of unfinished(parts, looks, { step: 'graph' }, isWanted, signal)) {
     const marks = await keeper.put(spaceId, [chunkId], signal);
-    await artifacts.mark(spaceId, marks);
+    await artifacts.saveSteps(spaceId, marks);
     put += marks.filter(({ status }) => status === 'done').length;
     if (put >= mostAtOnce) break;
   }
@@ -141,10 +141,10 @@ async function seeToGraph(
 
 /** Chunks whose own job has ended, one way or the other, and whose steps are as wanted. */
 async function* unfinished(
-  { artifacts }: LookAgainParts,
+  { artifacts }: BackfillDeps,
   looks: RevisionLooks,
   filter: { readonly step: 'read' | 'graph'; readonly doneBy?: string },
-  isWanted: (stepOf: (step: ChunkStep) => StepMark | undefined) => boolean,
+  isWanted: (stepOf: (step: ChunkStep) => ChunkStepResult | undefined) => boolean,
   signal: AbortSignal,
 ): AsyncGenerator<Chunk> {
   for (let after = 0; ;) {
@@ -153,26 +153,26 @@ async function* unfinished(
     const last = page.at(-1);
     if (!last) return;
     for (const chunk of page) {
-      const { isUnderWay, marks } = await looks.of(chunk);
+      const { hasActiveJob, marks } = await looks.of(chunk);
       const stepOf = (step: ChunkStep) =>
         marks.find((mark) => mark.chunkId === chunk.chunkId && mark.step === step);
-      if (!isUnderWay && isWanted(stepOf)) yield chunk;
+      if (!hasActiveJob && isWanted(stepOf)) yield chunk;
     }
     after = last.chunkId;
   }
 }
 
 interface RevisionLook {
-  readonly isUnderWay: boolean;
-  readonly marks: readonly StepMark[];
+  readonly hasActiveJob: boolean;
+  readonly marks: readonly ChunkStepResult[];
 }
 
 /** Each revision is looked at once in a run. */
 class RevisionLooks {
-  readonly #parts: Pick<LookAgainParts, 'artifacts' | 'jobs'>;
+  readonly #parts: Pick<BackfillDeps, 'artifacts' | 'jobs'>;
   readonly #seen = new Map<string, RevisionLook>();
 
-  constructor(parts: Pick<LookAgainParts, 'artifacts' | 'jobs'>) {
+  constructor(parts: Pick<BackfillDeps, 'artifacts' | 'jobs'>) {
     this.#parts = parts;
   }
 
@@ -181,7 +181,7 @@ class RevisionLooks {
     if (known) return known;
     const { artifacts, jobs } = this.#parts;
     const look = {
-      isUnderWay: await isUnderWay({ artifacts, jobs }, { spaceId, revisionId }),
+      hasActiveJob: await hasActiveJob({ artifacts, jobs }, { spaceId, revisionId }),
       marks: await artifacts.steps(revisionId),
     };
     this.#seen.set(revisionId, look);

@@ -1,22 +1,22 @@
 // Chunks that were not read, not whole or without a model, or have no vector: done again, one by one.
 import { kindOf } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
-import { leftOutOf } from '../artifacts/artifact-status.ts';
+import { truncationOf } from '../artifacts/artifact-status.ts';
 import { embedChunks } from '../ingest/embed-chunks.ts';
-import { ingestDegradations, isOver } from '../ingest/failure-kinds.ts';
+import { ingestDegradations, isFatalForJob } from '../ingest/failure-kinds.ts';
 import type { ReadChunkTask } from '../ingest/read-chunk.ts';
-import { readByModel, readingOf, recordLeftOut, writeReading } from '../ingest/read-chunk.ts';
+import { readByModel, readingOf, recordTruncation, writeReading } from '../ingest/read-chunk.ts';
 import type { StepParts } from '../ingest/step-ports.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { Reading, StepMark } from '../ports.ts';
-import { payerOf } from '../spaces/payer-of.ts';
-import { gone, repaired, silentLedger, spaceOf, stillBroken } from './outcomes.ts';
+import type { Reading, ChunkStepResult } from '../ports.ts';
+import { billingCaller } from '../spaces/payer-of.ts';
+import { gone, repaired, noopLedger, spaceOf, stillBroken } from './outcomes.ts';
 
 /** Why a chunk is to be read again that nobody failed to read. */
 export const modelCameLater = 'MODEL_NOT_CONFIGURED';
 
 export function chunkRepairs(
-  parts: StepParts & { readonly options: Pick<KnowledgeOptions, 'readAgain'> },
+  parts: StepParts & { readonly options: Pick<KnowledgeOptions, 'backfill'> },
 ): readonly RegisteredRepair[] {
   return [
     {
@@ -26,7 +26,7 @@ export function chunkRepairs(
       repair: (entry, signal) => readAgain(parts, entry, signal, (task) => readingOf(parts, task, signal)),
     },
     {
-      kind: ingestDegradations.leftOut,
+      kind: ingestDegradations.truncated,
       describe: 'Reads the chunk again whose reading was too large to be taken whole.',
       repair: (entry, signal) => {
         const model = parts.readers.model();
@@ -42,14 +42,14 @@ export function chunkRepairs(
       repair: async (entry, signal) => {
         const model = parts.readers.model();
         // No model is wanted here any more: what rules read is what was asked for.
-        if (!model || (entry.cause === modelCameLater && !parts.options.readAgain)) return gone;
+        if (!model || (entry.cause === modelCameLater && !parts.options.backfill)) return gone;
         return readAgain(parts, entry, signal, (task) => readByModel(parts, model, task, signal));
       },
     },
     {
       kind: ingestDegradations.notEmbedded,
       describe: 'Makes the vector that the chunk lacks.',
-      repair: (entry, signal) => embedAgain({ ...parts, ledger: silentLedger }, entry, signal),
+      repair: (entry, signal) => embedAgain({ ...parts, ledger: noopLedger }, entry, signal),
     },
   ];
 }
@@ -61,7 +61,7 @@ async function taskOf(parts: StepParts, entry: LedgerEntry): Promise<ReadChunkTa
   const chunk = space && (await parts.artifacts.chunk(spaceId, Number(entry.subject)));
   const revision = chunk && (await parts.artifacts.revision(spaceId, chunk.revisionId));
   if (!space || !chunk || !revision?.isLatest) return null;
-  return { chunk, revision, caller: payerOf(space) };
+  return { chunk, revision, caller: billingCaller(space) };
 }
 
 async function readAgain(
@@ -77,19 +77,19 @@ async function readAgain(
   try {
     reading = await read(task);
   } catch (error) {
-    if (isOver(error, signal)) throw error;
+    if (isFatalForJob(error, signal)) throw error;
     return stillBroken(`It could not be read: ${kindOf(error)}.`);
   }
   // The row that is being repaired is open already: a failure is told by the outcome.
-  const mark = await writeReading({ ...parts, ledger: silentLedger }, task, reading, signal);
-  await parts.artifacts.mark(spaceId, [mark]);
+  const mark = await writeReading({ ...parts, ledger: noopLedger }, task, reading, signal);
+  await parts.artifacts.saveSteps(spaceId, [mark]);
   if (mark.status !== 'done') return stillBroken(`What was read could not be written: ${mark.cause ?? ''}.`);
   // Other events stand there now. A graph that does not take them has a row of its own.
   if (parts.graph.isWanted)
-    await parts.artifacts.mark(spaceId, await parts.graph.put(spaceId, [chunkId], signal));
-  const left = leftOutOf(mark);
-  if (left && entry.kind === ingestDegradations.leftOut) return stillBroken(left.message);
-  recordLeftOut(parts, task, mark);
+    await parts.artifacts.saveSteps(spaceId, await parts.graph.put(spaceId, [chunkId], signal));
+  const left = truncationOf(mark);
+  if (left && entry.kind === ingestDegradations.truncated) return stillBroken(left.message);
+  recordTruncation(parts, task, mark);
   return repaired;
 }
 
@@ -107,10 +107,13 @@ async function embedAgain(parts: StepParts, entry: LedgerEntry, signal: AbortSig
     : stillBroken(mark?.message ?? `${state.embedder.model} made no vector of it.`);
 }
 
-async function embedMark({ artifacts }: StepParts, { chunk }: ReadChunkTask): Promise<StepMark | undefined> {
+async function embedMark(
+  { artifacts }: StepParts,
+  { chunk }: ReadChunkTask,
+): Promise<ChunkStepResult | undefined> {
   const marks = await artifacts.steps(chunk.revisionId);
   return marks.find(({ chunkId, step }) => chunkId === chunk.chunkId && step === 'embed');
 }
 
-const isDoneBy = (mark: StepMark | undefined, model: string): boolean =>
+const isDoneBy = (mark: ChunkStepResult | undefined, model: string): boolean =>
   mark?.status === 'done' && mark.method === model;

@@ -1,7 +1,7 @@
 // Files of folders that could not be taken in: tried again, one by one.
 import { HeadworksError, kindOf, messageOf } from '../../core/index.ts';
 import type { RegisteredRepair } from '../../ledger/index.ts';
-import { ingestDegradations, isOver } from '../ingest/failure-kinds.ts';
+import { ingestDegradations, isFatalForJob } from '../ingest/failure-kinds.ts';
 import type { Folders } from '../folders/folders.ts';
 import { gone, repaired, stillBroken } from './outcomes.ts';
 
@@ -15,7 +15,7 @@ export function folderRepairs(folders: Pick<Folders, 'retry'>): readonly Registe
           const outcome = await folders.retry(String(details['folder_id']), String(details['path']), signal);
           return outcome === 'gone' ? gone : repaired;
         } catch (error) {
-          if (isOver(error, signal)) throw error;
+          if (isFatalForJob(error, signal)) throw error;
           return stillBroken(
             error instanceof HeadworksError ? messageOf(error) : `It cannot be read: ${kindOf(error)}.`,
           );

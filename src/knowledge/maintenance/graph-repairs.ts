@@ -2,15 +2,15 @@
 import type { Clock } from '../../core/index.ts';
 import { isUuid } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
-import type { GraphKeeperParts } from '../graph/graph-keeper.ts';
-import { graphDegradations, GraphKeeper } from '../graph/graph-keeper.ts';
+import type { GraphSyncDeps } from '../graph/graph-sync.ts';
+import { graphDegradations, GraphSync } from '../graph/graph-sync.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { ArtifactStore } from '../ports.ts';
-import { expansionDegradations } from '../search/expansion.ts';
-import { gone, inTime, repaired, silentLedger, spaceOf, stillBroken } from './outcomes.ts';
+import { expansionDegradations } from '../search/expand.ts';
+import { gone, inTime, noopLedger, repaired, spaceOf, stillBroken } from './outcomes.ts';
 
-export interface GraphRepairParts extends Omit<GraphKeeperParts, 'artifacts'> {
-  readonly artifacts: Pick<ArtifactStore, 'mark' | 'chunk' | 'revision'>;
+export interface GraphRepairParts extends Omit<GraphSyncDeps, 'artifacts'> {
+  readonly artifacts: Pick<ArtifactStore, 'saveSteps' | 'chunk' | 'revision'>;
   readonly clock: Clock;
   readonly options: Pick<KnowledgeOptions, 'expansionTimeoutMs'>;
 }
@@ -23,7 +23,7 @@ export const graphKinds = [
 ] as const;
 
 export function graphRepairs(parts: GraphRepairParts): readonly RegisteredRepair[] {
-  const keeper = new GraphKeeper({ ...parts, ledger: silentLedger });
+  const keeper = new GraphSync({ ...parts, ledger: noopLedger });
   const repair = (entry: LedgerEntry, signal: AbortSignal) => putAgain(parts, keeper, entry, signal);
   return [
     {
@@ -42,7 +42,7 @@ export function graphRepairs(parts: GraphRepairParts): readonly RegisteredRepair
 
 async function putAgain(
   parts: GraphRepairParts,
-  keeper: GraphKeeper,
+  keeper: GraphSync,
   entry: LedgerEntry,
   signal: AbortSignal,
 ): Promise<RepairOutcome> {
@@ -58,7 +58,7 @@ async function putAgain(
 
 async function putChunkAgain(
   { artifacts }: GraphRepairParts,
-  keeper: GraphKeeper,
+  keeper: GraphSync,
   spaceId: number,
   chunkId: number,
   signal: AbortSignal,
@@ -67,7 +67,7 @@ async function putChunkAgain(
   const revision = chunk && (await artifacts.revision(spaceId, chunk.revisionId));
   if (!revision?.isLatest) return gone;
   const marks = await keeper.put(spaceId, [chunkId], signal);
-  await artifacts.mark(spaceId, marks);
+  await artifacts.saveSteps(spaceId, marks);
   const [mark] = marks;
   if (!mark) return gone;
   return mark.status === 'done'

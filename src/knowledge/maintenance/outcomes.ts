@@ -9,7 +9,7 @@ export const gone: RepairOutcome = { outcome: 'gone' };
 export const stillBroken = (reason: string): RepairOutcome => ({ outcome: 'still-broken', reason });
 
 /** For work that is repeated because of a row: its failure is the repair's outcome, not another row. */
-export const silentLedger: LedgerRecorder = { record: async () => undefined };
+export const noopLedger: LedgerRecorder = { record: async () => undefined };
 
 /** The space that a row of knowledge is about; 0, which is none, when it does not say. */
 export const spaceOf = ({ details }: Pick<LedgerEntry, 'details'>): number =>

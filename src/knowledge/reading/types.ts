@@ -85,15 +85,15 @@ export const refusalReasons = [
   'quote-not-in-text',
   'actor-not-mentioned',
 ] as const;
-export const leftOutReasons = [
+export const truncationReasons = [
   'mentions-too-many',
   'events-too-many',
   'actors-too-many',
   'quotes-too-many',
 ] as const;
 
-export interface NotTaken {
-  readonly reason: (typeof refusalReasons)[number] | (typeof leftOutReasons)[number];
+export interface DroppedCount {
+  readonly reason: (typeof refusalReasons)[number] | (typeof truncationReasons)[number];
   readonly count: number;
 }
 
@@ -101,11 +101,11 @@ export interface Reading {
   /** `structured`: there was nothing to read, only data whose fields are known without. */
   readonly method: ReadingMethod;
   /** Why the model that was asked did not read it, and rules did. */
-  readonly insteadOf?: string;
+  readonly fallbackFor?: string;
   readonly mentions: readonly EntityMention[];
   readonly events: readonly ReadEvent[];
   /** What it listed and was not taken, each reason once. Nothing of it is repeated. */
-  readonly notTaken: readonly NotTaken[];
+  readonly dropped: readonly DroppedCount[];
 }
 
 export interface ReadingTask {

@@ -2,5 +2,5 @@
 import type { Space } from '../ports.ts';
 
 /** `org:ID`; `admin` for a space of the house. */
-export const payerOf = ({ organizationId }: Pick<Space, 'organizationId'>): string =>
+export const billingCaller = ({ organizationId }: Pick<Space, 'organizationId'>): string =>
   organizationId === null ? 'admin' : `org:${organizationId}`;

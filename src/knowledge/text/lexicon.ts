@@ -51,12 +51,12 @@ const kindOfTag: Readonly<Record<string, WordKind>> = {
 };
 
 /** Whole names of well-known people tell nothing of their parts. */
-const leftOut = new Set(['Person', 'Emoticon', 'PhrasalVerb']);
+const truncated = new Set(['Person', 'Emoticon', 'PhrasalVerb']);
 
 const kinds = new Map<string, WordKind>();
 for (const [word, tags] of Object.entries((nlp.model() as Model).one.lexicon)) {
   const all = typeof tags === 'string' ? [tags] : tags;
-  if (all.some((tag) => leftOut.has(tag))) continue;
+  if (all.some((tag) => truncated.has(tag))) continue;
   const [tag = ''] = all;
   kinds.set(word, all.includes('Abbreviation') ? 'noun' : (kindOfTag[tag] ?? 'noun'));
 }

@@ -24,8 +24,10 @@ export class SaidInDocuments {
   // By the text itself: its hash is kept with it, and the same string is found without being compared.
   readonly #plain = new Map<string, string>();
 
-  in({ chunk, artifact }: Pick<ReadingTask, 'chunk' | 'artifact'>): SaidIn {
-    return new SaidIn(`${plain(artifact.title)}\n${plain(chunk.text)}`, () => this.#plainOf(artifact.text));
+  in({ chunk, artifact }: Pick<ReadingTask, 'chunk' | 'artifact'>): TextOccurrences {
+    return new TextOccurrences(`${plain(artifact.title)}\n${plain(chunk.text)}`, () =>
+      this.#plainOf(artifact.text),
+    );
   }
 
   #plainOf(text: string): string {
@@ -41,7 +43,7 @@ export class SaidInDocuments {
 }
 
 /** For the clues of one answer; each is looked for once. */
-export class SaidIn {
+export class TextOccurrences {
   readonly #near: string;
   readonly #whole: () => string;
   readonly #known = new Map<string, boolean>();

@@ -4,14 +4,15 @@ import { z } from 'zod';
 import type { Clock, JobDefinition, JobHandler, JobQueue, Log } from '../../core/index.ts';
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import { embeddedText, isRefusal, settleEmbedding, usualTextsAtOnce } from '../ingest/embed-chunks.ts';
+import { defaultBatchSize, embeddedText, isRefusal, settleEmbedding } from '../ingest/embed-chunks.ts';
 import type { StepParts } from '../ingest/step-ports.ts';
-import { isUnderWay } from '../ingest/under-way.ts';
+import { hasActiveJob } from '../ingest/under-way.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { ArtifactStore, Embedder, Embedders, UnembeddedChunk, VectorIndex } from '../ports.ts';
+import type { ArtifactStore, Embedder, Embedders, UnembeddedChunk } from '../ports.ts';
+import type { VectorIndex } from './vector-index.ts';
 
-export const embedAgainJob: JobDefinition<Record<string, never>> = {
-  name: 'knowledge.embed',
+export const reembedJob: JobDefinition<Record<string, never>> = {
+  name: 'knowledge.reembed',
   description: 'Embeds chunks that have no vector of the embedder of today.',
   parse: (raw) => z.strictObject({}).parse(raw),
   // It comes again by itself.
@@ -22,14 +23,14 @@ export const embedAgainJob: JobDefinition<Record<string, never>> = {
   timeoutMs: 6 * 3_600_000,
 };
 /** While one that somebody asked for waits or runs, another is not added. */
-export const embedAgainKey = 'now';
+export const reembedKey = 'now';
 /** When there is nothing to do, that is one quick query. */
-export const embedAgainCron = '*/5 * * * *';
+export const reembedCron = '*/5 * * * *';
 
-export interface EmbedAgainParts {
+export interface ReembedDeps {
   readonly embedders: Embedders;
   readonly vectors: Pick<VectorIndex, 'lacking' | 'put' | 'forgetOthers'>;
-  readonly artifacts: Pick<ArtifactStore, 'mark' | 'revision'>;
+  readonly artifacts: Pick<ArtifactStore, 'saveSteps' | 'revision'>;
   readonly jobs: Pick<JobQueue, 'get'>;
   readonly ledger: StepParts['ledger'];
   readonly clock: Clock;
@@ -38,7 +39,7 @@ export interface EmbedAgainParts {
 }
 
 /** Ends as skipped when nobody embeds or the embedder fails: then the next run goes on. */
-export function embedAgainHandler(parts: EmbedAgainParts): JobHandler<Record<string, never>> {
+export function reembedHandler(parts: ReembedDeps): JobHandler<Record<string, never>> {
   return async (_, { signal, progress }) => {
     const state = parts.embedders.current();
     if (state.state === 'not-configured') return { skipped: state.why };
@@ -51,7 +52,7 @@ export function embedAgainHandler(parts: EmbedAgainParts): JobHandler<Record<str
       const page = await parts.vectors.lacking({
         model: embedder.model,
         after,
-        limit: embedder.textsAtOnce ?? usualTextsAtOnce,
+        limit: embedder.maxBatchSize ?? defaultBatchSize,
       });
       const last = page.at(-1);
       if (!last) break;
@@ -77,13 +78,13 @@ export function embedAgainHandler(parts: EmbedAgainParts): JobHandler<Record<str
 
 /** Chunks that came in just now are embedded by their own job. Each revision is asked about once. */
 function ownersAsked(
-  parts: EmbedAgainParts,
+  parts: ReembedDeps,
 ): (chunks: readonly UnembeddedChunk[]) => Promise<readonly UnembeddedChunk[]> {
   const known = new Map<string, boolean>();
   return async (chunks) => {
     const free: UnembeddedChunk[] = [];
     for (const chunk of chunks) {
-      const isHeld = !chunk.wasTried && (known.get(chunk.revisionId) ?? (await isUnderWay(parts, chunk)));
+      const isHeld = !chunk.wasTried && (known.get(chunk.revisionId) ?? (await hasActiveJob(parts, chunk)));
       if (!chunk.wasTried) known.set(chunk.revisionId, isHeld);
       if (!isHeld) free.push(chunk);
     }
@@ -96,7 +97,7 @@ function ownersAsked(
  * and the others go on. Fails when all are refused: then it is not the texts.
  */
 async function embedOrPart(
-  parts: EmbedAgainParts,
+  parts: ReembedDeps,
   embedder: Embedder,
   chunks: readonly UnembeddedChunk[],
   hasSome: boolean,
@@ -124,7 +125,7 @@ async function embedOrPart(
 }
 
 async function embedBatch(
-  { vectors, artifacts, clock, options }: EmbedAgainParts,
+  { vectors, artifacts, clock, options }: ReembedDeps,
   embedder: Embedder,
   chunks: readonly UnembeddedChunk[],
   signal: AbortSignal,
@@ -139,7 +140,7 @@ async function embedBatch(
     });
     for (const [spaceId, own] of Map.groupBy(rows, (row) => row.spaceId)) {
       await vectors.put(spaceId, embedder.model, own);
-      await artifacts.mark(
+      await artifacts.saveSteps(
         spaceId,
         own.map(({ chunkId }) => ({ chunkId, step: 'embed', status: 'done', method: embedder.model })),
       );

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { HttpFailure, VirtualClock, systemClock } from '../../core/index.ts';
+import { HttpFailure, systemClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describeHttpTransportContract } from './http-transport.contract.ts';
 import type { InMemoryAnswer, InMemoryRequest } from './in-memory-transport.ts';
 import { createInMemoryTransport } from './in-memory-transport.ts';

@@ -1,6 +1,6 @@
 // One timer, several waits.
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { Patience } from './patience.ts';
 
 function setUp() {

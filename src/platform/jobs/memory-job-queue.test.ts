@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EventBus, seededIds, seededRandom, VirtualClock } from '../../core/index.ts';
+import { EventBus, seededIds, seededRandom } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { jobEventSpecs } from './job-events.ts';
 import { contractSecret, describeJobQueueContract } from './job-queue.contract.ts';
 import { createMemoryJobQueue } from './memory-job-queue.ts';

@@ -3,5 +3,4 @@
 export type * from './ports.ts';
 export { hasSqlState, SqlError } from './sql-error.ts';
 export { identifier, joinSql, json, rawSql, sql, Sql, type RawSql } from './sql.ts';
-export { defineMigration, loadMigrations, type Migration } from './migrations/load-migrations.ts';
-export { migrate, migrateWithin, type MigrateOptions } from './migrations/migrate.ts';
+export * from './migrate.ts';

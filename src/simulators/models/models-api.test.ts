@@ -1,6 +1,6 @@
 // What simulated providers answer, without a network: who is found, who is let in, what is said.
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { ModelsApi } from './models-api.ts';
 import { readScenario } from './scenario.ts';
 

@@ -8,7 +8,7 @@
 // Four times a second every queue is retried, for slots that other processes release without a notification.
 import type { Clock } from '../../core/index.ts';
 import { CoreError, onAbort } from '../../core/index.ts';
-import { LinkedQueue } from '../../resilience/linked-queue.ts';
+import { LinkedQueue } from '../../resilience/index.ts';
 import type { AcquireOptions, LimitScope, Rejection, Slot } from './types.ts';
 
 const pollMs = 250;

@@ -1,5 +1,5 @@
 // Slots in memory: the contract on virtual time.
-import { VirtualClock } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { MemorySlotStore } from './memory-slot-store.ts';
 import { slotStoreSettings } from '../../../test/support/tenancy/slot-store-world.contract.ts';
 import { describeSlotStoreContract } from '../../../test/support/tenancy/slot-store.contract.ts';

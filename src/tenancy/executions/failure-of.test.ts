@@ -19,17 +19,17 @@ describe('what an organization hears of an error', () => {
     ],
     [
       'that passes, when it is known',
-      gateway('GATEWAY_ALL_LIMITED', { isRetryable: true, retryAfterMs: 29_001 }),
+      gateway('GATEWAY_ALL_RATE_LIMITED', { isRetryable: true, retryAfterMs: 29_001 }),
       /try again in 30 seconds/,
     ],
     [
       'that passes at once',
-      gateway('GATEWAY_ALL_LIMITED', { isRetryable: true, retryAfterMs: 0 }),
+      gateway('GATEWAY_ALL_RATE_LIMITED', { isRetryable: true, retryAfterMs: 0 }),
       /try again in 1 second\./,
     ],
     ['that does not pass', gateway('GATEWAY_NOT_CONFIGURED'), /trying again does not help/],
-    ['of a model that nobody knows', gateway('GATEWAY_MODEL_UNKNOWN'), /trying again does not help/],
-    ['of its own making', gateway('GATEWAY_REFUSED'), /Please change it/],
+    ['of a model that nobody knows', gateway('GATEWAY_MODEL_NOT_FOUND'), /trying again does not help/],
+    ['of its own making', gateway('GATEWAY_REQUEST_REJECTED'), /Please change it/],
     [
       'of a store that is away',
       new CoreError('STATE_UNAVAILABLE', inside, { isRetryable: true }),
@@ -59,8 +59,8 @@ describe('what an organization hears of an error', () => {
 });
 
 it('an execution for its organization has those words, also in the entries of a list, and all else as it is', () => {
-  const failure = failureOf(gateway('GATEWAY_REFUSED'), asItIs);
-  const told = { code: 'GATEWAY_REFUSED', message: failure.tenantMessage };
+  const failure = failureOf(gateway('GATEWAY_REQUEST_REJECTED'), asItIs);
+  const told = { code: 'GATEWAY_REQUEST_REJECTED', message: failure.tenantMessage };
   const execution = { executionId: 'x', warnings: ['w'] } as unknown as Execution;
   const entries = [{ file: 'a', error: failure, output: { error: 'theirs' } }, { file: 'b', error: null }, 7];
   expect(forTenant({ ...execution, failure, result: entries })).toEqual({

@@ -31,7 +31,7 @@ function tenantMessageOf(error: HeadworksError): string | undefined {
   if (error instanceof DeploymentError) return error.tenantMessage;
   if (error.code === 'DEADLINE_EXCEEDED')
     return 'This took longer than it may, and was given up. Please try again later, or send less at once.';
-  if (error.code === 'GATEWAY_REFUSED')
+  if (error.code === 'GATEWAY_REQUEST_REJECTED')
     return 'What was sent was refused by the model. Please change it: the same would be refused again.';
   if (!error.isRetryable)
     return 'This could not be done, and trying again does not help. Please tell whoever gave you this API.';

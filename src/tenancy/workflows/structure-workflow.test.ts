@@ -154,7 +154,7 @@ describe('structure', () => {
   });
 
   it('says of what is too long that it is too long', async () => {
-    const refusal = new HeadworksError('GATEWAY_REFUSED', 'm refuses', {
+    const refusal = new HeadworksError('GATEWAY_REQUEST_REJECTED', 'm refuses', {
       details: { failureClass: 'context-too-long' },
     });
     const world = workflowWorld(refusal);

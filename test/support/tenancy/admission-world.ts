@@ -1,6 +1,7 @@
 // Admission on virtual time, on stores with faults.
 import type { Clock, EmittedEvent } from '../../../src/core/index.ts';
-import { CoreError, EventBus, seededIds, seededRandom, VirtualClock } from '../../../src/core/index.ts';
+import { CoreError, EventBus, seededIds, seededRandom } from '../../../src/core/index.ts';
+import { VirtualClock } from '../core/virtual-clock.ts';
 import type { Degradation } from '../../../src/ledger/index.ts';
 import { admissionEvents } from '../../../src/tenancy/admission/events.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
-import type { VirtualClock } from '../../../src/core/index.ts';
+import type { VirtualClock } from '../core/virtual-clock.ts';
 import { buildServer } from '../../../src/http/index.ts';
 import type { ExecutionWorld, ExecutionWorldOptions } from './execution-world.ts';
 import { acme, executionWorld, other } from './execution-world.ts';

@@ -36,7 +36,7 @@ export function memoryTenantStores(hasUnfinished: (id: string) => boolean = () =
     keys: new Map(),
     deployments: new Map(),
     hasUnfinished,
-    tell: (topic) => changes.tell(topic),
+    tell: (topic) => changes.notify(topic),
   };
   return {
     organizations: organizationStore(tables),

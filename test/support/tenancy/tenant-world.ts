@@ -1,6 +1,7 @@
 // A world for the tests of organizations, keys and the catalogue: virtual time, stores in memory that can be away.
 import type { EmittedEvent } from '../../../src/core/index.ts';
-import { CoreError, EventBus, seededIds, seededRandom, VirtualClock } from '../../../src/core/index.ts';
+import { CoreError, EventBus, seededIds, seededRandom } from '../../../src/core/index.ts';
+import { VirtualClock } from '../core/virtual-clock.ts';
 import { exampleWorkflow, moment } from './examples.ts';
 import { memoryTenantStores } from './memory-tenant-stores.ts';
 import type { OpenTenants, OpenTenantsOptions } from '../../../src/tenancy/open-tenants.ts';
@@ -53,7 +54,7 @@ export function tenantWorld(): TenantWorld {
     goAway: () => void (isAway = true),
     comeBack: () => {
       isAway = false;
-      memory.changes.tell('everything');
+      memory.changes.notify('everything');
     },
     open: (change = {}) =>
       openTenants({

@@ -2,7 +2,7 @@
 import type { ContextClues, EntityMention, ReadingTask } from '../../ports.ts';
 import type { QuoteFinder } from '../../text/quotes.ts';
 import type { Notes } from './answer-notes.ts';
-import type { SaidIn } from '../../text/said-in.ts';
+import type { TextOccurrences } from '../../text/said-in.ts';
 import type { Fields } from './lenient-fields.ts';
 import { field, isFields, readType, shareField, textField } from './lenient-fields.ts';
 
@@ -12,7 +12,7 @@ export const longestName = 300;
 export function readMention(
   entry: unknown,
   finder: QuoteFinder,
-  said: SaidIn,
+  said: TextOccurrences,
   { text, startChar }: ReadingTask['chunk'],
   index: number,
   notes: Notes,
@@ -51,7 +51,7 @@ export function readMention(
 }
 
 /** Decisive when names are compared, so a model's word is not enough: each must stand somewhere in the document. */
-function cluesOf(fields: Fields, said: SaidIn): ContextClues {
+function cluesOf(fields: Fields, said: TextOccurrences): ContextClues {
   const nested = field(fields, 'context_clues', 'context', 'attributes');
   const all: Fields = isFields(nested) ? { ...nested, ...fields } : fields;
   const role = textField(all, longestName, 'role', 'title', 'position');

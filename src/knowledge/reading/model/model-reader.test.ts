@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { seededIds, seededRandom, VirtualClock } from '../../../core/index.ts';
+import { seededIds, seededRandom } from '../../../core/index.ts';
+import { VirtualClock } from '../../../../test/support/core/virtual-clock.ts';
 import { withDeadline } from '../../../resilience/index.ts';
 import type { LanguageModel, Reading, ReadingTask } from '../../ports.ts';
 import { readingSchema } from './answer-schema.ts';
@@ -92,7 +93,7 @@ describe('the model reader', () => {
           confidence: 0.9,
         },
       ],
-      notTaken: [],
+      dropped: [],
     });
     expect(asked).toHaveLength(1);
     expect(asked[0]).toMatchObject({
@@ -171,7 +172,7 @@ describe('the model reader', () => {
       subject: 'Acme GmbH',
       subjectRef: null,
     });
-    expect(reading.notTaken).toEqual([
+    expect(reading.dropped).toEqual([
       { reason: 'mention-not-in-text', count: 1 },
       { reason: 'mention-without-name', count: 3 },
       { reason: 'event-quote-not-in-text', count: 2 },
@@ -248,7 +249,7 @@ describe('the model reader', () => {
   it.each([
     [10_000, 10_000, []],
     [25_000, 20_000, [{ reason: 'mentions-too-many', count: 5_000 }]],
-  ])('of %i mentions keeps %i, and counts the rest', async (given, kept, notTaken) => {
+  ])('of %i mentions keeps %i, and counts the rest', async (given, kept, dropped) => {
     const many = Array.from({ length: given }, (_, index) => ({
       name: 'Ana',
       canonical_name: `Ana ${index}`,
@@ -256,7 +257,7 @@ describe('the model reader', () => {
     }));
     const reading = await modelOf(JSON.stringify({ mentions: many, events: [] })).read();
     expect(reading.mentions).toHaveLength(kept);
-    expect(reading.notTaken).toEqual(notTaken);
+    expect(reading.dropped).toEqual(dropped);
   });
 
   it('fails when the model does, without asking again', async () => {

@@ -4,7 +4,7 @@ import { QuoteFinder } from '../../text/quotes.ts';
 import { Names, readEvent } from './answer-event.ts';
 import { readMention } from './answer-mention.ts';
 import { Notes } from './answer-notes.ts';
-import type { SaidIn } from '../../text/said-in.ts';
+import type { TextOccurrences } from '../../text/said-in.ts';
 import { field, isFields, listField } from './lenient-fields.ts';
 
 /** More than a chunk can hold. What is beyond is left out and counted: answers and stores have an end. */
@@ -29,8 +29,8 @@ function answerLists(
   return { mentions: listField(value, ...mentionKeys), events: listField(value, ...eventKeys) };
 }
 
-/** Null when the answer is no reading at all; single entries that cannot be used are counted in `notTaken`. */
-export function readAnswer(value: unknown, { chunk }: ReadingTask, said: SaidIn): Reading | null {
+/** Null when the answer is no reading at all; single entries that cannot be used are counted in `dropped`. */
+export function readAnswer(value: unknown, { chunk }: ReadingTask, said: TextOccurrences): Reading | null {
   const lists = answerLists(value);
   if (!lists) return null;
   const notes = new Notes();
@@ -46,5 +46,5 @@ export function readAnswer(value: unknown, { chunk }: ReadingTask, said: SaidIn)
   const events = notes
     .first(lists.events, mostEvents, 'events-too-many')
     .flatMap((entry) => readEvent(entry, finder, chunk, names, notes) ?? []);
-  return { method: 'model', mentions, events, notTaken: notes.list() };
+  return { method: 'model', mentions, events, dropped: notes.list() };
 }

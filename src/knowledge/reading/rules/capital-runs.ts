@@ -81,19 +81,19 @@ function joined(words: readonly Word[], at: number): number {
   return next?.isNext && particles.has(next.lower) && after?.isNext && after.isCapital ? 3 : 0;
 }
 
-/** A word that tells nothing of whom or what is meant. `inSmall`: what the document also writes in small letters. */
-export const isPlain = ({ lower }: Word, inSmall: ReadonlySet<string>): boolean =>
-  isEveryday(lower) || (wordKind(lower) === undefined && inSmall.has(lower));
+/** A word that tells nothing of whom or what is meant. `lowercaseWords`: what the document also writes in small letters. */
+export const isPlain = ({ lower }: Word, lowercaseWords: ReadonlySet<string>): boolean =>
+  isEveryday(lower) || (wordKind(lower) === undefined && lowercaseWords.has(lower));
 
 /** "Ann Lee": a given name that is nothing else, or one that a word follows which is no plain one. */
-export function looksLikeFullName(words: readonly Word[], inSmall: ReadonlySet<string>): boolean {
+export function looksLikeFullName(words: readonly Word[], lowercaseWords: ReadonlySet<string>): boolean {
   const [first, ...rest] = words;
   const last = rest.at(-1);
   if (!first || !last || words.length > 4 || !isGivenName(first.lower) || thingEndings.has(last.lower))
     return false;
   if (words.some((word) => /\p{N}|^\p{Lu}{2,}$/u.test(word.text))) return false;
-  if (isAmbiguousName(first.lower) || first.isFirst) return !isPlain(last, inSmall);
-  return !inSmall.has(last.lower);
+  if (isAmbiguousName(first.lower) || first.isFirst) return !isPlain(last, lowercaseWords);
+  return !lowercaseWords.has(last.lower);
 }
 
 /** "A." before the next word of a name: a letter, a point and a blank. */
@@ -103,7 +103,7 @@ export function isInitialAt(words: readonly Word[], at: number): boolean {
 }
 
 /** "A. Chen", "J. R. Roth". */
-export function isInitialed(words: readonly Word[], inSmall: ReadonlySet<string>): boolean {
+export function isInitialed(words: readonly Word[], lowercaseWords: ReadonlySet<string>): boolean {
   const names = words.filter((_, index) => !isInitialAt(words, index));
   const [first] = names;
   return (
@@ -111,7 +111,7 @@ export function isInitialed(words: readonly Word[], inSmall: ReadonlySet<string>
     names.length <= 2 &&
     first !== undefined &&
     first.text.length > 1 &&
-    !isPlain(first, inSmall) &&
+    !isPlain(first, lowercaseWords) &&
     !thingEndings.has(names.at(-1)?.lower ?? '')
   );
 }

@@ -62,7 +62,7 @@ function trimmed({ at, words }: Run, view: DocumentView, hasLead: boolean): Run 
   for (const [index, word] of words.entries()) {
     if (isInitialAt(words, index)) break;
     const isLead = hasLead && organizationLeads.has(word.lower);
-    const isOpening = word.isFirst && isPlain(word, view.inSmall) && !isGivenName(word.lower);
+    const isOpening = word.isFirst && isPlain(word, view.lowercaseWords) && !isGivenName(word.lower);
     if (!isLead && !isOpening && wordKind(word.lower) !== 'function' && !honorifics.has(word.lower)) break;
     from++;
   }
@@ -96,13 +96,13 @@ function judge(
   if (wordKind(key) === 'place') return { type: 'place', confidence: 0.45 };
   if (honorifics.has(words[at - 1]?.lower ?? '') && !isEveryday(last.lower))
     return { type: 'person', confidence: 0.5 };
-  const isNamed = own.some((word) => !isPlain(word, view.inSmall));
+  const isNamed = own.some((word) => !isPlain(word, view.lowercaseWords));
   if (lead && isNamed)
     // "Vendor X": a letter or three are no name by themselves.
     return own.length === 1 && isShort(first.text) && lead.isNext !== undefined
       ? { type: 'org', confidence: 0.4, start: lead.isCapital ? lead.start : first.start }
       : { type: 'org', confidence: 0.45 };
-  if (isInitialed(own, view.inSmall) || looksLikeFullName(own, view.inSmall))
+  if (isInitialed(own, view.lowercaseWords) || looksLikeFullName(own, view.lowercaseWords))
     return { type: 'person', confidence: 0.5 };
   if (isNamed && organizationPhrases.test(text.slice(Math.max(0, first.start - 40), first.start)))
     return { type: 'org', confidence: 0.4 };
@@ -122,7 +122,7 @@ function judgeOne(
   if (isGivenName(word.lower)) {
     const isSure =
       !isAmbiguousName(word.lower) ||
-      (!word.isFirst && !isMonth(word.lower) && !view.inSmall.has(word.lower));
+      (!word.isFirst && !isMonth(word.lower) && !view.lowercaseWords.has(word.lower));
     if (isSure || doesAsPeopleDo) return { type: 'person', confidence: 0.5 };
     return isAddressed ? { type: 'person', confidence: 0.4 } : null;
   }
@@ -135,7 +135,7 @@ function judgeOne(
     word.text.length > 2 &&
     !/\p{N}|\p{Lu}{2}/u.test(word.text) &&
     !thingEndings.has(word.lower) &&
-    !isPlain(word, view.inSmall);
+    !isPlain(word, view.lowercaseWords);
   return mayBePerson && doesAsPeopleDo ? { type: 'person', confidence: 0.4 } : null;
 }
 
@@ -148,12 +148,12 @@ function judgeSeveral(
 ): Guess | null {
   const next = words[at + own.length];
   const areNames =
-    own.length <= 3 && own.every((word) => !isPlain(word, view.inSmall) && !isMixed(word.text));
+    own.length <= 3 && own.every((word) => !isPlain(word, view.lowercaseWords) && !isMixed(word.text));
   if (areNames && next?.isNext && personVerbs.has(next.lower)) return { type: 'person', confidence: 0.4 };
   const [first] = own;
   // A job is no name.
   if (roleWords.has(own.at(-1)?.lower ?? '')) return null;
-  const isTitle = first?.isFirst === true || own.every((word) => isPlain(word, view.inSmall));
+  const isTitle = first?.isFirst === true || own.every((word) => isPlain(word, view.lowercaseWords));
   const isLetters = own.every(({ text }) => /^\p{Lu}+$/u.test(text));
   return isTitle || isLetters ? null : { type: 'other', confidence: 0.3 };
 }

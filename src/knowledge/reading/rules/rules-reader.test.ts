@@ -180,7 +180,7 @@ describe('the rules reader on mentions', () => {
       ...(role === undefined ? {} : { role }),
       ...(organization === undefined ? {} : { organization }),
     });
-    expect(named({ mentions, events: [], notTaken: [], method: 'rules' }, 'person')).not.toContain('Acme');
+    expect(named({ mentions, events: [], dropped: [], method: 'rules' }, 'person')).not.toContain('Acme');
   });
 
   it('keeps two of one name in one document apart by where they work', async () => {
@@ -371,10 +371,10 @@ describe('the rules reader on anything', () => {
   it.each([
     [10_000, 10_000, []],
     [21_000, 20_000, [{ reason: 'mentions-too-many', count: 1_000 }]],
-  ])('of %i mentions keeps %i, and counts the rest', async (given, kept, notTaken) => {
+  ])('of %i mentions keeps %i, and counts the rest', async (given, kept, dropped) => {
     const reading = await read('Ann Lee, '.repeat(given));
     expect(reading.mentions).toHaveLength(kept);
-    expect(reading.notTaken).toEqual(notTaken);
+    expect(reading.dropped).toEqual(dropped);
   });
 
   it('finds names with characters in them that show nothing, at their exact places', async () => {

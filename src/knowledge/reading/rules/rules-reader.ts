@@ -1,5 +1,5 @@
 // Reads without a model: names, pieces of work and simple events by rules, at lower confidence.
-import type { EntityMention, NotTaken, ReadEvent, Reader, Reading, ReadingTask } from '../../ports.ts';
+import type { EntityMention, DroppedCount, ReadEvent, Reader, Reading, ReadingTask } from '../../ports.ts';
 import { sectionOf } from './cues.ts';
 import type { DocumentView } from '../../documents/document-view.ts';
 import { viewDocument } from '../../documents/document-view.ts';
@@ -83,7 +83,7 @@ export function readByRules({ chunk, artifact }: ReadingTask, view: DocumentView
     ...[headEvent(text, head, mentions, artifact.title, view)].filter((event) => event !== null),
     ...findEvents({ text, mentions, author, view }, sentences),
   ];
-  const notTaken = [
+  const dropped = [
     ...tooMany('mentions-too-many', found.length, mostMentions),
     ...tooMany('events-too-many', events.length, mostEvents),
   ];
@@ -91,11 +91,11 @@ export function readByRules({ chunk, artifact }: ReadingTask, view: DocumentView
     method: 'rules',
     mentions: mentions.map((mention) => asMention(mention, text, startChar)),
     events: events.slice(0, mostEvents).map((event) => moved(event, startChar)),
-    notTaken,
+    dropped,
   };
 }
 
-const tooMany = (reason: NotTaken['reason'], count: number, most: number): readonly NotTaken[] =>
+const tooMany = (reason: DroppedCount['reason'], count: number, most: number): readonly DroppedCount[] =>
   count > most ? [{ reason, count: count - most }] : [];
 
 const asMention = (

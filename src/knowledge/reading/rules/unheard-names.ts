@@ -24,14 +24,14 @@ export interface Surroundings {
   readonly text: string;
   readonly words: readonly Word[];
   /** What the document also writes in small letters. */
-  readonly inSmall: ReadonlySet<string>;
+  readonly lowercaseWords: ReadonlySet<string>;
 }
 
 /** A document whose words no list has tells nothing by them: there every word would be somebody's name. */
-export function isInKnownWords(inSmall: ReadonlySet<string>): boolean {
+export function isInKnownWords(lowercaseWords: ReadonlySet<string>): boolean {
   let known = 0;
   let seen = 0;
-  for (const word of inSmall) {
+  for (const word of lowercaseWords) {
     if (wordKind(word) !== undefined) known++;
     if (++seen === mostCounted) break;
   }
@@ -46,16 +46,16 @@ interface Judged {
 }
 
 /** The names of people that nobody introduced, of all runs of a text, in their order. */
-export function unheardNames(around: Surroundings, runs: Iterable<Run>): readonly Run[] {
+export function inferPersonNames(around: Surroundings, runs: Iterable<Run>): readonly Run[] {
   const found: Run[] = [];
   let before = null as Judged | null;
   for (const whole of runs) {
-    const run = withoutOpening(whole, around.inSmall);
-    const mayBe = mayBeName(run, around.inSmall);
+    const run = withoutOpening(whole, around.lowercaseWords);
+    const mayBe = mayBeName(run, around.lowercaseWords);
     const listed: Judged | null = before && isListed(around.text, before.run, run) ? before : null;
     const isPerson: boolean = mayBe && (actsLikePerson(around, run) || listed?.isPerson === true);
     // "Zhang Wei and Priya Rao met": the second tells who the first is.
-    if (isPerson && listed && !listed.isPerson && mayBeName(listed.run, around.inSmall))
+    if (isPerson && listed && !listed.isPerson && mayBeName(listed.run, around.lowercaseWords))
       found.push(listed.run);
     if (isPerson) found.push(run);
     before = run.words.length === 0 ? null : { run, isPerson };
@@ -64,10 +64,10 @@ export function unheardNames(around: Surroundings, runs: Iterable<Run>): readonl
 }
 
 /** Without the word that only opens a sentence, a title or a form of address. */
-function withoutOpening({ at, words }: Run, inSmall: ReadonlySet<string>): Run {
+function withoutOpening({ at, words }: Run, lowercaseWords: ReadonlySet<string>): Run {
   let from = 0;
   for (const [index, word] of words.entries()) {
-    const isOpening = word.isFirst && isPlain(word, inSmall) && !isGivenName(word.lower);
+    const isOpening = word.isFirst && isPlain(word, lowercaseWords) && !isGivenName(word.lower);
     const isFunction = wordKind(word.lower) === 'function' && !isInitialAt(words, index);
     if (!isOpening && !isFunction && !honorifics.has(word.lower)) break;
     from++;
@@ -78,7 +78,7 @@ function withoutOpening({ at, words }: Run, inSmall: ReadonlySet<string>): Run {
 const isCapitals = (word: Word): boolean => /^\p{Lu}{2,}$/u.test(word.text);
 
 /** Two to four words that could be a name: none of them a thing's, a company's, a place's or a job's. */
-function mayBeName({ words }: Run, inSmall: ReadonlySet<string>): boolean {
+function mayBeName({ words }: Run, lowercaseWords: ReadonlySet<string>): boolean {
   const own = words.filter((word, index) => !isParticle(word.lower) && !isInitialAt(words, index));
   const [first] = own;
   const last = own.at(-1);
@@ -92,7 +92,7 @@ function mayBeName({ words }: Run, inSmall: ReadonlySet<string>): boolean {
     return false;
   if (isThings(last.lower) || wordKind(own.map(({ lower }) => lower).join(' ')) !== undefined) return false;
   // The first word decides: a given name is one wherever it stands, a word of the language none.
-  return isGivenName(first.lower) || !isKnownOtherwise(first, inSmall);
+  return isGivenName(first.lower) || !isKnownOtherwise(first, lowercaseWords);
 }
 
 const isThings = (word: string): boolean =>
@@ -105,13 +105,18 @@ const isThings = (word: string): boolean =>
 const isOddlyMixed = (word: string): boolean =>
   /\p{Ll}\p{Lu}/u.test(word.replace(/^(?:Mc|Mac|De|Di|Van|Le|La|Fitz)(?=\p{Lu})/u, ''));
 
-function isKnownOtherwise(word: Word, inSmall: ReadonlySet<string>): boolean {
+function isKnownOtherwise(word: Word, lowercaseWords: ReadonlySet<string>): boolean {
   const kind = wordKind(word.lower);
-  return kind === 'organization' || kind === 'place' || isPlain(word, inSmall) || inSmall.has(word.lower);
+  return (
+    kind === 'organization' ||
+    kind === 'place' ||
+    isPlain(word, lowercaseWords) ||
+    lowercaseWords.has(word.lower)
+  );
 }
 
 /** Of a run that may be a name: does what stands before or behind it speak of somebody? */
-function actsLikePerson({ text, words, inSmall }: Surroundings, { at, words: own }: Run): boolean {
+function actsLikePerson({ text, words, lowercaseWords }: Surroundings, { at, words: own }: Run): boolean {
   const [first] = own;
   const last = own.at(-1);
   if (!first || !last) return false;
@@ -119,7 +124,7 @@ function actsLikePerson({ text, words, inSmall }: Surroundings, { at, words: own
   if (first.isNext && articles.has(words[at - 1]?.lower ?? '')) return false;
   const next = words[at + own.length];
   const afterNext = words[at + own.length + 1];
-  const areStrange = own.every((word) => isParticle(word.lower) || !isPlain(word, inSmall));
+  const areStrange = own.every((word) => isParticle(word.lower) || !isPlain(word, lowercaseWords));
   if (next?.isNext) {
     if (personVerbs.has(next.lower) || next.lower === 'who') return true;
     if (next.lower === 'will' && personDeeds.has(afterNext?.lower ?? '')) return true;

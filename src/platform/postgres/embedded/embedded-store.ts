@@ -8,7 +8,7 @@ import type { StateTracker } from '../state-tracker.ts';
 import type { Command, Session, Store } from '../store.ts';
 import { scriptCommand } from '../command.ts';
 import type { Subscriptions } from '../subscriptions.ts';
-import { checkInitialised, markInitialised } from './initialised-marker.ts';
+import { isNewStore, markInitialised } from './initialised-marker.ts';
 import { PgliteHost } from './pglite-host.ts';
 
 export interface EmbeddedStoreParts {
@@ -78,11 +78,25 @@ export class EmbeddedStore implements Store {
   }
 
   async #startOnce(): Promise<PgliteHost> {
-    const { folder, schema, withAge, state, subscriptions } = this.#parts;
+    const { folder, state } = this.#parts;
     if (this.#host && folder === undefined) throw memoryLost();
     // Two workers on the same files would destroy them.
     await this.#host?.exited;
-    if (folder !== undefined) await checkInitialised(folder);
+    if (folder !== undefined && (await isNewStore(folder))) await this.#initialize();
+    const host = await this.#startWorker();
+    state.set('up');
+    void host.lost.then(() => this.#replace(host));
+    return host;
+  }
+
+  /** Creates the files in a worker of its own: the memory that initdb takes is returned only when its thread ends. */
+  async #initialize(): Promise<void> {
+    const host = await this.#startWorker();
+    await host.close();
+  }
+
+  async #startWorker(): Promise<PgliteHost> {
+    const { folder, schema, withAge, subscriptions } = this.#parts;
     const host = new PgliteHost(
       { folder, schema, withAge, channels: subscriptions.channels },
       (channel, payload) => subscriptions.deliver(channel, payload),
@@ -90,8 +104,6 @@ export class EmbeddedStore implements Store {
     this.#host = host;
     await this.#watched(host, host.ready, longestStartMs);
     if (folder !== undefined) await markInitialised(folder);
-    state.set('up');
-    void host.lost.then(() => this.#replace(host));
     return host;
   }
 

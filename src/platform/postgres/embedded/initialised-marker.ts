@@ -13,9 +13,13 @@ export async function hasEmbeddedStore(folder: string): Promise<boolean> {
   return (await isThere(join(folder, 'PG_VERSION'))) || isThere(markerIn(folder));
 }
 
-/** Fails with STATE_UNUSABLE, touching nothing, when a store that was once open has lost its PG_VERSION. */
-export async function checkInitialised(folder: string): Promise<void> {
-  if ((await isThere(join(folder, 'PG_VERSION'))) || !(await isThere(markerIn(folder)))) return;
+/**
+ * Whether opening this folder creates a new store. Writes nothing; fails with STATE_UNUSABLE when a store that was
+ * once open has lost its PG_VERSION.
+ */
+export async function isNewStore(folder: string): Promise<boolean> {
+  if (await isThere(join(folder, 'PG_VERSION'))) return false;
+  if (!(await isThere(markerIn(folder)))) return true;
   throw new CoreError(
     'STATE_UNUSABLE',
     `The embedded store in ${folder} is damaged: its file PG_VERSION is missing. Restore the folder from a backup, or move it away to begin with an empty store.`,

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import type { Environment } from '../../src/app/extraction-environment.ts';
+import { startGateway } from '../../src/app/gateway.ts';
+import { createEmbedders } from '../../src/app/knowledge-embedder.ts';
+import { createTelemetry } from '../../src/app/telemetry.ts';
+import type { Config } from '../../src/config/index.ts';
+import { systemClock, systemIds } from '../../src/core/index.ts';
+import type { Embedder } from '../../src/knowledge/index.ts';
+import { identifier, loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
+import type { Database } from '../../src/platform/postgres/ports.ts';
+
+/** For people: a heading, a table, sentences. For programs: `figures`. */
+export interface EvaluationReport {
+  readonly heading: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  readonly notes: readonly string[];
+  readonly figures: unknown;
+}
+
+export interface EvaluationEnvironment {
+  readonly database: Database;
+  /** Null: words only, and why. */
+  readonly embedder: Embedder | null;
+  readonly whyNoEmbedder: string | null;
+}
+
+/** In memory, or in a schema of its own on the configured server; nothing of either is left behind. */
+export async function openEvaluationEnvironment(
+  config: Config,
+  env: Environment,
+  closing: AsyncDisposableStack,
+): Promise<EvaluationEnvironment> {
+  const database = await openTemporaryDatabase(config, closing);
+  await migrate(database, await loadMigrations(), {
+    clock: systemClock,
+  });
+  const telemetry = createTelemetry(config, 'command');
+  const stores = { database, redis: null };
+  const gateway = await startGateway({ config, stores, telemetry, role: 'command', env }, closing);
+  const options = config.knowledge;
+  const state = createEmbedders({ options, gateway, clock: systemClock, ids: systemIds }, closing).current();
+  return state.state === 'ready'
+    ? { database, embedder: state.embedder, whyNoEmbedder: null }
+    : { database, embedder: null, whyNoEmbedder: state.why };
+}
+
+export async function openTemporaryDatabase(
+  { state }: Config,
+  closing: AsyncDisposableStack,
+): Promise<Database> {
+  const schema = `evaluation_${randomBytes(6).toString('hex')}`;
+  if (state.databaseUrl === null) {
+    const { openEmbeddedDatabase } = await import('../../src/platform/postgres/embedded/index.ts');
+    const database = await openEmbeddedDatabase({ memory: true, schema, clock: systemClock });
+    closing.defer(() => database.close());
+    return database;
+  }
+  const { openServerDatabase } = await import('../../src/platform/postgres/server/index.ts');
+  const database = await openServerDatabase({ url: state.databaseUrl, schema, clock: systemClock });
+  closing.defer(async () => {
+    await database.query(sql`drop schema if exists ${identifier(schema)} cascade`);
+    await database.close();
+  });
+  return database;
+}

@@ -1,0 +1,220 @@
+// Measures the whole of knowledge on a small corpus with known entities, events, connections and graded questions.
+//
+// The protocol. Documents are taken in one after the other, in the order of their paths, through the desks.
+// entities: per document, the entities that its mentions were resolved to, each once, held against the true ones: names at
+//   least 0.8 alike (Ratcliff and Obershelp on small letters) and of the same type; counted over all documents. Types that
+//   the truth never has (objects, places) are not judged. `byName` is the origin's way: every type, names only.
+// events: same category, and quotes that share half of the shorter one's words. `byNarrative` is the origin's way:
+//   narratives at least 0.6 alike, with 0.1 for the same actor and 0.1 for like quotes.
+// search: the first ten documents of questions with graded documents. `overAll` counts those without as 0, as the origin.
+// graph: for each question about an entity, the people who share an event with it, and the documents that mention it
+//   (for one about two entities: both); the mean of F1 over the questions that say what they expect.
+//   `overAll` counts those that name no connections as 0, as the origin.
+import { systemClock, systemIds } from '../../src/core/index.ts';
+import type { KnowledgeOptions } from '../../src/knowledge/index.ts';
+import type { ArtifactType, StoredEvent } from '../../src/knowledge/ports.ts';
+import { searchDefaults } from '../../src/knowledge/ports.ts';
+import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
+import type { EvaluationEnvironment, EvaluationReport } from './environment.ts';
+import { rankingFigures } from './metrics.ts';
+import type { NurData, TrueEvent } from './nur-data.ts';
+import { readNurData } from './nur-data.ts';
+import type { GraphFigures, Known } from './nur-graph.ts';
+import { everybody, scoreGraph, typeOf } from './nur-graph.ts';
+import type { Score } from './nur-scores.ts';
+import { matchAll, nameLikeness, quoteOverlap, textLikeness, together } from './nur-scores.ts';
+import type { NurParts } from './services.ts';
+import { openEvaluationDesks } from './services.ts';
+
+export interface NurFigures {
+  readonly documents: number;
+  readonly entities: Score & { readonly byName: Score };
+  readonly events: Score & { readonly byNarrative: Score };
+  readonly search: {
+    readonly queries: number;
+    readonly mrr: number;
+    readonly ndcg: number;
+    readonly overAll: { readonly queries: number; readonly mrr: number; readonly ndcg: number };
+  };
+  readonly graph: GraphFigures;
+}
+
+/** Fails with INPUT_INVALID when the data are not in this layout. */
+export async function evaluateNur(folder: string, parts: NurParts): Promise<NurFigures> {
+  const data = await readNurData(folder);
+  const uids = await takeIn(data, parts);
+  const known = await everybody(parts);
+  return {
+    documents: data.documents.size,
+    entities: scoreEntities(data, uids, known),
+    events: await scoreEvents(data, uids, parts),
+    search: await scoreSearch(data, parts),
+    graph: await scoreGraph(data, uids, known, parts),
+  };
+}
+
+const typeOfFolder: Readonly<Record<string, ArtifactType>> = {
+  emails: 'email',
+  conversations: 'chat',
+  meetings: 'transcript',
+};
+const lookAgainMs = 20;
+
+/** The path of each document by its artifact. One at a time: who is known already changes who is recognised. */
+async function takeIn(
+  { documents }: NurData,
+  { space, artifacts, clock, signal }: NurParts,
+): Promise<ReadonlyMap<string, string>> {
+  const paths = new Map<string, string>();
+  for (const [path, text] of documents) {
+    const type = typeOfFolder[path.split('/', 1)[0] ?? ''] ?? 'doc';
+    const wish = { content: { text }, type, sourceSystem: 'evaluation', sourceId: path };
+    const { artifactUid } = await artifacts.ingest(space, wish, signal);
+    paths.set(artifactUid, path);
+    while ((await artifacts.get(space, artifactUid)).status.state === 'processing')
+      await clock.sleep(lookAgainMs, signal);
+  }
+  return paths;
+}
+
+function scoreEntities(
+  data: NurData,
+  uids: ReadonlyMap<string, string>,
+  known: readonly Known[],
+): NurFigures['entities'] {
+  const judged = new Set(data.everybody.map(({ type }) => typeOf(type)));
+  const strict: Score[] = [];
+  const byName: Score[] = [];
+  for (const [uid, path] of uids) {
+    const found = known.filter(({ artifactUids }) => artifactUids.has(uid)).map(({ entity }) => entity);
+    const expected = data.entities.get(path);
+    if (!expected) continue;
+    const ofTypes = found.filter(({ type }) => judged.has(type));
+    strict.push(
+      matchAll(ofTypes, expected, ({ canonicalName, type }, { name, type: trueType }) =>
+        type === typeOf(trueType) ? nameLikeness(canonicalName, name) : 0,
+      ),
+    );
+    byName.push(
+      matchAll(found, expected, ({ canonicalName }, { name }) => nameLikeness(canonicalName, name)),
+    );
+  }
+  return { ...together(strict), byName: together(byName) };
+}
+
+async function scoreEvents(
+  data: NurData,
+  uids: ReadonlyMap<string, string>,
+  { space, events }: NurParts,
+): Promise<NurFigures['events']> {
+  const strict: Score[] = [];
+  const byNarrative: Score[] = [];
+  for (const [artifactUid, path] of uids) {
+    const expected = data.events.get(path);
+    if (!expected) continue;
+    const found = await events.list({ spaceId: space.spaceId, artifactUid, limit: 1_000 });
+    strict.push(matchAll(found, expected, sameEvent));
+    byNarrative.push(matchAll(found, expected, likeEvent));
+  }
+  return { ...together(strict), byNarrative: together(byNarrative) };
+}
+
+const quoteOf = ({ evidence }: StoredEvent): string => evidence.map(({ quote }) => quote).join(' ');
+
+const sameEvent = (found: StoredEvent, expected: TrueEvent): number =>
+  found.category === expected.category ? quoteOverlap(quoteOf(found), expected.evidence_quote) : 0;
+
+function likeEvent(found: StoredEvent, expected: TrueEvent): number {
+  if (found.category !== expected.category) return 0;
+  const hasActor = found.actors.some(({ name }) => textLikeness(name, expected.actor ?? '') > 0.8);
+  const hasQuote = textLikeness(quoteOf(found), expected.evidence_quote) > 0.5;
+  const likeness =
+    textLikeness(found.narrative, expected.narrative) + (hasActor ? 0.1 : 0) + (hasQuote ? 0.1 : 0);
+  return likeness >= 0.6 ? likeness : 0;
+}
+
+async function scoreSearch(
+  { queries }: NurData,
+  { space, search, signal }: NurParts,
+): Promise<NurFigures['search']> {
+  const rankings = [];
+  for (const { query, relevant_documents: relevant = [] } of queries) {
+    const { primaryResults } = await search.search(space, { ...searchDefaults, query, limit: 50 }, signal);
+    rankings.push({
+      ranking: [...new Set(primaryResults.map(({ sourceId }) => sourceId))],
+      judgements: new Map(relevant.map(({ doc, relevance }) => [doc, relevance])),
+    });
+  }
+  const { mrrAt10: mrr, ndcgAt10: ndcg } = rankingFigures(rankings);
+  const graded = rankings.filter(({ judgements }) => judgements.size > 0).length;
+  const share = graded / Math.max(1, rankings.length);
+  return {
+    queries: graded,
+    mrr,
+    ndcg,
+    overAll: { queries: rankings.length, mrr: mrr * share, ndcg: ndcg * share },
+  };
+}
+
+// What "eval nur" shows: entities, events, search and graph on a small corpus, everything read by rules.
+
+/** Fails with INPUT_INVALID when the data cannot be used. */
+export async function nurReport(
+  { database, embedder, whyNoEmbedder }: EvaluationEnvironment,
+  data: string,
+  options: KnowledgeOptions,
+  signal: AbortSignal,
+): Promise<EvaluationReport> {
+  const embedders = {
+    current: () =>
+      embedder
+        ? { state: 'ready' as const, embedder }
+        : { state: 'not-configured' as const, why: whyNoEmbedder ?? '' },
+  };
+  const desks = await openEvaluationDesks({
+    database,
+    clock: systemClock,
+    ids: systemIds,
+    embedders,
+    options,
+    signal,
+  });
+  const space = await new PostgresSpaceStore(database, systemClock).ensure(null, 'evaluation');
+  const figures = await evaluateNur(data, { ...desks, space });
+  const { entities, events, search, graph } = figures;
+  const row = (name: string, figure: number, note: string): string[] => [name, figure.toFixed(3), note];
+  const counts = ({ matched, found, expected }: typeof entities.byName): string =>
+    `${matched} right of ${found} found and ${expected} expected`;
+  return {
+    heading: `nur: ${figures.documents} documents, ${search.queries} graded questions, read by rules`,
+    columns: ['FIGURE', 'VALUE', 'HOW'],
+    rows: [
+      row('entity F1', entities.f1, `name and type; ${counts(entities)}`),
+      row('entity F1, names only', entities.byName.f1, counts(entities.byName)),
+      row('event F1', events.f1, `category and quote; ${counts(events)}`),
+      row('event F1, narratives', events.byNarrative.f1, counts(events.byNarrative)),
+      row('MRR', search.mrr, `${search.overAll.mrr.toFixed(3)} with questions that nobody graded`),
+      row('NDCG', search.ndcg, `${search.overAll.ndcg.toFixed(3)} with questions that nobody graded`),
+      row(
+        'graph connection F1',
+        graph.connectionF1,
+        `people who share an event; ${graph.overAll.connectionF1.toFixed(3)} over all ${graph.overAll.questions} questions`,
+      ),
+      row('graph document F1', graph.documentF1, 'documents that mention it'),
+    ],
+    notes: whyNoEmbedder === null ? [] : [`Without vectors: ${whyNoEmbedder}`],
+    figures: {
+      kind: 'nur',
+      documents: figures.documents,
+      embedder: embedder?.model ?? null,
+      entities: { ...entities, byName: undefined, by_name: entities.byName },
+      events: { ...events, byNarrative: undefined, by_narrative: events.byNarrative },
+      search: { queries: search.queries, mrr: search.mrr, ndcg: search.ndcg, over_all: search.overAll },
+      graph: {
+        connection_f1: graph.connectionF1,
+        document_f1: graph.documentF1,
+        over_all: { questions: graph.overAll.questions, connection_f1: graph.overAll.connectionF1 },
+      },
+    },
+  };
+}

@@ -1,0 +1,100 @@
+// Words that the repository does not use, and what to write instead. `npm run check` refuses them.
+// Extend the list when a private word or a British spelling turns up; give every exception a reason.
+
+export interface Term {
+  /** Matched without regard to case, in prose and in the words of identifiers (`readWish` is "read wish"). */
+  readonly pattern: string;
+  readonly instead: string;
+}
+
+export interface Exception {
+  /** A glob of paths. */
+  readonly files: string;
+  /** The words allowed there, as they are matched; all if absent. */
+  readonly words?: readonly string[];
+  readonly reason: string;
+}
+
+/** Private dialect: the left column of the glossary. */
+export const dialect: readonly Term[] = [
+  { pattern: 'desks?', instead: 'service' },
+  { pattern: 'houses?', instead: 'app, server' },
+  { pattern: 'doors?', instead: 'deployment API, endpoint, request validation' },
+  { pattern: 'wish(?:es|ed)?', instead: 'request, input' },
+  { pattern: 'spoken|speaks?|spoke|speaking', instead: 'complete, send, answer' },
+  { pattern: 'hears?|heard|hearing', instead: 'receive' },
+  { pattern: 'landscape', instead: 'snapshot' },
+  { pattern: 'resting', instead: 'backoff' },
+  { pattern: 'patience|patiently|patient', instead: 'timeout' },
+  { pattern: 'caretakers?|settlers?|pullers?|keepers?', instead: 'maintenance, completer, poller, manager' },
+  { pattern: 'under ?way', instead: 'in flight, running' },
+  { pattern: 'let in|turned away', instead: 'admitted, rejected' },
+  { pattern: 'left alone|leaves? (?:it|them|one) alone', instead: 'cooling down' },
+  { pattern: '(?:is|are|was|were|be|been|being|when) (?:asked|told)', instead: 'is called, is notified' },
+  { pattern: 'goes on|go on|going on', instead: 'continues, running' },
+  { pattern: 'the way of', instead: 'request flow, data flow' },
+  { pattern: 'let go|give(?:s|n)? back|gave back', instead: 'detach, refund' },
+  { pattern: 'look(?:s|ed)? again|embed again|why anew', instead: 'backfill, reembed, explain' },
+  { pattern: 'hears itself|leads elsewhere|all at once', instead: 'round trip, endpoint changed, together' },
+  { pattern: 'in vain|cut short|held until', instead: 'canceled, hit the deadline, blocked until' },
+  { pattern: 'in room', instead: 'plugin, scope' },
+  { pattern: 'nobody|somebody|whoever|whomever', instead: 'no one in particular: name the caller' },
+  { pattern: 'anew', instead: 'again' },
+  { pattern: 'mend(?:s|ed|ing|ings)?', instead: 'fix' },
+  { pattern: 'strangers?', instead: 'unauthenticated caller, new user' },
+  { pattern: 'for ever', instead: 'forever, without a limit' },
+  { pattern: 'gravest|ails|tallies|stood in|stands in', instead: 'a plain word' },
+  { pattern: 'chapters?', instead: 'step' },
+  { pattern: 'sittings?', instead: 'session' },
+  { pattern: 'payers?', instead: 'billing caller' },
+];
+
+/** Identifiers only: these endings name nothing that a reader knows. */
+export const dialectSuffixes: readonly Term[] = [
+  { pattern: '\\w+Parts', instead: '…Deps, …Options' },
+  { pattern: '\\w+Help', instead: '…Deps' },
+  { pattern: '\\w+(?:Board|Books)', instead: '…Registry, …Cache, …Ledger' },
+  { pattern: '\\w+Answer', instead: '…Response' },
+];
+
+/** British spelling, with the American form. */
+export const british: readonly Term[] = [
+  { pattern: '(?:re|dis)?colou?r(?:s|ed|ing|ful)?(?<=our\\w*)', instead: 'color' },
+  { pattern: '(?:mis)?behaviours?|behavioural', instead: 'behavior' },
+  {
+    pattern: 'favour\\w*|honour\\w*|labour\\w*|neighbour\\w*|flavour\\w*|harbour\\w*|rumour\\w*',
+    instead: '-or',
+  },
+  {
+    pattern: 'organis\\w+|recognis\\w+|initialis\\w+|normalis\\w+|serialis\\w+|deserialis\\w+',
+    instead: '-ize',
+  },
+  { pattern: 'optimis(?:e|ed|es|ing|ation)\\w*|summaris\\w+|categoris\\w+|prioritis\\w+', instead: '-ize' },
+  { pattern: 'synchronis\\w+|authoris\\w+|customis\\w+|minimis\\w+|maximis\\w+|utilis\\w+', instead: '-ize' },
+  { pattern: 'memoris\\w+|tokenis\\w+|finalis\\w+|standardis\\w+|realis(?:e|ed|es|ing)', instead: '-ize' },
+  { pattern: 'analys(?:e|ed|es|ing)(?<!analyses)|paralys(?:e|ed)', instead: '-yze' },
+  {
+    pattern: 'cancelled|cancelling|labelled|labelling|modelled|modelling|travelled|travelling',
+    instead: 'one l',
+  },
+  { pattern: 'signalled|signalling|totalled|levelled|fuelled|marshalled', instead: 'one l' },
+  { pattern: 'centre[ds]?|metres?|litres?|theatres?|fibres?', instead: '-er' },
+  { pattern: 'catalogues?|dialogues?|analogues?', instead: 'catalog' },
+  { pattern: 'grey(?:s|ed)?', instead: 'gray, uncertain' },
+  { pattern: 'licences?|defences?|offences?|pretences?', instead: '-se' },
+  {
+    pattern: 'programmes?|cheques?|artefacts?|judgements?|acknowledgements?|whilst|learnt|spelt',
+    instead: 'American form',
+  },
+  {
+    pattern: 'practise[ds]?|sceptic\\w*|plough\\w*|tyres?|storeys?|ageing|moulds?',
+    instead: 'American form',
+  },
+];
+
+export const exceptions: readonly Exception[] = [
+  { files: 'scripts/language/**', reason: 'the list itself, and its test' },
+  { files: 'CHANGELOG.md', reason: 'names what things were called before 0.2.0' },
+  { files: 'LICENSE', reason: 'the text of the license' },
+  { files: 'package-lock.json', reason: 'names of packages' },
+];

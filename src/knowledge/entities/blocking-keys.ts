@@ -1,0 +1,137 @@
+// Under which keys an entity is kept, and which keys a mention looks under: exact matches stand in for likeness.
+import type { EntityType } from '../reading/types.ts';
+import { fieldsOf, identityOf } from './compare-clues.ts';
+import { parseOrganizationName, sortedKey, thingWords } from './compare-names.ts';
+import { givenNameRoots } from './name-data.ts';
+import type { PersonName } from './normalize.ts';
+import { handleForms, isInitial, parsePersonName } from './normalize.ts';
+
+export type KeyKind = 'initials' | 'nickname' | 'trigram' | 'email' | 'identity' | 'clue' | 'part';
+
+/** The kind of a key is its first letter. */
+const kinds: Readonly<Record<string, KeyKind>> = {
+  i: 'initials',
+  r: 'nickname',
+  s: 'trigram',
+  p: 'trigram',
+  e: 'email',
+  d: 'identity',
+  f: 'clue',
+  w: 'part',
+  '1': 'part',
+};
+
+export const kindOfKey = (key: string): KeyKind => kinds[key[0] ?? ''] ?? 'part';
+
+export interface NameKeys {
+  /** An entity of this name is found under these. */
+  readonly kept: readonly string[];
+  /** A mention of this name looks under these. */
+  readonly wanted: readonly string[];
+}
+
+/** Longer keys are cut: they must fit an index, and what follows is compared anyway. */
+const longestKey = 200;
+const bounded = (keys: readonly string[]): readonly string[] => [
+  ...new Set(keys.map((key) => key.slice(0, longestKey).toWellFormed())),
+];
+
+export function nameKeys(name: string, type: EntityType): NameKeys {
+  const { kept, wanted } = keysOf[type](name);
+  return { kept: bounded(kept), wanted: bounded(wanted) };
+}
+
+function personKeys(name: string): NameKeys {
+  const person = parsePersonName(name);
+  if (!person) return { kept: [], wanted: [] };
+  if (person.single !== null) return singleKeys(person.single);
+  const shared = fullNameKeys(person);
+  const [first = '', last = ''] = [person.given[0], person.surname?.split(' ').at(-1)];
+  const words = [...(isInitial(first) ? [] : givenNameRoots(first)), last, person.surname ?? ''];
+  const handles = handleForms(person);
+  return {
+    kept: [...shared, ...words.map((word) => `w:${word}`), ...handles.map((handle) => `i:h ${handle}`)],
+    wanted: [...shared, ...[...words, ...handles].map((word) => `1:${word}`)],
+  };
+}
+
+const singleKeys = (single: string): NameKeys => ({
+  kept: givenNameRoots(single).map((root) => `1:${root}`),
+  wanted: [
+    ...givenNameRoots(single).flatMap((root) => [`1:${root}`, `w:${root}`]),
+    `i:h ${single}`,
+    ...(single.length > 4 ? [`p:${single.slice(0, 4)}`] : []),
+  ],
+});
+
+function fullNameKeys({ given, surname }: PersonName): readonly string[] {
+  const first = given[0] ?? '';
+  const last = surname ?? '';
+  return [
+    `i:${first.slice(0, 1)} ${last}`,
+    `s:${sortedKey([first, ...last.split(' ')])}`,
+    ...(isInitial(first) ? [] : givenNameRoots(first).map((root) => `r:${root} ${last}`)),
+    // A slip of the keyboard is seldom in both beginnings.
+    ...(last.length >= 4 ? [`p:${first.slice(0, 1)} ${last.slice(0, 3)}`] : []),
+    ...(first.length >= 4 ? [`p:${first.slice(0, 4)} ${last.slice(0, 1)}`] : []),
+  ];
+}
+
+function organizationKeys(name: string): NameKeys {
+  const { base, acronym } = parseOrganizationName(name);
+  const compact = base.replaceAll(' ', '');
+  if (compact === '') return { kept: [], wanted: [] };
+  const shared = [`s:o ${compact}`, ...(compact.length >= 6 ? [`p:o ${compact.slice(0, 5)}`] : [])];
+  const short = acronym === null ? [] : [acronym];
+  return {
+    kept: [...shared, ...short.map((letters) => `i:o ${letters}`)],
+    wanted: [...shared, `i:o ${compact}`, ...short.map((letters) => `s:o ${letters}`)],
+  };
+}
+
+function thingKeys(name: string): NameKeys {
+  const words = thingWords(name);
+  const compact = words.join('');
+  const sorted = sortedKey(words);
+  const shared = [
+    `s:t ${sorted}`,
+    `s:t ${sorted.replaceAll(/s\b/g, '')}`,
+    `s:t ${compact}`,
+    ...(compact.length >= 8 ? [`p:t ${compact.slice(0, 5)}`, `p:t ${compact.slice(-5)}`] : []),
+  ];
+  return compact === '' ? { kept: [], wanted: [] } : { kept: shared, wanted: shared };
+}
+
+/** Nobody knew what it is: it is found, and looks, as whatever else is called exactly that. */
+function otherKeys(name: string): NameKeys {
+  const things = thingKeys(name);
+  const whole = [...personKeys(name).kept, ...organizationKeys(name).kept].filter((key) =>
+    key.startsWith('s:'),
+  );
+  return { kept: [...things.kept, ...whole], wanted: [...things.wanted, ...whole] };
+}
+
+const keysOf: Readonly<Record<EntityType, (name: string) => NameKeys>> = {
+  person: personKeys,
+  org: organizationKeys,
+  project: thingKeys,
+  object: thingKeys,
+  place: thingKeys,
+  other: otherKeys,
+};
+
+/** Keys of what else is known: ids at sources, addresses, and fields whose values are rare enough to look for. */
+export function clueKeys(emails: readonly string[], notes: readonly string[]): readonly string[] {
+  const fields = [...fieldsOf(notes)].flatMap(([field, values]) =>
+    field === '' ? [] : values.filter(isTelling).map((value) => `f:${field}=${value}`),
+  );
+  const identities = notes.map(identityOf).filter((identity) => identity !== null);
+  return bounded([
+    ...identities.map((identity) => `d:${identity}`),
+    ...emails.map((email) => `e:${email}`),
+    ...fields,
+  ]);
+}
+
+const isTelling = (value: string): boolean =>
+  value.replaceAll(/\P{N}/gu, '').length >= 6 || value.replaceAll(/\P{L}/gu, '').length >= 9;

@@ -1,0 +1,307 @@
+// Mentions of one chunk put together by what they are called: each name is resolved once, however often it stands there.
+import { abortable, kindOf } from '../../core/index.ts';
+import { withDeadline } from '../../resilience/index.ts';
+import type { EntityMention, EntityType } from '../reading/types.ts';
+import { entityTypes } from '../reading/types.ts';
+import { clueKeys, nameKeys } from './blocking-keys.ts';
+import type { CleanClues } from './compare-clues.ts';
+import { cleanClues, identityOf, profileOf } from './compare-clues.ts';
+import type { ResolutionDeps } from './deps.ts';
+import { canUseModel } from './deps.ts';
+import { decide, compareNames, matchCandidates, minSamePoints } from './match.ts';
+import {
+  isUnnamed,
+  nameFullness,
+  unnamedEntityName,
+  normalizeName,
+  plainWords,
+  visibleName,
+} from './normalize.ts';
+import type { CandidateEntity, MentionPlace, NameRow } from './types.ts';
+import type { MentionGroup } from './types.ts';
+
+/** Companions that are looked at. */
+const maxCoMentions = 200;
+
+/** Those that tell most come first, so that the others can be recognised in them. */
+export function groupMentions(
+  mentions: readonly EntityMention[],
+  place: MentionPlace,
+): readonly MentionGroup[] {
+  const byKey = new Map<string, { readonly first: Named; readonly members: Named[] }>();
+  for (const [index, mention] of mentions.entries()) {
+    const named = readMention(mention, index, place);
+    const key = JSON.stringify([
+      named.type,
+      named.normalizedName,
+      named.clues.email,
+      named.clues.organization,
+      named.clues.notes.find((note) => identityOf(note) !== null) ?? null,
+    ]);
+    const known = byKey.get(key);
+    if (known) known.members.push(named);
+    else byKey.set(key, { first: named, members: [named] });
+  }
+  const firsts = [...byKey.values()].slice(0, maxCoMentions).map(({ first }) => plainWords(first.name));
+  const everybody = [...new Set(firsts)];
+  return [...byKey.values()].map(({ members }) => groupOf(members, everybody)).sort(byTelling);
+}
+
+interface Named {
+  readonly index: number;
+  readonly type: EntityType;
+  readonly name: string;
+  readonly normalizedName: string;
+  readonly surface: string;
+  readonly clues: CleanClues;
+}
+
+function readMention(mention: EntityMention, index: number, place: MentionPlace): Named {
+  const type = entityTypes.includes(mention.type) ? mention.type : 'other';
+  const surface = visibleName(mention.surfaceForm);
+  const given = isUnnamed(mention.canonicalSuggestion) ? mention.surfaceForm : mention.canonicalSuggestion;
+  const name = visibleName(given);
+  // Whoever has no name is nobody else's namesake: one for each artifact.
+  const normalizedName =
+    name === unnamedEntityName ? `${unnamedEntityName} ${place.artifactUid}` : normalizeName(given, type);
+  return { index, type, name, normalizedName, surface, clues: cleanClues(mention.contextClues, name) };
+}
+
+function groupOf(members: readonly Named[], everybody: readonly string[]): MentionGroup {
+  const [first] = members as readonly [Named, ...Named[]];
+  const { type, name, normalizedName } = first;
+  const clues: CleanClues = {
+    role: members.find((member) => member.clues.role !== null)?.clues.role ?? null,
+    organization: first.clues.organization,
+    email: first.clues.email,
+    notes: [...new Set(members.flatMap((member) => member.clues.notes))].slice(0, 50),
+  };
+  const plainName = plainWords(name);
+  const profile = profileOf(
+    type,
+    [name],
+    clues,
+    everybody.filter((other) => other !== plainName),
+  );
+  const keys = clueKeys(profile.emails, profile.notes);
+  const isNamed = name !== unnamedEntityName;
+  const { kept, wanted } = nameKeys(name, type);
+  const own: NameRow = {
+    alias: name,
+    normalizedAlias: normalizedName,
+    keys: isNamed ? [...kept, ...keys] : [],
+  };
+  return {
+    members: members.map(({ index }) => index),
+    type,
+    name,
+    normalizedName,
+    names: [own, ...(isNamed ? spellings(members, own) : [])],
+    clues,
+    profile,
+    wish: {
+      normalizedNames: [normalizedName],
+      keys: isNamed ? [...wanted, ...keys] : [],
+      emails: profile.emails,
+    },
+  };
+}
+
+/** How the text writes it, where that is a form of the name: "she" and "the manager" are nobody's names. */
+function spellings(members: readonly Named[], own: NameRow): readonly NameRow[] {
+  const rows = new Map<string, NameRow>();
+  for (const { surface, type, name } of members) {
+    if (surface === name || surface === unnamedEntityName || compareNames(type, surface, name).points < 2)
+      continue;
+    const normalizedAlias = normalizeName(surface, type);
+    if (normalizedAlias === own.normalizedAlias || rows.has(normalizedAlias)) continue;
+    rows.set(normalizedAlias, { alias: surface, normalizedAlias, keys: nameKeys(surface, type).kept });
+  }
+  return [...rows.values()];
+}
+
+function byTelling(a: MentionGroup, b: MentionGroup): number {
+  const rank = ({ clues, type, name }: MentionGroup) =>
+    (clues.email === null ? 0 : 10) + (type === 'person' ? nameFullness(name) : 4);
+  return rank(b) - rank(a) || b.name.length - a.name.length || (a.members[0] ?? 0) - (b.members[0] ?? 0);
+}
+
+// What can be known of the names of a chunk before anything is decided: candidates, their company, vectors.
+
+export interface MentionEvidence {
+  readonly group: MentionGroup;
+  known: readonly CandidateEntity[];
+  /** Set: nobody knows whether it is there already. */
+  candidatesProblem: unknown;
+  embedding: { readonly model: string; readonly vector: Float32Array } | null;
+  /** Set: a vector was wanted and could not be made. */
+  embeddingProblem: unknown;
+}
+
+/** Names that are looked for together: one deadline, a few queries. */
+const namesPerLookup = 1_000;
+/** Entities whose company is looked at in one go. */
+const maxWithCoMentions = 200;
+const textsPerEmbedding = 128;
+/** Vectors cost a scan each; beyond this many names their keys must do. */
+const mostByVector = 50;
+
+const fatal = ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELED', 'SHUTTING_DOWN', 'CONFLICT'];
+
+/** After these nothing can go on: the state store is away, what is resolved is gone, or nobody wants it any more. */
+export const isFatal = (error: unknown, signal: AbortSignal): boolean =>
+  signal.aborted || fatal.includes(kindOf(error));
+
+export async function findCandidatesFor(
+  parts: ResolutionDeps,
+  groups: readonly MentionGroup[],
+  place: MentionPlace,
+  signal: AbortSignal,
+): Promise<readonly MentionEvidence[]> {
+  const all = groups.map((group): MentionEvidence => ({
+    group,
+    known: [],
+    candidatesProblem: null,
+    embedding: null,
+    embeddingProblem: null,
+  }));
+  for (let from = 0; from < all.length; from += namesPerLookup)
+    await findCandidates(parts, all.slice(from, from + namesPerLookup), place, signal);
+  await embed(parts, all, place, signal);
+  return all;
+}
+
+/** Not settled by what is known already. Other names of the chunk may still settle it: that is looked at later. */
+const isOpen = (evidence: MentionEvidence): boolean =>
+  decide(matchCandidates(evidence.group, evidence.known), true).kind !== 'join';
+
+async function findCandidates(
+  parts: ResolutionDeps,
+  evidence: readonly MentionEvidence[],
+  { spaceId, artifactUid }: MentionPlace,
+  signal: AbortSignal,
+): Promise<void> {
+  const { entities, clock, options } = parts;
+  const deadline = withDeadline(signal, options.candidatesTimeoutMs, clock, 'candidates');
+  try {
+    const wishes = evidence.map(({ group }) => group.wish);
+    const found = await abortable(
+      entities.candidates(spaceId, wishes, artifactUid, deadline.signal),
+      deadline.signal,
+    );
+    for (const [index, each] of evidence.entries()) each.known = found[index] ?? [];
+    await addCoMentions(parts, evidence, spaceId, deadline.signal);
+  } catch (error) {
+    if (isFatal(error, signal)) throw error;
+    for (const each of evidence) Object.assign(each, { known: [], candidatesProblem: error });
+  } finally {
+    deadline.dispose();
+  }
+}
+
+/** Only where it could tip the balance. */
+async function addCoMentions(
+  { entities }: ResolutionDeps,
+  evidence: readonly MentionEvidence[],
+  spaceId: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = new Set<string>();
+  for (const { group, known } of evidence)
+    for (const { candidate, match } of matchCandidates(group, known))
+      if (match.verdict === 'grey' && match.points >= minSamePoints - 2)
+        wanted.add(candidate.entity.entityId);
+  const ids = [...wanted].slice(0, maxWithCoMentions);
+  if (ids.length === 0) return;
+  const coMentions = await abortable(entities.coMentions(spaceId, ids, signal), signal);
+  for (const each of evidence)
+    each.known = each.known.map((known) => {
+      const names = coMentions.get(known.entity.entityId);
+      return names === undefined
+        ? known
+        : { ...known, coMentions: names, profile: { ...known.profile, coMentions: names.map(plainWords) } };
+    });
+}
+
+/** What a vector of an entity is made of. */
+export const embeddingText = (
+  name: string,
+  type: EntityType,
+  clues: Pick<CleanClues, 'role' | 'organization'>,
+): string => [name, type, clues.role, clues.organization].filter((part) => part !== null).join(', ');
+
+async function embed(
+  parts: ResolutionDeps,
+  all: readonly MentionEvidence[],
+  place: MentionPlace,
+  signal: AbortSignal,
+): Promise<void> {
+  const current = parts.embedders.current();
+  if (current.state !== 'ready') return;
+  const { embedder } = current;
+  const evidence = all.filter((each) => isOpen(each));
+  for (let from = 0; from < evidence.length; from += textsPerEmbedding) {
+    const batch = evidence.slice(from, from + textsPerEmbedding);
+    const deadline = withDeadline(signal, parts.options.embeddingTimeoutMs, parts.clock, 'embedding');
+    try {
+      const texts = batch.map(({ group }) => embeddingText(group.name, group.type, group.clues));
+      const vectors = await abortable(embedder.embed(texts, deadline.signal), deadline.signal);
+      for (const [index, each] of batch.entries()) {
+        const vector = vectors[index];
+        if (!isVector(vector))
+          throw new TypeError('The embedder gave fewer vectors than texts, or broken ones.');
+        each.embedding = { model: embedder.model, vector };
+      }
+    } catch (error) {
+      if (isFatal(error, signal)) throw error;
+      // The next batch would meet the same: what is left goes without, and is made good later.
+      for (const each of evidence.slice(from))
+        Object.assign(each, { embedding: null, embeddingProblem: error });
+      return;
+    } finally {
+      deadline.dispose();
+    }
+  }
+  await findNear(parts, evidence.slice(0, mostByVector), place, embedder.model, signal);
+}
+
+export const isVector = (vector: Float32Array | undefined): vector is Float32Array =>
+  vector !== undefined && vector.length > 0 && vector.every(Number.isFinite);
+
+/** Vectors only bring up questions: without a model to put them to, nobody looks. */
+async function findNear(
+  parts: ResolutionDeps,
+  evidence: readonly MentionEvidence[],
+  { spaceId, artifactUid }: MentionPlace,
+  model: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!canUseModel(parts)) return;
+  const wanted = evidence.flatMap((each) =>
+    each.embedding && each.group.type !== 'person' ? [{ each, vector: each.embedding.vector }] : [],
+  );
+  const deadline = withDeadline(signal, parts.options.candidatesTimeoutMs, parts.clock, 'candidates');
+  try {
+    const wishes = wanted.map(({ each, vector }) => ({ type: each.group.type, vector }));
+    const near = await abortable(
+      parts.entities.nearest(spaceId, model, wishes, artifactUid, deadline.signal),
+      deadline.signal,
+    );
+    for (const [index, { each }] of wanted.entries()) {
+      const cosines = new Map((near[index] ?? []).map((known) => [known.entity.entityId, known]));
+      const before = each.known.map((known) => {
+        const again = cosines.get(known.entity.entityId);
+        cosines.delete(known.entity.entityId);
+        return again
+          ? { ...known, cosine: again.cosine, foundBy: [...known.foundBy, 'embedding' as const] }
+          : known;
+      });
+      each.known = [...before, ...cosines.values()];
+    }
+  } catch (error) {
+    if (isFatal(error, signal)) throw error;
+    for (const { each } of wanted) each.candidatesProblem = error;
+  } finally {
+    deadline.dispose();
+  }
+}

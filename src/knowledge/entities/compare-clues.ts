@@ -1,0 +1,292 @@
+// What is known of somebody or something, in a form that two can be compared in.
+import type { ContextClues, EntityType } from '../reading/types.ts';
+import { compareOrganizationNames, comparePersonNames, parseOrganizationName } from './compare-names.ts';
+import { publicMailDomains, sharedMailboxes } from './name-data.ts';
+import { handleOf, plainWords, visibleName } from './normalize.ts';
+import { editDistance, jaroWinkler } from './string-distance.ts';
+
+export interface Profile {
+  readonly type: EntityType;
+  /** What it is called; the first is the one it goes by. */
+  readonly names: readonly string[];
+  /** In lower case. */
+  readonly emails: readonly string[];
+  readonly organizations: readonly string[];
+  readonly roles: readonly string[];
+  /** `field: value`, or plain words; identities that sources gave are among them. */
+  readonly notes: readonly string[];
+  /** Names of those it is mentioned with, in plain words. */
+  readonly coMentions: readonly string[];
+}
+
+/** A longer clue than this is cut: it tells no more, and rows stay small. */
+const longestClue = 500;
+const mostNotes = 50;
+
+const clean = (text: string | undefined): string | null => {
+  const seen = text === undefined ? '' : visibleName(text.slice(0, longestClue));
+  return plainWords(seen) === '' ? null : seen;
+};
+
+const addressPattern = /^[^\s@<>",;]+@[^\s@<>",;]+\.[^\s@<>",;.]+$/;
+
+/** The address in lower case; null when it is none. */
+export function parseEmail(text: string | undefined): string | null {
+  const address = text
+    ?.trim()
+    .replace(/^<|>$/g, '')
+    .replace(/^mailto:/i, '')
+    .toLowerCase();
+  return address !== undefined && address.length <= 320 && addressPattern.test(address) ? address : null;
+}
+
+export interface CleanClues {
+  readonly role: string | null;
+  readonly organization: string | null;
+  readonly email: string | null;
+  readonly notes: readonly string[];
+}
+
+/** Identities are kept as notes: nobody but a source writes one. */
+const identityField = 'source id: ';
+const identityPattern = /^([^#]+)#([^#/]+)\/(.+)$/;
+
+/** As a source knows somebody or something. */
+export interface SourceIdentity {
+  readonly source: string;
+  readonly kind: string;
+  readonly id: string;
+}
+
+export function identitiesOf(notes: readonly string[]): readonly SourceIdentity[] {
+  return notes.flatMap((note) => {
+    const [, source, kind, id] = identityPattern.exec(identityOf(note) ?? '') ?? [];
+    return source === undefined || kind === undefined || id === undefined ? [] : [{ source, kind, id }];
+  });
+}
+
+/** Null for any other note. */
+export const identityOf = (note: string): string | null =>
+  note.startsWith(identityField) ? note.slice(identityField.length) : null;
+
+/** Clues as they may be kept: what a reader or a source wrote there can be anything. */
+export function cleanClues(clues: ContextClues, name = ''): CleanClues {
+  const given = (clues.notes ?? []).map(clean).filter((note) => note !== null && identityOf(note) === null);
+  const identity = clues.identity === undefined ? null : clean(identityField + clues.identity);
+  const notes = [...new Set([identity, ...given].slice(0, mostNotes))];
+  return {
+    role: clean(clues.role),
+    organization: clean(clues.organization),
+    email: parseEmail(clues.email) ?? (handleOf(name) === null ? null : parseEmail(name)),
+    notes: notes.filter((note) => note !== null),
+  };
+}
+
+export function profileOf(
+  type: EntityType,
+  names: readonly string[],
+  clues: CleanClues,
+  coMentions: readonly string[] = [],
+): Profile {
+  const listed = (value: string | null) => (value === null ? [] : [value]);
+  return {
+    type,
+    names,
+    emails: listed(clues.email),
+    organizations: listed(clues.organization),
+    roles: listed(clues.role),
+    notes: clues.notes,
+    coMentions,
+  };
+}
+
+/** Notes of the form `field: value`, by field; the others under the empty field. */
+export function fieldsOf(notes: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const fields = new Map<string, string[]>();
+  for (const note of notes) {
+    if (identityOf(note) !== null) continue;
+    const [, field = '', value = note] = /^\s*([^:]{1,40}):\s*(.+)$/.exec(note) ?? [];
+    const words = plainWords(value);
+    if (words === '') continue;
+    const key = plainWords(field);
+    fields.set(key, [...(fields.get(key) ?? []), words]);
+  }
+  return fields;
+}
+
+// What the context says: whether two of one name can be one, and whether two unlike names are.
+
+export interface ClueComparison {
+  readonly points: number;
+  /** Those of them, 0 or more, that colleagues share: organization, role, coMentions. */
+  readonly pointsOfColleagues: number;
+  /** Set: they are two, whatever they are called. */
+  readonly contradiction: string | null;
+  readonly hasSameEmail: boolean;
+  /** One source knows both by one id: they are one, whatever they are called. */
+  readonly hasSameIdentity: boolean;
+  /** Long numbers and the like that are exactly the same: two of them nobody shares by chance. */
+  readonly proofs: number;
+  readonly reasons: readonly string[];
+}
+
+interface Finding {
+  readonly points: number;
+  readonly reason?: string;
+  readonly contradiction?: string;
+  readonly isSameEmail?: boolean;
+  readonly isSameIdentity?: boolean;
+  readonly isProof?: boolean;
+}
+
+const nothing: Finding = { points: 0 };
+
+export function compareClues(a: Profile, b: Profile): ClueComparison {
+  const ofColleagues = [compareEmployers(a, b), compareRoles(a, b), compareCoMentions(a, b)];
+  const findings = [compareIdentities(a, b), compareEmails(a, b), ...ofColleagues, ...compareFields(a, b)];
+  const hasSameEmail = findings.some(({ isSameEmail }) => isSameEmail);
+  const hasSameIdentity = findings.some(({ isSameIdentity }) => isSameIdentity);
+  const contradiction =
+    findings.find((finding) => finding.contradiction !== undefined)?.contradiction ?? null;
+  return {
+    points: findings.reduce((sum, { points }) => sum + points, 0),
+    pointsOfColleagues: ofColleagues.reduce((sum, { points }) => sum + Math.max(0, points), 0),
+    // One address is one person, also after a change of employer.
+    contradiction: hasSameEmail || hasSameIdentity ? null : contradiction,
+    hasSameEmail,
+    hasSameIdentity,
+    proofs: findings.filter(({ isProof }) => isProof).length,
+    reasons: findings.flatMap(({ reason, contradiction: against }) => reason ?? against ?? []),
+  };
+}
+
+/** More than everything else together. */
+const pointsOfIdentity = 40;
+
+/** A folder is no model, and a source gives no two ids to one; ids of two sources say nothing of each other. */
+function compareIdentities(a: Profile, b: Profile): Finding {
+  const own = identitiesOf(a.notes);
+  const others = identitiesOf(b.notes);
+  const pairs = own.flatMap((one) => others.map((other) => ({ one, other })));
+  const isSame = pairs.some(
+    ({ one, other }) => one.source === other.source && one.kind === other.kind && one.id === other.id,
+  );
+  if (isSame) return { points: pointsOfIdentity, reason: 'the same id at its source', isSameIdentity: true };
+  const apart = pairs.find(({ one, other }) => one.kind !== other.kind || one.source === other.source);
+  if (!apart) return nothing;
+  const { one, other } = apart;
+  return {
+    points: -6,
+    contradiction:
+      one.kind === other.kind
+        ? 'their source knows them by different ids'
+        : `one is a ${one.kind}, the other a ${other.kind}`,
+  };
+}
+
+const localPart = (email: string): string => email.split('@')[0] ?? '';
+const domainOf = (email: string): string => email.split('@')[1] ?? '';
+const isPersonal = (email: string): boolean => !sharedMailboxes.has(localPart(email));
+
+function compareEmails(a: Profile, b: Profile): Finding {
+  const own = a.emails.filter(isPersonal);
+  const others = b.emails.filter(isPersonal);
+  if (own.length === 0 || others.length === 0) return nothing;
+  if (own.some((email) => others.includes(email)))
+    return { points: 6, reason: 'the same mail address', isSameEmail: true };
+  // Alice has alice@ and alice.chen@ at one employer; with addresses of two employers she is two people.
+  const areAliases = own.some((email) => others.some((other) => mayShareMailbox(email, other)));
+  return areAliases ? nothing : { points: -6, contradiction: 'they have different mail addresses' };
+}
+
+function mayShareMailbox(a: string, b: string): boolean {
+  if (domainOf(a) !== domainOf(b) || publicMailDomains.has(domainOf(a))) return false;
+  const { relation } = comparePersonNames(a, b);
+  return relation === 'part' || relation === 'initials';
+}
+
+/** The employer that clues name, and the one that a mail address belongs to. */
+function employersOf({ organizations, emails }: Profile): readonly string[] {
+  const domains = emails.map(domainOf).filter((domain) => domain !== '' && !publicMailDomains.has(domain));
+  const names = domains.map((domain) => domain.split('.').slice(0, -1).at(-1) ?? '');
+  return [...organizations, ...names].filter((name) => plainWords(name) !== '');
+}
+
+function compareEmployers(a: Profile, b: Profile): Finding {
+  const own = employersOf(a);
+  const others = employersOf(b);
+  if (own.length === 0 || others.length === 0) return nothing;
+  const pairs = own.flatMap((one) => others.map((other) => likenessOfEmployers(one, other)));
+  if (pairs.includes('same')) return { points: 2, reason: 'the same organization' };
+  return pairs.includes('maybe')
+    ? nothing
+    : { points: -6, contradiction: 'they belong to different organizations' };
+}
+
+/** `maybe`: one may be a part or a short form of the other. */
+function likenessOfEmployers(a: string, b: string): 'same' | 'maybe' | 'other' {
+  if (compareOrganizationNames(a, b).points >= 4) return 'same';
+  const [own, other] = [parseOrganizationName(a), parseOrganizationName(b)];
+  if (compareOrganizationNames(a, b).points >= 2) return 'maybe';
+  const [short = '', long = ''] = [own.base, other.base].sort((x, y) => x.length - y.length);
+  // Acme and Acme Labs may be one; Acme Foods and Acme Capital, or Blue Foods and Red Foods, are two.
+  const compact = (text: string) => text.replaceAll(' ', '');
+  return short.length >= 3 && compact(long).startsWith(compact(short)) ? 'maybe' : 'other';
+}
+
+function compareRoles(a: Profile, b: Profile): Finding {
+  if (a.roles.length === 0 || b.roles.length === 0) return nothing;
+  const others = b.roles.map(plainWords);
+  const isShared = a.roles.map(plainWords).some((role) => others.includes(role));
+  return isShared ? { points: 1, reason: 'the same role' } : { points: -0.5 };
+}
+
+function compareCoMentions(a: Profile, b: Profile): Finding {
+  if (a.coMentions.length === 0 || b.coMentions.length === 0) return nothing;
+  const others = new Set(b.coMentions);
+  const shared = a.coMentions.filter((name) => others.has(name)).length;
+  if (shared === 0) return nothing;
+  return {
+    points: Math.min(2, shared),
+    reason: shared === 1 ? 'one companion in common' : `${shared} coMentions in common`,
+  };
+}
+
+/** What seven digits weigh. */
+const pointsOfProof = 3.5;
+
+/** Any other field, whatever it is: a value that few share weighs more, a long number most. */
+function compareFields(a: Profile, b: Profile): readonly Finding[] {
+  const own = fieldsOf(a.notes);
+  const others = fieldsOf(b.notes);
+  return [...own].flatMap(([field, values]): readonly Finding[] => {
+    const theirs = others.get(field);
+    if (theirs === undefined) return [];
+    if (field === '') {
+      const shared = values.filter((value) => theirs.includes(value)).length;
+      return shared === 0 ? [] : [{ points: Math.min(1.5, shared * 0.75), reason: 'the same note' }];
+    }
+    const best = Math.max(...values.flatMap((value) => theirs.map((other) => valuePoints(value, other))));
+    return [
+      { points: best, isProof: best >= pointsOfProof, ...(best > 0 ? { reason: `the same ${field}` } : {}) },
+    ];
+  });
+}
+
+function valuePoints(a: string, b: string): number {
+  const weight = Math.min(weightOf(a), weightOf(b));
+  if (a === b) return weight;
+  const isNumber = /^[\p{N} ]+$/u.test(a) && /^[\p{N} ]+$/u.test(b);
+  const isNear = isNumber
+    ? a.length >= 4 && editDistance(a, b, 1) <= 1
+    : jaroWinkler(a, b) >= 0.9 && Math.min(a.length, b.length) >= 4;
+  if (isNear) return weight * 0.6;
+  return -Math.min(weight, 3) * 0.6;
+}
+
+/** 0.3 for a word of two letters, 4 for eight digits. */
+function weightOf(value: string): number {
+  const digits = value.replaceAll(/\P{N}/gu, '').length;
+  const letters = value.replaceAll(/\P{L}/gu, '').length;
+  return Math.min(4, digits * 0.5 + letters * 0.15);
+}

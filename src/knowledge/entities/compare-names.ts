@@ -1,0 +1,284 @@
+// What comparing two names says, in points: about what logarithms of odds would be, found on generated names.
+import { isGivenName } from '../text/lexicon.ts';
+import { areSameGivenName, companyForms, genericNouns, looseForms } from './name-data.ts';
+import type { PersonName } from './normalize.ts';
+import { handleForms, isInitial, nameTokens, parsePersonName } from './normalize.ts';
+import { editDistance, isSlip, isTypingError, jaroWinkler } from './string-distance.ts';
+
+export type NameRelation =
+  | 'same' // the same words
+  | 'variant' // the same name written otherwise: nickname, word order, company form, generic noun
+  | 'typing-error'
+  | 'initials' // initials or a handle of it, an acronym
+  | 'part' // one word of it
+  | 'other';
+
+export interface NameComparison {
+  readonly relation: NameRelation;
+  /** `minSamePoints` and more: the same unless something speaks against it. Below 0: it speaks against it. */
+  readonly points: number;
+  readonly reason: string;
+  /** Written otherwise, and two people may be called that: Johnson and Johnston, Maria and Mario. */
+  readonly isOtherSpelling?: boolean;
+}
+
+export const otherName = (points: number): NameComparison => ({
+  relation: 'other',
+  points,
+  reason: 'the names differ',
+});
+
+// Do two names mean one person, as far as names can tell?
+
+export function comparePersonNames(a: string, b: string): NameComparison {
+  const own = parsePersonName(a);
+  const other = parsePersonName(b);
+  if (!own || !other) return otherName(-2);
+  if (own.single !== null && other.single !== null) return compareSingles(own.single, other.single);
+  if (own.single !== null) return compareSingle(own.single, other);
+  if (other.single !== null) return compareSingle(other.single, own);
+  return compareFull(own, other);
+}
+
+function compareSingles(a: string, b: string): NameComparison {
+  if (a === b) return { relation: 'same', points: 4, reason: 'the same single name' };
+  if (areSameGivenName(a, b))
+    return { relation: 'variant', points: 2, reason: 'a short form of a given name' };
+  if (a.length >= 5 && isTypingError(a, b))
+    return {
+      relation: 'typing-error',
+      points: 2,
+      reason: 'almost the same single name',
+      isOtherSpelling: true,
+    };
+  return otherName(-5);
+}
+
+function compareSingle(single: string, full: PersonName): NameComparison {
+  const first = full.given[0] ?? '';
+  const [whole = '', joined = ''] = handleForms(full);
+  if (single === joined) return { relation: 'initials', points: 5, reason: 'both names in one word' };
+  if (single === whole)
+    return { relation: 'initials', points: 3, reason: 'a handle of first letter and surname' };
+  if (handleForms(full).includes(single))
+    return { relation: 'initials', points: 2.5, reason: 'a handle made of the name' };
+  if (single === full.surname) return { relation: 'part', points: 2, reason: 'the surname alone' };
+  if (!isInitial(first) && areSameGivenName(single, first))
+    return { relation: 'part', points: 2, reason: 'the given name alone' };
+  return otherName(
+    softened(-4, Math.max(jaroWinkler(single, first), jaroWinkler(single, full.surname ?? ''))),
+  );
+}
+
+function compareFull(a: PersonName, b: PersonName): NameComparison {
+  const straight = compareInOrder(a, b);
+  if (straight.points >= 3) return straight;
+  const turned = compareInOrder(a, turnedAround(b));
+  if (turned.points - 0.5 <= straight.points) return straight;
+  const relation = turned.relation === 'same' ? 'variant' : turned.relation;
+  return { ...turned, relation, points: turned.points - 0.5, reason: `${turned.reason}, in another order` };
+}
+
+/** "Chen Alice" for "Alice Chen": some write the family first. */
+const turnedAround = (name: PersonName): PersonName => ({
+  ...name,
+  given: [name.surname ?? ''],
+  surname: name.given[0] ?? '',
+});
+
+type Likeness = 'equal' | 'variant' | 'slip' | 'typo' | 'initial' | 'other';
+
+const pointsOf: Readonly<Record<Likeness, Readonly<Record<Exclude<Likeness, 'initial'>, number>>>> = {
+  // given name → surname: the same, a part of a double name, a slip of the fingers, a typing error, another
+  equal: { equal: 6, variant: 3, slip: 4.25, typo: 3, other: -4 },
+  variant: { equal: 4, variant: 1.5, slip: 2.5, typo: 1.5, other: -5 },
+  slip: { equal: 4.25, variant: 1.5, slip: 2.5, typo: 2, other: -5 },
+  typo: { equal: 2.5, variant: 1, slip: 2, typo: 1.5, other: -5 },
+  initial: { equal: 2.5, variant: 1, slip: 1.5, typo: 0.5, other: -5 },
+  other: { equal: -4, variant: -4, slip: -4, typo: -4, other: -7 },
+};
+
+const relationOf: Readonly<Record<Likeness, NameComparison['relation']>> = {
+  equal: 'same',
+  variant: 'variant',
+  slip: 'typing-error',
+  typo: 'typing-error',
+  initial: 'initials',
+  other: 'other',
+};
+
+function compareInOrder(a: PersonName, b: PersonName): NameComparison {
+  const [givenA = '', givenB = ''] = [a.given[0], b.given[0]];
+  const [surnameA, surnameB] = [a.surname ?? '', b.surname ?? ''];
+  if (surnameA === surnameB && a.generation === b.generation && a.given.join(' ') === b.given.join(' '))
+    return isInitial(givenA)
+      ? { relation: 'same', points: 4, reason: 'the same initials and surname' }
+      : { relation: 'same', points: 6, reason: 'the same name' };
+  const given = givenLikeness(givenA, givenB);
+  const isJoined = a.given.slice(1).includes(surnameB) || b.given.slice(1).includes(surnameA);
+  const surname = isJoined ? 'variant' : surnameLikeness(surnameA, surnameB);
+  let points = pointsOf[given][surname];
+  if (given === 'other' && surname !== 'other') points = softened(points, jaroWinkler(givenA, givenB));
+  if (surname === 'other') points = softened(points, jaroWinkler(surnameA, surnameB));
+  points -= againstByDetail(a, b);
+  if (points < 0) return otherName(points);
+  const relation = surname === 'equal' ? relationOf[given] : relationOf[surname];
+  return {
+    relation,
+    points,
+    reason: reasonOf(given, surname),
+    isOtherSpelling: surname === 'slip' || surname === 'typo' || areTwoGivenNames(givenA, givenB),
+  };
+}
+
+/** Maria and Mario: no slip of one another. */
+const areTwoGivenNames = (a: string, b: string): boolean =>
+  a !== b && isGivenName(a) && isGivenName(b) && !areSameGivenName(a, b);
+
+const reasonWords: Readonly<Record<Likeness, string>> = {
+  equal: 'the same',
+  variant: 'a form of the same',
+  slip: 'a slip of the same',
+  typo: 'almost the same',
+  initial: 'the initial of the',
+  other: 'another',
+};
+
+const reasonOf = (given: Likeness, surname: Likeness): string =>
+  given === 'equal' && surname === 'equal'
+    ? 'the same name'
+    : `${reasonWords[given]} given name, ${reasonWords[surname]} surname`;
+
+function givenLikeness(a: string, b: string): Likeness {
+  if (a === b) return isInitial(a) ? 'initial' : 'equal';
+  if (isInitial(a) || isInitial(b)) return a[0] === b[0] ? 'initial' : 'other';
+  if (areSameGivenName(a, b)) return 'variant';
+  return slipOrTypo(a, b);
+}
+
+function surnameLikeness(a: string, b: string): Exclude<Likeness, 'initial'> {
+  if (a === b) return 'equal';
+  const [short, long] = a.length < b.length ? [a, b] : [b, a];
+  if (long.split(' ').includes(short) && short.length > 2) return 'variant';
+  const likeness = slipOrTypo(a, b);
+  // Philips and Phillips, Jansen and Janssen are two families; nobody is called Abbtot.
+  return likeness === 'slip' && a.length !== b.length ? 'typo' : likeness;
+}
+
+function slipOrTypo(a: string, b: string): 'slip' | 'typo' | 'other' {
+  if (!isTypingError(a, b)) return 'other';
+  return isSlip(a, b) ? 'slip' : 'typo';
+}
+
+/** Middle names and generations that contradict each other. */
+function againstByDetail(a: PersonName, b: PersonName): number {
+  const contradicts = a.given.slice(1).some((own, index) => {
+    const other = b.given[index + 1];
+    return other !== undefined && givenLikeness(own, other) === 'other';
+  });
+  const generations = a.generation === b.generation ? 0 : a.generation && b.generation ? 8 : 2.5;
+  return (contradicts ? 5 : 0) + generations;
+}
+
+/** Names that are nearly alike speak less against being the same: typing errors come in threes, too. */
+const softened = (points: number, likeness: number): number =>
+  points * (1 - Math.max(0, Math.min(1, (likeness - 0.6) / 0.5)));
+
+// Do two names mean one company, or one project, product or place?
+
+export interface OrganizationName {
+  /** Without its form: `acme`; words joined by spaces. */
+  readonly base: string;
+  readonly form: string | null;
+  /** First letters, when there are at least two words: `ibm`. */
+  readonly acronym: string | null;
+}
+
+export function parseOrganizationName(name: string): OrganizationName {
+  const tokens = joinedLetters(nameTokens(name, 'org').filter((word, index) => index > 0 || word !== 'the'));
+  const forms = new Set(companyForms.values());
+  let end = tokens.length;
+  while (end > 1 && forms.has(tokens[end - 1] ?? '')) end--;
+  const words = tokens.slice(0, end);
+  const letters = words.filter((word) => word !== 'and' && word !== 'of');
+  return {
+    base: words.join(' '),
+    form: end < tokens.length ? tokens.slice(end).join(' ') : null,
+    acronym: letters.length > 1 ? letters.map((word) => word[0]).join('') : null,
+  };
+}
+
+/** `i b m` is `ibm`. */
+function joinedLetters(words: readonly string[]): readonly string[] {
+  const isSpelled = words.length > 1 && words.slice(0, 2).every((word) => word.length === 1);
+  if (!isSpelled) return words;
+  const end = words.findIndex((word) => word.length > 1);
+  const letters = end === -1 ? words : words.slice(0, end);
+  return [letters.join(''), ...words.slice(letters.length)];
+}
+
+export function compareOrganizationNames(a: string, b: string): NameComparison {
+  const own = parseOrganizationName(a);
+  const other = parseOrganizationName(b);
+  if (own.base === other.base) return compareForms(own.form, other.form);
+  if (own.base.replaceAll(' ', '') === other.base.replaceAll(' ', ''))
+    return { relation: 'variant', points: 4.5, reason: 'the same name, put together otherwise' };
+  if (own.acronym === other.base || other.acronym === own.base)
+    return { relation: 'initials', points: 2.5, reason: 'an acronym of the name' };
+  if (!haveSameNumbers(own.base, other.base)) return otherName(-6);
+  if (own.base.length >= 6 && isTypingError(own.base, other.base)) return almost(own.base, other.base);
+  return otherName(-5);
+}
+
+/** A slip in a long name, or one letter of a very long one, is no other name. */
+function almost(a: string, b: string): NameComparison {
+  const length = Math.min(a.length, b.length);
+  const isClear = (length >= 8 && isSlip(a, b)) || (length >= 14 && editDistance(a, b, 1) === 1);
+  return { relation: 'typing-error', points: isClear ? 4.25 : 3, reason: 'almost the same name' };
+}
+
+function compareForms(a: string | null, b: string | null): NameComparison {
+  if (a === b) return { relation: 'same', points: 6, reason: 'the same name' };
+  const isLoose = (form: string | null) => form === null || looseForms.has(form);
+  if (a === null || b === null || (isLoose(a) && isLoose(b)))
+    return { relation: 'variant', points: 5, reason: 'the same name, with and without its form' };
+  return { relation: 'variant', points: 2.5, reason: `the same name as ${a} and as ${b}` };
+}
+
+/** The words that tell a thing apart, without what it is: `phoenix` of "the Phoenix project". */
+export function thingWords(name: string): readonly string[] {
+  const tokens = nameTokens(name, 'other');
+  const telling = tokens.filter((word) => !genericNouns.has(word));
+  return telling.length === 0 ? tokens : telling;
+}
+
+export function compareThingNames(a: string, b: string): NameComparison {
+  const [allA, allB] = [nameTokens(a, 'other').join(' '), nameTokens(b, 'other').join(' ')];
+  if (allA === allB) return { relation: 'same', points: 6, reason: 'the same name' };
+  const own = thingWords(a);
+  const other = thingWords(b);
+  const [ownKey, otherKey] = [sortedKey(own), sortedKey(other)];
+  if (ownKey === otherKey) return { relation: 'variant', points: 4.5, reason: 'the same telling words' };
+  if (!haveSameNumbers(allA, allB)) return otherName(-6);
+  if (own.join('') === other.join(''))
+    return { relation: 'variant', points: 4.5, reason: 'the same words, put together otherwise' };
+  if (withoutPlural(ownKey) === withoutPlural(otherKey))
+    return { relation: 'variant', points: 4.5, reason: 'one and many of the same' };
+  if (ownKey.length >= 8 && isTypingError(ownKey, otherKey)) return almost(ownKey, otherKey);
+  return otherName(-5);
+}
+
+export const sortedKey = (words: readonly string[]): string => [...words].sort().join(' ');
+
+const withoutPlural = (key: string): string => key.replaceAll(/(?<=[a-z]{3})s\b/g, '');
+
+/** Q1 and Q2, version 7 and version 8 are never a typing error of each other. */
+function haveSameNumbers(a: string, b: string): boolean {
+  const numbered = (text: string) =>
+    text
+      .split(' ')
+      .filter((word) => /\p{N}/u.test(word))
+      .sort()
+      .join(' ');
+  return numbered(a) === numbered(b);
+}

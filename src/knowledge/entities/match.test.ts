@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import type { ContextClues, EntityType } from '../reading/types.ts';
+import { cleanClues, profileOf } from './compare-clues.ts';
+import { matchProfiles } from './match.ts';
+
+const profile = (
+  name: string,
+  clues: ContextClues = {},
+  type: EntityType = 'person',
+  coMentions: string[] = [],
+) => profileOf(type, [name], cleanClues(clues, name), coMentions);
+
+const alone = { isInArtifact: false, cosine: null };
+
+const verdict = (
+  a: ReturnType<typeof profile>,
+  b: ReturnType<typeof profile>,
+  context: { isInArtifact: boolean; cosine: number | null } = alone,
+) => matchProfiles(a, b, context).verdict;
+
+describe('names of people', () => {
+  it.each([
+    ['Bob Smith', 'Robert Smith'],
+    ['Smith, Robert', 'Rob Smith'],
+    ['Chen Alice', 'Alice Chen'],
+    ['Alice M. Chen', 'Alice Chen'],
+    ['Jacoob Andersen', 'Jacob Andersen'],
+    ['Robert Abbtot', 'Robert Abbott'],
+    ['bobsmith', 'Bob Smith'],
+    ['Ludwig van der Berg', 'van der Berg, Ludwig'],
+  ])('are the same: %s, %s', (a, b) => {
+    expect(verdict(profile(a), profile(b))).toBe('same');
+    expect(verdict(profile(b), profile(a))).toBe('same');
+  });
+
+  it.each([
+    ['A. Chen', 'Alice Chen'],
+    ['Alice', 'Alice Chen'],
+    ['Mr. Chen', 'Alice Chen'],
+    ['bsmith', 'Bob Smith'],
+    ['Maria Lopez', 'Mario Lopez'],
+    ['John Johnson', 'John Johnston'],
+    ['Alice Smith', 'Alice Smith Jones'],
+  ])('leave doubt: %s, %s', (a, b) => {
+    expect(verdict(profile(a), profile(b))).toBe('grey');
+  });
+
+  it.each([
+    ['Alice Chen', 'Bob Chen'],
+    ['Alice Chen', 'Alice Wong'],
+    ['Alexander Reed', 'Alexandra Reed'],
+    ['John A. Smith', 'John B. Smith'],
+    ['John Smith Jr.', 'John Smith Sr.'],
+    ['Alice', 'Bob'],
+    ['A. Chen', 'Bob Chen'],
+  ])('are different: %s, %s', (a, b) => {
+    expect(verdict(profile(a), profile(b))).not.toBe('same');
+  });
+
+  it('of which one is short mean the one of that name who is there', () => {
+    const here = { isInArtifact: true, cosine: null };
+    for (const short of ['Alice', 'A. Chen', 'achen', 'Chen'])
+      expect(verdict(profile(short), profile('Alice Chen'), here), short).toBe('same');
+    expect(verdict(profile('Bob'), profile('Alice Chen'), here)).toBe('different');
+    expect(verdict(profile('Jon Smith'), profile('Joan Smith'), here)).not.toBe('same');
+  });
+});
+
+describe('an entity of several names', () => {
+  const known = (...names: string[]) => profileOf('person', names, cleanClues({ organization: 'Acme' }));
+  const at = (name: string) => profile(name, { organization: 'Acme' });
+
+  it('is not somebody else whose initials it was once written with', () => {
+    expect(verdict(at('Jennifer Harris'), known('Julia Harris', 'J. Harris'))).toBe('different');
+    expect(verdict(at('J. Harris'), known('Julia Harris', 'J. Harris'))).toBe('same');
+  });
+
+  it('is meant by a first name only where something else says so', () => {
+    const alice = profileOf('person', ['Alice Chen', 'Alice'], cleanClues({}));
+    expect(verdict(profile('Alice'), alice)).toBe('grey');
+    expect(verdict(profile('Alice'), profile('Alice'))).toBe('same');
+  });
+});
+
+describe('context', () => {
+  it('vetoes a same name: other organization, other address', () => {
+    const acme = profile('Alice Chen', { organization: 'Acme Corp' });
+    expect(verdict(profile('Alice Chen', { organization: 'OtherCorp' }), acme)).toBe('different');
+    expect(verdict(profile('Alice Chen', { organization: 'Acme' }), acme)).toBe('same');
+    expect(verdict(profile('Alice Chen', { organization: 'Acme Labs' }), acme)).toBe('same');
+    expect(verdict(profile('Alice Chen', { email: 'alice@zenith.com' }), acme)).toBe('different');
+    expect(verdict(profile('Alice Chen', { email: 'achen@gmail.com' }), acme)).toBe('same');
+    const one = profile('Alice Chen', { email: 'alice@acme.com' });
+    expect(verdict(profile('Alice Chen', { email: 'alice.chen@acme.com' }), one)).toBe('same');
+    expect(verdict(profile('Alice Chen', { email: 'alice@zenith.com' }), one)).toBe('different');
+  });
+
+  it('vetoes it whatever else agrees', () => {
+    const around = (organization: string) =>
+      profile(
+        'Alice Chen',
+        { organization, role: 'CFO', notes: ['born: 19831024', 'city: garbutt'] },
+        'person',
+        ['bob', 'eve'],
+      );
+    expect(matchProfiles(around('OtherCorp'), around('Acme'), alone)).toMatchObject({
+      verdict: 'different',
+      reasons: expect.arrayContaining(['they belong to different organizations']) as string[],
+    });
+    expect(verdict(around('Acme'), around('Acme'))).toBe('same');
+  });
+
+  it('settles doubt: one address, one organization, one role, the same company of people', () => {
+    const full = (clues: ContextClues, coMentions?: string[]) =>
+      profile('Alice Chen', clues, 'person', coMentions);
+    const short = (clues: ContextClues, coMentions?: string[]) =>
+      profile('A. Chen', clues, 'person', coMentions);
+    expect(verdict(short({ email: 'ac@acme.com' }), full({ email: 'AC@acme.com' }))).toBe('same');
+    expect(verdict(short({ organization: 'Acme' }), full({ organization: 'Acme Inc.' }))).toBe('same');
+    expect(verdict(short({ role: 'CFO' }), full({ role: 'CFO' }))).toBe('grey');
+    expect(verdict(short({}, ['bob', 'eve']), full({}, ['eve', 'bob', 'dan']))).toBe('same');
+    // A shared mailbox is nobody's.
+    expect(verdict(profile('Bob Lee', { email: 'info@acme.com' }), full({ email: 'info@acme.com' }))).toBe(
+      'different',
+    );
+  });
+
+  it.each([
+    ['Daniel Johnson', 'Daniel Johnston'],
+    ['Robert Philips', 'Robert Phillips'],
+    ['Maria Lopez', 'Mario Lopez'],
+    ['Johnson', 'Johnston'],
+  ])('that colleagues share does not make one of %s and %s', (a, b) => {
+    const clues = { organization: 'Acme', role: 'Engineer' };
+    const at = (name: string, more: ContextClues = {}) =>
+      profile(name, { ...clues, ...more }, 'person', ['bob', 'eve']);
+    expect(verdict(at(a), at(b))).toBe('grey');
+    expect(verdict(at(a), at(b), { isInArtifact: true, cosine: null })).toBe('grey');
+    // An address is somebody's own.
+    expect(verdict(at(a, { email: 'dj@acme.com' }), at(b, { email: 'dj@acme.com' }))).toBe('same');
+  });
+
+  it('compares records field by field, whatever the fields are', () => {
+    const notes = [
+      'born: 19831024',
+      'number: 8099933',
+      'street: ramsay place',
+      'city: garbutt',
+      'code: 2260',
+    ];
+    const record = (name: string, others = notes) => profile(name, { notes: others });
+    expect(verdict(record('luke purdon'), record('lkue purdno'))).toBe('same');
+    expect(verdict(record('luke purdon'), record('purdon'))).toBe('same');
+    expect(
+      verdict(
+        record('luke purdon'),
+        record('luke purdon', ['born: 19550101', 'number: 1112223', 'city: perth']),
+      ),
+    ).not.toBe('same');
+    expect(verdict(record('luke purdon', ['city: perth']), record('anna weber', ['city: perth']))).toBe(
+      'different',
+    );
+  });
+});
+
+describe('names of companies and things', () => {
+  const org = (name: string) => profile(name, {}, 'org');
+  const thing = (name: string) => profile(name, {}, 'project');
+
+  it('know forms, acronyms, word order and numbers', () => {
+    expect(verdict(org('Acme Corporation'), org('ACME Corp.'))).toBe('same');
+    expect(verdict(org('Acme'), org('Acme, Inc.'))).toBe('same');
+    expect(verdict(org('Acme GmbH'), org('Acme LLC'))).toBe('grey');
+    expect(verdict(org('IBM'), org('International Business Machines'))).toBe('grey');
+    expect(verdict(org('I.B.M.'), org('IBM'))).toBe('same');
+    expect(verdict(org('Acme Labs'), org('Acme Capital'))).toBe('different');
+    expect(verdict(thing('the Phoenix project'), thing('Project Phoenix'))).toBe('same');
+    expect(verdict(thing('Q1 Roadmap'), thing('Q2 Roadmap'))).toBe('different');
+    expect(verdict(thing('Customer Portals'), thing('customer portal'))).toBe('same');
+  });
+
+  it('of different types are different, unless one is not known', () => {
+    expect(verdict(profile('Morgan'), org('Morgan'))).toBe('different');
+    expect(verdict(profile('Atlas', {}, 'object'), thing('Atlas'))).toBe('same');
+    expect(verdict(profile('Atlas', {}, 'other'), org('Atlas'))).toBe('grey');
+    for (const [a, b] of [
+      [profile('Alice Chen', {}, 'other'), profile('Alice Chen')],
+      [profile('Alice Chen'), profile('Chen, Alice', {}, 'other')],
+    ] as const)
+      expect(verdict(a, b)).toBe('grey');
+    // What is only a part of a name says nothing where even the type is not known.
+    expect(verdict(profile('Phoenix', {}, 'other'), profile('Phoenix Reed'))).toBe('different');
+    expect(
+      verdict(
+        profile('Alice Chen', { email: 'a@x.example' }, 'other'),
+        profile('Alice Chen', { email: 'b@y.example' }),
+      ),
+    ).toBe('different');
+    expect(verdict(profile('Atlas', {}, 'place'), org('Atlas'))).toBe('different');
+  });
+
+  it('that vectors bring together are a question, never an answer; people are not even that', () => {
+    const near = { isInArtifact: false, cosine: 0.97 };
+    expect(matchProfiles(thing('Client Gateway'), thing('Customer Portal'), near)).toMatchObject({
+      verdict: 'grey',
+      isByVectorOnly: true,
+    });
+    expect(verdict(profile('Alice Chen'), profile('Bob Smith'), near)).toBe('different');
+    expect(verdict(thing('Q1 Roadmap'), thing('Q2 Roadmap'), near)).toBe('different');
+  });
+});
+
+describe('ids that a source gives', () => {
+  const folder = (name: string, id: string, source = 'looker a') =>
+    profile(name, { identity: `${source}#folder/${id}` }, 'other');
+  const model = (name: string) => profile(name, { identity: `looker a#model/${name}` }, 'object');
+
+  it('part what is called the same: a folder and a model, two folders', () => {
+    expect(verdict(folder('Finance', '1'), model('finance'))).toBe('different');
+    expect(verdict(folder('Archive', '1'), folder('Archive', '2'))).toBe('different');
+    expect(verdict(folder('Archive', '1'), model('archive'), { isInArtifact: true, cosine: 0.99 })).toBe(
+      'different',
+    );
+  });
+
+  it('are the same whatever it is called by now', () => {
+    expect(verdict(folder('Finance', '1'), folder('Controlling & Tax', '1'))).toBe('same');
+  });
+
+  it('say nothing where only one has one, or they come from two sources', () => {
+    expect(verdict(profile('Finance', {}, 'other'), folder('Finance', '1'))).toBe('same');
+    expect(verdict(folder('Finance', '1', 'looker b'), folder('Finance', '1'))).toBe('same');
+    expect(verdict(folder('Sales', '1', 'looker b'), folder('Finance', '1'))).toBe('different');
+  });
+
+  it('leave people who their address says they are', () => {
+    const user = (id: string, email?: string) =>
+      profile('Ann Lee', { identity: `looker a#user/${id}`, ...(email === undefined ? {} : { email }) });
+    expect(verdict(user('1', 'ann@x.org'), user('2', 'ann@x.org'))).toBe('same');
+    expect(verdict(user('1', 'ann@x.org'), user('1', 'ann@y.org'))).toBe('same');
+    expect(verdict(user('1'), user('2'))).toBe('different');
+  });
+
+  it('are not taken from what a reader noted', () => {
+    const forged = profile('Finance', { notes: ['source id: looker a#folder/1'] }, 'other');
+    expect(forged.notes).toEqual([]);
+  });
+});

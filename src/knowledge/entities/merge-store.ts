@@ -1,0 +1,311 @@
+// Merges and their undo. A merged entity keeps its row, names and clues; mentions and event participations keep in
+// `resolved_id` which entity they were resolved to, so that undoing a merge is an update.
+import type { IdSource } from '../../core/index.ts';
+import { CoreError, isUuid } from '../../core/index.ts';
+import type { Database, Transaction } from '../../platform/postgres/ports.ts';
+import { json, sql } from '../../platform/postgres/sql.ts';
+import { KnowledgeError } from '../errors.ts';
+import type { EntityType } from '../reading/types.ts';
+import { lockEntities } from './entity-writes.ts';
+import { compareNames, minUncertainPoints } from './match.ts';
+import { normalizeName } from './normalize.ts';
+import { refreshUncertain } from './pair-store.ts';
+import { moveAliases, moveParticipations, splitEntity } from './split-entity.ts';
+import type { EntityDraft, EntityMerge, LaterMentions, UndoneMerge } from './types.ts';
+
+const columns = sql`
+  merge_id as "mergeId", space_id as "spaceId", winner_id as "winnerId", loser_id as "loserId", reason,
+  decided_by as "decidedBy", merged_at as "mergedAt", undone_at as "undoneAt"`;
+
+/** A pair between the two entities of a merge, as it was before. */
+interface SettledPair {
+  readonly pairId: string;
+  readonly state: string;
+  readonly decidedBy: string | null;
+  readonly decidedAt: string | null;
+}
+
+interface MergeToUndo extends EntityMerge {
+  readonly winnerAliases: readonly string[];
+  readonly settledPairs: readonly SettledPair[];
+}
+
+export class MergeStore {
+  readonly #database: Database;
+  readonly #ids: IdSource;
+
+  constructor(database: Database, ids: IdSource) {
+    this.#database = database;
+    this.#ids = ids;
+  }
+
+  /** Merges that involve the entity, newest first, at most 200. */
+  async of(spaceId: number, entityId: string): Promise<readonly EntityMerge[]> {
+    if (!isUuid(entityId)) return [];
+    const { rows } = await this.#database.query<EntityMerge>(sql`
+      select ${columns} from entity_merge where space_id = ${spaceId}
+        and (winner_id = ${entityId}::uuid or loser_id = ${entityId}::uuid) order by merge_id desc limit 200`);
+    return rows;
+  }
+
+  /** Fails with NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE and changes nothing. */
+  async merge(
+    spaceId: number,
+    {
+      winnerId,
+      loserId,
+      reason,
+      decidedBy,
+    }: {
+      readonly winnerId: string;
+      readonly loserId: string;
+      readonly reason: string;
+      readonly decidedBy: string;
+    },
+    at: Date,
+  ): Promise<EntityMerge> {
+    return this.#locked(spaceId, async (transaction) => {
+      if (winnerId === loserId)
+        throw new KnowledgeError('KNOWLEDGE_MERGE_IMPOSSIBLE', 'An entity cannot be merged into itself.');
+      const entities = await lockForUpdate(transaction, spaceId, [winnerId, loserId]);
+      for (const id of [winnerId, loserId]) assertUnmerged(id, entities.get(id));
+      const settledPairs = await settlePairs(transaction, spaceId, winnerId, loserId, decidedBy, at);
+      for (const table of [sql`entity_mention`, sql`event_actor`, sql`event_subject`])
+        await transaction.query(sql`
+          update ${table} set entity_id = ${winnerId}::uuid where entity_id = ${loserId}::uuid and space_id = ${spaceId}`);
+      await transaction.query(sql`
+        update entity set merged_into = ${winnerId}::uuid where entity_id = ${loserId}::uuid`);
+      await refreshUncertain(transaction, spaceId, [winnerId]);
+      const { rows } = await transaction.query<EntityMerge>(sql`
+        insert into entity_merge (merge_id, space_id, winner_id, loser_id, reason, decided_by, winner_aliases,
+          settled_pairs, merged_at)
+        values (${this.#ids.uuid()}, ${spaceId}, ${winnerId}, ${loserId}, ${reason}, ${decidedBy},
+          array(select normalized_alias from entity_alias where entity_id = ${winnerId}::uuid), ${json(settledPairs)}, ${at})
+        returning ${columns}`);
+      return returned(rows);
+    });
+  }
+
+  /**
+   * Gives back to the loser what was resolved to it or to entities merged into it, and the mentions written since that
+   * name it. What was split off the winner stays split off. Fails with NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE and
+   * changes nothing.
+   */
+  async undo(spaceId: number, mergeId: string, at: Date): Promise<UndoneMerge> {
+    return this.#locked(spaceId, async (transaction) => {
+      const merge = await loadForUndo(transaction, spaceId, mergeId);
+      const { winnerId, loserId } = merge;
+      const entities = await lockForUpdate(transaction, spaceId, [winnerId, loserId]);
+      assertUnmerged(winnerId, entities.get(winnerId), 'Undo that merge first.');
+      await transaction.query(sql`update entity set merged_into = null where entity_id = ${loserId}::uuid`);
+      for (const table of [sql`entity_mention`, sql`event_actor`, sql`event_subject`])
+        await transaction.query(sql`
+          update ${table} set entity_id = ${loserId}::uuid where entity_id = ${winnerId}::uuid and space_id = ${spaceId}
+            and resolved_id in (select member from knowledge_family(array[${loserId}::uuid]))`);
+      await restorePairs(transaction, merge.settledPairs);
+      const later = await reassignLaterMentions(transaction, spaceId, merge);
+      await refreshUncertain(transaction, spaceId, [winnerId, loserId]);
+      const { rows } = await transaction.query<EntityMerge>(sql`
+        update entity_merge set undone_at = ${at} where merge_id = ${mergeId}::uuid returning ${columns}`);
+      return { ...returned(rows), later };
+    });
+  }
+
+  /** Moves these mentions to a new entity, with the participations nearest to them and the names only they use. */
+  async split(
+    spaceId: number,
+    entityId: string,
+    mentionIds: readonly string[],
+    into: EntityDraft,
+    at: Date,
+  ): Promise<void> {
+    await this.#locked(spaceId, async (transaction) => {
+      const entities = await lockForUpdate(transaction, spaceId, [entityId]);
+      assertUnmerged(entityId, entities.get(entityId));
+      await splitEntity(transaction, spaceId, entityId, mentionIds, { into, pairId: this.#ids.uuid(), at });
+    });
+  }
+
+  #locked<T>(spaceId: number, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#database.transaction(async (transaction) => {
+      await lockEntities(transaction, this.#database.schema, spaceId);
+      return work(transaction);
+    });
+  }
+}
+
+async function loadForUndo(transaction: Transaction, spaceId: number, mergeId: string): Promise<MergeToUndo> {
+  const { rows } = isUuid(mergeId)
+    ? await transaction.query<MergeToUndo>(sql`
+        select ${columns}, winner_aliases as "winnerAliases", settled_pairs as "settledPairs" from entity_merge
+        where merge_id = ${mergeId}::uuid and space_id = ${spaceId} for update`)
+    : { rows: [] };
+  const [merge] = rows;
+  if (!merge) throw new CoreError('NOT_FOUND', `There is no merge ${mergeId}.`);
+  if (merge.undoneAt !== null)
+    throw new KnowledgeError('KNOWLEDGE_MERGE_IMPOSSIBLE', 'This merge has been undone already.');
+  return merge;
+}
+
+function returned(rows: readonly EntityMerge[]): EntityMerge {
+  const [row] = rows;
+  if (!row) throw new CoreError('INTERNAL', 'A merge was written and not returned.');
+  return row;
+}
+
+/** Writers of mentions hold key-share locks: they finish first, or wait and then see the merge. */
+async function lockForUpdate(
+  transaction: Transaction,
+  spaceId: number,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, { readonly mergedInto: string | null }>> {
+  const { rows } = await transaction.query<{ id: string; mergedInto: string | null }>(sql`
+    select entity_id as id, merged_into as "mergedInto" from entity
+    where entity_id = any(${ids.filter(isUuid)}::uuid[]) and space_id = ${spaceId} order by entity_id for update`);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function assertUnmerged(
+  id: string,
+  entity: { readonly mergedInto: string | null } | undefined,
+  remedy = 'Name that one, or undo that merge.',
+): void {
+  if (!entity) throw new CoreError('NOT_FOUND', `There is no entity ${id}.`);
+  if (entity.mergedInto !== null)
+    throw new KnowledgeError(
+      'KNOWLEDGE_MERGE_IMPOSSIBLE',
+      `The entity ${id} was merged into ${entity.mergedInto}. ${remedy}`,
+    );
+}
+
+/** Marks pairs between the two, and between entities merged into them, as the same. Returns them as they were. */
+async function settlePairs(
+  transaction: Transaction,
+  spaceId: number,
+  winnerId: string,
+  loserId: string,
+  decidedBy: string,
+  at: Date,
+): Promise<readonly SettledPair[]> {
+  const { rows } = await transaction.query<SettledPair>(sql`
+    with family as (select * from knowledge_family(array[${winnerId}::uuid, ${loserId}::uuid])),
+    between as (
+      select p.* from entity_pair p join family a on a.member = p.entity_a join family b on b.member = p.entity_b
+      where a.root <> b.root and p.space_id = ${spaceId} and p.state <> 'same'),
+    settled as (
+      update entity_pair p set state = 'same', decided_by = ${decidedBy}, decided_at = ${at}
+      from between where p.pair_id = between.pair_id)
+    select pair_id as "pairId", state, decided_by as "decidedBy", decided_at::text as "decidedAt" from between`);
+  return rows;
+}
+
+async function restorePairs(transaction: Transaction, pairs: readonly SettledPair[]): Promise<void> {
+  await transaction.query(sql`
+    update entity_pair p set state = t.state, decided_by = t.decided_by, decided_at = t.decided_at
+    from unnest(${pairs.map(({ pairId }) => pairId)}::uuid[], ${pairs.map(({ state }) => state)}::text[],
+      ${pairs.map(({ decidedBy }) => decidedBy)}::text[], ${pairs.map(({ decidedAt }) => decidedAt)}::timestamptz[])
+      as t (pair_id, state, decided_by, decided_at)
+    where p.pair_id = t.pair_id`);
+}
+
+/** Unclear mentions that are listed; there may be more. */
+const maxUnclear = 100;
+
+/**
+ * Mentions resolved to the winner since the merge: those with the loser's name and not the winner's are resolved to the
+ * loser, with their event participations and the names they added. Those whose name both have stay and are listed.
+ */
+async function reassignLaterMentions(
+  transaction: Transaction,
+  spaceId: number,
+  merge: MergeToUndo,
+): Promise<LaterMentions> {
+  const { mergeId, winnerId, loserId } = merge;
+  // Ids are UUIDv7: greater means written later.
+  const { rows: later } = await transaction.query<{ mentionId: string; surfaceForm: string }>(sql`
+    select mention_id as "mentionId", surface_form as "surfaceForm" from entity_mention
+    where entity_id = ${winnerId}::uuid and resolved_id = ${winnerId}::uuid and space_id = ${spaceId}
+      and mention_id > ${mergeId}::uuid
+    order by mention_id`);
+  if (later.length === 0) return { moved: 0, unclear: [] };
+  const { winner, loser, winnerAliasesSince } = await loadNames(transaction, merge);
+  const sideOf = (name: string) => closerSide(name, winner, loser);
+  const sided = later.map((mention) => ({ ...mention, side: sideOf(mention.surfaceForm) }));
+  const mentionIds = sided.filter(({ side }) => side === 'loser').map(({ mentionId }) => mentionId);
+  await transaction.query(sql`
+    update entity_mention set entity_id = ${loserId}::uuid, resolved_id = ${loserId}::uuid
+    where mention_id = any(${mentionIds}::uuid[])`);
+  const move = { fromId: winnerId, toId: loserId };
+  await moveParticipations(transaction, { ...move, mentionIds });
+  const aliases = winnerAliasesSince.filter(({ alias }) => sideOf(alias) === 'loser');
+  await moveAliases(
+    transaction,
+    move,
+    aliases.map(({ normalized }) => normalized),
+  );
+  return {
+    moved: mentionIds.length,
+    unclear: sided
+      .filter(({ side }) => side === 'either')
+      .slice(0, maxUnclear)
+      .map(({ mentionId, surfaceForm }) => ({ mentionId, surfaceForm })),
+  };
+}
+
+interface Name {
+  readonly alias: string;
+  readonly normalized: string;
+}
+
+interface NamedEntity {
+  readonly type: EntityType;
+  /** Its own names and those of entities merged into it. */
+  readonly names: readonly Name[];
+}
+
+/** After the two have been separated. */
+async function loadNames(
+  transaction: Transaction,
+  { winnerId, loserId, winnerAliases }: MergeToUndo,
+): Promise<{
+  readonly winner: NamedEntity;
+  readonly loser: NamedEntity;
+  /** Added to the winner since the merge: they may be the loser's. */
+  readonly winnerAliasesSince: readonly Name[];
+}> {
+  const { rows } = await transaction.query<
+    Name & { readonly rootId: string; readonly memberId: string; readonly type: EntityType }
+  >(sql`
+    select f.root as "rootId", f.member as "memberId", e.entity_type as type,
+      coalesce(a.alias, e.canonical_name) as alias, coalesce(a.normalized_alias, e.normalized_name) as normalized
+    from knowledge_family(array[${winnerId}::uuid, ${loserId}::uuid]) f join entity e on e.entity_id = f.member
+      left join entity_alias a on a.entity_id = f.member`);
+  const before = new Set(winnerAliases);
+  const isSince = ({ memberId, normalized }: (typeof rows)[number]) =>
+    memberId === winnerId && !before.has(normalized);
+  const named = (id: string, keep: (row: (typeof rows)[number]) => boolean): NamedEntity => ({
+    type: rows.find(({ memberId }) => memberId === id)?.type ?? 'other',
+    names: rows.filter((row) => row.rootId === id && keep(row)),
+  });
+  return {
+    winner: named(winnerId, (row) => !isSince(row)),
+    loser: named(loserId, () => true),
+    winnerAliasesSince: rows.filter(isSince),
+  };
+}
+
+/** The entity that has exactly this name, else the one with the more similar name. */
+function closerSide(name: string, winner: NamedEntity, loser: NamedEntity): 'winner' | 'loser' | 'either' {
+  const has = ({ type, names }: NamedEntity) => {
+    const wanted = normalizeName(name, type);
+    return names.some(({ normalized }) => normalized === wanted);
+  };
+  const [isWinners, isLosers] = [has(winner), has(loser)];
+  if (isWinners !== isLosers) return isWinners ? 'winner' : 'loser';
+  if (isWinners) return 'either';
+  const closest = ({ type, names }: NamedEntity) =>
+    Math.max(minUncertainPoints - 1, ...names.map(({ alias }) => compareNames(type, name, alias).points));
+  const difference = closest(winner) - closest(loser);
+  if (difference === 0) return 'either';
+  return difference > 0 ? 'winner' : 'loser';
+}

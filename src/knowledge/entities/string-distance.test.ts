@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { editDistance, isSlip, isTypingError, jaroWinkler } from './string-distance.ts';
+
+describe('distances of strings', () => {
+  it('counts edits, a swap of adjacentPairs as one, and stops at the bound', () => {
+    expect(editDistance('chen', 'chen')).toBe(0);
+    expect(editDistance('chen', 'cehn')).toBe(1);
+    expect(editDistance('kitten', 'sitting')).toBe(3);
+    expect(editDistance('', 'abc')).toBe(3);
+    expect(editDistance('abcdef', 'uvwxyz', 2)).toBe(3);
+  });
+
+  it('likes a shared beginning', () => {
+    expect(jaroWinkler('martha', 'marhta')).toBeCloseTo(0.961, 3);
+    expect(jaroWinkler('dixon', 'dicksonx')).toBeCloseTo(0.813, 3);
+    expect(jaroWinkler('', '')).toBe(0);
+  });
+
+  it('tells a slip of the fingers from another name', () => {
+    expect(isSlip('abbott', 'abbtot')).toBe(true);
+    expect(isSlip('jacob', 'jacoob')).toBe(true);
+    expect(isSlip('andersen', 'anderson')).toBe(false);
+    expect(isTypingError('andersen', 'anderson')).toBe(true);
+    expect(isTypingError('jon', 'jan')).toBe(false);
+  });
+});

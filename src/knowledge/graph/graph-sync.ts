@@ -1,0 +1,258 @@
+// Keeps a graph that lies apart from the tables in step with them: after a reading, a merge, a removal. What cannot be
+// done now is in the ledger, and is done again by its repair.
+import { z } from 'zod';
+import type { JobDefinition, JobHandler, Log } from '../../core/index.ts';
+import { kindOf, messageOf } from '../../core/index.ts';
+import type { LedgerRecorder } from '../../ledger/index.ts';
+import type { ArtifactStore, RemovedIds, ChunkStepResult } from '../artifacts/types.ts';
+import { KnowledgeError } from '../errors.ts';
+import { isFatalForJob } from '../ingest/failure-kinds.ts';
+import type { GraphStep } from '../ingest/step-ports.ts';
+import type { SpaceStore } from '../spaces/types.ts';
+import type { GraphSource } from './graph-source.ts';
+import type { Graph, GraphFailure, GraphBatch } from './graph.ts';
+
+/** Subjects: a chunk's id, an entity's id, or `space:ID` when something could not be taken out. */
+export const graphDegradations = {
+  /** The graph was away; nothing was tried. */
+  skipped: 'knowledge.graph-skipped',
+  /** The graph was there and did not take all of it. */
+  failed: 'knowledge.graph-failed',
+} as const;
+
+export interface GraphSyncDeps {
+  readonly graph: Graph;
+  readonly source: GraphSource;
+  readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
+  readonly ledger: LedgerRecorder;
+  readonly log: Log;
+}
+
+export class GraphSync implements GraphStep {
+  readonly isWanted: boolean;
+  readonly #parts: GraphSyncDeps;
+
+  constructor(parts: GraphSyncDeps) {
+    this.#parts = parts;
+    this.isWanted = parts.graph.backend !== 'off';
+  }
+
+  /** One mark per chunk: done only when every node and edge of it is in. Fails only when the state store is away. */
+  async put(
+    spaceId: number,
+    chunkIds: readonly number[],
+    signal: AbortSignal,
+  ): Promise<readonly ChunkStepResult[]> {
+    const { graph, source } = this.#parts;
+    if (!this.isWanted) return [];
+    if (!graph.isSeparateStore)
+      return chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'done' }));
+    const away = await this.#problem(signal);
+    if (away !== null) return chunkIds.map((chunkId) => this.#notPut(spaceId, chunkId, away));
+    const parts = await source.chunkBatches(spaceId, chunkIds);
+    const marks: ChunkStepResult[] = [];
+    let problem: unknown = null;
+    for (const [chunkId, part] of parts) {
+      problem ??= await this.#putPart(part, signal);
+      const mark = this.#markOf(spaceId, chunkId, problem);
+      marks.push(mark);
+      // One that did not take this chunk's nodes may take the next one's; one that went away is asked once.
+      if (!isAway(problem)) problem = null;
+    }
+    if (marks.some(({ status }) => status === 'done')) await this.#dropSuperseded(spaceId, chunkIds, signal);
+    return marks;
+  }
+
+  /** These entities were merged, parted or paired: their nodes and edges are drawn anew. Null when that is done. */
+  async refresh(spaceId: number, entityIds: readonly string[], signal: AbortSignal): Promise<string | null> {
+    const { graph, source } = this.#parts;
+    if (!graph.isSeparateStore || entityIds.length === 0) return null;
+    const problem = (await this.#problem(signal)) ?? (await this.#redraw(spaceId, entityIds, signal, source));
+    if (problem === null) return null;
+    for (const entityId of entityIds) this.#record(spaceId, entityId, problem, { entity_id: entityId });
+    return messageOf(problem);
+  }
+
+  async forget(spaceId: number, { eventIds, entityIds }: RemovedIds): Promise<void> {
+    if (eventIds.length + entityIds.length === 0) return;
+    await this.#takeOut(spaceId, (graph, signal) => graph.remove(spaceId, { eventIds, entityIds }, signal));
+  }
+
+  forgetSpace(spaceId: number): Promise<void> {
+    return this.#takeOut(spaceId, (graph, signal) => graph.prune(spaceId, signal));
+  }
+
+  async #takeOut(spaceId: number, work: (graph: Graph, signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { graph } = this.#parts;
+    if (!graph.isSeparateStore) return;
+    const { signal } = new AbortController();
+    try {
+      const away = await this.#problem(signal);
+      if (away !== null) throw away;
+      await work(graph, signal);
+    } catch (error) {
+      // The tables have forgotten already. The caller has nothing to repeat: the row remembers it.
+      this.#record(spaceId, `space:${spaceId}`, error, {});
+    }
+  }
+
+  /** Why nothing can be done with the graph now; null when it is there. */
+  async #problem(signal: AbortSignal): Promise<KnowledgeError | null> {
+    const state = await this.#parts.graph.availability(signal);
+    return state.state === 'unavailable'
+      ? new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', `${state.reason} ${state.remedy}`)
+      : null;
+  }
+
+  async #putPart(part: GraphBatch, signal: AbortSignal): Promise<unknown> {
+    try {
+      const failures = await this.#parts.graph.upsert(part, signal);
+      return failures.length === 0 ? null : new PartialFailure(failures);
+    } catch (error) {
+      if (isFatalForJob(error, signal)) throw error;
+      return error;
+    }
+  }
+
+  async #redraw(
+    spaceId: number,
+    entityIds: readonly string[],
+    signal: AbortSignal,
+    source: GraphSource,
+  ): Promise<unknown> {
+    const part = await source.entityBatch(spaceId, entityIds);
+    try {
+      await this.#parts.graph.remove(spaceId, { entityIds, eventIds: [] }, signal);
+    } catch (error) {
+      if (isFatalForJob(error, signal)) throw error;
+      return error;
+    }
+    return this.#putPart(part, signal);
+  }
+
+  #markOf(spaceId: number, chunkId: number, problem: unknown): ChunkStepResult {
+    return problem === null
+      ? { chunkId, step: 'graph', status: 'done' }
+      : this.#notPut(spaceId, chunkId, problem);
+  }
+
+  #notPut(spaceId: number, chunkId: number, problem: unknown): ChunkStepResult {
+    const { cause, message, kind } = this.#record(spaceId, String(chunkId), problem, { chunk_id: chunkId });
+    const status = kind === graphDegradations.skipped ? 'skipped' : 'failed';
+    return { chunkId, step: 'graph', status, cause, message };
+  }
+
+  #record(
+    spaceId: number,
+    subject: string,
+    problem: unknown,
+    context: Readonly<Record<string, unknown>>,
+  ): { readonly kind: string; readonly cause: string; readonly message: string } {
+    const { ledger, log, graph } = this.#parts;
+    const kind = isAway(problem) ? graphDegradations.skipped : graphDegradations.failed;
+    const cause = kindOf(problem);
+    const message = isAway(problem)
+      ? 'The graph was away: this is not in it yet. It is put in when the graph is back.'
+      : 'The graph did not take all of this. "headworks repair" tries again.';
+    const failed = problem instanceof PartialFailure ? problem.summary() : {};
+    const details = { space_id: spaceId, backend: graph.backend, error_type: cause, ...context, ...failed };
+    log[isAway(problem) ? 'warn' : 'error']('the graph is behind the tables', { ...details, subject });
+    log.debug('why the graph is behind the tables', { subject, error_message: messageOf(problem) });
+    void ledger.record({ kind, subject, cause, message, details });
+    return { kind, cause, message };
+  }
+
+  /** A newer revision took their place; the marks say that the graph no longer has them. */
+  async #dropSuperseded(spaceId: number, chunkIds: readonly number[], signal: AbortSignal): Promise<void> {
+    const { source, artifacts } = this.#parts;
+    const old = await source.superseded(spaceId, chunkIds);
+    if (old.chunkIds.length === 0) return;
+    await this.#takeOut(spaceId, (graph) =>
+      graph.remove(spaceId, { entityIds: [], eventIds: old.eventIds }, signal),
+    );
+    await artifacts.saveSteps(
+      spaceId,
+      old.chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'skipped', cause: 'SUPERSEDED' })),
+    );
+  }
+}
+
+const isAway = (problem: unknown): boolean => kindOf(problem) === 'KNOWLEDGE_GRAPH_UNAVAILABLE';
+
+/** Some nodes or edges are missing: which, by id. */
+class PartialFailure extends Error {
+  readonly code: string;
+  readonly #failures: readonly GraphFailure[];
+
+  constructor(failures: readonly GraphFailure[]) {
+    super(`${failures.length} nodes or edges were not written.`);
+    this.#failures = failures;
+    this.code = failures[0]?.cause ?? 'UNKNOWN';
+  }
+
+  summary(): Readonly<Record<string, unknown>> {
+    return {
+      failed: this.#failures.length,
+      failures: this.#failures.slice(0, 20).map(({ what, id, cause }) => `${what} ${id}: ${cause}`),
+    };
+  }
+}
+
+// The job that builds the graph anew from the tables, beside the one that answers.
+
+export const graphRebuildJob: JobDefinition<Record<string, never>> = {
+  name: 'knowledge.graph-rebuild',
+  description: 'Builds the graph anew from the tables; the old one answers until the new one is whole.',
+  parse: (raw) => z.strictObject({}).parse(raw),
+  // One that was interrupted goes on where it was.
+  retries: 4,
+  retryDelayMs: 30_000,
+  retryBackoff: true,
+  retryDelayMaxMs: 600_000,
+  concurrency: 1,
+  timeoutMs: 6 * 3_600_000,
+};
+
+/** While one waits or runs, another is not added. */
+export const graphRebuildKey = 'rebuild';
+
+export interface GraphRebuildDeps {
+  readonly graph: Graph;
+  readonly source: GraphSource;
+  readonly keeper: GraphSync;
+  readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
+  readonly spaces: Pick<SpaceStore, 'list'>;
+}
+
+export function graphRebuildHandler(parts: GraphRebuildDeps): JobHandler<Record<string, never>> {
+  const { graph, source, spaces } = parts;
+  return async (_, { signal, progress }) => {
+    if (graph.backend === 'off') return { skipped: 'The graph is switched off (GRAPH_BACKEND=off).' };
+    if (!graph.isSeparateStore)
+      return { skipped: 'The tables are the graph (GRAPH_BACKEND=sql): nothing has to be rebuilt.' };
+    const state = await graph.availability(signal);
+    if (state.state === 'unavailable') return { skipped: `${state.reason} ${state.remedy}` };
+    const { entities, events } = await source.counts();
+    const total = entities + events;
+    const built = await graph.rebuild(
+      (after) => source.all(after),
+      (done) => progress({ done: Math.min(done.entities + done.events, total), total }),
+      signal,
+    );
+    if (built.since !== null) await catchUp(parts, built.since, signal);
+    for (const { spaceId } of await spaces.list(undefined)) await graph.prune(spaceId, signal);
+    return { result: { entities: built.entities, events: built.events } };
+  };
+}
+
+/** What went into the old graph while the new one was built. */
+async function catchUp(
+  { source, keeper, artifacts }: GraphRebuildDeps,
+  since: Date,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { spaceId, chunkIds, entityIds } of await source.changedSince(since)) {
+    if (chunkIds.length > 0) await artifacts.saveSteps(spaceId, await keeper.put(spaceId, chunkIds, signal));
+    await keeper.refresh(spaceId, entityIds, signal);
+  }
+}

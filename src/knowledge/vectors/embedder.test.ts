@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { CoreError } from '../../core/index.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { withDeadline } from '../../resilience/index.ts';
+import { blendOf, guardEmbedder, cautiousBlend, equalBlend } from './embedder.ts';
+import type { Embedder } from './types.ts';
+
+const { signal } = new AbortController();
+
+function embedding(embed: Embedder['embed']) {
+  const clock = new VirtualClock();
+  const calls: number[] = [];
+  let back = 0;
+  const embedder = guardEmbedder(
+    {
+      model: 'm',
+      blend: cautiousBlend,
+      embed: (texts, given) => {
+        calls.push(texts.length);
+        return embed(texts, given);
+      },
+    },
+    { clock, cooldownMs: 30_000, onBack: () => (back += 1) },
+  );
+  return { embedder, clock, calls, timesBack: () => back };
+}
+
+describe('a careful embedder', () => {
+  it('gives vectors of length one', async () => {
+    const { embedder } = embedding(async () => [Float32Array.of(3, 4)]);
+    expect(await embedder.embed(['a'], signal)).toEqual([Float32Array.of(0.6, 0.8)]);
+    expect(await embedder.embed([], signal)).toEqual([]);
+  });
+
+  it.each([
+    ['too few', [Float32Array.of(1)]],
+    ['of different lengths', [Float32Array.of(1), Float32Array.of(1, 2)]],
+    ['without direction', [Float32Array.of(0), Float32Array.of(1)]],
+    ['not of numbers', [Float32Array.of(Number.NaN), Float32Array.of(1)]],
+    ['empty', [new Float32Array(), new Float32Array()]],
+  ])('refuses vectors that are %s', async (_, vectors) => {
+    const { embedder } = embedding(async () => vectors);
+    await expect(embedder.embed(['a', 'b'], signal)).rejects.toMatchObject({
+      code: 'KNOWLEDGE_EMBEDDING_FAILED',
+    });
+  });
+
+  it('leaves one that failed alone for a while, then asks again', async () => {
+    let isUp = false;
+    const { embedder, clock, calls } = embedding(async () => {
+      if (!isUp) throw new Error('no answer');
+      return [Float32Array.of(1)];
+    });
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('no answer');
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('asked again in 30 s');
+    expect(calls).toHaveLength(1);
+    isUp = true;
+    await clock.advance(30_000);
+    expect(await embedder.embed(['a'], signal)).toHaveLength(1);
+    expect(await embedder.embed(['a'], signal)).toHaveLength(1);
+  });
+
+  it('says that it did not answer in time, whatever whoever was stopped says of its caller', async () => {
+    const { embedder, clock } = embedding(async (_, given) => {
+      await new Promise((resolve) => given.addEventListener('abort', resolve));
+      throw new CoreError('CANCELED', 'The caller went away before a model had answered.');
+    });
+    const deadline = withDeadline(signal, 10_000, clock, 'embedding');
+    const failing = expect(embedder.embed(['a'], deadline.signal)).rejects.toMatchObject({
+      code: 'KNOWLEDGE_EMBEDDING_FAILED',
+      message: 'The embedder m did not answer in time.',
+    });
+    await clock.advance(10_000);
+    await failing;
+    deadline.dispose();
+  });
+
+  it('is asked at once when somebody has a reason to, and tells once that it is back', async () => {
+    let isUp = false;
+    const { embedder, calls, timesBack } = embedding(async () => {
+      if (!isUp) throw new Error('no answer');
+      return [Float32Array.of(1)];
+    });
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('no answer');
+    embedder.askAgain();
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('no answer');
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('asked again in 30 s');
+    expect([calls.length, timesBack()]).toEqual([2, 0]);
+    isUp = true;
+    embedder.askAgain();
+    await embedder.embed(['a'], signal);
+    await embedder.embed(['a'], signal);
+    expect([calls.length, timesBack()]).toEqual([4, 1]);
+  });
+
+  it('does not rest after a refusal, nor after the caller gave up', async () => {
+    const refused = embedding(async () => {
+      throw new CoreError('INPUT_INVALID', 'too long');
+    });
+    await expect(refused.embedder.embed(['a'], signal)).rejects.toMatchObject({ isRetryable: false });
+    await expect(refused.embedder.embed(['a'], signal)).rejects.toThrow('too long');
+    expect(refused.calls).toHaveLength(2);
+    const left = embedding(async (_, given) => {
+      given.throwIfAborted();
+      return [];
+    });
+    const gone = AbortSignal.abort(new Error('gone'));
+    await expect(left.embedder.embed(['a'], gone)).rejects.toThrow('gone');
+    await expect(left.embedder.embed(['a'], gone)).rejects.toThrow('gone');
+    expect(left.calls).toHaveLength(2);
+  });
+
+  it('rests after its time ran out', async () => {
+    const { embedder, clock, calls } = embedding(
+      (_, given) =>
+        new Promise((_resolve, reject) =>
+          given.addEventListener('abort', () => reject(given.reason as Error)),
+        ),
+    );
+    const deadline = withDeadline(undefined, 10_000, clock);
+    const waiting = expect(embedder.embed(['a'], deadline.signal)).rejects.toMatchObject({
+      code: 'KNOWLEDGE_EMBEDDING_FAILED',
+      isRetryable: true,
+    });
+    await clock.advance(10_000);
+    await waiting;
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('asked again');
+    expect(calls).toHaveLength(1);
+  });
+});
+
+describe('how much an embedder’s word counts', () => {
+  it('is what the setting says, else what is known of the model, else little', () => {
+    expect(blendOf('anything', 'rrf')).toEqual(equalBlend);
+    expect(blendOf('openai/text-embedding-3-small', '0.35')).toMatchObject({ kind: 'rerank', weight: 0.35 });
+    expect(blendOf('openai/text-embedding-3-small', null)).toEqual(equalBlend);
+    expect(blendOf('ollama/nomic-embed-text', null)).toEqual(equalBlend);
+    expect(blendOf('use-lite-en-0.2.0', null)).toMatchObject({ kind: 'rerank', weight: 0.07 });
+    expect(blendOf('somebody/unknown', null)).toEqual(cautiousBlend);
+  });
+});

@@ -1,0 +1,217 @@
+// Schema migrations: numbered SQL files, applied forward only, each in its own transaction, one process at a time.
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import type { Clock } from '../../core/clock.ts';
+import { CoreError } from '../../core/errors.ts';
+import { hasSchema, withRights } from './missing-rights.ts';
+import type { Database, Queryable, Transaction } from './ports.ts';
+import { hasSqlState, SqlError } from './sql-error.ts';
+import { identifier, sql, type Sql } from './sql.ts';
+
+/** The schema of this version: 0001-baseline.sql and what later releases add. */
+const migrationsFolder = new URL('./migrations/', import.meta.url);
+
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly text: string;
+  /** SHA-256 of the text without trailing blanks and differences in line ends. */
+  readonly checksum: string;
+}
+
+/** A row of `schema_migrations`. */
+export interface AppliedMigration {
+  readonly number: number;
+  readonly name: string;
+  readonly checksum: string;
+}
+
+export interface MigrateOptions {
+  readonly clock: Clock;
+  /** How long one migration may take, including the wait for another process. Default: 10 minutes. */
+  readonly leaseMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** All `.sql` files of the folder (default: this version's), in order. Fails on a gap, a duplicate or a malformed name. */
+export async function loadMigrations(folder: URL = migrationsFolder): Promise<readonly Migration[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
+  const base = folder.href.endsWith('/') ? folder : new URL(`${folder.href}/`);
+  const migrations = await Promise.all(
+    files.map(async (file) => defineMigration(file, await readFile(new URL(file, base), 'utf8'))),
+  );
+  migrations.forEach((migration, index) => {
+    if (migration.number !== index + 1)
+      throw new CoreError(
+        'INTERNAL',
+        `The migration ${label(migration)} should have the number ${index + 1}: numbers start at 1, without gaps or duplicates.`,
+      );
+  });
+  return migrations;
+}
+
+/** A migration from its file name and text. */
+export function defineMigration(file: string, text: string): Migration {
+  const [, number, name] = /^(\d{4})-([a-z0-9-]+)\.sql$/.exec(file) ?? [];
+  if (number === undefined || name === undefined)
+    throw new CoreError('INTERNAL', `The migration file ${file} must be named like 0001-what-it-does.sql.`);
+  return { number: Number(number), name, text, checksum: checksumOf(text) };
+}
+
+function checksumOf(text: string): string {
+  const normal = text
+    .replace(/^\u{FEFF}/u, '')
+    .replaceAll('\r\n', '\n')
+    .replaceAll(/[ \t]+$/gm, '')
+    .trim();
+  return createHash('sha256').update(normal).digest('hex');
+}
+
+const label = ({ number, name }: Pick<Migration, 'number' | 'name'>): string =>
+  `${String(number).padStart(4, '0')}-${name}`;
+
+/**
+ * Applies the missing migrations and returns them. Fails with STATE_UNUSABLE when the store was made by 0.1.0 or by a
+ * newer version, when a migration was changed after it ran, or when rights are missing; a failing migration is rolled
+ * back completely.
+ */
+export async function migrate(
+  database: Database,
+  migrations: readonly Migration[],
+  options: MigrateOptions,
+): Promise<readonly Migration[]> {
+  return withRights(database, async () => {
+    // An up-to-date store is only read: a warm start takes no lock.
+    const history = await readHistory(database, database.schema);
+    checkHistory(history, migrations);
+    const applied: Migration[] = [];
+    for (const migration of migrations.slice(history.length)) {
+      if (await applyOnce(database, migration, migrations, options)) applied.push(migration);
+    }
+    return applied;
+  });
+}
+
+/** The same within the caller's transaction: all of them or none. */
+export async function migrateWithin(
+  transaction: Transaction,
+  schema: string,
+  migrations: readonly Migration[],
+  clock: Clock,
+): Promise<void> {
+  const history = await lockHistory(transaction, schema, migrations);
+  for (const migration of migrations.slice(history.length))
+    await apply(transaction, schema, migration, clock);
+}
+
+/** False if another process has applied it. */
+async function applyOnce(
+  database: Database,
+  migration: Migration,
+  all: readonly Migration[],
+  { clock, leaseMs = 600_000, signal }: MigrateOptions,
+): Promise<boolean> {
+  const { schema } = database;
+  return database.transaction(
+    async (transaction) => {
+      const history = await lockHistory(transaction, schema, all);
+      if (history.some(({ number }) => number === migration.number)) return false;
+      await apply(transaction, schema, migration, clock);
+      return true;
+    },
+    { leaseMs, signal },
+  );
+}
+
+/** The lock is held until the transaction ends. Its key contains the schema, so that other schemas do not wait. */
+async function lockHistory(
+  transaction: Transaction,
+  schema: string,
+  all: readonly Migration[],
+): Promise<readonly AppliedMigration[]> {
+  await transaction.script('set local statement_timeout = 0');
+  const key = `headworks.migrate.${schema}`;
+  await transaction.query(sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
+  // IF NOT EXISTS needs the right to create even where an administrator has created the schema.
+  if (!(await hasSchema(transaction, schema)))
+    await transaction.query(sql`create schema ${identifier(schema)}`);
+  await transaction.query(sql`
+    create table if not exists ${table(schema)} (
+      number int primary key,
+      name text not null,
+      checksum text not null,
+      applied_at timestamptz not null
+    )`);
+  const history = await readHistory(transaction, schema);
+  checkHistory(history, all);
+  return history;
+}
+
+async function apply(
+  transaction: Transaction,
+  schema: string,
+  migration: Migration,
+  clock: Clock,
+): Promise<void> {
+  try {
+    await transaction.script(migration.text);
+  } catch (error) {
+    const isOurs = error instanceof SqlError && !hasSqlState(error, '42501');
+    throw isOurs
+      ? unusable(
+          `The migration ${label(migration)} failed: ${error.message}. It was rolled back and the store is unchanged; remove the cause and start again.`,
+          error,
+        )
+      : error;
+  }
+  await transaction.query(sql`
+    insert into ${table(schema)} (number, name, checksum, applied_at)
+    values (${migration.number}, ${migration.name}, ${migration.checksum}, ${new Date(clock.now())})`);
+}
+
+const table = (schema: string): Sql => sql`${identifier(schema)}.schema_migrations`;
+
+/** The applied migrations in order; empty for a new store. */
+export async function readHistory(database: Queryable, schema: string): Promise<readonly AppliedMigration[]> {
+  const { rows } = await database.query<{ exists: boolean }>(sql`
+    select exists(select 1 from pg_tables where schemaname = ${schema} and tablename = 'schema_migrations')`);
+  if (!rows[0]?.exists) return [];
+  const history = await database.query<AppliedMigration>(
+    sql`select number, name, checksum from ${table(schema)} order by number`,
+  );
+  return history.rows;
+}
+
+/**
+ * Fails with STATE_UNUSABLE if the store was made by 0.1.0, has a migration that this version does not, lacks one in
+ * between, or has applied another text under the same number.
+ */
+export function checkHistory(history: readonly AppliedMigration[], known: readonly Migration[]): void {
+  if (isFrom010(history))
+    throw unusable(
+      'This state store was created by Headworks 0.1.0, which this version cannot upgrade: start with an empty data folder or another database schema, or keep using 0.1.0 with this one.',
+    );
+  const newest = history.at(-1);
+  if (newest && newest.number > known.length)
+    throw unusable(
+      `The store was written by a newer Headworks (migration ${newest.number}; this version knows ${known.length}). Upgrade Headworks, or use another database or schema.`,
+    );
+  for (const [index, applied] of history.entries()) {
+    const ours = known[index];
+    if (ours && ours.number !== applied.number)
+      throw unusable(
+        `The store lacks the migration ${label(ours)} but has later ones: its list (schema_migrations) was changed. Restore the store from a backup.`,
+      );
+    if (!ours || ours.checksum !== applied.checksum)
+      throw unusable(
+        `The migration ${label(applied)} was changed after it ran on this store. Undo the change and put it into a new migration.`,
+      );
+  }
+}
+
+/** The first migration of 0.1.0 was 0001-ledger; from 0.2.0 on it is 0001-baseline. */
+export const isFrom010 = ([first]: readonly AppliedMigration[]): boolean =>
+  first?.number === 1 && first.name === 'ledger';
+
+const unusable = (message: string, cause?: Error): CoreError =>
+  new CoreError('STATE_UNUSABLE', message, { cause });

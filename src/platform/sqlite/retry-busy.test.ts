@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { CoreError } from '../../core/errors.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { retryWhileBusy } from './retry-busy.ts';
+
+/** Held until it is freed; counts the tries. */
+function file(clock: VirtualClock, freeAtMs: number) {
+  const state = { tries: 0 };
+  const work = () => {
+    state.tries++;
+    if (clock.monotonic() < freeAtMs)
+      throw new CoreError('SQLITE_BUSY', '/x.sqlite: another process holds it');
+    return 'done';
+  };
+  return { state, work };
+}
+
+const timeoutMs = 10_000;
+
+describe('retryWhileBusy', () => {
+  it('answers at once, without a promise, when the file is free', () => {
+    const clock = new VirtualClock();
+    expect(retryWhileBusy(file(clock, 0).work, { clock, timeoutMs })).toBe('done');
+  });
+
+  it('tries until the file is free, and says once that it waits', async () => {
+    const clock = new VirtualClock();
+    const { work, state } = file(clock, 3_000);
+    let told = 0;
+    const onWait = () => (told += 1);
+    expect(await clock.run(Promise.resolve(retryWhileBusy(work, { clock, timeoutMs, onWait })))).toBe('done');
+    expect(clock.monotonic()).toBe(3_000);
+    expect(state.tries).toBe(31);
+    expect(told).toBe(1);
+  });
+
+  it('says nothing of a moment', async () => {
+    const clock = new VirtualClock();
+    let told = 0;
+    const wait = { clock, timeoutMs, onWait: () => (told += 1) };
+    await clock.run(Promise.resolve(retryWhileBusy(file(clock, 400).work, wait)));
+    expect(told).toBe(0);
+  });
+
+  it('fails as the last try did when that takes too long', async () => {
+    const clock = new VirtualClock();
+    const waiting = Promise.resolve(
+      retryWhileBusy(file(clock, Number.POSITIVE_INFINITY).work, { clock, timeoutMs }),
+    );
+    await expect(clock.run(waiting)).rejects.toMatchObject({
+      code: 'SQLITE_BUSY',
+      message: expect.stringContaining('/x.sqlite'),
+    });
+    expect(clock.monotonic()).toBe(timeoutMs);
+  });
+
+  it('stops when it is told to', async () => {
+    const clock = new VirtualClock();
+    const stop = new AbortController();
+    const { work, state } = file(clock, 3_000);
+    const waiting = Promise.resolve(retryWhileBusy(work, { clock, timeoutMs, signal: stop.signal }));
+    waiting.catch(() => undefined);
+    await clock.advance(250);
+    stop.abort(new Error('stopped by us'));
+    await expect(waiting).rejects.toThrow('stopped by us');
+    expect(state.tries).toBe(3);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('passes on every other failure, at once and later', async () => {
+    const clock = new VirtualClock();
+    const broken = () => {
+      throw new TypeError('a bug');
+    };
+    expect(() => retryWhileBusy(broken, { clock, timeoutMs })).toThrow('a bug');
+    let tries = 0;
+    const later = () => {
+      if (tries++ === 0) throw new CoreError('SQLITE_BUSY', 'held');
+      return broken();
+    };
+    await expect(clock.run(Promise.resolve(retryWhileBusy(later, { clock, timeoutMs })))).rejects.toThrow(
+      'a bug',
+    );
+  });
+});

@@ -1,0 +1,101 @@
+// A shared window that goes away and comes back never stops anybody, and never lets too many through.
+import { expect, it } from 'vitest';
+import { LimiterWorld, mostIn } from '../../../test/support/resilience/rate-limiter.contract.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { FallbackRateWindow } from './fallback-window.ts';
+import { AdaptiveRateLimiter } from './limiter.ts';
+import { MemoryRateWindow } from './memory-window.ts';
+import type { WindowRequest, RateWindow } from './policy.ts';
+
+/** As Redis is: shared, asynchronous, and away or forgetful when told to. */
+function sharedWindow(clock: VirtualClock, limits = { perSecond: 5, perMinute: 60 }) {
+  let inner = new MemoryRateWindow({ limits, clock });
+  const state = { isAway: false, asked: 0 };
+  const window: RateWindow = {
+    limits,
+    isLocal: false,
+    exchange: async (request: WindowRequest) => {
+      state.asked++;
+      if (state.isAway) throw new Error('away');
+      return inner.exchange(request);
+    },
+  };
+  return { state, window, forget: () => (inner = new MemoryRateWindow({ limits, clock })) };
+}
+
+function world() {
+  const limiters = new LimiterWorld();
+  const shared = sharedWindow(limiters.clock);
+  const changes: unknown[] = [];
+  const open = () =>
+    limiters.limiter(
+      new FallbackRateWindow({
+        shared: shared.window,
+        local: new MemoryRateWindow({ limits: shared.window.limits, clock: limiters.clock }),
+        clock: limiters.clock,
+        onChange: (cause) => changes.push(cause),
+      }),
+    );
+  return { limiters, shared, changes, open };
+}
+
+it('shares while it can, decides alone while it must, and is never over in between', async () => {
+  const { limiters, shared, changes, open } = world();
+  const caller = limiters.request(open(), 8);
+  for (let phase = 0; phase < 20; phase++) {
+    shared.state.isAway = phase % 2 === 1;
+    // Back, it has lost what it knew: what the machine itself was granted still holds.
+    if (!shared.state.isAway) shared.forget();
+    await limiters.advance(7_000);
+  }
+  caller.stop();
+  expect(changes.slice(0, 2)).toEqual([new Error('away'), undefined]);
+  expect(mostIn(caller.grants, 1_000)).toBeLessThanOrEqual(5);
+  expect(mostIn(caller.grants, 60_000)).toBeLessThanOrEqual(60);
+  expect(caller.grants.length).toBeGreaterThanOrEqual(0.98 * 140);
+});
+
+it('keeps several together within the limits while sharing', async () => {
+  const { limiters, open } = world();
+  const callers = [open(), open()].map((limiter) => limiters.request(limiter, 8));
+  await limiters.advance(65_000);
+  for (const caller of callers) caller.stop();
+  const all = callers.flatMap(({ grants }) => grants).sort((a, b) => a - b);
+  expect(mostIn(all, 1_000)).toBe(5);
+  expect(mostIn(all, 60_000)).toBe(60);
+});
+
+it('takes the backoff and the pause along when it has to decide alone', async () => {
+  const { limiters, shared, open } = world();
+  const limiter = open();
+  const asking = limiter.acquire();
+  await limiters.settle();
+  (await asking).rateLimited({ retryAfterMs: 10_000 });
+  await limiters.settle();
+  shared.state.isAway = true;
+  const caller = limiters.request(limiter, 1);
+  await limiters.advance(9_000);
+  expect(caller.grants).toEqual([]);
+  expect(limiter.snapshot()).toMatchObject({ backoff_multiplier: 1.5, total_429_count: 1 });
+  await limiters.advance(2_000);
+  caller.stop();
+  expect(caller.grants.length).toBeGreaterThan(0);
+});
+
+it('waits for a shared window that hangs no longer than for its first failure', async () => {
+  const clock = new VirtualClock();
+  const limits = { perSecond: 5 };
+  const hanging: RateWindow = {
+    limits,
+    isLocal: false,
+    exchange: () => clock.sleep(1_000).then(() => Promise.reject(new Error('no answer'))),
+  };
+  const local = new MemoryRateWindow({ limits, clock });
+  const limiter = new AdaptiveRateLimiter(
+    new FallbackRateWindow({ shared: hanging, local, clock, onChange: () => undefined }),
+    clock,
+  );
+  const all = Promise.all(Array.from({ length: 20 }, () => limiter.acquire()));
+  await clock.run(all);
+  expect(clock.monotonic()).toBeLessThan(4_200);
+});

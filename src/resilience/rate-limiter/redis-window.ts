@@ -1,0 +1,91 @@
+// Decides in Redis: all processes with the same key share one rate and one backoff. One round trip per exchange.
+import type { RedisConnection } from '../../platform/redis/ports.ts';
+import { redisScript } from '../../platform/redis/redis-script.ts';
+import type { WindowRequest, RateLimits, RateWindow, WindowReply } from './policy.ts';
+import { adaptation, slidingWindows } from './policy.ts';
+
+export interface RedisRateWindowOptions {
+  readonly redis: RedisConnection;
+  /** Identifies the limiter (see `limiterKey`); the same for all processes that share the quota. */
+  readonly key: string;
+  readonly limits: RateLimits;
+  /** As in MemoryRateWindow. Default true. */
+  readonly adaptive?: boolean;
+  /** Only for tests: milliseconds used instead of the server's clock. */
+  readonly now?: () => number;
+}
+
+const script = redisScript(new URL('./take-grants.lua', import.meta.url));
+
+/** Longer than the longest slowed window (64 minutes), so that nothing relevant expires. */
+const keepMs = 2 * 3_600_000;
+
+export class RedisRateWindow implements RateWindow {
+  readonly limits: RateLimits;
+  readonly isLocal = false;
+  readonly #redis: RedisConnection;
+  readonly #keys: readonly string[];
+  readonly #now: (() => number) | undefined;
+  readonly #isAdaptive: boolean;
+  readonly #policy: readonly number[];
+
+  constructor({ redis, key, limits, adaptive = true, now }: RedisRateWindowOptions) {
+    this.limits = limits;
+    this.#redis = redis;
+    this.#keys = [redis.key(`headworks:rate:${key}:grants`), redis.key(`headworks:rate:${key}:state`)];
+    this.#now = now;
+    this.#isAdaptive = adaptive;
+    this.#policy = [
+      adaptation.increase,
+      adaptation.decrease,
+      adaptation.largestMultiplier,
+      adaptation.successesPerStep,
+      adaptation.firstProbeSuccesses,
+      adaptation.largestProbeSuccesses,
+      adaptation.settlingMs,
+      keepMs,
+      ...slidingWindows(limits).flatMap(({ limit, windowMs, guardMs }) => [limit, windowMs, guardMs]),
+    ];
+  }
+
+  async exchange(request: WindowRequest): Promise<WindowReply> {
+    const reply = await this.#redis.run(script, this.#keys, [
+      this.#now?.() ?? '',
+      request.wanted,
+      this.#isAdaptive ? 1 : 0,
+      request.successes,
+      request.successEpoch,
+      request.rateLimitedCalls,
+      request.rateLimitedEpoch,
+      request.pauseMs,
+      request.returned,
+      request.returnedStamp,
+      [...request.sentLate, ...request.unsent].join(),
+      ...this.#policy,
+    ]);
+    return parseReply(reply);
+  }
+}
+
+/** The reply of take-grants.lua, in its order. */
+function parseReply(reply: unknown): WindowReply {
+  const values = (reply as readonly unknown[]).map(String);
+  const number = (index: number) => Number(values[index]);
+  return {
+    granted: number(0),
+    waitMs: number(1),
+    stamp: values[2] ?? '',
+    state: {
+      multiplier: number(3),
+      epoch: number(4),
+      consecutiveSuccesses: number(5),
+      total429: number(6),
+      last429At: number(7),
+      ceiling: number(8),
+      probeSuccesses: number(9),
+      pausedUntil: number(10),
+      settledMultiplier: number(11),
+      steppedAt: number(12),
+    },
+  };
+}

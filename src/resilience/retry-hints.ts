@@ -1,0 +1,226 @@
+// Reads when a server allows the next request: headers, bodies and prose. Undefined instead of a wrong number.
+import { compactDurationMs, decimal, plausibleMs, proseMs, resetMs, retryAfterMs } from './durations.ts';
+
+export interface RetryHint {
+  /** Wait at least this long; whole milliseconds from 0 to 31 days. */
+  readonly retryAfterMs: number;
+  /** The header's name, or the part of the body. */
+  readonly source: string;
+}
+
+export interface HintInput {
+  /** Names in any case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /**
+   * Was the request rejected for a rate limit? If not, only an explicit Retry-After counts: quota headers come with
+   * every response, and prose of a failing server proves nothing. Default true.
+   */
+  readonly isRateLimited?: boolean;
+}
+
+/**
+ * The hint in a response, in order of precedence: `retry-after-ms` and `x-ms-retry-after-ms`, then `Retry-After`; then
+ * the body (Gemini's RetryInfo, OpenRouter's wrapped headers, Cloudflare's daily quota, prose), which refers to this
+ * rejection; then the reset headers, which describe quota windows in general (see `windowToWaitFor`).
+ * `now` is the wall clock in epoch milliseconds.
+ */
+export function readRetryHint(response: HintInput, now: number): RetryHint | undefined {
+  const headers = lowerCased(response.headers);
+  const explicit = explicitHint(headers, now);
+  if (explicit || response.isRateLimited === false) return explicit;
+  return (
+    bodyHint(response.body ?? '', now, (wrapped) => headersHint(wrapped, now)) ?? windowHint(headers, now)
+  );
+}
+
+function headersHint(headers: Readonly<Record<string, string>>, now: number): RetryHint | undefined {
+  return explicitHint(headers, now) ?? windowHint(headers, now);
+}
+
+function explicitHint(headers: Readonly<Record<string, string>>, now: number): RetryHint | undefined {
+  for (const source of ['retry-after-ms', 'x-ms-retry-after-ms']) {
+    const ms = plausibleMs(decimal(headers[source] ?? ''));
+    if (ms !== undefined) return { retryAfterMs: ms, source };
+  }
+  const ms = retryAfterMs(headers['retry-after'] ?? '', now, headers['date']);
+  return ms === undefined ? undefined : { retryAfterMs: ms, source: 'retry-after' };
+}
+
+function windowHint(headers: Readonly<Record<string, string>>, now: number): RetryHint | undefined {
+  const window = windowToWaitFor(quotaWindows(headers, now));
+  return window && { retryAfterMs: window.resetMs, source: window.source };
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** Larger bodies are not error messages and are not parsed. */
+const longestBody = 64 * 1024;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The JSON object in a body, or the first element of an array (Gemini). Undefined for anything else. */
+export function jsonBody(body: string): Json | undefined {
+  if (body.length > longestBody) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return asObject(Array.isArray(parsed) ? parsed[0] : parsed);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The message fields of an error body, or the text itself when it is not JSON. */
+export function messagesIn(body: string): readonly string[] {
+  const json = jsonBody(body);
+  if (!json) return body.length > longestBody ? [] : [body];
+  const places = [json, asObject(json['error']), ...asArray(json['errors']).map(asObject)];
+  return places.flatMap((place) =>
+    ['message', 'error', 'detail', 'title', 'type', 'reason']
+      .map((field) => place?.[field])
+      .filter((value) => typeof value === 'string'),
+  );
+}
+
+/** The hint in a body. `readHeaders` reads the headers that OpenRouter wraps in the body. */
+export function bodyHint(
+  body: string,
+  now: number,
+  readHeaders: (headers: Readonly<Record<string, string>>) => RetryHint | undefined,
+): RetryHint | undefined {
+  const json = jsonBody(body);
+  return (
+    (json && (retryInfo(json) ?? wrappedHeaders(json, readHeaders))) ??
+    dailyAllocation(json, body, now) ??
+    prose(body)
+  );
+}
+
+/** Gemini: `error.details[]` has `{"@type": "…google.rpc.RetryInfo", "retryDelay": "47.43s"}`. */
+function retryInfo(json: Json): RetryHint | undefined {
+  for (const detail of asArray(asObject(json['error'])?.['details']).map(asObject)) {
+    const type = detail?.['@type'];
+    const delay = detail?.['retryDelay'];
+    if (typeof type !== 'string' || !type.endsWith('google.rpc.RetryInfo') || typeof delay !== 'string')
+      continue;
+    const retryAfterMs = plausibleMs(compactDurationMs(delay));
+    if (retryAfterMs !== undefined) return { retryAfterMs, source: 'body RetryInfo' };
+  }
+  return undefined;
+}
+
+/** OpenRouter: `error.metadata.headers` holds the headers of its upstream. */
+function wrappedHeaders(
+  json: Json,
+  readHeaders: (headers: Readonly<Record<string, string>>) => RetryHint | undefined,
+): RetryHint | undefined {
+  const headers = asObject(asObject(asObject(json['error'])?.['metadata'])?.['headers']);
+  if (!headers) return undefined;
+  const plain = Object.entries(headers)
+    .filter((header): header is [string, string | number] => ['string', 'number'].includes(typeof header[1]))
+    .map(([name, value]) => [name.toLowerCase(), String(value)] as const);
+  const hint = readHeaders(Object.fromEntries(plain));
+  return hint && { ...hint, source: `body ${hint.source}` };
+}
+
+/** Cloudflare: code 4006 or "daily free allocation": both reset at midnight UTC. */
+function dailyAllocation(json: Json | undefined, body: string, now: number): RetryHint | undefined {
+  const hasCode = asArray(json?.['errors']).some((error) => asObject(error)?.['code'] === 4006);
+  if (!hasCode && !messagesIn(body).some((message) => /\bdaily free allocation\b/i.test(message)))
+    return undefined;
+  const day = 86_400_000;
+  return {
+    retryAfterMs: Math.ceil((Math.floor(now / day) + 1) * day - now),
+    source: 'body daily allocation',
+  };
+}
+
+function prose(body: string): RetryHint | undefined {
+  for (const message of messagesIn(body)) {
+    const retryAfterMs = proseMs(message);
+    if (retryAfterMs !== undefined) return { retryAfterMs, source: 'body message' };
+  }
+  return undefined;
+}
+
+function asObject(value: unknown): Json | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+}
+
+function asArray(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export interface QuotaWindow {
+  /** The header's name. */
+  readonly source: string;
+  readonly resetMs: number;
+  /** What is left in the window; undefined when unknown. */
+  readonly remaining: number | undefined;
+  /** Counts tokens or bytes: what is left may be too little for the next request. */
+  readonly isBySize: boolean;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** `x-ratelimit-reset-requests`, `ratelimit-reset`, `ratelimitbysize-reset`, `anthropic-ratelimit-tokens-reset`, … */
+const resetHeader = /^(?:x-|anthropic-)?rate-?limit(?:bysize)?(?:-[a-z-]+)?-reset(?:-[a-z-]+)?$/;
+
+/** Every quota window in the headers (names in lower case). */
+export function quotaWindows(headers: Headers, now: number): readonly QuotaWindow[] {
+  const windows: QuotaWindow[] = [];
+  for (const [source, value] of Object.entries(headers)) {
+    if (source === 'ratelimit') windows.push(...ietfWindows(value));
+    if (!resetHeader.test(source)) continue;
+    const untilReset = resetMs(value, now);
+    if (untilReset === undefined) continue;
+    const remaining = decimal(headers[source.replace('reset', 'remaining')] ?? '');
+    windows.push({ source, resetMs: untilReset, remaining, isBySize: /token|bysize/.test(source) });
+  }
+  return windows;
+}
+
+/** IETF `RateLimit: "burst";r=0;t=10, "day";r=7;t=3600`, or the older `limit=10, remaining=0, reset=10`. */
+function ietfWindows(value: string): readonly QuotaWindow[] {
+  const older = /^\s*limit=\d+\s*,\s*remaining=(\d+)\s*,\s*reset=(\d+)\s*$/.exec(value);
+  const items = older ? [`r=${older[1]};t=${older[2]}`] : value.split(',');
+  return items.flatMap((item) => {
+    const parameters = new Map(item.split(';').map((part) => parameter(part.trim())));
+    const seconds = decimal(parameters.get('t') ?? '');
+    const untilReset = plausibleMs(seconds === undefined ? undefined : seconds * 1_000);
+    if (untilReset === undefined) return [];
+    const remaining = decimal(parameters.get('r') ?? '');
+    return [{ source: 'ratelimit', resetMs: untilReset, remaining, isBySize: false }];
+  });
+}
+
+function parameter(part: string): readonly [string, string] {
+  const equals = part.indexOf('=');
+  return equals < 0 ? [part, ''] : [part.slice(0, equals), part.slice(equals + 1)];
+}
+
+/**
+ * The window to wait for after a rejection:
+ * 1. of the windows with nothing left the latest, because all of them must reset;
+ * 2. else of those with an unknown remainder the soonest: at worst one more rejection, instead of a lost day;
+ * 3. else of those by size the soonest: what is left was too little.
+ * A window of requests with requests left did not cause the rejection.
+ */
+export function windowToWaitFor(windows: readonly QuotaWindow[]): QuotaWindow | undefined {
+  const bySoonest = [...windows].sort((a, b) => a.resetMs - b.resetMs);
+  return (
+    bySoonest.findLast((window) => window.remaining === 0) ??
+    bySoonest.find((window) => window.remaining === undefined) ??
+    bySoonest.find((window) => window.isBySize)
+  );
+}
+
+/** A limit of 0, such as Mistral's `x-ratelimit-limit-req-minute: 0`: the key is valid but has no quota. */
+export function hasNoQuota(headers: Headers): boolean {
+  return Object.entries(headers).some(
+    ([name, value]) =>
+      /^(?:x-)?ratelimit(?:bysize)?-limit(?:-[a-z-]+)?$/.test(name.toLowerCase()) && decimal(value) === 0,
+  );
+}

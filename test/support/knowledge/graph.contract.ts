@@ -1,0 +1,199 @@
+// What every graph does alike: finds what shares somebody with a seed, in its own space, and stays in step.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Graph, GraphBatch, RebuildBatch } from '../../../src/knowledge/ports.ts';
+
+export interface ToldEvent {
+  readonly actors?: readonly string[];
+  readonly subjects?: readonly string[];
+  readonly category?: string;
+}
+
+/** A graph with tables behind it, which are written first, as ingest does. */
+export interface GraphSubject {
+  readonly graph: Graph;
+  space(): Promise<number>;
+  /** Entities by name, made where they are new; the events' ids in their order. Everything is upserted too. */
+  tell(spaceId: number, events: readonly ToldEvent[]): Promise<readonly string[]>;
+  /** What was told last, as it was upserted. */
+  lastPart(): GraphBatch;
+  entityId(spaceId: number, name: string): Promise<string>;
+  supersede(eventIds: readonly string[]): Promise<void>;
+  forgetRows(eventIds: readonly string[]): Promise<void>;
+  forgetSpace(spaceId: number): Promise<void>;
+  all(after: string | null): AsyncIterable<RebuildBatch>;
+}
+
+export function graphContract(name: string, subjectOf: () => GraphSubject): void {
+  describe(`graph contract: ${name}`, () => {
+    const { signal } = new AbortController();
+    let subject: GraphSubject;
+    let spaceId: number;
+
+    beforeEach(async () => {
+      subject = subjectOf();
+      spaceId = await subject.space();
+    });
+
+    const expand = (
+      seeds: readonly string[],
+      more: { budget?: number; categories?: readonly string[] } = {},
+    ) => subject.graph.expand({ spaceId, seedEventIds: seeds, budget: 10, ...more }, signal);
+    const idsOf = async (...wish: Parameters<typeof expand>) =>
+      (await expand(...wish)).map(({ eventId }) => eventId);
+
+    it('is available', async () => {
+      expect(await subject.graph.availability(signal)).toEqual({ state: 'available' });
+    });
+
+    it('finds events that share an actor with a seed, and says who it is', async () => {
+      const [seed = '', other = ''] = await subject.tell(spaceId, [
+        { actors: ['Ann', 'Bob'] },
+        { actors: ['Ann'] },
+        { actors: ['Eve'] },
+      ]);
+      expect(await expand([seed])).toMatchObject([
+        { eventId: other, reason: 'same_actor:Ann', viaEntityId: await subject.entityId(spaceId, 'Ann') },
+      ]);
+    });
+
+    it('finds events about the same, and says what it is', async () => {
+      const [seed = '', other = ''] = await subject.tell(spaceId, [
+        { actors: ['Ann'], subjects: ['Atlas'] },
+        { actors: ['Bob'], subjects: ['Atlas'] },
+      ]);
+      expect(await expand([seed])).toMatchObject([{ eventId: other, reason: 'same_subject:Atlas' }]);
+    });
+
+    it('puts what shares more first, and what shares somebody who is in everything last', async () => {
+      const [seed = '', both = '', rare = '', ...common] = await subject.tell(spaceId, [
+        { actors: ['Ann'], subjects: ['Atlas'] },
+        { actors: ['Ann'], subjects: ['Atlas'] },
+        { actors: ['Bob'], subjects: ['Atlas'] },
+        ...Array.from({ length: 8 }, () => ({ actors: ['Ann'] })),
+      ]);
+      const found = await expand([seed], { budget: 50 });
+      // Ids of one millisecond have no order in time.
+      expect(found.map(({ eventId }) => eventId)).toEqual([both, rare, ...common.toSorted().toReversed()]);
+      expect(found[0]?.score).toBeGreaterThan(found[1]?.score ?? 0);
+      expect(found[1]?.score).toBeGreaterThan(found[2]?.score ?? 0);
+    });
+
+    it('counts half who acts in one and is the subject of the other', async () => {
+      const [seed = '', straight = '', crossed = ''] = await subject.tell(spaceId, [
+        { actors: ['Ann'], subjects: ['Atlas'] },
+        { actors: ['Ann'] },
+        { subjects: ['Ann'] },
+      ]);
+      expect(await expand([seed])).toMatchObject([
+        { eventId: straight, reason: 'same_actor:Ann' },
+        { eventId: crossed, reason: 'same_subject:Ann' },
+      ]);
+    });
+
+    it('obeys the budget and the categories, and gives no seed back', async () => {
+      const told = await subject.tell(spaceId, [
+        { actors: ['Ann'] },
+        { actors: ['Ann'], category: 'Commitment' },
+        { actors: ['Ann'], category: 'Feedback' },
+        { actors: ['Ann'], category: 'Feedback' },
+      ]);
+      const [seed = '', commitment = ''] = told;
+      expect(await idsOf([seed], { budget: 2 })).toHaveLength(2);
+      expect(await idsOf([seed], { categories: ['Commitment'] })).toEqual([commitment]);
+      expect(await idsOf(told)).toEqual([]);
+      expect(await idsOf([seed], { budget: 0 })).toEqual([]);
+      expect(await idsOf([])).toEqual([]);
+    });
+
+    it('knows nothing of other spaces', async () => {
+      const [seed = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }]);
+      const elsewhere = await subject.space();
+      const [foreign = ''] = await subject.tell(elsewhere, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+      expect(await idsOf([seed])).toEqual([]);
+      expect(await idsOf([foreign])).toEqual([]);
+    });
+
+    it('leaves out what a newer revision replaced', async () => {
+      const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+      await subject.supersede([other]);
+      expect(await idsOf([seed])).toEqual([]);
+    });
+
+    it.each([
+      `x' }) DETACH DELETE n //`,
+      `"}) RETURN 1 $$, '{}') as (a agtype); drop table entity; --`,
+      '$items $$ \\" \' ` {} \\u0000',
+      '<script>alert(1)</script>\n\u{1F600}\u200B',
+    ])('takes the name %j for a name', async (name) => {
+      const [seed = '', other = ''] = await subject.tell(spaceId, [{ actors: [name] }, { actors: [name] }]);
+      expect(await expand([seed])).toMatchObject([{ eventId: other, reason: `same_actor:${name}` }]);
+    });
+
+    it('knows which events it has not got', async () => {
+      const told = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Bob'] }]);
+      expect(await subject.graph.missing(spaceId, told, signal)).toBe(0);
+      await subject.graph.remove(spaceId, { eventIds: told.slice(1), entityIds: [] }, signal);
+      expect(await subject.graph.missing(spaceId, told, signal)).toBe(subject.graph.isSeparateStore ? 1 : 0);
+    });
+
+    it('takes the same twice as once', async () => {
+      const [seed = '', other = ''] = await subject.tell(spaceId, [
+        { actors: ['Ann'], subjects: ['Atlas'] },
+        { actors: ['Ann'], subjects: ['Atlas'] },
+      ]);
+      const before = await expand([seed]);
+      expect(await subject.graph.upsert(subject.lastPart(), signal)).toEqual([]);
+      expect(await expand([seed])).toEqual(before);
+      expect(before.map(({ eventId }) => eventId)).toEqual([other]);
+    });
+
+    it('forgets what is removed, with its edges', async () => {
+      const [seed = '', other = '', third = ''] = await subject.tell(spaceId, [
+        { actors: ['Ann'] },
+        { actors: ['Ann'] },
+        { actors: ['Ann'] },
+      ]);
+      await subject.forgetRows([other]);
+      await subject.graph.remove(spaceId, { entityIds: [], eventIds: [other] }, signal);
+      expect(await idsOf([seed])).toEqual([third]);
+    });
+
+    it('prunes what the tables no longer hold, and all of a space that is gone', async () => {
+      const [seed = '', other = '', third = ''] = await subject.tell(spaceId, [
+        { actors: ['Ann'] },
+        { actors: ['Ann'] },
+        { actors: ['Ann'] },
+      ]);
+      await subject.forgetRows([other]);
+      await subject.graph.prune(spaceId, signal);
+      expect(await idsOf([seed])).toEqual([third]);
+      await subject.forgetSpace(spaceId);
+      await subject.graph.prune(spaceId, signal);
+      expect(await idsOf([seed])).toEqual([]);
+    });
+
+    it('answers while it is rebuilt, and the same afterwards', async () => {
+      const [seed = '', other = ''] = await subject.tell(spaceId, [
+        { actors: ['Ann'], subjects: ['Atlas'] },
+        { actors: ['Ann'] },
+      ]);
+      const meanwhile: Promise<readonly string[]>[] = [];
+      const { events } = await subject.graph.rebuild(
+        (after) => subject.all(after),
+        () => meanwhile.push(idsOf([seed])),
+        signal,
+      );
+      expect(events).toBeGreaterThanOrEqual(2);
+      expect(meanwhile.length).toBeGreaterThan(0);
+      for (const answer of await Promise.all(meanwhile)) expect(answer).toEqual([other]);
+      expect(await idsOf([seed])).toEqual([other]);
+    });
+
+    it('gives up with the signal', async () => {
+      const [seed = ''] = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Ann'] }]);
+      const late = AbortSignal.abort(new Error('too late'));
+      const request = { spaceId, seedEventIds: [seed], budget: 10 };
+      await expect(subject.graph.expand(request, late)).rejects.toThrow('too late');
+    });
+  });
+}
