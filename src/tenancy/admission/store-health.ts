@@ -197,8 +197,8 @@ export class StoreHealthMonitor {
     this.#health = { state: 'down', since: clock.monotonic(), error, isRecovering: false };
     this.#probePauseMs = firstProbeMs;
     onDown(error);
-    for (const listener of [...this.#downListeners]) listener();
-    for (const done of [...this.#waiting]) done();
+    for (const listener of this.#downListeners) listener();
+    for (const done of this.#waiting) done();
     this.#scheduleProbe();
   }
 
@@ -212,7 +212,7 @@ export class StoreHealthMonitor {
     this.#hasFailedCalls = false;
     this.#health = { state: 'up' };
     onUp(before.state === 'down' ? clock.monotonic() - before.since : null);
-    for (const done of [...this.#waiting]) done();
+    for (const done of this.#waiting) done();
   }
 
   async #probeDown(): Promise<void> {
