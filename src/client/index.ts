@@ -7,7 +7,7 @@ export type { ApiInput, ApiResponse, ApiRoute } from '../api/client.ts';
 /**
  * Settings of {@link createClient}.
  *
- * @example const options: ClientOptions = { baseUrl: 'http://127.0.0.1:8420', token: process.env.HEADWORKS_ADMIN_TOKEN };
+ * @example const options: ClientOptions = { baseUrl: 'http://127.0.0.1:8420', token: 'admin token of the server' };
  */
 export interface ClientOptions {
   /** Address of the server, without a path. */
@@ -66,7 +66,7 @@ export interface HeadworksClient {
  * Creates a client. It holds no connection of its own and needs no closing.
  *
  * @example
- * const client = createClient({ baseUrl: 'http://127.0.0.1:8420', token: process.env.HEADWORKS_ADMIN_TOKEN });
+ * const client = createClient({ baseUrl: 'http://127.0.0.1:8420', token: 'admin token of the server' });
  * const { kinds } = await client.call('GET /api/v1/ledger/kinds');
  */
 export function createClient(options: ClientOptions): HeadworksClient {
