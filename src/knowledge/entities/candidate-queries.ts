@@ -1,4 +1,4 @@
-// Whom a name may mean: indexed lookups for all names of a batch together, then a look at those they lead to.
+// SQL that finds candidate entities: indexed lookups for all names of a batch at once, then their families.
 import type { Database, Queryable, QueryOptions } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { EntityType } from '../reading/types.ts';
@@ -7,10 +7,12 @@ import type { Candidate, CandidateQuery, Entity, CandidateEntity } from './types
 
 type FoundBy = Candidate['foundBy'][number];
 
-/** Rows per key and name; a key that more share tells nobody apart. */
+/** Rows per key and name; a key shared by more entities distinguishes none of them. */
 const mostPerKey = 20;
 const mostPerWish = 30;
-/** Trigrams cost about 0.15 ms each, more in large spaces; beyond this many names the keys of beginnings stand in for them. */
+/**
+ * A trigram search takes about 0.15 ms per name, more in large spaces; names beyond this number use prefix keys only.
+ */
 const mostByTrigram = 200;
 const trigramThreshold = 0.45;
 const longestAlike = 100;
@@ -51,7 +53,7 @@ export async function findCandidates(
   });
 }
 
-/** Surest kinds first, so that a bound costs the least sure. */
+/** The most reliable first, so that a limit cuts off the least reliable. */
 const order: readonly FoundBy[] = [
   'identity',
   'name',
@@ -109,7 +111,7 @@ async function findHits(
   );
 }
 
-/** Each wanted text once, with the wishes that want it. */
+/** Each distinct text with the queries that look for it. */
 function wantedBy(
   wishes: readonly CandidateQuery[],
   read: (wish: CandidateQuery) => readonly string[],
@@ -124,10 +126,10 @@ function wantedBy(
   return wanted;
 }
 
-// Who stands near an entity: in the same artifacts, or in the space of vectors.
+// Entities near another: mentioned in the same artifacts, or with a similar vector.
 
 const maxCoMentions = 20;
-/** Of one entity's mentions so many say whom it is seen with; the newest tell most. */
+/** Newest mentions of an entity whose co-mentions are counted. */
 const mostMentions = 100;
 
 export async function findCoMentions(
@@ -157,7 +159,7 @@ export async function findCoMentions(
   return new Map(rows.map(({ id, names }) => [id, names]));
 }
 
-/** Below this a vector says nothing, whatever the model. */
+/** Vectors below this cosine are unrelated, for every model. */
 const leastCosine = 0.6;
 
 export async function findNearestEntities(
@@ -195,9 +197,9 @@ export async function findNearestEntities(
   );
 }
 
-// An entity with everything that was merged into it: names, addresses and clues stay with the row they came with.
+// An entity with everything merged into it: names, emails and clues stay with their original row.
 
-/** Names and clues of one family that are looked at. */
+/** Names and clues of one family that are compared. */
 const mostNames = 50;
 
 interface FamilyRow extends Entity {
@@ -212,11 +214,11 @@ interface FamilyRow extends Entity {
 
 export interface Family {
   readonly known: Omit<CandidateEntity, 'foundBy' | 'cosine'>;
-  /** Those of the ids asked for that are this entity now. */
+  /** Those of the requested ids that are this entity, directly or by merge. */
   readonly found: readonly string[];
 }
 
-/** The live entities that these ids mean now, each once; ids of other spaces mean nothing. */
+/** The unmerged entities of these ids, each once; ids of other spaces are ignored. */
 export async function loadFamilies(
   database: Queryable,
   spaceId: number,
@@ -258,7 +260,7 @@ function familyOf({
   return { known: { entity, aliases: names.slice(1), coMentions: [], profile, isInArtifact }, found };
 }
 
-/** Of the table `entity`, called `e`. */
+/** Columns of the table `entity` under the alias `e`. */
 export const entityColumns = sql`
   e.entity_id as "entityId", e.space_id as "spaceId", e.entity_type as type, e.canonical_name as "canonicalName",
   e.normalized_name as "normalizedName", e.role, e.organization, e.email, e.context_clues as "contextClues",

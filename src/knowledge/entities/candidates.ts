@@ -1,4 +1,5 @@
-// Mentions of one chunk put together by what they are called: each name is resolved once, however often it stands there.
+// Groups the mentions of a chunk by name, so that each name is resolved once, and finds the entities each group may
+// refer to.
 import { abortable, kindOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import type { EntityMention, EntityType } from '../reading/types.ts';
@@ -20,10 +21,10 @@ import {
 import type { CandidateEntity, MentionPlace, NameRow } from './types.ts';
 import type { MentionGroup } from './types.ts';
 
-/** Companions that are looked at. */
+/** Co-mentions that are compared. */
 const maxCoMentions = 200;
 
-/** Those that tell most come first, so that the others can be recognised in them. */
+/** The most informative first, so that shorter forms can match them. */
 export function groupMentions(
   mentions: readonly EntityMention[],
   place: MentionPlace,
@@ -61,7 +62,7 @@ function readMention(mention: EntityMention, index: number, place: MentionPlace)
   const surface = visibleName(mention.surfaceForm);
   const given = isUnnamed(mention.canonicalSuggestion) ? mention.surfaceForm : mention.canonicalSuggestion;
   const name = visibleName(given);
-  // Whoever has no name is nobody else's namesake: one for each artifact.
+  // Unnamed entities never match across artifacts: one per artifact.
   const normalizedName =
     name === unnamedEntityName ? `${unnamedEntityName} ${place.artifactUid}` : normalizeName(given, type);
   return { index, type, name, normalizedName, surface, clues: cleanClues(mention.contextClues, name) };
@@ -107,7 +108,7 @@ function groupOf(members: readonly Named[], everybody: readonly string[]): Menti
   };
 }
 
-/** How the text writes it, where that is a form of the name: "she" and "the manager" are nobody's names. */
+/** Spellings in the text that are forms of the name; "she" and "the manager" are not. */
 function spellings(members: readonly Named[], own: NameRow): readonly NameRow[] {
   const rows = new Map<string, NameRow>();
   for (const { surface, type, name } of members) {
@@ -126,29 +127,29 @@ function byTelling(a: MentionGroup, b: MentionGroup): number {
   return rank(b) - rank(a) || b.name.length - a.name.length || (a.members[0] ?? 0) - (b.members[0] ?? 0);
 }
 
-// What can be known of the names of a chunk before anything is decided: candidates, their company, vectors.
+// Evidence for the names of a chunk before anything is decided: candidates, their co-mentions, vectors.
 
 export interface MentionEvidence {
   readonly group: MentionGroup;
   known: readonly CandidateEntity[];
-  /** Set: nobody knows whether it is there already. */
+  /** Set when the candidates could not be loaded: the entity may exist already. */
   candidatesProblem: unknown;
   embedding: { readonly model: string; readonly vector: Float32Array } | null;
-  /** Set: a vector was wanted and could not be made. */
+  /** Set when a vector was requested and could not be computed. */
   embeddingProblem: unknown;
 }
 
-/** Names that are looked for together: one deadline, a few queries. */
+/** Names looked up together, within one timeout and a few queries. */
 const namesPerLookup = 1_000;
-/** Entities whose company is looked at in one go. */
+/** Entities whose co-mentions are loaded at once. */
 const maxWithCoMentions = 200;
 const textsPerEmbedding = 128;
-/** Vectors cost a scan each; beyond this many names their keys must do. */
+/** Each vector costs a scan; names beyond this number are found by their keys only. */
 const mostByVector = 50;
 
 const fatal = ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELED', 'SHUTTING_DOWN', 'CONFLICT'];
 
-/** After these nothing can go on: the state store is away, what is resolved is gone, or nobody wants it any more. */
+/** Nothing can continue after these: the state store is down, the revision or entity is gone, or the caller aborted. */
 export const isFatal = (error: unknown, signal: AbortSignal): boolean =>
   signal.aborted || fatal.includes(kindOf(error));
 
@@ -171,7 +172,7 @@ export async function findCandidatesFor(
   return all;
 }
 
-/** Not settled by what is known already. Other names of the chunk may still settle it: that is looked at later. */
+/** Not decided by the candidates alone; other names of the chunk may still decide it later. */
 const isOpen = (evidence: MentionEvidence): boolean =>
   decide(matchCandidates(evidence.group, evidence.known), true).kind !== 'join';
 
@@ -199,7 +200,7 @@ async function findCandidates(
   }
 }
 
-/** Only where it could tip the balance. */
+/** Only for candidates whose score co-mentions could change. */
 async function addCoMentions(
   { entities }: ResolutionDeps,
   evidence: readonly MentionEvidence[],
@@ -223,7 +224,7 @@ async function addCoMentions(
     });
 }
 
-/** What a vector of an entity is made of. */
+/** The text that is embedded for an entity. */
 export const embeddingText = (
   name: string,
   type: EntityType,
@@ -254,7 +255,7 @@ async function embed(
       }
     } catch (error) {
       if (isFatal(error, signal)) throw error;
-      // The next batch would meet the same: what is left goes without, and is made good later.
+      // The next batch would fail too: the rest goes without a vector and is repaired later.
       for (const each of evidence.slice(from))
         Object.assign(each, { embedding: null, embeddingProblem: error });
       return;
@@ -268,7 +269,7 @@ async function embed(
 export const isVector = (vector: Float32Array | undefined): vector is Float32Array =>
   vector !== undefined && vector.length > 0 && vector.every(Number.isFinite);
 
-/** Vectors only bring up questions: without a model to put them to, nobody looks. */
+/** Vectors only suggest candidates for a model to confirm: without a model they are not searched. */
 async function findNear(
   parts: ResolutionDeps,
   evidence: readonly MentionEvidence[],

@@ -1,4 +1,4 @@
-// What comparing two names says, in points: about what logarithms of odds would be, found on generated names.
+// Compares two names. Points are about the log odds of being the same, calibrated on generated names.
 import { isGivenName } from '../text/lexicon.ts';
 import { areSameGivenName, companyForms, genericNouns, looseForms } from './name-data.ts';
 import type { PersonName } from './normalize.ts';
@@ -7,18 +7,18 @@ import { editDistance, isSlip, isTypingError, jaroWinkler } from './string-dista
 
 export type NameRelation =
   | 'same' // the same words
-  | 'variant' // the same name written otherwise: nickname, word order, company form, generic noun
+  | 'variant' // the same name in another form: nickname, word order, company form, generic noun
   | 'typing-error'
-  | 'initials' // initials or a handle of it, an acronym
+  | 'initials' // initials, handle or acronym
   | 'part' // one word of it
   | 'other';
 
 export interface NameComparison {
   readonly relation: NameRelation;
-  /** `minSamePoints` and more: the same unless something speaks against it. Below 0: it speaks against it. */
+  /** At least `minSamePoints`: the same unless the context contradicts. Below 0: evidence against it. */
   readonly points: number;
   readonly reason: string;
-  /** Written otherwise, and two people may be called that: Johnson and Johnston, Maria and Mario. */
+  /** Spelled differently, and two people may have these names: Johnson and Johnston, Maria and Mario. */
   readonly isOtherSpelling?: boolean;
 }
 
@@ -28,7 +28,7 @@ export const otherName = (points: number): NameComparison => ({
   reason: 'the names differ',
 });
 
-// Do two names mean one person, as far as names can tell?
+// Person names.
 
 export function comparePersonNames(a: string, b: string): NameComparison {
   const own = parsePersonName(a);
@@ -79,7 +79,7 @@ function compareFull(a: PersonName, b: PersonName): NameComparison {
   return { ...turned, relation, points: turned.points - 0.5, reason: `${turned.reason}, in another order` };
 }
 
-/** "Chen Alice" for "Alice Chen": some write the family first. */
+/** "Chen Alice" for "Alice Chen": family name first. */
 const turnedAround = (name: PersonName): PersonName => ({
   ...name,
   given: [name.surname ?? ''],
@@ -89,7 +89,7 @@ const turnedAround = (name: PersonName): PersonName => ({
 type Likeness = 'equal' | 'variant' | 'slip' | 'typo' | 'initial' | 'other';
 
 const pointsOf: Readonly<Record<Likeness, Readonly<Record<Exclude<Likeness, 'initial'>, number>>>> = {
-  // given name → surname: the same, a part of a double name, a slip of the fingers, a typing error, another
+  // given name → surname: equal, part of a double name, transposition, typo, other
   equal: { equal: 6, variant: 3, slip: 4.25, typo: 3, other: -4 },
   variant: { equal: 4, variant: 1.5, slip: 2.5, typo: 1.5, other: -5 },
   slip: { equal: 4.25, variant: 1.5, slip: 2.5, typo: 2, other: -5 },
@@ -131,7 +131,7 @@ function compareInOrder(a: PersonName, b: PersonName): NameComparison {
   };
 }
 
-/** Maria and Mario: no slip of one another. */
+/** Maria and Mario: two names, not a typo. */
 const areTwoGivenNames = (a: string, b: string): boolean =>
   a !== b && isGivenName(a) && isGivenName(b) && !areSameGivenName(a, b);
 
@@ -161,7 +161,7 @@ function surnameLikeness(a: string, b: string): Exclude<Likeness, 'initial'> {
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   if (long.split(' ').includes(short) && short.length > 2) return 'variant';
   const likeness = slipOrTypo(a, b);
-  // Philips and Phillips, Jansen and Janssen are two families; nobody is called Abbtot.
+  // Philips and Phillips, Jansen and Janssen are different families; nobody is called Abbtot.
   return likeness === 'slip' && a.length !== b.length ? 'typo' : likeness;
 }
 
@@ -180,17 +180,17 @@ function againstByDetail(a: PersonName, b: PersonName): number {
   return (contradicts ? 5 : 0) + generations;
 }
 
-/** Names that are nearly alike speak less against being the same: typing errors come in threes, too. */
+/** Similar names are weaker evidence against a match: a name may have several typos. */
 const softened = (points: number, likeness: number): number =>
   points * (1 - Math.max(0, Math.min(1, (likeness - 0.6) / 0.5)));
 
-// Do two names mean one company, or one project, product or place?
+// Names of organizations, projects, products and places.
 
 export interface OrganizationName {
-  /** Without its form: `acme`; words joined by spaces. */
+  /** Without its legal form: `acme`; words joined by spaces. */
   readonly base: string;
   readonly form: string | null;
-  /** First letters, when there are at least two words: `ibm`. */
+  /** First letters of at least two words: `ibm`. */
   readonly acronym: string | null;
 }
 
@@ -230,7 +230,7 @@ export function compareOrganizationNames(a: string, b: string): NameComparison {
   return otherName(-5);
 }
 
-/** A slip in a long name, or one letter of a very long one, is no other name. */
+/** A transposition in a long name, or one letter in a very long one, is clearly a typo. */
 function almost(a: string, b: string): NameComparison {
   const length = Math.min(a.length, b.length);
   const isClear = (length >= 8 && isSlip(a, b)) || (length >= 14 && editDistance(a, b, 1) === 1);
@@ -245,7 +245,7 @@ function compareForms(a: string | null, b: string | null): NameComparison {
   return { relation: 'variant', points: 2.5, reason: `the same name as ${a} and as ${b}` };
 }
 
-/** The words that tell a thing apart, without what it is: `phoenix` of "the Phoenix project". */
+/** The distinctive words, without the generic noun: `phoenix` of "the Phoenix project". */
 export function thingWords(name: string): readonly string[] {
   const tokens = nameTokens(name, 'other');
   const telling = tokens.filter((word) => !genericNouns.has(word));
@@ -272,7 +272,7 @@ export const sortedKey = (words: readonly string[]): string => [...words].sort()
 
 const withoutPlural = (key: string): string => key.replaceAll(/(?<=[a-z]{3})s\b/g, '');
 
-/** Q1 and Q2, version 7 and version 8 are never a typing error of each other. */
+/** Q1 and Q2, version 7 and version 8 are never typos of each other. */
 function haveSameNumbers(a: string, b: string): boolean {
   const numbered = (text: string) =>
     text

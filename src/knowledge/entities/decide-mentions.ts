@@ -1,4 +1,4 @@
-// The names of one chunk, decided one after the other: joined, made new, or kept apart as possibly the same.
+// Decides the names of one chunk in order: join an entity, create one, or create one with an open pair.
 import type { MentionEvidence } from './candidates.ts';
 import { isFatal } from './candidates.ts';
 import type { Profile } from './compare-clues.ts';
@@ -21,7 +21,7 @@ import type {
   ReviewReason,
 } from './types.ts';
 
-/** Whom a name was found to mean: one that is known, or one that this chunk brings. */
+/** What a name was resolved to: an existing entity, or one created for this chunk. */
 type Target =
   | {
       readonly kind: 'known';
@@ -36,11 +36,11 @@ export interface Outcome {
   readonly isNew: boolean;
   readonly isJoinedByOtherName: boolean;
   readonly uncertainMatch: string | null;
-  /** What the entity goes by. */
+  /** The canonical name of the entity. */
   readonly canonicalName: string;
 }
 
-/** What fell back, of an entity that this chunk brings. */
+/** A degradation of an entity created for this chunk. */
 export interface Fallback {
   readonly reason: Exclude<ReviewReason, 'uncertain'>;
   readonly entityId: string;
@@ -48,7 +48,7 @@ export interface Fallback {
   readonly error: unknown;
 }
 
-/** Questions that one chunk may put to a model; what is left stays uncertain, and can be asked later. */
+/** Confirmations per chunk; pairs beyond them stay open and can be confirmed later. */
 const mostQuestions = 25;
 
 export class ChunkResolution {
@@ -62,9 +62,9 @@ export class ChunkResolution {
   readonly #drafts = new EntityDrafts();
   readonly #additions: EntityAddition[] = [];
   readonly #pairs: PairDraft[] = [];
-  /** Everybody who was compared with a name. */
+  /** All entities that were compared with a name. */
   readonly #seen = new Set<string>();
-  /** Known entities that names of this chunk mean. */
+  /** Existing entities that names of this chunk were resolved to. */
   readonly #here = new Set<string>();
   #questions = 0;
 
@@ -105,7 +105,7 @@ export class ChunkResolution {
     };
   }
 
-  /** Never fails because of the name or of a part that fails; only when nothing can go on at all. */
+  /** Fails only for errors after which nothing can continue (`isFatal`). */
   async decide(evidence: MentionEvidence): Promise<void> {
     for (const { entity } of evidence.known) this.#seen.add(entity.entityId);
     try {
@@ -116,7 +116,7 @@ export class ChunkResolution {
     }
   }
 
-  /** The last resort: made as it is called, without a look at anything. */
+  /** Last resort: an entity with the name as given, without candidates. */
   makeBasic(evidence: MentionEvidence, error: unknown): void {
     this.#make(evidence, 'resolution-failed', error);
   }
@@ -203,7 +203,7 @@ export class ChunkResolution {
     return entityId;
   }
 
-  /** The grey zone: a model's word over all that are close, else two entities that may be the same. */
+  /** Uncertain: a model confirms one of the candidates; otherwise the entity is created with open pairs. */
   async #settle(evidence: MentionEvidence, close: readonly MatchedCandidate<Target>[]): Promise<void> {
     const [best] = close;
     const uncertainMatch = best?.candidate.id ?? null;
@@ -279,5 +279,5 @@ export class ChunkResolution {
   }
 }
 
-/** Points as a number between 0 and 1, one half in the middle of the grey zone. */
+/** Maps points to 0–1; one half is the middle of the uncertain range. */
 export const confidenceOf = (points: number): number => 1 / (1 + Math.exp(minSamePoints - 1 - points));

@@ -1,4 +1,4 @@
-// Entities that a chunk brings and that are not written yet: later names of the chunk may mean them.
+// Entities of a chunk that are not written yet: later names of the chunk may match them.
 import { kindOfKey, nameKeys } from './blocking-keys.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
 import type { MatchedCandidate } from './match.ts';
@@ -13,7 +13,7 @@ import type {
   ReviewReason,
 } from './types.ts';
 
-/** A draft that grows as further names turn out to mean it. */
+/** Grows as further names match it. */
 export interface OpenDraft {
   readonly entityId: string;
   name: string;
@@ -26,7 +26,7 @@ export interface OpenDraft {
   readonly isUnchecked: boolean;
 }
 
-/** Drafts that one name is compared with; more share a key only in lists made to be slow. */
+/** Drafts compared with one name; only adversarial input has more under one key. */
 const mostCompared = 20;
 
 export class EntityDrafts {
@@ -45,11 +45,11 @@ export class EntityDrafts {
     return draft;
   }
 
-  /** Those that the name may mean, compared with it. */
+  /** Drafts that the name may refer to, with their scores. */
   match(group: MentionGroup): readonly MatchedCandidate<OpenDraft>[] {
     const found = new Set<OpenDraft>();
     const { keys, normalizedNames } = group.wish;
-    // However many are called that: who has the same id at its source is among those compared.
+    // Identities first: a draft with the same source id is compared however many share the name.
     const surest = keys.filter((key) => kindOfKey(key) === 'identity');
     for (const key of [...surest, ...normalizedNames.map((name) => `n:${name}`), ...keys])
       for (const draft of this.#byKey.get(key) ?? []) if (found.size < mostCompared) found.add(draft);
@@ -67,7 +67,7 @@ export class EntityDrafts {
       : matchProfiles(group.profile, draft.profile, { isInArtifact: true, cosine: null });
   }
 
-  /** The name means the draft: it is another name of it, and what else is known adds up. */
+  /** Adds the name and clues of a mention that matched the draft. */
   join(draft: OpenDraft, group: MentionGroup): void {
     const known = new Set(draft.names.map(({ normalizedAlias }) => normalizedAlias));
     const added = group.names.filter(({ normalizedAlias }) => !known.has(normalizedAlias));
@@ -94,7 +94,7 @@ export class EntityDrafts {
   }
 }
 
-/** A full name is better than initials, a word or an address. */
+/** A full name is better than initials, a single word or an address. */
 export const isBetterName = (group: Pick<MentionGroup, 'type' | 'name'>, than: string): boolean =>
   group.type === 'person' && nameFullness(group.name) > nameFullness(than);
 
@@ -112,9 +112,9 @@ function joinedProfile(a: Profile, b: Profile, isBetter: boolean): Profile {
   };
 }
 
-// What a mention adds to the entity it means: names, clues, a better name to go by.
+// What a mention adds to its entity: names, clues, a better canonical name.
 
-/** Null when there is nothing new in it. */
+/** Null when it adds nothing. */
 export function additionOf(
   group: Pick<MentionGroup, 'type' | 'name' | 'normalizedName' | 'names' | 'clues'>,
   { entity, aliases }: CandidateEntity,
@@ -140,7 +140,7 @@ export function additionOf(
   };
 }
 
-/** A name that nobody wrote yet is looked for like any other. */
+/** A new canonical name gets lookup keys like any other name. */
 function nameRowOf(
   better: EntityAddition['betterName'],
   { type, names }: Pick<MentionGroup, 'type' | 'names'>,
@@ -151,7 +151,7 @@ function nameRowOf(
   return [{ alias, normalizedAlias, keys: nameKeys(alias, type).kept }];
 }
 
-/** A model may propose a name; it counts only if it is a form of one that we know. */
+/** A name suggested by a model counts only if it is a form of a known name. */
 function betterNameOf(
   group: Pick<MentionGroup, 'type' | 'name' | 'normalizedName'>,
   current: string,

@@ -1,4 +1,3 @@
-// What resolving takes, and whom it tells.
 import { kindOf, messageOf } from '../../core/index.ts';
 import { ReadingPatience } from '../ingest/read-chunk-patience.ts';
 import type { EntityMention } from '../reading/types.ts';
@@ -21,9 +20,10 @@ import type {
   ReviewReason,
 } from './types.ts';
 
-// Mentions find their entities: try; on failure make one with a flag, record it, go on. Never block, never drop one.
+// Resolves mentions to entities. A failure creates a flagged entity, records a degradation and continues: no mention is
+// dropped and ingest never blocks.
 
-/** Entities that one transaction makes. */
+/** Entities per transaction. */
 const draftsPerWrite = 1_000;
 
 export class EntityResolver implements Resolver {
@@ -51,7 +51,7 @@ export class EntityResolver implements Resolver {
     return this.#results(mentions.length, groups, work, ended, fallbacks);
   }
 
-  /** MentionEvidence that cannot even be gathered for a reason nobody thought of: every name becomes a basic entity. */
+  /** Unexpected errors while finding candidates: every name gets a basic entity. */
   async #gather(
     groups: readonly MentionGroup[],
     place: MentionPlace,
@@ -75,7 +75,7 @@ export class EntityResolver implements Resolver {
     const { spaceId } = place;
     const plan = work.plan;
     const ended = new Map(await this.#writeAnyhow(spaceId, plan, work, signal));
-    // Additions whose entity was removed meanwhile: the name is made anew.
+    // The entity to add to was deleted since: create a new one.
     const lost = new Set(plan.additions.map(({ entityId }) => entityId).filter((id) => !ended.has(id)));
     const anew = [...work.outcomes].filter(([, { entityId }]) => lost.has(entityId));
     if (anew.length > 0) {
@@ -111,7 +111,7 @@ export class EntityResolver implements Resolver {
     };
   }
 
-  /** All at once; if the store refuses that, piece by piece, and the piece that it refuses in its barest form. */
+  /** Writes everything at once; if the store rejects it, item by item, and a rejected item in its minimal form. */
   async #writeAnyhow(
     spaceId: number,
     plan: ResolutionPlan,
@@ -125,7 +125,7 @@ export class EntityResolver implements Resolver {
     if (plan.drafts.length + plan.additions.length + plan.pairs.length === 0) return new Map();
     const ended = new Map<string, string>();
     try {
-      // Others wait while one writes: not for long.
+      // Writers of one space wait for each other: keep transactions short.
       let left = plan.drafts;
       for (; left.length > draftsPerWrite; left = left.slice(draftsPerWrite))
         for (const [id, live] of await write({ ...none, drafts: left.slice(0, draftsPerWrite) }))
@@ -152,7 +152,7 @@ export class EntityResolver implements Resolver {
       for (const addition of plan.additions)
         await gather({ additions: [addition] }).catch((why: unknown) => this.#skip('addition', why, signal));
       await gather({ pairs: plan.pairs }).catch((why: unknown) => this.#skip('pairs', why, signal));
-      // An addition that could not be made leaves its entity as it was.
+      // A failed addition leaves its entity as it was.
       for (const { entityId } of plan.additions) if (!ended.has(entityId)) ended.set(entityId, entityId);
       return ended;
     }
@@ -213,7 +213,7 @@ const withoutEvidence = (group: MentionGroup): MentionEvidence => ({
   embeddingProblem: null,
 });
 
-/** Nothing but a name that every store takes. */
+/** A name only, which every store accepts. */
 const bare = (draft: EntityDraft): EntityDraft => ({
   ...draft,
   names: draft.names.slice(0, 1).map((name) => ({ ...name, keys: [] })),
@@ -223,7 +223,7 @@ const bare = (draft: EntityDraft): EntityDraft => ({
   isUnchecked: true,
 });
 
-/** Another process made it between our look and our writing: the same unless the context contradicts. */
+/** Another process created it since the lookup: the same entity unless the context contradicts. */
 const matchConcurrent: MatchConcurrent = (draft, there) => {
   const profile = profileOf(
     draft.type,
@@ -235,7 +235,7 @@ const matchConcurrent: MatchConcurrent = (draft, there) => {
   return choice.kind === 'join' ? choice.chosen.candidate.entity.entityId : undefined;
 };
 
-// Tells what fell back: a row in the ledger and a line in the log for each entity. Ids, not names, above debug level.
+// Records each degradation in the ledger and the log. Names appear at debug level only.
 
 export const resolutionLedgerKinds = {
   'embedding-missing': 'knowledge.entity-embedding-missing',
@@ -268,7 +268,7 @@ export function reportFallbacks(
       error_type: kindOf(error),
       error_message: messageOf(error),
     };
-    // Nobody waits for the row: the flag on the entity is in the store already.
+    // Not awaited: the entity's flag is stored already.
     void ledger
       .record({
         kind: resolutionLedgerKinds[reason],
