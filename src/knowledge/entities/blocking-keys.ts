@@ -31,9 +31,9 @@ export interface NameKeys {
 }
 
 /** Longer keys are cut to fit an index; the names are compared afterwards anyway. */
-const longestKey = 200;
+const maxKeyLength = 200;
 const bounded = (keys: readonly string[]): readonly string[] => [
-  ...new Set(keys.map((key) => key.slice(0, longestKey).toWellFormed())),
+  ...new Set(keys.map((key) => key.slice(0, maxKeyLength).toWellFormed())),
 ];
 
 export function nameKeys(name: string, type: EntityType): NameKeys {
@@ -123,7 +123,7 @@ const keysOf: Readonly<Record<EntityType, (name: string) => NameKeys>> = {
 /** Keys from other clues: source ids, addresses, and fields with rare values. */
 export function clueKeys(emails: readonly string[], notes: readonly string[]): readonly string[] {
   const fields = [...fieldsOf(notes)].flatMap(([field, values]) =>
-    field === '' ? [] : values.filter(isTelling).map((value) => `f:${field}=${value}`),
+    field === '' ? [] : values.filter(isDistinctive).map((value) => `f:${field}=${value}`),
   );
   const identities = notes.map(identityOf).filter((identity) => identity !== null);
   return bounded([
@@ -133,5 +133,5 @@ export function clueKeys(emails: readonly string[], notes: readonly string[]): r
   ]);
 }
 
-const isTelling = (value: string): boolean =>
+const isDistinctive = (value: string): boolean =>
   value.replaceAll(/\P{N}/gu, '').length >= 6 || value.replaceAll(/\P{L}/gu, '').length >= 9;

@@ -45,7 +45,7 @@ export function groupMentions(
   }
   const firsts = [...byKey.values()].slice(0, maxCoMentions).map(({ first }) => plainWords(first.name));
   const everybody = [...new Set(firsts)];
-  return [...byKey.values()].map(({ members }) => groupOf(members, everybody)).sort(byTelling);
+  return [...byKey.values()].map(({ members }) => groupOf(members, everybody)).sort(byInformativeness);
 }
 
 interface Named {
@@ -100,7 +100,7 @@ function groupOf(members: readonly Named[], everybody: readonly string[]): Menti
     names: [own, ...(isNamed ? spellings(members, own) : [])],
     clues,
     profile,
-    wish: {
+    query: {
       normalizedNames: [normalizedName],
       keys: isNamed ? [...wanted, ...keys] : [],
       emails: profile.emails,
@@ -121,7 +121,7 @@ function spellings(members: readonly Named[], own: NameRow): readonly NameRow[] 
   return [...rows.values()];
 }
 
-function byTelling(a: MentionGroup, b: MentionGroup): number {
+function byInformativeness(a: MentionGroup, b: MentionGroup): number {
   const rank = ({ clues, type, name }: MentionGroup) =>
     (clues.email === null ? 0 : 10) + (type === 'person' ? nameFullness(name) : 4);
   return rank(b) - rank(a) || b.name.length - a.name.length || (a.members[0] ?? 0) - (b.members[0] ?? 0);
@@ -145,7 +145,7 @@ const namesPerLookup = 1_000;
 const maxWithCoMentions = 200;
 const textsPerEmbedding = 128;
 /** Each vector costs a scan; names beyond this number are found by their keys only. */
-const mostByVector = 50;
+const maxByVector = 50;
 
 const fatal = ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELED', 'SHUTTING_DOWN', 'CONFLICT'];
 
@@ -154,7 +154,7 @@ export const isFatal = (error: unknown, signal: AbortSignal): boolean =>
   signal.aborted || fatal.includes(kindOf(error));
 
 export async function findCandidatesFor(
-  parts: ResolutionDeps,
+  deps: ResolutionDeps,
   groups: readonly MentionGroup[],
   place: MentionPlace,
   signal: AbortSignal,
@@ -167,8 +167,8 @@ export async function findCandidatesFor(
     embeddingProblem: null,
   }));
   for (let from = 0; from < all.length; from += namesPerLookup)
-    await findCandidates(parts, all.slice(from, from + namesPerLookup), place, signal);
-  await embed(parts, all, place, signal);
+    await findCandidates(deps, all.slice(from, from + namesPerLookup), place, signal);
+  await embed(deps, all, place, signal);
   return all;
 }
 
@@ -177,21 +177,21 @@ const isOpen = (evidence: MentionEvidence): boolean =>
   decide(matchCandidates(evidence.group, evidence.known), true).kind !== 'join';
 
 async function findCandidates(
-  parts: ResolutionDeps,
+  deps: ResolutionDeps,
   evidence: readonly MentionEvidence[],
   { spaceId, artifactUid }: MentionPlace,
   signal: AbortSignal,
 ): Promise<void> {
-  const { entities, clock, options } = parts;
+  const { entities, clock, options } = deps;
   const deadline = withDeadline(signal, options.candidatesTimeoutMs, clock, 'candidates');
   try {
-    const wishes = evidence.map(({ group }) => group.wish);
+    const queries = evidence.map(({ group }) => group.query);
     const found = await abortable(
-      entities.candidates(spaceId, wishes, artifactUid, deadline.signal),
+      entities.candidates(spaceId, queries, artifactUid, deadline.signal),
       deadline.signal,
     );
     for (const [index, each] of evidence.entries()) each.known = found[index] ?? [];
-    await addCoMentions(parts, evidence, spaceId, deadline.signal);
+    await addCoMentions(deps, evidence, spaceId, deadline.signal);
   } catch (error) {
     if (isFatal(error, signal)) throw error;
     for (const each of evidence) Object.assign(each, { known: [], candidatesProblem: error });
@@ -210,7 +210,7 @@ async function addCoMentions(
   const wanted = new Set<string>();
   for (const { group, known } of evidence)
     for (const { candidate, match } of matchCandidates(group, known))
-      if (match.verdict === 'grey' && match.points >= minSamePoints - 2)
+      if (match.verdict === 'uncertain' && match.points >= minSamePoints - 2)
         wanted.add(candidate.entity.entityId);
   const ids = [...wanted].slice(0, maxWithCoMentions);
   if (ids.length === 0) return;
@@ -232,18 +232,18 @@ export const embeddingText = (
 ): string => [name, type, clues.role, clues.organization].filter((part) => part !== null).join(', ');
 
 async function embed(
-  parts: ResolutionDeps,
+  deps: ResolutionDeps,
   all: readonly MentionEvidence[],
   place: MentionPlace,
   signal: AbortSignal,
 ): Promise<void> {
-  const current = parts.embedders.current();
+  const current = deps.embedders.current();
   if (current.state !== 'ready') return;
   const { embedder } = current;
   const evidence = all.filter((each) => isOpen(each));
   for (let from = 0; from < evidence.length; from += textsPerEmbedding) {
     const batch = evidence.slice(from, from + textsPerEmbedding);
-    const deadline = withDeadline(signal, parts.options.embeddingTimeoutMs, parts.clock, 'embedding');
+    const deadline = withDeadline(signal, deps.options.embeddingTimeoutMs, deps.clock, 'embedding');
     try {
       const texts = batch.map(({ group }) => embeddingText(group.name, group.type, group.clues));
       const vectors = await abortable(embedder.embed(texts, deadline.signal), deadline.signal);
@@ -263,7 +263,7 @@ async function embed(
       deadline.dispose();
     }
   }
-  await findNear(parts, evidence.slice(0, mostByVector), place, embedder.model, signal);
+  await findNear(deps, evidence.slice(0, maxByVector), place, embedder.model, signal);
 }
 
 export const isVector = (vector: Float32Array | undefined): vector is Float32Array =>
@@ -271,21 +271,21 @@ export const isVector = (vector: Float32Array | undefined): vector is Float32Arr
 
 /** Vectors only suggest candidates for a model to confirm: without a model they are not searched. */
 async function findNear(
-  parts: ResolutionDeps,
+  deps: ResolutionDeps,
   evidence: readonly MentionEvidence[],
   { spaceId, artifactUid }: MentionPlace,
   model: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!canUseModel(parts)) return;
+  if (!canUseModel(deps)) return;
   const wanted = evidence.flatMap((each) =>
     each.embedding && each.group.type !== 'person' ? [{ each, vector: each.embedding.vector }] : [],
   );
-  const deadline = withDeadline(signal, parts.options.candidatesTimeoutMs, parts.clock, 'candidates');
+  const deadline = withDeadline(signal, deps.options.candidatesTimeoutMs, deps.clock, 'candidates');
   try {
-    const wishes = wanted.map(({ each, vector }) => ({ type: each.group.type, vector }));
+    const queries = wanted.map(({ each, vector }) => ({ type: each.group.type, vector }));
     const near = await abortable(
-      parts.entities.nearest(spaceId, model, wishes, artifactUid, deadline.signal),
+      deps.entities.nearest(spaceId, model, queries, artifactUid, deadline.signal),
       deadline.signal,
     );
     for (const [index, { each }] of wanted.entries()) {

@@ -20,11 +20,11 @@ export interface Profile {
 }
 
 /** Longer clues are cut to keep rows small. */
-const longestClue = 500;
-const mostNotes = 50;
+const maxClueLength = 500;
+const maxNotes = 50;
 
 const clean = (text: string | undefined): string | null => {
-  const seen = text === undefined ? '' : visibleName(text.slice(0, longestClue));
+  const seen = text === undefined ? '' : visibleName(text.slice(0, maxClueLength));
   return plainWords(seen) === '' ? null : seen;
 };
 
@@ -73,7 +73,7 @@ export const identityOf = (note: string): string | null =>
 export function cleanClues(clues: ContextClues, name = ''): CleanClues {
   const given = (clues.notes ?? []).map(clean).filter((note) => note !== null && identityOf(note) === null);
   const identity = clues.identity === undefined ? null : clean(identityField + clues.identity);
-  const notes = [...new Set([identity, ...given].slice(0, mostNotes))];
+  const notes = [...new Set([identity, ...given].slice(0, maxNotes))];
   return {
     role: clean(clues.role),
     organization: clean(clues.organization),
@@ -119,7 +119,7 @@ export function fieldsOf(notes: readonly string[]): ReadonlyMap<string, readonly
 export interface ClueComparison {
   readonly points: number;
   /** The non-negative points for what colleagues share: organization, role, co-mentions. */
-  readonly pointsOfColleagues: number;
+  readonly colleaguePoints: number;
   /** Set: they are different, whatever their names. */
   readonly contradiction: string | null;
   readonly hasSameEmail: boolean;
@@ -150,7 +150,7 @@ export function compareClues(a: Profile, b: Profile): ClueComparison {
     findings.find((finding) => finding.contradiction !== undefined)?.contradiction ?? null;
   return {
     points: findings.reduce((sum, { points }) => sum + points, 0),
-    pointsOfColleagues: ofColleagues.reduce((sum, { points }) => sum + Math.max(0, points), 0),
+    colleaguePoints: ofColleagues.reduce((sum, { points }) => sum + Math.max(0, points), 0),
     // One address is one person, also after a change of employer.
     contradiction: hasSameEmail || hasSameIdentity ? null : contradiction,
     hasSameEmail,
@@ -161,7 +161,7 @@ export function compareClues(a: Profile, b: Profile): ClueComparison {
 }
 
 /** More than everything else together. */
-const pointsOfIdentity = 40;
+const identityPoints = 40;
 
 /** Different kinds or different ids at one source contradict each other; ids of two sources cannot be compared. */
 function compareIdentities(a: Profile, b: Profile): Finding {
@@ -171,7 +171,7 @@ function compareIdentities(a: Profile, b: Profile): Finding {
   const isSame = pairs.some(
     ({ one, other }) => one.source === other.source && one.kind === other.kind && one.id === other.id,
   );
-  if (isSame) return { points: pointsOfIdentity, reason: 'the same id at its source', isSameIdentity: true };
+  if (isSame) return { points: identityPoints, reason: 'the same id at its source', isSameIdentity: true };
   const apart = pairs.find(({ one, other }) => one.kind !== other.kind || one.source === other.source);
   if (!apart) return nothing;
   const { one, other } = apart;
@@ -216,7 +216,7 @@ function compareEmployers(a: Profile, b: Profile): Finding {
   const own = employersOf(a);
   const others = employersOf(b);
   if (own.length === 0 || others.length === 0) return nothing;
-  const pairs = own.flatMap((one) => others.map((other) => likenessOfEmployers(one, other)));
+  const pairs = own.flatMap((one) => others.map((other) => compareEmployerNames(one, other)));
   if (pairs.includes('same')) return { points: 2, reason: 'the same organization' };
   return pairs.includes('maybe')
     ? nothing
@@ -224,7 +224,7 @@ function compareEmployers(a: Profile, b: Profile): Finding {
 }
 
 /** `maybe`: one may be a part or short form of the other. */
-function likenessOfEmployers(a: string, b: string): 'same' | 'maybe' | 'other' {
+function compareEmployerNames(a: string, b: string): 'same' | 'maybe' | 'other' {
   if (compareOrganizationNames(a, b).points >= 4) return 'same';
   const [own, other] = [parseOrganizationName(a), parseOrganizationName(b)];
   if (compareOrganizationNames(a, b).points >= 2) return 'maybe';
@@ -253,7 +253,7 @@ function compareCoMentions(a: Profile, b: Profile): Finding {
 }
 
 /** The weight of seven digits. */
-const pointsOfProof = 3.5;
+const proofPoints = 3.5;
 
 /** Any other field: rarer values weigh more, long numbers most. */
 function compareFields(a: Profile, b: Profile): readonly Finding[] {
@@ -268,7 +268,7 @@ function compareFields(a: Profile, b: Profile): readonly Finding[] {
     }
     const best = Math.max(...values.flatMap((value) => theirs.map((other) => valuePoints(value, other))));
     return [
-      { points: best, isProof: best >= pointsOfProof, ...(best > 0 ? { reason: `the same ${field}` } : {}) },
+      { points: best, isProof: best >= proofPoints, ...(best > 0 ? { reason: `the same ${field}` } : {}) },
     ];
   });
 }

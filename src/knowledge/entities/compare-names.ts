@@ -1,9 +1,9 @@
 // Compares two names. Points are about the log odds of being the same, calibrated on generated names.
 import { isGivenName } from '../text/lexicon.ts';
-import { areSameGivenName, companyForms, genericNouns, looseForms } from './name-data.ts';
+import { areSameGivenName, companyForms, genericNouns, interchangeableForms } from './name-data.ts';
 import type { PersonName } from './normalize.ts';
 import { handleForms, isInitial, nameTokens, parsePersonName } from './normalize.ts';
-import { editDistance, isSlip, isTypingError, jaroWinkler } from './string-distance.ts';
+import { editDistance, isTransposition, isTypingError, jaroWinkler } from './string-distance.ts';
 
 export type NameRelation =
   | 'same' // the same words
@@ -73,22 +73,22 @@ function compareSingle(single: string, full: PersonName): NameComparison {
 function compareFull(a: PersonName, b: PersonName): NameComparison {
   const straight = compareInOrder(a, b);
   if (straight.points >= 3) return straight;
-  const turned = compareInOrder(a, turnedAround(b));
+  const turned = compareInOrder(a, reversed(b));
   if (turned.points - 0.5 <= straight.points) return straight;
   const relation = turned.relation === 'same' ? 'variant' : turned.relation;
   return { ...turned, relation, points: turned.points - 0.5, reason: `${turned.reason}, in another order` };
 }
 
 /** "Chen Alice" for "Alice Chen": family name first. */
-const turnedAround = (name: PersonName): PersonName => ({
+const reversed = (name: PersonName): PersonName => ({
   ...name,
   given: [name.surname ?? ''],
   surname: name.given[0] ?? '',
 });
 
-type Likeness = 'equal' | 'variant' | 'slip' | 'typo' | 'initial' | 'other';
+type Similarity = 'equal' | 'variant' | 'slip' | 'typo' | 'initial' | 'other';
 
-const pointsOf: Readonly<Record<Likeness, Readonly<Record<Exclude<Likeness, 'initial'>, number>>>> = {
+const pointsOf: Readonly<Record<Similarity, Readonly<Record<Exclude<Similarity, 'initial'>, number>>>> = {
   // given name → surname: equal, part of a double name, transposition, typo, other
   equal: { equal: 6, variant: 3, slip: 4.25, typo: 3, other: -4 },
   variant: { equal: 4, variant: 1.5, slip: 2.5, typo: 1.5, other: -5 },
@@ -98,7 +98,7 @@ const pointsOf: Readonly<Record<Likeness, Readonly<Record<Exclude<Likeness, 'ini
   other: { equal: -4, variant: -4, slip: -4, typo: -4, other: -7 },
 };
 
-const relationOf: Readonly<Record<Likeness, NameComparison['relation']>> = {
+const relationOf: Readonly<Record<Similarity, NameComparison['relation']>> = {
   equal: 'same',
   variant: 'variant',
   slip: 'typing-error',
@@ -127,15 +127,15 @@ function compareInOrder(a: PersonName, b: PersonName): NameComparison {
     relation,
     points,
     reason: reasonOf(given, surname),
-    isOtherSpelling: surname === 'slip' || surname === 'typo' || areTwoGivenNames(givenA, givenB),
+    isOtherSpelling: surname === 'slip' || surname === 'typo' || areDifferentGivenNames(givenA, givenB),
   };
 }
 
 /** Maria and Mario: two names, not a typo. */
-const areTwoGivenNames = (a: string, b: string): boolean =>
+const areDifferentGivenNames = (a: string, b: string): boolean =>
   a !== b && isGivenName(a) && isGivenName(b) && !areSameGivenName(a, b);
 
-const reasonWords: Readonly<Record<Likeness, string>> = {
+const reasonWords: Readonly<Record<Similarity, string>> = {
   equal: 'the same',
   variant: 'a form of the same',
   slip: 'a slip of the same',
@@ -144,30 +144,30 @@ const reasonWords: Readonly<Record<Likeness, string>> = {
   other: 'another',
 };
 
-const reasonOf = (given: Likeness, surname: Likeness): string =>
+const reasonOf = (given: Similarity, surname: Similarity): string =>
   given === 'equal' && surname === 'equal'
     ? 'the same name'
     : `${reasonWords[given]} given name, ${reasonWords[surname]} surname`;
 
-function givenLikeness(a: string, b: string): Likeness {
+function givenLikeness(a: string, b: string): Similarity {
   if (a === b) return isInitial(a) ? 'initial' : 'equal';
   if (isInitial(a) || isInitial(b)) return a[0] === b[0] ? 'initial' : 'other';
   if (areSameGivenName(a, b)) return 'variant';
-  return slipOrTypo(a, b);
+  return typoKind(a, b);
 }
 
-function surnameLikeness(a: string, b: string): Exclude<Likeness, 'initial'> {
+function surnameLikeness(a: string, b: string): Exclude<Similarity, 'initial'> {
   if (a === b) return 'equal';
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   if (long.split(' ').includes(short) && short.length > 2) return 'variant';
-  const likeness = slipOrTypo(a, b);
+  const similarity = typoKind(a, b);
   // Philips and Phillips, Jansen and Janssen are different families; nobody is called Abbtot.
-  return likeness === 'slip' && a.length !== b.length ? 'typo' : likeness;
+  return similarity === 'slip' && a.length !== b.length ? 'typo' : similarity;
 }
 
-function slipOrTypo(a: string, b: string): 'slip' | 'typo' | 'other' {
+function typoKind(a: string, b: string): 'slip' | 'typo' | 'other' {
   if (!isTypingError(a, b)) return 'other';
-  return isSlip(a, b) ? 'slip' : 'typo';
+  return isTransposition(a, b) ? 'slip' : 'typo';
 }
 
 /** Middle names and generations that contradict each other. */
@@ -181,8 +181,8 @@ function againstByDetail(a: PersonName, b: PersonName): number {
 }
 
 /** Similar names are weaker evidence against a match: a name may have several typos. */
-const softened = (points: number, likeness: number): number =>
-  points * (1 - Math.max(0, Math.min(1, (likeness - 0.6) / 0.5)));
+const softened = (points: number, similarity: number): number =>
+  points * (1 - Math.max(0, Math.min(1, (similarity - 0.6) / 0.5)));
 
 // Names of organizations, projects, products and places.
 
@@ -233,13 +233,13 @@ export function compareOrganizationNames(a: string, b: string): NameComparison {
 /** A transposition in a long name, or one letter in a very long one, is clearly a typo. */
 function almost(a: string, b: string): NameComparison {
   const length = Math.min(a.length, b.length);
-  const isClear = (length >= 8 && isSlip(a, b)) || (length >= 14 && editDistance(a, b, 1) === 1);
+  const isClear = (length >= 8 && isTransposition(a, b)) || (length >= 14 && editDistance(a, b, 1) === 1);
   return { relation: 'typing-error', points: isClear ? 4.25 : 3, reason: 'almost the same name' };
 }
 
 function compareForms(a: string | null, b: string | null): NameComparison {
   if (a === b) return { relation: 'same', points: 6, reason: 'the same name' };
-  const isLoose = (form: string | null) => form === null || looseForms.has(form);
+  const isLoose = (form: string | null) => form === null || interchangeableForms.has(form);
   if (a === null || b === null || (isLoose(a) && isLoose(b)))
     return { relation: 'variant', points: 5, reason: 'the same name, with and without its form' };
   return { relation: 'variant', points: 2.5, reason: `the same name as ${a} and as ${b}` };

@@ -7,7 +7,7 @@ import { confirmWithTimeout, summarizeProfile, describeConfirmationFailure } fro
 import type { ResolutionDeps } from './deps.ts';
 import { canUseModel } from './deps.ts';
 import type { OpenDraft } from './entity-drafts.ts';
-import { additionOf, EntityDrafts } from './entity-drafts.ts';
+import { additionFor, EntityDrafts } from './entity-drafts.ts';
 import type { MatchedCandidate } from './match.ts';
 import { decide, matchCandidates, minSamePoints } from './match.ts';
 import { unnamedEntityName } from './normalize.ts';
@@ -49,12 +49,12 @@ export interface Fallback {
 }
 
 /** Confirmations per chunk; pairs beyond them stay open and can be confirmed later. */
-const mostQuestions = 25;
+const maxConfirmations = 25;
 
 export class ChunkResolution {
   readonly outcomes = new Map<MentionGroup, Outcome>();
   readonly fallbacks: Fallback[] = [];
-  readonly #parts: ResolutionDeps;
+  readonly #deps: ResolutionDeps;
   readonly #patience: Required<ResolutionDeps>['patience'];
   readonly #place: MentionPlace;
   readonly #caller: string;
@@ -65,17 +65,17 @@ export class ChunkResolution {
   /** All entities that were compared with a name. */
   readonly #seen = new Set<string>();
   /** Existing entities that names of this chunk were resolved to. */
-  readonly #here = new Set<string>();
-  #questions = 0;
+  readonly #inChunk = new Set<string>();
+  #confirmations = 0;
 
   constructor(
-    parts: ResolutionDeps & Required<Pick<ResolutionDeps, 'patience'>>,
+    deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'patience'>>,
     place: MentionPlace,
     caller: string,
     signal: AbortSignal,
   ) {
-    this.#parts = parts;
-    this.#patience = parts.patience;
+    this.#deps = deps;
+    this.#patience = deps.patience;
     this.#place = place;
     this.#caller = caller;
     this.#signal = signal;
@@ -112,27 +112,27 @@ export class ChunkResolution {
       await this.#decide(evidence);
     } catch (error) {
       if (isFatal(error, this.#signal)) throw error;
-      this.#make(evidence, 'resolution-failed', error);
+      this.#create(evidence, 'resolution-failed', error);
     }
   }
 
   /** Last resort: an entity with the name as given, without candidates. */
-  makeBasic(evidence: MentionEvidence, error: unknown): void {
-    this.#make(evidence, 'resolution-failed', error);
+  createBasic(evidence: MentionEvidence, error: unknown): void {
+    this.#create(evidence, 'resolution-failed', error);
   }
 
   async #decide(evidence: MentionEvidence): Promise<void> {
     const { group } = evidence;
-    const choice = decide(this.#matches(evidence), canUseModel(this.#parts));
+    const choice = decide(this.#matches(evidence), canUseModel(this.#deps));
     if (choice.kind === 'join') this.#join(group, choice.chosen.candidate);
     else if (evidence.candidatesProblem !== null)
-      this.#make(evidence, 'candidates-unknown', evidence.candidatesProblem);
-    else if (choice.kind === 'new') this.#make(evidence, null, null);
-    else await this.#settle(evidence, choice.close);
+      this.#create(evidence, 'candidates-unknown', evidence.candidatesProblem);
+    else if (choice.kind === 'create') this.#create(evidence, null, null);
+    else await this.#confirmWithModel(evidence, choice.close);
   }
 
   #matches({ group, known }: MentionEvidence): readonly MatchedCandidate<Target>[] {
-    const there = matchCandidates(group, known, this.#here).map(({ candidate, ...rest }) => ({
+    const there = matchCandidates(group, known, this.#inChunk).map(({ candidate, ...rest }) => ({
       ...rest,
       candidate: {
         kind: 'known',
@@ -163,8 +163,8 @@ export class ChunkResolution {
       this.#drafts.join(target.draft, group);
       canonicalName = target.draft.name;
     } else {
-      this.#here.add(target.id);
-      const addition = additionOf(group, target.known, suggestedName);
+      this.#inChunk.add(target.id);
+      const addition = additionFor(group, target.known, suggestedName);
       if (addition) this.#additions.push(addition);
       canonicalName = addition?.betterName?.canonicalName ?? target.known.entity.canonicalName;
     }
@@ -177,14 +177,14 @@ export class ChunkResolution {
     });
   }
 
-  #make(
+  #create(
     evidence: MentionEvidence,
     reason: ReviewReason | null,
     error: unknown,
     uncertainMatch: string | null = null,
   ): string {
     const { group, embedding, embeddingProblem } = evidence;
-    const entityId = this.#parts.ids.uuid();
+    const entityId = this.#deps.ids.uuid();
     const isWithoutVector = embeddingProblem !== null;
     const nameless = group.name === unnamedEntityName ? 'uncertain' : null;
     const reviewReason = reason ?? (isWithoutVector ? 'embedding-missing' : nameless);
@@ -204,39 +204,49 @@ export class ChunkResolution {
   }
 
   /** Uncertain: a model confirms one of the candidates; otherwise the entity is created with open pairs. */
-  async #settle(evidence: MentionEvidence, close: readonly MatchedCandidate<Target>[]): Promise<void> {
+  async #confirmWithModel(
+    evidence: MentionEvidence,
+    close: readonly MatchedCandidate<Target>[],
+  ): Promise<void> {
     const [best] = close;
     const uncertainMatch = best?.candidate.id ?? null;
-    if (!canUseModel(this.#parts) || this.#questions >= mostQuestions) {
+    if (!canUseModel(this.#deps) || this.#confirmations >= maxConfirmations) {
       const reason = 'Names and context do not tell.';
-      this.#pair(this.#make(evidence, 'uncertain', null, uncertainMatch), close, { reason, state: 'open' });
+      this.#addPairs(this.#create(evidence, 'uncertain', null, uncertainMatch), close, {
+        reason,
+        state: 'open',
+      });
       return;
     }
-    const answer = await this.#ask(evidence, close);
+    const answer = await this.#askModel(evidence, close);
     if ('failed' in answer) {
       const reason = describeConfirmationFailure(answer.failed);
-      const made = this.#make(evidence, 'confirmation-failed', answer.failed, uncertainMatch);
-      this.#pair(made, close, { reason, state: 'open' });
+      const made = this.#create(evidence, 'confirmation-failed', answer.failed, uncertainMatch);
+      this.#addPairs(made, close, { reason, state: 'open' });
       return;
     }
     const { decision, reason, match, canonicalName } = answer;
     const chosen = match === null ? undefined : close[match];
     if (decision === 'same' && chosen) this.#join(evidence.group, chosen.candidate, canonicalName);
     else if (decision === 'different')
-      this.#pair(this.#make(evidence, null, null), close, { reason, state: 'different', decidedBy: 'model' });
+      this.#addPairs(this.#create(evidence, null, null), close, {
+        reason,
+        state: 'different',
+        decidedBy: 'model',
+      });
     else
-      this.#pair(this.#make(evidence, 'uncertain', null, uncertainMatch), close, {
+      this.#addPairs(this.#create(evidence, 'uncertain', null, uncertainMatch), close, {
         reason,
         state: 'open',
         decidedBy: 'model',
       });
   }
 
-  async #ask(
+  async #askModel(
     { group }: MentionEvidence,
     close: readonly MatchedCandidate<Target>[],
   ): Promise<Confirmation | { readonly failed: unknown }> {
-    const { watch } = this.#parts;
+    const { watch } = this.#deps;
     const question = {
       mention: summarizeProfile(group.profile),
       candidates: close.map(({ candidate }) => summarizeProfile(candidate.profile)),
@@ -244,8 +254,8 @@ export class ChunkResolution {
     };
     try {
       const answer = await this.#patience.ask(() => {
-        this.#questions += 1;
-        return confirmWithTimeout(this.#parts, question, this.#signal);
+        this.#confirmations += 1;
+        return confirmWithTimeout(this.#deps, question, this.#signal);
       }, this.#signal);
       watch?.asked('answered');
       return answer;
@@ -256,7 +266,7 @@ export class ChunkResolution {
     }
   }
 
-  #pair(
+  #addPairs(
     entityId: string,
     close: readonly MatchedCandidate<Target>[],
     said: {
@@ -267,7 +277,7 @@ export class ChunkResolution {
   ): void {
     for (const { candidate, match } of close)
       this.#pairs.push({
-        pairId: this.#parts.ids.uuid(),
+        pairId: this.#deps.ids.uuid(),
         entityId,
         otherId: candidate.id,
         confidence: confidenceOf(match.points),

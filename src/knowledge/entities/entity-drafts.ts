@@ -27,7 +27,7 @@ export interface OpenDraft {
 }
 
 /** Drafts compared with one name; only adversarial input has more under one key. */
-const mostCompared = 20;
+const maxCompared = 20;
 
 export class EntityDrafts {
   readonly all: OpenDraft[] = [];
@@ -48,11 +48,11 @@ export class EntityDrafts {
   /** Drafts that the name may refer to, with their scores. */
   match(group: MentionGroup): readonly MatchedCandidate<OpenDraft>[] {
     const found = new Set<OpenDraft>();
-    const { keys, normalizedNames } = group.wish;
+    const { keys, normalizedNames } = group.query;
     // Identities first: a draft with the same source id is compared however many share the name.
     const surest = keys.filter((key) => kindOfKey(key) === 'identity');
     for (const key of [...surest, ...normalizedNames.map((name) => `n:${name}`), ...keys])
-      for (const draft of this.#byKey.get(key) ?? []) if (found.size < mostCompared) found.add(draft);
+      for (const draft of this.#byKey.get(key) ?? []) if (found.size < maxCompared) found.add(draft);
     return [...found].map((draft) => ({
       candidate: draft,
       match: this.#matchOne(group, draft),
@@ -89,7 +89,7 @@ export class EntityDrafts {
       for (const key of [`n:${normalizedAlias}`, ...keys]) {
         const there = this.#byKey.get(key);
         if (!there) this.#byKey.set(key, [draft]);
-        else if (there.length < mostCompared && !there.includes(draft)) there.push(draft);
+        else if (there.length < maxCompared && !there.includes(draft)) there.push(draft);
       }
   }
 }
@@ -115,7 +115,7 @@ function joinedProfile(a: Profile, b: Profile, isBetter: boolean): Profile {
 // What a mention adds to its entity: names, clues, a better canonical name.
 
 /** Null when it adds nothing. */
-export function additionOf(
+export function additionFor(
   group: Pick<MentionGroup, 'type' | 'name' | 'normalizedName' | 'names' | 'clues'>,
   { entity, aliases }: CandidateEntity,
   suggestedName = '',
@@ -124,24 +124,24 @@ export function additionOf(
   const names = group.names.filter(
     ({ alias, keys }) => !known.has(alias) || keys.some((key) => /^[def]:/.test(key)),
   );
-  const betterName = betterNameOf(group, entity.canonicalName, suggestedName);
+  const betterName = betterNameFor(group, entity.canonicalName, suggestedName);
   const { role, organization, email, notes } = group.clues;
-  const isTelling =
+  const isDistinctive =
     (role !== null && entity.role === null) ||
     (organization !== null && entity.organization === null) ||
     (email !== null && entity.email === null) ||
     notes.some((note) => !entity.contextClues.includes(note));
-  if (names.length === 0 && betterName === null && !isTelling) return null;
+  if (names.length === 0 && betterName === null && !isDistinctive) return null;
   return {
     entityId: entity.entityId,
-    names: [...names, ...nameRowOf(betterName, group)],
+    names: [...names, ...nameRowFor(betterName, group)],
     clues: group.clues,
     betterName,
   };
 }
 
 /** A new canonical name gets lookup keys like any other name. */
-function nameRowOf(
+function nameRowFor(
   better: EntityAddition['betterName'],
   { type, names }: Pick<MentionGroup, 'type' | 'names'>,
 ): readonly NameRow[] {
@@ -152,7 +152,7 @@ function nameRowOf(
 }
 
 /** A name suggested by a model counts only if it is a form of a known name. */
-function betterNameOf(
+function betterNameFor(
   group: Pick<MentionGroup, 'type' | 'name' | 'normalizedName'>,
   current: string,
   suggested: string,

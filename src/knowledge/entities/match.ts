@@ -17,10 +17,10 @@ export const minSamePoints = 4;
 /** Uncertain: worth confirming with a model. */
 export const minUncertainPoints = 2;
 /** Vectors this close are worth confirming even when the names differ. */
-export const closeCosine = 0.85;
+export const minVectorCosine = 0.85;
 
 export interface Match {
-  readonly verdict: 'same' | 'grey' | 'different';
+  readonly verdict: 'same' | 'uncertain' | 'different';
   readonly points: number;
   readonly name: NameComparison;
   /** Suggested by vectors only: meaningless without a model to confirm it. */
@@ -39,7 +39,7 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   const name = types === 'different' ? otherName(-8) : knownComparison(mention, entity);
   // Entities of one artifact share its co-mentions anyway.
   const clues = compareClues(context.isInArtifact ? { ...mention, coMentions: [] } : mention, entity);
-  const near = context.isInArtifact ? pointsForCompany(name) : -doubtOfShortName(name, mention, entity);
+  const near = context.isInArtifact ? sameArtifactBonus(name) : -shortNamePenalty(name, mention, entity);
   const points = name.points + clues.points + near;
   const reasons = [
     name.reason,
@@ -56,15 +56,15 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   });
   if (clues.hasSameIdentity) return result('same');
   if (types === 'different' || clues.contradiction !== null) return result('different');
-  if (types === 'alike' && isOnePerson(mention, entity) && !isWholeName(name)) return result('different');
-  if (isNearByVectorOnly(name, types, entity.type, context)) return result('grey', true);
+  if (types === 'alike' && isPerson(mention, entity) && !isWholeName(name)) return result('different');
+  if (isNearByVectorOnly(name, types, entity.type, context)) return result('uncertain', true);
   if (points < minUncertainPoints) return result('different');
   // Another type, or the same address with another name, is never certain. Johnson and Johnston may work side by side:
   // what colleagues share says nothing about the spelling of a name.
-  const counted = name.isOtherSpelling ? points - clues.pointsOfColleagues - near : points;
+  const counted = name.isOtherSpelling ? points - clues.colleaguePoints - near : points;
   const isClear =
     counted >= minSamePoints && types === 'same' && (name.relation !== 'other' || hasProof(name, clues));
-  return result(isClear ? 'same' : 'grey');
+  return result(isClear ? 'same' : 'uncertain');
 }
 
 /** Records with different names are the same only if nearly everything else agrees. */
@@ -83,18 +83,18 @@ function isNearByVectorOnly(
     types === 'same' &&
     name.relation === 'other' &&
     name.points > -6 &&
-    (cosine ?? 0) >= closeCosine
+    (cosine ?? 0) >= minVectorCosine
   );
 }
 
 /** In one artifact, a part or short form of a name refers to the entity with the full name. */
-function pointsForCompany({ relation }: NameComparison): number {
+function sameArtifactBonus({ relation }: NameComparison): number {
   if (relation === 'part' || relation === 'initials') return 2;
   return relation === 'variant' || relation === 'typing-error' ? 1 : 0;
 }
 
 /** Two with the same short name of which only one has context may be different people. */
-function doubtOfShortName(name: NameComparison, a: Profile, b: Profile): number {
+function shortNamePenalty(name: NameComparison, a: Profile, b: Profile): number {
   const isShort = name.relation === 'same' && name.points <= minSamePoints;
   return isShort && hasContext(a) !== hasContext(b) ? 0.5 : 0;
 }
@@ -112,7 +112,7 @@ function compareTypes(a: EntityType, b: EntityType): TypeComparison {
   return a === 'other' || b === 'other' ? 'alike' : 'different';
 }
 
-const isOnePerson = (a: Profile, b: Profile): boolean => a.type === 'person' || b.type === 'person';
+const isPerson = (a: Profile, b: Profile): boolean => a.type === 'person' || b.type === 'person';
 
 /** Phoenix Reed, a person, has nothing to do with a project Phoenix. */
 const isWholeName = ({ relation }: NameComparison): boolean => relation === 'same' || relation === 'variant';
@@ -175,23 +175,23 @@ export interface MatchedCandidate<T> {
 
 export type Decision<T> =
   | { readonly kind: 'join'; readonly chosen: MatchedCandidate<T> }
-  | { readonly kind: 'new' }
+  | { readonly kind: 'create' }
   /** Best first. */
-  | { readonly kind: 'ask'; readonly close: readonly MatchedCandidate<T>[] };
+  | { readonly kind: 'confirm'; readonly close: readonly MatchedCandidate<T>[] };
 
 /** Candidates that a model is asked about at once. */
-const mostAsked = 5;
+const maxConfirmed = 5;
 
 /** `hasModel`: without one, similarity of vectors alone does not keep a pair open. */
-export function decide<T>(matched: readonly MatchedCandidate<T>[], canAsk: boolean): Decision<T> {
+export function decide<T>(matched: readonly MatchedCandidate<T>[], hasModel: boolean): Decision<T> {
   const close = matched
-    .filter(({ match }) => match.verdict !== 'different' && (canAsk || !match.isByVectorOnly))
+    .filter(({ match }) => match.verdict !== 'different' && (hasModel || !match.isByVectorOnly))
     .sort((a, b) => b.match.points - a.match.points);
-  if (close.length === 0) return { kind: 'new' };
+  if (close.length === 0) return { kind: 'create' };
   const same = close.filter(({ match }) => match.verdict === 'same');
   const chosen = singleBest(same);
   if (chosen !== null) return { kind: 'join', chosen };
-  return { kind: 'ask', close: close.slice(0, mostAsked) };
+  return { kind: 'confirm', close: close.slice(0, maxConfirmed) };
 }
 
 /** Narrows by one criterion after the other; null when none or several remain. */
@@ -223,10 +223,10 @@ export const tieBreakers = (profile: Profile) => ({
 export function matchCandidates(
   group: Pick<MentionGroup, 'profile' | 'normalizedName' | 'name'>,
   known: readonly CandidateEntity[],
-  here: ReadonlySet<string> = new Set(),
+  inChunk: ReadonlySet<string> = new Set(),
 ): readonly MatchedCandidate<CandidateEntity>[] {
   return known.map((candidate) => {
-    const isInArtifact = candidate.isInArtifact || here.has(candidate.entity.entityId);
+    const isInArtifact = candidate.isInArtifact || inChunk.has(candidate.entity.entityId);
     const match =
       group.name === unnamedEntityName
         ? matchUnnamed(group.normalizedName === candidate.entity.normalizedName)

@@ -97,7 +97,7 @@ export const companyForms: ReadonlyMap<string, string> = new Map(
 );
 
 /** Legal forms used interchangeably for the same company. */
-export const looseForms: ReadonlySet<string> = new Set(['inc', 'corp', 'co']);
+export const interchangeableForms: ReadonlySet<string> = new Set(['inc', 'corp', 'co']);
 
 /** What a project, product or place is, rather than its name. */
 export const genericNouns: ReadonlySet<string> = new Set([

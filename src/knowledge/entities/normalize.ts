@@ -10,21 +10,21 @@ const invisible = /[\p{Cf}\p{Cc}\p{Co}\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800
 /** The name of an entity without any visible character. Stored. */
 export const unnamedEntityName = '(no visible name)';
 
-const longestName = 300;
+const maxNameLength = 300;
 
 /** The name as it is displayed and stored: one line, valid for Postgres, nothing invisible, at most 300 characters. */
 export function visibleName(name: string): string {
   const seen = seenOf(name);
-  return seen.length <= longestName ? seen : `${seen.slice(0, longestName - 1).toWellFormed()}…`;
+  return seen.length <= maxNameLength ? seen : `${seen.slice(0, maxNameLength - 1).toWellFormed()}…`;
 }
 
 /** Text beyond this length is not part of a name. */
-const longestText = 20_000;
+const maxTextLength = 20_000;
 
 function seenOf(name: string): string {
-  if (/^[\w.@-]+( [\w.@-]+)*$/.test(name) && name.length <= longestName) return name;
+  if (/^[\w.@-]+( [\w.@-]+)*$/.test(name) && name.length <= maxNameLength) return name;
   const seen = name
-    .slice(0, longestText)
+    .slice(0, maxTextLength)
     .toWellFormed()
     .replaceAll(/[\p{Zl}\p{Zp}\p{Zs}\t\n\r]+/gu, ' ')
     .replaceAll(invisible, '')
@@ -117,9 +117,9 @@ export function handleOf(name: string): string | null {
 export function normalizeName(name: string, type: EntityType): string {
   const key = nameTokens(name, type).join(' ');
   if (key === '') return unnamedEntityName;
-  if (key.length <= longestName) return key;
+  if (key.length <= maxNameLength) return key;
   const rest = createHash('sha256').update(key).digest('hex').slice(0, 16);
-  return `${key.slice(0, longestName - 17).toWellFormed()} ${rest}`;
+  return `${key.slice(0, maxNameLength - 17).toWellFormed()} ${rest}`;
 }
 
 // A person's name parsed into given names, surname and generation, or a single word that may be any of them or a
@@ -136,16 +136,16 @@ export interface PersonName {
 }
 
 /** Names repeat within a chunk, and parsing one costs ten times as much as comparing it. */
-const mostRemembered = 5_000;
-const remembered = new Map<string, PersonName | null>();
+const maxCached = 5_000;
+const cache = new Map<string, PersonName | null>();
 
 /** Null when nothing remains after normalization. */
 export function parsePersonName(name: string): PersonName | null {
-  const known = remembered.get(name);
+  const known = cache.get(name);
   if (known !== undefined) return known;
-  if (remembered.size >= mostRemembered) remembered.clear();
+  if (cache.size >= maxCached) cache.clear();
   const read = splitPersonName(name);
-  remembered.set(name, read);
+  cache.set(name, read);
   return read;
 }
 

@@ -72,7 +72,7 @@ export function isTypingError(a: string, b: string): boolean {
 }
 
 /** Adjacent letters transposed, or a letter doubled: common typos by which names rarely differ. */
-export function isSlip(a: string, b: string): boolean {
+export function isTransposition(a: string, b: string): boolean {
   if (Math.min(a.length, b.length) < 4 || editDistance(a, b, 1) !== 1) return false;
   const undoubled = (text: string) => text.replaceAll(/(.)\1/gu, '$1');
   return undoubled(a) === undoubled(b) || (a.length === b.length && sortedLetters(a) === sortedLetters(b));

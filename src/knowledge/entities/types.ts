@@ -242,5 +242,5 @@ export interface MentionGroup {
   readonly names: readonly NameRow[];
   readonly clues: CleanClues;
   readonly profile: Profile;
-  readonly wish: CandidateQuery;
+  readonly query: CandidateQuery;
 }
