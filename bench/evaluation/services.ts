@@ -20,8 +20,8 @@ import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.t
 import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
 import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { createMemoryJobQueue } from '../../test/support/jobs/memory-job-queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 
 export interface EvaluationDeskParts {

@@ -20,8 +20,8 @@ import {
 } from '../../src/extraction/index.ts';
 import { exampleSource } from '../../src/extraction/runs/stores.contract.ts';
 import { parseCron } from '../../src/core/index.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
 import { createRateLimiter } from '../../src/resilience/index.ts';
 
 const minute = 60_000;

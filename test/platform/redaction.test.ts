@@ -27,8 +27,8 @@ import {
 } from '../../src/ledger/index.ts';
 import { ledgerOptions } from '../../src/ledger/options.ts';
 import { PostgresLedgerStore } from '../../src/ledger/postgres/postgres-ledger-store.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
 import { createLogger, logEvents } from '../../src/platform/logging/index.ts';
 import { countEvents, createMetrics } from '../../src/platform/metrics/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';

@@ -13,7 +13,7 @@ import { storeTables, tableOf } from '../../src/app/backup/store-tables.ts';
 import { connect } from '../../src/app/index.ts';
 import { resolveConfig, type Config } from '../../src/config/index.ts';
 import { type JobDefinition, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
-import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
+import { createJobQueue } from '../../src/platform/jobs/queue.ts';
 import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import {
@@ -88,14 +88,14 @@ const waiting: JobDefinition<unknown> = {
 /** Tables of this version or an older one, jobs that wait, and rows of every domain. */
 export async function fillStore(database: Database): Promise<void> {
   await migrate(database, await ourMigrations(), { clock: systemClock });
-  const jobs = await createPgBossJobQueue({
+  const jobs = await createJobQueue({
     database,
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,
     events: { emit: () => undefined },
     redact: (text) => text,
-    schedules: false,
+    runSchedules: false,
   });
   await jobs.define([waiting]);
   await jobs.enqueue(waiting, { text: 'wartet – 等待', nested: [null, { deep: 1e300 }] }, { key: 'one' });

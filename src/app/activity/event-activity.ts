@@ -57,7 +57,7 @@ export class EventActivity implements Activity {
       tenant.ended += 1;
       tenant.heldMs += heldMs;
       tenant.longestMs = Math.max(tenant.longestMs, heldMs);
-    } else if (name === 'job:done') {
+    } else if (name === 'job:completed') {
       if (payload['name'] === ingestJobName) this.#count('documentsRead');
     } else if (name === 'extraction:run-progress') {
       this.#runs.take(textOf(payload['run']), sampleOf(this.#clock.now(), payload));

@@ -180,7 +180,7 @@ export class RunDesk {
     await this.#interruptSilent();
     for (const { id, jobId } of await runs.list({ states: ['waiting'], limit: 500 })) {
       const job = jobId === null ? null : await jobs.get(jobId);
-      if (job?.state === 'pending' || job?.state === 'running') continue;
+      if (job?.state === 'queued' || job?.state === 'running') continue;
       await runs.interruptWaiting(id, 'Its job was stopped before it began.', this.#now());
     }
   }

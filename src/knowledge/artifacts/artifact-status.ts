@@ -137,7 +137,7 @@ function causeOf(
 ): Cause {
   if (status !== 'pending') return [mark?.cause ?? null, mark?.message ?? null];
   if (job?.state === 'running') return ['JOB_RUNNING', 'Its job is at work on it.'];
-  if (job?.state === 'pending')
+  if (job?.state === 'queued')
     return job.attempts === 0
       ? ['JOB_PENDING', 'Its job waits for its turn.']
       : ['JOB_PENDING', 'Its job could not go on, and is tried again by itself.'];
@@ -174,5 +174,5 @@ function addMissing(
 
 function stateOf({ job }: StatusFacts, missing: number): ArtifactState {
   if (missing === 0) return 'complete';
-  return job?.state === 'pending' || job?.state === 'running' ? 'processing' : 'partial';
+  return job?.state === 'queued' || job?.state === 'running' ? 'processing' : 'partial';
 }

@@ -5,7 +5,7 @@ const changed = (operation: unknown) => staleBy({ name: 'http:changed', payload:
 
 it('knows by the beginning of its name what an event changes', () => {
   expect(staleBy({ name: 'ledger:lost', payload: {} })).toEqual(['ledger', 'alerts', 'flow']);
-  expect(staleBy({ name: 'job:done', payload: {} })).toContain('knowledge');
+  expect(staleBy({ name: 'job:completed', payload: {} })).toContain('knowledge');
   expect(staleBy({ name: 'http:request-finished', payload: {} })).toEqual([]);
 });
 

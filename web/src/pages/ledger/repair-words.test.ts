@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { rankOf, repairOfRow, repairOutcome, repairSubject, repairTone } from './repair-words.ts';
 
-const done = (result: unknown) => ({ state: 'done', result, reason: null }) as const;
+const done = (result: unknown) => ({ state: 'completed', result, reason: null }) as const;
 
 describe('what is said of a repair', () => {
   it('names what it is about', () => {
@@ -25,21 +25,21 @@ describe('what is said of a repair', () => {
   });
 
   it('tells at a row what becomes of its repair, and behind what it waits', () => {
-    const job = (state: 'running' | 'pending' | 'done', payload: unknown) => ({ state, payload });
-    expect(repairOfRow('7', [job('done', { id: '7' }), job('pending', { id: '8' })])).toBeNull();
+    const job = (state: 'running' | 'queued' | 'completed', payload: unknown) => ({ state, payload });
+    expect(repairOfRow('7', [job('completed', { id: '7' }), job('queued', { id: '8' })])).toBeNull();
     expect(repairOfRow('7', [job('running', { id: '7' })])).toBe('Its repair goes on.');
-    expect(repairOfRow('7', [job('pending', { id: '7' })])).toBe('Its repair waits.');
-    expect(repairOfRow('7', [job('pending', { id: '7' }), job('running', { due: true })])).toBe(
+    expect(repairOfRow('7', [job('queued', { id: '7' })])).toBe('Its repair waits.');
+    expect(repairOfRow('7', [job('queued', { id: '7' }), job('running', { due: true })])).toBe(
       'Its repair waits until the repair of what is due has ended.',
     );
   });
 
   it('puts what goes on first', () => {
-    const states = ['done', 'pending', 'running'] as const;
+    const states = ['completed', 'queued', 'running'] as const;
     expect(states.toSorted((a, b) => rankOf({ state: a }) - rankOf({ state: b }))).toEqual([
       'running',
-      'pending',
-      'done',
+      'queued',
+      'completed',
     ]);
   });
 });

@@ -22,7 +22,7 @@ export function repairSubject(payload: unknown): string {
 }
 
 export function repairOutcome(job: Pick<JobAnswer, 'state' | 'result' | 'reason'>): string {
-  if (job.state === 'pending') return 'waits for its turn';
+  if (job.state === 'queued') return 'waits for its turn';
   if (job.state === 'running') return 'goes on';
   if (job.state === 'skipped') return `had nothing to do: ${job.reason ?? ''}`;
   if (job.state === 'failed') return `failed: ${job.reason ?? ''}`;
@@ -38,13 +38,13 @@ export function repairOutcome(job: Pick<JobAnswer, 'state' | 'result' | 'reason'
 export function repairTone({ state, result }: Pick<JobAnswer, 'state' | 'result'>): Tone {
   const { stillBroken = 0 } = (result ?? {}) as Partial<Report>;
   if (state === 'failed') return 'bad';
-  if (state === 'done') return stillBroken > 0 ? 'warning' : 'good';
+  if (state === 'completed') return stillBroken > 0 ? 'warning' : 'good';
   return 'busy';
 }
 
 /** What goes on comes before what waits, and that before what has ended. */
 export const rankOf = ({ state }: Pick<JobAnswer, 'state'>): number =>
-  state === 'running' ? 0 : state === 'pending' ? 1 : 2;
+  state === 'running' ? 0 : state === 'queued' ? 1 : 2;
 
 /** Of the repair that was asked for of one row, while it waits or goes on; null: there is none. */
 export function repairOfRow(
@@ -53,7 +53,7 @@ export function repairOfRow(
 ): string | null {
   const own = repairs.find(
     ({ state, payload }) =>
-      (state === 'running' || state === 'pending') && (payload as { readonly id?: string } | null)?.id === id,
+      (state === 'running' || state === 'queued') && (payload as { readonly id?: string } | null)?.id === id,
   );
   if (own === undefined) return null;
   if (own.state === 'running') return 'Its repair goes on.';
