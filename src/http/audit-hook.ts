@@ -21,7 +21,7 @@ export function installAudit(server: FastifyInstance, parts: AuditParts): void {
   server.addHook('onSend', async (request, reply) => {
     if (request.isAudited || request.caller?.kind !== 'admin') return;
     if (request.method === 'GET' || request.method === 'HEAD') return;
-    if (request.routeOptions.config.leavesNoAuditRow) return;
+    if (request.routeOptions.config.audit === false) return;
     request.isAudited = true;
     const row = rowOf(request, reply, parts.clock);
     try {

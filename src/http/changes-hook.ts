@@ -8,7 +8,7 @@ export function installChanges(server: FastifyInstance, events: Emitter<HttpEven
   // When the answer is made: a caller who does not wait for it has changed something all the same.
   server.addHook('onSend', (request, reply, payload, done) => {
     const { url = '', schema, config } = request.routeOptions;
-    const isChange = request.method !== 'GET' && request.method !== 'HEAD' && !config.leavesNoAuditRow;
+    const isChange = request.method !== 'GET' && request.method !== 'HEAD' && config.audit !== false;
     const isDone = reply.statusCode >= 200 && reply.statusCode < 300;
     if (isChange && isDone && url.startsWith('/api/v1/') && schema?.operationId !== undefined)
       events.emit('http:changed', { operation: schema.operationId });

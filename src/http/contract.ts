@@ -33,7 +33,6 @@ import type { configAnswer, doctorAnswer, healthAnswer, readinessAnswer } from '
 import type { jobAnswer, jobCountsAnswer, jobsAnswer } from './schemas/jobs.ts';
 import type { knowledgeEventsAnswer, knowledgeEventView } from './schemas/knowledge-events.ts';
 import type { aroundAnswer, graphRebuildAnswer, graphStatusAnswer } from './schemas/knowledge-graph.ts';
-import type { ledgerEntry, ledgerKinds, ledgerPage, repairAnswer } from './schemas/ledger.ts';
 import type {
   alertsAnswer,
   clearCacheAnswer,
@@ -42,7 +41,6 @@ import type {
   limitsAnswer,
 } from './schemas/limits.ts';
 import type { gatewayKey, gatewayKeys, newGatewayKey, usageAnswer } from './schemas/gateway-keys.ts';
-import type { explanationAnswer, modelAnswer, modelHistory, probeAnswer } from './schemas/models.ts';
 import type {
   newOrganizationKey,
   organization,
@@ -64,10 +62,6 @@ export type HealthAnswer = z.infer<typeof healthAnswer>;
 export type ReadinessAnswer = z.infer<typeof readinessAnswer>;
 export type DoctorAnswer = z.infer<typeof doctorAnswer>;
 export type ConfigAnswer = z.infer<typeof configAnswer>;
-export type LedgerEntryAnswer = z.infer<typeof ledgerEntry>;
-export type LedgerPage = z.infer<typeof ledgerPage>;
-export type LedgerKinds = z.infer<typeof ledgerKinds>;
-export type RepairAnswer = z.infer<typeof repairAnswer>;
 export type JobAnswer = z.infer<typeof jobAnswer>;
 export type JobsAnswer = z.infer<typeof jobsAnswer>;
 export type JobCountsAnswer = z.infer<typeof jobCountsAnswer>;
@@ -96,10 +90,6 @@ export type LimitChanged = z.infer<typeof limitChanged>;
 export type LimitsAnswer = z.infer<typeof limitsAnswer>;
 export type LimitCacheCleared = z.infer<typeof clearCacheAnswer>;
 export type AlertsAnswer = z.infer<typeof alertsAnswer>;
-export type ModelAnswer = z.infer<typeof modelAnswer>;
-export type ModelExplanationAnswer = z.infer<typeof explanationAnswer>;
-export type ModelHistoryAnswer = z.infer<typeof modelHistory>;
-export type ProbeAnswer = z.infer<typeof probeAnswer>;
 export type PromptAnswer = z.infer<typeof promptAnswer>;
 export type UsageAnswer = z.infer<typeof usageAnswer>;
 export type GraphStatusAnswer = z.infer<typeof graphStatusAnswer>;

@@ -3,15 +3,15 @@ import type { FastifyInstance } from 'fastify';
 import { invalidFields } from './error-answer.ts';
 import { hasNoNul, nulRefusal } from './schemas/fields.ts';
 
-/** Refuses it with INPUT_INVALID wherever a route does not say that it may be there (config.mayHoldNul). */
+/** Refuses it with INPUT_INVALID wherever a route does not say that it may be there (config.nulAllowedIn). */
 export function installNulCheck(server: FastifyInstance): void {
   server.addHook('preValidation', (request, _reply, done) => {
     if (request.is404) return done();
-    const { mayHoldNul = [] } = request.routeOptions.config;
+    const { nulAllowedIn = [] } = request.routeOptions.config;
     const fields = [
       firstWithNul('path', request.params),
       firstWithNul('query', request.query),
-      mayHoldNul === 'everywhere' ? null : firstWithNul('body', request.body, mayHoldNul),
+      nulAllowedIn === 'everywhere' ? null : firstWithNul('body', request.body, nulAllowedIn),
     ].filter((field) => field !== null);
     if (fields.length === 0) return done();
     return done(

@@ -1,4 +1,5 @@
 // The OpenAPI document and the page that shows it, all from this process: nothing is loaded from elsewhere.
+import { STATUS_CODES } from 'node:http';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
@@ -120,15 +121,18 @@ function withoutUnused<Document extends object>(document: Document): Document {
   return used.length === schemas.length ? kept : withoutUnused(kept);
 }
 
-/** A named schema becomes a mere reference, which loses what it says about itself. */
-function withDescriptions(answers: unknown, references: unknown): Record<string, unknown> {
-  const described = answers as Record<string, { readonly description?: string }>;
+/** A named schema becomes a mere reference, which loses its description; a response without one says its status. */
+function withDescriptions(responses: unknown, references: unknown): Record<string, unknown> {
+  const described = responses as Record<string, { readonly description?: string }>;
   return Object.fromEntries(
-    Object.entries(references as Record<string, object>).map(([status, schema]) => [
-      status,
-      '$ref' in schema
-        ? { description: described[status]?.description ?? '', content: { 'application/json': { schema } } }
-        : schema,
-    ]),
+    Object.entries(references as Record<string, object>).map(([status, schema]) => {
+      const description = described[status]?.description ?? STATUS_CODES[status] ?? status;
+      return [
+        status,
+        '$ref' in schema
+          ? { description, content: { 'application/json': { schema } } }
+          : { description, ...schema },
+      ];
+    }),
   );
 }

@@ -31,11 +31,11 @@ declare module 'fastify' {
     /**
      * Fields of the body in which U+0000 may be: what becomes of them strips it, or does not mind. `everywhere`: in all.
      */
-    mayHoldNul?: readonly string[] | 'everywhere';
+    nulAllowedIn?: readonly string[] | 'everywhere';
     /** Called so often that its rows would bury all others. */
-    leavesNoAuditRow?: boolean;
+    audit?: false;
     /** Probes answer to the very end. */
-    answersWhileDraining?: boolean;
+    isServedWhileDraining?: boolean;
   }
   interface FastifyRequest {
     /** Set once the credentials were checked; `null` on public routes. */

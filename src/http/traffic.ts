@@ -95,7 +95,7 @@ export function installTraffic(server: FastifyInstance, clock: Clock, events: Em
 
 function refusal(request: FastifyRequest, reply: FastifyReply): CoreError | undefined {
   reply.header('connection', 'close');
-  if (request.routeOptions.config.answersWhileDraining) return undefined;
+  if (request.routeOptions.config.isServedWhileDraining) return undefined;
   return shuttingDown();
 }
 

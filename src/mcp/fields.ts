@@ -10,8 +10,8 @@ export const instant = z.iso.datetime();
 export const text = z.string();
 export const maybe = z.string().nullable();
 
-export const limitOf = (max: number, standard: number) =>
-  z.int().min(1).max(max).default(standard).describe(`How many at most, up to ${max}.`);
+export const pageSize = (max: number, standard: number) =>
+  z.int().min(1).max(max).default(standard).describe(`Maximum number of results, 1 to ${max}.`);
 
 export const note = z
   .string()

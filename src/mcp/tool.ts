@@ -26,7 +26,7 @@ export interface ToolSpec<Input extends z.ZodRawShape, Output extends z.ZodRawSh
   readonly access: ToolAccess;
   /** It asks about a space: `space`, and for the admin `organization`, are added to its input. */
   readonly isOfSpace: boolean;
-  readonly does: 'reads' | 'adds' | 'changes';
+  readonly effect: 'reads' | 'adds' | 'changes';
   readonly input: Input;
   readonly output: Output;
   run(input: z.output<z.ZodObject<Input>>, context: ToolContext): Promise<z.input<z.ZodObject<Output>>>;
@@ -101,7 +101,7 @@ function checked(name: string, schema: z.ZodObject, given: unknown): Record<stri
 type Spec = ToolSpec<z.ZodRawShape, z.ZodRawShape>;
 
 function listed(
-  { name, title, description, does }: Pick<Spec, 'name' | 'title' | 'description' | 'does'>,
+  { name, title, description, effect }: Pick<Spec, 'name' | 'title' | 'description' | 'effect'>,
   input: z.ZodObject,
   output: z.ZodObject,
 ): ListedTool {
@@ -112,9 +112,9 @@ function listed(
     inputSchema: jsonSchema(input, 'input'),
     outputSchema: jsonSchema(output, 'output'),
     annotations: {
-      readOnlyHint: does === 'reads',
-      destructiveHint: does === 'changes',
-      idempotentHint: does !== 'changes',
+      readOnlyHint: effect === 'reads',
+      destructiveHint: effect === 'changes',
+      idempotentHint: effect !== 'changes',
       openWorldHint: false,
     },
   };

@@ -198,7 +198,7 @@ it('models, keys and prompts work from the command line, and a 429 survives kill
     ]) as unknown[],
   });
   expect(placed).toMatchObject({
-    place: 1,
+    position: 1,
     recent_attempts: [{ caller: `key:${made.id}` }, { outcome: 'success', caller: 'probe' }],
   });
 

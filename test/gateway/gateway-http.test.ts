@@ -344,11 +344,11 @@ describe('scores', () => {
     expect(beta.effective_reliability_score).toBeGreaterThan(alpha.effective_reliability_score);
     const explained = (await (await at.call('GET', `/api/v1/models/${alpha.id}/explain`)).json()) as {
       steps: string[];
-      place: number;
+      position: number;
       recent_attempts: { outcome: string }[];
     };
     expect(explained.steps.join(' ')).toContain('1 of 4 requests succeeded');
-    expect(explained.place).toBe(2);
+    expect(explained.position).toBe(2);
     expect(explained.recent_attempts.map(({ outcome }) => outcome)).toEqual([
       'server-error',
       'server-error',

@@ -61,16 +61,16 @@ describe('a model whose declared quota is used up', () => {
     const one = (await (await at.call('GET', `/api/v1/models/${model.id}`)).json()) as ModelBody;
     expect(one.available_at).not.toBeNull();
     const explained = (await (await at.call('GET', `/api/v1/models/${model.id}/explain`)).json()) as {
-      place: number | null;
-      place_reason: string;
+      position: number | null;
+      position_reason: string;
     };
     expect(explained).toMatchObject({
-      place: null,
-      place_reason: expect.stringMatching(/^its quota is used up until 2/) as string,
+      position: null,
+      position_reason: expect.stringMatching(/^its quota is used up until 2/) as string,
     });
     const other = await named(at, 'beta/beta-1');
     expect(await (await at.call('GET', `/api/v1/models/${other.id}/explain`)).json()).toMatchObject({
-      place: 1,
+      position: 1,
     });
   });
 
@@ -136,7 +136,7 @@ describe('a model of one’s own', () => {
     expect(renamed.status).toBe(400);
     expect(((await renamed.json()) as Refusal).error.message).toContain('The name of own/large stays');
     expect(at.auditRows.map(({ action, subject, outcome }) => [action, subject, outcome])).toContainEqual([
-      'models.replace',
+      'models.update',
       `id=${id}`,
       'done',
     ]);
@@ -180,7 +180,7 @@ describe('a model of one’s own', () => {
     expect(again.status).toBe(201);
     expect(await again.json()).toMatchObject({ request_count: 0 });
     expect(at.auditRows.map(({ action, subject }) => [action, subject])).toContainEqual([
-      'models.remove',
+      'models.delete',
       `id=${id}`,
     ]);
   });

@@ -1,11 +1,11 @@
 // What the dashboard reads: one server with something on every page; and one with nothing.
+import type { ModelHistory } from '../../src/api/models.ts';
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type {
   ExtractionRunAnswer,
   FlowAnswer,
-  ModelHistoryAnswer,
   RunSamplesAnswer,
   TenantsOverviewAnswer,
   VaultDataAnswer,
@@ -188,22 +188,22 @@ describe('with something everywhere', () => {
     });
   });
 
-  it('the history of a model counts what its score counts, in stretches', async () => {
+  it('the history of a model counts what its score counts, in intervals', async () => {
     const { id } = await world.model('swift');
     const {
       until,
       since,
-      stretch_ms: stretchMs,
-      stretches,
-    } = await world.read<ModelHistoryAnswer>(`/models/${id}/history?hours=1`);
+      interval_ms: stretchMs,
+      intervals,
+    } = await world.read<ModelHistory>(`/models/${id}/history?hours=1`);
     expect(Date.parse(until) - Date.parse(since)).toBeGreaterThanOrEqual(3_600_000);
     expect(stretchMs).toBe(60_000);
-    const requests = stretches.reduce((sum, stretch) => sum + stretch.requests, 0);
+    const requests = intervals.reduce((sum, interval) => sum + interval.requests, 0);
     expect(requests).toBe((await world.model('swift')).request_count);
-    expect(stretches.every(({ requests: asked, successes }) => asked === successes)).toBe(true);
-    expect(stretches.every(({ average_seconds: average }) => average >= 0 && average < 20)).toBe(true);
+    expect(intervals.every(({ requests: asked, successes }) => asked === successes)).toBe(true);
+    expect(intervals.every(({ average_seconds: average }) => average >= 0 && average < 20)).toBe(true);
     const { id: never } = await world.model('limited');
-    expect(await world.read(`/models/${never}/history`)).toMatchObject({ stretches: [] });
+    expect(await world.read(`/models/${never}/history`)).toMatchObject({ intervals: [] });
     expect(await status('/models/999999/history')).toMatchObject({ code: 404 });
     expect(await status(`/models/${id}/history?hours=0`)).toMatchObject({ code: 400 });
   });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { CoreError, HeadworksError, coreErrorCodes, systemClock } from '../../src/core/index.ts';
 import { answerTo } from '../../src/http/error-answer.ts';
 import { buildServer, errorMapping, httpErrorCodes } from '../../src/http/index.ts';
-import { errorAnswer } from '../../src/http/schemas/error.ts';
+import { ErrorResponse } from '../../src/api/fields.ts';
 import { extractionErrorCodes } from '../../src/extraction/errors.ts';
 import { admissionErrorCodes } from '../../src/tenancy/admission/errors.ts';
 import { deploymentErrorCodes } from '../../src/tenancy/errors.ts';
@@ -144,7 +144,7 @@ describe('error answers', () => {
     fc.assert(
       fc.property(thrown, (value) => {
         const { body } = answerTo(value, 'some-id');
-        expect(errorAnswer.safeParse(JSON.parse(JSON.stringify(body))).success).toBe(true);
+        expect(ErrorResponse.safeParse(JSON.parse(JSON.stringify(body))).success).toBe(true);
       }),
     );
   });

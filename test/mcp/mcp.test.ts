@@ -82,7 +82,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const names = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name).sort();
     const ofTenants = ['get_artifact', 'get_entity', 'ingest', 'job_status', 'list_events', 'search'];
     expect(await names(organization)).toEqual(ofTenants);
-    const ofAdmins = ['ledger', 'merge_entities', 'review_queue', 'status'];
+    const ofAdmins = ['list_ledger', 'merge_entities', 'review_queue', 'status'];
     expect(await names(admin)).toEqual([...ofTenants, ...ofAdmins].sort());
     for (const tool of (await admin.listTools()).tools) {
       expect(tool.description?.length).toBeGreaterThan(100);
@@ -371,7 +371,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const actions = rows.map(({ action }) => action);
     expect(actions).toContain('entities.merge');
     expect(actions).not.toContain('mcp');
-    expect(await use(admin, 'ledger', { state: 'all' })).toMatchObject({ next: null });
+    expect(await use(admin, 'list_ledger', { state: 'all' })).toMatchObject({ next: null });
     const { checks } = (await use(admin, 'status')) as never as { checks: readonly { name: string }[] };
     expect(checks.map(({ name }) => name)).toContain('state store');
   });
@@ -449,7 +449,7 @@ describe('tenants', () => {
       job_status: [{ artifact_uid: artifact }, { job_id: artifact }],
       review_queue: [{ organization: globex.id }],
       merge_entities: [{ winner_id: entity, loser_id: unknownId, reason: 'x', organization: globex.id }],
-      ledger: [{}],
+      list_ledger: [{}],
       status: [{}],
     };
   };

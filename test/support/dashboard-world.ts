@@ -1,4 +1,6 @@
 // A whole server with something on every page of the dashboard, all of it made through its API and the simulators.
+import type { Model } from '../../src/api/models.ts';
+import type { LedgerPage } from '../../src/api/ledger.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,12 +8,7 @@ import { expect, vi } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
 import { startServer } from '../../src/app/start-server.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import type {
-  ExtractionRunAnswer,
-  ExtractionRunStarted,
-  LedgerPage,
-  ModelAnswer,
-} from '../../src/http/contract.ts';
+import type { ExtractionRunAnswer, ExtractionRunStarted } from '../../src/http/contract.ts';
 import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
 import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
@@ -40,7 +37,7 @@ export interface DashboardWorld {
   read<T>(path: string): Promise<T>;
   /** The same, for a change. */
   send<T>(method: string, path: string, body?: unknown): Promise<T>;
-  model(name: string): Promise<ModelAnswer>;
+  model(name: string): Promise<Model>;
   /** Starts a run of the source; its id. */
   startRun(): Promise<string>;
   runEnded(id: string): Promise<ExtractionRunAnswer>;
@@ -139,7 +136,7 @@ function worldOf(server: RunningServer, looker: LookerSimulator, models: ModelsS
     send,
     read,
     model: async (name) => {
-      const all = await read<readonly ModelAnswer[]>('/models?active_only=false');
+      const all = await read<readonly Model[]>('/models?active_only=false');
       const found = all.find((model) => model.name === name);
       if (!found) throw new Error(`There is no model ${name}.`);
       return found;
@@ -147,7 +144,7 @@ function worldOf(server: RunningServer, looker: LookerSimulator, models: ModelsS
     runEnded: (id) =>
       vi.waitFor(async () => {
         const run = await read<ExtractionRunAnswer>(`/extraction/runs/${id}`);
-        expect(['waiting', 'running']).not.toContain(run.state);
+        expect(['queued', 'running']).not.toContain(run.state);
         return run;
       }, patient),
   };

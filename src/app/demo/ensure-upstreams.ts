@@ -1,5 +1,6 @@
 // The server knows the simulators: registered at first, and told their new addresses when these have changed.
-import type { ExtractionSourceAnswer, ExtractionSourcesAnswer, ModelAnswer } from '../api-answers.ts';
+import type { Model } from '../../api/models.ts';
+import type { ExtractionSourceAnswer, ExtractionSourcesAnswer } from '../api-answers.ts';
 import type { Stage } from './chapter.ts';
 import { modelBodies } from './demo-models.ts';
 import { lookerSource } from './demo-world.ts';
@@ -8,7 +9,7 @@ type Parts = Pick<Stage, 'client' | 'world' | 'signal'>;
 
 export async function ensureModels({ client, world, signal }: Parts): Promise<number> {
   const query = { active_only: false };
-  const known = await client.call<ModelAnswer[]>('GET', '/api/v1/models', { query, signal });
+  const known = await client.call<Model[]>('GET', '/api/v1/models', { query, signal });
   const bodies = modelBodies((provider) => world.models.baseUrl(provider));
   for (const body of bodies) {
     const model = known.find(({ name }) => name === body.name);

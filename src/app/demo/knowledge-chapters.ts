@@ -1,4 +1,5 @@
 // Mails, notes and the vault go into knowledge: taken in one by one, then read in the background by whichever model is up.
+import type { Model } from '../../api/models.ts';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type {
@@ -6,7 +7,6 @@ import type {
   EntityPairAnswer,
   EntityReviewAnswer,
   JobCountsAnswer,
-  ModelAnswer,
 } from '../api-answers.ts';
 import { fileDocument, documentPaths } from '../ingest-files.ts';
 import { documentsOfVault } from '../vault-artifacts.ts';
@@ -78,7 +78,7 @@ async function throttle({ client, world, signal }: Stage): Promise<void> {
       { fault: '429', hint: hints[index] ?? 'retry-after', seconds: throttledSeconds },
     ]);
   const names = readingModels.map(nameOf);
-  const models = await client.call<ModelAnswer[]>('GET', '/api/v1/models', { signal });
+  const models = await client.call<Model[]>('GET', '/api/v1/models', { signal });
   const ids = models.filter(({ name }) => names.includes(name)).map(({ id }) => id);
   for (const id of ids) {
     const query = { retry_after_seconds: 0 };

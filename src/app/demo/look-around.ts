@@ -1,5 +1,6 @@
 // What is left of the story when the demo is ready: whoever used it before may have answered, changed and repaired things.
-import type { EntityReviewAnswer, LedgerKinds, LimitsAnswer } from '../api-answers.ts';
+import type { LedgerKinds } from '../../api/ledger.ts';
+import type { EntityReviewAnswer, LimitsAnswer } from '../api-answers.ts';
 import type { Stage } from './chapter.ts';
 import { brightline } from './tenants.ts';
 

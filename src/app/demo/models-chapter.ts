@@ -1,5 +1,5 @@
 // The gateway hears of five models and asks each something cheap: who is up, and whose key is refused.
-import type { ProbeAnswer } from '../api-answers.ts';
+import type { Probes } from '../../api/models.ts';
 import type { Chapter } from './chapter.ts';
 import { fickleModel } from './demo-models.ts';
 import { ensureModels } from './ensure-upstreams.ts';
@@ -11,7 +11,7 @@ export const modelsChapter: Chapter = {
     const count = await ensureModels(stage);
     const { client, world, signal } = stage;
     world.models.script(fickleModel.model, ['ok']);
-    const { probes } = await client.call<ProbeAnswer>('POST', '/api/v1/models/probe', { body: {}, signal });
+    const { probes } = await client.call<Probes>('POST', '/api/v1/models/probe', { body: {}, signal });
     // Nobody asked it, if it is left alone since an earlier start: then it answers nobody.
     world.models.script(fickleModel.model, []);
     const failed = probes.filter(({ outcome }) => outcome !== 'success');

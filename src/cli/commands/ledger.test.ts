@@ -20,7 +20,7 @@ export const entry = {
 };
 
 describe('headworks ledger', () => {
-  it('lists what is open, and says how to go on', async () => {
+  it('lists open entries and says how to continue', async () => {
     const world = new CliWorld({ answer: () => ({ entries: [entry], next: 'abc' }) });
     expect(await world.run('ledger')).toBe(0);
     expect(world.calls).toMatchObject([
@@ -31,7 +31,7 @@ describe('headworks ledger', () => {
     expect(world.openClients).toBe(0);
   });
 
-  it('hands filters to the server and its answer to programs, untouched', async () => {
+  it('passes filters to the server and its response to programs unchanged', async () => {
     const answer = { entries: [entry], next: null, more: 'than we know of' };
     const world = new CliWorld({ answer: () => answer });
     await world.run(
@@ -46,17 +46,23 @@ describe('headworks ledger', () => {
       '--limit',
       '7',
       '--after',
-      'x',
+      entry.id,
       '--json',
     );
-    expect(world.calls[0]?.query).toEqual({ state: 'all', kind: 'k', subject: 's', limit: 7, after: 'x' });
+    expect(world.calls[0]?.query).toEqual({
+      state: 'all',
+      kind: 'k',
+      subject: 's',
+      limit: 7,
+      after: entry.id,
+    });
     expect(JSON.parse(world.out)).toEqual(answer);
   });
 
-  it('says so when there is nothing', async () => {
+  it('says so when there are no entries', async () => {
     const world = new CliWorld({ answer: () => ({ entries: [], next: null }) });
     await world.run('ledger');
-    expect(world.out).toBe('Nothing is open.\n');
+    expect(world.out).toBe('There are no open entries.\n');
   });
 
   it('shows how an entry was repaired', async () => {
@@ -71,18 +77,18 @@ describe('headworks ledger', () => {
     });
     await world.run('ledger', 'list', '--state', 'repaired');
     expect(world.out).toContain('repair 1 min ago');
-    await world.run('ledger', 'show', entry.id);
-    expect(world.out).toMatch(/what +No model was up\.\n/);
+    await world.run('ledger', 'get', entry.id);
+    expect(world.out).toMatch(/message +No model was up\.\n/);
     expect(world.out).toMatch(/repaired +2026-03-01T11:59:00Z \(1 min ago\), repair\n/);
   });
 
-  it('passes on what the server refuses', async () => {
+  it('reports the error of the server', async () => {
     const world = new CliWorld({
       answer: () => {
         throw new HeadworksError('LEDGER_ENTRY_UNKNOWN', 'There is no entry x.');
       },
     });
-    expect(await world.run('ledger', 'show', 'x/../y')).toBe(1);
+    expect(await world.run('ledger', 'get', 'x/../y')).toBe(1);
     expect(world.calls[0]?.path).toBe('/api/v1/ledger/x%2F..%2Fy');
     expect(world.err).toBe('headworks: There is no entry x.\n');
   });

@@ -1,7 +1,7 @@
 // headworks models add and remove: models of any OpenAI-compatible server.
+import type { Model } from '../../api/models.ts';
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
-import type { ModelAnswer } from '../../app/api-answers.ts';
 import type { HeadworksClient } from '../../app/headworks-client.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -81,8 +81,8 @@ async function addOrReplace(session: CliSession, client: HeadworksClient, option
   const models = options.replace === true ? await allModels(session, client) : [];
   const known = models.find(({ name }) => name === options.name);
   const model = known
-    ? await client.call<ModelAnswer>('PUT', `${modelsPath}/${known.id}`, { body, signal })
-    : await client.call<ModelAnswer>('POST', modelsPath, { body, signal });
+    ? await client.call<Model>('PUT', `${modelsPath}/${known.id}`, { body, signal })
+    : await client.call<Model>('POST', modelsPath, { body, signal });
   return { model, replaced: known !== undefined };
 }
 
@@ -94,7 +94,7 @@ export function registerRemove(group: Command, host: CommandHost): void {
   examples(command, ['headworks models remove acme/large']);
   act(host, command, async (session, _options, [wanted = '']) => {
     const removed = await withModel(session, wanted, ({ id }, client) =>
-      client.call<ModelAnswer>('DELETE', `${modelsPath}/${id}`, { signal: session.io.signal }),
+      client.call<Model>('DELETE', `${modelsPath}/${id}`, { signal: session.io.signal }),
     );
     if (session.out.isJson) session.out.json({ removed: removed.name });
     else session.out.line(`Model ${removed.name} is removed.`);

@@ -1,6 +1,6 @@
 // headworks models probe and explain: is it up, and why is it where it is in the order.
+import type { ModelExplanation, Probes } from '../../api/models.ts';
 import type { Command } from 'commander';
-import type { ModelExplanationAnswer, ProbeAnswer } from '../../app/api-answers.ts';
 import type { HeadworksClient } from '../../app/headworks-client.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -22,7 +22,7 @@ export function registerProbe(group: Command, host: CommandHost): void {
   act(host, command, async (session, _options, wanted) => {
     session.out.note('Asking …');
     const ask = (client: HeadworksClient, body: object) =>
-      client.call<ProbeAnswer>('POST', `${modelsPath}/probe`, { body, signal: session.io.signal });
+      client.call<Probes>('POST', `${modelsPath}/probe`, { body, signal: session.io.signal });
     const answer =
       wanted.length === 0
         ? await session.withClient((client) => ask(client, {}))
@@ -36,7 +36,7 @@ export function registerProbe(group: Command, host: CommandHost): void {
   });
 }
 
-function showProbes({ out }: CliSession, { probes }: ProbeAnswer): void {
+function showProbes({ out }: CliSession, { probes }: Probes): void {
   if (probes.length === 0) {
     out.line('No model has a key: there is nothing to probe.');
     return;
@@ -60,7 +60,7 @@ export function registerExplain(group: Command, host: CommandHost): void {
   examples(command, ['headworks models explain groq/llama-3.3-70b-versatile']);
   act(host, command, async (session, _options, [wanted = '']) => {
     const answer = await withModel(session, wanted, ({ id }, client) =>
-      client.call<ModelExplanationAnswer>('GET', `${modelsPath}/${id}/explain`, {
+      client.call<ModelExplanation>('GET', `${modelsPath}/${id}/explain`, {
         signal: session.io.signal,
       }),
     );
@@ -70,10 +70,14 @@ export function registerExplain(group: Command, host: CommandHost): void {
   });
 }
 
-function showExplanation({ out, io }: CliSession, answer: ModelExplanationAnswer): void {
-  const { model, steps, place, place_reason, recent_attempts } = answer;
+function showExplanation({ out, io }: CliSession, answer: ModelExplanation): void {
+  const { model, steps, position, position_reason, recent_attempts } = answer;
   out.line(out.style('bold', model.name));
-  out.line(place === null ? `Not asked now: ${place_reason}` : `Asked as number ${place}: ${place_reason}`);
+  out.line(
+    position === null
+      ? `Not asked now: ${position_reason}`
+      : `Asked as number ${position}: ${position_reason}`,
+  );
   out.line();
   for (const step of steps) out.line(`  ${step}`);
   if (recent_attempts.length === 0) return;

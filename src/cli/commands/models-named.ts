@@ -1,5 +1,5 @@
 // Finds a model by the name or id that somebody typed, and changes it.
-import type { ModelAnswer } from '../../app/api-answers.ts';
+import type { Model } from '../../api/models.ts';
 import type { CallOptions, HeadworksClient } from '../../app/headworks-client.ts';
 import { CoreError, nearNames } from '../../core/index.ts';
 import type { ExitCode } from '../exit-codes.ts';
@@ -12,7 +12,7 @@ export const modelsPath = '/api/v1/models';
 export function withModel<T>(
   session: CliSession,
   wanted: string,
-  work: (model: ModelAnswer, client: HeadworksClient) => Promise<T>,
+  work: (model: Model, client: HeadworksClient) => Promise<T>,
 ): Promise<T> {
   return session.withClient(async (client) => {
     const models = await allModels(session, client);
@@ -24,7 +24,7 @@ export function withModel<T>(
 export function withModels<T>(
   session: CliSession,
   wanted: readonly string[],
-  work: (models: readonly ModelAnswer[], client: HeadworksClient) => Promise<T>,
+  work: (models: readonly Model[], client: HeadworksClient) => Promise<T>,
 ): Promise<T> {
   return session.withClient(async (client) => {
     const models = await allModels(session, client);
@@ -32,13 +32,13 @@ export function withModels<T>(
   });
 }
 
-export const allModels = (session: CliSession, client: HeadworksClient): Promise<readonly ModelAnswer[]> =>
-  client.call<readonly ModelAnswer[]>('GET', modelsPath, {
+export const allModels = (session: CliSession, client: HeadworksClient): Promise<readonly Model[]> =>
+  client.call<readonly Model[]>('GET', modelsPath, {
     query: { active_only: false, include_recent: true },
     signal: session.io.signal,
   });
 
-function modelNamed(wanted: string, models: readonly ModelAnswer[]): ModelAnswer {
+function modelNamed(wanted: string, models: readonly Model[]): Model {
   const model = models.find(({ id, name }) => name === wanted || String(id) === wanted);
   if (model) return model;
   const near = nearNames(
@@ -62,12 +62,12 @@ export function changeModel(
   }: {
     /** What is changed, and how. */
     readonly change: () => readonly [what: string, options: CallOptions];
-    readonly done: (model: ModelAnswer) => string;
+    readonly done: (model: Model) => string;
   },
 ): Promise<ExitCode> {
   return withModel(session, wanted, async ({ id }, client) => {
     const [what, options] = change();
-    const changed = await client.call<ModelAnswer>('PATCH', `${modelsPath}/${id}/${what}`, {
+    const changed = await client.call<Model>('PATCH', `${modelsPath}/${id}/${what}`, {
       ...options,
       signal: session.io.signal,
     });

@@ -1,9 +1,9 @@
 // Models as tables and facts.
-import type { ModelAnswer } from '../../app/api-answers.ts';
+import type { Model } from '../../api/models.ts';
 import { humanMoment } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
 
-export function showModels(session: CliSession, models: readonly ModelAnswer[], isAll: boolean): void {
+export function showModels(session: CliSession, models: readonly Model[], isAll: boolean): void {
   const { out, io } = session;
   if (models.length === 0) {
     out.line(
@@ -29,7 +29,7 @@ export function showModels(session: CliSession, models: readonly ModelAnswer[], 
 }
 
 /** In one phrase, whether it would be asked now. */
-export function stateOf(model: ModelAnswer, now: number): string {
+export function stateOf(model: Model, now: number): string {
   if (!model.is_active) return 'disabled';
   if (!model.is_configured) return `needs ${model.needs ?? 'its variable'}`;
   if (model.available_at === null) return 'available';
@@ -38,13 +38,13 @@ export function stateOf(model: ModelAnswer, now: number): string {
   return causes === 'quota' ? `quota used up, back ${back}` : `cooling (${causes}), back ${back}`;
 }
 
-function keyOf({ env_var, key_source, key_count, is_configured, needs }: ModelAnswer): string {
+function keyOf({ env_var, key_source, key_count, is_configured, needs }: Model): string {
   if (key_source !== null) return `${key_count} in ${key_source}`;
   if (is_configured || env_var === null) return 'none needed';
   return `none; set ${needs ?? env_var}`;
 }
 
-export function showModel({ out, io }: CliSession, model: ModelAnswer): void {
+export function showModel({ out, io }: CliSession, model: Model): void {
   const now = io.clock.now();
   const { capabilities, quotas } = model;
   const abilities = Object.entries(capabilities).filter(([, value]) => value === true);

@@ -1,6 +1,6 @@
 // headworks models: which AI models there are, how they are doing, and what to do with them.
+import type { Model } from '../../api/models.ts';
 import type { Command } from 'commander';
-import type { ModelAnswer } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -50,9 +50,9 @@ function registerList(group: Command, host: CommandHost): void {
   });
 }
 
-const listed = (session: CliSession, query: Record<string, boolean>): Promise<readonly ModelAnswer[]> =>
+const listed = (session: CliSession, query: Record<string, boolean>): Promise<readonly Model[]> =>
   session.withClient((client) =>
-    client.call<readonly ModelAnswer[]>('GET', modelsPath, { query, signal: session.io.signal }),
+    client.call<readonly Model[]>('GET', modelsPath, { query, signal: session.io.signal }),
   );
 
 function registerShow(group: Command, host: CommandHost): void {

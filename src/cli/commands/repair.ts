@@ -1,15 +1,10 @@
 // headworks repair: runs repairs now and waits; says what is still broken.
+import type { LedgerEntry, LedgerPage, RepairRequested } from '../../api/ledger.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { HeadworksClient } from '../../app/headworks-client.ts';
 import { CoreError } from '../../core/index.ts';
-import type {
-  JobAnswer,
-  JobsAnswer,
-  LedgerPage,
-  LedgerEntryAnswer,
-  RepairAnswer,
-} from '../../app/api-answers.ts';
+import type { JobAnswer, JobsAnswer } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -71,7 +66,7 @@ async function requestRepair(
 ): Promise<string | null> {
   const { signal } = io;
   const body = { ...(kind === undefined ? {} : { kind }), ...(id === undefined ? {} : { id }) };
-  const answer = await client.call<RepairAnswer>('POST', '/api/v1/ledger/repair', { body, signal });
+  const answer = await client.call<RepairRequested>('POST', '/api/v1/ledger/repair', { body, signal });
   if (answer.job_id !== null) return answer.job_id;
   const query = { name: 'ledger.repair', state: 'pending,running' };
   const { jobs } = await client.call<JobsAnswer>('GET', '/api/v1/jobs', { query, signal });
@@ -90,7 +85,7 @@ async function stillOpen(
 ): Promise<LedgerPage> {
   if (id !== undefined) {
     const path = `/api/v1/ledger/${encodeURIComponent(id)}`;
-    const entry = await client.call<LedgerEntryAnswer>('GET', path, { signal: io.signal });
+    const entry = await client.call<LedgerEntry>('GET', path, { signal: io.signal });
     return { entries: entry.repaired_at === null ? [entry] : [], next: null };
   }
   const query = { state: 'open', kind, limit: shownAtMost };
@@ -107,7 +102,7 @@ function showOutcome({ out }: CliSession, { entries, next }: LedgerPage): void {
     entries.map((entry) => [entry.id, entry.kind, entry.subject, entry.last_repair_error ?? entry.message]),
   );
   const count = next === null ? String(entries.length) : `More than ${entries.length - 1}`;
-  out.note(`${count} still broken. Background repair goes on trying; headworks ledger show <id> tells more.`);
+  out.note(`${count} still broken. Background repair goes on trying; headworks ledger get <id> tells more.`);
 }
 
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);

@@ -30,7 +30,7 @@ const config = knowledgeAccess;
  * What a document says may come from a file that nobody looked at; it is cleaned. What it is known by is not: without the
  * character it could be the name of another document.
  */
-const taking = { ...knowledgeAccess, mayHoldNul: ['text', 'title', 'metadata'] };
+const taking = { ...knowledgeAccess, nulAllowedIn: ['text', 'title', 'metadata'] };
 
 export function artifactRoutes(server: TypedServer, dependencies: HttpDependencies): void {
   takingRoutes(server, dependencies);

@@ -195,7 +195,7 @@ function runRoutes(server: TypedServer, { extraction: { runs } }: HttpDependenci
     '/api/v1/extraction/runs/report',
     {
       // Once a second for every command that extracts: rows of the audit log would be nothing else.
-      config: { ...config, leavesNoAuditRow: true },
+      config: { ...config, audit: false },
       schema: {
         operationId: 'extraction.runs.report',
         tags,
@@ -207,8 +207,8 @@ function runRoutes(server: TypedServer, { extraction: { runs } }: HttpDependenci
       },
     },
     async (request) => {
-      const { items_per_second: itemsPerSecond, ...report } = request.body;
-      return viewOfRun(await runs.report({ ...report, itemsPerSecond }));
+      const { items_per_second: itemsPerSecond, refusals: rateLimitedCalls, ...report } = request.body;
+      return viewOfRun(await runs.report({ ...report, itemsPerSecond, rateLimitedCalls }));
     },
   );
 }

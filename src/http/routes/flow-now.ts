@@ -52,7 +52,7 @@ export async function flowNow(dependencies: HttpDependencies) {
 
 async function extractionNow({ extraction, activity, clock }: HttpDependencies) {
   const [running, [last], sources] = await Promise.all([
-    extraction.runs.list({ states: ['running', 'waiting'], limit: 20 }),
+    extraction.runs.list({ states: ['running', 'queued'], limit: 20 }),
     extraction.runs.list({ states: ['completed', 'incomplete', 'failed', 'interrupted'], limit: 1 }),
     extraction.sources.list(),
   ]);
@@ -71,7 +71,7 @@ async function extractionNow({ extraction, activity, clock }: HttpDependencies) 
       calls_last_minute: callsOfLastMinute(run, activity.run(run.id), clock.now()),
       calls_per_minute_limit: limitOf(sources.find(({ name }) => name === run.source)),
       multiplier: run.multiplier,
-      refusals: run.refusals,
+      refusals: run.rateLimitedCalls,
     })),
     last_finished: last
       ? {

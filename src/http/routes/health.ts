@@ -15,7 +15,7 @@ export function healthRoutes(server: TypedServer, dependencies: HttpDependencies
   server.get(
     '/healthz',
     {
-      config: { access: 'public', answersWhileDraining: true },
+      config: { access: 'public', isServedWhileDraining: true },
       schema: {
         operationId: 'health.alive',
         tags,
@@ -30,7 +30,7 @@ export function healthRoutes(server: TypedServer, dependencies: HttpDependencies
   server.get(
     '/readyz',
     {
-      config: { access: 'public', answersWhileDraining: true },
+      config: { access: 'public', isServedWhileDraining: true },
       schema: {
         operationId: 'health.ready',
         tags,
@@ -62,7 +62,7 @@ export function healthRoutes(server: TypedServer, dependencies: HttpDependencies
   server.get(
     '/metrics',
     {
-      config: { access: metricsAccess, answersWhileDraining: true },
+      config: { access: metricsAccess, isServedWhileDraining: true },
       schema: {
         operationId: 'health.metrics',
         tags,

@@ -38,7 +38,7 @@ export function mcpRoutes(server: TypedServer, dependencies: HttpDependencies, l
     '/mcp',
     {
       // Every tool asks the API under the caller's own credentials: what it does there leaves the row.
-      config: { access: 'tenant', leavesNoAuditRow: true, mayHoldNul: 'everywhere' },
+      config: { access: 'tenant', audit: false, nulAllowedIn: 'everywhere' },
       bodyLimit: documentBodyBytes(knowledge.artifacts.maxDocumentBytes),
       handlerTimeout: limits.handlerTimeoutMs + telling,
       schema: {

@@ -31,8 +31,8 @@ const tags = ['openai'];
 const speaking = {
   access: 'gateway',
   isStream: true,
-  leavesNoAuditRow: true,
-  mayHoldNul: 'everywhere',
+  audit: false,
+  nulAllowedIn: 'everywhere',
 } as const;
 const reading = { access: 'gateway' } as const;
 

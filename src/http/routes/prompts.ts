@@ -17,7 +17,7 @@ export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependen
   server.post(
     '/api/v1/prompts/process',
     {
-      config: { access: 'gateway', isStream: true, leavesNoAuditRow: true, mayHoldNul: 'everywhere' },
+      config: { access: 'gateway', isStream: true, audit: false, nulAllowedIn: 'everywhere' },
       schema: {
         operationId: 'prompts.process',
         tags: ['prompts'],

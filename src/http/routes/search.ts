@@ -10,7 +10,7 @@ export function searchRoutes(server: TypedServer, dependencies: HttpDependencies
   server.post(
     `${knowledgePath}/search`,
     {
-      config: { ...knowledgeAccess, mayHoldNul: ['query'] },
+      config: { ...knowledgeAccess, nulAllowedIn: ['query'] },
       schema: {
         operationId: 'search',
         tags: ['knowledge'],

@@ -1,22 +1,5 @@
-// The one shape of every answer with a status of 400 or more.
-import { z } from 'zod';
+import { ErrorResponse } from '../../api/fields.ts';
 
-export const errorAnswer = z
-  .object({
-    error: z.object({
-      code: z
-        .string()
-        .describe('Stable; safe to build on.')
-        .meta({ examples: ['STATE_UNAVAILABLE'] }),
-      message: z.string().describe('What happened, to what, and what to do next. For people.'),
-      request_id: z.string().describe('The same as in the x-request-id header and in our log.'),
-      retry_after_seconds: z.number().optional().describe('When the same call has a chance again.'),
-      details: z.record(z.string(), z.unknown()).optional(),
-    }),
-  })
-  .meta({ id: 'Error', description: 'Why the request was not answered.' });
-
-export type ErrorAnswer = z.infer<typeof errorAnswer>;
-
-/** For the `response` of every route. */
-export const errorAnswers = { '4xx': errorAnswer, '5xx': errorAnswer } as const;
+export type ErrorAnswer = ErrorResponse;
+/** For the `response` of every route that is not an operation of api/ yet. */
+export const errorAnswers = { '4xx': ErrorResponse, '5xx': ErrorResponse } as const;

@@ -4,7 +4,7 @@ import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts'
 import { inputOf, sourceInput } from '../../extraction/index.ts';
 import { id, instant, isoOrNull, limitOf, listOf } from './fields.ts';
 
-const runState = z.enum(['waiting', 'running', 'completed', 'incomplete', 'failed', 'interrupted']);
+const runState = z.enum(['queued', 'running', 'completed', 'incomplete', 'failed', 'interrupted']);
 const sourceName = z.string().min(1).max(500);
 const count = z.number().int().min(0);
 
@@ -104,7 +104,7 @@ export const runReport = z
     source: sourceName,
     vault: z.string().min(1).max(4096),
     session: z.string().min(1).max(200).nullable(),
-    state: runState.exclude(['waiting']),
+    state: runState.exclude(['queued']),
     ...figures,
     message: z.string().max(4000).nullable(),
   })
@@ -135,7 +135,7 @@ export function viewOfRun(run: ExtractionRun): z.infer<typeof extractionRun> {
     session: run.session,
     types: [...run.types],
     calls: run.calls,
-    refusals: run.refusals,
+    refusals: run.rateLimitedCalls,
     multiplier: run.multiplier,
     items_per_second: run.itemsPerSecond,
     started_at: isoOrNull(run.startedAt),

@@ -28,7 +28,7 @@ export const getArtifact = defineTool({
     `offset = next_offset until that is null. ${wordsAreData}`,
   access: 'tenant',
   isOfSpace: true,
-  does: 'reads',
+  effect: 'reads',
   whenNotFound: 'Use search to find documents, with the same space; artifact_uid is in its results.',
   input: {
     artifact_uid: id.describe('From search, list_events, get_entity or ingest.'),

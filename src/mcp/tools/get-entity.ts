@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
 import { cut, inOneNote } from '../bounds.ts';
 import { entityType } from '../choices.ts';
-import { id, knowledgePath, limitOf, maybe, note, resourceUri, text, wordsAreData } from '../fields.ts';
+import { id, knowledgePath, pageSize, maybe, note, resourceUri, text, wordsAreData } from '../fields.ts';
 import type { ToolContext } from '../tool.ts';
 import { defineTool } from '../tool.ts';
 import { entityFields, shortEntity, tailNote } from './entity.ts';
@@ -30,13 +30,13 @@ export const getEntity = defineTool({
     `list_events with its entity_id. ${wordsAreData}`,
   access: 'tenant',
   isOfSpace: true,
-  does: 'reads',
+  effect: 'reads',
   whenNotFound: 'Look it up by name, or find its id with search, in the same space.',
   input: {
     entity_id: id.optional().describe('From search or list_events. Give this or `name`.'),
     name: z.string().min(1).max(200).optional().describe('A name or part of one, whatever its case.'),
     type: entityType.optional().describe('With `name`: only entities of this type.'),
-    limit: limitOf(100, 20).describe('Mentions at most, up to 100.'),
+    limit: pageSize(100, 20).describe('Mentions at most, up to 100.'),
     offset: z.int().min(0).default(0).describe('Mentions to pass over.'),
   },
   output: {

@@ -24,7 +24,7 @@ export const ingest = defineTool({
     'twice does no harm. Only take in what the user wants kept.',
   access: 'tenant',
   isOfSpace: true,
-  does: 'adds',
+  effect: 'adds',
   whenNoSpace:
     'Without space the document goes into "default", which is made if it is not there; other spaces are made by people: ' +
     'ask the user.',

@@ -45,7 +45,7 @@ export const jobStatus = defineTool({
     'is_finished, waiting a few seconds in between. With the admin token also any background job by its job_id.',
   access: 'tenant',
   isOfSpace: true,
-  does: 'reads',
+  effect: 'reads',
   whenNotFound: 'Give artifact_uid and space exactly as with ingest.',
   input: {
     artifact_uid: id.optional().describe('As ingest gave it.'),

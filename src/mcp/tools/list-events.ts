@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { cut, fitting } from '../bounds.ts';
 import { eventCategory } from '../choices.ts';
-import { id, instant, knowledgePath, limitOf, maybe, note, text, wordsAreData } from '../fields.ts';
+import { id, instant, knowledgePath, pageSize, maybe, note, text, wordsAreData } from '../fields.ts';
 import { defineTool } from '../tool.ts';
 
 const longestNarrative = 1_000;
@@ -35,14 +35,14 @@ export const listEvents = defineTool({
     `search and get_entity. ${wordsAreData}`,
   access: 'tenant',
   isOfSpace: true,
-  does: 'reads',
+  effect: 'reads',
   input: {
     category: eventCategory.optional(),
     entity_id: id.optional().describe('Events in which it acts, or which are about it.'),
     artifact_uid: id.optional().describe('Events of this document.'),
     from: instant.optional().describe('By the time of the event, such as 2026-03-01T00:00:00Z.'),
     to: instant.optional(),
-    limit: limitOf(100, 20),
+    limit: pageSize(100, 20),
     before: id.optional().describe('`next` of the page before.'),
   },
   output: {

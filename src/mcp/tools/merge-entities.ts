@@ -15,7 +15,7 @@ export const mergeEntities = defineTool({
     'people can undo it exactly.',
   access: 'admin',
   isOfSpace: true,
-  does: 'changes',
+  effect: 'changes',
   whenNotFound: 'Take both ids from review_queue or get_entity, in the same space.',
   input: {
     winner_id: id.describe('It stays: the one with the better name and more mentions.'),

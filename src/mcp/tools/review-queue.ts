@@ -1,7 +1,7 @@
 // review_queue: entities that may be the same, for somebody to decide.
 import { z } from 'zod';
 import { cut, fitting, inOneNote } from '../bounds.ts';
-import { knowledgePath, limitOf, note, text, wordsAreData } from '../fields.ts';
+import { knowledgePath, pageSize, note, text, wordsAreData } from '../fields.ts';
 import { defineTool } from '../tool.ts';
 import { entityFields, shortEntity, tailNote } from './entity.ts';
 
@@ -29,8 +29,8 @@ export const reviewQueue = defineTool({
     `are different is said by people, in the dashboard or with "headworks entities review". ${wordsAreData}`,
   access: 'admin',
   isOfSpace: true,
-  does: 'reads',
-  input: { limit: limitOf(50, 10) },
+  effect: 'reads',
+  input: { limit: pageSize(50, 10) },
   output: {
     pairs: z.array(z.object({ ...pair, reasons: z.array(text).describe('Up to 10.'), a: side, b: side })),
     note,

@@ -6,7 +6,7 @@ import {
   id,
   instant,
   knowledgePath,
-  limitOf,
+  pageSize,
   maybe,
   note,
   resourceUri,
@@ -58,10 +58,10 @@ export const search = defineTool({
     `list_events. ${wordsAreData}`,
   access: 'tenant',
   isOfSpace: true,
-  does: 'reads',
+  effect: 'reads',
   input: {
     query: z.string().min(1).max(10_000).describe('What to look for, in plain words.'),
-    limit: limitOf(20, 5),
+    limit: pageSize(20, 5),
     expand: z
       .boolean()
       .default(true)

@@ -34,7 +34,7 @@ export const status = defineTool({
     'ledger. Use it for "is everything all right", and before looking for the cause of something that is missing.',
   access: 'admin',
   isOfSpace: false,
-  does: 'reads',
+  effect: 'reads',
   input: {},
   output: {
     status: maybe.describe(

@@ -1,27 +1,27 @@
-// The last calls to a model.
+// Recent attempts of a model.
+import type { ModelExplanation } from '../../../../src/api/models.ts';
 import { Badge, Table, Title } from '@mantine/core';
-import type { ModelExplanationAnswer } from '../../../../src/http/contract.ts';
 import { Empty } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { Wide } from '../../parts/wide.tsx';
 
-export function Attempts({ attempts }: { readonly attempts: ModelExplanationAnswer['recent_attempts'] }) {
+export function Attempts({ attempts }: { readonly attempts: ModelExplanation['recent_attempts'] }) {
   return (
     <section>
       <Title order={2} size="h4" mb="xs">
-        Last attempts
+        Recent attempts
       </Title>
       {attempts.length === 0 ? (
-        <Empty title="It was never asked" />
+        <Empty title="No attempts yet" />
       ) : (
-        <Wide label="Last attempts">
+        <Wide label="Recent attempts">
           <Table verticalSpacing={4} miw={560}>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>When</Table.Th>
                 <Table.Th>Outcome</Table.Th>
                 <Table.Th ta="right">Status</Table.Th>
-                <Table.Th ta="right">Took</Table.Th>
+                <Table.Th ta="right">Duration</Table.Th>
                 <Table.Th ta="right">Tokens</Table.Th>
                 <Table.Th>Caller</Table.Th>
               </Table.Tr>

@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
 import { hoursToShow } from './history-span.ts';
 
-const stretch = (at: string) => ({ at, requests: 1, successes: 1, average_seconds: 1 });
+const interval = (at: string) => ({ at, requests: 1, successes: 1, average_seconds: 1 });
 const until = '2026-03-01T12:00:00Z';
 
-it('shows the last hour of a model that was asked in that only', () => {
-  const stretches = [stretch('2026-03-01T11:15:00Z'), stretch('2026-03-01T11:45:00Z')];
-  expect(hoursToShow({ until, stretches })).toBe('1');
+it('selects the last hour if all requests are in it', () => {
+  const intervals = [interval('2026-03-01T11:15:00Z'), interval('2026-03-01T11:45:00Z')];
+  expect(hoursToShow({ until, intervals })).toBe('1');
 });
 
-it('shows the day of one that was asked before, too, and while nothing is known', () => {
-  const stretches = [stretch('2026-03-01T03:15:00Z'), stretch('2026-03-01T11:45:00Z')];
-  expect(hoursToShow({ until, stretches })).toBe('24');
-  expect(hoursToShow({ until, stretches: [] })).toBe('24');
+it('selects the day for older requests and without data', () => {
+  const intervals = [interval('2026-03-01T03:15:00Z'), interval('2026-03-01T11:45:00Z')];
+  expect(hoursToShow({ until, intervals })).toBe('24');
+  expect(hoursToShow({ until, intervals: [] })).toBe('24');
   expect(hoursToShow(undefined)).toBe('24');
 });

@@ -1,8 +1,8 @@
-// One model: how it did over time, why it has its place, its last attempts; cool, warm, enable.
+// One model: figures, cooldowns, history, ranking explanation, recent attempts.
+import type { ModelExplanation } from '../../../../src/api/models.ts';
 import { Anchor, Card, Group, List, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import type { ModelExplanationAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { PageTitle, Shown } from '../../parts/states.tsx';
 import { withLocalTimes } from '../../parts/time-texts.ts';
@@ -15,7 +15,7 @@ import { coolingCause, ModelState, percent, seconds } from './model-state.tsx';
 export function ModelDetail({ id }: { readonly id: string }) {
   const query = useQuery({
     queryKey: ['models', 'explain', id],
-    queryFn: ({ signal }) => get<ModelExplanationAnswer>(`/api/v1/models/${id}/explain`, {}, signal),
+    queryFn: ({ signal }) => get<ModelExplanation>(`/api/v1/models/${id}/explain`, {}, signal),
     refetchInterval: 10_000,
   });
   return (
@@ -30,7 +30,7 @@ export function ModelDetail({ id }: { readonly id: string }) {
   );
 }
 
-function Explained({ explanation }: { readonly explanation: ModelExplanationAnswer }) {
+function Explained({ explanation }: { readonly explanation: ModelExplanation }) {
   const { model } = explanation;
   const cause = coolingCause(model);
   return (
@@ -47,22 +47,22 @@ function Explained({ explanation }: { readonly explanation: ModelExplanationAnsw
         </Group>
       </div>
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
-        <Figure name="place now" value={explanation.place === null ? '–' : String(explanation.place)} />
-        <Figure name="score" value={model.effective_reliability_score.toFixed(2)} />
+        <Figure name="Rank" value={explanation.position === null ? '–' : String(explanation.position)} />
+        <Figure name="Score" value={model.effective_reliability_score.toFixed(2)} />
         <Figure
-          name="success"
+          name="Success rate"
           value={model.request_count === 0 ? '–' : `${percent(model.success_rate)} of ${model.request_count}`}
         />
-        <Figure name="answers in" value={seconds(model.average_response_time)} />
+        <Figure name="Latency (avg)" value={seconds(model.average_response_time)} />
       </SimpleGrid>
       <Cooldowns cooldowns={model.cooldowns} />
       <ModelHistory id={model.id} />
       <section>
         <Title order={2} size="h4" mb="xs">
-          Why this place
+          Ranking explained
         </Title>
         <Text size="sm" mb="xs">
-          {sentence(withLocalTimes(explanation.place_reason))}
+          {sentence(withLocalTimes(explanation.position_reason))}
         </Text>
         <List size="sm" spacing={2}>
           {explanation.steps.map((step) => (

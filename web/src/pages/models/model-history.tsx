@@ -1,8 +1,8 @@
-// How a model did over time: what share of requests succeeded, and how long its answers took.
+// Success rate and latency of a model over time.
+import type { ModelHistory } from '../../../../src/api/models.ts';
 import { Group, Select, SimpleGrid, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import type { ModelHistoryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Chart, type Line } from '../../parts/chart.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
@@ -23,12 +23,12 @@ export function ModelHistory({ id }: { readonly id: number }) {
     <section>
       <Group justify="space-between" mb="xs">
         <Title order={2} size="h4">
-          Over time
+          History
         </Title>
         <Select
           size="xs"
           w={130}
-          aria-label="How far back"
+          aria-label="Time range"
           data={spans}
           value={hours}
           allowDeselect={false}
@@ -38,8 +38,8 @@ export function ModelHistory({ id }: { readonly id: number }) {
       <Shown
         what="its history"
         query={query}
-        isEmpty={({ stretches }) => stretches.length === 0}
-        empty={<Empty title="It was not asked in this time" />}
+        isEmpty={({ intervals }) => intervals.length === 0}
+        empty={<Empty title="No requests in this time range" />}
       >
         {(history) => <HistoryCharts history={history} />}
       </Shown>
@@ -47,48 +47,48 @@ export function ModelHistory({ id }: { readonly id: number }) {
   );
 }
 
-function useHistory(id: number, hours: string, isWanted = true) {
+function useHistory(id: number, hours: string, isEnabled = true) {
   return useQuery({
     queryKey: ['models', 'history', id, hours],
-    queryFn: ({ signal }) => get<ModelHistoryAnswer>(`/api/v1/models/${id}/history`, { hours }, signal),
+    queryFn: ({ signal }) => get<ModelHistory>(`/api/v1/models/${id}/history`, { hours }, signal),
     refetchInterval: 30_000,
-    enabled: isWanted,
+    enabled: isEnabled,
   });
 }
 
-function HistoryCharts({ history }: { readonly history: ModelHistoryAnswer }) {
+function HistoryCharts({ history }: { readonly history: ModelHistory }) {
   const { times, reliability, latency } = useMemo(() => linesOf(history), [history]);
   const span = { from: Date.parse(history.since), to: Date.parse(history.until) };
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <Chart
-        label="Share of requests that succeeded, over time."
+        label="Success rate and number of requests over time."
         times={times}
         lines={reliability}
         {...span}
       />
-      <Chart label="Seconds until it answered, over time." times={times} lines={latency} {...span} />
+      <Chart label="Average latency in seconds over time." times={times} lines={latency} {...span} />
     </SimpleGrid>
   );
 }
 
-function linesOf({ stretches }: ModelHistoryAnswer) {
-  const times = stretches.map(({ at }) => Date.parse(at));
+function linesOf({ intervals }: ModelHistory) {
+  const times = intervals.map(({ at }) => Date.parse(at));
   const reliability: Line[] = [
     {
-      label: 'success, %',
+      label: 'success rate, %',
       color: 'teal',
-      values: stretches.map(({ requests, successes }) =>
+      values: intervals.map(({ requests, successes }) =>
         requests === 0 ? null : (successes / requests) * 100,
       ),
     },
-    { label: 'requests', color: 'gray', isSecond: true, values: stretches.map(({ requests }) => requests) },
+    { label: 'requests', color: 'gray', isSecond: true, values: intervals.map(({ requests }) => requests) },
   ];
   const latency: Line[] = [
     {
       label: 'seconds',
       color: 'blue',
-      values: stretches.map(({ successes, average_seconds: average }) => (successes === 0 ? null : average)),
+      values: intervals.map(({ successes, average_seconds: average }) => (successes === 0 ? null : average)),
     },
   ];
   return { times, reliability, latency };

@@ -1,15 +1,15 @@
-// The models in the order in which they are asked.
+// Models in routing order.
+import type { Model } from '../../../../src/api/models.ts';
 import { Anchor, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import type { ModelAnswer } from '../../../../src/http/contract.ts';
 import { useIsNarrow } from '../../parts/narrow.ts';
 import { Wide } from '../../parts/wide.tsx';
 import { coolingCause, ModelState, percent, seconds } from './model-state.tsx';
 
-export function ModelTable({ models }: { readonly models: readonly ModelAnswer[] }) {
+export function ModelTable({ models }: { readonly models: readonly Model[] }) {
   const isNarrow = useIsNarrow();
   return (
-    <Wide label="Models, the best first">
+    <Wide label="Models by rank">
       <Table highlightOnHover verticalSpacing="xs" {...(isNarrow ? { horizontalSpacing: 6 } : { miw: 720 })}>
         <Table.Thead>
           <Table.Tr>
@@ -20,7 +20,7 @@ export function ModelTable({ models }: { readonly models: readonly ModelAnswer[]
             {isNarrow ? null : (
               <>
                 <Table.Th ta="right">Requests</Table.Th>
-                <Table.Th ta="right">Answers in</Table.Th>
+                <Table.Th ta="right">Latency (avg)</Table.Th>
               </>
             )}
           </Table.Tr>
@@ -35,7 +35,7 @@ export function ModelTable({ models }: { readonly models: readonly ModelAnswer[]
   );
 }
 
-function Row({ model, isNarrow }: { readonly model: ModelAnswer; readonly isNarrow: boolean }) {
+function Row({ model, isNarrow }: { readonly model: Model; readonly isNarrow: boolean }) {
   const cause = coolingCause(model);
   const score = model.effective_reliability_score;
   return (
@@ -81,8 +81,8 @@ function Row({ model, isNarrow }: { readonly model: ModelAnswer; readonly isNarr
   );
 }
 
-/** Beside its success: of how many requests, and how fast where one was answered. */
-function triedText({ request_count: count, average_response_time: time }: ModelAnswer): string {
-  if (count === 0) return 'not asked yet';
+/** Number of requests and average latency. */
+function triedText({ request_count: count, average_response_time: time }: Model): string {
+  if (count === 0) return 'no requests';
   return time === 0 ? `of ${count}` : `of ${count}, in ${seconds(time)}`.replaceAll(/(?<!,) /g, '\u00A0');
 }

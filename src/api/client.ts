@@ -1,0 +1,69 @@
+// The typed call: a route literal selects the types of its parameters and of its response. No contract is loaded.
+import type { z } from 'zod';
+import type { Api } from './all.ts';
+import type { Operation, OutputOf } from './operation.ts';
+
+type Operations = { [Resource in keyof Api]: Api[Resource][keyof Api[Resource]] }[keyof Api];
+type ByRoute = { [Op in Extract<Operations, Operation> as Op['route']]: Op };
+
+export type ApiRoute = keyof ByRoute;
+
+/** The response of an operation: `ApiResponse<'GET /api/v1/ledger'>`. */
+export type ApiResponse<Route extends ApiRoute> = OutputOf<ByRoute[Route]>;
+
+type SchemaInput<Schema> = Schema extends z.ZodType ? z.input<Schema> : never;
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- what has no required field is meant
+type Empty = Record<never, unknown>;
+type IsOptional<T> = Empty extends T ? true : undefined extends T ? true : false;
+type Part<Name extends string, T> =
+  IsOptional<T> extends true ? { readonly [Key in Name]?: T } : { readonly [Key in Name]: T };
+type PathParams<Route extends string> = Route extends `${string}:${infer Name}/${infer Rest}`
+  ? { readonly [Key in Name]: string | number } & PathParams<Rest>
+  : Route extends `${string}:${infer Name}`
+    ? { readonly [Key in Name]: string | number }
+    : Empty;
+
+export type ApiInput<Route extends ApiRoute> = Part<'params', PathParams<Route>> &
+  Part<'query', SchemaInput<ByRoute[Route]['query']>> &
+  Part<'body', SchemaInput<ByRoute[Route]['body']>> & { readonly signal?: AbortSignal };
+
+type Args<Input> = Empty extends Input ? [input?: Input] : [input: Input];
+
+export type QueryValue = string | number | boolean | readonly string[] | null | undefined;
+
+/** Any transport: the CLI's connection, the dashboard's fetch, MCP's loopback. */
+export interface ApiTransport {
+  call<T>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    options?: {
+      readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+      readonly body?: unknown;
+      readonly signal?: AbortSignal;
+    },
+  ): Promise<T>;
+}
+
+/**
+ * Calls an operation.
+ *
+ * @example const { entries } = await callApi(client, 'GET /api/v1/ledger', { query: { state: 'open' } });
+ */
+export function callApi<Route extends ApiRoute>(
+  transport: ApiTransport,
+  route: Route,
+  ...[input]: Args<ApiInput<Route>>
+): Promise<ApiResponse<Route>> {
+  const [method, path] = route.split(' ', 2) as ['GET', string];
+  const { params, ...options } = (input ?? {}) as {
+    readonly params?: Readonly<Record<string, string | number>>;
+    readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+    readonly body?: unknown;
+    readonly signal?: AbortSignal;
+  };
+  return transport.call<ApiResponse<Route>>(method, pathWith(path, params ?? {}), options);
+}
+
+/** `/api/v1/jobs/:id` with its parameters filled in and escaped. */
+export const pathWith = (path: string, params: Readonly<Record<string, string | number>>): string =>
+  path.replaceAll(/:([A-Za-z_]+)/g, (_, name: string) => encodeURIComponent(String(params[name] ?? '')));

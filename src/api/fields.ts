@@ -1,0 +1,76 @@
+// Fields that several resources share.
+import { z } from 'zod';
+
+/** A moment in UTC. Handlers return Dates; they are written as ISO 8601. */
+export const instant = z.iso.datetime().meta({ examples: ['2026-03-01T12:00:00.000Z'] });
+
+export const id = z.guid().meta({ examples: ['0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'] });
+
+export const idParams = z.object({ id });
+
+export const count = z.number().int();
+
+/** `limit` of a list: 1 to `max`. */
+export const pageSize = (max: number, standard: number) =>
+  z.coerce
+    .number('must be a whole number')
+    .int('must be a whole number')
+    .min(1, `must be from 1 to ${max}`)
+    .max(max, `must be from 1 to ${max}`)
+    .default(standard)
+    .describe(`Maximum number of results, 1 to ${max}.`);
+
+export const after = id.optional().describe('Continue after this item: `next` of the previous page.');
+
+export const next = z
+  .string()
+  .nullable()
+  .describe('Pass it as `after` to get the next page; null on the last page.');
+
+/** A query parameter that may be repeated or hold several values separated by commas. */
+export const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
+  z
+    .union([z.string(), z.array(z.string())])
+    .transform((raw) => [raw].flat().flatMap((part) => part.split(',')))
+    .pipe(z.array(item).min(1).max(50));
+
+/** A boolean query parameter. Python clients write True and False. */
+export const queryFlag = (standard: boolean) =>
+  z
+    .enum(['true', 'false', 'True', 'False', '1', '0'])
+    .default(standard ? 'true' : 'false')
+    .transform((text) => text === '1' || text.toLowerCase() === 'true');
+
+export const hasNoNul = (text: string): boolean => !text.includes('\0');
+export const nulMessage = 'must not hold the character U+0000';
+
+/** The response to a successful DELETE. */
+export const deleted = z.null().describe('Deleted.');
+
+export const ErrorResponse = z
+  .object({
+    error: z.object({
+      code: z
+        .string()
+        .describe('Stable; safe to build on.')
+        .meta({ examples: ['STATE_UNAVAILABLE'] }),
+      message: z.string().describe('What happened, to what, and what to do next.'),
+      request_id: z.string().describe('The same as in the x-request-id header and in the server log.'),
+      retry_after_seconds: z.number().optional().describe('When a retry has a chance.'),
+      details: z.record(z.string(), z.unknown()).optional(),
+    }),
+  })
+  .meta({ id: 'Error', description: 'Why the request failed.' });
+
+export type ErrorResponse = z.infer<typeof ErrorResponse>;
+
+/** The space that a knowledge operation works on; part of its query, or of a body that carries a document or search. */
+export const spaceFields = {
+  organization: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Id or name of the organization that owns the space, for admins; default: the server itself.'),
+  space: z.string().min(1).max(100).optional().describe('Name of the space; default: "default".'),
+};

@@ -1,0 +1,115 @@
+// The ledger: operations that degraded or stayed undone, and their repairs.
+import { z } from 'zod';
+import { after, count, id, idParams, instant, next, pageSize } from './fields.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+
+const kind = z
+  .string()
+  .min(1)
+  .max(200)
+  .meta({ examples: ['knowledge.embedding-missing'] });
+
+export const LedgerEntry = z
+  .object({
+    id,
+    kind,
+    subject: z.string().describe('What it happened to, for example a document or a run.'),
+    cause: z.string().describe('Class or code of the error.'),
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()),
+    count: count.describe('How often it was recorded.'),
+    first_seen_at: instant,
+    last_seen_at: instant,
+    repaired_at: instant.nullable().describe('Null while the entry is open.'),
+    repaired_how: z
+      .string()
+      .nullable()
+      .describe('`repair`, `gone` (the subject no longer exists) or the text given when it was resolved.'),
+    repair_attempts: count,
+    next_repair_at: instant.nullable().describe('Background repair does not run before this.'),
+    last_repair_error: z.string().nullable(),
+  })
+  .meta({ id: 'LedgerEntry', description: 'An operation that degraded or stayed undone.' });
+export type LedgerEntry = z.infer<typeof LedgerEntry>;
+
+export const ledgerApi = {
+  list: operation('GET /api/v1/ledger', {
+    id: 'ledger.list',
+    summary: 'List ledger entries, newest first',
+    access: 'admin',
+    query: z.strictObject({
+      state: z.enum(['open', 'repaired', 'all']).default('open'),
+      kind: kind.optional().describe('Only entries of this kind.'),
+      subject: z.string().min(1).max(1000).optional().describe('Only entries about exactly this subject.'),
+      limit: pageSize(500, 100),
+      after,
+    }),
+    output: z.object({ entries: z.array(LedgerEntry), next }).meta({ id: 'LedgerPage' }),
+  }),
+
+  listKinds: operation('GET /api/v1/ledger/kinds', {
+    id: 'ledger.list-kinds',
+    summary: 'List the kinds of entries with their counts and repairs',
+    access: 'admin',
+    output: z
+      .object({
+        kinds: z.array(
+          z.object({
+            kind,
+            open: count,
+            repaired: count,
+            repair: z
+              .string()
+              .nullable()
+              .describe('What the automatic repair does; null when only a person can resolve it.'),
+          }),
+        ),
+      })
+      .meta({ id: 'LedgerKinds' }),
+  }),
+
+  get: operation('GET /api/v1/ledger/:id', {
+    id: 'ledger.get',
+    summary: 'Get a ledger entry',
+    access: 'admin',
+    params: idParams,
+    output: LedgerEntry,
+  }),
+
+  repair: operation('POST /api/v1/ledger/repair', {
+    id: 'ledger.repair',
+    summary: 'Repair one entry, one kind, or everything that is open',
+    description: 'Queues a job and returns at once. Repairs are idempotent.',
+    access: 'admin',
+    body: z
+      .strictObject({ kind: kind.optional(), id: id.optional() })
+      .refine((body) => body.kind === undefined || body.id === undefined, 'give kind or id, not both')
+      .nullish()
+      .meta({
+        description: 'Empty: everything that is open.',
+        examples: [{ kind: 'retention.purge-failed' }],
+      }),
+    status: 202,
+    output: z
+      .object({
+        job_id: z.string().nullable().describe('Null when the same repair is already queued or running.'),
+      })
+      .meta({ id: 'RepairRequested', description: 'The job that runs the repair.' }),
+  }),
+
+  resolve: operation('POST /api/v1/ledger/:id/resolve', {
+    id: 'ledger.resolve',
+    summary: 'Close an entry that was resolved by hand',
+    access: 'admin',
+    params: idParams,
+    body: z.strictObject({
+      how: z.string().trim().min(1).max(500).describe('How it was resolved; kept with the entry.'),
+    }),
+    output: LedgerEntry,
+  }),
+} as const;
+
+export type LedgerPage = OutputOf<typeof ledgerApi.list>;
+export type LedgerKinds = OutputOf<typeof ledgerApi.listKinds>;
+export type RepairRequested = OutputOf<typeof ledgerApi.repair>;

@@ -1,0 +1,323 @@
+// Models and how they perform. Field names and paths are those of the founding document.
+import { z } from 'zod';
+import { count, instant, queryFlag } from './fields.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+
+const capabilities = z.strictObject({
+  streaming: z.boolean(),
+  tools: z.boolean(),
+  json: z.boolean(),
+  vision: z.boolean(),
+  embeddings: z.boolean(),
+  context_tokens: z
+    .number()
+    .int()
+    .min(1)
+    .nullable()
+    .describe('Prompt and completion together; null: unknown.'),
+});
+
+const quotasOf = <Count extends z.ZodType>(limit: Count) =>
+  z.strictObject({
+    requests_per_minute: limit,
+    requests_per_day: limit,
+    tokens_per_minute: limit,
+    tokens_per_day: limit,
+  });
+
+export const Model = z
+  .object({
+    id: count,
+    name: z.string(),
+    provider: z.string(),
+    api_endpoint: z.string(),
+    upstream_model: z.string().describe('Name of the model at the provider.'),
+    env_var: z.string().nullable().describe('Environment variable that holds its key; null: it needs none.'),
+    is_local: z.boolean(),
+    origin: z.enum(['built-in', 'config', 'added']).describe('`added`: created over this API.'),
+    capabilities,
+    quotas: quotasOf(z.number().int().min(1).optional()).describe('Limits of one key; absent: unlimited.'),
+    is_active: z.boolean().describe('False: disabled by an operator.'),
+    is_configured: z.boolean().describe('Its key is set, or it needs none.'),
+    key_count: count,
+    key_source: z
+      .string()
+      .nullable()
+      .describe('Environment variable its keys were read from; null when it has none or needs none.'),
+    needs: z
+      .string()
+      .nullable()
+      .describe('Environment variables to set before it can be called; null when it is configured.'),
+    available_at: instant
+      .nullable()
+      .describe('When its cooldowns have ended and its quotas have capacity; null: now.'),
+    cooldowns: z
+      .array(
+        z.object({
+          key_id: z.string().describe("Short hash of the provider's key, or * for every key of the model."),
+          until: instant,
+          cause: z.string().describe('`quota` when a quota is exhausted by our own count.'),
+          source: z.string().describe('Where the duration came from.'),
+          reason: z.string().nullable(),
+        }),
+      )
+      .describe('Keys that are cooling down.'),
+    success_count: count,
+    failure_count: count,
+    request_count: count,
+    success_rate: z.number().describe('0 to 1.'),
+    average_response_time: z.number().describe('Seconds, of successful attempts.'),
+    reliability_score: z.number().describe('0 to 1, over all attempts.'),
+    recent_success_rate: z.number().nullable().describe('Null unless `include_recent`.'),
+    recent_request_count: count.nullable().describe('Null unless `include_recent`.'),
+    recent_reliability_score: z.number().nullable().describe('Null unless `include_recent`.'),
+    effective_reliability_score: z.number().describe('0 to 1; routing prefers higher ones.'),
+    decision_reason: z.string(),
+  })
+  .meta({ id: 'Model', description: 'A model and how it performs.' });
+export type Model = z.infer<typeof Model>;
+
+const params = z.object({ id: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
+
+/** A whole number from 1 on. The gateway checks that together with everything else that is wrong. */
+const givenCount = z.number().meta({ type: 'integer', minimum: 1 });
+
+/** Named in the OpenAPI document by the route, which adds checks of the gateway. */
+export const ModelRequest = z.strictObject({
+  name: z.string().describe('What callers pass as `model`.'),
+  base_url: z.string().describe('Up to, and without, /chat/completions.'),
+  model: z
+    .string()
+    .optional()
+    .describe(
+      'Name of the model at the provider. Default: the whole name; with `provider` P and a name P/X: X.',
+    ),
+  provider: z
+    .string()
+    .optional()
+    .describe('Default: the part of the name before the first slash; without one, the host of base_url.'),
+  env_var: z
+    .string()
+    .nullish()
+    .describe('Environment variable that holds its key; the key itself is never stored.'),
+  capabilities: capabilities.extend({ context_tokens: givenCount.nullable() }).partial().optional(),
+  quotas: quotasOf(givenCount.optional()).optional(),
+});
+
+/** 31 days, in seconds. */
+const maxCooldownSeconds = 2_678_400;
+const cooldownRange = `must be a number of seconds from 0 to ${maxCooldownSeconds}`;
+
+const tally = z.object({ requests: z.number(), successes: z.number(), average_seconds: z.number() });
+
+const responseTimeQuery = z.object({
+  response_time: z.coerce
+    .number('must be a number of seconds')
+    .min(0)
+    .max(86_400)
+    .optional()
+    .describe('Seconds. Without it the average stays unchanged.'),
+});
+
+export const modelsApi = {
+  list: operation('GET /api/v1/models', {
+    id: 'models.list',
+    summary: 'List models, highest score first',
+    access: 'gateway',
+    query: z.object({
+      active_only: queryFlag(true).describe('Leave out disabled models.'),
+      available_only: queryFlag(false).describe('Leave out models that are cooling down or out of quota.'),
+      configured_only: queryFlag(false).describe('Leave out models without a key.'),
+      include_recent: queryFlag(false).describe('Fill the recent_… fields.'),
+      window_days: z.coerce.number().int().min(1).max(365).default(7).describe('What counts as recent.'),
+    }),
+    output: z.array(Model).meta({ id: 'Models', description: 'Models, highest score first.' }),
+  }),
+
+  create: operation('POST /api/v1/models', {
+    id: 'models.create',
+    summary: 'Add a model of any OpenAI-compatible server',
+    access: 'admin',
+    body: ModelRequest,
+    status: 201,
+    output: Model,
+  }),
+
+  get: operation('GET /api/v1/models/:id', {
+    id: 'models.get',
+    summary: 'Get a model',
+    access: 'gateway',
+    params,
+    output: Model,
+  }),
+
+  update: operation('PUT /api/v1/models/:id', {
+    id: 'models.update',
+    summary: 'Replace the definition of a model that was added',
+    description:
+      'Name, scores and usage stay; cooldowns are cleared when its endpoint changes. Built-in models and models from ' +
+      'the configuration cannot be updated (409).',
+    access: 'admin',
+    params,
+    body: ModelRequest,
+    output: Model,
+  }),
+
+  delete: operation('DELETE /api/v1/models/:id', {
+    id: 'models.delete',
+    summary: 'Delete a model that was added and return it',
+    description:
+      'Its usage stays. Built-in models and models from the configuration cannot be deleted (409); disable them.',
+    access: 'admin',
+    params,
+    output: Model,
+  }),
+
+  setCooldown: operation('PATCH /api/v1/models/:id/availability', {
+    id: 'models.set-cooldown',
+    summary: 'Set a cooldown on a model; 0 clears every cooldown',
+    access: 'admin',
+    params,
+    query: z.object({
+      // Not coerced: an empty text would become 0, which clears.
+      retry_after_seconds: z
+        .string(cooldownRange)
+        .regex(/^\d{1,7}(\.\d{1,3})?$/, cooldownRange)
+        .refine((text) => Number(text) <= maxCooldownSeconds, cooldownRange)
+        .transform(Number)
+        .describe(`Seconds, 0 to ${maxCooldownSeconds}; 0 clears every cooldown of the model.`),
+      reason: z.string().min(1).max(500).optional().describe('Shown with the model.'),
+    }),
+    output: Model,
+  }),
+
+  setActive: operation('PATCH /api/v1/models/:id/active', {
+    id: 'models.set-active',
+    summary: 'Enable or disable a model',
+    access: 'admin',
+    params,
+    body: z.strictObject({ is_active: z.boolean() }),
+    output: Model,
+  }),
+
+  incrementSuccess: operation('POST /api/v1/models/:id/increment-success', {
+    id: 'models.increment-success',
+    summary: 'Record a successful attempt by hand',
+    access: 'admin',
+    params,
+    query: responseTimeQuery,
+    output: Model,
+  }),
+
+  incrementFailure: operation('POST /api/v1/models/:id/increment-failure', {
+    id: 'models.increment-failure',
+    summary: 'Record a failed attempt by hand',
+    access: 'admin',
+    params,
+    query: responseTimeQuery,
+    output: Model,
+  }),
+
+  explain: operation('GET /api/v1/models/:id/explain', {
+    id: 'models.explain',
+    summary: 'Explain the score of a model and its routing position',
+    description: 'With a gateway key, `recent_attempts` are those of this key alone.',
+    access: 'gateway',
+    params,
+    output: z
+      .object({
+        model: Model,
+        score: z.object({
+          long_term: tally,
+          recent: tally,
+          window_days: z.number(),
+          reliability_score: z.number(),
+          recent_reliability_score: z.number().nullable(),
+          effective_score: z.number(),
+          decision_reason: z.string(),
+        }),
+        steps: z.array(z.string()).describe('The formulas with the numbers of this model.'),
+        position: count
+          .nullable()
+          .describe('Position in the routing order, from 1; null: it would not be called now.'),
+        position_reason: z.string(),
+        backoff_until: instant
+          .nullable()
+          .describe('It is called last until then, after several failures in a row; null: not backing off.'),
+        recent_attempts: z.array(
+          z.object({
+            request_id: z.string(),
+            at: instant,
+            outcome: z.string(),
+            status: z.number().nullable().describe('HTTP status of the provider; null: no response.'),
+            duration_ms: z.number(),
+            prompt_tokens: z.number(),
+            completion_tokens: z.number(),
+            caller: z.string().describe('`admin`, or `key:` and the id of a gateway key.'),
+          }),
+        ),
+      })
+      .meta({ id: 'ModelExplanation' }),
+  }),
+
+  getHistory: operation('GET /api/v1/models/:id/history', {
+    id: 'models.get-history',
+    summary: 'Get the performance of a model over time',
+    access: 'admin',
+    params,
+    query: z.strictObject({
+      hours: z.coerce.number().int().min(1).max(720).default(24).describe('Length of the period.'),
+    }),
+    output: z
+      .object({
+        since: instant,
+        until: instant,
+        interval_ms: count,
+        intervals: z
+          .array(
+            z.object({
+              at: instant.describe('Start of the interval.'),
+              requests: count,
+              successes: count,
+              average_seconds: z.number().describe('Of successful attempts.'),
+            }),
+          )
+          .describe('Intervals with attempts, oldest first.'),
+      })
+      .meta({ id: 'ModelHistory' }),
+  }),
+
+  probe: operation('POST /api/v1/models/probe', {
+    id: 'models.probe',
+    summary: 'Send a minimal request to models now, within their quotas',
+    access: 'admin',
+    isStream: true,
+    body: z
+      .strictObject({
+        ids: z
+          .array(z.number().int().min(1))
+          .min(1)
+          .max(1_000)
+          .optional()
+          .describe('Default: every configured model.'),
+      })
+      .optional(),
+    output: z
+      .object({
+        probes: z.array(
+          z.object({
+            model: z.string(),
+            outcome: z.string().describe('`skipped`: cooling down, out of quota, disabled or without key.'),
+            reason: z.string().nullable(),
+            duration_ms: z.number().nullable(),
+          }),
+        ),
+      })
+      .meta({ id: 'Probes' }),
+  }),
+} as const;
+
+export type ModelExplanation = OutputOf<typeof modelsApi.explain>;
+export type ModelHistory = OutputOf<typeof modelsApi.getHistory>;
+export type Probes = OutputOf<typeof modelsApi.probe>;

@@ -1,0 +1,116 @@
+/*
+The definition of an API operation: its route, its schemas and who may call it, written down once.
+Route, OpenAPI document, typed client, command and MCP tool all derive from it.
+
+To add an operation:
+1. `api/<resource>.ts`: add it to the resource's object, for example
+   `get: operation('GET /api/v1/widgets/:id', { id: 'widgets.get', summary: 'Get a widget', access: 'admin',
+   params: idParams, output: Widget })`. A new resource is also added to `api/all.ts`.
+2. `http/routes/<resource>.ts`: add the handler under the same name to the `implement` call. It receives parsed input
+   and returns domain objects, both in camelCase; `toWire` maps names and dates by the schema.
+3. Command: `commandFor(group, context, widgetsApi.get, { name: 'get', examples, print })` in `cli/commands/`.
+4. Tool: `toolFor(widgetsApi.get, { name: 'get_widget', title, description })` in `mcp/tools.ts`.
+
+Contracts are loaded by commands that must start fast: they import zod and type-only domain types, nothing else.
+*/
+import { z } from 'zod';
+import type { CallerAccess } from './access.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type RouteText = `${Method} /${string}`;
+
+type Shape = z.ZodType;
+
+export interface OperationSpec<Params extends Shape, Query extends Shape, Body extends Shape, Output> {
+  /** `<resource>.<verb>`: operationId, audit action, change event and dashboard cache key. */
+  readonly id: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Group in the OpenAPI document; default: the resource of the id. */
+  readonly tag?: string;
+  readonly access: CallerAccess;
+  readonly params?: Params;
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly headers?: Shape;
+  /** Of the successful response. */
+  readonly output: Output;
+  /** Default: 200. */
+  readonly status?: number;
+  /** Responses with further statuses, for example 201 beside 200. */
+  readonly otherResponses?: Readonly<Record<number, z.ZodType>>;
+  /** Replaces the usual error shape where a client outside demands another. */
+  readonly errors?: Readonly<Record<string, z.ZodType>>;
+  /** False: no audit row and no change event. Reads never write one. */
+  readonly audit?: false;
+  /** The response stays open: it has no time limit and ends when the server drains. */
+  readonly isStream?: boolean;
+  /** Fields of the body that may contain U+0000. */
+  readonly nulAllowedIn?: readonly string[] | 'everywhere';
+  /** Probes are served until the very end. */
+  readonly isServedWhileDraining?: boolean;
+}
+
+/** A response that is not JSON: the handler writes it. */
+export interface RawOutput {
+  readonly description: string;
+  readonly content: Readonly<Record<string, { readonly schema: z.ZodType }>>;
+}
+
+export interface Operation<
+  Route extends RouteText = RouteText,
+  Params extends Shape = Shape,
+  Query extends Shape = Shape,
+  Body extends Shape = Shape,
+  Output extends z.ZodType | RawOutput = z.ZodType | RawOutput,
+> extends OperationSpec<Params, Query, Body, Output> {
+  readonly route: Route;
+  readonly method: Method;
+  readonly path: string;
+  readonly query: Query;
+  readonly body: Body;
+  readonly status: number;
+}
+
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- an object without fields is meant
+type Nothing = z.ZodObject<Record<never, never>, z.core.$strict>;
+type NoBody = z.ZodOptional<z.ZodNullable<Nothing>>;
+
+const nothing: Nothing = z.strictObject({});
+/** Probes and files outside the API ignore what they do not know. */
+const anything = z.object({});
+/** An empty object counts as no body. */
+const noBody: NoBody = nothing.nullish();
+
+/**
+ * Defines an operation. Query parameters and bodies that it does not declare are rejected, never ignored: a misplaced
+ * `space` would select another space than the caller meant.
+ *
+ * @example operation('GET /api/v1/jobs/:id', { id: 'jobs.get', summary: 'Get a job', access: 'admin', output: Job })
+ */
+export function operation<
+  Route extends RouteText,
+  Output extends z.ZodType | RawOutput,
+  Params extends Shape = Nothing,
+  Query extends Shape = Nothing,
+  Body extends Shape = NoBody,
+>(
+  route: Route,
+  spec: OperationSpec<Params, Query, Body, Output>,
+): Operation<Route, Params, Query, Body, Output> {
+  const [method, path] = route.split(' ', 2) as [Method, string];
+  return {
+    ...spec,
+    route,
+    method,
+    path,
+    query: spec.query ?? ((path.startsWith('/api/v1/') ? nothing : anything) as unknown as Query),
+    body: spec.body ?? (noBody as unknown as Body),
+    status: spec.status ?? 200,
+  };
+}
+
+/** The operations of one resource. */
+export type ResourceApi = Readonly<Record<string, Operation>>;
+
+export type OutputOf<Op extends Operation> = Op['output'] extends z.ZodType ? z.output<Op['output']> : never;

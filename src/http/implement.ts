@@ -1,0 +1,105 @@
+// Makes fastify routes of API operations.
+import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import type { z } from 'zod';
+import { ErrorResponse } from '../api/fields.ts';
+import type { Camel, DomainValue } from '../api/names.ts';
+import { fromWire, toWire } from '../api/names.ts';
+import type { Operation, OutputOf, RawOutput, ResourceApi } from '../api/operation.ts';
+import { callerSignal as clientAbortSignal } from './openai/caller-signal.ts';
+import type { Caller } from './server-types.ts';
+import type { TypedServer } from './routes/typed-server.ts';
+
+type Parsed<Schema> = Schema extends z.ZodType ? Camel<z.output<Schema>> : never;
+
+/** What a handler receives: input checked by the schemas, in camelCase. */
+export interface HandlerInput<Op extends Operation> {
+  readonly params: Parsed<NonNullable<Op['params']>>;
+  readonly query: Parsed<Op['query']>;
+  readonly body: Parsed<Op['body']>;
+  /** Null on public routes. */
+  readonly caller: Caller | null;
+  readonly request: FastifyRequest;
+  /** For another status or headers; a handler that sends the response itself returns it. */
+  readonly reply: FastifyReply;
+  /** Aborts when the client disconnects. */
+  readonly signal: AbortSignal;
+}
+
+export type Handler<Op extends Operation> = (
+  input: HandlerInput<Op>,
+) => Promise<(Op['output'] extends RawOutput ? never : DomainValue<OutputOf<Op>>) | FastifyReply>;
+
+/** One handler for every operation of a resource. */
+export type Handlers<Api extends ResourceApi> = { readonly [Name in keyof Api]: Handler<Api[Name]> };
+
+export type RouteOverrides = Pick<RouteShorthandOptions, 'bodyLimit' | 'handlerTimeout'> & {
+  /** A stricter body schema, for checks that need the domain. */
+  readonly body?: z.ZodType;
+  readonly access?: Operation['access'];
+};
+
+/** Adds a route for every operation. */
+export function implement<Api extends ResourceApi>(
+  server: TypedServer,
+  api: Api,
+  handlers: Handlers<Api>,
+  overrides: { readonly [Name in keyof Api]?: RouteOverrides } = {},
+): void {
+  for (const [name, op] of Object.entries(api))
+    addRoute(server, op, handlers[name as keyof Api], overrides[name] ?? {});
+}
+
+function addRoute(
+  server: TypedServer,
+  op: Operation,
+  handler: Handler<Operation>,
+  { body = op.body, access = op.access, ...limits }: RouteOverrides,
+): void {
+  const responses: Record<number, z.ZodType | RawOutput> = { [op.status]: op.output, ...op.otherResponses };
+  server.route({
+    method: op.method,
+    url: op.path,
+    ...limits,
+    config: {
+      access,
+      audit: op.audit,
+      isStream: op.isStream,
+      nulAllowedIn: op.nulAllowedIn,
+      isServedWhileDraining: op.isServedWhileDraining,
+    },
+    schema: {
+      operationId: op.id,
+      tags: [op.tag ?? op.id.split('.', 1)[0] ?? ''],
+      summary: op.summary,
+      description: op.description,
+      querystring: op.query,
+      // Fastify warns of parts that are there but undefined.
+      ...(op.params ? { params: op.params } : {}),
+      ...(op.headers ? { headers: op.headers } : {}),
+      ...(op.method === 'GET' ? {} : { body }),
+      response: { ...responses, ...(op.errors ?? errorResponses) },
+    },
+    handler: async (request, reply) => {
+      void reply.code(op.status);
+      const result = await handler({
+        params: fromWire(op.params ?? op.query, request.params),
+        query: fromWire(op.query, request.query),
+        body: fromWire(op.body, request.body),
+        caller: request.caller,
+        request,
+        reply,
+        get signal() {
+          return clientAbortSignal(reply.raw);
+        },
+      });
+      if ((result as unknown) === reply) return reply;
+      const schema = responses[reply.statusCode];
+      return reply.send(isRaw(schema) ? result : toWire(schema, result));
+    },
+  });
+}
+
+const isRaw = (output: z.ZodType | RawOutput | undefined): output is RawOutput | undefined =>
+  output === undefined || 'content' in output;
+
+const errorResponses = { '4xx': ErrorResponse, '5xx': ErrorResponse } as const;

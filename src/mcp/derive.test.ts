@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { after, id, next, pageSize, spaceFields } from '../api/fields.ts';
+import { operation } from '../api/operation.ts';
+import { toolFor } from './derive.ts';
+
+const listThings = operation('GET /api/v1/knowledge/things', {
+  id: 'things.list',
+  summary: 'List things',
+  access: 'tenant',
+  query: z.strictObject({
+    color: z.enum(['red', 'blue']).optional(),
+    limit: pageSize(500, 100),
+    after,
+    ...spaceFields,
+  }),
+  output: z.object({ things: z.array(z.object({ id, text: z.string() })), next }),
+});
+
+const ids = Array.from(
+  { length: 200 },
+  (_, index) => `0195a1b2-c3d4-7e5f-8a9b-${String(index).padStart(12, '0')}`,
+);
+
+const tool = toolFor(listThings, {
+  name: 'list_things',
+  title: 'List things',
+  description: 'Lists.',
+  maxPageSize: 50,
+});
+
+function context(response: unknown, calls: unknown[] = []) {
+  return {
+    api: {
+      call: async (...call: unknown[]) => {
+        calls.push(call);
+        return response;
+      },
+    },
+    caller: 'admin' as const,
+    signal: AbortSignal.timeout(1_000),
+  };
+}
+
+describe('toolFor', () => {
+  it('takes input and output from the operation, with a smaller page and a note', () => {
+    const { inputSchema, outputSchema, annotations } = tool.listing('admin');
+    expect(inputSchema).toMatchObject({
+      properties: {
+        color: { enum: ['red', 'blue'] },
+        limit: { maximum: 50, default: 20 },
+        space: { type: 'string' },
+        organization: { type: 'string' },
+      },
+    });
+    expect(Object.keys(outputSchema['properties'] as object)).toEqual(['things', 'next', 'note']);
+    expect(annotations).toMatchObject({ readOnlyHint: true });
+  });
+
+  it('offers "organization" to the admin only', () => {
+    expect(tool.listing('organization').inputSchema['properties']).not.toHaveProperty('organization');
+  });
+
+  it('calls the operation with its query and the space', async () => {
+    const calls: unknown[] = [];
+    await tool.answer({ color: 'red', space: 'bi' }, context({ things: [], next: null }, calls));
+    expect(calls).toMatchObject([
+      ['GET', '/api/v1/knowledge/things', { query: { color: 'red', limit: 20, space: 'bi' } }],
+    ]);
+  });
+
+  it('cuts long texts', async () => {
+    const things = [{ id: ids[0], text: 'x'.repeat(1_000) }];
+    const answer = await tool.answer({}, context({ things, next: null }));
+    expect((answer['things'] as { text: string }[])[0]?.text).toContain('more characters]');
+    expect(answer['note']).toBeNull();
+  });
+
+  it('ends a list that does not fit early and says how to continue', async () => {
+    const things = ids.map((each) => ({ id: each, text: 'x'.repeat(400) }));
+    const answer = await tool.answer({}, context({ things, next: null }));
+    const shown = answer['things'] as { id: string }[];
+    expect(shown.length).toBeLessThan(things.length);
+    expect(answer['next']).toBe(shown.at(-1)?.id);
+    expect(answer['note']).toContain(`after = ${shown.at(-1)?.id}`);
+  });
+});
