@@ -153,9 +153,9 @@ async function addEvents({ database, space: { spaceId } }: KnowledgeBench): Prom
   const person = (offset: number) =>
     sql`md5('person' || (hashint8(chunk_id + ${offset}) & 2147483647) % ${peopleCount})::uuid`;
   await database.query(sql`
-    insert into event_actor (event_id, entity_id, space_id, role)
-    select event_id, ${person(0)}, space_id, 'owner' from semantic_event on conflict do nothing`);
+    insert into event_actor (event_id, entity_id, resolved_id, space_id, role)
+    select event_id, ${person(0)}, ${person(0)}, space_id, 'owner' from semantic_event on conflict do nothing`);
   await database.query(sql`
-    insert into event_subject (event_id, entity_id, space_id)
-    select event_id, ${person(1_000_000)}, space_id from semantic_event on conflict do nothing`);
+    insert into event_subject (event_id, entity_id, resolved_id, space_id)
+    select event_id, ${person(1_000_000)}, ${person(1_000_000)}, space_id from semantic_event on conflict do nothing`);
 }

@@ -120,7 +120,7 @@ describe('/api/v1/alerts', () => {
     await world.clock.advance(0);
     expect((await call('GET', '/api/v1/alerts')).body).toMatchObject({
       alerts: [
-        { name: 'HeadworksAdmissionRedisAway', severity: 'critical', state: 'firing', organization_id: null },
+        { name: 'HeadworksAdmissionRedisDown', severity: 'critical', state: 'firing', organization_id: null },
       ],
     });
   });

@@ -233,9 +233,9 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       const [written, removed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const mentioning = world.database.transaction(async (transaction) => {
         await transaction.query(sql`
-          insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, surface_form, method,
+          insert into entity_mention (mention_id, space_id, entity_id, resolved_id, artifact_uid, revision_id, surface_form, method,
             confidence)
-          values (${world.ids.uuid()}, ${space.spaceId}, ${ids[0]}, ${other.artifactUid}, ${other.revisionId}, 'Alice',
+          values (${world.ids.uuid()}, ${space.spaceId}, ${ids[0]}, ${ids[0]}, ${other.artifactUid}, ${other.revisionId}, 'Alice',
             'structured', 1)`);
         written.resolve();
         await removed.promise;

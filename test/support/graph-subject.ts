@@ -38,13 +38,15 @@ export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject 
       const id = await entityId(spaceId, name);
       entityIds.push(id);
       await database.query(sql`
-        insert into event_actor (event_id, entity_id, space_id, role) values (${eventId}, ${id}, ${spaceId}, 'owner')`);
+        insert into event_actor (event_id, entity_id, resolved_id, space_id, role)
+        values (${eventId}, ${id}, ${id}, ${spaceId}, 'owner')`);
     }
     for (const name of subjects) {
       const id = await entityId(spaceId, name);
       entityIds.push(id);
       await database.query(sql`
-        insert into event_subject (event_id, entity_id, space_id) values (${eventId}, ${id}, ${spaceId})`);
+        insert into event_subject (event_id, entity_id, resolved_id, space_id)
+        values (${eventId}, ${id}, ${id}, ${spaceId})`);
     }
     return { eventId, entityIds };
   }

@@ -2,7 +2,6 @@
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import { longestChain } from '../entities/candidate-queries.ts';
 import type { RemovedIds } from '../ports.ts';
 import { removePostings } from '../search/postings.ts';
 
@@ -23,7 +22,7 @@ export async function removeArtifact(
     sql`select event_id as id from semantic_event where artifact_uid = ${artifactUid}::uuid and space_id = ${spaceId}`,
   );
   const mentions = await transaction.query<RemovedMention>(sql`
-    select mention_id as "mentionId", entity_id as "entityId", surface_form as "surfaceForm"
+    select entity_id as "entityId", resolved_id as "resolvedId", surface_form as "surfaceForm"
     from entity_mention m join artifact_revision r using (revision_id)
     where r.artifact_uid = ${artifactUid}::uuid and m.space_id = ${spaceId}`);
   await transaction.query(sql`delete from artifact where artifact_uid = ${artifactUid}::uuid`);
@@ -46,9 +45,7 @@ export async function forgetUnmentioned(
   return deleteUnmentioned(
     transaction,
     sql`e.first_artifact_uid = ${artifactUid}::uuid and e.space_id = ${spaceId}
-      and (${revisionId}::uuid is null or e.first_revision_id = ${revisionId}::uuid)
-      and not exists (select from entity_merge g where g.loser_id = e.entity_id
-        and jsonb_array_length(g.moved -> 'mentions') > 0)`,
+      and (${revisionId}::uuid is null or e.first_revision_id = ${revisionId}::uuid)`,
   );
 }
 
@@ -57,7 +54,9 @@ export async function forgetUnmentioned(
  * it. The others are looked at again when they are locked: a mention that came in between would go with its entity.
  */
 async function deleteUnmentioned(transaction: Transaction, condition: Sql): Promise<readonly string[]> {
-  const isUnmentioned = sql`not exists (select from entity_mention m where m.entity_id = e.entity_id)`;
+  const isUnmentioned = sql`
+    not exists (select from entity_mention m where m.entity_id = e.entity_id)
+    and not exists (select from entity_mention m where m.resolved_id = e.entity_id and m.resolved_id <> m.entity_id)`;
   const { rows: free } = await transaction.query<{ id: string }>(sql`
     select e.entity_id as id from entity e where ${condition} and ${isUnmentioned} for update skip locked`);
   if (free.length === 0) return [];
@@ -70,17 +69,14 @@ async function deleteUnmentioned(transaction: Transaction, condition: Sql): Prom
 /** Of what stays: names that only this artifact gave, and its id. */
 async function forgetOrigin(transaction: Transaction, spaceId: number, artifactUid: string): Promise<void> {
   await transaction.query(sql`
-    with recursive given as (
-      select a.entity_id, a.normalized_alias, a.alias, e.entity_id as at, e.merged_into, 0 as depth
-      from entity_alias a join entity e using (entity_id)
+    with given as (
+      select a.entity_id, a.normalized_alias, a.alias from entity_alias a join entity e using (entity_id)
       where a.first_artifact_uid = ${artifactUid}::uuid and a.space_id = ${spaceId}
-        and e.normalized_name <> a.normalized_alias
-      union all
-      select g.entity_id, g.normalized_alias, g.alias, e.entity_id, e.merged_into, g.depth + 1
-      from given g join entity e on e.entity_id = g.merged_into where g.depth < ${longestChain})
-    delete from entity_alias a using given g
-    where a.entity_id = g.entity_id and a.normalized_alias = g.normalized_alias and g.merged_into is null
-      and not exists (select from entity_mention m where m.entity_id = g.at
+        and e.normalized_name <> a.normalized_alias),
+    family as (select * from knowledge_family(array(select entity_id from given)))
+    delete from entity_alias a using given g, family f
+    where a.entity_id = g.entity_id and a.normalized_alias = g.normalized_alias and f.member = g.entity_id
+      and not exists (select from entity_mention m where m.entity_id = f.root
         and lower(m.surface_form) = lower(g.alias))`);
   await transaction.query(sql`
     update entity_alias set first_artifact_uid = null
@@ -91,8 +87,8 @@ async function forgetOrigin(transaction: Transaction, spaceId: number, artifactU
 }
 
 export interface RemovedMention {
-  readonly mentionId: string;
   readonly entityId: string;
+  readonly resolvedId: string;
   readonly surfaceForm: string;
 }
 
@@ -121,25 +117,35 @@ export async function forgetEntities(
   return [...gone];
 }
 
-/** A merge moved some of these mentions, and none of those it moved is left: its loser is known by nothing now. */
+/**
+ * Deletes merged entities that these mentions were resolved to, directly or through further merges, and to which no mention
+ * is resolved any more; with them their merge and, unless another mention uses it, their name on the winner.
+ */
 async function forgetEmptyMerges(
   transaction: Transaction,
   spaceId: number,
   removed: readonly RemovedMention[],
 ): Promise<void> {
   await transaction.query(sql`
-    with moved as (
-      select g.merge_id, g.loser_id, g.winner_id,
-        case when value #>> '{}' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (value #>> '{}')::uuid end as id
-      from entity_merge g cross join lateral jsonb_path_query(g.moved, 'strict $.** ? (@.type() == "string")') as value
-      where g.space_id = ${spaceId} and g.winner_id = any(${removed.map(({ entityId }) => entityId)}::uuid[])),
+    with recursive merged as (
+      select e.entity_id, e.merged_into from entity e
+        where e.entity_id = any(${removed.map(({ resolvedId }) => resolvedId)}::uuid[]) and e.space_id = ${spaceId}
+          and e.merged_into is not null
+      union
+      select e.entity_id, e.merged_into from merged m join entity e on e.entity_id = m.merged_into
+        where e.merged_into is not null),
+    -- Everything merged into one of these, directly or not.
+    below as (
+      select m.entity_id as id, m.entity_id as member, 0 as depth from merged m
+      union all
+      select b.id, e.entity_id, b.depth + 1 from below b join entity e on e.merged_into = b.member where b.depth < 32),
     empty as (
-      select loser_id, winner_id from moved group by merge_id, loser_id, winner_id
-      having bool_or(id = any(${removed.map(({ mentionId }) => mentionId)}::uuid[]))
-        and not bool_or(exists (select from entity_mention m where m.mention_id = moved.id))),
+      select b.id from below b group by b.id
+      having not bool_or(exists (select from entity_mention m
+        where m.resolved_id = b.member and m.resolved_id <> m.entity_id))),
     losers as (
-      delete from entity e using empty where e.entity_id = empty.loser_id and e.merged_into is not null
-      returning empty.winner_id, e.normalized_name)
+      delete from entity e using empty where e.entity_id = empty.id
+      returning e.merged_into as winner_id, e.normalized_name)
     delete from entity_alias a using losers l
     where a.entity_id = l.winner_id and a.normalized_alias = l.normalized_name
       and not exists (select from entity_mention m where m.entity_id = a.entity_id
@@ -152,16 +158,12 @@ async function forgetNames(
   removed: readonly RemovedMention[],
 ): Promise<void> {
   await transaction.query(sql`
-    with recursive gone as (
+    with gone as (
       select distinct entity_id, lower(surface_form) as form
       from unnest(${removed.map(({ entityId }) => entityId)}::uuid[],
         ${removed.map(({ surfaceForm }) => surfaceForm)}::text[]) as t (entity_id, surface_form)),
-    -- Names stay with the entity they came with, also after it was merged into the one that is mentioned.
-    family as (
-      select distinct entity_id as root, entity_id as member, 0 as depth from gone
-      union all
-      select f.root, m.entity_id, f.depth + 1 from family f join entity m on m.merged_into = f.member
-        where f.depth < ${longestChain})
+    -- Names stay with the entity that introduced them, also after a merge.
+    family as (select * from knowledge_family(array(select entity_id from gone)))
     delete from entity_alias a using gone, family f, entity e
     where a.space_id = ${spaceId} and f.root = gone.entity_id and a.entity_id = f.member and lower(a.alias) = gone.form
       and e.entity_id = a.entity_id and e.normalized_name <> a.normalized_alias

@@ -229,8 +229,7 @@ export async function loadFamilies(
     sql`
     select ${entityColumns}, f.found, f.aliases, f.emails, f.organizations, f.roles, f.notes,
       f.is_in_artifact as "isInArtifact"
-    from knowledge_families(${spaceId}::integer, ${ids}::uuid[], ${artifactUid}::uuid, ${mostNames}::integer,
-      ${longestChain}::integer) f join entity e on e.entity_id = f.root`,
+    from knowledge_families(${spaceId}::integer, ${ids}::uuid[], ${artifactUid}::uuid, ${mostNames}::integer) f join entity e on e.entity_id = f.root`,
     { ...options, isFrequent: true },
   );
   return rows.map(familyOf);
@@ -266,6 +265,3 @@ export const entityColumns = sql`
   e.embedding_model as "embeddingModel", e.first_artifact_uid as "firstArtifactUid",
   e.needs_review as "needsReview", e.review_reason as "reviewReason", e.merged_into as "mergedInto",
   e.created_at as "createdAt", e.updated_at as "updatedAt"`;
-
-/** Merges upon merges are followed this far; nobody merges deeper. */
-export const longestChain = 32;

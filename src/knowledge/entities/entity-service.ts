@@ -94,7 +94,7 @@ export function openEntityService(parts: EntityServiceDeps): EntityService {
     },
 
     async review(space, limit) {
-      const open = await pairs.undecided(space.spaceId, limit);
+      const open = await pairs.listOpen(space.spaceId, limit);
       const sides = [...new Set(open.flatMap(({ liveA, liveB }) => [liveA, liveB]))];
       const found = await entities.details(space.spaceId, sides);
       const views = new Map<string, EntityView>(found.map((view) => [view.entityId, view]));

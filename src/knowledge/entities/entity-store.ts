@@ -10,7 +10,6 @@ import {
   findCoMentions,
   findNearestEntities,
   loadFamilies,
-  longestChain,
 } from './candidate-queries.ts';
 import {
   lockEntities,
@@ -256,7 +255,8 @@ export async function listEntities(
   if (name !== undefined) conditions.push(isCalled(spaceId, name));
   const { rows } = await database.query<EntityRow>(sql`
     with chosen as (
-      select * from entity e where ${joinSql(conditions, sql` and `)} order by e.entity_id limit ${limit})
+      select * from entity e where ${joinSql(conditions, sql` and `)} order by e.entity_id limit ${limit}),
+    family as materialized (select * from knowledge_family(array(select entity_id from chosen)))
     select ${entityColumns}, names.aliases,
       (select count(*) from entity_mention m join artifact_revision r using (revision_id)
         where m.entity_id = e.entity_id and r.is_latest) as "mentionCount",
@@ -264,14 +264,9 @@ export async function listEntities(
         union select event_id from event_subject where entity_id = e.entity_id) parts
         join semantic_event v using (event_id) where v.superseded_at is null) as "eventCount"
     from chosen e cross join lateral (
-      with recursive family as (
-        select e.entity_id as member, 0 as depth
-        union all
-        select m.entity_id, f.depth + 1 from family f join entity m on m.merged_into = f.member
-          where f.depth < ${longestChain})
       select coalesce(array_agg(distinct a.alias order by a.alias), '{}') as aliases
       from family f join entity_alias a on a.entity_id = f.member
-      where a.alias <> e.canonical_name) names
+      where f.root = e.entity_id and a.alias <> e.canonical_name) names
     order by e.entity_id`);
   return rows;
 }
@@ -280,14 +275,10 @@ export async function listEntities(
 function isCalled(spaceId: number, name: string): Sql {
   const pattern = `%${name.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   return sql`e.entity_id in (
-    with recursive up as (
-      select e2.entity_id as at, e2.merged_into, 0 as depth from entity e2
-        where e2.space_id = ${spaceId} and (e2.canonical_name ilike ${pattern} or exists (
-          select from entity_alias a where a.entity_id = e2.entity_id and a.alias ilike ${pattern}))
-      union all
-      select e3.entity_id, e3.merged_into, up.depth + 1 from up join entity e3 on e3.entity_id = up.merged_into
-        where up.depth < ${longestChain})
-    select at from up where merged_into is null)`;
+    select root from knowledge_family(array(
+      select named.entity_id from entity named
+      where named.space_id = ${spaceId} and (named.canonical_name ilike ${pattern} or exists (
+        select from entity_alias a where a.entity_id = named.entity_id and a.alias ilike ${pattern})))))`;
 }
 
 /** Of latest revisions, newest first. */

@@ -133,7 +133,7 @@ export async function settle(
     decidedBy,
   });
   const put = (reason: string, state: 'open' | 'different', decidedBy: string | null) =>
-    pairs.put(
+    pairs.insert(
       entity.spaceId,
       close.map((_, index) => draftOf(index, reason, state, decidedBy)),
       new Date(clock.now()),
@@ -260,7 +260,7 @@ async function settleUncertain(
 ): Promise<{ readonly asked: number; readonly merged: number; readonly different: number }> {
   const result = { asked: 0, merged: 0, different: 0 };
   if (!canUseModel(parts)) return result;
-  for (const pair of await parts.pairs.unconfirmed(limit)) {
+  for (const pair of await parts.pairs.listUnconfirmed(limit)) {
     signal.throwIfAborted();
     const a = await loadUnmerged(parts, pair.liveA);
     const b = await loadUnmerged(parts, pair.liveB);
@@ -281,7 +281,7 @@ async function settleUncertain(
 /** The pair itself may stand between entities that were merged since: what was said of their successors holds for it. */
 async function settledState(
   { pairs, clock }: ReconcileDeps,
-  { spaceId, pairId, liveA, liveB }: Awaited<ReturnType<ReconcileDeps['pairs']['unconfirmed']>>[number],
+  { spaceId, pairId, liveA, liveB }: Awaited<ReturnType<ReconcileDeps['pairs']['listUnconfirmed']>>[number],
 ): Promise<string> {
   const at = new Date(clock.now());
   const after = await pairs.get(spaceId, pairId);
@@ -290,6 +290,6 @@ async function settledState(
     await pairs.decide(spaceId, pairId, 'different', 'model', at);
     return 'different';
   }
-  await pairs.markConfirmed(spaceId, pairId, 'model', at);
+  await pairs.markUndecided(spaceId, pairId, 'model', at);
   return 'open';
 }

@@ -9,7 +9,6 @@ import { forgetEntities } from '../artifacts/postgres-remove-artifact.ts';
 import { storedJson } from '../artifacts/stored-json.ts';
 import type { RemovedIds } from '../artifacts/types.ts';
 import type { EventService } from '../desk-ports.ts';
-import { familyOf } from '../entities/pair-store.ts';
 import type { EntityResolutionResult, MentionPlace } from '../entities/types.ts';
 import type { EntityMention, ReadEvent, ReadingMethod } from '../reading/types.ts';
 import type { EventFilter, StoredEvent } from './types.ts';
@@ -79,7 +78,11 @@ export class EventStore {
     const readingOf = (entityIds: readonly string[]): WrittenReading => ({
       ...found,
       place,
-      mentions: found.mentions.map((each, index) => ({ ...each, entityId: entityIds[index] ?? '' })),
+      mentions: found.mentions.map((each, index) => ({
+        ...each,
+        entityId: entityIds[index] ?? '',
+        resolvedId: results[index]?.entityId ?? '',
+      })),
       ids: this.#ids,
       at,
     });
@@ -118,10 +121,12 @@ export class EventStore {
         e.subject, e.confidence, e.method, e.superseded_at as "supersededAt",
         (select coalesce(jsonb_agg(jsonb_build_object('entityId', a.entity_id, 'name', n.canonical_name, 'role', a.role)
             order by n.canonical_name, a.role), '[]')
-          from event_actor a join entity n using (entity_id) where a.event_id = e.event_id) as actors,
+          from (select distinct entity_id, role from event_actor where event_id = e.event_id) a
+            join entity n using (entity_id)) as actors,
         (select coalesce(jsonb_agg(jsonb_build_object('entityId', s.entity_id, 'name', n.canonical_name)
             order by n.canonical_name), '[]')
-          from event_subject s join entity n using (entity_id) where s.event_id = e.event_id) as subjects,
+          from (select distinct entity_id from event_subject where event_id = e.event_id) s
+            join entity n using (entity_id)) as subjects,
         (select coalesce(jsonb_agg(jsonb_build_object('chunkId', v.chunk_id, 'quote', v.quote, 'startChar', v.start_char,
             'endChar', v.end_char) order by v.start_char), '[]')
           from event_evidence v where v.event_id = e.event_id) as evidence
@@ -144,10 +149,10 @@ async function removeFound(
       delete from semantic_event where ${isHere} and space_id = ${spaceId} returning event_id),
     mention as (
       delete from entity_mention where ${isHere} and space_id = ${spaceId}
-      returning mention_id, entity_id, surface_form)
-    select event_id as "eventId", null as "mentionId", null as "entityId", null as "surfaceForm" from event
+      returning entity_id, resolved_id, surface_form)
+    select event_id as "eventId", null as "entityId", null as "resolvedId", null as "surfaceForm" from event
     union all
-    select null, mention_id, entity_id, surface_form from mention`);
+    select null, entity_id, resolved_id, surface_form from mention`);
   return {
     eventIds: rows.flatMap(({ eventId }) => (eventId === null ? [] : [eventId])),
     mentions: rows.filter(({ eventId }) => eventId === null),
@@ -162,9 +167,9 @@ function* conditionsOf(filter: Omit<EventFilter, 'limit'>): Generator<Sql> {
   if (artifactUid !== undefined) yield sql`e.artifact_uid = ${artifactUid}::uuid`;
   if (entityId !== undefined)
     yield sql`e.event_id in (
-      with recursive ${familyOf(sql`select ${entityId}::uuid`)}
-      select a.event_id from family f join event_actor a on a.entity_id = f.member
-      union all select s.event_id from family f join event_subject s on s.entity_id = f.member)`;
+      with live as (select distinct root from knowledge_family(array[${entityId}::uuid]))
+      select a.event_id from live join event_actor a on a.entity_id = live.root
+      union all select s.event_id from live join event_subject s on s.entity_id = live.root)`;
   if (from !== undefined) yield sql`e.event_time >= ${from}`;
   if (to !== undefined) yield sql`e.event_time < ${to}`;
   if (before !== undefined) yield sql`e.event_id < ${before}::uuid`;
@@ -178,7 +183,9 @@ export interface WrittenReading {
   readonly mentions: readonly {
     readonly mention: EntityMention;
     readonly relation: string | null;
+    /** The unmerged entity. */
     readonly entityId: string;
+    readonly resolvedId: string;
   }[];
   /** Actors and subjects that are not among the mentions are left out. */
   readonly events: readonly ReadEvent[];
@@ -219,9 +226,10 @@ export async function writeFirstReading(database: Queryable, reading: WrittenRea
 
 const mentionRows = ({ mentions, ids }: WrittenReading): string =>
   storedJson(
-    mentions.map(({ mention, relation, entityId }) => ({
+    mentions.map(({ mention, relation, entityId, resolvedId }) => ({
       id: ids.uuid(),
       entity: entityId,
+      resolved: resolvedId,
       surface: mention.surfaceForm,
       start_char: mention.startChar,
       end_char: mention.endChar,
@@ -232,7 +240,16 @@ const mentionRows = ({ mentions, ids }: WrittenReading): string =>
   );
 
 function eventRows({ mentions, events, ids }: WrittenReading): string {
-  const entityOf = new Map(mentions.map(({ mention, entityId }) => [mention.ref, entityId]));
+  const entityOf = new Map(
+    mentions.map(({ mention, entityId, resolvedId }) => [
+      mention.ref,
+      { entity: entityId, resolved: resolvedId },
+    ]),
+  );
+  const participant = (ref: string) => {
+    const found = entityOf.get(ref);
+    return found === undefined ? [] : [found];
+  };
   return storedJson(
     events.map((event) => ({
       id: ids.uuid(),
@@ -241,11 +258,8 @@ function eventRows({ mentions, events, ids }: WrittenReading): string {
       narrative: event.narrative,
       subject: event.subject,
       confidence: event.confidence,
-      about: event.subjectRef === null ? null : (entityOf.get(event.subjectRef) ?? null),
-      actors: event.actors.flatMap(({ ref, role }) => {
-        const entity = entityOf.get(ref);
-        return entity === undefined ? [] : [{ entity, role }];
-      }),
+      about: event.subjectRef === null ? [] : participant(event.subjectRef),
+      actors: event.actors.flatMap(({ ref, role }) => participant(ref).map((one) => ({ ...one, role }))),
       evidence: event.evidence.map(({ startChar, endChar, quote }) => ({
         start_char: startChar,
         end_char: endChar,
@@ -275,9 +289,6 @@ export async function lockPlace(
   return found.isLatest;
 }
 
-/** How often an entity that a mention was resolved to may have been merged further meanwhile. */
-const longestChain = 32;
-
 /**
  * The entities that the results mean now, in their order: one that was merged meanwhile is the one it became part of.
  * They stay until the transaction ends. Fails with CONFLICT when one has been removed.
@@ -290,13 +301,9 @@ export async function liveEntities(
   const wanted = [...new Set(results.map(({ entityId }) => entityId))];
   if (wanted.length === 0) return [];
   const { rows } = await transaction.query<{ wanted: string; live: string }>(sql`
-    with recursive chain as (
-      select entity_id as wanted, entity_id as at, merged_into, 0 as depth from entity
-        where entity_id = any(${wanted}::uuid[]) and space_id = ${spaceId}
-      union all
-      select c.wanted, e.entity_id, e.merged_into, c.depth + 1 from chain c join entity e on e.entity_id = c.merged_into
-        where c.depth < ${longestChain})
-    select c.wanted, e.entity_id as live from chain c join entity e on e.entity_id = c.at and e.merged_into is null
+    select f.member as wanted, e.entity_id as live from knowledge_family(${wanted}::uuid[]) f
+      join entity e on e.entity_id = f.root and e.space_id = ${spaceId} and e.merged_into is null
+    where f.member = any(${wanted}::uuid[])
     for key share of e`);
   const live = new Map(rows.map((row) => [row.wanted, row.live]));
   return results.map(({ entityId }) => {

@@ -4,7 +4,6 @@ import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { GraphService } from '../desk-ports.ts';
-import { longestChain } from '../entities/candidate-queries.ts';
 import { openPairs, pairsOf } from '../entities/pair-store.ts';
 import { KnowledgeError } from '../errors.ts';
 import { graphRebuildJob, graphRebuildKey } from './graph-sync.ts';
@@ -70,7 +69,7 @@ export class GraphView {
     const { rows: edges } = await this.#database.query<Surroundings['edges'][number]>(sql`
       select entity_id as "from", event_id as "to", 'ACTED_IN' as kind, role from event_actor
       where event_id = any(${eventIds}::uuid[]) and space_id = ${spaceId}
-      union all
+      union
       select event_id, entity_id, 'ABOUT', null from event_subject
       where event_id = any(${eventIds}::uuid[]) and space_id = ${spaceId}
       union all
@@ -89,13 +88,8 @@ export class GraphView {
 
   async #live(spaceId: number, entityId: string): Promise<string | undefined> {
     const { rows } = await this.#database.query<{ id: string }>(sql`
-      with recursive up as (
-        select entity_id, merged_into, 0 as depth from entity
-        where entity_id = ${entityId}::uuid and space_id = ${spaceId}
-        union all
-        select e.entity_id, e.merged_into, up.depth + 1 from up join entity e on e.entity_id = up.merged_into
-        where up.depth < ${longestChain})
-      select entity_id as id from up where merged_into is null`);
+      select e.entity_id as id from knowledge_family(array[${entityId}::uuid]) f
+        join entity e on e.entity_id = f.root and e.space_id = ${spaceId} limit 1`);
     return rows[0]?.id;
   }
 }

@@ -208,7 +208,7 @@ export class GraphSource {
 
   async #actedIn(spaceId: number, eventIds: readonly string[]): Promise<readonly ActedIn[]> {
     const { rows } = await this.#database.query<ActedIn>(sql`
-      select entity_id as "entityId", event_id as "eventId", role from event_actor
+      select distinct entity_id as "entityId", event_id as "eventId", role from event_actor
         join semantic_event e using (event_id)
       where event_id = any(${eventIds}::uuid[]) and e.space_id = ${spaceId} and e.superseded_at is null`);
     return rows;
@@ -216,7 +216,7 @@ export class GraphSource {
 
   async #about(spaceId: number, eventIds: readonly string[]): Promise<readonly About[]> {
     const { rows } = await this.#database.query<About>(sql`
-      select event_id as "eventId", entity_id as "entityId" from event_subject
+      select distinct event_id as "eventId", entity_id as "entityId" from event_subject
         join semantic_event e using (event_id)
       where event_id = any(${eventIds}::uuid[]) and e.space_id = ${spaceId} and e.superseded_at is null`);
     return rows;

@@ -61,8 +61,9 @@ export class SqlGraph implements Graph {
         union all
         select v.entity_id, near.event_id, 'same_subject:', v.is_subject
         from via v cross join lateral (
-          select s.event_id from event_subject s cross join lateral (${wanted(sql`s.event_id`)}) as e
-          where s.entity_id = v.entity_id order by s.event_id desc limit ${mostPerEntity}) as near),
+          select distinct event_id from (
+            select s.event_id from event_subject s cross join lateral (${wanted(sql`s.event_id`)}) as e
+            where s.entity_id = v.entity_id order by s.event_id desc limit ${mostPerEntity}) as newest) as near),
       ${rankRelated(sql`near`, request)}`,
       { signal },
     );

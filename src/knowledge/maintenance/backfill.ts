@@ -104,7 +104,7 @@ async function recordPairs(parts: BackfillDeps): Promise<number> {
   if (
     !options.backfill ||
     !canUseModel() ||
-    (await pairs.unconfirmed(1)).length === 0 ||
+    (await pairs.listUnconfirmed(1)).length === 0 ||
     (await isRecorded(kind, subject))
   )
     return 0;

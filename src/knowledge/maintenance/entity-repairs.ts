@@ -9,7 +9,7 @@ import { gone, repaired, stillBroken } from './outcomes.ts';
 
 export interface EntityRepairParts {
   readonly entities: EntityRepairs;
-  readonly pairs: Pick<PairStore, 'unconfirmed'>;
+  readonly pairs: Pick<PairStore, 'listUnconfirmed'>;
   /** A model that settles doubtful names is configured and wanted. */
   readonly canUseModel: () => boolean;
   readonly options: Pick<KnowledgeOptions, 'backfill'>;
@@ -60,7 +60,7 @@ async function askAboutPairs(
   if (!options.backfill || !canUseModel()) return gone;
   for (let before: string | undefined; ;) {
     await entities.settleUncertain(pairsAtOnce, signal);
-    const [next] = await pairs.unconfirmed(1);
+    const [next] = await pairs.listUnconfirmed(1);
     if (!next) return repaired;
     // The first that is left was left before: whoever was asked does not answer.
     if (next.pairId === before) return stillBroken('The model did not answer; pairs are still open.');

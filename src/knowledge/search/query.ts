@@ -2,7 +2,6 @@
 // only what holds them all; among other words (people quote titles in questions) a phrase weighs more, and excludes nothing.
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
-import { familyOf } from '../entities/pair-store.ts';
 import type { SearchFilter } from './types.ts';
 
 export interface ParsedQuery {
@@ -62,10 +61,9 @@ export function allowedChunks(spaceId: number, filter: SearchFilter): Sql | null
 
 /** Chunks that mention what these ids mean now. What the source says of a whole document holds for each of its chunks. */
 const mentioning = (spaceId: number, entityIds: readonly string[]): Sql => sql`
-  with recursive ${familyOf(sql`select unnest(${entityIds}::uuid[])`)},
-  mention as (
-    select m.chunk_id, m.revision_id from family f join entity_mention m on m.entity_id = f.member
-    where m.space_id = ${spaceId})
+  with mention as (
+    select m.chunk_id, m.revision_id from entity_mention m
+    where m.entity_id = any(array(select root from knowledge_family(${entityIds}::uuid[]))) and m.space_id = ${spaceId})
   select chunk_id from mention where chunk_id is not null
   union all
   select w.chunk_id from mention m join chunk w on w.revision_id = m.revision_id where m.chunk_id is null`;

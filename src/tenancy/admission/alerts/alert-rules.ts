@@ -24,7 +24,7 @@ export const organizationUsageRule = {
 
 /** Of this process; Prometheus adds all of them up. */
 export const refusalBurstRule = {
-  name: 'HeadworksAdmissionRefusalBurst',
+  name: 'HeadworksAdmissionRejectionBurst',
   severity: 'warning',
   forMs: 0,
   moreThan: 60,
@@ -32,7 +32,7 @@ export const refusalBurstRule = {
 } as const satisfies AlertRule & { readonly moreThan: number; readonly withinMs: number };
 
 export const redisAwayRule = {
-  name: 'HeadworksAdmissionRedisAway',
+  name: 'HeadworksAdmissionRedisDown',
   severity: 'critical',
   forMs: 0,
 } as const satisfies AlertRule;

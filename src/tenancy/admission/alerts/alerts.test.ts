@@ -41,12 +41,12 @@ describe('alerts', () => {
       await refuse();
       await world.clock.advance(1_100);
     }
-    expect(names(world).filter(([name]) => name === 'HeadworksAdmissionRefusalBurst')).toEqual([]);
+    expect(names(world).filter(([name]) => name === 'HeadworksAdmissionRejectionBurst')).toEqual([]);
     for (let index = 0; index < 61; index++) await refuse();
     await world.clock.advance(15_000);
-    expect(names(world)).toContainEqual(['HeadworksAdmissionRefusalBurst', 'firing', null]);
+    expect(names(world)).toContainEqual(['HeadworksAdmissionRejectionBurst', 'firing', null]);
     await world.clock.advance(75_000);
-    expect(names(world).filter(([name]) => name === 'HeadworksAdmissionRefusalBurst')).toEqual([]);
+    expect(names(world).filter(([name]) => name === 'HeadworksAdmissionRejectionBurst')).toEqual([]);
     await world.admission.close();
   });
 
@@ -55,7 +55,7 @@ describe('alerts', () => {
     world.faulty.state = 'down';
     await world.admit('a', '1');
     await world.clock.advance(0);
-    expect(names(world)).toEqual([['HeadworksAdmissionRedisAway', 'firing', null]]);
+    expect(names(world)).toEqual([['HeadworksAdmissionRedisDown', 'firing', null]]);
     world.faulty.goUp();
     await world.clock.advance(3_000);
     expect(names(world)).toEqual([]);
