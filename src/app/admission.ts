@@ -1,14 +1,15 @@
 // Plugs admission into the house: where slots are counted, what is under way, and work beside requests.
-import type { AdmissionParts, ExecutionsView, OpenAdmission } from '../tenancy/index.ts';
-import { AdmissionError, admissionGauges, MemorySlotStore, openAdmission } from '../tenancy/index.ts';
-import { limitsChannel, limitsTopic, PostgresLimitStore } from '../tenancy/postgres/postgres-limit-store.ts';
-import { RedisSlotStore } from '../tenancy/admission/slots/redis/redis-slot-store.ts';
 import type { Config } from '../config/index.ts';
 import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
+import { checkNotifyRoundTrip, poolerRemedy } from '../platform/postgres/notify-check.ts';
 import { PostgresChangeFeed } from '../platform/postgres/postgres-change-feed.ts';
-import { hearsItself, poolerRemedy } from './hears-itself.ts';
+import { RedisSlotStore } from '../tenancy/admission/slots/redis/redis-slot-store.ts';
+import type { AdmissionParts, ExecutionsView, OpenAdmission } from '../tenancy/index.ts';
+import { AdmissionError, MemorySlotStore, admissionGauges, openAdmission } from '../tenancy/index.ts';
+import { PostgresLimitStore, limitsChannel, limitsTopic } from '../tenancy/postgres/postgres-limit-store.ts';
+import { serverLockName } from '../platform/postgres/server/process-locks.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -91,9 +92,6 @@ const isLasting = (role: ServerRole): boolean => role === 'serve' || role === 'd
 const limitChanges = (database: Database) =>
   new PostgresChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
 
-/** Every server that stays holds it, alone or shared: whoever has it alone knows that there is no other. */
-export const serverLock = (schema: string): string => `headworks.admission.${schema}`;
-
 /**
  * Without Redis one server alone may count. On a database that others can reach it holds a lock alone, which servers
  * with Redis share, and which dies with its holder. A command that is a server for a moment, or a worker, takes no part
@@ -110,7 +108,7 @@ async function guard(
   const { takeSessionLock } = await import('../platform/postgres/server/index.ts');
   const lock = await takeSessionLock({
     url: databaseUrl,
-    name: serverLock(schema),
+    name: serverLockName(schema),
     mode: hasRedis ? 'shared' : 'alone',
     clock: systemClock,
     onChange: (state) => telemetry.events.emit('admission:guard-changed', { state }),
@@ -118,7 +116,7 @@ async function guard(
   const other = hasRedis ? 'Another server without Redis' : 'Another server';
   if (!lock) throw needsRedis(`${other} uses the same database.`);
   closing.defer(() => lock.close());
-  if (!hasRedis && !(await hearsItself(stores.database))) throw lockDoesNotHold();
+  if (!hasRedis && !(await checkNotifyRoundTrip(stores.database))) throw lockDoesNotHold();
   return () => (lock.state === 'taken' ? needsRedis(`${other} took over this database.`) : null);
 }
 

@@ -1,45 +1,45 @@
 // Work that goes on beside requests: jobs, repairs, retention.
+import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
-import type { Config } from '../config/index.ts';
+import type { OpenGateway } from '../gateway/index.ts';
+import type { AlertDesk, TenantDesks } from '../http/index.ts';
 import {
   BatchingLedgerRecorder,
+  RepairRegistry,
+  RepairRunner,
   dueRepairs,
   ledgerRepairHandler,
   ledgerRepairJob,
   openRowsGauge,
   repairCron,
-  RepairRegistry,
-  RepairRunner,
 } from '../ledger/index.ts';
 import { PostgresLedgerStore } from '../ledger/postgres/postgres-ledger-store.ts';
+import { AuditTrail } from '../operations/audit.ts';
+import {
+  coreRetentionRules,
+  purgeRepair,
+  retentionHandler,
+  retentionJob,
+  registerRetentionMetrics,
+} from '../operations/retention.ts';
 import { createJobQueue } from '../platform/jobs/queue.ts';
-import { PostgresAuditTrail } from './audit/index.ts';
 import { startDeployments } from './deployments.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
-import type { OpenGateway } from '../gateway/index.ts';
-import type { AlertDesk, TenantDesks } from '../http/index.ts';
-import { startGateway } from './gateway.ts';
 import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
+import { startGateway } from './gateway.ts';
 import type { HouseKnowledge } from './knowledge.ts';
 import { startKnowledge } from './knowledge.ts';
 import { askingRepairs } from './request-repairs.ts';
-import {
-  houseRules,
-  purgeRepair,
-  retentionHandler,
-  retentionJob,
-  showRetentionFailures,
-} from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface Background {
   readonly jobs: JobQueue;
-  readonly audit: PostgresAuditTrail;
+  readonly audit: AuditTrail;
   readonly ledgerStore: PostgresLedgerStore;
   readonly recorder: BatchingLedgerRecorder;
   readonly repairs: RepairRegistry;
@@ -68,7 +68,7 @@ export async function startBackground(
   const ledgerStore = new PostgresLedgerStore(database, systemIds);
   const recorder = new BatchingLedgerRecorder({ ...parts, store: ledgerStore, options: config.ledger });
   closing.defer(() => recorder.close());
-  const audit = new PostgresAuditTrail(database, systemIds, redactor);
+  const audit = new AuditTrail(database, systemIds, redactor);
 
   const jobs = await createJobQueue({
     database,
@@ -89,12 +89,12 @@ export async function startBackground(
   const knowledge = await startKnowledge(shared, closing);
   const deployments = await startDeployments({ ...shared, knowledge: knowledge.desks }, closing);
   const rules = [
-    ...houseRules({ audit, ledger: ledgerStore, jobs }, config.retention),
+    ...coreRetentionRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
     ...gateway.retention,
     ...deployments.retention,
   ];
-  showRetentionFailures(metrics, rules);
+  registerRetentionMetrics(metrics, rules);
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
   repairs.register(refusedKeyRepair(gateway.models));

@@ -1,15 +1,15 @@
 // Plugs the house into the HTTP server.
-import { noTracer, systemClock, systemIds } from '../core/index.ts';
 import type { Config, ConfigRow } from '../config/index.ts';
 import { describeConfig } from '../config/index.ts';
+import { version } from '../config/version.ts';
+import { noTracer, systemClock, systemIds } from '../core/index.ts';
 import type { ConfigValue, HttpDependencies, LedgerDesk } from '../http/index.ts';
 import type { SearchService } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
+import { isLoopback } from '../platform/loopback.ts';
 import type { Background } from './background.ts';
-import { isLoopback } from './loopback.ts';
 import { openVaultService } from './vault-desk.ts';
 import type { Telemetry } from './telemetry.ts';
-import { version } from './version.ts';
 
 export interface HttpParts extends Pick<
   HttpDependencies,

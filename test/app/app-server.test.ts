@@ -108,7 +108,7 @@ describe('a running server', () => {
     const jobs = `${config.state.schema}_jobs`;
     const schedules = await sqlOn(config, `select name from ${jobs}.schedule order by name`);
     expect(schedules).toEqual(
-      ['knowledge.reembed', 'knowledge.backfill', 'ledger.repair', 'retention.run'].map((name) => ({ name })),
+      ['knowledge.backfill', 'knowledge.reembed', 'ledger.repair', 'retention.run'].map((name) => ({ name })),
     );
     await addJob(jobs, 'retention.run');
     await expect

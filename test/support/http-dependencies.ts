@@ -17,7 +17,7 @@ import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
 import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
-import { EventActivity } from '../../src/app/activity/event-activity.ts';
+import { Activity } from '../../src/operations/activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
 import { emptyTenantDesks } from './tenancy/tenant-desks.ts';
 
@@ -113,7 +113,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     gateway: silentGateway,
     tenants: emptyTenantDesks,
     knowledge: emptyKnowledgeDesks,
-    activity: new EventActivity(clock),
+    activity: new Activity(clock),
     dashboard: {
       files: null,
       logins: memoryLogins(clock, ids),

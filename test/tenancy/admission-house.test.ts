@@ -1,23 +1,23 @@
 // Admission as the house starts it: one server alone without Redis, metrics for every shipped alert.
-import { readFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FakeExecutions } from '../support/tenancy/admission-world.ts';
-import { alertRules } from '../../src/tenancy/index.ts';
+import { parse } from 'yaml';
+import { withPostgres } from '../../scripts/services/ping.ts';
 import { startAdmission } from '../../src/app/admission.ts';
-import { hearsItself } from '../../src/app/hears-itself.ts';
 import type { ServerRole } from '../../src/app/index.ts';
 import { openStores } from '../../src/app/stores.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config } from '../../src/config/index.ts';
 import { kindOf, systemClock } from '../../src/core/index.ts';
-import { withPostgres } from '../../scripts/services/ping.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
+import { checkNotifyRoundTrip } from '../../src/platform/postgres/notify-check.ts';
 import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
+import { alertRules } from '../../src/tenancy/index.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
+import { FakeExecutions } from '../support/tenancy/admission-world.ts';
 import { testConfig } from '../support/test-server.ts';
 import { withoutNotifications } from './admission-pooler.ts';
 
@@ -121,13 +121,13 @@ describe('behind a pooler in transaction mode', () => {
       const prefix = `${uniqueName('adm')}:`;
       const redis = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: prefix };
       const { stores } = await house(await testConfig({ DATABASE_URL: proxy, ...redis }));
-      expect(await hearsItself(stores.database)).toBe(false);
+      expect(await checkNotifyRoundTrip(stores.database)).toBe(false);
     },
   );
 
   it('is told from a database that can be listened to', async () => {
     const { stores } = await house(await testConfig());
-    expect(await hearsItself(stores.database)).toBe(true);
+    expect(await checkNotifyRoundTrip(stores.database)).toBe(true);
   });
 });
 

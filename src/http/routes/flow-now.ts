@@ -1,9 +1,9 @@
 // The way of the data now: every gate with its rate, its limit, its queue, and what is degraded.
-import { executionJobName } from '../../tenancy/index.ts';
 import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
-import type { RunSample } from '../activity.ts';
+import type { RunSample } from '../../operations/index.ts';
+import { executionJobName } from '../../tenancy/index.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { isoOrNull } from '../schemas/fields.ts';
 import { viewOfCounts, viewOfMinute } from '../schemas/overview.ts';
