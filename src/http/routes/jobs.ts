@@ -99,7 +99,8 @@ export function jobRoutes(server: TypedServer, { jobs }: HttpDependencies): void
         operationId: 'jobs.cancel',
         tags,
         summary: 'Cancel a queued or running job',
-        description: 'It ends as canceled; the signal of a running job is aborted, and it may take a moment to stop.',
+        description:
+          'It ends as canceled; the signal of a running job is aborted, and it may take a moment to stop.',
         params: idParams,
         response: { 202: jobAnswer, ...errorAnswers },
       },
