@@ -92,12 +92,12 @@ export class JobWorker {
   #start(row: ClaimedRow): void {
     const claim: Claim = { name: row.name, id: row.id, retryCount: row.retryCount };
     const ended = this.#isDraining ? this.#write(claim, { kind: 'released' }, null) : this.#run(claim, row);
-    const ending = ended
-      .then(() => {
-        if (this.#mayHaveMore) this.#claim();
-      })
-      .finally(() => this.#ending.delete(ending));
+    const ending = ended.then(() => this.#claimMore()).finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
+  }
+
+  #claimMore(): void {
+    if (this.#mayHaveMore) this.#claim();
   }
 
   async #run(claim: Claim, row: ClaimedRow): Promise<void> {
