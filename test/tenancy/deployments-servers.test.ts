@@ -35,7 +35,6 @@ async function twoServers(): Promise<readonly [RunningServer, RunningServer]> {
   const shared = {
     ...houseEnv,
     ...houses[1]?.[1](),
-    HEADWORKS_ADMISSION_DECISION_TIMEOUT_MS: '5000',
     HEADWORKS_REDIS_COMMAND_TIMEOUT_MS: '5000',
   };
   const start = async (): Promise<RunningServer> => {
