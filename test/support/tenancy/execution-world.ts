@@ -15,8 +15,8 @@ import { MemoryExecutionStore } from './memory-execution-store.ts';
 import { deploymentOptions } from '../../../src/tenancy/options.ts';
 import type { DeploymentOptions } from '../../../src/tenancy/options.ts';
 import type { Degradation } from '../../../src/ledger/index.ts';
-import { jobEventSpecs } from '../../../src/platform/jobs/job-events.ts';
-import { createMemoryJobQueue } from '../../../src/platform/jobs/memory-job-queue.ts';
+import { jobEventSpecs } from '../../../src/platform/jobs/events.ts';
+import { createMemoryJobQueue } from '../jobs/memory-job-queue.ts';
 
 export const acme = 'org_acme000000000000';
 export const other = 'org_other00000000000';

@@ -1,11 +1,16 @@
-// What we ask of pg-boss's job table ourselves: it has no call for these, or only one job and one kind at a time.
-// Bound to pg-boss's schema version 41 and pinned with it; the contract suite runs every statement on both stores.
-import type { JobFilter } from '../../../core/index.ts';
-import type { Sql } from '../../postgres/sql.ts';
-import { identifier, json, sql } from '../../postgres/sql.ts';
-import { crashAllowance, defaultListLimit, lostReason } from '../job-rules.ts';
+// SQL on pg-boss's job table, for what pg-boss has no call for or only one job and one queue at a time.
+// Written for pg-boss's schema version 41 and pinned with it; the contract suite runs every statement on both stores.
+import type { JobFilter, JobProgress, JobState, JobView } from '../../core/index.ts';
+import type { Sql } from '../postgres/sql.ts';
+import { identifier, json, sql } from '../postgres/sql.ts';
+import { canceledReason, crashAllowance } from './attempt.ts';
 
-/** One try, as a worker claimed it: every claim raises `retryCount`, so a worker that lost it can change nothing. */
+export const defaultListLimit = 100;
+
+/** Stored as the reason of a job whose process died. */
+export const lostReason = 'The process that ran it stopped without finishing.';
+
+/** One claimed attempt. Every claim raises `retryCount`, so that a worker that lost its claim can write nothing. */
 export interface Claim {
   readonly name: string;
   readonly id: string;
@@ -13,17 +18,56 @@ export interface Claim {
 }
 
 export interface SettleRecord extends Claim {
-  readonly kind: 'done' | 'skipped' | 'retried' | 'failed' | 'released';
+  readonly kind: 'completed' | 'skipped' | 'retried' | 'failed' | 'released';
   readonly delayMs: number;
-  readonly output: unknown;
+  readonly output: JobOutput;
 }
 
-export interface TouchRecord extends Claim {
-  /** Left out when it has not changed. */
-  readonly progress?: unknown;
+export interface HeartbeatRecord extends Claim {
+  /** Absent when unchanged. */
+  readonly progress?: JobProgress | undefined;
 }
 
-/** pg-boss's own queues (the schedule's) are nobody's business. */
+/** The content of pg-boss's `output` column. */
+export interface JobOutput {
+  readonly result?: unknown;
+  readonly skipped?: string;
+  readonly reason?: string;
+  readonly progress?: JobProgress | undefined;
+}
+
+export interface JobRow extends Omit<JobView, 'startAfter' | 'progress' | 'reason' | 'result'> {
+  readonly startAfter: Date;
+  readonly output: JobOutput | null;
+}
+
+export interface ReapedRow {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+  readonly retryCount: number;
+  /** From the start of its last attempt until now. */
+  readonly durationMs: number;
+}
+
+export interface CountRow {
+  readonly name: string;
+  readonly state: JobState;
+  readonly count: number;
+}
+
+export function toJobView({ output, startAfter, ...row }: JobRow): JobView {
+  const { progress = null, result = null, skipped, reason = null } = output ?? {};
+  return {
+    ...row,
+    startAfter: row.state === 'queued' ? startAfter : null,
+    progress,
+    reason: row.state === 'canceled' ? canceledReason : (skipped ?? reason),
+    result,
+  };
+}
+
+/** The names of pg-boss's own queues, which are not listed. */
 const internal = sql`${'\\_\\_pgboss\\_\\_%'}`;
 
 export class JobStatements {
@@ -37,13 +81,13 @@ export class JobStatements {
     this.#state = sql`${identifier(schema)}.job_state`;
   }
 
-  /** Writes down how tries ended; returns the ids of those that were still ours. */
+  /** Writes how attempts ended; returns the ids of those whose claim was still valid. */
   settle(records: readonly SettleRecord[]): Sql {
     return sql`
       update ${this.#table} as j
       set state = (case i.kind when 'retried' then 'retry' when 'released' then 'created' when 'failed' then 'failed'
                    else 'completed' end)::${this.#state},
-          completed_on = case when i.kind in ('done', 'skipped', 'failed') then now() end,
+          completed_on = case when i.kind in ('completed', 'skipped', 'failed') then now() end,
           start_after = case when i.kind in ('retried', 'released')
                         then now() + make_interval(secs => i."delayMs" / 1000) else j.start_after end,
           started_on = case when i.kind <> 'released' then j.started_on end,
@@ -55,8 +99,8 @@ export class JobStatements {
       returning j.id`;
   }
 
-  /** Says that these are alive and how far they got; returns the ids of those that are still ours. */
-  touch(records: readonly TouchRecord[]): Sql {
+  /** Writes heartbeats and progress; returns the ids of those whose claim was still valid. */
+  heartbeat(records: readonly HeartbeatRecord[]): Sql {
     return sql`
       update ${this.#table} as j
       set heartbeat_on = now(),
@@ -68,7 +112,7 @@ export class JobStatements {
       returning j.id`;
   }
 
-  /** Puts back jobs that nobody has touched for so long: their process is gone. */
+  /** Queues jobs again that have had no heartbeat for so long: their process is gone. */
   reap(silentMs: number): Sql {
     return sql`
       update ${this.#table}
@@ -91,7 +135,7 @@ export class JobStatements {
         where j.name = kind.name and j.state < 'active' and not j.blocked and j.start_after <= now())`;
   }
 
-  /** One more try for a failed job. */
+  /** One more attempt for a failed job. */
   retry(id: string): Sql {
     return sql`
       update ${this.#table} as j
@@ -129,10 +173,9 @@ export class JobStatements {
   #views(): Sql {
     return sql`
       select j.id, j.name, j.data -> 'payload' as payload, j.output,
-        case j.state when 'active' then 'running' when 'failed' then 'failed' when 'cancelled' then 'skipped'
-          when 'completed' then case when j.output ? 'skipped' then 'skipped' else 'done' end
-          else 'pending' end as state,
-        j.state = 'cancelled' as "isCancelled",
+        case j.state when 'active' then 'running' when 'failed' then 'failed' when 'cancelled' then 'canceled'
+          when 'completed' then case when j.output ? 'skipped' then 'skipped' else 'completed' end
+          else 'queued' end as state,
         j.retry_count + (j.started_on is not null)::int as attempts,
         j.created_on as "createdAt", j.started_on as "startedAt", j.completed_on as "finishedAt",
         j.start_after as "startAfter"

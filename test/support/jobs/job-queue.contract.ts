@@ -1,25 +1,25 @@
-// What every job queue must do, whatever it stands on. Run by each adapter, on virtual or on real time.
+// The contract of JobQueue, run by each implementation on virtual or real time.
 import { afterEach, describe, expect, it } from 'vitest';
-import type { JobContext, JobDefinition, JobQueue, JobView } from '../../core/index.ts';
-import { CoreError } from '../../core/index.ts';
+import type { JobContext, JobDefinition, JobQueue, JobView } from '../../../src/core/index.ts';
+import { CoreError } from '../../../src/core/index.ts';
 
 export interface JobQueueHarness {
   readonly queue: JobQueue;
-  /** What was emitted so far, oldest first. */
+  /** The events emitted so far, oldest first. */
   readonly events: readonly { readonly name: string; readonly payload: Readonly<Record<string, unknown>> }[];
-  /** Lets time pass: by moving a virtual clock, or by waiting. */
+  /** Advances a virtual clock, or waits. */
   passTime(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `secret` is a text that the harness's redactor takes out. */
+/** A text that the harness's redactor removes. */
 export const contractSecret = 'hunter2-hunter2';
 
 type Numbered = { readonly n: number };
 
 let kinds = 0;
 
-/** Another name each time: adapters may share one store for the whole suite. */
+/** A new name each time, because implementations may share one store for the whole suite. */
 function definition(settings: Partial<JobDefinition<Numbered>> = {}): JobDefinition<Numbered> {
   return {
     name: `contract.kind-${(kinds += 1)}`,
@@ -38,7 +38,7 @@ function definition(settings: Partial<JobDefinition<Numbered>> = {}): JobDefinit
   };
 }
 
-/** Holds a handler until it is let go, as real work would. */
+/** Keeps a handler running until it is opened. */
 function gate() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };
@@ -60,7 +60,7 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         if (found !== undefined && found !== false) return found;
         await harness.passTime(25);
       }
-      throw new Error('What the test waits for did not happen within ten seconds.');
+      throw new Error('The expected state was not reached within ten seconds.');
     }
     const inState = (id: string | null, state: JobView['state']): Promise<JobView> =>
       until(async () => {
@@ -71,12 +71,12 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
       harness.events.filter((event) => event.payload['jobId'] === id).map((event) => event.name);
 
     describe('running', () => {
-      it('hands the payload to the handler and keeps the result', async () => {
+      it('passes the payload to the handler and stores the result', async () => {
         const kind = definition();
         const queue = await open(kind);
         await queue.work(kind, async ({ n }, { attempt }) => ({ result: { double: n * 2, attempt } }));
         const id = await queue.enqueue(kind, { n: 21 });
-        const view = await inState(id, 'done');
+        const view = await inState(id, 'completed');
         expect(view).toMatchObject({
           id,
           name: kind.name,
@@ -88,19 +88,19 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         });
         expect(view.startedAt).toBeInstanceOf(Date);
         expect(view.finishedAt).toBeInstanceOf(Date);
-        expect(names(id)).toEqual(['job:started', 'job:done']);
+        expect(names(id)).toEqual(['job:started', 'job:completed']);
       });
 
-      it('runs jobs that were there before anybody worked on them', async () => {
+      it('runs jobs that were added before their handler', async () => {
         const kind = definition();
         const queue = await open(kind);
         const id = await queue.enqueue(kind, { n: 1 });
-        expect(await queue.get(id ?? '')).toMatchObject({ state: 'pending', attempts: 0, startedAt: null });
+        expect(await queue.get(id ?? '')).toMatchObject({ state: 'queued', attempts: 0, startedAt: null });
         await queue.work(kind, async () => undefined);
-        await inState(id, 'done');
+        await inState(id, 'completed');
       });
 
-      it('says why a job was skipped', async () => {
+      it('stores why a job was skipped', async () => {
         const kind = definition();
         const queue = await open(kind);
         await queue.work(kind, async () => ({ skipped: 'nothing to do' }));
@@ -109,7 +109,7 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(names(id)).toEqual(['job:started', 'job:skipped']);
       });
 
-      it('runs at most as many at once as the definition says, and that many', async () => {
+      it('runs exactly as many jobs at once as the definition allows', async () => {
         const kind = definition({ concurrency: 3 });
         const queue = await open(kind);
         const hold = gate();
@@ -125,11 +125,11 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         await until(() => running === 3);
         await harness.passTime(100);
         hold.open();
-        for (const id of ids) await inState(id, 'done');
+        for (const id of ids) await inState(id, 'completed');
         expect(most).toBe(3);
       });
 
-      it('runs the higher priority first, else the older', async () => {
+      it('runs the higher priority first, then the older job', async () => {
         const kind = definition();
         const queue = await open(kind);
         const order: number[] = [];
@@ -140,19 +140,19 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(order).toEqual([3, 4, 1, 2]);
       });
 
-      it('keeps a job back until its time has come', async () => {
+      it('does not start a job before its start time', async () => {
         const kind = definition();
         const queue = await open(kind);
         await queue.work(kind, async () => undefined);
         const id = await queue.enqueue(kind, { n: 1 }, { startAfterMs: 700 });
         await harness.passTime(250);
         const waiting = await queue.get(id ?? '');
-        expect(waiting).toMatchObject({ state: 'pending', attempts: 0 });
-        const view = await inState(id, 'done');
+        expect(waiting).toMatchObject({ state: 'queued', attempts: 0 });
+        const view = await inState(id, 'completed');
         expect(view.startedAt?.getTime()).toBeGreaterThanOrEqual(waiting?.startAfter?.getTime() ?? Infinity);
       });
 
-      it('does not let one failing job harm the others', async () => {
+      it('isolates a failing job from the others', async () => {
         const kind = definition({ concurrency: 4 });
         const queue = await open(kind);
         await queue.work(kind, async ({ n }) => {
@@ -161,12 +161,14 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         });
         const ids = await Promise.all([1, 2, 3, 4].map((n) => queue.enqueue(kind, { n })));
         const states = await Promise.all(
-          ids.map((id, index) => inState(id, index === 1 ? 'failed' : 'done').then((view) => view.attempts)),
+          ids.map((id, index) =>
+            inState(id, index === 1 ? 'failed' : 'completed').then((view) => view.attempts),
+          ),
         );
         expect(states).toEqual([1, 1, 1, 1]);
       });
 
-      it('refuses kinds that nobody defined, and a second handler', async () => {
+      it('rejects undefined kinds and a second handler', async () => {
         const kind = definition();
         const queue = await open(kind);
         await queue.work(kind, async () => undefined);
@@ -176,30 +178,34 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
     });
 
     describe('failing', () => {
-      it('tries again after the delay, and tells each try its number', async () => {
+      it('retries after the delay and passes the attempt number', async () => {
         const kind = definition({ retries: 2, retryDelayMs: 300 });
         const queue = await open(kind);
         const attempts: number[] = [];
         await queue.work(kind, async (_, { attempt }) => {
           attempts.push(attempt);
-          if (attempt < 3) throw new Error(`try ${attempt} failed`);
+          if (attempt < 3) throw new Error(`attempt ${attempt} failed`);
           return { result: 'at last' };
         });
         const id = await queue.enqueue(kind, { n: 1 });
         const between = await until(async () => {
           const view = await queue.get(id ?? '');
-          return view?.state === 'pending' && view.attempts === 1 && view;
+          return view?.state === 'queued' && view.attempts === 1 && view;
         });
-        expect(between).toMatchObject({ reason: 'try 1 failed', finishedAt: null });
+        expect(between).toMatchObject({ reason: 'attempt 1 failed', finishedAt: null });
         const wait = (between.startAfter?.getTime() ?? 0) - (between.startedAt?.getTime() ?? 0);
         expect(wait).toBeGreaterThanOrEqual(295);
-        expect(await inState(id, 'done')).toMatchObject({ attempts: 3, result: 'at last', reason: null });
+        expect(await inState(id, 'completed')).toMatchObject({
+          attempts: 3,
+          result: 'at last',
+          reason: null,
+        });
         expect(attempts).toEqual([1, 2, 3]);
-        const failedTry = ['job:started', 'job:retried'];
-        expect(names(id)).toEqual([...failedTry, ...failedTry, 'job:started', 'job:done']);
+        const failedAttempt = ['job:started', 'job:retried'];
+        expect(names(id)).toEqual([...failedAttempt, ...failedAttempt, 'job:started', 'job:completed']);
       });
 
-      it('keeps a job that failed for good, without secrets or stack trace, until somebody retries it', async () => {
+      it('keeps a failed job, without secrets or stack trace, until it is retried', async () => {
         const kind = definition({ retries: 1, retryDelayMs: 0 });
         const queue = await open(kind);
         let isBroken = true;
@@ -221,12 +227,12 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(await inState(id, 'failed')).toMatchObject({ attempts: 3 });
         isBroken = false;
         expect(await queue.retry(id)).toBe(true);
-        expect(await inState(id, 'done')).toMatchObject({ attempts: 4, reason: null });
+        expect(await inState(id, 'completed')).toMatchObject({ attempts: 4, reason: null });
         expect(await queue.retry(id)).toBe(false);
         expect(await queue.retry('018b0000-0000-7000-8000-000000000000')).toBe(false);
       });
 
-      it('believes an error of ours that says that trying again is of no use', async () => {
+      it('does not retry after an error that is not retryable', async () => {
         const kind = definition({ retries: 3, retryDelayMs: 0 });
         const queue = await open(kind);
         let tries = 0;
@@ -239,7 +245,7 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(tries).toBe(1);
       });
 
-      it('fails a job whose payload it cannot read at once, however many retries there are', async () => {
+      it('fails a job with an invalid payload at once, whatever its retries', async () => {
         const kind = definition({ retries: 5 });
         const queue = await open(kind);
         let calls = 0;
@@ -251,7 +257,7 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(calls).toBe(0);
       });
 
-      it('stops a try that takes too long and counts it as failed', async () => {
+      it('stops an attempt that exceeds its timeout and counts it as failed', async () => {
         const kind = definition({ timeoutMs: 150, retries: 1, retryDelayMs: 0 });
         const queue = await open(kind);
         const reasons: unknown[] = [];
@@ -267,7 +273,7 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(reasons).toEqual(['DEADLINE_EXCEEDED', 'DEADLINE_EXCEEDED']);
       });
 
-      it('takes the slot from a handler that ignores its signal', async () => {
+      it('frees the slot of a handler that ignores its signal', async () => {
         const kind = definition({ timeoutMs: 50 });
         const queue = await open(kind);
         await queue.work(kind, async ({ n }) => {
@@ -277,12 +283,12 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         const stuck = await queue.enqueue(kind, { n: 1 });
         const next = await queue.enqueue(kind, { n: 2 });
         await inState(stuck, 'failed');
-        await inState(next, 'done');
+        await inState(next, 'completed');
       });
     });
 
     describe('keys', () => {
-      it('adds no second job while one with the key is pending or running', async () => {
+      it('adds no second job while one with the key is queued or running', async () => {
         const [kind, other] = [definition(), definition()];
         const queue = await open(kind, other);
         const first = await queue.enqueue(kind, { n: 1 }, { key: 'same' });
@@ -298,11 +304,11 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         await inState(first, 'running');
         expect(await queue.enqueue(kind, { n: 7 }, { key: 'same' })).toBeNull();
         hold.open();
-        await inState(first, 'done');
+        await inState(first, 'completed');
         expect(await queue.enqueue(kind, { n: 8 }, { key: 'same' })).not.toBeNull();
       });
 
-      it('refuses to retry a failed job while another holds its key', async () => {
+      it('rejects the retry of a failed job while another has its key', async () => {
         const kind = definition();
         const queue = await open(kind);
         await queue.work(kind, async ({ n }) => {
@@ -318,8 +324,8 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
       });
     });
 
-    describe('watching and steering', () => {
-      it('shows progress while the job runs, and tells it without flooding', async () => {
+    describe('observing and controlling', () => {
+      it('shows progress while the job runs and throttles its events', async () => {
         const kind = definition();
         const queue = await open(kind);
         const hold = gate();
@@ -336,12 +342,12 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         });
         expect(view.progress).toEqual({ done: 50, total: 50, message: 'row 50 [redacted]' });
         hold.open();
-        expect((await inState(id, 'done')).progress).toMatchObject({ done: 50 });
-        const told = harness.events.filter((event) => event.name === 'job:progress');
-        expect(told.map((event) => event.payload['done'])).toEqual([1, 50]);
+        expect((await inState(id, 'completed')).progress).toMatchObject({ done: 50 });
+        const progressEvents = harness.events.filter((event) => event.name === 'job:progressed');
+        expect(progressEvents.map((event) => event.payload['done'])).toEqual([1, 50]);
       });
 
-      it('lists newest first, by kind and state, no more than asked for, and counts', async () => {
+      it('lists newest first by kind, state and limit, and counts', async () => {
         const [kind, other] = [definition(), definition()];
         const queue = await open(kind, other);
         const ids: string[] = [];
@@ -355,17 +361,17 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
           (await queue.list(filter)).map((job) => job.id);
         expect(await listed({ name: kind.name })).toEqual(ids.toReversed());
         expect(await listed({ name: kind.name, limit: 2 })).toEqual([ids[2], ids[1]]);
-        expect(await listed({ name: kind.name, states: ['pending'] })).toEqual([ids[2], ids[1]]);
-        expect(await listed({ name: kind.name, states: ['skipped', 'failed'] })).toEqual([ids[0]]);
+        expect(await listed({ name: kind.name, states: ['queued'] })).toEqual([ids[2], ids[1]]);
+        expect(await listed({ name: kind.name, states: ['canceled', 'failed'] })).toEqual([ids[0]]);
         const counts = (await queue.counts()).filter((row) => row.name === kind.name);
         expect(counts).toHaveLength(2);
-        expect(counts).toContainEqual({ name: kind.name, state: 'pending', count: 2 });
-        expect(counts).toContainEqual({ name: kind.name, state: 'skipped', count: 1 });
+        expect(counts).toContainEqual({ name: kind.name, state: 'queued', count: 2 });
+        expect(counts).toContainEqual({ name: kind.name, state: 'canceled', count: 1 });
         expect(await queue.get('018b0000-0000-7000-8000-000000000000')).toBeNull();
         expect(await queue.get('no id at all')).toBeNull();
       });
 
-      it('cancels a pending job before it runs', async () => {
+      it('cancels a queued job before it runs', async () => {
         const kind = definition();
         const queue = await open(kind);
         let calls = 0;
@@ -373,12 +379,12 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(await queue.cancel(id)).toBe(true);
         await queue.work(kind, async () => void (calls += 1));
         const next = await queue.enqueue(kind, { n: 2 }, { key: 'k' });
-        await inState(next, 'done');
+        await inState(next, 'completed');
         expect(calls).toBe(1);
-        expect(await queue.get(id)).toMatchObject({ state: 'skipped', attempts: 0 });
-        expect((await queue.get(id))?.reason).toContain('cancelled');
+        expect(await queue.get(id)).toMatchObject({ state: 'canceled', attempts: 0 });
+        expect((await queue.get(id))?.reason).toContain('canceled');
         expect(await queue.cancel(id)).toBe(false);
-        expect(names(id)).toEqual(['job:skipped']);
+        expect(names(id)).toEqual(['job:canceled']);
       });
 
       it('cancels a running job by aborting its signal', async () => {
@@ -395,12 +401,12 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         await inState(id, 'running');
         expect(await queue.cancel(id)).toBe(true);
         await until(() => seen.length === 1);
-        await inState(await queue.enqueue(kind, { n: 2 }), 'done');
-        expect(await queue.get(id)).toMatchObject({ state: 'skipped', attempts: 1 });
+        await inState(await queue.enqueue(kind, { n: 2 }), 'completed');
+        expect(await queue.get(id)).toMatchObject({ state: 'canceled', attempts: 1 });
         expect(await queue.cancel('018b0000-0000-7000-8000-000000000000')).toBe(false);
       });
 
-      it('purges ended jobs that are older, failed ones too, and never live ones', async () => {
+      it('purges ended jobs before a time, failed ones included, and never live ones', async () => {
         const kind = definition();
         const queue = await open(kind);
         await queue.work(kind, async ({ n }) => {
@@ -410,7 +416,7 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         await queue.purge(new Date('2100-01-01'), 10_000);
         const ended = [await queue.enqueue(kind, { n: 1 }), await queue.enqueue(kind, { n: 2 })];
         const waiting = await queue.enqueue(kind, { n: 3 }, { startAfterMs: 60_000 });
-        await inState(ended[0] ?? '', 'done');
+        await inState(ended[0] ?? '', 'completed');
         const last = await inState(ended[1] ?? '', 'failed');
         const after = new Date((last.finishedAt?.getTime() ?? 0) + 1_000);
         expect(await queue.purge(new Date(0), 10)).toBe(0);
@@ -418,12 +424,12 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(await queue.get(ended[0] ?? '')).toBeNull();
         expect(await queue.purge(after, 1_000)).toBeGreaterThanOrEqual(1);
         expect(await queue.get(ended[1] ?? '')).toBeNull();
-        expect(await queue.get(waiting ?? '')).toMatchObject({ state: 'pending' });
+        expect(await queue.get(waiting ?? '')).toMatchObject({ state: 'queued' });
       });
     });
 
     describe('schedules', () => {
-      it('refuses an expression it does not understand', async () => {
+      it('rejects an invalid cron expression', async () => {
         const kind = definition();
         const queue = await open(kind);
         await expect(queue.schedule(kind, 'every day', { n: 1 })).rejects.toMatchObject({
@@ -433,7 +439,7 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
     });
 
     describe('stopping', () => {
-      it('lets running jobs finish within the grace, and takes no more', async () => {
+      it('lets running jobs finish within the grace period and starts no more', async () => {
         const kind = definition();
         const queue = await open(kind);
         const hold = gate();
@@ -445,11 +451,11 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         await harness.passTime(50);
         hold.open();
         await stopped;
-        expect(names(first)).toEqual(['job:started', 'job:done']);
+        expect(names(first)).toEqual(['job:started', 'job:completed']);
         expect(names(second)).toEqual([]);
       });
 
-      it('aborts what runs longer than the grace, and gives it back as if that try had not been', async () => {
+      it('aborts jobs that outlast the grace period and queues them again without counting the attempt', async () => {
         const kind = definition();
         const queue = await open(kind);
         const contexts: JobContext[] = [];
@@ -466,7 +472,7 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         await harness.passTime(300);
         await stopped;
         expect(contexts[0]?.signal.aborted).toBe(true);
-        expect(await queue.get(id)).toMatchObject({ state: 'pending', attempts: 0 });
+        expect(await queue.get(id)).toMatchObject({ state: 'queued', attempts: 0 });
       });
     });
   });

@@ -1,4 +1,4 @@
-// Jobs in memory, on an injected clock: for tests and for domains that run under virtual time. Nothing survives the process.
+// A job queue in memory on an injected clock. Nothing survives the process.
 import type {
   Clock,
   EnqueueOptions,
@@ -6,26 +6,28 @@ import type {
   JobDefinition,
   JobFilter,
   JobHandler,
+  JobProgress,
   JobQueue,
   JobState,
   JobView,
   Random,
-} from '../../core/index.ts';
-import { parseCron } from '../../core/index.ts';
-import type { AttemptDependencies } from './job-attempt.ts';
-import { JobAttempt } from './job-attempt.ts';
+} from '../../../src/core/index.ts';
+import { parseCron } from '../../../src/core/index.ts';
+import type { AttemptDeps, Settlement } from '../../../src/platform/jobs/attempt.ts';
 import {
-  cancelledReason,
+  canceledReason,
   defaultAbortGraceMs,
-  defaultListLimit,
-  duplicateKey,
-  undefinedKind,
-} from './job-rules.ts';
-import { MemoryJobKind, type MemoryJob } from './memory-job-kind.ts';
-import type { Settlement } from './settlement.ts';
-import { emitSettlement, settle } from './settlement.ts';
+  duplicateHandlerError,
+  duplicateKeyError,
+  emitSettlement,
+  JobAttempt,
+  settle,
+  undefinedJobError,
+} from '../../../src/platform/jobs/attempt.ts';
 
-export interface MemoryJobQueueOptions extends Pick<AttemptDependencies, 'events'> {
+const defaultListLimit = 100;
+
+export interface MemoryJobQueueOptions extends Pick<AttemptDeps, 'events'> {
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: IdSource;
@@ -37,10 +39,10 @@ export function createMemoryJobQueue(options: MemoryJobQueueOptions): JobQueue {
   return new MemoryJobQueue(options);
 }
 
-/** No try is lost with a process here, so `enqueue` ignores `transaction`: there is no store to commit. */
+/** `enqueue` ignores `transaction`: there is no store to commit. */
 class MemoryJobQueue implements JobQueue {
   readonly #options: MemoryJobQueueOptions;
-  readonly #attempts: AttemptDependencies;
+  readonly #attempts: AttemptDeps;
   readonly #kinds = new Map<string, MemoryJobKind>();
   readonly #jobs = new Map<string, MemoryJob>();
   #order = 0;
@@ -74,7 +76,7 @@ class MemoryJobQueue implements JobQueue {
 
   async work<Payload>(definition: JobDefinition<Payload>, handler: JobHandler<Payload>): Promise<void> {
     const kind = this.#kind(definition.name);
-    kind.takeHandler(handler as JobHandler<unknown>);
+    kind.setHandler(handler as JobHandler<unknown>);
     this.#pump(kind);
   }
 
@@ -124,28 +126,28 @@ class MemoryJobQueue implements JobQueue {
     const job = this.#jobs.get(id);
     if (job?.state !== 'failed') return false;
     const kind = this.#kind(job.name);
-    if (!kind.holdKey(job)) throw duplicateKey(job.name, id);
-    job.triesAllowed = job.attempts + 1;
+    if (!kind.claimKey(job)) throw duplicateKeyError(job.name, id);
+    job.attemptsAllowed = job.attempts + 1;
     job.finishedAt = null;
-    this.#makePending(kind, job, 0);
+    this.#makeQueued(kind, job, 0);
     return true;
   }
 
   async cancel(id: string): Promise<boolean> {
     const job = this.#jobs.get(id);
-    if (!job || (job.state !== 'pending' && job.state !== 'running')) return false;
+    if (!job || (job.state !== 'queued' && job.state !== 'running')) return false;
     const kind = this.#kind(job.name);
     const attempt = kind.running.get(id);
-    this.#end(kind, job, 'skipped', cancelledReason);
+    this.#end(kind, job, 'canceled', canceledReason);
     kind.forget(job);
-    attempt?.stop('cancelled');
-    this.#options.events.emit('job:skipped', {
+    attempt?.stop('canceled');
+    this.#options.events.emit('job:canceled', {
       name: job.name,
       jobId: id,
       attempt: job.attempts,
       durationMs: attempt?.durationMs ?? 0,
-      state: 'skipped',
-      reason: cancelledReason,
+      state: 'canceled',
+      reason: canceledReason,
     });
     return true;
   }
@@ -173,7 +175,7 @@ class MemoryJobQueue implements JobQueue {
 
   #kind(name: string): MemoryJobKind {
     const kind = this.#kinds.get(name);
-    if (!kind) throw undefinedKind(name);
+    if (!kind) throw undefinedJobError(name);
     return kind;
   }
 
@@ -187,9 +189,9 @@ class MemoryJobQueue implements JobQueue {
       key,
       priority: options.priority ?? 0,
       order: this.#order++,
-      triesAllowed: kind.definition.retries + 1,
+      attemptsAllowed: kind.definition.retries + 1,
       createdAt: now,
-      state: 'pending',
+      state: 'queued',
       attempts: 0,
       startAfter: now,
       startedAt: null,
@@ -198,19 +200,19 @@ class MemoryJobQueue implements JobQueue {
       reason: null,
       result: null,
     };
-    if (!kind.holdKey(job)) return null;
+    if (!kind.claimKey(job)) return null;
     this.#jobs.set(job.id, job);
-    this.#makePending(kind, job, options.startAfterMs ?? 0);
+    this.#makeQueued(kind, job, options.startAfterMs ?? 0);
     return job;
   }
 
-  #makePending(kind: MemoryJobKind, job: MemoryJob, delayMs: number): void {
+  #makeQueued(kind: MemoryJobKind, job: MemoryJob, delayMs: number): void {
     const { clock } = this.#options;
-    job.state = 'pending';
+    job.state = 'queued';
     job.startAfter = clock.now() + delayMs;
     if (delayMs <= 0) {
       kind.makeReady(job);
-      // Not within the caller's call: a handler must never run before `enqueue` has answered.
+      // Not within the call: a handler must not run before `enqueue` has returned.
       queueMicrotask(() => this.#pump(kind));
       return;
     }
@@ -245,8 +247,8 @@ class MemoryJobQueue implements JobQueue {
     job.progress = () => attempt.progress;
     kind.running.set(job.id, attempt);
     const end = await attempt.ended;
-    const tries = { number: job.attempts, isLastTry: job.attempts >= job.triesAllowed };
-    const settlement = settle(end, kind.definition, tries, this.#options.random);
+    const number = { number: job.attempts, isLast: job.attempts >= job.attemptsAllowed };
+    const settlement = settle(end, kind.definition, number, this.#options.random);
     kind.running.delete(job.id);
     this.#apply(kind, job, settlement);
     emitSettlement(this.#options.events, job.name, attempt, settlement);
@@ -255,18 +257,18 @@ class MemoryJobQueue implements JobQueue {
 
   #apply(kind: MemoryJobKind, job: MemoryJob, settlement: Settlement): void {
     switch (settlement.kind) {
-      case 'done':
+      case 'completed':
         job.result = settlement.result;
-        return this.#end(kind, job, 'done', null);
+        return this.#end(kind, job, 'completed', null);
       case 'skipped':
       case 'failed':
         return this.#end(kind, job, settlement.kind, settlement.reason);
       case 'retried':
         job.reason = settlement.reason;
-        return this.#makePending(kind, job, settlement.retryInMs);
+        return this.#makeQueued(kind, job, settlement.retryInMs);
       case 'released':
         job.attempts -= 1;
-        return this.#makePending(kind, job, 0);
+        return this.#makeQueued(kind, job, 0);
       case 'untouched':
         return undefined;
     }
@@ -290,9 +292,95 @@ function view(job: MemoryJob): JobView {
     createdAt: new Date(job.createdAt),
     startedAt: job.startedAt === null ? null : new Date(job.startedAt),
     finishedAt: job.finishedAt === null ? null : new Date(job.finishedAt),
-    startAfter: job.state === 'pending' ? new Date(job.startAfter) : null,
+    startAfter: job.state === 'queued' ? new Date(job.startAfter) : null,
     progress: job.progress(),
     reason: job.reason,
     result: structuredClone(job.result),
   };
+}
+
+interface MemoryJob {
+  readonly id: string;
+  readonly name: string;
+  readonly payload: unknown;
+  readonly key: string | null;
+  readonly priority: number;
+  readonly order: number;
+  readonly createdAt: number;
+  attemptsAllowed: number;
+  state: JobState;
+  attempts: number;
+  startAfter: number;
+  startedAt: number | null;
+  finishedAt: number | null;
+  progress: () => JobProgress | null;
+  reason: string | null;
+  result: unknown;
+}
+
+class MemoryJobKind {
+  definition: JobDefinition<unknown>;
+  stopSchedule: () => void = () => undefined;
+  readonly running = new Map<string, JobAttempt>();
+  /** Attempts whose end has not been applied. */
+  readonly settling = new Set<Promise<void>>();
+  readonly #ready: MemoryJob[] = [];
+  readonly #deferred = new Map<string, () => void>();
+  readonly #keys = new Map<string, string>();
+  #handler: JobHandler<unknown> | undefined;
+
+  constructor(definition: JobDefinition<unknown>) {
+    this.definition = definition;
+  }
+
+  setHandler(handler: JobHandler<unknown>): void {
+    if (this.#handler) throw duplicateHandlerError(this.definition.name);
+    this.#handler = handler;
+  }
+
+  /** False when another job has the key. */
+  claimKey(job: MemoryJob): boolean {
+    if (job.key === null) return true;
+    const holder = this.#keys.get(job.key);
+    if (holder !== undefined && holder !== job.id) return false;
+    this.#keys.set(job.key, job.id);
+    return true;
+  }
+
+  releaseKey(job: MemoryJob): void {
+    if (job.key !== null) this.#keys.delete(job.key);
+  }
+
+  makeReady(job: MemoryJob): void {
+    this.#deferred.delete(job.id);
+    const behind = this.#ready.findIndex(
+      (other) =>
+        other.priority < job.priority || (other.priority === job.priority && other.order > job.order),
+    );
+    this.#ready.splice(behind === -1 ? this.#ready.length : behind, 0, job);
+  }
+
+  defer(job: MemoryJob, cancelTimer: () => void): void {
+    this.#deferred.set(job.id, cancelTimer);
+  }
+
+  /** The next job and its handler, if there is one and a free slot. */
+  takeReady(): { readonly job: MemoryJob; readonly handler: JobHandler<unknown> } | undefined {
+    if (!this.#handler || this.running.size >= this.definition.concurrency) return undefined;
+    const job = this.#ready.shift();
+    return job && { job, handler: this.#handler };
+  }
+
+  /** Removes a queued job. */
+  forget(job: MemoryJob): void {
+    this.#deferred.get(job.id)?.();
+    this.#deferred.delete(job.id);
+    const index = this.#ready.indexOf(job);
+    if (index !== -1) this.#ready.splice(index, 1);
+  }
+
+  stopTimers(): void {
+    this.stopSchedule();
+    for (const cancel of this.#deferred.values()) cancel();
+  }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { EventBus, seededIds, seededRandom } from '../../core/index.ts';
-import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
-import { jobEventSpecs } from './job-events.ts';
+import { EventBus, seededIds, seededRandom } from '../../../src/core/index.ts';
+import { VirtualClock } from '../core/virtual-clock.ts';
+import { jobEventSpecs } from '../../../src/platform/jobs/events.ts';
 import { contractSecret, describeJobQueueContract } from './job-queue.contract.ts';
 import { createMemoryJobQueue } from './memory-job-queue.ts';
 
@@ -40,7 +40,7 @@ const hourly = {
 };
 
 describe('memory job queue on a virtual clock', () => {
-  it('adds scheduled jobs at their minute, and none while the last one runs', async () => {
+  it('adds scheduled jobs at their minute, and none while the previous one runs', async () => {
     const { queue, clock } = open(Date.UTC(2026, 0, 1, 0, 30));
     const startedAt: string[] = [];
     let runsForMs = 1_000;
@@ -62,7 +62,7 @@ describe('memory job queue on a virtual clock', () => {
     expect(startedAt).toHaveLength(5);
   });
 
-  it('doubles the delay between tries up to the limit', async () => {
+  it('doubles the delay between attempts up to the limit', async () => {
     const { queue, clock, events } = open();
     await queue.define([hourly]);
     await queue.work(hourly, async () => {
@@ -80,7 +80,7 @@ describe('memory job queue on a virtual clock', () => {
     }
   });
 
-  it('runs the same twice under the same seed', async () => {
+  it('is deterministic under the same seed', async () => {
     const run = async () => {
       const { queue, clock, events } = open();
       await queue.define([hourly]);

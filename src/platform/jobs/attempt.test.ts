@@ -1,15 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../core/index.ts';
-import { retryDelay } from './retry-delay.ts';
+import { retryDelay } from './attempt.ts';
 
-describe('retry delay', () => {
-  it('stays the same without backoff', () => {
+describe('retryDelay', () => {
+  it('is constant without backoff', () => {
     const timing = { retryDelayMs: 700, retryBackoff: false, retryDelayMaxMs: 100 };
     expect([1, 2, 9].map((attempt) => retryDelay(timing, attempt, seededRandom(1)))).toEqual([700, 700, 700]);
   });
 
-  it('doubles with each try, with at most a quarter more, and never passes the limit', () => {
+  it('doubles with each attempt, plus at most a quarter, up to the limit', () => {
     const delays = fc.integer({ min: 1, max: 100_000 });
     fc.assert(
       fc.property(

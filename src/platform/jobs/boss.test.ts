@@ -1,9 +1,8 @@
-// What pg-boss does to errors stays with pg-boss.
 import { expect, it } from 'vitest';
-import { CoreError } from '../../../core/index.ts';
-import { bossDatabase } from './boss-database.ts';
+import { CoreError } from '../../core/index.ts';
+import { bossDatabase } from './boss.ts';
 
-it('gives pg-boss an error of its own: what it adds to the message reaches nobody else', async () => {
+it('gives pg-boss a copy of an error, so that the text it appends does not reach other callers', async () => {
   const shared = new CoreError('STATE_UNAVAILABLE', 'away', { isRetryable: true, retryAfterMs: 100 });
   const away = () => Promise.reject(shared);
   const database = bossDatabase({ query: away, script: away });
