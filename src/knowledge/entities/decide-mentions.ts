@@ -55,7 +55,7 @@ export class ChunkResolution {
   readonly outcomes = new Map<MentionGroup, Outcome>();
   readonly fallbacks: Fallback[] = [];
   readonly #parts: ResolutionDeps;
-  readonly #patience: Required<ResolutionDeps>['patience'];
+  readonly #breaker: Required<ResolutionDeps>['breaker'];
   readonly #place: MentionPlace;
   readonly #caller: string;
   readonly #signal: AbortSignal;
@@ -69,13 +69,13 @@ export class ChunkResolution {
   #questions = 0;
 
   constructor(
-    parts: ResolutionDeps & Required<Pick<ResolutionDeps, 'patience'>>,
+    parts: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>,
     place: MentionPlace,
     caller: string,
     signal: AbortSignal,
   ) {
     this.#parts = parts;
-    this.#patience = parts.patience;
+    this.#breaker = parts.breaker;
     this.#place = place;
     this.#caller = caller;
     this.#signal = signal;
@@ -243,7 +243,7 @@ export class ChunkResolution {
       caller: this.#caller,
     };
     try {
-      const answer = await this.#patience.ask(() => {
+      const answer = await this.#breaker.execute(() => {
         this.#questions += 1;
         return confirmWithTimeout(this.#parts, question, this.#signal);
       }, this.#signal);

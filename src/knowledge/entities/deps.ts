@@ -1,8 +1,8 @@
 import type { Clock, IdSource, Log } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import type { ReadingPatience } from '../ingest/read-chunk-patience.ts';
+import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { LanguageModel } from '../reading/types.ts';
+import type { LanguageModel } from '../models/structured-output.ts';
 import type { Embedders } from '../vectors/types.ts';
 import type { EntityStore } from './entity-store.ts';
 
@@ -30,7 +30,7 @@ export interface ResolutionDeps {
   >;
   readonly watch?: ResolutionMetrics;
   /** With those that read: a model that is away is not waited for name by name. Without it one of its own. */
-  readonly patience?: Pick<ReadingPatience, 'ask'>;
+  readonly breaker?: Pick<CircuitBreaker, 'execute'>;
 }
 
 /** Whether doubtful names can be put to a model at all: without one it is no degradation that none answers. */

@@ -1,6 +1,6 @@
 // What resolving takes, and whom it tells.
 import { kindOf, messageOf } from '../../core/index.ts';
-import { ReadingPatience } from '../ingest/read-chunk-patience.ts';
+import { modelCircuitBreaker } from '../degradations.ts';
 import type { EntityMention } from '../reading/types.ts';
 import type { MentionEvidence } from './candidates.ts';
 import { findCandidatesFor, groupMentions, isFatal } from './candidates.ts';
@@ -30,8 +30,8 @@ export class EntityResolver implements Resolver {
   readonly #parts: ConstructorParameters<typeof ChunkResolution>[0];
 
   constructor(parts: ResolutionDeps) {
-    const patience = new ReadingPatience(parts.clock, parts.options.cooldownSeconds * 1_000);
-    this.#parts = { patience, ...parts };
+    const breaker = modelCircuitBreaker(parts.clock, parts.options);
+    this.#parts = { breaker, ...parts };
   }
 
   async resolve(
