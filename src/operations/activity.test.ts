@@ -42,8 +42,8 @@ describe('activity', () => {
     const { clock, activity, emit } = world();
     await clock.advance(50_000);
     emit('admission:refused', { organizationId: 'a' });
-    emit('job:done', { name: 'knowledge.ingest' });
-    emit('job:done', { name: 'ledger.repair' });
+    emit('job:completed', { name: 'knowledge.ingest' });
+    emit('job:completed', { name: 'ledger.repair' });
     await clock.advance(15_000);
     emit('admission:refused', { organizationId: 'a' });
     expect(activity.lastMinute()).toMatchObject({ refused: 2, documentsRead: 1, admitted: 0 });

@@ -106,7 +106,7 @@ export class Activity {
       tenant.ended += 1;
       tenant.heldMs += heldMs;
       tenant.longestMs = Math.max(tenant.longestMs, heldMs);
-    } else if (name === 'job:done') {
+    } else if (name === 'job:completed') {
       if (payload['name'] === ingestJobName) this.#count('documentsRead');
     } else if (name === 'extraction:run-progress') {
       this.#sample(textOf(payload['run']), {

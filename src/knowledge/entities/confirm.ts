@@ -1,4 +1,4 @@
-// Asks a model whom a name means: once over all that are close, and once more when its answer cannot be used.
+// Asks a model which candidate a name refers to: once for all candidates, and once more to repair an unusable answer.
 import type { IdSource } from '../../core/index.ts';
 import { executeWithDeadline, findJson, kindOf } from '../../core/index.ts';
 import type { AnswerSchema, LanguageModel, Messages } from '../models/structured-output.ts';
@@ -9,7 +9,7 @@ import { identityOf } from './compare-clues.ts';
 import type { ResolutionDeps } from './deps.ts';
 import type { MergeDecision } from './types.ts';
 
-/** What is said of a mention or a candidate. */
+/** What the model is told about a mention or a candidate. */
 export interface ProfileSummary {
   readonly name: string;
   readonly type: EntityType;
@@ -50,11 +50,11 @@ export function confirmationMessages(
 export interface Question {
   readonly mention: ProfileSummary;
   readonly candidates: readonly ProfileSummary[];
-  /** Who pays. */
+  /** The caller the request is billed to. */
   readonly caller: string;
 }
 
-/** Within the time that a question may take, its repair included; a model that does not listen is left behind. */
+/** Within the confirmation timeout, repair included. */
 export async function confirmWithTimeout(
   { model, clock, ids, options }: Pick<ResolutionDeps, 'model' | 'clock' | 'ids' | 'options'>,
   question: Question,
@@ -68,7 +68,7 @@ export async function confirmWithTimeout(
   });
 }
 
-/** What became of the question, in a sentence for whoever reviews the pair. */
+/** What happened to the request, in a sentence for the reviewer of the pair. */
 export function describeConfirmationFailure(error: unknown): string {
   const kind = kindOf(error);
   if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'A model answered, and its answers could not be used.';
@@ -113,19 +113,19 @@ export function confirmMatch(
   );
 }
 
-// What a model said to the question whom a name means, read: small models have habits, and what cannot be used is told.
+// Parses the answer leniently: small models vary the format. Reports why a answer is unusable.
 
 export interface Confirmation extends MergeDecision {
-  /** Of a `same`: which candidate, counted from 0. */
+  /** For `same`: index of the candidate. */
   readonly match: number | null;
 }
 
 const maxAnswerLength = 20_000;
-const longestText = 300;
+const maxTextLength = 300;
 
 type Decision = MergeDecision['decision'];
 
-/** In plain letters: no case, no blanks, dashes or signs. */
+/** Compared without case, spaces and punctuation. */
 const decisions: ReadonlyMap<string, Decision> = new Map(
   Object.entries({
     same: 'same yes true match matches matched identical equal equals equivalent merge sameentity sameperson samething',
@@ -146,7 +146,7 @@ const plainWord = (value: unknown): string =>
         .replaceAll(/[^a-z]/g, '')
     : '';
 
-/** A decision, or what is wrong with the answer, in a sentence. Never fails. `names`: those of the candidates. */
+/** Never fails: returns a decision or the problem in a sentence. `names`: the names of the candidates. */
 export function parseConfirmation(
   text: string,
   names: readonly string[],
@@ -174,7 +174,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object that the answer holds, also one in a list or in another; a bare word of decision is one. */
+/** The object in the answer, also inside a list or another object; a bare decision word counts as one. */
 function fieldsOf(text: string): Fields | null {
   const found = findJson(text, maxAnswerLength);
   const value = Array.isArray(found?.value) && found.value.length === 1 ? found.value[0] : found?.value;
@@ -186,14 +186,14 @@ function fieldsOf(text: string): Fields | null {
   return decisions.has(plainWord(word)) ? { decision: word } : null;
 }
 
-/** The first of these that is there, however its name is written. */
+/** The first of these fields that exists, whatever its notation. */
 function fieldOf(fields: Fields, ...keys: readonly string[]): unknown {
   for (const key of keys)
     for (const [name, value] of Object.entries(fields)) if (plainWord(name) === plainWord(key)) return value;
   return undefined;
 }
 
-/** By its number, in digits or as "candidate 2"; by its name, if no other is called that. Alone it needs neither. */
+/** By number ("2", "candidate 2") or by unique name; a single candidate needs neither. */
 function candidateOf(fields: Fields, names: readonly string[]): number | null {
   const given = fieldOf(fields, 'candidate', 'candidate_number', 'number', 'match');
   if (given === undefined || given === null || given === true) return names.length === 1 ? 0 : null;
@@ -207,9 +207,9 @@ function candidateOf(fields: Fields, names: readonly string[]): number | null {
 }
 
 const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value.trim().slice(0, longestText) : '';
+  typeof value === 'string' ? value.trim().slice(0, maxTextLength) : '';
 
-// What a model is told of somebody: little, and bounded.
+// A bounded summary of a profile for the model.
 
 export const summarizeProfile = (profile: Profile): ProfileSummary => ({
   name: profile.names[0] ?? '',

@@ -158,7 +158,7 @@ export const reembedCron = '*/5 * * * *';
 
 type ReembedDeps = Omit<EmbedDeps, 'artifacts' | 'vectors'> & {
   readonly artifacts: Pick<ArtifactStore, 'saveSteps' | 'revision'>;
-  readonly vectors: Pick<VectorIndex, 'lacking' | 'put' | 'forgetOthers'>;
+  readonly vectors: Pick<VectorIndex, 'listUnembedded' | 'put' | 'deleteOtherModels'>;
   readonly jobs: Pick<JobQueue, 'get'>;
 };
 
@@ -173,7 +173,7 @@ export function reembedHandler(deps: ReembedDeps): JobHandler<Record<string, nev
     let done = 0;
     for (let after = 0; ;) {
       signal.throwIfAborted();
-      const page = await deps.vectors.lacking({
+      const page = await deps.vectors.listUnembedded({
         model: embedder.model,
         after,
         limit: embedder.maxBatchSize ?? defaultBatchSize,
@@ -193,7 +193,7 @@ export function reembedHandler(deps: ReembedDeps): JobHandler<Record<string, nev
       for (const { spaceId } of chunks) spaces.add(spaceId);
       progress({ done });
     }
-    for (const spaceId of spaces) await deps.vectors.forgetOthers(spaceId, embedder.model);
+    for (const spaceId of spaces) await deps.vectors.deleteOtherModels(spaceId, embedder.model);
     return { result: { chunks: done } };
   };
 }
