@@ -56,7 +56,7 @@ export async function embedChunks(
   signal: AbortSignal,
 ): Promise<void> {
   let failures = 0;
-  let failure: unknown = null;
+  let failure: Error | null = null;
   for (let first = 0; first < chunks.length;) {
     const state = deps.embedders.current();
     if (state.state === 'not-configured') return;
@@ -85,7 +85,7 @@ async function embedBatch(
   embedder: Embedder,
   chunks: readonly EmbeddableChunk[],
   signal: AbortSignal,
-): Promise<unknown> {
+): Promise<Error | null> {
   try {
     const texts = chunks.map(embeddedText);
     const made = await executeWithDeadline((within) => embedder.embed(texts, within), {
@@ -104,7 +104,7 @@ async function embedBatch(
     return null;
   } catch (error) {
     if (isFatalForJob(error, signal)) throw error;
-    return error;
+    return error instanceof Error ? error : new Error(String(error), { cause: error });
   }
 }
 
