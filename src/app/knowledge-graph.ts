@@ -19,7 +19,7 @@ import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import type { Metrics, Observe } from '../platform/metrics/index.ts';
 import { every } from '../resilience/index.ts';
 import { requestRepairs } from './request-repairs.ts';
-import type { ServerRole } from './server-role.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 
