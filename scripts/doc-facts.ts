@@ -1,4 +1,4 @@
-// What the documentation may speak of, read from the code itself.
+// Names that the documentation may use, read from the code.
 import type { Command } from 'commander';
 import { globSync, readFileSync } from 'node:fs';
 import type { CliIo } from '../src/cli/ports.ts';

@@ -1,13 +1,13 @@
 // Knowledge on a Postgres of its own, filled to a given size: made-up documents, events with actors and subjects.
 import { silentLog, systemClock, systemIds } from '../../src/core/index.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
+import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import type { ChunkDraft, Embedders, SearchService, Space } from '../../src/knowledge/index.ts';
-import { openSearch } from '../../src/knowledge/index.ts';
+import { openSearch } from '../../src/knowledge/search/search.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
+import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
@@ -18,7 +18,7 @@ import { MadeCorpus } from './corpus.ts';
 export interface KnowledgeBench {
   readonly database: Database;
   readonly space: Space;
-  readonly artifacts: PostgresArtifactStore;
+  readonly artifacts: ArtifactStore;
   readonly vectors: VectorIndex;
   readonly corpus: MadeCorpus;
   readonly search: SearchService;
@@ -44,8 +44,8 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
   const vectors = new VectorIndex(database);
   return {
     database,
-    space: await new PostgresSpaceStore(database, systemClock).ensure(null, 'bench'),
-    artifacts: new PostgresArtifactStore(database, { clock: systemClock, ids: systemIds }),
+    space: await new Spaces({ database, clock: systemClock }).ensure(null, 'bench'),
+    artifacts: new ArtifactStore(database, { clock: systemClock, ids: systemIds }),
     vectors,
     corpus: new MadeCorpus(7),
     sample: [],

@@ -30,8 +30,8 @@ import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
 import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
 import { startGateway } from './gateway.ts';
-import type { HouseKnowledge } from './knowledge.ts';
-import { startKnowledge } from './knowledge.ts';
+import type { ServerKnowledge } from './knowledge.ts';
+import { composeKnowledge } from './knowledge.ts';
 import { askingRepairs } from './request-repairs.ts';
 import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
@@ -47,7 +47,7 @@ export interface Background {
   readonly extraction: ExtractionRuns;
   readonly gateway: OpenGateway;
   readonly tenants: TenantDesks;
-  readonly knowledge: HouseKnowledge;
+  readonly knowledge: ServerKnowledge;
 }
 
 /**
@@ -86,8 +86,8 @@ export async function startBackground(
   const isRecorded = async (kind: string, subject: string) =>
     (await ledgerStore.list({ kind, subject, limit: 1 })).length > 0;
   const shared = { config, stores, telemetry, role, jobs, ledger: recorder, gateway, isRecorded };
-  const knowledge = await startKnowledge(shared, closing);
-  const deployments = await startDeployments({ ...shared, knowledge: knowledge.desks }, closing);
+  const knowledge = await composeKnowledge(shared, closing);
+  const deployments = await startDeployments({ ...shared, knowledge }, closing);
   const rules = [
     ...coreRetentionRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
@@ -109,7 +109,7 @@ export async function startBackground(
   await jobs.define([ledgerRepairJob, retentionJob]);
   await jobs.work(
     ledgerRepairJob,
-    askingRepairs(ledgerRepairHandler(runner), () => knowledge.askAgain()),
+    askingRepairs(ledgerRepairHandler(runner), () => knowledge.resetCooldowns()),
   );
   await jobs.work(retentionJob, retentionHandler({ ...parts, ledger: recorder, rules }));
   if (withSchedules) await schedule(config, jobs);

@@ -63,7 +63,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     },
     gateway: background.gateway,
     tenants: background.tenants,
-    knowledge: { ...background.knowledge.desks, search: tracedSearch(background, telemetry) },
+    knowledge: { ...background.knowledge, search: tracedSearch(background, telemetry) },
     activity: parts.activity,
     dashboard: parts.dashboard,
     mcp: parts.mcp,
@@ -78,12 +78,12 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
   };
 }
 
-function tracedSearch({ knowledge: { desks } }: Background, { tracer }: Telemetry): SearchService {
-  if (tracer === noTracer) return desks.search;
+function tracedSearch({ knowledge }: Background, { tracer }: Telemetry): SearchService {
+  if (tracer === noTracer) return knowledge.search;
   return {
     search: (space, request, signal) =>
       tracer.within('knowledge search', { 'headworks.space_id': space.spaceId }, () =>
-        desks.search.search(space, request, signal),
+        knowledge.search.search(space, request, signal),
       ),
   };
 }

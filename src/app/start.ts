@@ -184,7 +184,7 @@ function doctorDeps(
     ledger: ledgerStore,
     repairs,
     embedding: knowledge.embedders,
-    graph: knowledge.desks.graph,
+    graph: knowledge.graph,
     models: () =>
       gateway.models.list({
         activeOnly: true,

@@ -12,7 +12,7 @@ import type {
 } from '../core/index.ts';
 import type { ExtractionSource, RunService, SourceService } from '../extraction/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
-import type { FolderDesk, KnowledgeAlert, KnowledgeDesks } from '../knowledge/index.ts';
+import type { KnowledgeAlert, KnowledgeServices } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type {
   Activity,
@@ -189,7 +189,7 @@ export interface HttpDependencies {
   readonly extraction: ExtractionDesk;
   readonly gateway: GatewayDesk;
   readonly tenants: TenantDesks;
-  readonly knowledge: KnowledgeDesks & { readonly folders: FolderDesk };
+  readonly knowledge: KnowledgeServices;
   readonly activity: Activity;
   readonly dashboard: DashboardParts;
   readonly mcp: McpDesk;

@@ -1,11 +1,11 @@
 // The example that docs/knowledge.md runs, read without a model: two people of one name stay two, who decided is found, and
 // what founding document 004 has operators ask the tables can be asked.
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
 import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { parseIngestRequest } from '../../src/knowledge/documents/read-wish.ts';
+import { parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
 import { searchDefaults } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';

@@ -94,7 +94,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     await world.database.query(sql`delete from artifact where artifact_uid = ${artifactUid}::uuid`);
     expect(await totals(space)).toEqual(await counted(space));
     expect((await totals(space))?.chunks).toBe(1);
-    await world.spaces.remove(space.spaceId);
+    await world.spaces.delete(space);
     expect(await counted(space)).toEqual({ chunks: 0, len: 0 });
   });
 

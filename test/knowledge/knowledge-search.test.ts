@@ -8,11 +8,12 @@ import type {
   ExpansionRequest,
   Graph,
   SearchResponse,
-  SearchDeps,
   SearchRequest,
   Space,
 } from '../../src/knowledge/index.ts';
-import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
+import type { SearchDeps } from '../../src/knowledge/search/search.ts';
+import { openSearch } from '../../src/knowledge/search/search.ts';
+import { KnowledgeError, searchDefaults } from '../../src/knowledge/index.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';

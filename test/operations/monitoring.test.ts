@@ -10,7 +10,7 @@ import { Presence } from '../../src/app/client/presence.ts';
 import { startServer } from '../../src/app/start.ts';
 import { openStores } from '../../src/app/stores.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
-import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alert-rules.ts';
+import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alerts.ts';
 import { Readiness } from '../../src/operations/readiness.ts';
 import type { MetricSpec, Metrics } from '../../src/platform/metrics/index.ts';
 import { countEvents } from '../../src/platform/metrics/index.ts';

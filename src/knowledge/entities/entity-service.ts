@@ -1,8 +1,8 @@
 // Entities merged, parted, reviewed: by people, and by repairs that look again.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import type { EntityDetail, EntityService, EntityView } from '../desk-ports.ts';
-import type { Space } from '../spaces/types.ts';
+import type { EntityDetail, EntityService, EntityView } from '../types.ts';
+import type { Space } from '../spaces/spaces.ts';
 import { nameKeys } from './blocking-keys.ts';
 import { cleanClues } from './compare-clues.ts';
 import { confidenceOf } from './decide-mentions.ts';

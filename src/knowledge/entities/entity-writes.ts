@@ -3,7 +3,7 @@ import { CoreError } from '../../core/index.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import { storedJson } from '../artifacts/stored-json.ts';
+import { storedJson } from '../artifacts/artifact-store.ts';
 import type { EntityAddition, EntityDraft, MentionPlace, ResolutionPlan } from './types.ts';
 
 /** Notes that are kept of one entity. */

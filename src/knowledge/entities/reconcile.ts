@@ -2,8 +2,8 @@
 import { abortable, messageOf } from '../../core/index.ts';
 import type { LedgerEntry, RepairOutcome } from '../../ledger/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import { billingCaller } from '../spaces/payer-of.ts';
-import type { SpaceStore } from '../spaces/types.ts';
+import type { Spaces } from '../spaces/spaces.ts';
+import { billingCaller } from '../spaces/spaces.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import { embeddingText, isVector } from './candidates.ts';
 import { confirmWithTimeout, summarizeProfile } from './confirm.ts';
@@ -21,7 +21,7 @@ import type { CandidateEntity, Entity, EntityMerge, ReviewReason } from './types
 export interface ReconcileDeps extends ResolutionDeps {
   readonly pairs: PairStore;
   readonly merges: MergeStore;
-  readonly spaces: Pick<SpaceStore, 'byId'>;
+  readonly spaces: Pick<Spaces, 'get'>;
   /** Told of entities whose edges a graph elsewhere has to draw anew. */
   readonly onChanged?: (spaceId: number, entityIds: readonly string[]) => void;
 }
@@ -143,7 +143,7 @@ export async function settle(
     return null;
   }
   try {
-    const space = await parts.spaces.byId(entity.spaceId);
+    const space = await parts.spaces.get(entity.spaceId);
     const question = {
       mention: summarizeProfile(known.profile),
       candidates: close.map(({ candidate }) => summarizeProfile(candidate.profile)),

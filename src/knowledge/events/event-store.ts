@@ -4,13 +4,13 @@ import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
-import type { RemovedMention } from '../artifacts/postgres-remove-artifact.ts';
-import { forgetEntities } from '../artifacts/postgres-remove-artifact.ts';
-import { storedJson } from '../artifacts/stored-json.ts';
+import { storedJson } from '../artifacts/artifact-store.ts';
+import type { RemovedMention } from '../artifacts/remove-artifact.ts';
+import { forgetEntities } from '../artifacts/remove-artifact.ts';
 import type { RemovedIds } from '../artifacts/types.ts';
-import type { EventService } from '../desk-ports.ts';
 import type { EntityResolutionResult, MentionPlace } from '../entities/types.ts';
 import type { EntityMention, ReadEvent, ReadingMethod } from '../reading/types.ts';
+import type { Space } from '../spaces/spaces.ts';
 import type { EventFilter, StoredEvent } from './types.ts';
 
 export class EventStore {
@@ -317,6 +317,11 @@ export async function liveEntities(
 }
 
 // Events as callers look at them.
+
+export interface EventService {
+  list(filter: EventFilter): Promise<readonly StoredEvent[]>;
+  get(space: Space, eventId: string): Promise<StoredEvent>;
+}
 
 export function openEventService(store: Pick<EventStore, 'list' | 'get'>): EventService {
   return {

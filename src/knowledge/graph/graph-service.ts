@@ -3,7 +3,7 @@ import type { JobQueue } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import type { GraphService } from '../desk-ports.ts';
+import type { GraphService } from '../types.ts';
 import { openPairs, pairsOf } from '../entities/pair-store.ts';
 import { KnowledgeError } from '../errors.ts';
 import { graphRebuildJob, graphRebuildKey } from './graph-sync.ts';

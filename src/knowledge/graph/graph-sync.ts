@@ -4,13 +4,14 @@ import { z } from 'zod';
 import type { JobDefinition, JobHandler, Log } from '../../core/index.ts';
 import { kindOf, messageOf } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import type { ArtifactStore, RemovedIds, ChunkStepResult } from '../artifacts/types.ts';
+import type { ArtifactStore } from '../artifacts/artifact-store.ts';
+import type { ChunkStepResult, RemovedIds } from '../artifacts/types.ts';
+import { isFatalForJob } from '../degradations.ts';
 import { KnowledgeError } from '../errors.ts';
-import { isFatalForJob } from '../ingest/failure-kinds.ts';
-import type { GraphStep } from '../ingest/step-ports.ts';
-import type { SpaceStore } from '../spaces/types.ts';
+import type { GraphStep } from '../ingest/deps.ts';
+import type { Spaces } from '../spaces/spaces.ts';
 import type { GraphSource } from './graph-source.ts';
-import type { Graph, GraphFailure, GraphBatch } from './graph.ts';
+import type { Graph, GraphBatch, GraphFailure } from './graph.ts';
 
 /** Subjects: a chunk's id, an entity's id, or `space:ID` when something could not be taken out. */
 export const graphDegradations = {
@@ -221,7 +222,7 @@ export interface GraphRebuildDeps {
   readonly source: GraphSource;
   readonly keeper: GraphSync;
   readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
-  readonly spaces: Pick<SpaceStore, 'list'>;
+  readonly spaces: Pick<Spaces, 'list'>;
 }
 
 export function graphRebuildHandler(parts: GraphRebuildDeps): JobHandler<Record<string, never>> {

@@ -82,7 +82,7 @@ export interface Graph {
   /** Looked at again after a while, never cached for ever; makes the graph when it is missing. */
   availability(signal: AbortSignal): Promise<GraphAvailability>;
   /** Somebody has a reason to think that it is back: `availability` looks at once. */
-  askAgain?(): void;
+  resetCooldown?(): void;
   /** Nothing is in it: it was made just now, or another backend was used before. Fails as `remove`. */
   isEmpty(signal: AbortSignal): Promise<boolean>;
   /** Of these events, those that are not in it (yet). Fails as `remove`. */

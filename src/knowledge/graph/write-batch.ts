@@ -3,8 +3,8 @@
 import type { Clock } from '../../core/index.ts';
 import { abortable, kindOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import { isFatalForJob } from '../ingest/failure-kinds.ts';
-import type { EntityNode, EventNode, GraphFailure, GraphBatch } from './graph.ts';
+import { isFatalForJob } from '../degradations.ts';
+import type { EntityNode, EventNode, GraphBatch, GraphFailure } from './graph.ts';
 
 export interface GraphWrites {
   readonly entity: EntityNode;

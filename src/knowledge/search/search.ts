@@ -1,15 +1,15 @@
 // Hybrid search: results by words and vectors, on wish what the graph adds and who is mentioned, and what was left out.
 import { CoreError } from '../../core/index.ts';
-import type { SearchService } from '../desk-ports.ts';
-import { isBlank } from '../documents/clean-input.ts';
+import type { SearchService } from '../types.ts';
+import { isBlank } from '../documents/parse-input.ts';
 import { eventCategories } from '../reading/types.ts';
-import type { Space } from '../spaces/types.ts';
+import type { Space } from '../spaces/spaces.ts';
 import type { ExpansionDeps } from './expand.ts';
 import { expandByGraph } from './expand.ts';
 import type { RankerDeps } from './rank.ts';
 import { Ranker } from './rank.ts';
 import type { SearchStore } from './results.ts';
-import type { LexicalHit, SearchResponse, SearchHit, SearchRequest } from './types.ts';
+import type { LexicalHit, SearchHit, SearchRequest, SearchResponse } from './types.ts';
 import { Warnings } from './types.ts';
 
 export interface SearchDeps extends ExpansionDeps, RankerDeps {

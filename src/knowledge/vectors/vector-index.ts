@@ -1,7 +1,7 @@
 // Vectors in Postgres: kept as real[], which needs no extension, compared by pgvector where it is there.
 import { createHash } from 'node:crypto';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
-import { rawSql, sql, Sql } from '../../platform/postgres/sql.ts';
+import { Sql, rawSql, sql } from '../../platform/postgres/sql.ts';
 import { allowedChunks } from '../search/query.ts';
 import type { SearchFilter } from '../search/types.ts';
 import type { UnembeddedChunk } from './types.ts';

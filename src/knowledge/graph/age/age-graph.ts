@@ -62,7 +62,7 @@ export class AgeGraph implements Graph {
     return state;
   }
 
-  askAgain(): void {
+  resetCooldown(): void {
     this.#seen = undefined;
   }
 
