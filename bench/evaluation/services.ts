@@ -12,8 +12,8 @@ import type {
   Space,
 } from '../../src/knowledge/index.ts';
 import { openKnowledge } from '../../src/knowledge/index.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { createMemoryJobQueue } from '../../test/support/jobs/memory-job-queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 
 export interface EvaluationDeskParts {

@@ -7,8 +7,8 @@ import type { Embedders, LanguageModel, ParsedDocument } from '../../src/knowled
 import { openKnowledge } from '../../src/knowledge/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { createJobQueue } from '../../src/platform/jobs/queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { MadeMinutes } from './minutes.ts';
 
@@ -41,14 +41,14 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     options,
     embedders: noEmbedder,
   };
-  const jobs = await createPgBossJobQueue({
+  const jobs = await createJobQueue({
     database,
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,
     events,
     redact: (text) => text,
-    schedules: false,
+    runSchedules: false,
   });
   const artifacts = new ArtifactStore(database, common);
   const knowledge = await openKnowledge({ ...common, database, jobs, model: noModel });
@@ -59,7 +59,7 @@ export async function openJobBench(database: Database): Promise<JobBench> {
   const { signal } = new AbortController();
   const ended = new Countdown();
   events.listen(({ name }) => {
-    if (name === 'job:done') ended.count();
+    if (name === 'job:completed') ended.count();
     else if (['job:skipped', 'job:failed', 'job:retried'].includes(name)) ended.fail(new Error(name));
   });
   await knowledge.start({ isLongRunning: false, scansFolders: false });

@@ -23,7 +23,7 @@ import {
   retentionJob,
   registerRetentionMetrics,
 } from '../operations/retention.ts';
-import { createPgBossJobQueue } from '../platform/jobs/pg-boss/pg-boss-job-queue.ts';
+import { createJobQueue } from '../platform/jobs/queue.ts';
 import { startDeployments } from './deployments.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
@@ -70,13 +70,13 @@ export async function startBackground(
   closing.defer(() => recorder.close());
   const audit = new AuditTrail(database, systemIds, redactor);
 
-  const jobs = await createPgBossJobQueue({
+  const jobs = await createJobQueue({
     database,
     ...parts,
     ids: systemIds,
     redact: (text) => redactor.text(text),
-    schedules: withSchedules,
-    around: (name, id, work) =>
+    runSchedules: withSchedules,
+    wrapAttempt: (name, id, work) =>
       telemetry.tracer.within(`job ${name}`, { 'headworks.job': name, 'headworks.job_id': id }, work),
   });
   closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));

@@ -77,8 +77,8 @@ export async function startDeployments(
     organizations: tenants.organizations,
     deployments: tenants.deployments,
     workflows,
-    slots: admission.gate,
-    freeSlot: admission.freeSlotOf,
+    slots: admission.controller,
+    freeSlot: admission.releaseSlotOf,
     jobs,
     ledger,
     transport,
@@ -88,7 +88,7 @@ export async function startDeployments(
     log,
     redact: (text) => redactor.text(text),
     options: config.deployments,
-    longestWaitSeconds: config.admission.longestWaitSeconds,
+    longestWaitSeconds: config.admission.maxWaitSeconds,
     longestHours: config.admission.ttlHours,
   });
   executions = opened;
@@ -104,7 +104,7 @@ export async function startDeployments(
       executions: opened.desk,
       limits: admission.limits,
       alerts: admission.alerts,
-      waiting: () => admission.gate.waiting,
+      waiting: () => admission.controller.queued,
     },
     repairs: [admission.repair, ...opened.repairs],
     retention: executionRetentionRules(store, config.retention),
@@ -143,7 +143,7 @@ async function startTenants(
     events: telemetry.events,
     stores: postgresTenantStores(database),
     workflows,
-    longestWaitSeconds: config.admission.longestWaitSeconds,
+    longestWaitSeconds: config.admission.maxWaitSeconds,
     webhookSecret,
     isForbiddenHost: config.deployments.allowPrivateWebhooks ? () => false : isPrivateHost,
   });

@@ -4,6 +4,9 @@ import { version } from '../config/version.ts';
 import type { EventListener, Log, SpanFacts, Tracer } from '../core/index.ts';
 import { noTracer } from '../core/index.ts';
 import type { SamplerName } from '../platform/telemetry/otel-tracer.ts';
+import type { ExtractionEvents } from '../extraction/index.ts';
+import type { GatewayEvents } from '../gateway/index.ts';
+import type { AdmissionEvents } from '../tenancy/index.ts';
 
 type Tracing = Config['tracing'];
 
@@ -55,7 +58,9 @@ export function tracingWarnings({ tracing }: Pick<Config, 'tracing'>): readonly 
       ? []
       : [`OTEL_TRACES_SAMPLER ${tracing.sampler} is not supported; ${defaultSampler} is used`]),
     ...(ratioOf(tracing) === null && tracing.sampler.endsWith('ratio')
-      ? [`OTEL_TRACES_SAMPLER_ARG is not a number from 0 to 1 (${tracing.samplerArg}); all traces are sampled`]
+      ? [
+          `OTEL_TRACES_SAMPLER_ARG is not a number from 0 to 1 (${tracing.samplerArg}); all traces are sampled`,
+        ]
       : []),
   ];
 }
@@ -128,27 +133,28 @@ const decision: SpanSpec = {
   facts: ['organizationId', 'executionId', 'decider', 'reason'],
 };
 
-const spans: Readonly<Record<string, SpanSpec>> = {
-  'gateway:attempt-finished': {
-    name: 'model attempt',
-    duration: 'durationMs',
-    facts: ['requestId', 'model', 'outcome', 'status', 'promptTokens', 'completionTokens'],
-    hasFailed: ({ outcome }) => outcome !== 'success',
-  },
-  'admission:admitted': decision,
-  'admission:refused': decision,
-  'extraction:call': {
-    name: 'source call',
-    duration: 'durationMs',
-    facts: ['session', 'type', 'outcome'],
-    hasFailed: ({ outcome }) => outcome !== 'answered',
-  },
-};
+const spans: Partial<Record<keyof AdmissionEvents | keyof GatewayEvents | keyof ExtractionEvents, SpanSpec>> =
+  {
+    'gateway:attempt-finished': {
+      name: 'model attempt',
+      duration: 'durationMs',
+      facts: ['requestId', 'model', 'outcome', 'status', 'promptTokens', 'completionTokens'],
+      hasFailed: ({ outcome }) => outcome !== 'success',
+    },
+    'admission:request-admitted': decision,
+    'admission:request-rejected': decision,
+    'extraction:call': {
+      name: 'source call',
+      duration: 'durationMs',
+      facts: ['session', 'type', 'outcome'],
+      hasFailed: ({ outcome }) => outcome !== 'answered',
+    },
+  };
 
 /** Turns events with a duration into spans, children of the span in which the event was emitted. Returns a function that stops it. */
 export function traceEvents(events: Listenable, tracer: Tracer): () => void {
   return events.listen(({ name, payload }) => {
-    const spec = spans[name];
+    const spec = spans[name as keyof typeof spans];
     if (!spec) return;
     const durationMs = payload[spec.duration];
     if (typeof durationMs !== 'number') return;

@@ -48,5 +48,5 @@ export async function followJob(
 }
 
 export function hasEnded(job: JobAnswer): boolean {
-  return job.state === 'done' || job.state === 'failed' || job.state === 'skipped';
+  return job.state !== 'queued' && job.state !== 'running';
 }

@@ -26,7 +26,7 @@ import type {
   DeploymentDesk,
   Door,
   ExecutionDesk,
-  LimitDesk,
+  LimitAdministration,
   OrganizationDesk,
   OrganizationKeyDesk,
 } from '../tenancy/index.ts';
@@ -110,7 +110,7 @@ export interface TenantDesks {
   readonly deployments: DeploymentDesk;
   readonly door: Door;
   readonly executions: ExecutionDesk;
-  readonly limits: LimitDesk;
+  readonly limits: LimitAdministration;
   readonly alerts: AlertDesk;
   /** Requests that wait for a slot in this server. */
   waiting(): number;

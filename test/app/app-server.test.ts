@@ -76,7 +76,7 @@ describe('a running server', () => {
       .poll(async () => (await callAsAdmin(server, 'GET', `/api/v1/jobs/${job_id}`)).body, {
         timeout: 10_000,
       })
-      .toMatchObject({ state: 'done', result: { repaired: 1 } });
+      .toMatchObject({ state: 'completed', result: { repaired: 1 } });
     expect((await callAsAdmin(server, 'GET', '/api/v1/ledger')).body).toMatchObject({ entries: [] });
     expect((await callAsAdmin(server, 'GET', '/api/v1/audit')).body).toMatchObject({
       rows: [{ actor: 'admin', action: 'ledger.repair', status: 202, outcome: 'done' }],

@@ -27,7 +27,7 @@ describe('embedding again', () => {
   });
   afterAll(() => world.dispose());
 
-  async function run(embedders: Embedders, state: JobView['state'] = 'done') {
+  async function run(embedders: Embedders, state: JobView['state'] = 'completed') {
     const steps: JobProgress[] = [];
     const jobs = { get: async () => ({ state }) as JobView };
     const handler = reembedHandler({ ...world, vectors, embedders, jobs, log: silentLog });
@@ -67,7 +67,7 @@ describe('embedding again', () => {
     const embedder = wordEmbedder('fresh-model');
     await run(embeddersOf(embedder), 'running');
     expect(await missing(space.spaceId, embedder)).toEqual({ missing: 1, total: 1 });
-    await run(embeddersOf(embedder), 'done');
+    await run(embeddersOf(embedder), 'completed');
     expect(await missing(space.spaceId, embedder)).toEqual({ missing: 0, total: 1 });
   });
 

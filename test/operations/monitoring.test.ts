@@ -14,7 +14,7 @@ import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alerts.ts';
 import { Readiness } from '../../src/operations/readiness.ts';
 import type { MetricSpec, Metrics } from '../../src/platform/metrics/index.ts';
 import { countEvents } from '../../src/platform/metrics/index.ts';
-import { alertRules } from '../../src/tenancy/admission/alerts/alert-rules.ts';
+import { alertRules } from '../../src/tenancy/index.ts';
 import { redisUrl, uniqueName } from '../support/services.ts';
 import { testConfig } from '../support/test-server.ts';
 

@@ -16,7 +16,7 @@ import { restore } from '../../src/operations/backup/restore.ts';
 import type { SavedBackup } from '../../src/operations/backup/save-backup.ts';
 import { saveBackup } from '../../src/operations/backup/save-backup.ts';
 import { storeTables, tableOf } from '../../src/operations/backup/store-tables.ts';
-import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
+import { createJobQueue } from '../../src/platform/jobs/queue.ts';
 import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
 import type { Database, Migration } from '../../src/platform/postgres/index.ts';
 import { identifier, loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
@@ -84,14 +84,14 @@ const waiting: JobDefinition<unknown> = {
 /** Tables of this version or an older one, jobs that wait, and rows of every domain. */
 export async function fillStore(database: Database): Promise<void> {
   await migrate(database, await ourMigrations(), { clock: systemClock });
-  const jobs = await createPgBossJobQueue({
+  const jobs = await createJobQueue({
     database,
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,
     events: { emit: () => undefined },
     redact: (text) => text,
-    schedules: false,
+    runSchedules: false,
   });
   await jobs.define([waiting]);
   await jobs.enqueue(waiting, { text: 'wartet – 等待', nested: [null, { deep: 1e300 }] }, { key: 'one' });

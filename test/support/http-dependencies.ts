@@ -241,11 +241,11 @@ function jobQueueOf(views: Map<string, JobView>): HttpDependencies['jobs'] {
     counts: async () =>
       [...Map.groupBy(views.values(), ({ name, state }) => `${name} ${state}`).values()].map((same) => ({
         name: same[0]?.name ?? '',
-        state: same[0]?.state ?? 'pending',
+        state: same[0]?.state ?? 'queued',
         count: same.length,
       })),
-    retry: async (id) => move(id, ['failed'], 'pending'),
-    cancel: async (id) => move(id, ['pending', 'running'], 'skipped'),
+    retry: async (id) => move(id, ['failed'], 'queued'),
+    cancel: async (id) => move(id, ['queued', 'running'], 'canceled'),
   };
 }
 

@@ -111,7 +111,9 @@ class ReconnectingClient implements HeadworksClient {
     try {
       return await work(session);
     } catch (error) {
-      throw isConnectionLost(error) && !signal.aborted ? serverUnreachable(session.url, 'POST', error) : error;
+      throw isConnectionLost(error) && !signal.aborted
+        ? serverUnreachable(session.url, 'POST', error)
+        : error;
     }
   }
 
@@ -284,7 +286,9 @@ function wasNotSent(error: unknown): boolean {
 
 function serverUnreachable(url: string, method: string, cause: unknown): CoreError {
   const what =
-    method === 'GET' ? 'does not respond' : 'was lost during the call, which may or may not have been executed';
+    method === 'GET'
+      ? 'does not respond'
+      : 'was lost during the call, which may or may not have been executed';
   return new CoreError(
     'SERVER_UNREACHABLE',
     `The Headworks server at ${url} ${what} (${messageOf(cause)}). Check that it runs (headworks doctor), then try again.`,

@@ -131,7 +131,7 @@ async function takeIn(stage: Stage, bodies: readonly Body[]): Promise<number> {
   return bodies.length;
 }
 
-const unfinished = ['pending', 'running'];
+const unfinished = ['queued', 'running'];
 
 /** Until nothing of these waits to be read. */
 async function read(stage: Stage, taken: number): Promise<void> {

@@ -30,7 +30,7 @@ export async function flowNow(dependencies: HttpDependencies) {
     minutes: activity.minutes().map(viewOfMinute),
     extraction,
     knowledge: {
-      jobs_waiting: jobCount(counts, 'knowledge.', 'pending'),
+      jobs_waiting: jobCount(counts, 'knowledge.', 'queued'),
       jobs_running: jobCount(counts, 'knowledge.', 'running'),
     },
     gateway,
@@ -41,7 +41,7 @@ export async function flowNow(dependencies: HttpDependencies) {
       waiting: tenants.waiting(),
     },
     executions: {
-      queued: jobCount(counts, executionJobName, 'pending'),
+      queued: jobCount(counts, executionJobName, 'queued'),
       executing: jobCount(counts, executionJobName, 'running'),
     },
     degraded: degradedKinds(kinds),

@@ -18,7 +18,7 @@ const mark = (
 const indexed = chunks.map(({ chunkId }) => mark('index', chunkId));
 const read = chunks.map(({ chunkId }) => mark('read', chunkId, { method: 'rules' }));
 const inGraph = chunks.map(({ chunkId }) => mark('graph', chunkId));
-const ended = { state: 'done', attempts: 1, reason: null } as const;
+const ended = { state: 'completed', attempts: 1, reason: null } as const;
 
 const statusOf = (facts: Partial<StatusInput>) =>
   artifactStatus({
@@ -47,10 +47,10 @@ describe('the status of an artifact', () => {
   });
 
   it.each([
-    ['queued', { state: 'pending', attempts: 0, reason: null }, /^read JOB_PENDING: Its job is queued/],
+    ['queued', { state: 'queued', attempts: 0, reason: null }, /^read JOB_PENDING: Its job is queued/],
     [
       'waiting for another try',
-      { state: 'pending', attempts: 2, reason: null },
+      { state: 'queued', attempts: 2, reason: null },
       /^read JOB_PENDING: .*will be retried/,
     ],
     ['being read', { state: 'running', attempts: 1, reason: null }, /^read JOB_RUNNING: Its job is running/],

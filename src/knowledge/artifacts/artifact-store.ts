@@ -431,5 +431,5 @@ export async function hasActiveJob(
 ): Promise<boolean> {
   const revision = await artifacts.revision(spaceId, revisionId);
   const job = revision?.jobId ? await jobs.get(revision.jobId) : null;
-  return job?.state === 'pending' || job?.state === 'running';
+  return job?.state === 'queued' || job?.state === 'running';
 }

@@ -233,7 +233,7 @@ function causeOf(
 ): Pick<Missing, 'cause' | 'message'> {
   if (status !== 'pending') return { cause: result?.cause ?? null, message: result?.message ?? null };
   if (job?.state === 'running') return { cause: 'JOB_RUNNING', message: 'Its job is running.' };
-  if (job?.state === 'pending')
+  if (job?.state === 'queued')
     return {
       cause: 'JOB_PENDING',
       message: job.attempts === 0 ? 'Its job is queued.' : 'Its job failed and will be retried.',
@@ -264,5 +264,5 @@ function addMissing(missing: Map<string, Missing>, row: Omit<Missing, 'positions
 
 function stateOf({ job }: StatusInput, missing: number): ArtifactState {
   if (missing === 0) return 'complete';
-  return job?.state === 'pending' || job?.state === 'running' ? 'processing' : 'partial';
+  return job?.state === 'queued' || job?.state === 'running' ? 'processing' : 'partial';
 }

@@ -98,10 +98,10 @@ describe('checks of the domains', () => {
       createdAt: new Date(now - minutesAgo * 60_000),
       startAfter: null,
     });
-    expect((await jobs(queue({ pending: 1 }, [added(9)]), now)).state).toBe('ok');
-    expect(await jobs(queue({ pending: 1 }, [added(11)]), now)).toMatchObject({
+    expect((await jobs(queue({ queued: 1 }, [added(9)]), now)).state).toBe('ok');
+    expect(await jobs(queue({ queued: 1 }, [added(11)]), now)).toMatchObject({
       state: 'warning',
-      detail: '1 pending, 0 running, 0 failed. 1 are overdue.',
+      detail: '1 queued, 0 running, 0 failed. 1 are overdue.',
     });
     expect(await jobs(queue({ failed: 2 }), now)).toMatchObject({
       state: 'warning',

@@ -102,8 +102,8 @@ export async function jobs(queue: Pick<JobQueue, 'counts' | 'list'>, now: number
   const counts = await queue.counts();
   const total = (state: string) =>
     counts.filter((count) => count.state === state).reduce((sum, { count }) => sum + count, 0);
-  const detail = `${total('pending')} pending, ${total('running')} running, ${total('failed')} failed.`;
-  const overdue = (await queue.list({ states: ['pending'], limit: 100 })).filter(
+  const detail = `${total('queued')} queued, ${total('running')} running, ${total('failed')} failed.`;
+  const overdue = (await queue.list({ states: ['queued'], limit: 100 })).filter(
     ({ startAfter, createdAt }) => now - (startAfter ?? createdAt).getTime() > overdueMs,
   );
   if (overdue.length > 0)
