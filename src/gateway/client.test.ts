@@ -1,6 +1,6 @@
 // The in-process client: JSON formats and embeddings.
-import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
+import { describe, expect, it } from 'vitest';
 import { GatewayClient } from './client.ts';
 import { textOf } from './dialects/wire.ts';
 import { GatewayError } from './errors.ts';

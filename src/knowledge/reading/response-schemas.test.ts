@@ -1,6 +1,7 @@
 // Schemas as providers with strict JSON schemas require them.
 import { describe, expect, it } from 'vitest';
-import { confirmationSchema, readingSchema } from './answer-schema.ts';
+import { confirmationSchema } from '../entities/confirm.ts';
+import { readingSchema } from './model-reader.ts';
 
 describe('response schemas', () => {
   it.each([readingSchema, confirmationSchema])(
