@@ -3,7 +3,7 @@ import type { Config } from '../../config/index.ts';
 import { CoreError, HttpFailure } from '../../core/index.ts';
 import { stateFolder } from '../../platform/data-folder/layout.ts';
 import { createUndiciTransport } from '../../platform/http-client/index.ts';
-import { hasEmbeddedStore } from '../../platform/postgres/embedded/initialised-marker.ts';
+import { hasEmbeddedStore } from '../../platform/postgres/embedded/embedded-store.ts';
 import { readServerFile } from '../server-file.ts';
 import { ServerSession } from '../server-session.ts';
 

@@ -2,8 +2,7 @@
 // transaction or harm nobody: sessions are shared with everything else.
 import { messageOf } from '../../../core/index.ts';
 import type { Database, Transaction, TransactionOptions } from '../../../platform/postgres/ports.ts';
-import { hasSqlState } from '../../../platform/postgres/sql-error.ts';
-import { sql } from '../../../platform/postgres/sql.ts';
+import { hasSqlState, sql } from '../../../platform/postgres/sql.ts';
 import type { GraphAvailability } from '../graph.ts';
 
 export class AgeSession {
