@@ -380,9 +380,9 @@ describe('search', () => {
       const real = new SearchStore(world.database);
       let calls = 0;
       const store = Object.assign(new SearchStore(world.database), {
-        eventsOf: async (...given: Parameters<typeof real.eventsOf>) => {
+        eventIdsOf: async (...given: Parameters<typeof real.eventIdsOf>) => {
           if (++calls === 1) return new Promise<never>(() => undefined);
-          const found = await real.eventsOf(...given);
+          const found = await real.eventIdsOf(...given);
           setImmediate(() => void world.clock.advance(world.options.chunkLookupTimeoutMs));
           return found;
         },

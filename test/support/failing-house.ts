@@ -142,9 +142,9 @@ export async function failingHouse(
     }
   }
   class FaultyLookup extends SearchStore {
-    override async eventsOf(...wish: Parameters<SearchStore['eventsOf']>) {
+    override async eventIdsOf(...wish: Parameters<SearchStore['eventIdsOf']>) {
       await suffer(faults.lookup[wish[1]], wish[2]);
-      return super.eventsOf(...wish);
+      return super.eventIdsOf(...wish);
     }
   }
   const graph = new StandInGraph(world, faults, suffer);

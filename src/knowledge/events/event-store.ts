@@ -1,4 +1,4 @@
-// Events with actors, subjects and evidence, and the mentions they were found with, in Postgres.
+// Writes and lists events with actors, subjects and evidence, and the mentions of their chunk.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Queryable, Transaction } from '../../platform/postgres/ports.ts';
@@ -25,10 +25,9 @@ export class EventStore {
   }
 
   /**
-   * What a chunk's reading found takes the place of what was found there before: mentions (already resolved, in the
-   * order of `results`) and events with actors, subjects and evidence, in one transaction. Idempotent. Entities that
-   * nothing mentions any more go with what is replaced: a graph elsewhere has to forget both. Fails with CONFLICT when
-   * an entity of `results` has been removed meanwhile (resolve again) or the chunk has (nothing to do).
+   * Replaces what was read in a chunk: mentions (resolved, in the order of `results`) and events, in one transaction.
+   * Idempotent. Entities that nothing mentions any more are deleted; a separate graph must remove both. Fails with
+   * CONFLICT: retryable when an entity of `results` was deleted (resolve again), not retryable when the chunk is gone.
    */
   write(
     place: MentionPlace & { readonly chunkId: number },
@@ -51,7 +50,7 @@ export class EventStore {
     );
   }
 
-  /** The same for what the source itself says of a whole revision: mentions without a chunk. */
+  /** The same for structured mentions of a whole revision. */
   writeStructured(
     place: Omit<MentionPlace, 'chunkId' | 'relation'>,
     found: readonly {
@@ -135,7 +134,7 @@ export class EventStore {
   }
 }
 
-/** What was found in a place before, deleted. */
+/** Deletes what was read here before. */
 async function removeFound(
   transaction: Transaction,
   { spaceId, revisionId, chunkId }: WrittenReading['place'],
@@ -175,7 +174,7 @@ function* conditionsOf(filter: Omit<EventFilter, 'limit'>): Generator<Sql> {
   if (before !== undefined) yield sql`e.event_id < ${before}::uuid`;
 }
 
-// What was read in one place as it is written: mentions and events, one statement whatever their number.
+// Writes a reading in one statement, however large.
 
 export interface WrittenReading {
   readonly place: Omit<MentionPlace, 'relation'>;
@@ -187,13 +186,13 @@ export interface WrittenReading {
     readonly entityId: string;
     readonly resolvedId: string;
   }[];
-  /** Actors and subjects that are not among the mentions are left out. */
+  /** Actors and subjects that are not among the mentions are omitted. */
   readonly events: readonly ReadEvent[];
   readonly ids: IdSource;
   readonly at: Date;
 }
 
-/** In the caller's transaction, which has made sure that the place is there, empty, and the entities are live. */
+/** In the caller's transaction, which has checked that the chunk exists and is empty and the entities are unmerged. */
 export async function writeReading(
   transaction: Transaction,
   reading: WrittenReading,
@@ -208,8 +207,8 @@ export async function writeReading(
 }
 
 /**
- * A transaction of its own, in one trip: the usual case. False, and nothing is written, when something was found here
- * before, or the place or an entity is gone, or an entity was merged.
+ * In its own transaction and one round trip: the usual case. Returns false and writes nothing when there is a reading
+ * already, or the chunk or an entity is gone or merged.
  */
 export async function writeFirstReading(database: Queryable, reading: WrittenReading): Promise<boolean> {
   const { place, method, at } = reading;
@@ -269,9 +268,9 @@ function eventRows({ mentions, events, ids }: WrittenReading): string {
   );
 }
 
-// Whatever is written stands at a place that is still there, and is of entities that are still live.
+// Locks that keep the chunk and its entities in place while a reading is written.
 
-/** What is found in a place is written by one at a time. Whether it is of a latest revision. Fails with CONFLICT. */
+/** One writer per chunk or revision at a time. Returns whether it is of a latest revision. Fails with CONFLICT. */
 export async function lockPlace(
   transaction: Transaction,
   { spaceId, revisionId, chunkId }: Pick<MentionPlace, 'spaceId' | 'revisionId' | 'chunkId'>,
@@ -290,8 +289,8 @@ export async function lockPlace(
 }
 
 /**
- * The entities that the results mean now, in their order: one that was merged meanwhile is the one it became part of.
- * They stay until the transaction ends. Fails with CONFLICT when one has been removed.
+ * The unmerged entities of the results, in order. Locks them until the transaction ends. Fails with CONFLICT when one
+ * was deleted.
  */
 export async function liveEntities(
   transaction: Transaction,
@@ -315,8 +314,6 @@ export async function liveEntities(
     return found;
   });
 }
-
-// Events as callers look at them.
 
 export interface EventService {
   list(filter: EventFilter): Promise<readonly StoredEvent[]>;

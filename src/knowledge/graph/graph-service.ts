@@ -1,4 +1,4 @@
-// The graph as people handle it: how it is, what lies around an entity, and to have it rebuilt.
+// Graph status, rebuild requests, and the neighborhood of an entity.
 import type { JobQueue } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/ports.ts';
@@ -18,7 +18,7 @@ export interface GraphServiceDeps {
 export function openGraphService({ graph, view, jobs }: GraphServiceDeps): GraphService {
   return {
     requestRebuild: async () => {
-      refuseOff(graph);
+      assertNotOff(graph);
       const state = await graph.availability(new AbortController().signal);
       if (state.state === 'unavailable')
         throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', `${state.reason} ${state.remedy}`);
@@ -30,13 +30,13 @@ export function openGraphService({ graph, view, jobs }: GraphServiceDeps): Graph
       return { backend: graph.backend, state: state.state, detail };
     },
     around: async ({ spaceId }, entityId, limit) => {
-      refuseOff(graph);
+      assertNotOff(graph);
       return view.around(spaceId, entityId, limit);
     },
   };
 }
 
-function refuseOff({ backend }: Graph): void {
+function assertNotOff({ backend }: Graph): void {
   if (backend === 'off')
     throw new CoreError(
       'CONFLICT',
@@ -44,7 +44,7 @@ function refuseOff({ backend }: Graph): void {
     );
 }
 
-// What lies around an entity, from the tables, whatever the graph lives in.
+// The neighborhood of an entity from the tables, whatever the backend.
 
 type Surroundings = Awaited<ReturnType<GraphService['around']>>;
 
@@ -55,7 +55,7 @@ export class GraphView {
     this.#database = database;
   }
 
-  /** The entity (or the one it became part of), events it takes part in, newest first, and who else does. NOT_FOUND. */
+  /** The entity (or its winner), its events, newest first, and their other participants. Fails with NOT_FOUND. */
   async around(spaceId: number, entityId: string, limit: number): Promise<Surroundings> {
     const center = isUuid(entityId) ? await this.#live(spaceId, entityId) : undefined;
     if (center === undefined) throw new CoreError('NOT_FOUND', `There is no entity ${entityId}.`);
@@ -94,7 +94,7 @@ export class GraphView {
   }
 }
 
-/** Live entities that wait for another look, of all spaces. */
+/** Unmerged entities of all spaces that need review. */
 export async function countNeedsReview(database: Database): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
     sql`select count(*) from entity where needs_review and merged_into is null`,

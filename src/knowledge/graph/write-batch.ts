@@ -29,7 +29,7 @@ export interface WriteLimits {
 }
 
 /** After so many that took too long in a row, the rest of the kind is not waited for. */
-const mostTimeouts = 3;
+const maxTimeouts = 3;
 const timedOut = 'DEADLINE_EXCEEDED';
 
 export async function writeBatch(
@@ -84,7 +84,7 @@ function listOf<What extends GraphFailure['what']>(
     const failures: GraphFailure[] = [];
     let timeouts = 0;
     for (const item of items) {
-      const one = timeouts < mostTimeouts ? await within([item]) : { error: null, cause: timedOut };
+      const one = timeouts < maxTimeouts ? await within([item]) : { error: null, cause: timedOut };
       const cause =
         'cause' in one
           ? one.cause

@@ -155,7 +155,7 @@ export const reembedCron = '*/5 * * * *';
 
 interface ReembedDeps {
   readonly embedders: Embedders;
-  readonly vectors: Pick<VectorIndex, 'lacking' | 'put' | 'forgetOthers'>;
+  readonly vectors: Pick<VectorIndex, 'listUnembedded' | 'put' | 'deleteOtherModels'>;
   readonly artifacts: Pick<ArtifactStore, 'saveSteps' | 'revision'>;
   readonly jobs: Pick<JobQueue, 'get'>;
   readonly ledger: IngestDeps['ledger'];
@@ -175,7 +175,7 @@ export function reembedHandler(parts: ReembedDeps): JobHandler<Record<string, ne
     let done = 0;
     for (let after = 0; ;) {
       signal.throwIfAborted();
-      const page = await parts.vectors.lacking({
+      const page = await parts.vectors.listUnembedded({
         model: embedder.model,
         after,
         limit: embedder.maxBatchSize ?? defaultBatchSize,
@@ -197,7 +197,7 @@ export function reembedHandler(parts: ReembedDeps): JobHandler<Record<string, ne
       for (const { spaceId } of chunks) spaces.add(spaceId);
       progress({ done });
     }
-    for (const spaceId of spaces) await parts.vectors.forgetOthers(spaceId, embedder.model);
+    for (const spaceId of spaces) await parts.vectors.deleteOtherModels(spaceId, embedder.model);
     return { result: { chunks: done } };
   };
 }

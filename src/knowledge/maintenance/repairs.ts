@@ -238,7 +238,7 @@ async function askAboutPairs(
 ): Promise<RepairOutcome> {
   if (!options.backfill || !canUseModel()) return gone;
   for (let before: string | undefined; ;) {
-    await entities.settleUncertain(pairsAtOnce, signal);
+    await entities.confirmOpenPairs(pairsAtOnce, signal);
     const [next] = await pairs.listUnconfirmed(1);
     if (!next) return repaired;
     // The first that is left was left before: whoever was asked does not answer.
@@ -343,7 +343,7 @@ async function expandAgain(
 interface SearchRepairParts {
   readonly embedders: Embedders;
   readonly vectors: Pick<VectorIndex, 'capability' | 'nearest'>;
-  readonly store: Pick<SearchStore, 'eventsOf'>;
+  readonly store: Pick<SearchStore, 'eventIdsOf'>;
   readonly clock: Clock;
   readonly options: Pick<KnowledgeOptions, 'embeddingTimeoutMs' | 'chunkLookupTimeoutMs'>;
 }
@@ -391,7 +391,7 @@ async function lookUpAgain(
   const { chunk_ids: ids } = entry.details;
   for (const chunkId of Array.isArray(ids) ? ids : []) {
     const outcome = await inTime(options.chunkLookupTimeoutMs, clock, 'chunk lookup', signal, (within) =>
-      store.eventsOf(spaceOf(entry), Number(chunkId), within),
+      store.eventIdsOf(spaceOf(entry), Number(chunkId), within),
     );
     if (outcome.outcome !== 'repaired') return outcome;
   }
