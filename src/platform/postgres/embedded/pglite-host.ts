@@ -4,27 +4,7 @@ import { CoreError } from '../../../core/errors.ts';
 import { threadModule } from '../../thread-module.ts';
 import { SqlError } from '../sql.ts';
 import type { Command, CommandResult } from '../store.ts';
-import type { PgliteOutcome } from './pglite-worker.ts';
-
-export interface WorkerSettings {
-  /** The folder of the files; `undefined` keeps everything in memory. */
-  readonly folder: string | undefined;
-  readonly schema: string;
-  /** Load Apache AGE, an optional package, if it is installed. */
-  readonly withAge: boolean;
-  /** Channels of the previous worker, to listen to from the start. */
-  readonly channels: readonly string[];
-}
-
-export type ToWorker =
-  | { readonly kind: 'run'; readonly id: number; readonly command: Command }
-  | { readonly kind: 'close' };
-
-export type FromWorker =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'unusable'; readonly message: string }
-  | ({ readonly kind: 'outcome'; readonly id: number } & PgliteOutcome)
-  | { readonly kind: 'notification'; readonly channel: string; readonly payload: string };
+import type { FromWorker, ToWorker, WorkerSettings } from './pglite-worker.ts';
 
 interface PendingReply {
   readonly resolve: (result: CommandResult) => void;

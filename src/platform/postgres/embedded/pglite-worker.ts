@@ -10,7 +10,28 @@ import { messageOf } from '../../../core/errors.ts';
 import { identifier, sqlErrorFields, type SqlErrorFields } from '../sql.ts';
 import type { Command, CommandResult } from '../store.ts';
 import { parserOf } from '../values.ts';
-import type { FromWorker, ToWorker, WorkerSettings } from './pglite-host.ts';
+
+// The messages between the main thread and the worker. Everything here survives a structured clone.
+
+export interface WorkerSettings {
+  /** The folder of the files; `undefined` keeps everything in memory. */
+  readonly folder: string | undefined;
+  readonly schema: string;
+  /** Load Apache AGE, an optional package, if it is installed. */
+  readonly withAge: boolean;
+  /** Channels of the previous worker, to listen to from the start. */
+  readonly channels: readonly string[];
+}
+
+export type ToWorker =
+  | { readonly kind: 'run'; readonly id: number; readonly command: Command }
+  | { readonly kind: 'close' };
+
+export type FromWorker =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'unusable'; readonly message: string }
+  | ({ readonly kind: 'outcome'; readonly id: number } & PgliteOutcome)
+  | { readonly kind: 'notification'; readonly channel: string; readonly payload: string };
 
 export interface PgliteOutcome {
   readonly result: CommandResult | SqlErrorFields;
