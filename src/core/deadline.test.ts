@@ -1,7 +1,8 @@
 // Deadlines travel with signals, only ever tighten, and leave nothing behind.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deadlineOf, withDeadline } from './deadline.ts';
+import { deadlineOf } from './abort.ts';
+import { withDeadline } from './deadline.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 
 describe('a deadline', () => {

@@ -1,14 +1,7 @@
 // A deadline that travels with an AbortSignal: every holder of the signal can read how much time is left.
-import { onAbort } from './abort.ts';
+import { deadlineOf, onAbort, setDeadline } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { CoreError } from './errors.ts';
-
-export interface SignalDeadline {
-  /** The name of the tightest budget. */
-  readonly budget: string;
-  /** Milliseconds left; 0 once it has passed. */
-  remainingMs(): number;
-}
 
 export interface Deadline {
   /** Aborts with DEADLINE_EXCEEDED when the time is over, or with its parent's reason before that. */
@@ -16,13 +9,6 @@ export interface Deadline {
   remainingMs(): number;
   /** Stops the timer and detaches from the parent. Call it when the work is over. */
   dispose(): void;
-}
-
-const deadlines = new WeakMap<AbortSignal, SignalDeadline>();
-
-/** The deadline of a signal, if it has one. */
-export function deadlineOf(signal: AbortSignal | undefined): SignalDeadline | undefined {
-  return signal && deadlines.get(signal);
 }
 
 /**
@@ -52,7 +38,7 @@ export function withDeadline(
       : Number.isFinite(effectiveMs)
         ? clock.after(effectiveMs, expire)
         : undefined;
-  if (Number.isFinite(endsAt)) deadlines.set(controller.signal, { budget: owner, remainingMs });
+  if (Number.isFinite(endsAt)) setDeadline(controller.signal, { budget: owner, remainingMs });
   const dispose = () => {
     stop?.();
     release();

@@ -1,7 +1,6 @@
 // Asks a model which candidate a name refers to: once for all candidates, and once more to repair an unusable reply.
 import type { IdSource } from '../../core/index.ts';
-import { abortable, findJson, kindOf } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
+import { findJson, kindOf, withTimeout } from '../../core/index.ts';
 import { KnowledgeError } from '../errors.ts';
 import { confirmationSchema } from '../models/answer-schema.ts';
 import { asData } from '../models/prompt-data.ts';
@@ -64,21 +63,18 @@ export async function confirmWithTimeout(
   question: Question,
   signal: AbortSignal,
 ): Promise<Confirmation> {
-  const deadline = withDeadline(signal, options.confirmationTimeoutMs, clock, 'confirmation');
-  try {
-    return await abortable(confirmMatch(model, question, ids, deadline.signal), deadline.signal);
-  } finally {
-    deadline.dispose();
-  }
+  return withTimeout((timeout) => confirmMatch(model, question, ids, timeout), {
+    clock,
+    timeoutMs: options.confirmationTimeoutMs,
+    signal,
+  });
 }
 
 /** What happened to the request, in a sentence for the reviewer of the pair. */
 export function describeConfirmationFailure(error: unknown): string {
   const kind = kindOf(error);
-  if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'A model answered, and its answers could not be used.';
-  return kind === 'DEADLINE_EXCEEDED'
-    ? 'A model was asked, and did not answer in time.'
-    : 'No model could be asked.';
+  if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'The replies of the model were unusable.';
+  return kind === 'DEADLINE_EXCEEDED' ? 'The model did not reply in time.' : 'No model was available.';
 }
 
 /** Fails as the model does; with KNOWLEDGE_CONFIRMATION_FAILED when neither the reply nor its repair is usable. */
