@@ -359,9 +359,7 @@ describe('search', () => {
       ).toEqual(seeds.toSorted());
       expect(asked[0]?.exceptEventIds?.toSorted()).toEqual(seeds.toSorted());
       expect(answer.relatedContext).toMatchObject([{ id: elsewhere, reason: 'same_actor:Ann' }]);
-      expect(answer.warning).toBe(
-        'Graph expansion timed out after 500 ms; related items are incomplete.',
-      );
+      expect(answer.warning).toBe('Graph expansion timed out after 500 ms; related items are incomplete.');
       expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toMatchObject([
         { kind: 'knowledge.expansion-failed', cause: 'DEADLINE_EXCEEDED' },
       ]);
