@@ -48,25 +48,6 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undef
   }
 }
 
-export interface SignalDeadline {
-  /** The name of the tightest budget. */
-  readonly budget: string;
-  /** Milliseconds left; 0 once it has passed. */
-  remainingMs(): number;
-}
-
-const deadlines = new WeakMap<AbortSignal, SignalDeadline>();
-
-/** The deadline of a signal, if it has one. */
-export function deadlineOf(signal: AbortSignal | undefined): SignalDeadline | undefined {
-  return signal && deadlines.get(signal);
-}
-
-/** For code that creates signals with a deadline. */
-export function setDeadline(signal: AbortSignal, deadline: SignalDeadline): void {
-  deadlines.set(signal, deadline);
-}
-
 export interface TimeoutOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
@@ -78,7 +59,7 @@ export interface TimeoutOptions {
 
 /**
  * Waits for `work` up to `timeoutMs`, then throws. Work given as a function receives a signal that aborts on expiry
- * and with the parent signal and carries the deadline (`deadlineOf`); work given as a promise continues unobserved.
+ * and with the parent signal; work given as a promise continues unobserved.
  *
  * On expiry the wait lasts one more event-loop turn, so that a reply that arrived while this process was busy counts.
  *
@@ -96,15 +77,6 @@ export async function withTimeout<T>(
     expired.reject(reason);
     controller?.abort(reason);
   };
-  if (controller) {
-    const endsAt = clock.monotonic() + timeoutMs;
-    const outer = deadlineOf(signal);
-    setDeadline(controller.signal, {
-      budget: 'timeout',
-      remainingMs: () =>
-        Math.min(Math.max(0, endsAt - clock.monotonic()), outer?.remainingMs() ?? Number.POSITIVE_INFINITY),
-    });
-  }
   let cancelTimer = clock.after(timeoutMs, () => {
     cancelTimer = clock.after(0, () => stop(onTimeout?.() ?? timeoutError(timeoutMs)));
   });

@@ -1,7 +1,14 @@
 // A deadline that travels with an AbortSignal: every holder of the signal can read how much time is left.
-import { deadlineOf, onAbort, setDeadline } from './abort.ts';
+import { abortable, onAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { CoreError } from './errors.ts';
+
+export interface SignalDeadline {
+  /** The name of the tightest budget. */
+  readonly budget: string;
+  /** Milliseconds left; 0 once it has passed. */
+  remainingMs(): number;
+}
 
 export interface Deadline {
   /** Aborts with DEADLINE_EXCEEDED when the time is over, or with its parent's reason before that. */
@@ -9,6 +16,13 @@ export interface Deadline {
   remainingMs(): number;
   /** Stops the timer and detaches from the parent. Call it when the work is over. */
   dispose(): void;
+}
+
+const deadlines = new WeakMap<AbortSignal, SignalDeadline>();
+
+/** The deadline of a signal, if it has one. */
+export function deadlineOf(signal: AbortSignal | undefined): SignalDeadline | undefined {
+  return signal && deadlines.get(signal);
 }
 
 /**
@@ -38,12 +52,39 @@ export function withDeadline(
       : Number.isFinite(effectiveMs)
         ? clock.after(effectiveMs, expire)
         : undefined;
-  if (Number.isFinite(endsAt)) setDeadline(controller.signal, { budget: owner, remainingMs });
+  if (Number.isFinite(endsAt)) deadlines.set(controller.signal, { budget: owner, remainingMs });
   const dispose = () => {
     stop?.();
     release();
   };
   return { signal: controller.signal, remainingMs, dispose };
+}
+
+/**
+ * Runs `work` with a signal that carries a deadline, and waits for it no longer than that: work that ignores its
+ * signal is left behind. Fails as `work` does, with DEADLINE_EXCEEDED, or with the parent signal's reason.
+ */
+export async function executeWithDeadline<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  {
+    clock,
+    timeoutMs,
+    operation,
+    signal,
+  }: {
+    readonly clock: Clock;
+    readonly timeoutMs: number;
+    /** Named in the error. */
+    readonly operation: string;
+    readonly signal?: AbortSignal | undefined;
+  },
+): Promise<T> {
+  const deadline = withDeadline(signal, timeoutMs, clock, operation);
+  try {
+    return await abortable(work(deadline.signal), deadline.signal);
+  } finally {
+    deadline.dispose();
+  }
 }
 
 function deadlineExceeded(budget: string, ms: number): CoreError {

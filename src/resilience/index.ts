@@ -35,8 +35,6 @@ export type {
 export { hasNoQuota, quotaWindows, readRetryHint } from './retry-hints.ts';
 export type { HintInput, QuotaWindow, RetryHint } from './retry-hints.ts';
 // Until every domain imports them from core:
-export { deadlineOf } from '../core/abort.ts';
-export type { SignalDeadline } from '../core/abort.ts';
-export { withDeadline } from '../core/deadline.ts';
-export type { Deadline } from '../core/deadline.ts';
+export { deadlineOf, withDeadline } from '../core/deadline.ts';
+export type { Deadline, SignalDeadline } from '../core/deadline.ts';
 export { every } from '../core/every.ts';

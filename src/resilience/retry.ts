@@ -1,6 +1,6 @@
 // Retries: the delay strategies, and the loop that uses them within the deadline of its signal.
 import type { Clock } from '../core/clock.ts';
-import { deadlineOf } from '../core/abort.ts';
+import { deadlineOf } from '../core/deadline.ts';
 import { HeadworksError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 

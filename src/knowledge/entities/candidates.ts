@@ -1,6 +1,6 @@
 // Groups the mentions of a chunk by name, so that each name is resolved once, and finds the entities each group may
 // refer to.
-import { kindOf, withTimeout } from '../../core/index.ts';
+import { kindOf, executeWithDeadline } from '../../core/index.ts';
 import type { EntityMention, EntityType } from '../reading/types.ts';
 import { entityTypes } from '../reading/types.ts';
 import type { Embedder } from '../vectors/types.ts';
@@ -190,7 +190,12 @@ async function findCandidates(
     return addCoMentions(deps, evidence, known, spaceId, timeout);
   };
   try {
-    const known = await withTimeout(load, { clock, timeoutMs: options.candidatesTimeoutMs, signal });
+    const known = await executeWithDeadline(load, {
+      clock,
+      timeoutMs: options.candidatesTimeoutMs,
+      operation: 'candidates',
+      signal,
+    });
     for (const [index, each] of evidence.entries()) each.known = known[index] ?? [];
   } catch (error) {
     if (isFatal(error, signal)) throw error;
@@ -272,9 +277,10 @@ export const embedInTime = (
   texts: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly Float32Array[]> =>
-  withTimeout((timeout) => embedder.embed(texts, timeout), {
+  executeWithDeadline((timeout) => embedder.embed(texts, timeout), {
     clock,
     timeoutMs: options.embeddingTimeoutMs,
+    operation: 'embedding',
     signal,
   });
 
@@ -296,9 +302,9 @@ async function findNear(
   const { entities, clock, options } = deps;
   const queries = wanted.map(({ each, vector }) => ({ type: each.group.type, vector }));
   try {
-    const near = await withTimeout(
+    const near = await executeWithDeadline(
       (timeout) => entities.nearest(spaceId, model, queries, artifactUid, timeout),
-      { clock, timeoutMs: options.candidatesTimeoutMs, signal },
+      { clock, timeoutMs: options.candidatesTimeoutMs, operation: 'candidates', signal },
     );
     for (const [index, { each }] of wanted.entries()) {
       const cosines = new Map((near[index] ?? []).map((known) => [known.entity.entityId, known]));

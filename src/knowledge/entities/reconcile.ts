@@ -1,5 +1,5 @@
 // Repeats the search for duplicates for an existing entity: merges it, keeps it separate, or asks a model.
-import { messageOf, withTimeout } from '../../core/index.ts';
+import { messageOf, executeWithDeadline } from '../../core/index.ts';
 import type { LedgerEntry, RepairOutcome } from '../../ledger/index.ts';
 import type { Spaces } from '../spaces/spaces.ts';
 import { billingCaller } from '../spaces/spaces.ts';
@@ -101,7 +101,12 @@ async function choose(
     };
     return decide(matchCandidates(own, others.map(complete)), canUseModel(deps));
   };
-  return withTimeout(load, { clock, timeoutMs: options.candidatesTimeoutMs, signal });
+  return executeWithDeadline(load, {
+    clock,
+    timeoutMs: options.candidatesTimeoutMs,
+    operation: 'candidates',
+    signal,
+  });
 }
 
 /** The error when a model failed; null when everything that can be decided is. */

@@ -2,7 +2,7 @@
 // costs one item (founding document: skip it, report it, continue). Item by item and not by bisection, because every
 // half with a hanging item would wait for the timeout again.
 import type { Clock } from '../../core/index.ts';
-import { kindOf, withTimeout } from '../../core/index.ts';
+import { kindOf, executeWithDeadline } from '../../core/index.ts';
 import { isFatalForJob } from '../degradations.ts';
 import type { EntityNode, EventNode, GraphBatch, GraphFailure } from './graph.ts';
 
@@ -107,7 +107,10 @@ async function writeInTime(
   signal: AbortSignal,
 ): Promise<{ readonly error: unknown; readonly missing: readonly number[] }> {
   try {
-    return { error: null, missing: await withTimeout(work, { clock, timeoutMs, signal }) };
+    return {
+      error: null,
+      missing: await executeWithDeadline(work, { clock, timeoutMs, operation: 'graph upsert', signal }),
+    };
   } catch (error) {
     if (isFatalForJob(error, signal) || kindOf(error) === 'KNOWLEDGE_GRAPH_UNAVAILABLE') throw error;
     return { error, missing: [] };

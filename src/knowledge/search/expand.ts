@@ -1,7 +1,7 @@
 // Expands the first results through the graph: events that share an actor or a subject with theirs. A failure costs
 // related items, never results, and appears in the response's warning and in the ledger.
 import type { Clock, Log } from '../../core/index.ts';
-import { kindOf, messageOf, withTimeout } from '../../core/index.ts';
+import { kindOf, messageOf, executeWithDeadline } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { ExpansionRequest, Graph, RelatedEvent } from '../graph/graph.ts';
 import type { KnowledgeOptions } from '../options.ts';
@@ -57,8 +57,13 @@ export async function expandByGraph(
   }
   const seeds = await findSeeds(deps, spaceId, hits.slice(0, graphSeedLimit), warnings, signal);
   const exceptEventIds = seeds.flat();
-  const timeout = { clock: deps.clock, timeoutMs: deps.options.expansionTimeoutMs, signal };
-  const behind = withTimeout(
+  const timeout = {
+    clock: deps.clock,
+    timeoutMs: deps.options.expansionTimeoutMs,
+    operation: 'graph expansion',
+    signal,
+  };
+  const behind = executeWithDeadline(
     (expired) => warnIfGraphIsBehind(deps, spaceId, exceptEventIds, warnings, expired),
     timeout,
   ).catch(() => undefined); // Reported by the expansion, which calls the same graph.
@@ -66,7 +71,7 @@ export async function expandByGraph(
     groupSeeds(seeds).map((seedEventIds) => {
       const categories = graphFilters.length === 0 ? {} : { categories: graphFilters };
       const input = { spaceId, seedEventIds, exceptEventIds, budget: graphBudget, ...categories };
-      return withTimeout((expired) => expandSeeds(deps, input, expired), timeout);
+      return executeWithDeadline((expired) => expandSeeds(deps, input, expired), timeout);
     }),
   );
   await behind;
@@ -167,9 +172,10 @@ async function findSeeds(
   const found = await Promise.all(
     hits.map(async ({ chunkId }) => {
       try {
-        return await withTimeout((expired) => store.eventIdsOf(spaceId, chunkId, expired), {
+        return await executeWithDeadline((expired) => store.eventIdsOf(spaceId, chunkId, expired), {
           clock,
           timeoutMs: options.chunkLookupTimeoutMs,
+          operation: 'chunk lookup',
           signal,
         });
       } catch (error) {
