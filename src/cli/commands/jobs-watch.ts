@@ -1,6 +1,6 @@
 // headworks jobs watch: one job until it ends, or all of them live until Ctrl-C.
 import type { Command } from 'commander';
-import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
 import { linkSignals } from '../../core/index.ts';
 import type { JobAnswer, StreamedEventData } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
