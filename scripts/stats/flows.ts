@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startServer } from '../../src/app/start-server.ts';
+import { startServer } from '../../src/app/start.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import { readScenario, startModelsSimulator } from '../../src/simulators/models/index.ts';
 
