@@ -106,7 +106,7 @@ describe('who embeds', () => {
     gateway.isAway = true;
     await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('no model responds');
     gateway.isAway = false;
-    await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('asked again');
+    await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('called again');
     found.resetCooldown();
     expect(await state.embedder.embed(['a'], signal)).toHaveLength(1);
     expect(sent).toHaveLength(2);

@@ -2,7 +2,7 @@
 import type { Clock } from '../../core/index.ts';
 import { isUuid } from '../../core/index.ts';
 import type { Database, Queryable } from '../../platform/postgres/ports.ts';
-import { PostgresChangeFeed } from '../../platform/postgres/postgres-change-feed.ts';
+import { ChangeFeed } from '../../platform/postgres/change-feed.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, json, sql } from '../../platform/postgres/sql.ts';
 import type { ProbeSchedule } from '../models/health-check.ts';
@@ -19,7 +19,7 @@ export function postgresGatewayStores(database: Database, clock: Clock): Gateway
     attempts: new PostgresAttemptStore(database),
     keys: new PostgresGatewayKeyStore(database),
     usage: new PostgresUsageStore(database),
-    changes: new PostgresChangeFeed(database, gatewayChannel(database), gatewayTopics),
+    changes: new ChangeFeed(database, gatewayChannel(database), gatewayTopics),
   };
 }
 
