@@ -111,8 +111,8 @@ export class OpenStreams {
   }
 }
 
-/** Sends the stream as the answer. */
-export function answerWith(reply: FastifyReply, stream: OpenStream): FastifyReply {
+/** Sends the stream as the response. */
+export function sendStream(reply: FastifyReply, stream: OpenStream): FastifyReply {
   return reply
     .headers({
       'content-type': 'text/event-stream; charset=utf-8',
