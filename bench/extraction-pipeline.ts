@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { EventBus, seededRandom, systemClock, systemIds, systemRandom } from '../src/core/index.ts';
 import { VirtualClock } from '../test/support/core/virtual-clock.ts';
 import type {
-  PageOutcome,
+  CommittedPage,
   PageProcessor,
   Source,
-  SourceType,
+  ContentType,
   VaultSessions,
 } from '../src/extraction/index.ts';
 import {
   extractionEvents,
-  FetchFailure,
-  pageReadings,
-  PageThreads,
+  FetchError,
+  pageFormats,
+  WorkerPool,
   parallelConfig,
   runExtraction,
 } from '../src/extraction/index.ts';
@@ -25,10 +25,10 @@ import { inFolder } from './extraction-runs.ts';
 
 /** As people run it: from the sources, a thread would also load and compile what strips their types. */
 const thread = new URL('../dist/extraction/pipeline/page-thread.js', import.meta.url);
-const type: SourceType = {
+const type: ContentType = {
   name: 'dashboards',
   number: 1,
-  paging: 'offset',
+  pagination: 'offset',
   shape: {
     items: { kind: 'list', path: [] },
     id: [['id']],
@@ -77,7 +77,7 @@ export async function writingAgainstPipeline(count: number): Promise<{ bare: num
 }
 
 function writeOnly(folder: string, pages: readonly Uint8Array[]): number {
-  const reading = pageReadings([type])[type.name];
+  const reading = pageFormats([type])[type.name];
   if (!reading) throw new Error('unreachable');
   const parsed = pages.map((bytes, index) => {
     const offset = index * perPage;
@@ -106,8 +106,8 @@ function writeOnly(folder: string, pages: readonly Uint8Array[]): number {
 async function pipelineOver(folder: string, pages: readonly Uint8Array[]): Promise<number> {
   const path = join(folder, 'bench.vault');
   const vault = openVault(path, { source: 'bench', clock: systemClock, ids: systemIds });
-  const settings = { vaultPath: path, turn: vault.turn, readings: pageReadings([type]) };
-  const threads = new PageThreads(thread, settings, { count: 2, onDeath: () => undefined });
+  const settings = { vaultPath: path, turn: vault.turn, formats: pageFormats([type]) };
+  const threads = new WorkerPool(thread, settings, { count: 2, onDeath: () => undefined });
   await threads.ready();
   const source: Source = {
     name: 'bench',
@@ -166,10 +166,7 @@ export async function toldTwice(): Promise<{ refusedShare: number; used: number 
       const isRefused = (arrivals.at(-allowed) ?? Number.NEGATIVE_INFINITY) > at - 60_000;
       calls.push({ at, isRefused });
       if (isRefused)
-        throw new FetchFailure(
-          { kind: 'rate-limit', isTransient: true, status: 429, hint: undefined },
-          '429',
-        );
+        throw new FetchError({ kind: 'rate-limit', isTransient: true, status: 429, hint: undefined }, '429');
       arrivals.push(at);
       return { request, bytes: new Uint8Array(1), total: null, nextLink: null };
     },
@@ -239,7 +236,7 @@ const endless: PageProcessor = {
   alive: 1,
   ready: () => Promise.resolve(),
   process: (_session, { request }) => {
-    const outcome: PageOutcome = {
+    const outcome: CommittedPage = {
       request,
       itemCount: perPage,
       rejectedCount: 0,

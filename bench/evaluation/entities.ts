@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock, IdSource } from '../../src/core/index.ts';
 import { CoreError, seededRandom, silentLog, systemClock, systemIds } from '../../src/core/index.ts';
 import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import type { MentionPlace, Resolver } from '../../src/knowledge/entities/types.ts';
 import type { ParsedDocument } from '../../src/knowledge/index.ts';
@@ -215,7 +215,7 @@ export async function entityReport(
     ids: systemIds,
     log: silentLog,
     ledger: { record: () => Promise.resolve() },
-    entities: new PostgresEntityStore(database),
+    entities: new EntityStore(database),
     embedders: { current: () => ({ state: 'not-configured', why: 'Names are measured without vectors.' }) },
     model: {
       isConfigured: () => false,

@@ -3,9 +3,9 @@ import type { Environment } from '../../src/app/extraction-environment.ts';
 import type { Config } from '../../src/config/index.ts';
 import { CoreError, systemClock, systemIds } from '../../src/core/index.ts';
 import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Collection } from './collections.ts';
 import { isCranfield, readBeir, readCranfield, readMultihop } from './collections.ts';
 import { entityReport } from './entities.ts';
@@ -77,8 +77,8 @@ async function rankingReport(
     collection,
     {
       artifacts: new PostgresArtifactStore(database, { clock: systemClock, ids: systemIds }),
-      lexical: new PostgresLexicalIndex(database),
-      vectors: new PostgresVectorIndex(database),
+      lexical: new LexicalIndex(database),
+      vectors: new VectorIndex(database),
       embedder,
       onProgress: options.onProgress,
       signal: options.signal,

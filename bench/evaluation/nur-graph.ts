@@ -1,13 +1,13 @@
 // Who is known after a corpus was taken in, and whom and what the graph joins them with.
-import type { EntityDesk, EventDesk } from '../../src/knowledge/desk-ports.ts';
+import type { EntityService, EventService } from '../../src/knowledge/desk-ports.ts';
 import type { Entity, Space } from '../../src/knowledge/ports.ts';
 import type { GraphQuestion, NurData } from './nur-data.ts';
 import { matchAll, nameLikeness, scoreOf } from './nur-scores.ts';
 
 interface GraphParts {
   readonly space: Space;
-  readonly entities: Pick<EntityDesk, 'list' | 'get'>;
-  readonly events: Pick<EventDesk, 'list'>;
+  readonly entities: Pick<EntityService, 'list' | 'get'>;
+  readonly events: Pick<EventService, 'list'>;
 }
 
 export interface Known {
@@ -55,7 +55,7 @@ export async function scoreGraph(
   const connections: number[] = [];
   const documents: number[] = [];
   for (const question of data.graph) {
-    const seeds = seedsOf(question, data, known);
+    const seeds = findSeeds(question, data, known);
     if (question.expected_connections) {
       const names = question.expected_connections.map((id) => nameOf(data, id));
       const people = await connectedTo(seeds, known, parts);
@@ -88,7 +88,7 @@ const nameOf = ({ everybody }: NurData, id: string): string =>
   everybody.find((entity) => entity.id === id)?.name ?? id;
 
 /** The entities that a question starts from; null for one that is not known. */
-function seedsOf(
+function findSeeds(
   { seed, seed_from: from, seed_to: to }: GraphQuestion,
   data: NurData,
   known: readonly Known[],

@@ -1,16 +1,10 @@
 // Takes a collection in as any documents are, asks its queries, and holds the rankings against its judgements.
 import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { embeddedText, defaultBatchSize } from '../../src/knowledge/ingest/embed-chunks.ts';
-import type {
-  ArtifactStore,
-  Blend,
-  Embedder,
-  LexicalHit,
-  LexicalIndex,
-  Space,
-  VectorIndex,
-} from '../../src/knowledge/ports.ts';
+import { defaultBatchSize, embeddedText } from '../../src/knowledge/ingest/embed-chunks.ts';
+import type { ArtifactStore, Blend, Embedder, LexicalHit, Space } from '../../src/knowledge/ports.ts';
+import type { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { fuse, rerank } from '../../src/knowledge/search/rank.ts';
+import type { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Collection, CollectionDocument, CollectionQuery } from './collections.ts';
 import type { RankingFigures } from './metrics.ts';
 import { rankingFigures } from './metrics.ts';

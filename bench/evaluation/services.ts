@@ -3,23 +3,28 @@ import type { Clock, IdSource, JobContext } from '../../src/core/index.ts';
 import { EventBus, seededRandom, silentLog } from '../../src/core/index.ts';
 import { Artifacts } from '../../src/knowledge/artifacts/artifacts.ts';
 import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import type { ArtifactDesk, EntityDesk, EventDesk, SearchDesk } from '../../src/knowledge/desk-ports.ts';
-import { openEntityDesk } from '../../src/knowledge/entities/entity-service.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/merge-store.ts';
-import { PostgresPairStore } from '../../src/knowledge/entities/pair-store.ts';
+import type {
+  ArtifactDesk,
+  EntityService,
+  EventService,
+  SearchService,
+} from '../../src/knowledge/desk-ports.ts';
+import { openEntityService } from '../../src/knowledge/entities/entity-service.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
+import { PairStore } from '../../src/knowledge/entities/pair-store.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
-import { eventDesk, PostgresEventStore } from '../../src/knowledge/events/event-store.ts';
+import { openEventService, EventStore } from '../../src/knowledge/events/event-store.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';
 import type { Embedders, KnowledgeOptions, LanguageModel } from '../../src/knowledge/index.ts';
 import { createReaders, noGraph, openSearch } from '../../src/knowledge/index.ts';
 import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
 import { ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
 import type { Space } from '../../src/knowledge/ports.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
+import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
@@ -41,7 +46,7 @@ const noModel: LanguageModel = {
 /** `ingest` resolves when everything about the document is done. */
 export async function openEvaluationDesks(given: EvaluationDeskParts): Promise<Omit<NurParts, 'space'>> {
   const { database, clock, ids, signal } = given;
-  const entities = new PostgresEntityStore(database);
+  const entities = new EntityStore(database);
   const store = new PostgresArtifactStore(database, given);
   const jobs = createMemoryJobQueue({
     clock,
@@ -55,8 +60,8 @@ export async function openEvaluationDesks(given: EvaluationDeskParts): Promise<O
     ledger: { record: async () => undefined },
     spaces: new PostgresSpaceStore(database, clock),
     artifacts: store,
-    events: new PostgresEventStore(database, given),
-    vectors: new PostgresVectorIndex(database),
+    events: new EventStore(database, given),
+    vectors: new VectorIndex(database),
     readers: createReaders({ model: noModel, ids, readWithModel: false }),
     graph: noGraph,
   };
@@ -82,17 +87,17 @@ export async function openEvaluationDesks(given: EvaluationDeskParts): Promise<O
       },
       get: (space, artifactUid) => desk.get(space, artifactUid),
     },
-    entities: openEntityDesk({
+    entities: openEntityService({
       ...parts,
       entities,
-      pairs: new PostgresPairStore(database),
-      merges: new PostgresMergeStore(database, ids),
+      pairs: new PairStore(database),
+      merges: new MergeStore(database, ids),
     }),
-    events: eventDesk(parts.events),
+    events: openEventService(parts.events),
     search: openSearch({
       ...parts,
-      lexical: new PostgresLexicalIndex(database),
-      store: new PostgresSearchStore(database),
+      lexical: new LexicalIndex(database),
+      store: new SearchStore(database),
       graph: offGraph,
     }),
     clock,
@@ -104,9 +109,9 @@ export interface NurParts {
   /** A fresh one. */
   readonly space: Space;
   readonly artifacts: Pick<ArtifactDesk, 'ingest' | 'get'>;
-  readonly entities: Pick<EntityDesk, 'list' | 'get'>;
-  readonly events: Pick<EventDesk, 'list'>;
-  readonly search: SearchDesk;
+  readonly entities: Pick<EntityService, 'list' | 'get'>;
+  readonly events: Pick<EventService, 'list'>;
+  readonly search: SearchService;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }

@@ -4,19 +4,19 @@ import { folderFiles } from '../../src/app/folder-files.ts';
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
-import { PostgresEventStore } from '../../src/knowledge/events/event-store.ts';
+import { EventStore } from '../../src/knowledge/events/event-store.ts';
 import { PostgresFolderStore } from '../../src/knowledge/folders/postgres-folder-store.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
-import { GraphKeeper } from '../../src/knowledge/graph/graph-sync.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
+import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { GraphSync } from '../../src/knowledge/graph/graph-sync.ts';
+import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import type { Embedders, LanguageModel, ParsedDocument } from '../../src/knowledge/index.ts';
 import { createReaders, openKnowledge } from '../../src/knowledge/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
@@ -67,19 +67,19 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     jobs,
     spaces,
     artifacts,
-    events: new PostgresEventStore(database, common),
+    events: new EventStore(database, common),
     readers: createReaders({ model: noModel, ids: systemIds, readWithModel: false }),
     resolver: new EntityResolver({
       ...common,
-      entities: new PostgresEntityStore(database),
+      entities: new EntityStore(database),
       model: noModel,
     }),
-    vectors: new PostgresVectorIndex(database),
-    graph: new GraphKeeper({
+    vectors: new VectorIndex(database),
+    graph: new GraphSync({
       ...common,
       artifacts,
-      graph: new PostgresSqlGraph(database),
-      source: new PostgresGraphSource(database),
+      graph: new SqlGraph(database),
+      source: new GraphSource(database),
     }),
     folders: new PostgresFolderStore(database),
     files: folderFiles,

@@ -2,13 +2,13 @@
 import { silentLog, systemClock, systemIds } from '../../src/core/index.ts';
 import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
-import type { ChunkDraft, Embedders, SearchDesk, Space } from '../../src/knowledge/index.ts';
+import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
+import type { ChunkDraft, Embedders, SearchService, Space } from '../../src/knowledge/index.ts';
 import { openSearch } from '../../src/knowledge/index.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
+import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
@@ -19,9 +19,9 @@ export interface KnowledgeBench {
   readonly database: Database;
   readonly space: Space;
   readonly artifacts: PostgresArtifactStore;
-  readonly vectors: PostgresVectorIndex;
+  readonly vectors: VectorIndex;
   readonly corpus: MadeCorpus;
-  readonly search: SearchDesk;
+  readonly search: SearchService;
   /** Some of what is in it, to make queries of. */
   readonly sample: MadeDocument[];
   readonly close: () => Promise<void>;
@@ -41,7 +41,7 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
   });
   const migrations = await loadMigrations();
   await migrate(database, migrations, { clock: systemClock });
-  const vectors = new PostgresVectorIndex(database);
+  const vectors = new VectorIndex(database);
   return {
     database,
     space: await new PostgresSpaceStore(database, systemClock).ensure(null, 'bench'),
@@ -50,9 +50,9 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
     corpus: new MadeCorpus(7),
     sample: [],
     search: openSearch({
-      lexical: new PostgresLexicalIndex(database),
-      store: new PostgresSearchStore(database),
-      graph: new PostgresSqlGraph(database),
+      lexical: new LexicalIndex(database),
+      store: new SearchStore(database),
+      graph: new SqlGraph(database),
       embedders: nobody,
       vectors,
       ledger: { record: async () => undefined },

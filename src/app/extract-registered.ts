@@ -13,14 +13,14 @@ import type { Telemetry } from './telemetry.ts';
 import { vaultsFolder } from './vault.ts';
 import { traceEvents } from './trace-events.ts';
 
-export interface ExtractRegisteredParts {
+export interface ExtractRegisteredDeps {
   readonly config: Config;
   readonly telemetry: Telemetry;
   /** Where secrets are. */
   readonly env: Environment;
 }
 
-export function extractRegistered({ config, telemetry, env }: ExtractRegisteredParts): ExtractSource {
+export function extractRegistered({ config, telemetry, env }: ExtractRegisteredDeps): ExtractSource {
   const { redactor, metrics, log, tracer } = telemetry;
   // Counted, but not streamed: a fast run tells of thousands of pages a second.
   const counted = new EventBus(extractionEvents, () => systemClock.now());

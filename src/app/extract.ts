@@ -12,19 +12,19 @@ import type {
   ParallelConfig,
   SessionSpec,
   Source,
-  SourceType,
+  ContentType,
 } from '../extraction/index.ts';
 import {
   defaultQueueSize,
   estimate,
   extractionEvents,
-  pageReadings,
-  PageThreads,
+  pageFormats,
+  WorkerPool,
   runExtraction,
   openSourceLimiter,
   selectTypes,
-  tellWhyAnew,
-  whenVaultIsFree,
+  emitRestartReason,
+  waitForVaultLock,
 } from '../extraction/index.ts';
 import { redactedSource } from '../extraction/sources/redacted-source.ts';
 import type { Vault } from '../extraction/vault/index.ts';
@@ -35,7 +35,7 @@ import { threadModule } from '../platform/thread-module.ts';
 import type { AdaptiveRateLimiter } from '../resilience/index.ts';
 import type { SourceChoice } from './extraction-source.ts';
 import { makeSource } from './extraction-source.ts';
-import { ExtractionWaits } from './extraction-waits.ts';
+import { WaitReporter } from './extraction-waits.ts';
 import { vaultsFolder } from './vault.ts';
 
 export type { SourceChoice } from './extraction-source.ts';
@@ -87,12 +87,12 @@ export async function extract(
         sessions: vault.sessions,
         limiter,
         startThreads: (of, onDeath) =>
-          new PageThreads(
+          new WorkerPool(
             entry,
             {
               vaultPath: vault.path,
               turn: vault.turn,
-              readings: pageReadings(of),
+              formats: pageFormats(of),
               secrets: source.secrets ?? [],
             },
             { count: Math.min(workers, availableParallelism()), onDeath },
@@ -137,7 +137,7 @@ export async function estimateExtraction(
     const spec = { source: source.name, types, workerCount: null, config: {}, fresh, retryFailed };
     const vault = vaultFor(config, source);
     const { progress, redefined } = readResumable(vault, spec);
-    tellWhyAnew(events, vault, spec, { isResumed: progress.length > 0, lost: [], redefined });
+    emitRestartReason(events, vault, spec, { isResumed: progress.length > 0, lost: [], redefined });
     const ask = (request: PageRequest) => source.fetch(request, options.signal);
     return estimate(types, parallelOf(config), ask, { progress, maxCalls });
   });
@@ -145,15 +145,15 @@ export async function estimateExtraction(
 
 interface Connected {
   readonly source: Source;
-  readonly types: readonly SourceType[];
+  readonly types: readonly ContentType[];
   /** The one that the source asks for leave. */
   readonly limiter: AdaptiveRateLimiter;
   readonly events: EventBus<typeof extractionEvents>;
-  readonly waits: ExtractionWaits;
+  readonly waits: WaitReporter;
   readonly closing: AsyncDisposableStack;
 }
 
-/** Connects first: whoever cannot log in leaves no vault behind. */
+/** Connects first: whoever cannot log in permits no vault behind. */
 async function withSource<T>(
   config: Config,
   choice: SourceChoice,
@@ -167,10 +167,10 @@ async function withSource<T>(
   events.listen(onEvent);
   // The limiter is the source's, and the source asks it: one of the two must come first.
   const { promise: limited, resolve: provide } = Promise.withResolvers<AdaptiveRateLimiter>();
-  const waits = new ExtractionWaits(events, systemClock);
-  const leave = async (until: AbortSignal) => {
+  const waits = new WaitReporter(events, systemClock);
+  const acquirePermit = async (until: AbortSignal) => {
     const limiter = await limited;
-    return waits.forLeave(limiter, () => limiter.acquire(until, { reportsSending: true }));
+    return waits.whileAcquiring(limiter, () => limiter.acquire(until, { reportsSending: true }));
   };
   const redactor = new Redactor();
   const keep = (secret: string) => {
@@ -180,7 +180,7 @@ async function withSource<T>(
   for (const secret of secretsOf(config)) keep(secret);
   const onIgnored = (setting: string, reason: string) =>
     events.emit('extraction:setting-ignored', { setting, reason });
-  const made = await makeSource(config, choice, { transport, env, onSecret: keep, leave, onIgnored });
+  const made = await makeSource(config, choice, { transport, env, onSecret: keep, acquirePermit, onIgnored });
   const source = redactedSource(made, (text) => redactor.text(text));
   closing.defer(() => source.close());
   const named = namedTypes(config);
@@ -226,7 +226,7 @@ async function openFor(
     another: 'name another file with --vault',
   });
   const open = () => openVault(path, { source: source.name, clock: systemClock, ids: systemIds });
-  const vault = await whenVaultIsFree(open, { clock: systemClock, signal });
+  const vault = await waitForVaultLock(open, { clock: systemClock, signal });
   closing.defer(() => vault.close());
   return vault;
 }

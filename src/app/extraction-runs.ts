@@ -1,22 +1,20 @@
 // Plugs registered sources and runs together: stores, jobs, schedules.
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
-import { kindOf, systemClock, systemIds } from '../core/index.ts';
-import { extractionRunHandler, extractionRunJob, RunDesk, SourceDesk } from '../extraction/index.ts';
-import { PostgresRunStore } from '../extraction/runs/postgres/postgres-run-store.ts';
-import { PostgresSourceStore } from '../extraction/runs/postgres/postgres-source-store.ts';
-import { parseCron } from '../core/index.ts';
+import { kindOf, parseCron, systemClock, systemIds } from '../core/index.ts';
+import { extractionRunHandler, extractionRunJob, RunService, SourceService } from '../extraction/index.ts';
+import { PostgresRunStore, PostgresSourceStore } from '../extraction/runs/stores.ts';
 import type { Database } from '../platform/postgres/index.ts';
+import { extractRegistered } from './extract-registered.ts';
 import type { Environment } from './extraction-environment.ts';
 import { sourceEnvironment } from './extraction-environment.ts';
-import { extractRegistered } from './extract-registered.ts';
 import type { RetentionRule } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import { sourceProblems } from './source-problems.ts';
 import { readSourcesFile } from './sources-file.ts';
 import type { Telemetry } from './telemetry.ts';
 
-export interface ExtractionRunsParts {
+export interface ExtractionRunsDeps {
   readonly config: Config;
   readonly database: Database;
   readonly jobs: JobQueue;
@@ -27,8 +25,8 @@ export interface ExtractionRunsParts {
 }
 
 export interface ExtractionRuns {
-  readonly sources: SourceDesk;
-  readonly runs: RunDesk;
+  readonly sources: SourceService;
+  readonly runs: RunService;
 }
 
 /** A cron minute is met within this; each occurrence is taken once, however often and whoever looks. */
@@ -39,7 +37,7 @@ const lookEveryMs = 5_000;
  * that is a server for a moment would only begin them.
  */
 export async function startExtractionRuns(
-  parts: ExtractionRunsParts,
+  parts: ExtractionRunsDeps,
   closing: AsyncDisposableStack,
 ): Promise<ExtractionRuns> {
   const { config, database, jobs, telemetry, role } = parts;
@@ -54,8 +52,8 @@ export async function startExtractionRuns(
     redact: (text: string) => redactor.text(text),
   };
   const desks = {
-    sources: new SourceDesk({ ...common, problems: (draft) => sourceProblems(draft, config, env) }),
-    runs: new RunDesk({
+    sources: new SourceService({ ...common, problems: (draft) => sourceProblems(draft, config, env) }),
+    runs: new RunService({
       ...common,
       inTransaction: (work) => database.transaction(work),
       jobs,
@@ -84,7 +82,7 @@ export function extractionRunsRule(database: Database, keepDays: number): Retent
 }
 
 /** No job of its own: one a minute would bury all others in the list of jobs. */
-function keepSchedules(runs: RunDesk, { log }: Telemetry, closing: AsyncDisposableStack): void {
+function keepSchedules(runs: RunService, { log }: Telemetry, closing: AsyncDisposableStack): void {
   let looking: Promise<unknown> = Promise.resolve();
   let cancel = systemClock.after(0, look);
   let isClosed = false;

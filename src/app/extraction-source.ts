@@ -5,10 +5,9 @@ import type { HttpTransport } from '../core/index.ts';
 import { CoreError, messageOf, systemClock } from '../core/index.ts';
 import type { Source } from '../extraction/index.ts';
 import { ExtractionError, selectTypes } from '../extraction/index.ts';
-import type { Leave } from '../extraction/sources/index.ts';
+import type { PermitProvider } from '../extraction/sources/index.ts';
 import { createLookerSource } from '../extraction/sources/looker/create-looker-source.ts';
-import { lookerAddress } from '../extraction/sources/looker/looker-address.ts';
-import { lookerTypes } from '../extraction/sources/looker/looker-types.ts';
+import { lookerAddress, lookerTypes } from '../extraction/sources/looker/description.ts';
 import { allAtOnce } from './all-at-once.ts';
 
 /** `file` is absolute, or relative to the working directory; with `text` it is only what messages call it. */
@@ -21,8 +20,8 @@ export interface SourceTools {
   /** For `${NAME}` in source files. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onSecret: (secret: string) => void;
-  /** Leave of the rate limiter, for every call. */
-  readonly leave: Leave;
+  /** PermitProvider of the rate limiter, for every call. */
+  readonly acquirePermit: PermitProvider;
   /** Told of what was set and has no effect, and why. */
   readonly onIgnored: (setting: string, reason: string) => void;
 }
@@ -56,7 +55,7 @@ async function lookerSource({ looker, extraction }: Config, tools: SourceTools):
     clock: systemClock,
     limits: { firstByteMs: extraction.timeoutSeconds * 1000 },
     onSecret: tools.onSecret,
-    leave: tools.leave,
+    acquirePermit: tools.acquirePermit,
     ...(folders.length === 0 ? {} : { folders: { ids: folders, recursive } }),
   });
 }
@@ -67,8 +66,8 @@ async function restSource(
   tools: SourceTools,
 ): Promise<Source> {
   const [{ loadRestSource }, { createRestSource }] = await Promise.all([
-    import('../extraction/sources/rest/load-rest-source.ts'),
-    import('../extraction/sources/rest/create-rest-source.ts'),
+    import('../extraction/sources/description/load.ts'),
+    import('../extraction/sources/http-source.ts'),
   ]);
   let source: Source | undefined;
   await allAtOnce([
@@ -81,7 +80,7 @@ async function restSource(
         clock: systemClock,
         limits: { firstByteMs: extraction.timeoutSeconds * 1000 },
         onSecret: tools.onSecret,
-        leave: tools.leave,
+        acquirePermit: tools.acquirePermit,
       });
     },
     () => source && selectTypes(source.types, extraction.types),

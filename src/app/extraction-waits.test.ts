@@ -4,7 +4,7 @@ import { EventBus } from '../core/index.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { extractionEvents } from '../extraction/index.ts';
 import { createRateLimiter } from '../resilience/index.ts';
-import { ExtractionWaits } from './extraction-waits.ts';
+import { WaitReporter } from './extraction-waits.ts';
 
 function world(limits = { perSecond: 5, perMinute: 5 }) {
   const clock = new VirtualClock();
@@ -12,15 +12,15 @@ function world(limits = { perSecond: 5, perMinute: 5 }) {
   const told: EmittedEvent['payload'][] = [];
   events.listen(({ payload }) => told.push(payload));
   const limiter = createRateLimiter({ limits, clock });
-  const waits = new ExtractionWaits(events, clock);
-  const leave = () => waits.forLeave(limiter, () => limiter.acquire());
-  return { clock, told, limiter, waits, leave };
+  const waits = new WaitReporter(events, clock);
+  const acquirePermit = () => waits.whileAcquiring(limiter, () => limiter.acquire());
+  return { clock, told, limiter, waits, acquirePermit };
 }
 
 describe('what an extraction waits for before it begins', () => {
   it('is the rate limit, said once, when earlier calls have used it up', async () => {
-    const { clock, told, leave } = world();
-    await clock.run(Promise.all(Array.from({ length: 8 }, leave)));
+    const { clock, told, acquirePermit } = world();
+    await clock.run(Promise.all(Array.from({ length: 8 }, acquirePermit)));
     expect(told).toEqual([
       {
         reason: 'rate-limit',
@@ -31,27 +31,27 @@ describe('what an extraction waits for before it begins', () => {
   });
 
   it('is a pause that the source asked for', async () => {
-    const { clock, told, leave, limiter } = world();
+    const { clock, told, acquirePermit, limiter } = world();
     (await limiter.acquire()).rateLimited({ retryAfterMs: 30_000 });
-    await clock.run(leave());
+    await clock.run(acquirePermit());
     expect(told).toMatchObject([{ why: 'the source asked for a pause until 2023-11-14T22:13:50.000Z' }]);
   });
 
   it('is not told when it is short, nor with another reason when one was told', async () => {
-    const { clock, told, leave, waits } = world({ perSecond: 5, perMinute: 2 });
-    await clock.run(Promise.all([leave(), leave()]));
+    const { clock, told, acquirePermit, waits } = world({ perSecond: 5, perMinute: 2 });
+    await clock.run(Promise.all([acquirePermit(), acquirePermit()]));
     expect(told).toEqual([]);
-    const waiting = leave();
+    const waiting = acquirePermit();
     waits.tell('limits-held', 'somebody holds limits.sqlite');
     await clock.run(waiting);
     expect(told).toMatchObject([{ reason: 'limits-held' }]);
   });
 
   it('is progress from then on, and no longer told', async () => {
-    const { clock, told, leave, waits } = world({ perSecond: 1, perMinute: 1 });
-    await leave();
+    const { clock, told, acquirePermit, waits } = world({ perSecond: 1, perMinute: 1 });
+    await acquirePermit();
     waits.end();
-    await clock.run(leave());
+    await clock.run(acquirePermit());
     expect(told).toEqual([]);
   });
 });

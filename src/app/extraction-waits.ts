@@ -6,7 +6,7 @@ import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../resilience/ind
 /** A wait that is shorter is not worth a word. */
 const silentMs = 1_000;
 
-export class ExtractionWaits {
+export class WaitReporter {
   readonly #events: Emitter<ExtractionEvents>;
   readonly #clock: Clock;
   #told = 0;
@@ -24,7 +24,7 @@ export class ExtractionWaits {
   }
 
   /** Runs `acquire`, which waits for leave of the limiter, and says so when it takes long and nobody said why. */
-  async forLeave<T>(limiter: AdaptiveRateLimiter, acquire: () => Promise<T>): Promise<T> {
+  async whileAcquiring<T>(limiter: AdaptiveRateLimiter, acquire: () => Promise<T>): Promise<T> {
     const toldBefore = this.#told;
     const cancel = this.#clock.after(silentMs, () => {
       if (this.#told === toldBefore) this.tell('rate-limit', whyLimited(limiter.snapshot()));

@@ -3,11 +3,11 @@ import { noTracer, systemClock, systemIds } from '../core/index.ts';
 import type { Config, ConfigRow } from '../config/index.ts';
 import { describeConfig } from '../config/index.ts';
 import type { ConfigValue, HttpDependencies, LedgerDesk } from '../http/index.ts';
-import type { SearchDesk } from '../knowledge/index.ts';
+import type { SearchService } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
 import type { Background } from './background.ts';
 import { isLoopback } from './loopback.ts';
-import { openVaultDesk } from './vault-desk.ts';
+import { openVaultService } from './vault-desk.ts';
 import type { Telemetry } from './telemetry.ts';
 import { version } from './version.ts';
 
@@ -58,7 +58,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     ledger: ledgerDesk(background, telemetry),
     extraction: {
       ...background.extraction,
-      vaults: openVaultDesk(background.extraction.runs, config.data.folder),
+      vaults: openVaultService(background.extraction.runs, config.data.folder),
       callsPerMinuteOf: ({ options }) => options.rateLimitPerMinute ?? config.extraction.rateLimitPerMinute,
     },
     gateway: background.gateway,
@@ -78,7 +78,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
   };
 }
 
-function tracedSearch({ knowledge: { desks } }: Background, { tracer }: Telemetry): SearchDesk {
+function tracedSearch({ knowledge: { desks } }: Background, { tracer }: Telemetry): SearchService {
   if (tracer === noTracer) return desks.search;
   return {
     search: (space, request, signal) =>

@@ -3,13 +3,13 @@ import type { Clock, IdSource } from '../core/index.ts';
 import { CoreError } from '../core/index.ts';
 import type { Model, OpenGateway } from '../gateway/index.ts';
 import type {
-  CarefulEmbedder,
+  GuardedEmbedder,
   Embedder,
   Embedders,
   EmbedderState,
   KnowledgeOptions,
 } from '../knowledge/index.ts';
-import { blendOf, carefulEmbedder } from '../knowledge/index.ts';
+import { blendOf, guardEmbedder } from '../knowledge/index.ts';
 import {
   isOfflineModelInstalled,
   localModelMissing,
@@ -52,16 +52,16 @@ export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableSt
     if (!isOfflineModelInstalled()) throw new CoreError('CONFIG_INVALID', localModelMissing);
     const local = openLocalEmbedder(clock, options.embeddingBlend);
     closing.defer(() => local.close());
-    const embedder = carefulEmbedder(local, care);
+    const embedder = guardEmbedder(local, care);
     return fixed({ state: 'ready', embedder }, () => embedder.askAgain());
   }
-  const known = new Map<string, CarefulEmbedder>();
+  const known = new Map<string, GuardedEmbedder>();
   let last: string | null = null;
   return {
     current: () => {
       const model = chosenModel(parts);
       if (model === null) return { state: 'not-configured', why: nobodyEmbeds(options) };
-      const embedder = known.get(model) ?? carefulEmbedder(gatewayEmbedder(parts, model), care);
+      const embedder = known.get(model) ?? guardEmbedder(gatewayEmbedder(parts, model), care);
       known.set(model, embedder);
       const isAnother = model !== last;
       last = model;

@@ -3,12 +3,12 @@ import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock } from '../core/index.ts';
 import { AgeGraph } from '../knowledge/graph/age/age-graph.ts';
-import { countNeedsReview, openGraphDesk, PostgresGraphView } from '../knowledge/graph/graph-service.ts';
-import { PostgresGraphSource } from '../knowledge/graph/graph-source.ts';
-import { GraphKeeper, graphRebuildHandler, graphRebuildJob } from '../knowledge/graph/graph-sync.ts';
+import { countNeedsReview, openGraphService, GraphView } from '../knowledge/graph/graph-service.ts';
+import { GraphSource } from '../knowledge/graph/graph-source.ts';
+import { GraphSync, graphRebuildHandler, graphRebuildJob } from '../knowledge/graph/graph-sync.ts';
 import { offGraph } from '../knowledge/graph/graph.ts';
-import { PostgresSqlGraph } from '../knowledge/graph/sql-graph.ts';
-import type { ArtifactStore, Graph, GraphDesk } from '../knowledge/index.ts';
+import { SqlGraph } from '../knowledge/graph/sql-graph.ts';
+import type { ArtifactStore, Graph, GraphService } from '../knowledge/index.ts';
 import type { WatchedMetric } from '../knowledge/maintenance/alerts.ts';
 import { KnowledgeAlerts, watchedGraph } from '../knowledge/maintenance/alerts.ts';
 import type { BackfillDeps } from '../knowledge/maintenance/backfill.ts';
@@ -37,8 +37,8 @@ export interface GraphHouseParts {
 export interface HouseGraph {
   /** Its expansions are counted. */
   readonly graph: Graph;
-  readonly keeper: GraphKeeper;
-  readonly desk: GraphDesk;
+  readonly keeper: GraphSync;
+  readonly desk: GraphService;
   /** Counts what becomes of names and questions, and knows the alerts. */
   readonly watch: KnowledgeAlerts;
   readonly repairs: readonly RegisteredRepair[];
@@ -47,7 +47,7 @@ export interface HouseGraph {
   /** Somebody found it behind the tables: what it lacks is looked for now. */
   readonly onBehind: () => void;
   /** Takes its jobs; in a process that stays also on schedule, with a look at the alerts now and then. */
-  work(look: Pick<BackfillDeps, 'readers' | 'pairs' | 'canAskModel'>): Promise<void>;
+  work(look: Pick<BackfillDeps, 'readers' | 'pairs' | 'canUseModel'>): Promise<void>;
 }
 
 /** As often as those of admission. */
@@ -63,9 +63,9 @@ export async function startGraph(
   const backend = graphOf(parts);
   const watch = watchOf(parts, backend);
   const graph = watchedGraph(backend, watch);
-  const source = new PostgresGraphSource(database);
+  const source = new GraphSource(database);
   const common = { graph, source, artifacts, ledger, log: telemetry.log };
-  const keeper = new GraphKeeper(common);
+  const keeper = new GraphSync(common);
   await jobs.define([graphRebuildJob, backfillJob]);
   const lookNow = (): void =>
     // The schedule comes anyway.
@@ -74,7 +74,7 @@ export async function startGraph(
     graph,
     keeper,
     watch,
-    desk: openGraphDesk({ graph, view: new PostgresGraphView(database), jobs }),
+    desk: openGraphService({ graph, view: new GraphView(database), jobs }),
     repairs: graphRepairs({ ...common, clock: systemClock, options: config.knowledge }),
     onChanged: (spaceId, entityIds) =>
       // What fails is in the ledger.
@@ -90,7 +90,7 @@ export async function startGraph(
       if (role === 'command') return;
       await jobs.schedule(backfillJob, backfillCron, {});
       // Another backend may have been used before: nobody waits for the schedule to see what this one lacks.
-      if (graph.isApart) lookNow();
+      if (graph.isSeparateStore) lookNow();
       void watch.evaluate();
       closing.defer(every(systemClock, evaluateEveryMs, () => watch.evaluate()));
     },
@@ -99,7 +99,7 @@ export async function startGraph(
 
 function graphOf({ config: { knowledge: options }, stores: { database } }: GraphHouseParts): Graph {
   if (options.graphBackend === 'off') return offGraph;
-  if (options.graphBackend === 'sql') return new PostgresSqlGraph(database);
+  if (options.graphBackend === 'sql') return new SqlGraph(database);
   return new AgeGraph({ database, clock: systemClock, options });
 }
 

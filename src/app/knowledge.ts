@@ -3,13 +3,13 @@ import { systemClock, systemIds } from '../core/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import { PostgresArtifactStore } from '../knowledge/artifacts/postgres-artifact-store.ts';
-import { openEntityDesk } from '../knowledge/entities/entity-service.ts';
-import { PostgresEntityStore } from '../knowledge/entities/entity-store.ts';
-import { PostgresMergeStore } from '../knowledge/entities/merge-store.ts';
-import { PostgresPairStore } from '../knowledge/entities/pair-store.ts';
+import { openEntityService } from '../knowledge/entities/entity-service.ts';
+import { EntityStore } from '../knowledge/entities/entity-store.ts';
+import { MergeStore } from '../knowledge/entities/merge-store.ts';
+import { PairStore } from '../knowledge/entities/pair-store.ts';
 import { entityRepairs } from '../knowledge/entities/reconcile.ts';
 import { EntityResolver } from '../knowledge/entities/resolve-mentions.ts';
-import { PostgresEventStore } from '../knowledge/events/event-store.ts';
+import { EventStore } from '../knowledge/events/event-store.ts';
 import { PostgresFolderStore } from '../knowledge/folders/postgres-folder-store.ts';
 import type { KnowledgeAlert, LanguageModel, OpenKnowledge } from '../knowledge/index.ts';
 import {
@@ -26,10 +26,10 @@ import { ReadingPatience } from '../knowledge/ingest/read-chunk-patience.ts';
 import { chunkRepairs } from '../knowledge/maintenance/chunk-repairs.ts';
 import { registeredEntityRepairs } from '../knowledge/maintenance/entity-repairs.ts';
 import { searchRepairs } from '../knowledge/maintenance/search-repairs.ts';
-import { PostgresLexicalIndex } from '../knowledge/search/lexical-index.ts';
-import { PostgresSearchStore } from '../knowledge/search/results.ts';
+import { LexicalIndex } from '../knowledge/search/lexical-index.ts';
+import { SearchStore } from '../knowledge/search/results.ts';
 import { PostgresSpaceStore } from '../knowledge/spaces/postgres-space-store.ts';
-import { PostgresVectorIndex } from '../knowledge/vectors/vector-index.ts';
+import { VectorIndex } from '../knowledge/vectors/vector-index.ts';
 import type { RegisteredRepair } from '../ledger/index.ts';
 import { folderFiles } from './folder-files.ts';
 import { knowledgeDocuments } from './knowledge-documents.ts';
@@ -68,7 +68,7 @@ export async function startKnowledge(
   // Who reads and who settles names ask the same models: that one is away, both know.
   const patience = new ReadingPatience(systemClock, options.cooldownSeconds * 1_000);
   const common = { clock: systemClock, ids: systemIds, log, ledger, options, patience };
-  const entities = new PostgresEntityStore(database);
+  const entities = new EntityStore(database);
   const onBack = (): void => {
     if (role !== 'command') requestRepairs(jobs, embedderKinds);
   };
@@ -81,23 +81,23 @@ export async function startKnowledge(
     { ...common, gateway: parts.gateway, onBack, onChosen: embedNow },
     closing,
   );
-  const vectors = new PostgresVectorIndex(database, (model, error) =>
+  const vectors = new VectorIndex(database, (model, error) =>
     log.warn('no index for vectors could be made; every one is compared', { model, error }),
   );
   const model = knowledgeModelOf(parts.gateway);
   const readers = createReaders({ model, ids: systemIds, readWithModel: options.readWithModel });
   const artifacts = new PostgresArtifactStore(database, common);
   const graph = await startGraph(parts, artifacts, closing);
-  const pairs = new PostgresPairStore(database);
-  const merges = new PostgresMergeStore(database, systemIds);
+  const pairs = new PairStore(database);
+  const merges = new MergeStore(database, systemIds);
   const { onChanged } = graph;
   const resolution = { ...common, entities, embedders, model, watch: graph.watch };
-  const canAskModel = (): boolean => options.readWithModel && model.isConfigured();
+  const canUseModel = (): boolean => options.readWithModel && model.isConfigured();
   const steps = {
     ...common,
     spaces: new PostgresSpaceStore(database, systemClock),
     artifacts,
-    events: new PostgresEventStore(database, common),
+    events: new EventStore(database, common),
     readers,
     resolver: new EntityResolver(resolution),
     embedders,
@@ -112,7 +112,7 @@ export async function startKnowledge(
     onFileHealed: () => requestRepairs(jobs, [ingestDegradations.fileNotIngested]),
     jobs,
   });
-  const search = { ...common, embedders, vectors, store: new PostgresSearchStore(database) };
+  const search = { ...common, embedders, vectors, store: new SearchStore(database) };
   await jobs.define([reembedJob]);
   return {
     desks: {
@@ -120,10 +120,10 @@ export async function startKnowledge(
       artifacts: opened.artifacts,
       events: opened.events,
       folders: opened.folders,
-      entities: openEntityDesk({ ...common, entities, pairs, merges, onChanged }),
+      entities: openEntityService({ ...common, entities, pairs, merges, onChanged }),
       search: openSearch({
         ...search,
-        lexical: new PostgresLexicalIndex(database),
+        lexical: new LexicalIndex(database),
         graph: graph.graph,
         onGraphBehind: graph.onBehind,
       }),
@@ -135,7 +135,7 @@ export async function startKnowledge(
       ...registeredEntityRepairs({
         entities: entityRepairs({ ...resolution, spaces: steps.spaces, pairs, merges, onChanged }),
         pairs,
-        canAskModel,
+        canUseModel,
         options,
       }),
       ...searchRepairs(search),
@@ -154,7 +154,7 @@ export async function startKnowledge(
       await jobs.work(reembedJob, reembedHandler({ ...steps, jobs }));
       embedNow();
       if (role !== 'command') await jobs.schedule(reembedJob, reembedCron, {});
-      await graph.work({ readers, pairs, canAskModel });
+      await graph.work({ readers, pairs, canUseModel });
       if (role !== 'command')
         closing.defer(telemetry.events.listen(repairWhenModelsAnswer(systemClock, jobs)));
       closing.defer(telemetry.events.listen(whenWarmed(() => embedders.askAgain())));

@@ -54,8 +54,8 @@ export async function extractAndReport(
 type Figures = Parameters<typeof figuresOf>[0];
 
 function reportOf(figures: Figures) {
-  const { itemsPerSecond, types, ...counts } = figuresOf(figures);
-  return { ...counts, types: [...types], items_per_second: itemsPerSecond };
+  const { itemsPerSecond, rateLimitedCalls, types, ...counts } = figuresOf(figures);
+  return { ...counts, types: [...types], refusals: rateLimitedCalls, items_per_second: itemsPerSecond };
 }
 
 /** Begins when the vault is open: what never got so far is no run. */
@@ -75,8 +75,13 @@ class RunReporter {
     if (name === 'extraction:started') {
       const { source, vault: file, session } = payload as Record<'source' | 'vault' | 'session', string>;
       const vault = vaultName(file, this.#config.data.folder);
-      const { itemsPerSecond, types, ...counts } = noFigures;
-      const figures = { ...counts, types: [...types], items_per_second: itemsPerSecond };
+      const { itemsPerSecond, rateLimitedCalls, types, ...counts } = noFigures;
+      const figures = {
+        ...counts,
+        types: [...types],
+        refusals: rateLimitedCalls,
+        items_per_second: itemsPerSecond,
+      };
       const id = systemIds.uuid();
       this.#report = { id, source, vault, session, state: 'running', message: null, ...figures };
     } else if (name !== 'extraction:progress' || !this.#report) {

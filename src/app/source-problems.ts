@@ -1,10 +1,9 @@
 // What is wrong with a source that somebody registers, beyond its shape.
 import type { Config } from '../config/index.ts';
-import { HeadworksError, messageOf } from '../core/index.ts';
+import { HeadworksError, messageOf, parseCron } from '../core/index.ts';
 import type { SourceDraft } from '../extraction/index.ts';
 import { optionProblems } from '../extraction/index.ts';
-import { loadRestSource } from '../extraction/sources/rest/load-rest-source.ts';
-import { parseCron } from '../core/index.ts';
+import { loadRestSource } from '../extraction/sources/description/load.ts';
 import type { Environment } from './extraction-environment.ts';
 
 /** Fits wherever a variable may stand, an address included. */

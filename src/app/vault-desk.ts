@@ -2,10 +2,10 @@
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CoreError } from '../core/index.ts';
-import type { RunDesk } from '../extraction/index.ts';
+import type { RunService } from '../extraction/index.ts';
 import type { DeadLetter, VaultReader } from '../extraction/vault/index.ts';
 import { canonicalJson, openVaultReader, parseJson } from '../extraction/vault/index.ts';
-import type { VaultDesk } from '../http/index.ts';
+import type { VaultService } from '../http/index.ts';
 import { vaultsFolder } from './vault.ts';
 
 const mostDeadLetters = 200;
@@ -39,7 +39,7 @@ function newestOfEach(letters: readonly DeadLetter[]): readonly DeadLetter[] {
   return [...pages.values()];
 }
 
-export function openVaultDesk(runs: Pick<RunDesk, 'get'>, dataFolder: string): VaultDesk {
+export function openVaultService(runs: Pick<RunService, 'get'>, dataFolder: string): VaultService {
   const read = async <T>(run: string, work: (reader: VaultReader) => T): Promise<T> => {
     const { vault } = await runs.get(run);
     const reader = openVaultReader(pathOf(vault, dataFolder));

@@ -32,8 +32,8 @@ export type ExtractionErrorCode = keyof typeof extractionErrorCodes;
 export class ExtractionError extends HeadworksError<ExtractionErrorCode> {}
 
 /** A page did not come. `failure` says which class of failure, and so whether it is asked for again. */
-export class FetchFailure extends Error {
-  override readonly name = 'FetchFailure';
+export class FetchError extends Error {
+  override readonly name = 'FetchError';
   readonly failure: HttpFailureClass;
 
   constructor(failure: HttpFailureClass, message: string, cause?: unknown) {

@@ -2,9 +2,9 @@
 import { event } from '../core/index.ts';
 import type { RateLimiterSnapshot } from '../resilience/index.ts';
 import { failureKinds } from '../resilience/index.ts';
-import type { SessionStatus, TypeStatus } from './ports.ts';
+import type { SessionStatus, TypeStatus } from './types.ts';
 
-const failedPageCauses = [...failureKinds, 'not-the-shape', 'worker-died'] as const;
+const failedPageCauses = [...failureKinds, 'unexpected-shape', 'worker-died'] as const;
 
 /** Why a page was given up: its call failed, it is not what was asked for, or worker threads die of it. */
 export type FailedPageCause = (typeof failedPageCauses)[number];
@@ -25,7 +25,7 @@ export interface ProgressFigures {
   /** Of this run. */
   readonly calls: number;
   /** Calls of this run that were answered 429; the limiter counts those of earlier runs too. */
-  readonly refusals: number;
+  readonly rateLimitedCalls: number;
   readonly itemsPerSecond: number;
   readonly rateLimiter: RateLimiterSnapshot;
   readonly workersAlive: number;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { FetchedPage } from './ports.ts';
+import type { RawPage } from './types.ts';
 import { WorkItem } from './work-item.ts';
 
-const page = (bytes = 1): FetchedPage => ({
+const page = (bytes = 1): RawPage => ({
   request: { type: 'users', key: 'whole', kind: 'whole' },
   bytes: new Uint8Array(bytes),
   total: null,

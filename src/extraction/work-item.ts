@@ -1,7 +1,7 @@
 // The WorkItem of document 001: one fetched page on its way from the fetchers to the worker threads.
 //
 // It has no `is_final_batch`: pages come in any order, and the planner says when a type is at its end.
-import type { FetchedPage } from './ports.ts';
+import type { RawPage } from './types.ts';
 
 export type WorkItemState = 'created' | 'queued' | 'processing' | 'completed' | 'failed';
 
@@ -18,7 +18,7 @@ export interface WorkItemFields {
   /** The type's name; must be one of `knownTypes`. */
   readonly contentType: string;
   /** The batch as it came; a page without a single byte is no batch. */
-  readonly page: FetchedPage;
+  readonly page: RawPage;
   /** Counts the pages of a run from 0. */
   readonly batchNumber: number;
 }
@@ -26,7 +26,7 @@ export interface WorkItemFields {
 /** Throws RangeError naming the field and the value that is wrong. */
 export class WorkItem {
   readonly contentType: string;
-  readonly page: FetchedPage;
+  readonly page: RawPage;
   readonly batchNumber: number;
   /** Threads that died while they processed it. */
   deaths = 0;

@@ -10,7 +10,7 @@ export type { KnownErrorCode } from './error-mapping.ts';
 export { errorMapping } from './error-mapping.ts';
 export type { HttpErrorCode } from './errors.ts';
 export { HttpError, httpErrorCodes } from './errors.ts';
-export type { VaultDesk } from './vault-desk.ts';
+export type { VaultService } from './vault-desk.ts';
 export type { HttpEvents } from './events.ts';
 export { httpEvents } from './events.ts';
 export type { HttpLimits } from './limits.ts';

@@ -19,14 +19,14 @@ import type {
   OrganizationDesk,
   OrganizationKeyDesk,
 } from '../tenancy/index.ts';
-import type { ExtractionSource, RunDesk, SourceDesk } from '../extraction/index.ts';
+import type { ExtractionSource, RunService, SourceService } from '../extraction/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import type { FolderDesk, KnowledgeAlert, KnowledgeDesks } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type { Activity } from './activity.ts';
 import type { DashboardFiles } from './dashboard/files.ts';
 import type { Sessions } from './dashboard/sessions.ts';
-import type { VaultDesk } from './vault-desk.ts';
+import type { VaultService } from './vault-desk.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
 
@@ -129,9 +129,9 @@ export interface LedgerDesk {
 }
 
 export interface ExtractionDesk {
-  readonly sources: Pick<SourceDesk, 'list' | 'get' | 'add' | 'change' | 'remove'>;
-  readonly runs: Pick<RunDesk, 'start' | 'stop' | 'list' | 'get' | 'report' | 'nextRunAt'>;
-  readonly vaults: VaultDesk;
+  readonly sources: Pick<SourceService, 'list' | 'get' | 'add' | 'change' | 'remove'>;
+  readonly runs: Pick<RunService, 'start' | 'stop' | 'list' | 'get' | 'report' | 'nextRunAt'>;
+  readonly vaults: VaultService;
   /** How often a source may be asked, its own setting or the server's. */
   callsPerMinuteOf(source: ExtractionSource): number;
 }

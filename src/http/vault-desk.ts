@@ -1,7 +1,7 @@
 // Looking into the vault of a run. Nothing is written, and only vaults that runs have named are opened.
 import type { DeadLetter, ItemRecord, TypeRecord, VersionRecord } from '../extraction/index.ts';
 
-export interface VaultDesk {
+export interface VaultService {
   /** All fail with NOT_FOUND when the run is not known, or its vault is not on this machine. */
   summary(run: string): Promise<{
     readonly types: readonly TypeRecord[];

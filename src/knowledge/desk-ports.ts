@@ -10,7 +10,7 @@ import type {
   EntityMerge,
   EntityPair,
   EventFilter,
-  SearchAnswer,
+  SearchResponse,
   SearchRequest,
   Revision,
   Space,
@@ -97,7 +97,7 @@ export interface EntityDetail extends EntityView {
   readonly merges: readonly EntityMerge[];
 }
 
-export interface EntityDesk {
+export interface EntityService {
   list(filter: EntityFilter): Promise<readonly EntityView[]>;
   /** Fails with NOT_FOUND; a merged entity answers with the one it became part of. */
   get(space: Space, entityId: string): Promise<EntityDetail>;
@@ -135,17 +135,17 @@ export interface EntityDesk {
   ): Promise<EntityPair>;
 }
 
-export interface EventDesk {
+export interface EventService {
   list(filter: EventFilter): Promise<readonly StoredEvent[]>;
   get(space: Space, eventId: string): Promise<StoredEvent>;
 }
 
-export interface SearchDesk {
+export interface SearchService {
   /** Fails only when the request is wrong or the state store is away; everything else is a warning. */
-  search(space: Space, request: SearchRequest, signal: AbortSignal): Promise<SearchAnswer>;
+  search(space: Space, request: SearchRequest, signal: AbortSignal): Promise<SearchResponse>;
 }
 
-export interface GraphDesk {
+export interface GraphService {
   /** The job that rebuilds; null when one is already under way. CONFLICT when it is off, else KNOWLEDGE_GRAPH_UNAVAILABLE. */
   requestRebuild(): Promise<string | null>;
   status(): Promise<{ readonly backend: string; readonly state: string; readonly detail: string | null }>;
@@ -240,8 +240,8 @@ export interface FolderDesk {
 export interface KnowledgeDesks {
   readonly spaces: SpaceDesk;
   readonly artifacts: ArtifactDesk;
-  readonly entities: EntityDesk;
-  readonly events: EventDesk;
-  readonly search: SearchDesk;
-  readonly graph: GraphDesk;
+  readonly entities: EntityService;
+  readonly events: EventService;
+  readonly search: SearchService;
+  readonly graph: GraphService;
 }

@@ -4,9 +4,9 @@ import { kindOf } from '../core/index.ts';
 import type { RegisteredRepair } from '../ledger/index.ts';
 import { every } from '../resilience/index.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
-import type { ArtifactDesk, EventDesk, FolderDesk, SpaceDesk } from './desk-ports.ts';
+import type { ArtifactDesk, EventService, FolderDesk, SpaceDesk } from './desk-ports.ts';
 import type { DocumentReader } from './documents/read-wish.ts';
-import { eventDesk } from './events/event-store.ts';
+import { openEventService } from './events/event-store.ts';
 import type { FolderFiles, FolderStore } from './folders/folder-ports.ts';
 import { Folders } from './folders/folders.ts';
 import { ingestHandler } from './ingest/ingest-handler.ts';
@@ -34,7 +34,7 @@ export interface KnowledgeParts extends Omit<StepParts, 'spaces' | 'options'> {
 export interface OpenKnowledge {
   readonly spaces: SpaceDesk;
   readonly artifacts: ArtifactDesk;
-  readonly events: EventDesk;
+  readonly events: EventService;
   readonly folders: FolderDesk;
   /** Of files that could not be taken in. */
   readonly repairs: readonly RegisteredRepair[];
@@ -66,7 +66,7 @@ export async function openKnowledge(parts: KnowledgeParts): Promise<OpenKnowledg
       onRemoved: ({ spaceId }) => graph.forgetSpace(spaceId),
     }),
     artifacts,
-    events: eventDesk(parts.events),
+    events: openEventService(parts.events),
     folders,
     repairs: folderRepairs(folders),
     work: () => jobs.work(job, ingestHandler(parts)),

@@ -1,4 +1,4 @@
-// The page Knowledge in a real browser: from a question to its evidence, the review queue by keys, merging and parting.
+// Page Knowledge in a real browser: search to evidence, review by keyboard, merge, undo, split.
 import type { LedgerEntry } from '../../src/api/ledger.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,11 +22,11 @@ import { databaseUrl, uniqueName } from '../support/services.ts';
 import { callAsAdmin } from '../support/test-server.ts';
 
 const patient = { timeout: 20_000, interval: 50 };
-/** Nobody changes it; the queue is gone through; entities are merged and parted. */
+/** Spaces: read only; for the review; for merges and splits. */
 const [looked, reviewed, changed] = ['looked', 'reviewed', 'changed'] as const;
 const notes = new URL('../../examples/knowledge/notes/', import.meta.url);
 
-describe('the page Knowledge', () => {
+describe('dashboard page Knowledge', () => {
   let folder: string;
   let server: RunningServer;
   let browser: Browser;
@@ -53,7 +53,7 @@ describe('the page Knowledge', () => {
   const read = async <T>(path: string): Promise<T> =>
     (await callAsAdmin(server, 'GET', `/api/v1/knowledge${path}`)).body;
 
-  /** The example notes into each space, one after the other: who is met first matters for names. */
+  /** Ingests the example notes into each space in order: name resolution depends on it. */
   async function bringNotes(spaces: readonly string[]): Promise<void> {
     for (const name of spaces) await callAsAdmin(server, 'POST', '/api/v1/knowledge/spaces', { name });
     for (const name of ['billing.eml', 'kickoff.md', 'partner.md', 'standup.md']) {
@@ -62,7 +62,7 @@ describe('the page Knowledge', () => {
     }
   }
 
-  /** Ready when it is read. */
+  /** Resolves when extraction has finished. */
   async function bring(document: {
     readonly space: string;
     readonly [field: string]: unknown;
@@ -83,59 +83,56 @@ describe('the page Knowledge', () => {
   it.each([
     [390, 'light'],
     [1440, 'dark'],
-  ] as const)(
-    'goes from a question to its evidence, %i px wide, in %s colours',
-    async (width, colorScheme) => {
-      const space = looked;
-      const { page, open, complaints, accessibilityFaults, overflow } = await openDashboard(
-        browser,
-        server,
-        width,
-      );
-      await page.emulateMedia({ colorScheme });
-      const isSound = async (where: string): Promise<void> => {
-        // Looking through takes seconds: dark, where links are hard to tell, everything; light, what has most colours.
-        const isLookedThrough = colorScheme === 'dark' || where === 'entity' || where === 'artifacts';
-        const faults = isLookedThrough ? await accessibilityFaults() : [];
-        expect({ where, faults, overflow: await overflow() }).toEqual({ where, faults: [], overflow: 0 });
-      };
-      await open(`/knowledge?space=${space}`);
-      await page.getByRole('textbox', { name: 'Question' }).fill('when was the launch moved');
-      await page.getByRole('button', { name: 'Search' }).click();
-      await page.getByRole('heading', { name: 'Related, by the graph' }).waitFor();
-      await isSound('results');
+  ] as const)('goes from a search to its evidence at %i px in the %s scheme', async (width, colorScheme) => {
+    const space = looked;
+    const { page, open, complaints, accessibilityFaults, overflow } = await openDashboard(
+      browser,
+      server,
+      width,
+    );
+    await page.emulateMedia({ colorScheme });
+    const isSound = async (where: string): Promise<void> => {
+      // An axe run takes seconds: every page in dark, the most colorful ones in light.
+      const isLookedThrough = colorScheme === 'dark' || where === 'entity' || where === 'artifacts';
+      const faults = isLookedThrough ? await accessibilityFaults() : [];
+      expect({ where, faults, overflow: await overflow() }).toEqual({ where, faults: [], overflow: 0 });
+    };
+    await open(`/knowledge?space=${space}`);
+    await page.getByRole('textbox', { name: 'Query' }).fill('when was the launch moved');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('heading', { name: 'Related events' }).waitFor();
+    await isSound('results');
 
-      await page.getByRole('link', { name: 'Billing service before the launch' }).click();
-      await page.locator('mark.document-asked').first().waitFor();
-      const words = await page.locator('mark.document-asked').allTextContents();
-      expect(words.map((word) => word.toLowerCase())).toEqual(expect.arrayContaining(['launch', 'move']));
-      const decision = 'We decided with Bob to move the launch of Project Beacon to April 15.';
-      await page.getByRole('article').getByRole('link', { name: decision }).click();
-      await vi.waitFor(
-        async () =>
-          expect((await page.locator('mark.document-asked').allTextContents()).join('')).toBe(decision),
-        patient,
-      );
-      await isSound('document');
+    await page.getByRole('link', { name: 'Billing service before the launch' }).click();
+    await page.locator('mark.document-target').first().waitFor();
+    const words = await page.locator('mark.document-target').allTextContents();
+    expect(words.map((word) => word.toLowerCase())).toEqual(expect.arrayContaining(['launch', 'move']));
+    const decision = 'We decided with Bob to move the launch of Project Beacon to April 15.';
+    await page.getByRole('article').getByRole('link', { name: decision }).click();
+    await vi.waitFor(
+      async () =>
+        expect((await page.locator('mark.document-target').allTextContents()).join('')).toBe(decision),
+      patient,
+    );
+    await isSound('document');
 
-      await goTo(page, 'Artifacts');
-      await page.getByText('complete, read by rules').nth(3).waitFor();
-      await isSound('artifacts');
-      await goTo(page, 'Entities');
-      await page.getByRole('textbox', { name: 'Name or alias' }).fill('bob');
-      await vi.waitFor(async () => expect(await page.getByRole('row').count()).toBe(2), patient);
-      await isSound('entities');
-      await page.getByRole('link', { name: 'Bob Smith' }).click();
-      await page.getByRole('img', { name: /Graph around Bob Smith: \d+ entities and \d+ events/ }).waitFor();
-      await isSound('entity');
-      await goTo(page, 'Review');
-      await page.getByText('1 of 2').waitFor();
-      await isSound('review');
-      expect(complaints).toEqual([]);
-    },
-  );
+    await goTo(page, 'Artifacts');
+    await page.getByText('completed, extracted by rules').nth(3).waitFor();
+    await isSound('artifacts');
+    await goTo(page, 'Entities');
+    await page.getByRole('textbox', { name: 'Name or alias' }).fill('bob');
+    await vi.waitFor(async () => expect(await page.getByRole('row').count()).toBe(2), patient);
+    await isSound('entities');
+    await page.getByRole('link', { name: 'Bob Smith' }).click();
+    await page.getByRole('img', { name: /Graph around Bob Smith: \d+ entities and \d+ events/ }).waitFor();
+    await isSound('entity');
+    await goTo(page, 'Review');
+    await page.getByText('1 of 2').waitFor();
+    await isSound('review');
+    expect(complaints).toEqual([]);
+  });
 
-  it('merges by the key s, goes on at once, and takes the last answer back', async () => {
+  it('merges with the key s, moves on at once, and undoes the last verdict', async () => {
     const space = reviewed;
     const [first, second] = await pairsOf(space);
     if (!first || !second) throw new Error('The notes make two pairs.');
@@ -143,7 +140,7 @@ describe('the page Knowledge', () => {
     await open(`/knowledge/review?space=${space}`);
     await page.getByText('1 of 2').waitFor();
     await page.getByText('The same name.').waitFor();
-    await page.getByText(/^(Organization|Mail): \S+ \((left|right)\)\.$/).waitFor();
+    await page.getByText(/^(Organization|Email): \S+ \((left|right)\)\.$/).waitFor();
 
     await page.keyboard.press('s');
     await page.getByText('2 of 2').waitFor();
@@ -165,10 +162,10 @@ describe('the page Knowledge', () => {
     await page.getByRole('button', { name: 'Later' }).click();
     await page.getByText('2 of 2').waitFor();
     await page.keyboard.press('ArrowLeft');
-    await page.getByText('You put it off.').waitFor();
+    await page.getByText('Postponed.').waitFor();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('d');
-    await page.getByText('0 same, 1 different, 1 put off.').waitFor();
+    await page.getByText('0 same, 1 different, 1 postponed.').waitFor();
     await vi.waitFor(async () => {
       const states = (await entityOf(space, second.a.entity_id)).pairs.map(({ state }) => state);
       expect(states).toContain('different');
@@ -177,13 +174,13 @@ describe('the page Knowledge', () => {
       [first.pair_id, 'later'],
     ]);
 
-    await page.getByRole('button', { name: 'Look at those again' }).click();
+    await page.getByRole('button', { name: 'Review remaining pairs' }).click();
     await page.keyboard.press('s');
-    await page.getByText('Everything is answered').waitFor();
+    await page.getByText('All pairs decided').waitFor();
     expect(complaints).toEqual([]);
   });
 
-  it('tells who answers that somebody else answered meanwhile, and shows no other pair in its place', async () => {
+  it('reports a pair decided by another reviewer and keeps it on screen', async () => {
     const space = looked;
     const [first] = await pairsOf(space);
     const { page, open } = await openDashboard(browser, server);
@@ -195,8 +192,8 @@ describe('the page Knowledge', () => {
       });
     await page.getByText('live', { exact: true }).waitFor();
     await say('different');
-    // The page hears of it without being asked to.
-    await page.getByText('This one was answered meanwhile').waitFor();
+    // The live stream updates the page.
+    await page.getByText('This pair was decided elsewhere.').waitFor();
     await page.keyboard.press('s');
     await page.getByText(/were said to be different by admin/).waitFor();
     await page.getByText('1 of 2').waitFor();
@@ -204,20 +201,20 @@ describe('the page Knowledge', () => {
     await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(2), patient);
   });
 
-  it('puts a pair back when its answer does not arrive', async () => {
+  it('reopens a pair when its verdict cannot be sent', async () => {
     const space = looked;
     const { page, open } = await openDashboard(browser, server);
     await open(`/knowledge/review?space=${space}`);
     await page.getByText('1 of 2').waitFor();
     await page.route(/\/verdict/, (route) => route.abort());
     await page.keyboard.press('s');
-    await page.getByText('That did not work').waitFor();
+    await page.getByText('Action failed').waitFor();
     await page.getByText('1 of 2').waitFor();
-    expect(await page.getByText(/\d answered/).count()).toBe(0);
+    expect(await page.getByText(/\d decided/).count()).toBe(0);
     expect(await pairsOf(space)).toHaveLength(2);
   });
 
-  it('draws what lies around an entity, grows it, and opens what is clicked', async () => {
+  it('draws the graph of an entity, expands it, and opens a clicked node', async () => {
     const space = looked;
     const [carol] = await entitiesOf(space, 'Carol');
     const { page, open, complaints } = await openDashboard(browser, server);
@@ -225,13 +222,13 @@ describe('the page Knowledge', () => {
     const picture = page.getByRole('img', { name: /Graph around Carol Davis/ });
     await picture.waitFor();
     expect(await picture.locator('canvas').count()).toBeGreaterThan(2);
-    const list = page.getByRole('region', { name: 'The graph as a list' });
+    const list = page.getByRole('region', { name: 'Graph as a list' });
     await clickANode(page);
     await vi.waitFor(() => expect(page.url()).not.toContain(carol?.entity_id ?? ''), patient);
     await page.goBack();
     await picture.waitFor();
     const before = await list.getByRole('listitem').count();
-    await list.getByRole('button', { name: 'Show what lies around Bob Smith too' }).click();
+    await list.getByRole('button', { name: 'Expand Bob Smith' }).click();
     await vi.waitFor(
       async () => expect(await list.getByRole('listitem').count()).toBeGreaterThan(before),
       patient,
@@ -242,45 +239,45 @@ describe('the page Knowledge', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('merges, undoes and parts entities from the entity page', async () => {
+  it('merges, undoes and splits entities on the entity page', async () => {
     const space = changed;
     const [bob] = await entitiesOf(space, 'Bob');
     const [carol] = await entitiesOf(space, 'Carol');
     if (!bob || !carol) throw new Error('The notes name Bob and Carol.');
     const { page, open, complaints } = await openDashboard(browser, server);
     await open(`/knowledge/entities/${bob.entity_id}?space=${space}`);
-    await page.getByRole('combobox', { name: 'Merge another into this one' }).fill('carol');
+    await page.getByRole('combobox', { name: 'Merge another entity into this one' }).fill('carol');
     await page.getByRole('option', { name: /Carol Davis/ }).click();
     await page.getByRole('button', { name: 'Merge' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Merge' }).click();
-    await page.getByText('Carol Davis is part of Bob Smith now.').waitFor();
+    await page.getByText('Merged Carol Davis into Bob Smith.').waitFor();
     expect((await entityOf(space, carol.entity_id)).entity_id).toBe(bob.entity_id);
 
     await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByText('Undone: Carol Davis is the same').waitFor();
+    await page.getByText('Undone: Merged Carol Davis in the dashboard.').waitFor();
     expect((await entityOf(space, carol.entity_id)).entity_id).toBe(carol.entity_id);
 
-    await page.getByRole('checkbox', { name: 'Bob in Stand-up, 2026-03-16 means somebody else' }).check();
-    await page.getByRole('textbox', { name: '1 mention of somebody else, called' }).fill('Bob Miller');
-    await page.getByRole('button', { name: 'Part them' }).click();
+    await page.getByRole('checkbox', { name: 'Select Bob in Stand-up, 2026-03-16 for splitting' }).check();
+    await page.getByRole('textbox', { name: 'Name of the new entity for 1 mention' }).fill('Bob Miller');
+    await page.getByRole('button', { name: 'Split off' }).click();
     await page.getByRole('heading', { level: 2, name: 'Bob Miller' }).waitFor();
     expect((await entitiesOf(space, 'Bob Miller')).map(({ mention_count: count }) => count)).toEqual([1]);
     expect(complaints).toEqual([]);
   });
 
-  it('takes a pasted text into the space of an organization, and into no other', async () => {
+  it('ingests pasted text into the space of an organization, and into no other', async () => {
     await callAsAdmin(server, 'POST', '/api/v1/organizations', { name: 'Acme' });
     const { page, open, complaints, hasNoFaultInAnyScheme } = await openDashboard(browser, server);
     await open('/knowledge/artifacts');
     await page.getByRole('combobox', { name: 'Space' }).click();
     await page.getByRole('option', { name: 'Acme: default' }).click();
-    await page.getByText('Nothing was taken in yet').waitFor();
-    await page.getByRole('button', { name: 'Paste a text' }).click();
+    await page.getByText('No documents yet').waitFor();
+    await page.getByRole('button', { name: 'Paste text' }).click();
     await page.getByRole('textbox', { name: 'Title' }).fill('Call with Dana');
     await page
       .getByRole('textbox', { name: 'Text' })
       .fill('Dana Reed promised to send the contract on Monday.');
-    await page.getByRole('button', { name: 'Take it in' }).click();
+    await page.getByRole('button', { name: 'Ingest' }).click();
     await page.getByRole('heading', { level: 2, name: 'Call with Dana' }).waitFor();
     expect(page.url()).toContain('organization=Acme');
     const [artifact] = (await read<ArtifactsAnswer>('/artifacts?organization=Acme')).artifacts;
@@ -293,51 +290,51 @@ describe('the page Knowledge', () => {
     expect(statuses.map((each) => each.artifact_uid)).toEqual([artifact?.artifact_uid]);
 
     await pretendUnread(page, artifact?.artifact_uid ?? '');
-    // Loaded anew: a page that was read to its end is not asked for again.
+    // Reload: a complete page is not refetched.
     await open('/ledger');
     await page.getByRole('button', { name: 'In “Call with Dana”: No model read this chunk.' }).click();
     await page.getByRole('link', { name: 'Call with Dana' }).click();
     await page.getByRole('heading', { level: 2, name: 'Call with Dana' }).waitFor();
     expect(page.url()).toContain('organization=Acme');
-    await page.getByText('What a model would still add').waitFor();
+    await page.getByText('Extracted by rules instead of a model').waitFor();
     await page.getByText('1 chunk (0) ALL_MODELS_FAILED').waitFor();
     await hasNoFaultInAnyScheme();
     expect(complaints).toEqual([]);
   });
 
-  it('says what would bring something where there is nothing', async () => {
+  it('shows how to get data on empty pages', async () => {
     const { page, open, complaints, accessibilityFaults } = await openDashboard(browser, server, 390);
     for (const [path, words] of [
-      ['', 'What would you like to know?'],
-      ['/artifacts', 'Nothing was taken in yet'],
-      ['/entities', 'Nobody is known here yet'],
-      ['/review', 'Nothing waits for an answer'],
+      ['', 'Search your documents'],
+      ['/artifacts', 'No documents yet'],
+      ['/entities', 'No entities yet'],
+      ['/review', 'No pairs to review'],
     ] as const) {
       await open(`/knowledge${path}`);
       await page.getByText(words).waitFor();
     }
     await goTo(page, 'Search');
-    await page.getByRole('textbox', { name: 'Question' }).fill('anything');
+    await page.getByRole('textbox', { name: 'Query' }).fill('anything');
     await page.keyboard.press('Enter');
-    await page.getByText('Nothing was found').waitFor();
+    await page.getByText('No results').waitFor();
     expect(await accessibilityFaults()).toEqual([]);
     expect(complaints).toEqual([]);
   });
 
-  it('keeps what it showed when the server is gone, and says so of what it cannot read', async () => {
+  it('keeps showing data when the server is gone, and an error for what it cannot load', async () => {
     const space = looked;
     const { page, open } = await openDashboard(browser, server);
     await open(`/knowledge/review?space=${space}`);
     await page.getByText('1 of 2').waitFor();
     await server.stop();
-    await page.getByText('no connection').waitFor();
+    await page.getByText('disconnected').waitFor();
     expect(await page.getByText('1 of 2').count()).toBe(1);
     await goTo(page, 'Entities');
-    await page.getByText('Cannot read the entities until it is back.').waitFor();
+    await page.getByText('Could not load the entities.').waitFor();
   });
 });
 
-/** As if a model had failed to read the document: there is none here. */
+/** Simulates a chunk for which no model was available: no model is configured here. */
 async function pretendUnread(page: Page, uid: string): Promise<void> {
   const kind = 'knowledge.chunk-read-by-rules';
   const at = new Date().toISOString();
@@ -373,13 +370,13 @@ const goTo = (page: Page, section: string): Promise<void> =>
   page.getByRole('navigation', { name: 'Knowledge' }).getByRole('link', { name: section }).click();
 
 /**
- * Clicks nodes until another page is open. The picture fills its frame but for 30 px, as high as it is wide: some node
- * lies at the upper edge of that square, or at its left.
+ * Clicks nodes until another page opens. The graph fills a square with 30 px of padding: some node lies at its upper or
+ * left edge.
  */
 async function clickANode(page: Page): Promise<void> {
   const frame = page.getByRole('img', { name: /Graph around/ });
   const box = await frame.boundingBox();
-  if (!box) throw new Error('The picture is not there.');
+  if (!box) throw new Error('The graph is not visible.');
   const address = page.url();
   const side = box.height - 60;
   const left = box.x + (box.width - side) / 2;
@@ -395,5 +392,5 @@ async function clickANode(page: Page): Promise<void> {
     const hasGone = page.waitForURL(({ href }) => href !== address, { timeout: 2_000 });
     if (await hasGone.then(() => true).catch(() => false)) return;
   }
-  throw new Error('No node was found at the edges of the picture.');
+  throw new Error('No node found at the edges of the graph.');
 }

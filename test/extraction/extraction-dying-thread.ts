@@ -10,4 +10,4 @@ parentPort?.on('message', (message: { kind: string; request?: { key: string } })
   process.exit(7);
 });
 
-await import('../../src/extraction/pipeline/page-thread.ts');
+await import('../../src/extraction/pipeline/worker.ts');

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
 import {
   extractionEvents,
-  pageReadings,
-  PageThreads,
+  pageFormats,
+  WorkerPool,
   parallelConfig,
   runExtraction,
 } from '../../src/extraction/index.ts';
@@ -233,9 +233,9 @@ describe('a worker thread that dies', () => {
           sessions: vault.sessions,
           limiter: createRateLimiter({ limits: { perSecond: 100_000 }, clock: systemClock }),
           startThreads: (of, onDeath) =>
-            new PageThreads(
+            new WorkerPool(
               new URL('./extraction-dying-thread.ts', import.meta.url),
-              { vaultPath: vault.path, turn: vault.turn, readings: pageReadings(of), marker } as never,
+              { vaultPath: vault.path, turn: vault.turn, formats: pageFormats(of), marker } as never,
               { count: 2, onDeath },
             ),
           clock: systemClock,

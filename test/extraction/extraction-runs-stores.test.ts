@@ -1,9 +1,8 @@
 // Sources and runs in Postgres keep the contract, embedded and on a server.
 import { afterAll, beforeAll, describe } from 'vitest';
-import { PostgresRunStore } from '../../src/extraction/runs/postgres/postgres-run-store.ts';
-import { PostgresSourceStore } from '../../src/extraction/runs/postgres/postgres-source-store.ts';
-import { describeRunStoresContract } from '../../src/extraction/runs/stores.contract.ts';
+import { PostgresRunStore, PostgresSourceStore } from '../../src/extraction/runs/stores.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
+import { describeRunStoresContract } from '../support/extraction/run-stores.contract.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
 import { migratedDatabases } from '../support/migrated-databases.ts';
 

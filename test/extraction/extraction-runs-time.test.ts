@@ -1,28 +1,26 @@
 // Schedules and runs on virtual time: what happens when, how often, and after what silence.
+import { MemoryRunStore, MemorySourceStore } from '../support/extraction/memory-stores.ts';
 import { expect, it } from 'vitest';
 import type { EmittedEvent, EventListener } from '../../src/core/index.ts';
-import { EventBus, seededIds, seededRandom } from '../../src/core/index.ts';
+import { EventBus, parseCron, seededIds, seededRandom } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import type {
   ExtractionEvents,
-  ExtractSource,
   ExtractionRun,
+  ExtractSource,
   RunReport,
 } from '../../src/extraction/index.ts';
 import {
   extractionRunHandler,
   extractionRunJob,
-  MemoryRunStore,
-  MemorySourceStore,
   noFigures,
-  RunDesk,
+  RunService,
   runEvents,
 } from '../../src/extraction/index.ts';
-import { exampleSource } from '../../src/extraction/runs/stores.contract.ts';
-import { parseCron } from '../../src/core/index.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
 import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
 import { createRateLimiter } from '../../src/resilience/index.ts';
+import { exampleSource } from '../support/extraction/run-stores.contract.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -50,7 +48,7 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
   const redact = (text: string) => text.replaceAll('hush', '[redacted]');
   const common = { sources, runs, clock, ids, events: bus, redact };
   const desk = () =>
-    new RunDesk({
+    new RunService({
       ...common,
       jobs: {
         // Nobody sees a job before the transaction that adds it has ended.
@@ -63,7 +61,7 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
       nextTime: (cron, afterMs) => parseCron(cron).next(afterMs),
     });
   const desks = [desk(), desk()];
-  const [first] = desks as [RunDesk, RunDesk];
+  const [first] = desks as [RunService, RunService];
   await jobs.define([extractionRunJob]);
   await jobs.work(extractionRunJob, extractionRunHandler({ ...common, extract: extract(clock) }));
   /** As servers do. */
@@ -83,7 +81,15 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
 const rateLimiter = createRateLimiter({ limits: { perSecond: 1 }, clock: new VirtualClock() }).snapshot();
 
 const result = (status: 'completed' | 'interrupted') =>
-  ({ session: 's', status, types: [], calls: 1, refusals: 0, rateLimiter, itemsPerSecond: null }) as const;
+  ({
+    session: 's',
+    status,
+    types: [],
+    calls: 1,
+    rateLimitedCalls: 0,
+    rateLimiter,
+    itemsPerSecond: null,
+  }) as const;
 
 const tell = (onEvent: EventListener, name: keyof ExtractionEvents, payload: object) => {
   onEvent({
@@ -94,7 +100,7 @@ const tell = (onEvent: EventListener, name: keyof ExtractionEvents, payload: obj
   });
 };
 
-it('starts each occurrence once, whoever looks, and leaves out those that the run before reaches into', async () => {
+it('starts each occurrence once, whoever looks, and permits out those that the run before reaches into', async () => {
   let takes = minute;
   const { sources, pass, times, told } = await world((clock) => async () => {
     await clock.sleep(takes);
@@ -113,7 +119,7 @@ it('writes a run that goes on about once a second, and gives signs of life while
   const figures = {
     types: [{ type: 'looks', items: 5, total: 9, status: 'running' }],
     calls: 2,
-    refusals: 1,
+    rateLimitedCalls: 1,
   };
   const { clock, sources, runs, desk, jobs, told } = await world((time) => async (_source, { onEvent }) => {
     tell(onEvent, 'extraction:started', { session: 's' });
@@ -145,7 +151,7 @@ it('goes on with a run that took too long instead of beginning it again', async 
       async (_source, { fresh, retryFailed, onEvent, signal }) => {
         freshness.push([fresh, retryFailed]);
         tell(onEvent, 'extraction:started', { session: 's' });
-        const figures = { types: [], calls: 7, refusals: 3, rateLimiter, itemsPerSecond: 4 };
+        const figures = { types: [], calls: 7, rateLimitedCalls: 3, rateLimiter, itemsPerSecond: 4 };
         tell(onEvent, 'extraction:progress', { session: 's', ...figures });
         await time.sleep(30 * hour - (freshness.length - 1) * 23 * hour, signal);
         return result('completed');
@@ -159,7 +165,7 @@ it('goes on with a run that took too long instead of beginning it again', async 
     [false, false],
   ]);
   // Of both tries together.
-  expect(await desk.get(id)).toMatchObject({ state: 'completed', calls: 7 + 1, refusals: 3 });
+  expect(await desk.get(id)).toMatchObject({ state: 'completed', calls: 7 + 1, rateLimitedCalls: 3 });
 });
 
 it('keeps why a run failed, without secrets, and lets the source run again', async () => {
@@ -174,7 +180,7 @@ it('keeps why a run failed, without secrets, and lets the source run again', asy
     state: 'skipped',
     reason: 'The run failed: no entry for [redacted]',
   });
-  await expect(desk.start(exampleSource().id)).resolves.toMatchObject({ state: 'waiting' });
+  await expect(desk.start(exampleSource().id)).resolves.toMatchObject({ state: 'queued' });
 });
 
 it('stops a run that waits, and ends one whose job somebody else cancelled', async () => {
@@ -193,7 +199,7 @@ it('stops a run that waits, and ends one whose job somebody else cancelled', asy
   }
   await clock.advance(1_000);
   const states = async () => (await desk.list({ limit: 10 })).map(({ state }) => state).toReversed();
-  expect(await states()).toEqual(['running', 'running', 'waiting', 'waiting']);
+  expect(await states()).toEqual(['running', 'running', 'queued', 'queued']);
   await desk.stop(started[0]?.id ?? '');
   expect(await desk.stop(started[3]?.id ?? '')).toMatchObject({ state: 'interrupted' });
   await clock.advance(5_000);
@@ -255,7 +261,7 @@ it('starts a run right after the one before, whose job settles a moment later, b
   await clock.advance(1_000);
   await jobs.cancel(held);
   await clock.advance(1_000);
-  expect(await started).toMatchObject({ state: 'waiting' });
+  expect(await started).toMatchObject({ state: 'queued' });
   await clock.advance(1_000);
   await hold();
   const refused = expect(desk.start(source.id)).rejects.toMatchObject({ code: 'CONFLICT' });

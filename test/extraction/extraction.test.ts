@@ -99,13 +99,13 @@ describe('an extraction from Looker', () => {
     const folder = await temporaryFolder();
     const users = { types: 'users', workers: '1' };
     const first = await extractLooker(looker, folder, { ...users, 'max-calls': '2' });
-    expect(first.result).toMatchObject({ calls: 2, refusals: 2, totals: { items: 0, calls: 2 } });
+    expect(first.result).toMatchObject({ calls: 2, rateLimitedCalls: 2, totals: { items: 0, calls: 2 } });
     looker.configure({ faults: {} });
     const second = await extractLooker(looker, folder, users);
     expect(second.result).toMatchObject({
       isResumed: true,
       calls: 4,
-      refusals: 0,
+      rateLimitedCalls: 0,
       rateLimiter: { total_429_count: 2 },
       types: [{ type: 'users', items: 40, itemsThisRun: 40, held: 40 }],
       totals: { items: 40, calls: 6 },
@@ -114,11 +114,15 @@ describe('an extraction from Looker', () => {
     expect(activeMs).toBeGreaterThan(first.result.totals.activeMs);
     expect(throughputItemsPerSecond).toBeCloseTo(40_000 / activeMs, 6);
     const progress = second.events.filter(({ name }) => name === 'extraction:progress').at(-1)?.payload;
-    expect(progress).toMatchObject({ refusals: 0 });
+    expect(progress).toMatchObject({ rateLimitedCalls: 0 });
     const finished = second.events.find(({ name }) => name === 'extraction:type-finished')?.payload;
     expect(finished).toMatchObject({ type: 'users', items: 40, itemsThisRun: 40 });
     const third = await extractLooker(looker, folder, users);
-    expect(third.result).toMatchObject({ wasComplete: true, refusals: 0, totals: { items: 40, calls: 6 } });
+    expect(third.result).toMatchObject({
+      wasComplete: true,
+      rateLimitedCalls: 0,
+      totals: { items: 40, calls: 6 },
+    });
   });
 
   it('prunes old versions when it is complete, if the settings say so', async () => {
@@ -166,7 +170,7 @@ describe('an extraction from Looker', () => {
 });
 
 describe('what cannot even begin', () => {
-  it('says that credentials are wrong, and leaves no file', async () => {
+  it('says that credentials are wrong, and permits no file', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     await expect(extractLooker({ ...looker, clientSecret: 'wrong' }, folder)).rejects.toMatchObject({
@@ -175,7 +179,7 @@ describe('what cannot even begin', () => {
     expect(existsSync(join(folder, 'test.vault'))).toBe(false);
   });
 
-  it('says that nobody answers, or that it is no Looker, and leaves no file', async () => {
+  it('says that nobody answers, or that it is no Looker, and permits no file', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     const other = createServer((_request, response) => response.end('<html>hello</html>'));

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { lookerContentTypes } from '../../src/extraction/content-types.ts';
-import type { PageRequest, Source, SourceType } from '../../src/extraction/ports.ts';
+import { lookerContentTypes } from '../../src/extraction/sources/looker/description.ts';
+import type { PageRequest, Source, ContentType } from '../../src/extraction/types.ts';
 import { createLookerSource } from '../../src/extraction/sources/index.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
-import { countedLeave } from '../support/counted-leave.ts';
+import { countedPermits } from '../support/counted-permits.ts';
 import { createLookerApi, lookerSourceOn } from './looker-source-world.ts';
 
 const never = new AbortController().signal;
@@ -17,7 +17,7 @@ async function rows(source: Source, request: PageRequest): Promise<readonly Row[
 }
 
 /** Everything of a type's listings, in pages of three. */
-async function listed(source: Source, { name, listings }: SourceType): Promise<readonly Row[]> {
+async function listed(source: Source, { name, listings }: ContentType): Promise<readonly Row[]> {
   const all: Row[] = [];
   for (const listing of listings ?? [{ name: '' }])
     for (let offset = 0; ; offset += 3) {
@@ -51,7 +51,7 @@ describe('the content types of Looker', () => {
   it('are asked for in a stable order, schedules of all users', async () => {
     const api = createLookerApi();
     const source = lookerSourceOn(api);
-    for (const { name, listings } of source.types.filter(({ paging }) => paging === 'offset'))
+    for (const { name, listings } of source.types.filter(({ pagination }) => pagination === 'offset'))
       for (const listing of listings ?? [{ name: '' }])
         await source.fetch({ type: name, key: 'k', kind: 'offset', offset: 20, limit: 10, listing: listing.name }, never); // oxfmt-ignore
     const paged = api.asked.filter((path) => path.endsWith('limit=10&offset=20'));
@@ -105,11 +105,11 @@ describe('a folder filter', () => {
     async (isTold) => {
       const api = createLookerApi();
       api.tellTotal(isTold);
-      const { leave, leaves } = countedLeave();
-      const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true }, leave });
+      const { acquirePermit, permits } = countedPermits();
+      const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true }, acquirePermit });
       await source.connect(never);
       expect(listingsOf(source, 'looks')).toEqual(['folder-1', 'folder-2', 'folder-3', 'folder-4']);
-      expect(leaves()).toBe(api.contentCalls() + api.logins());
+      expect(permits()).toBe(api.contentCalls() + api.logins());
     },
   );
 

@@ -3,10 +3,10 @@ import type { Clock } from '../../src/core/index.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { LookerSourceOptions } from '../../src/extraction/sources/index.ts';
 import { createLookerSource } from '../../src/extraction/sources/index.ts';
-import type { SourceWorld } from '../../src/extraction/sources/source.contract.ts';
+import type { SourceWorld } from '../support/extraction/source.contract.ts';
 import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import type { InMemoryAnswer, InMemoryRequest } from '../../src/platform/http-client/index.ts';
-import { countedLeave } from '../support/counted-leave.ts';
+import { countedPermits } from '../support/counted-permits.ts';
 import type { MisbehavingApi } from '../support/misbehaving-api.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';
 
@@ -72,12 +72,12 @@ export async function lookerWorld(overHttp: boolean): Promise<SourceWorld> {
   const api = createLookerApi();
   const served = overHttp ? await serveHandler(api.handler) : undefined;
   const transport = served ? createUndiciTransport({}) : createInMemoryTransport({ handler: api.handler });
-  const { leave, leaves } = countedLeave();
+  const { acquirePermit, permits } = countedPermits();
   return {
     ...api,
-    leaves,
+    permits,
     source: createLookerSource({
-      leave,
+      acquirePermit,
       baseUrl: served?.baseUrl ?? 'https://acme.looker.test',
       transport,
       clock: systemClock,

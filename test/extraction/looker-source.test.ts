@@ -1,4 +1,4 @@
-import { describeSourceContract } from '../../src/extraction/sources/source.contract.ts';
+import { describeSourceContract } from '../support/extraction/source.contract.ts';
 import { lookerWorld } from './looker-source-world.ts';
 
 describeSourceContract('Looker, in memory', () => lookerWorld(false));

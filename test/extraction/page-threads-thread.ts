@@ -1,13 +1,13 @@
 // A worker thread that dies of a page that says so, and answers every other.
 import { parentPort } from 'node:worker_threads';
-import type { FromThread, ToThread } from '../../src/extraction/pipeline/thread-protocol.ts';
+import type { WorkerReply, WorkerRequest } from '../../src/extraction/pipeline/worker-pool.ts';
 
-const answer = (message: FromThread) => {
+const answer = (message: WorkerReply) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(message);
 };
 
-parentPort?.on('message', (message: ToThread) => {
+parentPort?.on('message', (message: WorkerRequest) => {
   if (message.kind === 'close') {
     parentPort?.close();
     return;

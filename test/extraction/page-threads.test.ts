@@ -1,18 +1,18 @@
 // Worker threads that die: who is blamed, and who is told.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { FetchedPage } from '../../src/extraction/index.ts';
-import { PageThreads } from '../../src/extraction/index.ts';
-import { ThreadDied } from '../../src/extraction/pipeline/page-threads.ts';
+import type { RawPage } from '../../src/extraction/index.ts';
+import { WorkerPool } from '../../src/extraction/index.ts';
+import { WorkerDiedError } from '../../src/extraction/pipeline/worker-pool.ts';
 
-async function threads(count: number): Promise<PageThreads> {
+async function threads(count: number): Promise<WorkerPool> {
   const entry = new URL('./page-threads-thread.ts', import.meta.url);
-  const started = new PageThreads(entry, {} as never, { count, onDeath: () => undefined });
+  const started = new WorkerPool(entry, {} as never, { count, onDeath: () => undefined });
   onTestFinished(() => started.terminate());
   await started.ready();
   return started;
 }
 
-const page = (text: string): FetchedPage => ({
+const page = (text: string): RawPage => ({
   request: { type: 'users', key: text, kind: 'whole' },
   bytes: Buffer.from(text),
   total: null,
@@ -21,7 +21,7 @@ const page = (text: string): FetchedPage => ({
 
 /** Each has its place with a thread, or in the row, before the next one comes. */
 async function give(
-  to: PageThreads,
+  to: WorkerPool,
   texts: readonly string[],
 ): Promise<readonly PromiseSettledResult<unknown>[]> {
   const given: Promise<unknown>[] = [];
@@ -39,10 +39,10 @@ const reasons = (settled: readonly PromiseSettledResult<unknown>[]): readonly un
 describe('a worker thread that dies', () => {
   it('is told to have died of the page that it was at, not of those that waited for it', async () => {
     const [at, behind] = reasons(await give(await threads(1), ['die', 'innocent']));
-    expect(at).toBeInstanceOf(ThreadDied);
-    expect(at).toMatchObject({ wasAtIt: true, thread: 'worker-1', message: 'It died of its page.' });
-    expect(behind).toBeInstanceOf(ThreadDied);
-    expect(behind).toMatchObject({ wasAtIt: false });
+    expect(at).toBeInstanceOf(WorkerDiedError);
+    expect(at).toMatchObject({ wasProcessing: true, thread: 'worker-1', message: 'It died of its page.' });
+    expect(behind).toBeInstanceOf(WorkerDiedError);
+    expect(behind).toMatchObject({ wasProcessing: false });
   });
 
   it('lets nobody wait for ever when it was the last', async () => {
@@ -57,12 +57,12 @@ describe('a worker thread that dies', () => {
     await expect(pool.process('session', page('later'))).rejects.toMatchObject(noneLeft);
   });
 
-  it('leaves the others to those who wait', async () => {
+  it('permits the others to those who wait', async () => {
     const pool = await threads(2);
     const texts = ['die', 'one', 'two', 'three', 'four', 'five'];
     const settled = reasons(await give(pool, texts));
-    expect(settled[0]).toMatchObject({ wasAtIt: true });
-    const answered = settled.filter((one) => !(one instanceof ThreadDied));
+    expect(settled[0]).toMatchObject({ wasProcessing: true });
+    const answered = settled.filter((one) => !(one instanceof WorkerDiedError));
     expect(answered.length).toBeGreaterThanOrEqual(4);
     expect(pool.alive).toBe(1);
   });

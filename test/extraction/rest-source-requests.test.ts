@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { PageRequest } from '../../src/extraction/ports.ts';
+import type { PageRequest } from '../../src/extraction/types.ts';
 import type { InMemoryAnswer, InMemoryRequest } from '../../src/platform/http-client/index.ts';
-import { countedLeave } from '../support/counted-leave.ts';
+import { countedPermits } from '../support/counted-permits.ts';
 import { restSourceOn } from './rest-source-world.ts';
 
 const never = new AbortController().signal;
@@ -47,8 +47,8 @@ describe('calls of a REST source', () => {
     [429, ['sent', 'rate limited 7000']],
   ] as const)('tell the limiter when they left and how %i went', async ([status, told]) => {
     const api = recorder(() => ({ status, headers: { 'retry-after': '7' }, body: '[]' }));
-    const counted = countedLeave();
-    const source = restSourceOn(api.handler, file(''), {}, { leave: counted.leave });
+    const counted = countedPermits();
+    const source = restSourceOn(api.handler, file(''), {}, { acquirePermit: counted.acquirePermit });
     await source.fetch(page({ kind: 'whole' }), never).catch(() => undefined);
     expect(counted.told).toEqual(told);
   });
@@ -63,7 +63,7 @@ describe('pages of a REST source', () => {
 
   it('tell the type how many items each has, where the file fixes it', () => {
     const { types } = restSourceOn(recorder().handler, file('    pagination: { type: page, page_size: 30 }'));
-    expect(types).toMatchObject([{ name: 'things', number: null, paging: 'page', pageSize: 30 }]);
+    expect(types).toMatchObject([{ name: 'things', number: null, pagination: 'page', pageSize: 30 }]);
   });
 
   it('name the next by Link, absolute, among other links', async () => {
@@ -116,7 +116,7 @@ describe('child resources of a REST source', () => {
     const position = { index: 2, cursor: null, limit: 10 };
     const { paths, type } = await ask(yaml, { childKey: '{parent.id}&x', position });
     expect(paths).toEqual(['GET /v1/parts?of=%7Bparent.id%7D%26x&per_page=10&page=3']);
-    expect(type?.paging).toBe('page');
+    expect(type?.pagination).toBe('page');
   });
 
   it('may be named in a list of the parent', async () => {
@@ -126,7 +126,7 @@ describe('child resources of a REST source', () => {
     const { paths, type } = await ask(yaml, { childKey: 'orders', parentKey: 'sales' });
     expect(paths).toEqual(['GET /v1/things/sales/explores/orders']);
     expect(type).toMatchObject({
-      paging: 'whole',
+      pagination: 'whole',
       shape: { items: { kind: 'single' } },
       parent: { from: 'things', children: ['explores'], key: ['name'], parentKey: ['name'] },
     });
@@ -153,13 +153,13 @@ const fixed: readonly (readonly [auth: string, headers: Readonly<Record<string, 
 describe('who asks a REST source', () => {
   it.for(fixed)('%s', async ([auth, headers]) => {
     const api = recorder();
-    const { leave, leaves } = countedLeave();
+    const { acquirePermit, permits } = countedPermits();
     const yaml = file('', `auth: ${auth}\nheaders: { X-Team: "7" }`);
-    const source = restSourceOn(api.handler, yaml, env, { leave });
+    const source = restSourceOn(api.handler, yaml, env, { acquirePermit });
     await source.connect(never);
     await source.fetch(page({ kind: 'whole' }), never);
     expect(api.paths()).toEqual(['HEAD /v1/things', 'GET /v1/things']);
-    expect(leaves()).toBe(2);
+    expect(permits()).toBe(2);
     for (const { headers: sent } of api.asked) expect(sent).toMatchObject({ ...headers, 'x-team': '7' });
     expect(source.limiterKey).toMatch(
       auth.includes('none') ? /^api\.acme\.test:anonymous$/ : /:[0-9a-f]{16}$/,
@@ -192,13 +192,13 @@ describe('who asks a REST source', () => {
       body: url.host === 'auth.acme.test' ? '{"access_token":"t-1","expires_in":60}' : '[]',
     }));
     const auth = `auth: { type: oauth_client_credentials, token_url: "https://auth.acme.test/token", client_id: "\${ID}", client_secret: "\${SECRET}", scope: read, credentials_in: ${place} }\nheaders: { X-Team: "7" }`;
-    const { leave, leaves } = countedLeave();
+    const { acquirePermit, permits } = countedPermits();
     const onSecret = (token: string) => void secrets.push(token);
-    const source = restSourceOn(api.handler, file('', auth), env, { onSecret, leave });
+    const source = restSourceOn(api.handler, file('', auth), env, { onSecret, acquirePermit });
     await source.connect(never);
     await source.fetch(page({ kind: 'whole' }), never);
     // The login is a call of another server.
-    expect(leaves()).toBe(1);
+    expect(permits()).toBe(1);
     const [login, content] = api.asked;
     expect(login?.headers['authorization']).toBe(authorization);
     expect(login?.headers['x-team']).toBeUndefined();

@@ -2,10 +2,10 @@
 import { systemClock } from '../../src/core/index.ts';
 import type { RestSourceOptions } from '../../src/extraction/sources/index.ts';
 import { createRestSource, loadRestSource } from '../../src/extraction/sources/index.ts';
-import type { SourceWorld } from '../../src/extraction/sources/source.contract.ts';
+import type { SourceWorld } from '../support/extraction/source.contract.ts';
 import type { InMemoryHandler } from '../../src/platform/http-client/index.ts';
 import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
-import { countedLeave } from '../support/counted-leave.ts';
+import { countedPermits } from '../support/counted-permits.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';
 
 const ids = Array.from({ length: 25 }, (_, index) => String(index + 1));
@@ -55,7 +55,7 @@ export async function restWorld(overHttp: boolean): Promise<SourceWorld> {
   const api = createTicketsApi();
   const served = overHttp ? await serveHandler(api.handler) : undefined;
   const transport = served ? createUndiciTransport({}) : createInMemoryTransport({ handler: api.handler });
-  const { leave, leaves } = countedLeave();
+  const { acquirePermit, permits } = countedPermits();
   const env = {
     TICKETS_URL: served?.baseUrl ?? 'https://tickets.test',
     TICKETS_USER: 'the-client-id',
@@ -63,11 +63,11 @@ export async function restWorld(overHttp: boolean): Promise<SourceWorld> {
   };
   return {
     ...api,
-    leaves,
+    permits,
     source: createRestSource(loadRestSource(definition, { env, file: 'tickets.yaml' }), {
       transport,
       clock: systemClock,
-      leave,
+      acquirePermit,
       limits: { firstByteMs: 500, silenceMs: 500, totalMs: 1_500, maxBytes: 100_000 },
     }),
     type: 'tickets',
@@ -86,7 +86,7 @@ export function restSourceOn(
   handler: InMemoryHandler,
   yaml: string,
   env: Readonly<Record<string, string>> = {},
-  more: Pick<RestSourceOptions, 'onSecret' | 'leave'> = {},
+  more: Pick<RestSourceOptions, 'onSecret' | 'acquirePermit'> = {},
 ) {
   const loaded = loadRestSource(yaml, { env, file: 'source.yaml' });
   return createRestSource(loaded, {

@@ -1,4 +1,4 @@
-import { describeSourceContract } from '../../src/extraction/sources/source.contract.ts';
+import { describeSourceContract } from '../support/extraction/source.contract.ts';
 import { restWorld } from './rest-source-world.ts';
 
 describeSourceContract('a REST source, in memory', () => restWorld(false));

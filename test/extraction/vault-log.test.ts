@@ -2,8 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { mergeLogWhenLong } from '../../src/extraction/vault/sqlite/merge-log.ts';
-import { newTurn } from '../../src/extraction/vault/sqlite/write-turn.ts';
+import { mergeLogWhenLong, createWriteLock } from '../../src/extraction/vault/file.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import { temporaryFolder } from '../support/services.ts';
 
@@ -14,7 +13,7 @@ async function logWorld() {
   const db = openSqlite(path);
   onTestFinished(() => db.close());
   db.exec('PRAGMA wal_autocheckpoint = 0; CREATE TABLE pages (data BLOB)');
-  const turn = newTurn();
+  const turn = createWriteLock();
   return {
     write: (pageBytes: number) => {
       db.exec('INSERT INTO pages VALUES (zeroblob(100000))');

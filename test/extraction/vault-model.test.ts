@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ParsedPage } from '../../src/extraction/ports.ts';
+import type { ParsedPage } from '../../src/extraction/types.ts';
 import { canonicalJson, openVaultReader, verifyVault } from '../../src/extraction/vault/index.ts';
 import { temporaryFolder } from '../support/services.ts';
 import {
@@ -19,7 +19,7 @@ import type { VaultWorld } from '../support/vault-world.ts';
 
 const pageSize = 3;
 
-interface Sighting {
+interface Observation {
   readonly id: string;
   readonly value: number;
   /** The same content in another order of keys. */
@@ -27,7 +27,7 @@ interface Sighting {
 }
 
 interface Step {
-  readonly pages: readonly (readonly Sighting[])[];
+  readonly pages: readonly (readonly Observation[])[];
   /** In which order they are written: page `order[0] % pages.length` first, and so on. */
   readonly order: readonly number[];
   readonly failed: readonly number[];
@@ -36,7 +36,7 @@ interface Step {
   readonly replay: number;
 }
 
-const sighting: fc.Arbitrary<Sighting> = fc.record({
+const observation: fc.Arbitrary<Observation> = fc.record({
   id: fc.constantFrom('1', '2', '3', '4', '5', 'six', '7::x'),
   value: fc.integer({ min: 0, max: 2 }),
   isTurned: fc.boolean(),
@@ -44,7 +44,7 @@ const sighting: fc.Arbitrary<Sighting> = fc.record({
 
 const steps = fc.array(
   fc.record<Step>({
-    pages: fc.array(fc.array(sighting, { maxLength: pageSize }), { maxLength: 4 }),
+    pages: fc.array(fc.array(observation, { maxLength: pageSize }), { maxLength: 4 }),
     order: fc.array(fc.nat(100), { minLength: 4, maxLength: 4 }),
     failed: fc.oneof(
       { weight: 3, arbitrary: fc.constant([]) },
@@ -56,7 +56,7 @@ const steps = fc.array(
   { maxLength: 4 },
 );
 
-const jsonOf = ({ id, value, isTurned }: Sighting): string =>
+const jsonOf = ({ id, value, isTurned }: Observation): string =>
   isTurned ? `{ "value": ${value}, "id": "${id}" }` : JSON.stringify({ id, value });
 
 const parsed = (step: Step): readonly ParsedPage[] =>
@@ -144,7 +144,7 @@ describe('a vault, after any sessions', () => {
     'holds what the model holds, and the same row by row whoever wrote it in whatever order',
     { timeout: 120_000 },
     async () => {
-      // One folder for all: a failure leaves a hundred vaults behind while it is made smaller.
+      // One folder for all: a failure permits a hundred vaults behind while it is made smaller.
       const folder = await temporaryFolder();
       let run = 0;
       await fc.assert(

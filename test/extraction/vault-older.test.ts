@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { estimateExtraction } from '../../src/app/extract.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import { messageOf, systemClock, systemIds, type EmittedEvent } from '../../src/core/index.ts';
-import type { SourceType } from '../../src/extraction/ports.ts';
+import type { ContentType } from '../../src/extraction/types.ts';
 import {
   diffSessions,
   exportVault,
@@ -16,7 +16,7 @@ import {
   readResumable,
   verifyVault,
 } from '../../src/extraction/vault/index.ts';
-import { lockVault } from '../../src/extraction/vault/sqlite/vault-lock.ts';
+import { lockVault } from '../../src/extraction/vault/file.ts';
 import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
 import { environmentFor, extractLooker, simulatedLooker, unthrottled } from '../support/extraction-runs.ts';
 import { makeOlderVault } from '../support/older-vault.ts';
@@ -24,7 +24,7 @@ import { temporaryFolder } from '../support/services.ts';
 import { specOf, typeNamed, vaultWorld } from '../support/vault-world.ts';
 import { withoutRights } from '../support/without-rights.ts';
 
-async function olderVault(types?: readonly SourceType[]): Promise<string> {
+async function olderVault(types?: readonly ContentType[]): Promise<string> {
   const path = join(await temporaryFolder(), 'old.vault');
   makeOlderVault(path, types);
   return path;

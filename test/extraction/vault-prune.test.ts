@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ParsedPage } from '../../src/extraction/ports.ts';
+import type { ParsedPage } from '../../src/extraction/types.ts';
 import type { PruneRule } from '../../src/extraction/vault/index.ts';
 import { diffSessions, openVaultReader, pruneVault, verifyVault } from '../../src/extraction/vault/index.ts';
 import { temporaryFolder } from '../support/services.ts';
@@ -117,7 +117,7 @@ describe('pruning a vault', () => {
     expect(world.rows('SELECT count(*) AS count FROM content_versions')).toEqual([{ count: 900n }]);
   });
 
-  it('leaves alone what a session that can be resumed may still need', async () => {
+  it('permits alone what a session that can be resumed may still need', async () => {
     const world = await vaultWorld();
     extract(world, [pageWith({ a: 'one' })]);
     const { id } = world.vault.sessions.open(specOf({ fresh: true }));

@@ -3,9 +3,9 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { pageReadings } from '../../src/extraction/parsing/page-reading.ts';
+import { pageFormats } from '../../src/extraction/types.ts';
 import { parsePage } from '../../src/extraction/parsing/parse-page.ts';
-import type { ItemShape, PageRequest, ParsedPage } from '../../src/extraction/ports.ts';
+import type { ItemShape, PageRequest, ParsedPage } from '../../src/extraction/types.ts';
 import {
   diffSessions,
   exportVault,
@@ -174,7 +174,7 @@ describe('verifying a vault', () => {
         updated_at: '2026-01-02T03:04:05Z',
       });
       const request = { ...offsetRequest(0, 2), ...more } as PageRequest;
-      const reading = pageReadings(types)[parent === undefined ? 'looks' : 'tiles'];
+      const reading = pageFormats(types)[parent === undefined ? 'looks' : 'tiles'];
       if (!reading) throw new Error('There is no such type.');
       return parsePage(request, Buffer.from(`[${text}]`), reading).items;
     };
@@ -448,7 +448,7 @@ describe('exporting a vault', () => {
     );
   });
 
-  it('touches only what changed, removes what is gone, leaves other files alone', async () => {
+  it('touches only what changed, removes what is gone, permits other files alone', async () => {
     const world = await vaultWorld();
     const folder = await temporaryFolder();
     await mkdir(join(folder, '.git'));

@@ -1,7 +1,7 @@
 // Sessions of a vault: which one a run goes on with, what it may conclude, and who may write.
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import type { ParsedPage, SessionSpec } from '../../src/extraction/ports.ts';
+import type { ParsedPage, SessionSpec } from '../../src/extraction/types.ts';
 import { openVault } from '../../src/extraction/vault/index.ts';
 import {
   extract,
@@ -72,7 +72,7 @@ describe('a session', () => {
   it.each([
     ['other types', specOf({ types: [typeNamed('dashboards'), typeNamed('looks')] })],
     ['a part of a type', specOf({ types: [typeNamed('dashboards', { scope: 'folders 12' })] })],
-    ['the type in another form', specOf({ types: [typeNamed('dashboards', { paging: 'cursor' })] })],
+    ['the type in another form', specOf({ types: [typeNamed('dashboards', { pagination: 'cursor' })] })],
   ])('does not go on with one that asked for %s', async (_what, other) => {
     const world = await vaultWorld();
     world.vault.sessions.open(other);
@@ -170,7 +170,7 @@ describe('a session', () => {
   it.each([
     [undefined, 0],
     ['folders 12', 1],
-  ])('that read a type (%s of it) leaves open %i letters of the sessions before', async (scope, open) => {
+  ])('that read a type (%s of it) permits open %i letters of the sessions before', async (scope, open) => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     const first = sessions.open(specOf());

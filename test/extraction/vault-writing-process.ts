@@ -2,7 +2,7 @@
 // told to: `node vault-writing-process.ts VAULT PAGE PLACE`, the place being an item, the `end` of the page's
 // transaction, or `after` its commit.
 import { systemClock, systemIds } from '../../src/core/index.ts';
-import type { ParsedItem, ParsedPage } from '../../src/extraction/ports.ts';
+import type { ParsedItem, ParsedPage } from '../../src/extraction/types.ts';
 import { contentHash, openPageWriter, openVault } from '../../src/extraction/vault/index.ts';
 
 const [path = '', killPage, killPlace] = process.argv.slice(2);
@@ -52,7 +52,12 @@ const writer = openPageWriter(path, { clock: systemClock, turn: vault.turn });
 const session = vault.sessions.open({
   source: 'killed',
   types: [
-    { name: 'things', number: null, paging: 'offset', shape: { items: { kind: 'single' }, id: [['id']] } },
+    {
+      name: 'things',
+      number: null,
+      pagination: 'offset',
+      shape: { items: { kind: 'single' }, id: [['id']] },
+    },
   ],
   workerCount: null,
   config: {},

@@ -1,8 +1,8 @@
 // Artifacts, revisions, chunks, mentions and events in a real store: accepted together, replaced together, gone together.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/merge-store.ts';
-import { PostgresEventStore } from '../../src/knowledge/events/event-store.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
+import { EventStore } from '../../src/knowledge/events/event-store.ts';
 import type { EntityResolutionResult } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
@@ -393,7 +393,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
   };
 
   const merge = (spaceId: number, winnerId: string, loserId: string) =>
-    new PostgresMergeStore(world.database, world.ids).merge(
+    new MergeStore(world.database, world.ids).merge(
       spaceId,
       { winnerId, loserId, reason: 'the same', decidedBy: 'admin' },
       new Date(world.clock.now()),
@@ -426,8 +426,8 @@ describe('a chunk that is read for the first time', () => {
   it('takes four trips to the store, whatever it holds, also what no JSON of a store may hold', async () => {
     const space = await world.space();
     const { counted, trips } = counting(world.database);
-    const { resolver } = entityWorld(world, { change: { entities: new PostgresEntityStore(counted) } });
-    const events = new PostgresEventStore(counted, world);
+    const { resolver } = entityWorld(world, { change: { entities: new EntityStore(counted) } });
+    const events = new EventStore(counted, world);
     const names = ['Ada Lovelace', 'Grace Hopper', 'Acme GmbH', 'Ada Byron'];
     for (const text of [`${names.join(', ')} met.`, `${names.join(', ')} met again.`]) {
       const { artifactUid, revisionId, stored } = await world.accept(space, { text });

@@ -10,7 +10,7 @@ import type { Embedder, Embedders } from '../../src/knowledge/index.ts';
 import { reembedHandler, KnowledgeError } from '../../src/knowledge/index.ts';
 import { embedChunks } from '../../src/knowledge/ingest/embed-chunks.ts';
 import { isOfflineModelInstalled, openLocalEmbedder } from '../../src/knowledge/vectors/local-embedder.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
@@ -20,10 +20,10 @@ const { signal } = new AbortController();
 
 describe('embedding again', () => {
   let world: KnowledgeWorld;
-  let vectors: PostgresVectorIndex;
+  let vectors: VectorIndex;
   beforeAll(async () => {
     world = await knowledgeWorld();
-    vectors = new PostgresVectorIndex(world.database);
+    vectors = new VectorIndex(world.database);
   });
   afterAll(() => world.dispose());
 

@@ -1,7 +1,7 @@
 // Entities merged and parted on a real store: what moved is known, and goes back exactly, in any order that is allowed.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import type { ReadEvent, Space } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld, eventOf, mentionOf } from '../support/entity-world.ts';
@@ -308,10 +308,10 @@ describe.each(['server', 'embedded'] as const)('merges on %s Postgres', (kind) =
     const [alice = ''] = (await at.read(space, [{ name: 'Alice Chen', organization: 'Acme' }])).ids;
     const [andrew = ''] = (await at.read(space, [{ name: 'Andrew Chen', organization: 'Zenith' }])).ids;
     const [short = ''] = (await at.read(space, ['A. Chen'])).ids;
-    const source = new PostgresGraphSource(world.database);
+    const source = new GraphSource(world.database);
     const two = (...ids: string[]) => ids.sort().join(' ');
     const edges = async (...entityIds: string[]) =>
-      (await source.entityPart(space.spaceId, entityIds)).possiblySame
+      (await source.entityBatch(space.spaceId, entityIds)).possiblySame
         .map(({ entityA, entityB }) => two(entityA, entityB))
         .sort();
     const questions = async () =>

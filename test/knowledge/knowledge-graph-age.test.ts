@@ -4,8 +4,8 @@ import { silentLog } from '../../src/core/index.ts';
 import { AgeGraph } from '../../src/knowledge/graph/age/age-graph.ts';
 import { AgeSession } from '../../src/knowledge/graph/age/age-session.ts';
 import { writeStatements } from '../../src/knowledge/graph/age/age-statements.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
-import { GraphKeeper } from '../../src/knowledge/graph/graph-sync.ts';
+import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { GraphSync } from '../../src/knowledge/graph/graph-sync.ts';
 import { graphRepairs } from '../../src/knowledge/maintenance/graph-repairs.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
@@ -66,8 +66,8 @@ describe('Apache AGE', () => {
     const { ids: more, place } = await at.read(space, ['A. Chen']);
     const [alice = '', andrew = '', short = ''] = [...ids, ...more];
     const graph = newGraph();
-    const source = new PostgresGraphSource(world.database);
-    const keeper = new GraphKeeper({ ...world, graph, source, log: silentLog });
+    const source = new GraphSource(world.database);
+    const keeper = new GraphSync({ ...world, graph, source, log: silentLog });
     const pairs = async (...changed: string[]) => {
       expect(await keeper.refresh(space.spaceId, changed, signal)).toBeNull();
       return (await edgesOf(space.spaceId))
@@ -122,12 +122,12 @@ describe('Apache AGE', () => {
       },
       signal,
     );
-    const parts = { ...world, graph, source: new PostgresGraphSource(world.database), log: silentLog };
+    const parts = { ...world, graph, source: new GraphSource(world.database), log: silentLog };
     const wrong = vi
       .spyOn(writeStatements, 'event')
       .mockImplementation(() => sql`select * from cypher('nur', $$ MARGE (n:Event) $$) as (place agtype)`);
     try {
-      const [mark] = await new GraphKeeper(parts).put(spaceId, [chunkId], signal);
+      const [mark] = await new GraphSync(parts).put(spaceId, [chunkId], signal);
       expect(mark).toMatchObject({ chunkId, step: 'graph', status: 'failed' });
     } finally {
       wrong.mockRestore();

@@ -1,6 +1,6 @@
 // The graph that is made of the tables: the contract on both kinds of Postgres.
 import { afterAll, beforeAll, describe } from 'vitest';
-import { PostgresSqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
+import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import { graphSubject } from '../support/graph-subject.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
@@ -13,5 +13,5 @@ describe.each(['server', 'embedded'] as const)('plain SQL, %s', (kind) => {
   });
   afterAll(() => world.dispose());
 
-  graphContract('sql', () => graphSubject(world, new PostgresSqlGraph(world.database)));
+  graphContract('sql', () => graphSubject(world, new SqlGraph(world.database)));
 });

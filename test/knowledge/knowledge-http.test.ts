@@ -5,7 +5,7 @@ import { CoreError, silentLog } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { PostgresFolderStore } from '../../src/knowledge/folders/postgres-folder-store.ts';
 import { openKnowledge } from '../../src/knowledge/index.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { adminToken, testHouse } from '../support/http-dependencies.ts';
 import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
 import { bracketReader, exactResolver, NotedGraph } from '../support/knowledge-stand-ins.ts';
@@ -38,7 +38,7 @@ describe('knowledge over HTTP', () => {
       readers: { rules: bracketReader('rules'), model: () => null },
       resolver: exactResolver(world),
       embedders: embeddersOf(null),
-      vectors: new PostgresVectorIndex(world.database),
+      vectors: new VectorIndex(world.database),
       graph: new NotedGraph(),
       log: silentLog,
       options: { ...world.options, maxDocumentBytes: 100_000 },

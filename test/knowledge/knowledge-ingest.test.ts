@@ -9,7 +9,7 @@ import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
 import { ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
 import type { StepParts } from '../../src/knowledge/ingest/step-ports.ts';
 import { chunkRepairs } from '../../src/knowledge/maintenance/chunk-repairs.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { bracketReader, exactResolver, NotedGraph } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
@@ -46,7 +46,7 @@ describe('ingest', () => {
       readers: { rules: bracketReader('rules'), model: () => model },
       resolver: exactResolver(world),
       embedders: { current: () => embeddersOf(embedder).current() },
-      vectors: new PostgresVectorIndex(world.database),
+      vectors: new VectorIndex(world.database),
       graph,
       log: silentLog,
     };

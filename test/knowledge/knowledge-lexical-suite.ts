@@ -1,9 +1,9 @@
 // The lexical index on real stores: written with its chunks, totals in step, BM25 with boosts, filters, any query.
 import { beforeAll, expect, it } from 'vitest';
 import type { SearchFilter, Space } from '../../src/knowledge/index.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { removePostings, writePostings } from '../../src/knowledge/search/postings.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
+import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 
@@ -12,10 +12,10 @@ const { signal } = new AbortController();
 /** Runs on a world that the caller opens and closes. */
 export function lexicalSuite(open: () => KnowledgeWorld): void {
   let world: KnowledgeWorld;
-  let index: PostgresLexicalIndex;
+  let index: LexicalIndex;
   beforeAll(() => {
     world = open();
-    index = new PostgresLexicalIndex(world.database);
+    index = new LexicalIndex(world.database);
   });
 
   const totals = async ({ spaceId }: Space) => {
@@ -38,7 +38,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
   ): Promise<readonly string[]> => {
     const hits = await index.search(space, query, 10, filter, signal);
     const ids = hits.map(({ chunkId }) => chunkId);
-    const shown = await new PostgresSearchStore(world.database).hits(space, ids, query, signal);
+    const shown = await new SearchStore(world.database).hits(space, ids, query, signal);
     return ids.map((id) => shown.find(({ chunkId }) => chunkId === id)?.title ?? '?');
   };
 
@@ -218,7 +218,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       expect((await titles(space, query))[0], query).toBe('found');
     expect(await titles(space, notThere)).toEqual([]);
     const [hit] = await index.search(space, word, 1, {}, signal);
-    const store = new PostgresSearchStore(world.database);
+    const store = new SearchStore(world.database);
     const [shown] = await store.hits(space, [hit?.chunkId ?? 0], word, signal);
     expect(shown?.highlights.map(({ start, end }) => text.slice(start, end))).toContain(word);
   });
@@ -350,7 +350,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     const text = '🦊 <b>Ships</b> & "shipping": a ship\u2019s captain sails.\n\tNo sale.';
     await world.accept(space, { title: 'ships', text });
     const [hit] = await index.search(space, 'ship sailing', 1, {}, signal);
-    const [shown] = await new PostgresSearchStore(world.database).hits(
+    const [shown] = await new SearchStore(world.database).hits(
       space,
       [hit?.chunkId ?? 0],
       'ship sailing',

@@ -2,12 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { JobContext, JobView } from '../../src/core/index.ts';
 import { CoreError } from '../../src/core/index.ts';
-import {
-  countNeedsReview,
-  openGraphDesk,
-  PostgresGraphView,
-} from '../../src/knowledge/graph/graph-service.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { countNeedsReview, openGraphService, GraphView } from '../../src/knowledge/graph/graph-service.ts';
+import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import { graphRebuildHandler, graphRebuildJob } from '../../src/knowledge/graph/graph-sync.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';
 import type { Graph, Space } from '../../src/knowledge/index.ts';
@@ -47,14 +43,14 @@ describe('looking again', () => {
         model: () => (house.faults.reader === 'none' ? bracketReader('model') : null),
       },
       graph: house.graph,
-      source: new PostgresGraphSource(world.database),
+      source: new GraphSource(world.database),
       keeper: house.keeper,
       jobs: world.jobs,
       ledger: house.ledger,
       isRecorded: async (kind, subject) =>
         (await house.entries()).some((entry) => entry.kind === kind && entry.subject === subject),
       pairs: house.pairs,
-      canAskModel: () => house.faults.model !== 'not-configured',
+      canUseModel: () => house.faults.model !== 'not-configured',
       options: world.options,
       ...change,
     })({}, context);
@@ -151,7 +147,7 @@ describe('looking again', () => {
     const rebuild = (graph: Graph) =>
       graphRebuildHandler({
         graph,
-        source: new PostgresGraphSource(world.database),
+        source: new GraphSource(world.database),
         keeper: house.keeper,
         artifacts: world.artifacts,
         spaces: world.spaces,
@@ -173,7 +169,7 @@ describe('looking again', () => {
       const graph: Graph = {
         ...offGraph,
         backend: 'age',
-        isApart: true,
+        isSeparateStore: true,
         availability: async () => ({ state: 'available' }),
         prune: async (spaceId) => void pruned.push(spaceId),
         rebuild: async (parts, progress) => {
@@ -193,7 +189,7 @@ describe('looking again', () => {
 
   describe('the desk', () => {
     const desk = () =>
-      openGraphDesk({ graph: house.graph, view: new PostgresGraphView(world.database), jobs: world.jobs });
+      openGraphService({ graph: house.graph, view: new GraphView(world.database), jobs: world.jobs });
 
     it('says how the graph is, and why', async () => {
       expect(await desk().status()).toEqual({ backend: 'age', state: 'available', detail: null });

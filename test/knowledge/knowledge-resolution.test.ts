@@ -1,7 +1,7 @@
 // Mentions find their entities on a real store: clear cases, doubt, contradiction, and parts that fail.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, systemClock } from '../../src/core/index.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import type { MentionPlace, Space } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { MentionWish } from '../support/entity-world.ts';
@@ -346,7 +346,7 @@ describe('resolution when a part fails', () => {
   it('makes a new entity when candidates cannot be looked for in time, and joins them afterwards', async () => {
     const space = await world.space();
     const [alice] = (await entityWorld(world).read(space, ['Alice Chen'])).ids;
-    class Slow extends PostgresEntityStore {
+    class Slow extends EntityStore {
       override candidates(): Promise<never> {
         return new Promise(() => undefined);
       }
@@ -477,8 +477,8 @@ describe('resolution when a part fails', () => {
     expect(kinds).toEqual(rowOf('resolution-failed', entity.entityId));
     const { repairs, signal } = entityWorld(world);
     expect(await repairs.retryResolution(entity.entityId, signal)).toEqual({ outcome: 'repaired' });
-    class Picky extends PostgresEntityStore {
-      override write(...[spaceId, plan, ...rest]: Parameters<PostgresEntityStore['write']>) {
+    class Picky extends EntityStore {
+      override write(...[spaceId, plan, ...rest]: Parameters<EntityStore['write']>) {
         const isRich = plan.drafts.length > 1 || plan.drafts.some(({ clues }) => clues.role !== null);
         return isRich ? Promise.reject(new Error('refused')) : super.write(spaceId, plan, ...rest);
       }
@@ -493,7 +493,7 @@ describe('resolution when a part fails', () => {
 
   it('fails only when the state store is away or nobody wants the answer any more', async () => {
     const space = await world.space();
-    class Away extends PostgresEntityStore {
+    class Away extends EntityStore {
       override candidates(): Promise<never> {
         return Promise.reject(new CoreError('STATE_UNAVAILABLE', 'It is away.'));
       }

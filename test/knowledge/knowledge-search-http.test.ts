@@ -5,10 +5,10 @@ import { CoreError, silentLog } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';
 import { openSearch } from '../../src/knowledge/index.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
+import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { adminToken, testHouse } from '../support/http-dependencies.ts';
 import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
@@ -54,10 +54,10 @@ describe('search over HTTP', () => {
         spaces: new Spaces({ store: world.spaces, onRemoved: async () => undefined }),
         search: openSearch({
           ...world,
-          lexical: new PostgresLexicalIndex(world.database),
+          lexical: new LexicalIndex(world.database),
           embedders: embeddersOf(null),
-          vectors: new PostgresVectorIndex(world.database),
-          store: new PostgresSearchStore(world.database),
+          vectors: new VectorIndex(world.database),
+          store: new SearchStore(world.database),
           graph: offGraph,
           log: silentLog,
         }),

@@ -7,15 +7,15 @@ import type {
   Embedders,
   ExpansionRequest,
   Graph,
-  SearchAnswer,
-  SearchParts,
+  SearchResponse,
+  SearchDeps,
   SearchRequest,
   Space,
 } from '../../src/knowledge/index.ts';
 import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { SearchStore } from '../../src/knowledge/search/results.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
@@ -29,7 +29,7 @@ describe('search', () => {
   });
   afterAll(() => world.dispose());
 
-  const graphOf = (expand: Graph['expand']): SearchParts['graph'] => ({
+  const graphOf = (expand: Graph['expand']): SearchDeps['graph'] => ({
     ...offGraph,
     backend: 'sql',
     expand,
@@ -38,13 +38,13 @@ describe('search', () => {
   function search(
     space: Space,
     wish: Partial<SearchRequest>,
-    parts: Partial<SearchParts> = {},
-  ): Promise<SearchAnswer> {
+    parts: Partial<SearchDeps> = {},
+  ): Promise<SearchResponse> {
     const desk = openSearch({
-      lexical: new PostgresLexicalIndex(world.database),
+      lexical: new LexicalIndex(world.database),
       embedders: embeddersOf(null),
-      vectors: new PostgresVectorIndex(world.database),
-      store: new PostgresSearchStore(world.database),
+      vectors: new VectorIndex(world.database),
+      store: new SearchStore(world.database),
       graph: offGraph,
       ledger: world.ledger,
       clock: world.clock,
@@ -56,7 +56,7 @@ describe('search', () => {
   }
 
   async function embedded(space: Space, embedder: Embedder, texts: readonly string[]): Promise<void> {
-    const vectors = new PostgresVectorIndex(world.database);
+    const vectors = new VectorIndex(world.database);
     for (const text of texts) {
       const { stored } = await world.accept(space, { title: text, text });
       const [vector] = await embedder.embed([text], signal);
@@ -96,7 +96,7 @@ describe('search', () => {
     }
   }
 
-  const titlesOf = ({ primaryResults }: SearchAnswer) => primaryResults.map(({ title }) => title);
+  const titlesOf = ({ primaryResults }: SearchResponse) => primaryResults.map(({ title }) => title);
 
   it('gives results with where they stand, what else could be asked for, and nothing that was not asked for', async () => {
     const space = await world.space();
@@ -208,7 +208,7 @@ describe('search', () => {
   it('answers by words, with the remedy, where the store cannot compare vectors', async () => {
     const space = await world.space();
     await world.accept(space, { title: 'found', text: 'harbour' });
-    const vectors = Object.assign(new PostgresVectorIndex(world.database), {
+    const vectors = Object.assign(new VectorIndex(world.database), {
       capability: { available: false, reason: 'No extension.', remedy: 'Install pgvector.' } as const,
     });
     const answer = await search(space, {}, { embedders: embeddersOf(wordEmbedder()), vectors });
@@ -339,8 +339,8 @@ describe('search', () => {
         const found = { eventId: elsewhere, viaEntityId: world.ids.uuid(), score: 1 };
         return Promise.resolve([{ ...found, reason: 'same_actor:Ann' }]);
       });
-      const real = new PostgresSearchStore(world.database);
-      const store = Object.assign(new PostgresSearchStore(world.database), {
+      const real = new SearchStore(world.database);
+      const store = Object.assign(new SearchStore(world.database), {
         events: async (...given: Parameters<typeof real.events>) => {
           const found = await real.events(...given);
           setImmediate(() => void world.clock.advance(world.options.expansionTimeoutMs));
@@ -376,9 +376,9 @@ describe('search', () => {
     it('skips a result whose events cannot be looked up, and follows the others', async () => {
       const space = await world.space();
       await decided(space, ['[Ann] decided. harbour', '[Bob] decided. harbour']);
-      const real = new PostgresSearchStore(world.database);
+      const real = new SearchStore(world.database);
       let calls = 0;
-      const store = Object.assign(new PostgresSearchStore(world.database), {
+      const store = Object.assign(new SearchStore(world.database), {
         eventsOf: async (...given: Parameters<typeof real.eventsOf>) => {
           if (++calls === 1) return new Promise<never>(() => undefined);
           const found = await real.eventsOf(...given);

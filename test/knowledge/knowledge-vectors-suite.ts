@@ -1,7 +1,7 @@
 // Vectors on real stores: kept, compared, counted; one index per model; spaces and models never meet.
 import { beforeAll, expect, it } from 'vitest';
 import type { Space } from '../../src/knowledge/index.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 
@@ -18,13 +18,13 @@ function turned(turn: number, dimensions = 4): Float32Array {
 /** Runs on a world that the caller opens and closes. */
 export function vectorsSuite(open: () => KnowledgeWorld): void {
   let world: KnowledgeWorld;
-  let vectors: PostgresVectorIndex;
+  let vectors: VectorIndex;
   beforeAll(() => {
     world = open();
     const failed = (_: string, error: unknown): never => {
       throw error;
     };
-    vectors = new PostgresVectorIndex(world.database, failed, 100);
+    vectors = new VectorIndex(world.database, failed, 100);
   });
 
   /** A space with one artifact of so many chunks. */

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
 import { knownNames } from '../../src/app/demo/acme-people.ts';
-import type { Described } from '../../src/knowledge/entities/confirm.ts';
-import { confirmationMessages, readConfirmation } from '../../src/knowledge/entities/confirm.ts';
+import type { ProfileSummary } from '../../src/knowledge/entities/confirm.ts';
+import { confirmationMessages, parseConfirmation } from '../../src/knowledge/entities/confirm.ts';
 import type { ReadingTask } from '../../src/knowledge/ports.ts';
 import { readAnswer } from '../../src/knowledge/reading/model/reading-answer.ts';
 import { readingPrompt } from '../../src/knowledge/reading/model/reading-prompt.ts';
@@ -30,7 +30,7 @@ const taskFor = (text: string): ReadingTask => ({
   caller: 'admin',
 });
 
-const described = (name: string): Described => ({
+const described = (name: string): ProfileSummary => ({
   name,
   type: 'person',
   otherNames: [],
@@ -38,12 +38,12 @@ const described = (name: string): Described => ({
   organization: null,
   role: null,
   notes: [],
-  companions: [],
+  coMentions: [],
 });
 
 const decided = (mention: string, ...candidates: readonly string[]) => {
   const messages = confirmationMessages(described(mention), candidates.map(described));
-  return readConfirmation(JSON.stringify(readingOf(messages, knownNames)), candidates);
+  return parseConfirmation(JSON.stringify(readingOf(messages, knownNames)), candidates);
 };
 
 describe('a simulated reader of the demo', () => {

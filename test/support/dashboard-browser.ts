@@ -1,4 +1,4 @@
-// The dashboard in a real browser: logged in, every complaint noted, checked for accessibility.
+// Opens the dashboard in a real browser: logged in, console errors recorded, accessibility checked with axe.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
@@ -9,7 +9,7 @@ import type { RunningServer } from '../../src/app/index.ts';
 
 export type Width = 390 | 1440;
 
-/** One for a whole file: starting it takes a second. Close it at the end. Drawing graphs needs WebGL, and a third more processor. */
+/** One per test file: starting takes a second. Close it at the end. Graphs need WebGL, which costs a third more CPU. */
 export async function openBrowser({ webgl = false } = {}): Promise<Browser> {
   return chromium.launch({
     executablePath: await chromiumPath(),
@@ -28,19 +28,19 @@ export async function openBrowser({ webgl = false } = {}): Promise<Browser> {
 
 export interface DashboardPage {
   readonly page: Page;
-  /** Errors on the console, uncaught ones, and requests to anybody else. Empty is good. */
+  /** Console errors, uncaught errors and requests to other hosts. */
   readonly complaints: string[];
-  /** Goes to a page of the dashboard, for example `/models`, by its address. */
+  /** Opens a page of the dashboard, for example `/models`. */
   readonly open: (path: string) => Promise<void>;
-  /** Faults that axe-core finds on the page as it is now: rule and what it is about. */
+  /** Violations that axe-core finds on the current page. */
   readonly accessibilityFaults: () => Promise<readonly string[]>;
-  /** Fails unless that is none, in light and in dark colours. */
+  /** Fails on a violation in the light or dark scheme. */
   readonly hasNoFaultInAnyScheme: () => Promise<void>;
-  /** By how many pixels the page is wider than its window. */
+  /** Pixels by which the page is wider than the window. */
   readonly overflow: () => Promise<number>;
 }
 
-/** A browser window of its own, logged in and empty: loading the page costs a second of processor time. Closed with the test. */
+/** A new window, logged in, without a page loaded (that costs a second of CPU). Closed at the end of the test. */
 export async function openDashboard(
   browser: Browser,
   server: Pick<RunningServer, 'url' | 'adminToken'>,
@@ -74,7 +74,7 @@ export async function openDashboard(
     hasNoFaultInAnyScheme: async () => {
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
-        // Words take their other colour one frame after the page.
+        // Text changes its color one frame after the page.
         await vi.waitFor(
           async () =>
             expect({ colorScheme, faults: await faultsOf(page) }).toEqual({ colorScheme, faults: [] }),
@@ -96,7 +96,7 @@ interface AxeResults {
 
 async function faultsOf(page: Page): Promise<readonly string[]> {
   const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-  // By the debugger, not as a script of the page: its policy takes none from elsewhere.
+  // Through the debugger: the content security policy blocks foreign scripts.
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() =>
     (globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({

@@ -144,7 +144,7 @@ function worldOf(server: RunningServer, looker: LookerSimulator, models: ModelsS
     runEnded: (id) =>
       vi.waitFor(async () => {
         const run = await read<ExtractionRunAnswer>(`/extraction/runs/${id}`);
-        expect(['waiting', 'running']).not.toContain(run.state);
+        expect(['queued', 'running']).not.toContain(run.state);
         return run;
       }, patient),
   };

@@ -1,10 +1,10 @@
 // Resolution on a real store, with parts that answer, fail, hang or lie as a test wants.
 import { silentLog } from '../../src/core/index.ts';
-import { openEntityDesk } from '../../src/knowledge/entities/entity-service.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/merge-store.ts';
-import { PostgresPairStore } from '../../src/knowledge/entities/pair-store.ts';
-import type { RepairParts } from '../../src/knowledge/entities/reconcile.ts';
+import { openEntityService } from '../../src/knowledge/entities/entity-service.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
+import { PairStore } from '../../src/knowledge/entities/pair-store.ts';
+import type { ReconcileDeps } from '../../src/knowledge/entities/reconcile.ts';
 import { entityRepairs } from '../../src/knowledge/entities/reconcile.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import type {
@@ -77,7 +77,7 @@ noModel.isHere = false;
 export interface EntityWorldParts {
   readonly model?: LanguageModel;
   readonly embedder?: Embedder | null;
-  readonly change?: Partial<RepairParts>;
+  readonly change?: Partial<ReconcileDeps>;
 }
 
 export function entityWorld(
@@ -85,10 +85,10 @@ export function entityWorld(
   { model = noModel, embedder = null, change = {} }: EntityWorldParts = {},
 ) {
   const { database, clock, ids, ledger, options } = world;
-  const entities = new PostgresEntityStore(database);
-  const pairs = new PostgresPairStore(database);
-  const merges = new PostgresMergeStore(database, ids);
-  const parts: RepairParts = {
+  const entities = new EntityStore(database);
+  const pairs = new PairStore(database);
+  const merges = new MergeStore(database, ids);
+  const parts: ReconcileDeps = {
     clock,
     ids,
     log: silentLog,
@@ -122,7 +122,7 @@ export function entityWorld(
     merges,
     resolver,
     repairs: entityRepairs(parts),
-    desk: openEntityDesk({ clock, ids, entities, pairs, merges }),
+    desk: openEntityService({ clock, ids, entities, pairs, merges }),
     signal,
     read,
     /** In a fresh artifact of which nothing is written: nothing but resolving. */

@@ -3,23 +3,25 @@ import type { EmittedEvent, HeadworksError } from '../../src/core/index.ts';
 import { EventBus, seededRandom } from '../../src/core/index.ts';
 import { VirtualClock } from './core/virtual-clock.ts';
 import type {
-  FetchedPage,
+  ExtractionResult,
+  ExtractionSpec,
+  RawPage,
   OpenSession,
-  PageOutcome,
+  CommittedPage,
   PageProcessor,
   PageRequest,
-  SessionSpec,
+  ParallelConfig,
   RunTotals,
+  SessionSpec,
   SessionTotals,
   Source,
-  SourceType,
+  ContentType,
   TypeStatus,
   VaultSessions,
 } from '../../src/extraction/index.ts';
-import { extractionEvents, FetchFailure, parallelConfig, runExtraction } from '../../src/extraction/index.ts';
-import type { ExtractionResult, ExtractionSpec, ParallelConfig } from '../../src/extraction/index.ts';
-import { ThreadDied } from '../../src/extraction/pipeline/page-threads.ts';
-import type { OnDeath, Processed } from '../../src/extraction/pipeline/page-threads.ts';
+import { extractionEvents, FetchError, parallelConfig, runExtraction } from '../../src/extraction/index.ts';
+import type { OnDeath, Processed } from '../../src/extraction/pipeline/worker-pool.ts';
+import { WorkerDiedError } from '../../src/extraction/pipeline/worker-pool.ts';
 import type { FailureKind } from '../../src/resilience/index.ts';
 import { createRateLimiter } from '../../src/resilience/index.ts';
 import { limitedSource } from './limited-source.ts';
@@ -27,9 +29,9 @@ import { limitedSource } from './limited-source.ts';
 const transient = new Set<FailureKind>(['rate-limit', 'server-error', 'timeout', 'network']);
 
 /** A call that failed, as a source reports it. */
-export function failure(kind: FailureKind, status?: number, retryAfterMs?: number): FetchFailure {
+export function failure(kind: FailureKind, status?: number, retryAfterMs?: number): FetchError {
   const hint = retryAfterMs === undefined ? undefined : ({ retryAfterMs, source: 'retry-after' } as const);
-  return new FetchFailure({ kind, isTransient: transient.has(kind), status, hint }, `made-up ${kind}`);
+  return new FetchError({ kind, isTransient: transient.has(kind), status, hint }, `made-up ${kind}`);
 }
 
 export interface WorldOptions {
@@ -53,7 +55,7 @@ export interface WorldOptions {
 export class MemorySessions implements VaultSessions {
   readonly failed: { request: PageRequest; cause: string; message: string }[] = [];
   readonly statuses = new Map<string, TypeStatus>();
-  readonly done: PageOutcome[] = [];
+  readonly done: CommittedPage[] = [];
   spec: SessionSpec | null = null;
   finished: { status: string; run: RunTotals } | null = null;
 
@@ -118,11 +120,11 @@ export class ExtractionWorld {
     this.options = options;
   }
 
-  get types(): readonly SourceType[] {
+  get types(): readonly ContentType[] {
     return Object.keys(this.options.types ?? { things: 100 }).map((name) => ({
       name,
       number: null,
-      paging: 'offset',
+      pagination: 'offset',
       shape: { items: { kind: 'list', path: [] }, id: [['id']] },
     }));
   }
@@ -200,7 +202,7 @@ export class ExtractionWorld {
     };
   }
 
-  async #fetch(request: PageRequest, signal: AbortSignal): Promise<FetchedPage> {
+  async #fetch(request: PageRequest, signal: AbortSignal): Promise<RawPage> {
     const name = `${request.type} ${request.key}`;
     const attempt = (this.#attempts.get(name) ?? 0) + 1;
     this.#attempts.set(name, attempt);
@@ -236,12 +238,12 @@ export class ExtractionWorld {
         if (fate === 'dies') {
           alive.delete(thread);
           onDeath(thread, 'made-up death', alive.size);
-          throw new ThreadDied(thread, 'made-up death', true);
+          throw new WorkerDiedError(thread, 'made-up death', true);
         }
         free.push(thread);
         if (fate instanceof Error) throw fate;
         this.#unsettled--;
-        if (fate === 'refuses') return { kind: 'refused', cause: 'not-the-shape', message: 'no list' };
+        if (fate === 'refuses') return { kind: 'refused', cause: 'unexpected-shape', message: 'no list' };
         return { kind: 'committed', outcome: this.#commit(request) };
       },
       close: () => Promise.resolve(),
@@ -249,11 +251,11 @@ export class ExtractionWorld {
     };
   }
 
-  #commit(request: PageRequest): PageOutcome {
+  #commit(request: PageRequest): CommittedPage {
     const count = (this.options.types ?? { things: 100 })[request.type] ?? 0;
     const { offset, limit } = request as Extract<PageRequest, { kind: 'offset' }>;
     const itemCount = Math.max(0, Math.min(limit, count - offset));
-    const outcome: PageOutcome = {
+    const outcome: CommittedPage = {
       request,
       itemCount,
       rejectedCount: 0,

@@ -1,22 +1,22 @@
 // All of knowledge on a real store, with parts that fail or hang as a test wants, a ledger, and its repairs.
 import type { JobContext, Log, LogLevel } from '../../src/core/index.ts';
 import { EventBus, Redactor, seededRandom } from '../../src/core/index.ts';
-import { openEntityDesk } from '../../src/knowledge/entities/entity-service.ts';
-import { PostgresEntityStore } from '../../src/knowledge/entities/entity-store.ts';
-import { PostgresMergeStore } from '../../src/knowledge/entities/merge-store.ts';
-import { PostgresPairStore } from '../../src/knowledge/entities/pair-store.ts';
+import { openEntityService } from '../../src/knowledge/entities/entity-service.ts';
+import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
+import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
+import { PairStore } from '../../src/knowledge/entities/pair-store.ts';
 import { entityRepairs } from '../../src/knowledge/entities/reconcile.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
-import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
-import { GraphKeeper } from '../../src/knowledge/graph/graph-sync.ts';
-import { PostgresSqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
+import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import { GraphSync } from '../../src/knowledge/graph/graph-sync.ts';
+import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import type { GraphWriter } from '../../src/knowledge/graph/write-batch.ts';
-import { writePart } from '../../src/knowledge/graph/write-batch.ts';
+import { writeBatch } from '../../src/knowledge/graph/write-batch.ts';
 import type {
   Embedder,
   Graph,
   GraphAvailability,
-  GraphPart,
+  GraphBatch,
   KnowledgeOptions,
   LanguageModel,
   SearchRequest,
@@ -29,9 +29,9 @@ import { chunkRepairs } from '../../src/knowledge/maintenance/chunk-repairs.ts';
 import { registeredEntityRepairs } from '../../src/knowledge/maintenance/entity-repairs.ts';
 import { graphRepairs } from '../../src/knowledge/maintenance/graph-repairs.ts';
 import { searchRepairs } from '../../src/knowledge/maintenance/search-repairs.ts';
-import { PostgresLexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
-import { PostgresSearchStore } from '../../src/knowledge/search/results.ts';
-import { PostgresVectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
+import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { SearchStore } from '../../src/knowledge/search/results.ts';
+import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { ledgerEvents, MemoryLedgerStore, RepairRegistry, RepairRunner } from '../../src/ledger/index.ts';
 import { bracketReader } from './knowledge-stand-ins.ts';
@@ -148,26 +148,26 @@ export function failingHouse(
             },
           },
   };
-  class FaultyEntities extends PostgresEntityStore {
-    override async candidates(...wish: Parameters<PostgresEntityStore['candidates']>) {
+  class FaultyEntities extends EntityStore {
+    override async candidates(...wish: Parameters<EntityStore['candidates']>) {
       await suffer(faults.candidates, wish[3]);
       return super.candidates(...wish);
     }
   }
-  class FaultyLookup extends PostgresSearchStore {
-    override async eventsOf(...wish: Parameters<PostgresSearchStore['eventsOf']>) {
+  class FaultyLookup extends SearchStore {
+    override async eventsOf(...wish: Parameters<SearchStore['eventsOf']>) {
       await suffer(faults.lookup[wish[1]], wish[2]);
       return super.eventsOf(...wish);
     }
   }
   const graph = new StandInGraph(world, faults, suffer);
-  const source = new PostgresGraphSource(database);
+  const source = new GraphSource(database);
   const common = { clock, ids, log, ledger, options };
   const graphParts = { ...common, graph, source, artifacts };
-  const keeper = new GraphKeeper(graphParts);
+  const keeper = new GraphSync(graphParts);
   const entities = new FaultyEntities(database);
-  const pairs = new PostgresPairStore(database);
-  const merges = new PostgresMergeStore(database, ids);
+  const pairs = new PairStore(database);
+  const merges = new MergeStore(database, ids);
   const resolution = { ...common, entities, embedders, model };
   const steps = {
     ...world,
@@ -175,7 +175,7 @@ export function failingHouse(
     readers,
     resolver: new EntityResolver(resolution),
     embedders,
-    vectors: new PostgresVectorIndex(database),
+    vectors: new VectorIndex(database),
     graph: keeper,
   };
   const search = { ...common, embedders, vectors: steps.vectors, store: new FaultyLookup(database) };
@@ -187,7 +187,7 @@ export function failingHouse(
     ...registeredEntityRepairs({
       entities: entityRepairs({ ...resolution, spaces: steps.spaces, pairs, merges }),
       pairs,
-      canAskModel: () => model.isConfigured(),
+      canUseModel: () => model.isConfigured(),
       options,
     }),
   ];
@@ -216,7 +216,7 @@ export function failingHouse(
     keeper,
     pairs,
     ledger,
-    desk: openEntityDesk({ ...common, entities, pairs, merges }),
+    desk: openEntityService({ ...common, entities, pairs, merges }),
     /** Open rows, as `kind cause`. */
     rows: async () => (await store.list({})).map(({ kind, cause }) => `${kind} ${cause}`).sort(),
     entries: (): Promise<readonly LedgerEntry[]> => store.list({}),
@@ -248,7 +248,7 @@ export function failingHouse(
     search: (space: Space, wish: Partial<SearchRequest>) =>
       openSearch({
         ...search,
-        lexical: new PostgresLexicalIndex(database),
+        lexical: new LexicalIndex(database),
         graph,
         onGraphBehind: () => void behind++,
       }).search(space, { ...searchDefaults, query: 'decided', graphExpand: true, ...wish }, signal),
@@ -257,7 +257,7 @@ export function failingHouse(
 
 /** Keeps names only; finds what is related in the tables. */
 class StandInGraph implements Graph {
-  readonly isApart = true;
+  readonly isSeparateStore = true;
   readonly entities = new Map<string, string>();
   readonly edges = new Set<string>();
   readonly events = new Set<string>();
@@ -295,9 +295,9 @@ class StandInGraph implements Graph {
     return this.entities.size === 0;
   }
 
-  upsert(part: GraphPart, within: AbortSignal) {
+  upsert(part: GraphBatch, within: AbortSignal) {
     const { clock, options } = this.#world;
-    return writePart(this.#write, part, { clock, timeoutMs: options.graphUpsertTimeoutMs }, within);
+    return writeBatch(this.#write, part, { clock, timeoutMs: options.graphUpsertTimeoutMs }, within);
   }
 
   readonly #write: GraphWriter = async (_what, _spaceId, items, within) => {
@@ -325,7 +325,7 @@ class StandInGraph implements Graph {
     await this.#suffer(this.#faults.expansion, within);
     const state = await this.availability();
     if (state.state === 'unavailable') throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', state.reason);
-    return new PostgresSqlGraph(this.#world.database).expand(request, within);
+    return new SqlGraph(this.#world.database).expand(request, within);
   }
 
   rebuild(): Promise<never> {

@@ -1,15 +1,15 @@
 // A graph with tables behind it, for the contract suite: rows are written as ingest writes them, then upserted.
-import { PostgresGraphSource } from '../../src/knowledge/graph/graph-source.ts';
-import type { Graph, GraphPart } from '../../src/knowledge/index.ts';
+import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
+import type { Graph, GraphBatch } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import type { GraphSubject, ToldEvent } from './knowledge/graph.contract.ts';
 
 export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject {
   const { database, ids } = world;
-  const source = new PostgresGraphSource(database);
+  const source = new GraphSource(database);
   const { signal } = new AbortController();
-  let last: GraphPart | undefined;
+  let last: GraphBatch | undefined;
 
   async function entityId(spaceId: number, name: string): Promise<string> {
     const { rows } = await database.query<{ id: string }>(sql`
@@ -59,7 +59,7 @@ export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject 
       const place = { artifactUid, revisionId, chunkId: stored[0]?.chunkId ?? 0 };
       const written = [];
       for (const event of events) written.push(await writeEvent(spaceId, place, event));
-      last = await source.entityPart(spaceId, [...new Set(written.flatMap(({ entityIds }) => entityIds))]);
+      last = await source.entityBatch(spaceId, [...new Set(written.flatMap(({ entityIds }) => entityIds))]);
       const failures = await graph.upsert(last, signal);
       if (failures.length > 0) throw new Error(`Not everything got in: ${JSON.stringify(failures)}`);
       return written.map(({ eventId }) => eventId);

@@ -1,4 +1,5 @@
 // Everything the HTTP server needs, in memory, and what a test wants to see of it afterwards.
+import { MemoryRunStore, MemorySourceStore } from './extraction/memory-stores.ts';
 import { Readable } from 'node:stream';
 import type { EmittedEvent, IdSource, JobView, LogFields } from '../../src/core/index.ts';
 import {
@@ -11,13 +12,7 @@ import {
   silentLog,
 } from '../../src/core/index.ts';
 import { VirtualClock } from './core/virtual-clock.ts';
-import {
-  MemoryRunStore,
-  MemorySourceStore,
-  RunDesk,
-  SourceDesk,
-  runEvents,
-} from '../../src/extraction/index.ts';
+import { RunService, SourceService, runEvents } from '../../src/extraction/index.ts';
 import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
 import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
@@ -213,8 +208,8 @@ function extractionDesk(clock: VirtualClock, ids: IdSource): ExtractionDesk {
   return {
     vaults: { summary: noVault, items: noVault, item: noVault, data: noVault },
     callsPerMinuteOf: () => 100,
-    sources: new SourceDesk({ sources, runs, clock, ids, problems: () => [] }),
-    runs: new RunDesk({
+    sources: new SourceService({ sources, runs, clock, ids, problems: () => [] }),
+    runs: new RunService({
       sources,
       runs,
       inTransaction: (work) => work(undefined),

@@ -4,7 +4,7 @@ import { EventBus, seededIds, seededRandom, systemClock, systemIds } from '../..
 import { VirtualClock } from './core/virtual-clock.ts';
 import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
 import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { PostgresEventStore } from '../../src/knowledge/events/event-store.ts';
+import { EventStore } from '../../src/knowledge/events/event-store.ts';
 import type {
   IngestResult,
   Chunk,
@@ -32,7 +32,7 @@ export interface KnowledgeWorld {
   readonly ids: IdSource;
   readonly spaces: PostgresSpaceStore;
   readonly artifacts: PostgresArtifactStore;
-  readonly events: PostgresEventStore;
+  readonly events: EventStore;
   /** In memory, so that it knows nothing of transactions: jobs start when the clock moves. */
   readonly jobs: JobQueue;
   /** What was recorded as degraded, in order. */
@@ -82,7 +82,7 @@ export async function knowledgeWorld(
     ids,
     spaces,
     artifacts,
-    events: new PostgresEventStore(database, { clock, ids }),
+    events: new EventStore(database, { clock, ids }),
     jobs,
     recorded,
     ledger: { record: async (row) => void recorded.push(row) },

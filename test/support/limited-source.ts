@@ -1,6 +1,6 @@
 // A made-up source whose every fetch is one call, held to a limiter as the real ones hold themselves.
 import type { Source } from '../../src/extraction/index.ts';
-import { FetchFailure } from '../../src/extraction/index.ts';
+import { FetchError } from '../../src/extraction/index.ts';
 import type { AdaptiveRateLimiter } from '../../src/resilience/index.ts';
 
 export function limitedSource(source: Source, limiter: AdaptiveRateLimiter): Source {
@@ -14,7 +14,7 @@ export function limitedSource(source: Source, limiter: AdaptiveRateLimiter): Sou
         permit.succeeded();
         return page;
       } catch (error) {
-        const failure = error instanceof FetchFailure ? error.failure : undefined;
+        const failure = error instanceof FetchError ? error.failure : undefined;
         if (failure?.kind === 'rate-limit') permit.rateLimited({ retryAfterMs: failure.hint?.retryAfterMs });
         throw error;
       } finally {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Misbehaviour } from '../../src/extraction/sources/source.contract.ts';
+import type { Misbehaviour } from './extraction/source.contract.ts';
 import type {
   InMemoryAnswer,
   InMemoryHandler,

@@ -1,6 +1,6 @@
 // A vault as the first version of the program made it.
 import { readFileSync } from 'node:fs';
-import type { SourceType } from '../../src/extraction/ports.ts';
+import type { ContentType } from '../../src/extraction/types.ts';
 import { canonicalJson, contentHash } from '../../src/extraction/vault/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import { offsetRequest, source as usualSource, specOf } from './vault-world.ts';
@@ -8,16 +8,13 @@ import { offsetRequest, source as usualSource, specOf } from './vault-world.ts';
 const firstMigration = {
   version: 1,
   name: '0001-vault',
-  sql: readFileSync(
-    new URL('../../src/extraction/vault/sqlite/migrations/0001-vault.sql', import.meta.url),
-    'utf8',
-  ),
+  sql: readFileSync(new URL('../../src/extraction/vault/migrations/0001-vault.sql', import.meta.url), 'utf8'),
 };
 
 /** One interrupted session of `types`; of the first, which is number 1, it has a page of two items. */
 export function makeOlderVault(
   path: string,
-  types: readonly SourceType[] = specOf().types,
+  types: readonly ContentType[] = specOf().types,
   source = usualSource,
 ): void {
   const db = openSqlite(path, { migrations: [firstMigration] });

@@ -10,8 +10,8 @@ import type {
   ParsedPage,
   RejectedItem,
   SessionSpec,
-  SourceType,
-} from '../../src/extraction/ports.ts';
+  ContentType,
+} from '../../src/extraction/types.ts';
 import type { Vault } from '../../src/extraction/vault/index.ts';
 import { contentHash, openPageWriter, openVault } from '../../src/extraction/vault/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
@@ -21,10 +21,10 @@ export const source = 'looker https://acme.example.com';
 export const noHeader = { total: null, nextLink: null };
 export const noTotals = { calls: 0, errors: 0, activeMs: 0 };
 
-export const typeNamed = (name: string, parts: Partial<SourceType> = {}): SourceType => ({
+export const typeNamed = (name: string, parts: Partial<ContentType> = {}): ContentType => ({
   name,
   number: name === 'dashboards' ? 1 : null,
-  paging: 'offset',
+  pagination: 'offset',
   shape: { items: { kind: 'list', path: [] }, id: [['id']], name: ['value'] },
   ...parts,
 });

@@ -1,8 +1,8 @@
 // Reads a source as the pipeline does, page after page, and keeps the items: planner, source and parser without a vault.
-import { pageReadings } from '../../src/extraction/parsing/page-reading.ts';
+import { pageFormats } from '../../src/extraction/types.ts';
 import { parsePage } from '../../src/extraction/parsing/parse-page.ts';
 import { Planner } from '../../src/extraction/pipeline/planner.ts';
-import type { PageRequest, ParsedItem, Source } from '../../src/extraction/ports.ts';
+import type { PageRequest, ParsedItem, Source } from '../../src/extraction/types.ts';
 
 export interface Walk {
   /** By type, in the order in which they came. */
@@ -19,14 +19,14 @@ export async function walkSource(source: Source, batchSize: number): Promise<Wal
   await source.connect(signal);
   const { types } = source;
   const planner = new Planner(types, [], batchSize);
-  const readings = pageReadings(types);
+  const formats = pageFormats(types);
   const items: Record<string, ParsedItem[]> = Object.fromEntries(types.map(({ name }) => [name, []]));
   const requests: PageRequest[] = [];
   let rejected = 0;
   for (let request = planner.next(); request; request = planner.next()) {
     requests.push(request);
     const page = await source.fetch(request, signal);
-    const reading = readings[request.type];
+    const reading = formats[request.type];
     if (!reading) throw new Error(`Nobody knows how to read ${request.type}.`);
     const parsed = parsePage(request, page.bytes, reading);
     items[request.type]?.push(...parsed.items);

@@ -1,4 +1,4 @@
-// Alerts that fire, above every page: the gravest first. On a phone the others are behind a button, or no page would be left.
+// Firing alerts above every page, the most severe first. On a phone the others are folded, so that the page stays visible.
 import { Alert, Anchor, Button, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -11,11 +11,11 @@ type Firing = AlertsAnswer['alerts'][number];
 const severities = ['critical', 'warning', 'info'] as const;
 const severityColors = { critical: 'red', warning: 'orange', info: 'blue' } as const;
 
-/** Where something can be done about it, by the beginning of its name. */
+/** The page where the alert can be handled, by prefix of the alert's name. */
 const places: readonly (readonly [string, string, string])[] = [
-  ['HeadworksKnowledgeReviewBacklog', '/knowledge/review', 'Review them'],
-  ['HeadworksKnowledge', '/ledger', 'See the ledger'],
-  ['HeadworksAdmission', '/tenants', 'See the tenants'],
+  ['HeadworksKnowledgeReviewBacklog', '/knowledge/review', 'Open review'],
+  ['HeadworksKnowledge', '/ledger', 'Open ledger'],
+  ['HeadworksAdmission', '/tenants', 'Open tenants'],
 ];
 
 export function FiringAlerts({ alerts }: { readonly alerts: readonly Firing[] }) {
@@ -30,7 +30,7 @@ export function FiringAlerts({ alerts }: { readonly alerts: readonly Firing[] })
       ))}
       {others > 0 ? (
         <Button size="compact-sm" variant="default" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {isOpen ? 'Only the gravest' : others === 1 ? '1 more alert fires' : `${others} more alerts fire`}
+          {isOpen ? 'Show fewer' : others === 1 ? 'Show 1 more alert' : `Show ${others} more alerts`}
         </Button>
       ) : null}
     </>

@@ -1,4 +1,4 @@
-// Logging in: by a link, whose token stands behind # and goes to the server once; or with the admin token.
+// Login by a one-time link, whose token is in the fragment (#), or with the admin token.
 import { Alert, Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
@@ -13,7 +13,7 @@ export function Login() {
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const isTried = useRef(false);
+  const isLinkUsed = useRef(false);
 
   const logIn = async (given: string, isLink: boolean): Promise<void> => {
     setBusy(true);
@@ -21,7 +21,7 @@ export function Login() {
     try {
       await call('POST', '/api/v1/dashboard/session', { body: { token: given } }).catch(
         async (error: unknown) => {
-          // A link that was used is no obstacle to a browser that it has logged in.
+          // A used link is no error in the browser that it logged in.
           if (!isLink || !(await hasSession())) throw error;
         },
       );
@@ -36,9 +36,9 @@ export function Login() {
 
   useEffect(() => {
     const given = globalThis.location.hash.slice(1);
-    if (given === '' || isTried.current) return;
-    // Once: it works only once, and must not stay in the address.
-    isTried.current = true;
+    if (given === '' || isLinkUsed.current) return;
+    // The token works once and must not stay in the address bar.
+    isLinkUsed.current = true;
     globalThis.history.replaceState(null, '', globalThis.location.pathname + globalThis.location.search);
     void logIn(given, true);
   });
@@ -57,8 +57,8 @@ export function Login() {
               Headworks
             </Title>
             <Text c="dimmed" size="sm">
-              Open a link from <Code>headworks dashboard</Code>, or give the admin token: it was printed when
-              the server started for the first time, and stands in <Code>admin-token</Code> in its data
+              Open the link printed by <Code>headworks dashboard</Code>, or enter the admin token. It was
+              printed at the first start of the server and is stored in <Code>admin-token</Code> in its data
               folder.
             </Text>
             <PasswordInput

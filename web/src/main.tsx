@@ -1,4 +1,4 @@
-// Starts the dashboard: theme, data, address, and the shell around every page.
+// Entry point of the dashboard: theme, query client, router, shell.
 import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
 import 'uplot/dist/uPlot.min.css';
@@ -14,7 +14,7 @@ import { App } from './app.tsx';
 import { theme } from './theme.ts';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? '';
-// Dialogs add a style while they are open; the library that does it looks for the nonce here.
+// Dialogs add a style element while open; the library reads its nonce from here.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 const root = document.querySelector('#root');
 

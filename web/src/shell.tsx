@@ -1,4 +1,4 @@
-// What is around every page: where one can go, whether the server is heard, and what needs attention.
+// The frame around every page: navigation, connection state and firing alerts.
 import {
   ActionIcon,
   Alert,
@@ -35,7 +35,7 @@ import { ApiError, call, get } from './api/client.ts';
 import type { Connection } from './api/live.ts';
 import { useLiveConnection } from './api/live.ts';
 import { FiringAlerts } from './firing-alerts.tsx';
-import { notifyFailure } from './parts/act.tsx';
+import { notifyFailure } from './parts/action.tsx';
 import { dotColor } from './theme.ts';
 
 const pages = [
@@ -58,7 +58,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       padding="md"
     >
       <Anchor href="#page" className="skip-link">
-        Skip to the page
+        Skip to content
       </Anchor>
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
@@ -116,7 +116,7 @@ function Pages({ onGo }: { readonly onGo: () => void }) {
   });
 }
 
-/** What fires; whoever has no session any more is led to the login, and back from there. */
+/** Firing alerts. Without a session, redirects to the login page, which returns to this address. */
 function useAlerts(): AlertsAnswer['alerts'] {
   const [location, go] = useLocation();
   const search = useSearch();
@@ -138,15 +138,15 @@ function ConnectionBadge({ connection }: { readonly connection: Connection }) {
   const tone = connection === 'live' ? 'good' : connection === 'lost' ? 'bad' : 'idle';
   return (
     <Badge variant="dot" color={dotColor(tone)} role="status" tt="none">
-      {connection === 'live' ? 'live' : connection === 'lost' ? 'no connection' : 'connecting'}
+      {connection === 'live' ? 'live' : connection === 'lost' ? 'disconnected' : 'connecting'}
     </Badge>
   );
 }
 
 function LostAlert() {
   return (
-    <Alert color="gray" title="The server does not answer" role="alert" p="xs">
-      What you see is what it said last. This page tries again every two seconds and goes on by itself.
+    <Alert color="gray" title="The server is not responding" role="alert" p="xs">
+      Showing the last known data. Reconnecting every two seconds.
     </Alert>
   );
 }
@@ -156,7 +156,11 @@ function SchemeButton() {
   const scheme = useComputedColorScheme('light');
   const other = scheme === 'dark' ? 'light' : 'dark';
   return (
-    <ActionIcon variant="subtle" aria-label={`Use ${other} colours`} onClick={() => setColorScheme(other)}>
+    <ActionIcon
+      variant="subtle"
+      aria-label={`Use the ${other} color scheme`}
+      onClick={() => setColorScheme(other)}
+    >
       {scheme === 'dark' ? <IconSun size={18} /> : <IconMoon size={18} />}
     </ActionIcon>
   );
@@ -167,8 +171,8 @@ async function logOut(): Promise<void> {
     await call('DELETE', '/api/v1/dashboard/session');
     globalThis.location.assign('/dashboard/login');
   } catch (error) {
-    // Whoever leaves the machine must know that the next one could go on here.
+    // The person leaving the machine must know that the session is still open.
     const why = error instanceof Error ? error.message : String(error);
-    notifyFailure('You are still logged in', `Logging out did not work. ${why}`);
+    notifyFailure('You are still logged in', `Logging out failed. ${why}`);
   }
 }

@@ -1,20 +1,20 @@
-// Colours and sizes of the dashboard. Colours of states are named here once, so that a state looks the same everywhere.
+// Theme of the dashboard. The colors of states are defined once here.
 import { Alert, Anchor, createTheme, Modal } from '@mantine/core';
 
 export const theme = createTheme({
   primaryColor: 'blue',
-  // Lighter ones are too pale for words on them, or for words of that colour; in the dark, too.
+  // Lighter shades lack contrast as text and as background, in both color schemes.
   primaryShade: 8,
   autoContrast: true,
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
   defaultRadius: 'md',
   cursorType: 'pointer',
   components: {
-    // Among other words a colour alone does not tell a link, least of all in the dark.
+    // Color alone does not distinguish a link within text.
     Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }),
-    // The × of notifications, boxes and dialogs is a picture only: who does not see it hears this.
+    // Accessible name of the × button of notifications, alerts and dialogs.
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },
-    // Its <header> would count as a second one of the page.
+    // Its <header> would be a second banner landmark.
     Modal: Modal.extend({ defaultProps: { attributes: { header: { role: 'presentation' } } } }),
     Alert: Alert.extend({ defaultProps: { closeButtonLabel: 'Close' } }),
   },
@@ -30,5 +30,5 @@ export const toneColor: Readonly<Record<Tone, string>> = {
   idle: 'gray',
 };
 
-/** Of a dot, which the darker ones do not show in the dark. */
+/** Color of a dot; the default gray is invisible in the dark scheme. */
 export const dotColor = (tone: Tone): string => (tone === 'idle' ? 'gray.6' : toneColor[tone]);

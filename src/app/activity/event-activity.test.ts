@@ -87,7 +87,7 @@ describe('activity', () => {
   it('samples a run, thinner the longer it goes on, and forgets the oldest runs', async () => {
     const { clock, activity, emit } = world();
     const progress = (run: string, items: number) =>
-      emit('extraction:run-progress', { run, items, calls: items, refusals: 0, multiplier: 1 });
+      emit('extraction:run-progress', { run, items, calls: items, rateLimitedCalls: 0, multiplier: 1 });
     for (let second = 0; second < 2_000; second += 1) {
       progress('long', second);
       await clock.advance(1_000);

@@ -141,6 +141,6 @@ const sampleOf = (at: number, payload: EmittedEvent['payload']): RunSample => ({
   at,
   items: Number(payload['items']),
   calls: Number(payload['calls']),
-  refusals: Number(payload['refusals']),
+  refusals: Number(payload['rateLimitedCalls']),
   multiplier: Number(payload['multiplier']),
 });

@@ -14,7 +14,7 @@ import { until } from './chapter.ts';
 import { lookerSource } from './demo-world.ts';
 import { ensureSource } from './ensure-upstreams.ts';
 
-const hasEnded = ({ state }: ExtractionRunAnswer): boolean => state !== 'waiting' && state !== 'running';
+const hasEnded = ({ state }: ExtractionRunAnswer): boolean => state !== 'queued' && state !== 'running';
 
 export const extractionChapter: Chapter = {
   name: 'extraction',

@@ -2,7 +2,7 @@
 import type { JobQueue } from '../../core/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
 import type { AlertDesk } from '../../http/index.ts';
-import type { GraphDesk } from '../../knowledge/index.ts';
+import type { GraphService } from '../../knowledge/index.ts';
 import type { LedgerEntry, LedgerStore, RepairRegistry } from '../../ledger/index.ts';
 import { keyRefusedKind } from '../gateway-ledger.ts';
 import type { HouseKnowledge } from '../knowledge.ts';
@@ -79,7 +79,7 @@ export function vectors(embedders: Pick<HouseKnowledge['embedders'], 'current' |
     : notConfigured(`Nobody makes vectors; search goes by words. ${state.why}`, null);
 }
 
-export function graph({ backend, state, detail }: Awaited<ReturnType<GraphDesk['status']>>): Finding {
+export function graph({ backend, state, detail }: Awaited<ReturnType<GraphService['status']>>): Finding {
   if (state === 'off') return notConfigured('The graph is switched off.', 'Set GRAPH_BACKEND to sql or age.');
   if (state === 'available') return ok(`In ${backend}.`);
   return problem(

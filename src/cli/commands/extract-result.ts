@@ -78,8 +78,8 @@ function remedyText({ canRetry, hasBrokenLists }: Extracted): string {
     : 'All pages came, but the source counts more: read it anew with --fresh';
 }
 
-function runText({ calls, refusals, metrics, itemsPerSecond }: Extracted): string {
-  const refused = refusals === 0 ? '' : `, ${refusals} × 429`;
+function runText({ calls, rateLimitedCalls, metrics, itemsPerSecond }: Extracted): string {
+  const refused = rateLimitedCalls === 0 ? '' : `, ${rateLimitedCalls} × 429`;
   return worked(metrics.total, calls, metrics.duration * 1000, itemsPerSecond) + refused;
 }
 
@@ -106,7 +106,7 @@ function resultAnswer(result: Extracted): object {
     is_resumed: result.isResumed,
     was_complete: result.wasComplete,
     calls: result.calls,
-    refusals: result.refusals,
+    rateLimitedCalls: result.rateLimitedCalls,
     items_per_second: result.itemsPerSecond,
     throughput_items_per_second: throughputItemsPerSecond,
     session_totals: { items, calls, errors, active_seconds: activeMs / 1000 },

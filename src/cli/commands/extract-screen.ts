@@ -177,7 +177,7 @@ class BarScreen implements Screen {
 
 function footerParts({
   calls,
-  refusals,
+  rateLimitedCalls,
   rateLimiter,
   workersAlive,
   workers,
@@ -188,7 +188,7 @@ function footerParts({
   return [
     counted(calls, 'call'),
     `${itemsPerSecond.toFixed(1)} items/s`,
-    `${refusals} × 429`,
+    `${rateLimitedCalls} × 429`,
     `multiplier ${multiplier.toFixed(2)}`,
     `workers ${workersAlive}/${workers}`,
     `queue ${queuedPages}`,

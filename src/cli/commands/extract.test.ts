@@ -26,7 +26,7 @@ const result: Extracted = {
   hasBrokenLists: false,
   types: [{ type: 'users', items: 31, itemsThisRun: 11, held: 33, total: 31, status: 'completed' }],
   calls: 4,
-  refusals: 2,
+  rateLimitedCalls: 2,
   metrics: {
     total: 11,
     by_type: { camelCase: 11 },
@@ -54,7 +54,7 @@ const progress = {
     { type: 'looks', items: 0, itemsThisRun: 0, total: null, status: 'pending' },
   ],
   calls: 2,
-  refusals: 1,
+  rateLimitedCalls: 1,
   itemsPerSecond: 10,
   rateLimiter: limiter,
   workersAlive: 1,
@@ -99,7 +99,7 @@ describe('the end of an extraction', () => {
       ...result,
       metrics,
       calls: 1,
-      refusals: 0,
+      rateLimitedCalls: 0,
       itemsPerSecond: 2,
       isResumed: true,
     });
@@ -131,7 +131,7 @@ describe('the end of an extraction', () => {
     expect(JSON.parse(world.out)).toMatchObject({
       event: 'extraction:result',
       calls: 4,
-      refusals: 2,
+      rateLimitedCalls: 2,
       items_per_second: 5.5,
       throughput_items_per_second: 0.5,
       session_totals: { items: 31, calls: 9, errors: 1, active_seconds: 62 },
@@ -295,7 +295,7 @@ describe('an extraction while it runs', () => {
     world.out = '';
     startScreen(sessionIn(world, true)).show(told('extraction:progress', progress));
     expect(JSON.parse(world.out)).toMatchObject({
-      refusals: 1,
+      rateLimitedCalls: 1,
       types: [{ type: 'users', items_this_run: 12 }, { type: 'looks' }],
       rate_limiter: { total_429_count: 3 },
     });

@@ -36,8 +36,8 @@ export class TypePaces {
     this.#spans.set(type, span);
     const seconds = ((span.to ?? now) - span.from) / 1000;
     const itemsPerSecond = seconds > 0 ? (items - span.items) / seconds : 0;
-    const isUnderWay = status === 'running' && total !== null && itemsPerSecond > 0;
-    const leftMs = isUnderWay ? (Math.max(total - items, 0) / itemsPerSecond) * 1000 : null;
+    const isInFlight = status === 'running' && total !== null && itemsPerSecond > 0;
+    const leftMs = isInFlight ? (Math.max(total - items, 0) / itemsPerSecond) * 1000 : null;
     return { itemsPerSecond, leftMs };
   }
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonReader } from './json-reader.ts';
-import { valueAt } from './json-values.ts';
+import { valueAt } from './json.ts';
 
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
 const isJson = (text: string): boolean => {

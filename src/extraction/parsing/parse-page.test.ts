@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { ItemShape, PageRequest, SourceType } from '../ports.ts';
-import type { PageReading } from './page-reading.ts';
-import { pageReadings } from './page-reading.ts';
-import { PageRefused, parsePage } from './parse-page.ts';
+import type { ItemShape, PageFormat, PageRequest, ContentType } from '../types.ts';
+import { pageFormats } from '../types.ts';
+import { PageRejectedError, parsePage } from './parse-page.ts';
 
 const request: PageRequest = { type: 'things', key: 'k', kind: 'offset', offset: 0, limit: 10 };
 const list: ItemShape = {
@@ -15,7 +14,7 @@ const list: ItemShape = {
   createdAt: ['created'],
   updatedAt: ['updated'],
 };
-const reading = (shape: ItemShape, more: Partial<PageReading> = {}): PageReading => ({
+const reading = (shape: ItemShape, more: Partial<PageFormat> = {}): PageFormat => ({
   shape,
   listingShapes: {},
   listing: null,
@@ -23,7 +22,7 @@ const reading = (shape: ItemShape, more: Partial<PageReading> = {}): PageReading
   ...more,
 });
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
-const parse = (text: string, shape = list, more: Partial<PageReading> = {}, of: PageRequest = request) =>
+const parse = (text: string, shape = list, more: Partial<PageFormat> = {}, of: PageRequest = request) =>
   parsePage(of, bytesOf(text), reading(shape, more));
 
 describe('parsing a page', () => {
@@ -59,10 +58,10 @@ describe('parsing a page', () => {
     ['<html>', 'malformed'],
     ['[{"id":1},', 'malformed'],
     ['[{"id":1}] x', 'malformed'],
-    ['{"message":"Not found"}', 'not-the-shape'],
-    ['null', 'not-the-shape'],
+    ['{"message":"Not found"}', 'unexpected-shape'],
+    ['null', 'unexpected-shape'],
   ])('refuses the whole page %j as %s', (text, refusal) => {
-    expect(() => parse(text)).toThrow(expect.objectContaining({ name: 'PageRefused', refusal }));
+    expect(() => parse(text)).toThrow(expect.objectContaining({ name: 'PageRejectedError', refusal }));
   });
 
   it('refuses a body that should be one item and is no JSON', () => {
@@ -73,7 +72,7 @@ describe('parsing a page', () => {
 
   it('refuses bytes that are not UTF-8', () => {
     const broken = new Uint8Array([...bytesOf('[{"id":"'), 0xff, 0xfe, ...bytesOf('"}]')]);
-    expect(() => parsePage(request, broken, reading(list))).toThrow(PageRefused);
+    expect(() => parsePage(request, broken, reading(list))).toThrow(PageRejectedError);
   });
 
   it('keeps every digit of an id past 2^53: two ids never become one', () => {
@@ -81,7 +80,7 @@ describe('parsing a page', () => {
     expect(page.items.map(({ id }) => id)).toEqual(['12345678901234567891', '12345678901234567892']);
   });
 
-  it('leaves empty what is not there or no date: no stand-in, no "now"', () => {
+  it('permits empty what is not there or no date: no stand-in, no "now"', () => {
     const [item] = parse('[{"id":1,"title":["x"],"created":"soon","updated":"2023-02-30"}]').items;
     expect(item).toMatchObject({ name: null, owner: null, folder: null, createdAt: null, updatedAt: null });
   });
@@ -113,16 +112,16 @@ describe('parsing a page', () => {
 });
 
 describe('what hangs on the items of a page', () => {
-  const models: SourceType = {
+  const models: ContentType = {
     name: 'models',
     number: null,
-    paging: 'whole',
+    pagination: 'whole',
     shape: { items: { kind: 'list', path: [] }, id: [['name']] },
   };
-  const explores: SourceType = {
+  const explores: ContentType = {
     name: 'explores',
     number: null,
-    paging: 'whole',
+    pagination: 'whole',
     shape: { items: { kind: 'single' }, id: [['name']] },
     parent: {
       from: 'models',
@@ -132,17 +131,17 @@ describe('what hangs on the items of a page', () => {
       hasChildren: ['has_content'],
     },
   };
-  const looks: SourceType = {
+  const looks: ContentType = {
     name: 'looks',
     number: null,
-    paging: 'offset',
+    pagination: 'offset',
     shape: { items: { kind: 'single' }, id: [['id']] },
     listings: [{ name: '', shape: { items: { kind: 'list', path: [] }, id: [['id']] } }],
     parent: { from: 'self', key: ['id'] },
   };
-  const readings = pageReadings([models, explores, looks]);
+  const formats = pageFormats([models, explores, looks]);
   const read = (type: string, text: string, more: Partial<PageRequest> = {}) =>
-    parsePage({ ...request, type, ...more } as PageRequest, bytesOf(text), readings[type] ?? reading(list));
+    parsePage({ ...request, type, ...more } as PageRequest, bytesOf(text), formats[type] ?? reading(list));
 
   it('is named with its parent, and what has no name is rejected', () => {
     const text = '[{"name":"m","explores":[{"name":"e"},{"label":"?"}]},{"name":"n","explores":[]}]';

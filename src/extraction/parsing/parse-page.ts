@@ -1,20 +1,36 @@
 // Turns the raw bytes of a page into items, rejects and what the planner needs. Runs in worker threads.
 import { isUtf8 } from 'node:buffer';
 import { messageOf } from '../../core/index.ts';
-import type { ItemShape, PageRequest, ParsedItem, ParsedPage, RejectedItem } from '../ports.ts';
-import type { ItemFacts } from './item-facts.ts';
-import { FactFinder } from './item-facts.ts';
-import { JsonScanError, skipSpace, skipValue } from './json-scanner.ts';
-import { countOf, textOf, valueAt } from './json-values.ts';
-import type { ChildRule, PageReading } from './page-reading.ts';
-import { isObject, notAnObject, readItem, reject } from './read-item.ts';
-import { NotTheShapeError, walkList } from './walk-list.ts';
+import type {
+  ChildRule,
+  ItemShape,
+  JsonPath,
+  PageFormat,
+  PageRequest,
+  ParsedItem,
+  ParsedPage,
+  RejectedItem,
+} from '../types.ts';
+import { contentHash } from '../vault/page-writer.ts';
+import type { ItemFacts } from './json-reader.ts';
+import { FactFinder } from './json-reader.ts';
+import {
+  countOf,
+  instantOf,
+  JsonScanError,
+  UnexpectedShapeError,
+  skipSpace,
+  skipValue,
+  textOf,
+  valueAt,
+  walkList,
+} from './json.ts';
 
-type Refusal = 'malformed' | 'not-the-shape';
+type Refusal = 'malformed' | 'unexpected-shape';
 
 /** A whole page that is not what was asked for: nothing of it is stored. */
-export class PageRefused extends Error {
-  override readonly name = 'PageRefused';
+export class PageRejectedError extends Error {
+  override readonly name = 'PageRejectedError';
   readonly refusal: Refusal;
 
   constructor(refusal: Refusal, message: string) {
@@ -23,10 +39,10 @@ export class PageRefused extends Error {
   }
 }
 
-/** Parses a page. Throws PageRefused when it is no JSON or not the shape asked for; single items are only rejected. */
-export function parsePage(request: PageRequest, bytes: Uint8Array, reading: PageReading): ParsedPage {
-  if (bytes.length === 0) throw new PageRefused('malformed', 'The answer is empty.');
-  if (!isUtf8(bytes)) throw new PageRefused('malformed', 'The answer is not UTF-8 text.');
+/** Parses a page. Throws PageRejectedError when it is no JSON or not the shape asked for; single items are only rejected. */
+export function parsePage(request: PageRequest, bytes: Uint8Array, reading: PageFormat): ParsedPage {
+  if (bytes.length === 0) throw new PageRejectedError('malformed', 'The answer is empty.');
+  if (!isUtf8(bytes)) throw new PageRejectedError('malformed', 'The answer is not UTF-8 text.');
   const ofListing = request.kind === 'child' ? undefined : reading.listingShapes[request.listing ?? ''];
   const shape = ofListing ?? reading.shape;
   const page = new PageBuilder(request, bytes, shape, reading);
@@ -45,9 +61,12 @@ function walked(bytes: Uint8Array, path: readonly string[], page: PageBuilder): 
   try {
     return walkList(bytes, path, (start) => page.take(start)).envelope;
   } catch (error) {
-    if (error instanceof NotTheShapeError && isJson(bytes))
-      throw new PageRefused('not-the-shape', `The answer is not what was asked for: ${error.message}.`);
-    throw new PageRefused('malformed', `The answer is not valid JSON: ${messageOf(error)}.`);
+    if (error instanceof UnexpectedShapeError && isJson(bytes))
+      throw new PageRejectedError(
+        'unexpected-shape',
+        `The answer is not what was asked for: ${error.message}.`,
+      );
+    throw new PageRejectedError('malformed', `The answer is not valid JSON: ${messageOf(error)}.`);
   }
 }
 
@@ -73,7 +92,7 @@ class PageBuilder {
   /** What goes before ids that are unique within their parent only. */
   readonly #parentId: string | null;
 
-  constructor(request: PageRequest, bytes: Uint8Array, shape: ItemShape, { listing, children }: PageReading) {
+  constructor(request: PageRequest, bytes: Uint8Array, shape: ItemShape, { listing, children }: PageFormat) {
     this.#bytes = bytes;
     this.#shape = shape;
     this.#isListing = listing !== null && request.kind !== 'child';
@@ -105,7 +124,7 @@ class PageBuilder {
       this.#add(facts);
     } catch (error) {
       if (!(error instanceof JsonScanError)) throw error;
-      throw new PageRefused('malformed', `The answer is not valid JSON: ${error.message}.`);
+      throw new PageRejectedError('malformed', `The answer is not valid JSON: ${error.message}.`);
     }
   }
 
@@ -161,4 +180,65 @@ function childKeysIn(facts: ItemFacts, rule: ChildRule): readonly (string | null
     );
   const isWithout = hasChildren !== undefined && facts.value(hasChildren) === false;
   return isWithout && (named === undefined || named === null) ? [] : null;
+}
+
+// Turns the facts of one item into an item, or says why it is none.
+
+const idSeparator = '::';
+/** Of what is rejected only the beginning is kept. */
+const keptBytes = 4_096;
+const openObject = 0x7b;
+
+/** Reads an item. Its bytes stay a view of the page's. `parentId` is what it hangs on, if on anything. */
+export function readItem(
+  facts: ItemFacts,
+  shape: ItemShape,
+  parentId: string | null,
+): { readonly item: ParsedItem } | { readonly rejected: RejectedItem } {
+  const { raw } = facts;
+  if (!isObject(raw)) return { rejected: notAnObject(raw) };
+  const id = readId(facts, shape.id);
+  if ('cause' in id) return { rejected: reject(raw, id.cause, id.message) };
+  const at = (path: JsonPath | undefined) => (path === undefined ? undefined : facts.value(path));
+  const isWithinParent = shape.isIdWithinParent === true && parentId !== null;
+  const item: ParsedItem = {
+    id: isWithinParent ? `${parentId}${idSeparator}${id.id}` : id.id,
+    name: textOf(at(shape.name)),
+    owner: textOf(at(shape.owner)),
+    folder: textOf(at(shape.folder)),
+    createdAt: instantOf(at(shape.createdAt)),
+    updatedAt: instantOf(at(shape.updatedAt)),
+    raw,
+    rawHash: contentHash(raw),
+  };
+  return { item };
+}
+
+export const isObject = (raw: Uint8Array): boolean => raw[0] === openObject;
+
+export const notAnObject = (raw: Uint8Array): RejectedItem =>
+  reject(raw, 'not-an-object', 'The item is no JSON object.');
+
+export function reject(raw: Uint8Array, cause: string, message: string): RejectedItem {
+  return { cause, message, raw: raw.subarray(0, keptBytes) };
+}
+
+/** Joins the parts of a composite id. A part must be text or a number: nothing else names an item. */
+function readId(
+  facts: ItemFacts,
+  paths: readonly JsonPath[],
+): { readonly id: string } | { readonly cause: string; readonly message: string } {
+  const parts: string[] = [];
+  for (const path of paths) {
+    const value = facts.value(path);
+    const name = path.join('.');
+    if (value === undefined || value === null || value === '')
+      return { cause: 'no-id', message: `The item has no "${name}", which is its id.` };
+    if (typeof value === 'string') parts.push(value);
+    // Past 2^53 digits get lost, and two ids would become one: those are taken as they are written.
+    else if (typeof value === 'number')
+      parts.push(Number.isSafeInteger(value) ? String(value) : facts.written(path));
+    else return { cause: 'bad-id', message: `The item's id "${name}" is neither text nor a number.` };
+  }
+  return { id: parts.join(idSeparator) };
 }

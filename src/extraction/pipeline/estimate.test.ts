@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { parallelConfig } from '../parallel-config.ts';
-import type { PageRequest, SourceType } from '../ports.ts';
+import type { PageRequest, ContentType } from '../types.ts';
 import type { EstimateOptions } from './estimate.ts';
 import { estimate, minutesFor } from './estimate.ts';
 
 const list = { items: { kind: 'list', path: [] }, id: [['id']] } as const;
-const type = (name: string, more: Partial<SourceType> = {}): SourceType => ({
+const type = (name: string, more: Partial<ContentType> = {}): ContentType => ({
   name,
   number: null,
-  paging: 'offset',
+  pagination: 'offset',
   shape: list,
   ...more,
 });
@@ -16,7 +16,7 @@ const body = new Uint8Array(Buffer.from('[]'));
 
 /** `totals` by type and listing; each call is kept. */
 async function estimated(
-  types: readonly SourceType[],
+  types: readonly ContentType[],
   totals: Readonly<Record<string, number>>,
   options: EstimateOptions = {},
 ) {
@@ -60,7 +60,7 @@ describe('an estimate', () => {
       type('none'),
       type('dashboards', { listings: [{ name: '' }, { name: 'lookml' }] }),
       type('looks', { parent: { from: 'self', key: ['id'] } }),
-      type('settings', { paging: 'whole' }),
+      type('settings', { pagination: 'whole' }),
     ];
     const totals = { users: 41, none: 0, dashboards: 10, dashboardslookml: 11, looks: 25 };
     const { result, calls } = await estimated(types, totals);
@@ -74,12 +74,12 @@ describe('an estimate', () => {
     const types = [
       type('models'),
       type('explores', {
-        paging: 'whole',
+        pagination: 'whole',
         parent: { from: 'models', children: ['explores'], key: ['name'] },
       }),
       type('posts', { parent: { from: 'models', key: ['id'] } }),
       type('dashboards', { listings: folders }),
-      type('feed', { paging: 'cursor' }),
+      type('feed', { pagination: 'cursor' }),
     ];
     const { result, calls } = await estimated(types, { models: 4 });
     expect(result.types.map((one) => [one.calls, one.isAtLeast])).toEqual([

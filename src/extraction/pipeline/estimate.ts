@@ -1,8 +1,8 @@
 // Says how many calls and minutes an extraction would take, from at most one small call per list.
-import { pageReadings } from '../parsing/page-reading.ts';
+import { pageFormats } from '../types.ts';
 import { parsePage } from '../parsing/parse-page.ts';
 import type { ParallelConfig } from '../parallel-config.ts';
-import type { FetchedPage, PageRequest, SourceType, TypeProgress } from '../ports.ts';
+import type { RawPage, PageRequest, ContentType, TypeProgress } from '../types.ts';
 import { Planner } from './planner.ts';
 
 export interface TypeEstimate {
@@ -37,17 +37,17 @@ export interface EstimateOptions {
 
 /** `fetch` makes one call, within the rate limit. */
 export async function estimate(
-  types: readonly SourceType[],
+  types: readonly ContentType[],
   parallel: ParallelConfig,
-  fetch: (request: PageRequest) => Promise<FetchedPage>,
+  fetch: (request: PageRequest) => Promise<RawPage>,
   { progress = [], maxCalls = null }: EstimateOptions = {},
 ): Promise<Estimate> {
   const left = whatIsLeft(types, progress, parallel.batchSize);
-  const readings = pageReadings(types);
+  const formats = pageFormats(types);
   let probes = 0;
-  const totalOf = async (type: SourceType, listing: string): Promise<number | null> => {
+  const totalOf = async (type: ContentType, listing: string): Promise<number | null> => {
     const request = probeOf(type, listing);
-    const reading = readings[type.name];
+    const reading = formats[type.name];
     if (!request || !reading) return null;
     probes++;
     const page = await fetch(request);
@@ -70,7 +70,7 @@ export async function estimate(
 
 /** For types of which something is there: only what the pages that came leave to ask for. */
 function whatIsLeft(
-  types: readonly SourceType[],
+  types: readonly ContentType[],
   progress: readonly TypeProgress[],
   batchSize: number,
 ): ReadonlyMap<string, TypeEstimate> {
@@ -96,9 +96,9 @@ function whatIsLeft(
 }
 
 async function estimateType(
-  type: SourceType,
+  type: ContentType,
   batchSize: number,
-  totalOf: (type: SourceType, listing: string) => Promise<number | null>,
+  totalOf: (type: ContentType, listing: string) => Promise<number | null>,
   before: readonly TypeEstimate[],
 ): Promise<TypeEstimate> {
   const { name, parent } = type;
@@ -120,16 +120,16 @@ async function estimateType(
   const isKnown = totals.every((total) => total !== null);
   const items = isKnown ? totals.reduce((sum, total) => sum + total, 0) : null;
   const members = parent ? (items ?? 0) : 0;
-  return { type: name, items, calls: pages + members, isAtLeast: !isKnown && type.paging !== 'whole' };
+  return { type: name, items, calls: pages + members, isAtLeast: !isKnown && type.pagination !== 'whole' };
 }
 
 /** A call that can tell the total; none for types of which one call is all there is. */
-function probeOf({ name: type, paging, pageSize }: SourceType, listing: string): PageRequest | null {
+function probeOf({ name: type, pagination, pageSize }: ContentType, listing: string): PageRequest | null {
   const limit = pageSize ?? 1;
   const head = { type, key: 'probe', ...(listing === '' ? {} : { listing }) };
-  if (paging === 'offset') return { ...head, kind: 'offset', offset: 0, limit };
-  if (paging === 'page') return { ...head, kind: 'page', page: 0, limit };
-  return paging === 'whole' ? null : { ...head, kind: 'cursor', cursor: null, index: 0, limit };
+  if (pagination === 'offset') return { ...head, kind: 'offset', offset: 0, limit };
+  if (pagination === 'page') return { ...head, kind: 'page', page: 0, limit };
+  return pagination === 'whole' ? null : { ...head, kind: 'cursor', cursor: null, index: 0, limit };
 }
 
 /** Full minutes at the rate per minute, and the rest at the rate per second. */

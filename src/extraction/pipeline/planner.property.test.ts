@@ -1,26 +1,26 @@
 // A made-up source answers the planner's requests; whatever happens, every item is asked for once and none is missed.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { SettledPage, PageRequest, Paging, SourceType, TypeProgress } from '../ports.ts';
+import type { PageResult, PageRequest, Pagination, ContentType, TypeProgress } from '../types.ts';
 import { Planner } from './planner.ts';
 
 interface World {
   readonly items: number;
-  readonly paging: Paging;
+  readonly pagination: Pagination;
   readonly hasTotal: boolean;
   /** The most the server gives per page. */
   readonly cap: number;
 }
 
-const type = (paging: Paging): SourceType => ({
+const type = (pagination: Pagination): ContentType => ({
   name: 'things',
   number: null,
-  paging,
+  pagination,
   shape: { items: { kind: 'list', path: [] }, id: [['id']] },
 });
 
 /** The items of a page, as numbers, and what the planner learns of it. */
-function answer(request: PageRequest, world: World): { items: number[]; outcome: SettledPage } {
+function answer(request: PageRequest, world: World): { items: number[]; outcome: PageResult } {
   const { items: count, cap, hasTotal } = world;
   const place = placeOf(request, count, cap);
   const items = Array.from({ length: count }, (_, item) => item).slice(
@@ -52,7 +52,7 @@ const outcomeOf = (
   itemCount: number,
   total: number | null,
   next: string | null,
-): SettledPage => ({
+): PageResult => ({
   request,
   itemCount,
   rejectedCount: 0,
@@ -73,7 +73,7 @@ function drive(
   },
 ) {
   const seen: number[] = [];
-  const done: SettledPage[] = [];
+  const done: PageResult[] = [];
   const failed: PageRequest[] = [];
   const inFlight: PageRequest[] = [];
   const asked: PageRequest[] = [];
@@ -104,13 +104,13 @@ function finish(planner: Planner): boolean {
 }
 
 const everyItem = (count: number) => Array.from({ length: count }, (_, item) => item);
-const progressOf = (done: readonly SettledPage[], failed: readonly PageRequest[] = []): TypeProgress[] => [
+const progressOf = (done: readonly PageResult[], failed: readonly PageRequest[] = []): TypeProgress[] => [
   { type: 'things', status: 'running', itemsSeen: 0, done, failed },
 ];
 
 const worlds = fc.record({
   items: fc.nat({ max: 400 }),
-  paging: fc.constantFrom<Paging>('offset', 'page', 'cursor', 'whole'),
+  pagination: fc.constantFrom<Pagination>('offset', 'page', 'cursor', 'whole'),
   hasTotal: fc.boolean(),
   cap: fc.constant(1_000),
 });
@@ -121,10 +121,10 @@ const pickFrom = (picks: fc.Stream<number>) => () => picks.next().value ?? 0;
  * ceil(N/P), and one more only where neither a total nor a page that is shorter than another tells the end: the only
  * page may have been cut short by the server.
  */
-function exactCalls({ items, paging, hasTotal }: World, size: number): number {
-  if (paging === 'whole') return 1;
+function exactCalls({ items, pagination, hasTotal }: World, size: number): number {
+  if (pagination === 'whole') return 1;
   const pages = Math.max(1, Math.ceil(items / size));
-  const isNumbered = paging === 'offset' || paging === 'page';
+  const isNumbered = pagination === 'offset' || pagination === 'page';
   const isProbed = isNumbered && !hasTotal && items > 0 && (items % size === 0 || items < size);
   return pages + (isProbed ? 1 : 0);
 }
@@ -138,7 +138,7 @@ describe('the planner', () => {
         run.workers,
         run.picks,
         (world, size, workers, picks) => {
-          const planner = new Planner([type(world.paging)], [], size);
+          const planner = new Planner([type(world.pagination)], [], size);
           const { seen, asked, isFinished } = drive(planner, world, { workers, pick: pickFrom(picks) });
           expect(seen.sort((a, b) => a - b)).toEqual(everyItem(world.items));
           expect(asked).toHaveLength(exactCalls(world, size));
@@ -160,12 +160,12 @@ describe('the planner', () => {
         run.picks,
         (world, [first, second], stop, workers, picks) => {
           const pick = pickFrom(picks);
-          const before = drive(new Planner([type(world.paging)], [], first), world, {
+          const before = drive(new Planner([type(world.pagination)], [], first), world, {
             workers,
             pick,
             stopAfter: stop,
           });
-          const again = new Planner([type(world.paging)], progressOf(before.done), second);
+          const again = new Planner([type(world.pagination)], progressOf(before.done), second);
           const after = drive(again, world, { workers, pick });
           const all = [...before.seen, ...after.seen].sort((a, b) => a - b);
           expect(all).toEqual(everyItem(world.items));
@@ -180,13 +180,13 @@ describe('the planner', () => {
   it('reads everything also from a server that gives fewer per page than it is asked for', () => {
     const capped = fc.record({
       items: fc.nat({ max: 300 }),
-      paging: fc.constantFrom<Paging>('offset', 'page', 'cursor'),
+      pagination: fc.constantFrom<Pagination>('offset', 'page', 'cursor'),
       hasTotal: fc.boolean(),
       cap: fc.integer({ min: 1, max: 40 }),
     });
     fc.assert(
       fc.property(capped, run.workers, run.picks, (world, workers, picks) => {
-        const planner = new Planner([type(world.paging)], [], 50);
+        const planner = new Planner([type(world.pagination)], [], 50);
         const { seen, asked } = drive(planner, world, { workers, pick: pickFrom(picks) });
         expect(seen.sort((a, b) => a - b)).toEqual(everyItem(world.items));
         expect(asked).toHaveLength(exactCalls(world, world.cap));
@@ -202,7 +202,7 @@ describe('the planner', () => {
         run.workers,
         run.picks,
         (items, bad, workers, picks) => {
-          const world: World = { items, paging: 'offset', hasTotal: true, cap: 1_000 };
+          const world: World = { items, pagination: 'offset', hasTotal: true, cap: 1_000 };
           const fails = (page: PageRequest) => page.kind === 'offset' && page.offset === bad * 10;
           const pick = pickFrom(picks);
           const first = drive(new Planner([type('offset')], [], 10), world, { workers, pick, fails });

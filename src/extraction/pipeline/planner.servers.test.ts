@@ -1,13 +1,13 @@
 // Servers that do not page as they are asked to: the planner reads them all the same, or says that it cannot.
 import { describe, expect, it } from 'vitest';
-import type { PageRequest, Paging, SettledPage, SourceType } from '../ports.ts';
+import type { PageRequest, Pagination, PageResult, ContentType } from '../types.ts';
 import { Planner } from './planner.ts';
 
 const shape = { items: { kind: 'list', path: [] }, id: [['id']] } as const;
-const things = (paging: Paging): SourceType => ({ name: 'things', number: null, paging, shape });
-const parents: SourceType = { ...things('whole'), name: 'parents' };
-const members = (paging: Paging): SourceType => ({
-  ...things(paging),
+const things = (pagination: Pagination): ContentType => ({ name: 'things', number: null, pagination, shape });
+const parents: ContentType = { ...things('whole'), name: 'parents' };
+const members = (pagination: Pagination): ContentType => ({
+  ...things(pagination),
   name: 'members',
   parent: { from: 'parents', key: ['id'] },
 });
@@ -20,7 +20,7 @@ type Server = (place: { from: number; page: number; limit: number; of: string })
 
 const upTo = (count: number, first = 0) => Array.from({ length: count }, (_, index) => first + index);
 
-function ask(request: PageRequest, server: Server): SettledPage & { items: readonly number[] } {
+function ask(request: PageRequest, server: Server): PageResult & { items: readonly number[] } {
   const page = { request, rejectedCount: 0, next: null, children: [] };
   if (request.kind === 'whole') return { ...page, items: [], itemCount: 0, total: null };
   const { items, total = null } = server(placeOf(request));
@@ -40,7 +40,7 @@ function placeOf(request: PageRequest) {
 /** Eight pages in flight, answered in turn. */
 function read(planner: Planner, server: Server, most = Number.POSITIVE_INFINITY) {
   const inFlight: PageRequest[] = [];
-  const done: SettledPage[] = [];
+  const done: PageResult[] = [];
   const seen: number[] = [];
   while (done.length < most) {
     for (let next = planner.next(); next; next = inFlight.length < 8 ? planner.next() : null)
@@ -63,7 +63,8 @@ function read(planner: Planner, server: Server, most = Number.POSITIVE_INFINITY)
   };
 }
 
-const readAll = (paging: Paging, server: Server) => read(new Planner([things(paging)], [], 100), server);
+const readAll = (pagination: Pagination, server: Server) =>
+  read(new Planner([things(pagination)], [], 100), server);
 
 describe('the planner, with a server that gives fewer than it is asked for', () => {
   const capped =
@@ -73,15 +74,15 @@ describe('the planner, with a server that gives fewer than it is asked for', () 
       return { items: upTo(count).slice(from + page * size, from + (page + 1) * size) };
     };
 
-  it.each(['offset', 'page'] as const)('reads everything by %s, also without a total', (paging) => {
-    const { seen, calls } = readAll(paging, capped(200, 30));
+  it.each(['offset', 'page'] as const)('reads everything by %s, also without a total', (pagination) => {
+    const { seen, calls } = readAll(pagination, capped(200, 30));
     expect(seen).toEqual(upTo(200));
     expect(calls).toBe(7);
   });
 
-  it.each(['offset', 'page'] as const)('asks once more after the only page by %s', (paging) => {
-    expect(readAll(paging, capped(40, 1_000))).toMatchObject({ calls: 2, isFinished: true });
-    expect(readAll(paging, capped(0, 1_000))).toMatchObject({ calls: 1, isFinished: true });
+  it.each(['offset', 'page'] as const)('asks once more after the only page by %s', (pagination) => {
+    expect(readAll(pagination, capped(40, 1_000))).toMatchObject({ calls: 2, isFinished: true });
+    expect(readAll(pagination, capped(0, 1_000))).toMatchObject({ calls: 1, isFinished: true });
   });
 
   it('goes on where a page of another length follows the first', () => {
@@ -95,7 +96,7 @@ describe('the planner, with a server that gives fewer than it is asked for', () 
   });
 });
 
-describe('the planner, with a server that leaves items out of single pages', () => {
+describe('the planner, with a server that permits items out of single pages', () => {
   const leavesOut =
     (hidden: (item: number) => boolean, count = 3_000): Server =>
     ({ from, page, limit }) => ({
@@ -147,8 +148,8 @@ describe('the planner, with a server that leaves items out of single pages', () 
 describe('the planner, with a server that does not heed which page it is asked for', () => {
   const repeating: Server = () => ({ items: upTo(100) });
 
-  it.each(['offset', 'page'] as const)('ends after two pages by %s and says so', (paging) => {
-    const { calls, problems, isFinished } = readAll(paging, repeating);
+  it.each(['offset', 'page'] as const)('ends after two pages by %s and says so', (pagination) => {
+    const { calls, problems, isFinished } = readAll(pagination, repeating);
     expect({ calls, problems, isFinished }).toEqual({ calls: 2, problems: ['repeated'], isFinished: true });
   });
 
@@ -174,7 +175,7 @@ describe('the planner, with lists of children whose total is told', () => {
     (items: Server): Server =>
     (place) => ({ ...items(place), total: 200 });
 
-  it.each<[string, Paging, Server]>([
+  it.each<[string, Pagination, Server]>([
     ['an empty page by offset', 'offset', ({ from }) => ({ items: from === 0 ? upTo(100) : [] })],
     ['an empty page by number', 'page', ({ page }) => ({ items: page === 0 ? upTo(100) : [] })],
     ['an empty first page', 'offset', () => ({ items: [] })],
@@ -183,16 +184,16 @@ describe('the planner, with lists of children whose total is told', () => {
       'offset',
       ({ from }) => ({ items: from < 160 ? upTo(160).slice(from, from + 100) : [] }),
     ],
-  ])('does not take %s before the total for the end', (_, paging, server) => {
-    const { problems, isFinished, done } = read(withChildren(paging, ['a']), told(server));
+  ])('does not take %s before the total for the end', (_, pagination, server) => {
+    const { problems, isFinished, done } = read(withChildren(pagination, ['a']), told(server));
     expect({ problems, isFinished }).toEqual({ problems: ['short'], isFinished: true });
-    const again = read(withChildren(paging, ['a'], done), told(server));
+    const again = read(withChildren(pagination, ['a'], done), told(server));
     expect(again).toMatchObject({ calls: 0, problems: ['short'] });
   });
 
-  it.each(['offset', 'page'] as const)('does not take the same page by %s for the rest', (paging) => {
+  it.each(['offset', 'page'] as const)('does not take the same page by %s for the rest', (pagination) => {
     const { calls, problems } = read(
-      withChildren(paging, ['a']),
+      withChildren(pagination, ['a']),
       told(() => ({ items: upTo(100) })),
     );
     expect({ calls, problems }).toEqual({ calls: 2, problems: ['repeated'] });
@@ -208,9 +209,9 @@ describe('the planner, with lists of children whose total is told', () => {
 
   it.each(['cursor', 'link', 'whole'] as const)(
     'compares it where pages are named, or the only one (%s)',
-    (paging) => {
+    (pagination) => {
       const problemsAfter = (counts: readonly number[]) => {
-        const planner = withChildren(paging, ['a']);
+        const planner = withChildren(pagination, ['a']);
         for (const [index, itemCount] of counts.entries()) {
           const request = planner.next();
           if (!request) throw new TypeError('nothing is asked for');
@@ -219,8 +220,8 @@ describe('the planner, with lists of children whose total is told', () => {
         }
         return planner.takeFinished().flatMap(({ problems }) => problems.map(({ cause }) => cause));
       };
-      expect(problemsAfter(paging === 'whole' ? [100] : [100, 40])).toEqual(['short']);
-      expect(problemsAfter(paging === 'whole' ? [150] : [100, 50])).toEqual([]);
+      expect(problemsAfter(pagination === 'whole' ? [100] : [100, 40])).toEqual(['short']);
+      expect(problemsAfter(pagination === 'whole' ? [150] : [100, 50])).toEqual([]);
     },
   );
 
@@ -233,7 +234,7 @@ describe('the planner, with lists of children whose total is told', () => {
   });
 });
 
-const parentPage: SettledPage = {
+const parentPage: PageResult = {
   request: { type: 'parents', key: 'whole', kind: 'whole' },
   itemCount: 5,
   rejectedCount: 0,
@@ -242,12 +243,17 @@ const parentPage: SettledPage = {
   children: [],
 };
 
-function withChildren(paging: Paging, of: readonly string[], done: readonly SettledPage[] = [], size = 100) {
+function withChildren(
+  pagination: Pagination,
+  of: readonly string[],
+  done: readonly PageResult[] = [],
+  size = 100,
+) {
   const children = of.map((childKey) => ({ type: 'members', childKey, parentKey: null }));
-  const progress = (type: string, pages: readonly SettledPage[]) =>
+  const progress = (type: string, pages: readonly PageResult[]) =>
     ({ type, status: 'running', itemsSeen: 0, done: pages, failed: [] }) as const;
   const before = [progress('parents', [{ ...parentPage, children }]), progress('members', done)];
-  return new Planner([parents, members(paging)], before, size);
+  return new Planner([parents, members(pagination)], before, size);
 }
 
 describe('the planner, with lists of children', () => {
@@ -264,8 +270,8 @@ describe('the planner, with lists of children', () => {
 
   it.each(['offset', 'page'] as const)(
     'reads them whole by %s from a server with a limit of its own',
-    (paging) => {
-      const { seen } = read(withChildren(paging, keys), lists(70, 30));
+    (pagination) => {
+      const { seen } = read(withChildren(pagination, keys), lists(70, 30));
       expect(seen).toEqual(keys.flatMap((key) => upTo(70, Number(key) * 1_000)));
     },
   );

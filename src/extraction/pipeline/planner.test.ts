@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import type { PageRequest, SettledPage, SourceType, TypeProgress } from '../ports.ts';
+import type { PageRequest, PageResult, ContentType, TypeProgress } from '../types.ts';
 import { Planner } from './planner.ts';
 
 const shape = { items: { kind: 'list', path: [] }, id: [['id']] } as const;
-const typeOf = (name: string, more: Partial<SourceType> = {}): SourceType => ({
+const typeOf = (name: string, more: Partial<ContentType> = {}): ContentType => ({
   name,
   number: null,
-  paging: 'offset',
+  pagination: 'offset',
   shape,
   ...more,
 });
 const models = typeOf('models');
 const explores = typeOf('explores', {
-  paging: 'whole',
+  pagination: 'whole',
   shape: { items: { kind: 'single' }, id: [['name']] },
   parent: { from: 'models', children: ['explores'], key: ['name'], parentKey: ['name'] },
 });
@@ -21,8 +21,8 @@ const looks = typeOf('looks', { parent: { from: 'self', key: ['id'] } });
 const told = (
   request: PageRequest | null,
   itemCount: number,
-  more: Partial<SettledPage> = {},
-): SettledPage => ({
+  more: Partial<PageResult> = {},
+): PageResult => ({
   request: request ?? { type: '?', key: '?', kind: 'whole' },
   itemCount,
   rejectedCount: 0,
@@ -56,7 +56,7 @@ describe('the planner, over several types', () => {
   });
 
   it('takes a later type while the earlier one has to wait', () => {
-    const planner = new Planner([typeOf('a'), typeOf('b', { paging: 'cursor' })], [], 10);
+    const planner = new Planner([typeOf('a'), typeOf('b', { pagination: 'cursor' })], [], 10);
     expect(started(planner)).toEqual(['a offset:0+10', 'b cursor:0:']);
   });
 
@@ -84,7 +84,7 @@ describe('the planner, over several types', () => {
     ]);
   });
 
-  const tellOne = (planner: Planner, more: Partial<SettledPage>) =>
+  const tellOne = (planner: Planner, more: Partial<PageResult>) =>
     planner.committed(told(planner.next(), 1, { children: children('explores', 'e'), ...more }));
   const exploresOf = (finished: ReturnType<Planner['takeFinished']>) =>
     finished.find(({ type }) => type === 'explores')?.problems.map(({ cause }) => cause);
@@ -207,7 +207,7 @@ describe('the planner, when pages do not come', () => {
   });
 
   it('ends a chain that leads back to where it was, and says so', () => {
-    const planner = new Planner([typeOf('c', { paging: 'cursor' })], [], 10);
+    const planner = new Planner([typeOf('c', { pagination: 'cursor' })], [], 10);
     planner.committed(told(planner.next(), 10, { next: 'a' }));
     planner.committed(told(planner.next(), 10, { next: 'b' }));
     planner.committed(told(planner.next(), 10, { next: 'a' }));

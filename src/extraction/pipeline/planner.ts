@@ -1,30 +1,27 @@
 // Decides which page is asked for next, over all types of a run. Pure: it learns from outcomes and knows no time.
-import type { PageRequest, SettledPage, SourceType, TypeProgress, TypeStatus } from '../ports.ts';
-import { ChainPlan } from './plans/chain-plan.ts';
-import { ChildPlan } from './plans/child-plan.ts';
-import type { Feed } from './plans/feed.ts';
-import { FeedsPlan } from './plans/feeds-plan.ts';
-import { OffsetPlan } from './plans/offset-plan.ts';
-import { PagePlan } from './plans/page-plan.ts';
-import type { PlanProblem, TypePlan } from './plans/type-plan.ts';
+import type { PageRequest, PageResult, ContentType, TypeProgress, TypeStatus } from '../types.ts';
+import { ChildPaginator } from './child-paginator.ts';
+import { OffsetPaginator, PagePaginator } from './numbered-paginator.ts';
+import type { Feed, ListProblem, Replayed, Paginator } from './paginator.ts';
+import { CursorPaginator } from './paginator.ts';
 
 /** A type of which nothing is left to ask for. */
 export interface FinishedType {
   readonly type: string;
   readonly total: number | null;
   /** Reasons, besides failed pages, why it is not complete. */
-  readonly problems: readonly PlanProblem[];
+  readonly problems: readonly ListProblem[];
 }
 
 interface Planned {
-  readonly type: SourceType;
-  readonly plan: TypePlan;
+  readonly type: ContentType;
+  readonly plan: Paginator;
   /** Takes what parents' pages name. */
-  readonly members: ChildPlan | null;
+  readonly members: ChildPaginator | null;
   /** The type whose items name this one's; null when it finds its pages by itself. */
   readonly parent: string | null;
   /** Something of it is missing: what it names may be missing too. */
-  isLacking: boolean;
+  hasMissingItems: boolean;
   isReported: boolean;
 }
 
@@ -36,7 +33,7 @@ export class Planner {
   readonly #planned = new Map<string, Planned>();
 
   /** `progress` is what earlier runs of the session did; positions they covered are not asked for again. */
-  constructor(types: readonly SourceType[], progress: readonly TypeProgress[], batchSize: number) {
+  constructor(types: readonly ContentType[], progress: readonly TypeProgress[], batchSize: number) {
     for (const type of types) this.#planned.set(type.name, plannedOf(type, batchSize));
     for (const { type, done, failed } of progress) {
       const planned = this.#planned.get(type);
@@ -52,16 +49,16 @@ export class Planner {
     return null;
   }
 
-  committed(outcome: SettledPage): void {
+  committed(outcome: PageResult): void {
     const planned = this.#of(outcome.request);
-    if (outcome.rejectedCount > 0) planned.isLacking = true;
+    if (outcome.rejectedCount > 0) planned.hasMissingItems = true;
     planned.plan.committed(outcome);
     this.#tellChildren(outcome);
   }
 
   failed(request: PageRequest, isTransient: boolean): void {
     const planned = this.#of(request);
-    planned.isLacking = true;
+    planned.hasMissingItems = true;
     planned.plan.failed(request, isTransient);
   }
 
@@ -86,7 +83,7 @@ export class Planner {
         const status = settle(finished);
         planned.isReported = true;
         all.push(finished);
-        if (status !== 'completed' || problems.length > 0) planned.isLacking = true;
+        if (status !== 'completed' || problems.length > 0) planned.hasMissingItems = true;
       }
     }
     return all;
@@ -106,10 +103,10 @@ export class Planner {
     return plan.isFinished && (source?.isReported ?? true);
   }
 
-  #problemsOf({ type, plan, parent }: Planned): readonly PlanProblem[] {
+  #problemsOf({ type, plan, parent }: Planned): readonly ListProblem[] {
     const source = parent === null ? undefined : this.#planned.get(parent);
-    if (parent === null || !source?.isLacking) return plan.problems;
-    const problem: PlanProblem = {
+    if (parent === null || !source?.hasMissingItems) return plan.problems;
+    const problem: ListProblem = {
       request: { type: type.name, kind: 'whole', key: `parents:${parent}` },
       cause: 'parent-incomplete',
       message: `Not all ${parent} could be read, so members of ${type.name} may be missing.`,
@@ -117,19 +114,20 @@ export class Planner {
     return [...plan.problems, problem];
   }
 
-  #replay(planned: Planned, done: readonly SettledPage[], failed: readonly PageRequest[]): void {
+  #replay(planned: Planned, done: readonly PageResult[], failed: readonly PageRequest[]): void {
     const pages = [
       ...done.map((outcome) => ({ done: outcome })),
       ...failed.filter(({ key }) => !key.startsWith('parents:')).map((request) => ({ failed: request })),
     ].sort((a, b) => place(requestOf(a)) - place(requestOf(b)));
-    if (failed.length > 0 || done.some(({ rejectedCount }) => rejectedCount > 0)) planned.isLacking = true;
+    if (failed.length > 0 || done.some(({ rejectedCount }) => rejectedCount > 0))
+      planned.hasMissingItems = true;
     for (const page of pages) {
       planned.plan.replay(page);
       if ('done' in page) this.#tellChildren(page.done);
     }
   }
 
-  #tellChildren({ children }: SettledPage): void {
+  #tellChildren({ children }: PageResult): void {
     for (const child of children) this.#planned.get(child.type)?.members?.add(child);
   }
 
@@ -140,31 +138,34 @@ export class Planner {
   }
 }
 
-function plannedOf(type: SourceType, batchSize: number): Planned {
-  const state = { type, isLacking: false, isReported: false };
+function plannedOf(type: ContentType, batchSize: number): Planned {
+  const state = { type, hasMissingItems: false, isReported: false };
   const isListed = type.parent?.from === 'self';
   const feed = (listing: string): Feed => ({
     type: type.name,
     listing,
-    paging: type.paging,
+    pagination: type.pagination,
     limit: type.pageSize ?? batchSize,
     isListing: isListed,
   });
-  const isOneEach = isListed || (type.paging === 'whole' && type.shape.items.kind === 'single');
+  const isOneEach = isListed || (type.pagination === 'whole' && type.shape.items.kind === 'single');
   const members = type.parent
-    ? new ChildPlan({ ...feed(''), paging: isListed ? 'whole' : type.paging, isListing: false }, isOneEach)
+    ? new ChildPaginator(
+        { ...feed(''), pagination: isListed ? 'whole' : type.pagination, isListing: false },
+        isOneEach,
+      )
     : null;
   if (members && !isListed) return { ...state, plan: members, members, parent: type.parent?.from ?? null };
   const lists = (type.listings ?? [{ name: '' }]).map(({ name }) => [name, listPlan(feed(name))] as const);
   return { ...state, plan: new FeedsPlan(new Map(lists), members), members, parent: null };
 }
 
-function listPlan(feed: Feed): TypePlan {
-  if (feed.paging === 'offset') return new OffsetPlan(feed);
-  return feed.paging === 'page' ? new PagePlan(feed) : new ChainPlan(feed);
+function listPlan(feed: Feed): Paginator {
+  if (feed.pagination === 'offset') return new OffsetPaginator(feed);
+  return feed.pagination === 'page' ? new PagePaginator(feed) : new CursorPaginator(feed);
 }
 
-const requestOf = (page: { done: SettledPage } | { failed: PageRequest }): PageRequest =>
+const requestOf = (page: { done: PageResult } | { failed: PageRequest }): PageRequest =>
   'done' in page ? page.done.request : page.failed;
 
 const childrenLast = 2 ** 40;
@@ -183,4 +184,65 @@ function place(request: PageRequest): number {
     case 'child':
   }
   return childrenLast + (request.position?.index ?? 0);
+}
+
+// Plans a type that is fed by several lists, or by lists whose members are then fetched one by one (looks).
+
+export class FeedsPlan implements Paginator {
+  /** By the name of the listing. */
+  readonly #lists: ReadonlyMap<string, Paginator>;
+  readonly #members: ChildPaginator | null;
+
+  constructor(lists: ReadonlyMap<string, Paginator>, members: ChildPaginator | null) {
+    this.#lists = lists;
+    this.#members = members;
+  }
+
+  /** The lists first: only they say how much there is. */
+  next(): PageRequest | null {
+    for (const list of this.#lists.values()) {
+      const request = list.next();
+      if (request) return request;
+    }
+    return this.#members?.next() ?? null;
+  }
+  committed(outcome: PageResult): void {
+    this.#planOf(outcome.request).committed(outcome);
+  }
+  failed(request: PageRequest, isTransient: boolean): void {
+    this.#planOf(request).failed(request, isTransient);
+  }
+  dropped(request: PageRequest): void {
+    this.#planOf(request).dropped(request);
+  }
+  replay(page: Replayed): void {
+    this.#planOf('done' in page ? page.done.request : page.failed).replay(page);
+  }
+  get isFinished(): boolean {
+    return this.#listsAreFinished && (this.#members?.isFinished ?? true);
+  }
+  get total(): number | null {
+    const totals = this.#lists
+      .values()
+      .map((list) => list.total)
+      .toArray();
+    if (totals.every((total) => total !== null)) return totals.reduce((sum, total) => sum + total, 0);
+    return this.#listsAreFinished ? (this.#members?.total ?? null) : null;
+  }
+  get problems(): readonly ListProblem[] {
+    return this.#lists
+      .values()
+      .flatMap((list) => list.problems)
+      .toArray();
+  }
+
+  get #listsAreFinished(): boolean {
+    return this.#lists.values().every((list) => list.isFinished);
+  }
+
+  #planOf(request: PageRequest): Paginator {
+    const plan = request.kind === 'child' ? this.#members : this.#lists.get(request.listing ?? '');
+    if (!plan) throw new TypeError(`Nothing planned the page "${request.key}" of ${request.type}.`);
+    return plan;
+  }
 }

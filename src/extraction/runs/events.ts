@@ -1,6 +1,6 @@
 // What runs tell, whoever does them: for the log, metrics and the live stream.
 import { event } from '../../core/index.ts';
-import type { RunOrigin, RunState } from './ports.ts';
+import type { RunOrigin, RunState } from './stores.ts';
 
 export const runEvents = {
   'extraction:run-started': event<{ run: string; source: string; origin: RunOrigin }>({
@@ -14,7 +14,7 @@ export const runEvents = {
     /** Null while the source has not said how many there are of each type. */
     total: number | null;
     calls: number;
-    refusals: number;
+    rateLimitedCalls: number;
     multiplier: number;
   }>({ level: 'debug', message: 'an extraction run goes on' }),
   'extraction:run-finished': event<{

@@ -1,13 +1,14 @@
-// A run as it is kept: how it begins, what it counts, and what is told of it.
+// A run as it is stored: how it begins, what it counts, and the events about it.
 import type { Emitter } from '../../core/index.ts';
+import type { ExtractionRun, RunFigures, RunOrigin, RunState } from './stores.ts';
+import type { ExtractionSource } from './source-schema.ts';
 import type { ProgressFigures } from '../events.ts';
 import type { RunEvents } from './events.ts';
-import type { ExtractionRun, ExtractionSource, RunFigures, RunOrigin, RunState } from './ports.ts';
 
 export const noFigures: RunFigures = {
   types: [],
   calls: 0,
-  refusals: 0,
+  rateLimitedCalls: 0,
   multiplier: 1,
   itemsPerSecond: null,
 };
@@ -24,7 +25,7 @@ export function newRun(
     source: name,
     origin,
     vault,
-    state: 'waiting',
+    state: 'queued',
     jobId: null,
     session: null,
     startedAt: null,
@@ -35,22 +36,22 @@ export function newRun(
 }
 
 export const hasEnded = ({ state }: { readonly state: RunState }): boolean =>
-  state !== 'waiting' && state !== 'running';
+  state !== 'queued' && state !== 'running';
 
 /** Also of an extraction's result, which has the same fields. */
 export function figuresOf({
   types,
   calls,
-  refusals,
+  rateLimitedCalls,
   rateLimiter,
   itemsPerSecond,
-}: Pick<ProgressFigures, 'types' | 'calls' | 'refusals' | 'rateLimiter'> & {
+}: Pick<ProgressFigures, 'types' | 'calls' | 'rateLimitedCalls' | 'rateLimiter'> & {
   readonly itemsPerSecond: number | null;
 }): RunFigures {
   return {
     types: types.map(({ type, items, total, status }) => ({ type, items, total, status })),
     calls,
-    refusals,
+    rateLimitedCalls,
     multiplier: rateLimiter.backoff_multiplier,
     itemsPerSecond,
   };
@@ -67,8 +68,8 @@ export function totalOf({ types }: RunFigures): number | null {
 }
 
 export function tellProgress(events: Emitter<RunEvents>, run: ExtractionRun): void {
-  const { id, source, calls, refusals, multiplier } = run;
-  const figures = { items: itemsOf(run), total: totalOf(run), calls, refusals, multiplier };
+  const { id, source, calls, rateLimitedCalls, multiplier } = run;
+  const figures = { items: itemsOf(run), total: totalOf(run), calls, rateLimitedCalls, multiplier };
   events.emit('extraction:run-progress', { run: id, source, ...figures });
 }
 

@@ -1,8 +1,7 @@
 // What registers a source, over HTTP and in the sources file alike: strict, so that no secret slips in under a new key.
 import { z } from 'zod';
-import type { SourceDraft } from './ports.ts';
-import type { SourceOptions } from './source-options.ts';
-import { snakeName } from './source-options.ts';
+import type { OptionSpec, OptionValues } from '../../core/index.ts';
+import { extractionOptions } from '../options.ts';
 
 const variable = z
   .string('must be the name of an environment variable')
@@ -167,4 +166,103 @@ function hasCredentials(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { username, password } = new URL(text);
   return username !== '' || password !== '';
+}
+
+// The settings of extraction that a registered source may have of its own, checked by the same rules as the server's.
+
+const { fields } = extractionOptions;
+
+const own = {
+  types: fields.types,
+  workers: fields.workers,
+  queueSize: fields.queueSize,
+  batchSize: fields.batchSize,
+  rateLimitPerMinute: fields.rateLimitPerMinute,
+  rateLimitPerSecond: fields.rateLimitPerSecond,
+  adaptive: fields.adaptive,
+  maxCalls: fields.maxCalls,
+  retries: fields.retries,
+  retryDelayMs: fields.retryDelayMs,
+  folders: fields.folders,
+  recursive: fields.recursive,
+  timeoutSeconds: fields.timeoutSeconds,
+};
+
+export type SourceOptions = Partial<OptionValues<typeof own>>;
+type ExtractionValues = OptionValues<typeof fields>;
+
+/** `options.workers: 99 must be a whole number from 1 to 50`; empty when all is well. */
+export function optionProblems(options: SourceOptions, server: ExtractionValues): readonly string[] {
+  const ranges = Object.entries(options).flatMap(([field, value]) => {
+    const spec: OptionSpec<unknown> = own[field as keyof typeof own];
+    const parsed = value === null ? { value } : spec.parse(value);
+    return 'problem' in parsed ? [line(field, value, parsed.problem)] : [];
+  });
+  if (ranges.length > 0) return ranges;
+  const values = effectiveOptions(options, server);
+  const given: Readonly<Record<string, unknown>> = values;
+  const between = extractionOptions.check?.(values) ?? [];
+  return between.map(({ field, problem }) => line(field, given[field], problem));
+}
+
+/** The server's settings with the source's own instead. What to read is only ever the source's own. */
+export function effectiveOptions(options: SourceOptions, server: ExtractionValues): ExtractionValues {
+  return {
+    ...server,
+    types: [],
+    folders: [],
+    recursive: false,
+    // It hangs on the number of workers, which the source may change.
+    queueSize: options.workers === undefined ? server.queueSize : null,
+    ...options,
+    dryRun: false,
+    retryFailed: false,
+  };
+}
+
+/** As it is called in JSON and YAML. */
+export const snakeName = (field: string): string =>
+  field.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+
+function line(field: string, value: unknown, problem: string): string {
+  return `options.${snakeName(field)}: ${JSON.stringify(value)} ${problem}`;
+}
+
+/** Where a source is, and under which names its secrets stand in the environment. Never a secret itself. */
+export type SourceSettings =
+  | {
+      readonly kind: 'looker';
+      readonly baseUrl: string;
+      /** Names of environment variables of the server. */
+      readonly clientIdVariable: string;
+      readonly clientSecretVariable: string;
+    }
+  | {
+      readonly kind: 'rest';
+      /** The text of a source file: YAML, secrets only as `${NAME}`. */
+      readonly definition: string;
+    };
+
+export interface SourceDraft {
+  /** Unique, and fit for a file name. */
+  readonly name: string;
+  readonly settings: SourceSettings;
+  /** What differs from the server's own `extraction` settings. */
+  readonly options: SourceOptions;
+  /** Five cron fields in UTC; null runs only when asked to. */
+  readonly schedule: string | null;
+  /** A file in the data folder's `vaults`. */
+  readonly vault: string;
+  /** Its schedule counts. */
+  readonly isActive: boolean;
+}
+
+export interface ExtractionSource extends SourceDraft {
+  readonly id: string;
+  /** Kept in step with the sources file; changed there and nowhere else. */
+  readonly isFromFile: boolean;
+  readonly createdAt: Date;
+  readonly modifiedAt: Date;
+  /** Occurrences of the schedule up to here are dealt with. */
+  readonly lastScheduledAt: Date;
 }

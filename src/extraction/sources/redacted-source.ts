@@ -1,6 +1,6 @@
 // A source whose failures tell no secret: their messages are stored in the vault, shown and sent.
-import { FetchFailure } from '../errors.ts';
-import type { Source } from '../ports.ts';
+import { FetchError } from '../errors.ts';
+import type { Source } from '../types.ts';
 
 /** Redacted before it is cut: half a secret would not be recognised. */
 const longestMessage = 500;
@@ -20,10 +20,10 @@ export function redactedSource(source: Source, redact: (text: string) => string)
       try {
         return await source.fetch(request, signal, onSent);
       } catch (error) {
-        if (!(error instanceof FetchFailure)) throw error;
+        if (!(error instanceof FetchError)) throw error;
         const message = redact(error.message);
         const told = message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
-        throw new FetchFailure(error.failure, told, error);
+        throw new FetchError(error.failure, told, error);
       }
     },
   };

@@ -1,6 +1,6 @@
 // Search over HTTP, in the founding document's shape.
 import { z } from 'zod';
-import type { SearchAnswer, SearchRequest } from '../../knowledge/index.ts';
+import type { SearchResponse, SearchRequest } from '../../knowledge/index.ts';
 import { artifactTypes, eventCategories, searchDefaults } from '../../knowledge/index.ts';
 import { spaceFields } from '../knowledge-space.ts';
 import { hasNoNul, id, instant, isoOrNull, nulRefusal } from './fields.ts';
@@ -129,7 +129,7 @@ export const searchAnswer = z
       .describe('What else could be asked for.'),
     warning: z.string().optional().describe('Everything that was left out; absent when nothing was.'),
   })
-  .meta({ id: 'SearchAnswer', description: 'Results, on wish with what is related to them.' });
+  .meta({ id: 'SearchResponse', description: 'Results, on wish with what is related to them.' });
 
 const isDay = /^[\d-]+$/;
 
@@ -154,7 +154,7 @@ export function requestOf(body: z.infer<typeof searchBody>): SearchRequest {
   };
 }
 
-export const viewOfSearch = (answer: SearchAnswer): z.infer<typeof searchAnswer> => ({
+export const viewOfSearch = (answer: SearchResponse): z.infer<typeof searchAnswer> => ({
   primary_results: answer.primaryResults.map((found) => ({
     chunk_id: found.chunkId,
     artifact_uid: found.artifactUid,

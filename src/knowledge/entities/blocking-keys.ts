@@ -1,10 +1,10 @@
 // Under which keys an entity is kept, and which keys a mention looks under: exact matches stand in for likeness.
 import type { EntityType } from '../reading/types.ts';
 import { fieldsOf, identityOf } from './compare-clues.ts';
-import { readOrganizationName, sortedKey, thingWords } from './compare-names.ts';
+import { parseOrganizationName, sortedKey, thingWords } from './compare-names.ts';
 import { givenNameRoots } from './name-data.ts';
 import type { PersonName } from './normalize.ts';
-import { handleForms, isInitial, readPersonName } from './normalize.ts';
+import { handleForms, isInitial, parsePersonName } from './normalize.ts';
 
 export type KeyKind = 'initials' | 'nickname' | 'trigram' | 'email' | 'identity' | 'clue' | 'part';
 
@@ -42,7 +42,7 @@ export function nameKeys(name: string, type: EntityType): NameKeys {
 }
 
 function personKeys(name: string): NameKeys {
-  const person = readPersonName(name);
+  const person = parsePersonName(name);
   if (!person) return { kept: [], wanted: [] };
   if (person.single !== null) return singleKeys(person.single);
   const shared = fullNameKeys(person);
@@ -78,7 +78,7 @@ function fullNameKeys({ given, surname }: PersonName): readonly string[] {
 }
 
 function organizationKeys(name: string): NameKeys {
-  const { base, acronym } = readOrganizationName(name);
+  const { base, acronym } = parseOrganizationName(name);
   const compact = base.replaceAll(' ', '');
   if (compact === '') return { kept: [], wanted: [] };
   const shared = [`s:o ${compact}`, ...(compact.length >= 6 ? [`p:o ${compact.slice(0, 5)}`] : [])];

@@ -3,7 +3,7 @@ import type { Database, Queryable, QueryOptions } from '../../platform/postgres/
 import { sql } from '../../platform/postgres/sql.ts';
 import type { EntityType } from '../reading/types.ts';
 import { kindOfKey } from './blocking-keys.ts';
-import type { Candidate, CandidateWish, Entity, KnownEntity } from './types.ts';
+import type { Candidate, CandidateQuery, Entity, CandidateEntity } from './types.ts';
 
 type FoundBy = Candidate['foundBy'][number];
 
@@ -24,13 +24,13 @@ interface Hit {
 export async function findCandidates(
   database: Queryable,
   spaceId: number,
-  wishes: readonly CandidateWish[],
+  wishes: readonly CandidateQuery[],
   options: {
     readonly artifactUid: string | null;
     readonly withTrigrams: boolean;
     readonly signal: AbortSignal;
   },
-): Promise<readonly (readonly KnownEntity[])[]> {
+): Promise<readonly (readonly CandidateEntity[])[]> {
   const { signal } = options;
   const hits = await findHits(database, spaceId, wishes, options);
   const kept = boundedHits(hits, wishes.length);
@@ -38,7 +38,7 @@ export async function findCandidates(
   const families = await loadFamilies(database, spaceId, ids, options.artifactUid, { signal });
   const byFound = new Map(families.flatMap((family) => family.found.map((id) => [id, family] as const)));
   return kept.map((own) => {
-    const merged = new Map<string, KnownEntity>();
+    const merged = new Map<string, CandidateEntity>();
     for (const { entityId, by } of own) {
       const family = byFound.get(entityId);
       if (!family) continue;
@@ -81,7 +81,7 @@ const foundByOf = (via: string, key: string): FoundBy => {
 async function findHits(
   database: Queryable,
   spaceId: number,
-  wishes: readonly CandidateWish[],
+  wishes: readonly CandidateQuery[],
   { withTrigrams, signal }: { readonly withTrigrams: boolean; readonly signal: AbortSignal },
 ): Promise<readonly Hit[]> {
   const names = wantedBy(wishes, ({ normalizedNames }) => normalizedNames);
@@ -111,8 +111,8 @@ async function findHits(
 
 /** Each wanted text once, with the wishes that want it. */
 function wantedBy(
-  wishes: readonly CandidateWish[],
-  read: (wish: CandidateWish) => readonly string[],
+  wishes: readonly CandidateQuery[],
+  read: (wish: CandidateQuery) => readonly string[],
 ): ReadonlyMap<string, readonly number[]> {
   const wanted = new Map<string, number[]>();
   for (const [index, wish] of wishes.entries())
@@ -126,11 +126,11 @@ function wantedBy(
 
 // Who stands near an entity: in the same artifacts, or in the space of vectors.
 
-const mostCompanions = 20;
+const maxCoMentions = 20;
 /** Of one entity's mentions so many say whom it is seen with; the newest tell most. */
 const mostMentions = 100;
 
-export async function findCompanions(
+export async function findCoMentions(
   database: Database,
   spaceId: number,
   entityIds: readonly string[],
@@ -150,7 +150,7 @@ export async function findCompanions(
               where m.revision_id = own.revision_id and m.space_id = ${spaceId} limit 500) few) other on true
             join entity e on e.entity_id = other.entity_id
           where other.entity_id <> t.id group by e.canonical_name
-          order by times desc, name limit ${mostCompanions}) most) near
+          order by times desc, name limit ${maxCoMentions}) most) near
     where near.names is not null`,
     { signal },
   );
@@ -160,14 +160,14 @@ export async function findCompanions(
 /** Below this a vector says nothing, whatever the model. */
 const leastCosine = 0.6;
 
-export async function findNearest(
+export async function findNearestEntities(
   database: Database,
   spaceId: number,
   model: string,
   wishes: readonly { readonly type: EntityType; readonly vector: Float32Array }[],
   artifactUid: string | null,
   signal: AbortSignal,
-): Promise<readonly (readonly KnownEntity[])[]> {
+): Promise<readonly (readonly CandidateEntity[])[]> {
   if (wishes.length === 0 || !database.capabilities.vector.available) return wishes.map(() => []);
   const found: (readonly { id: string; cosine: number }[])[] = [];
   for (const { type, vector } of wishes) {
@@ -211,7 +211,7 @@ interface FamilyRow extends Entity {
 }
 
 export interface Family {
-  readonly known: Omit<KnownEntity, 'foundBy' | 'cosine'>;
+  readonly known: Omit<CandidateEntity, 'foundBy' | 'cosine'>;
   /** Those of the ids asked for that are this entity now. */
   readonly found: readonly string[];
 }
@@ -254,9 +254,9 @@ function familyOf({
     organizations,
     roles,
     notes: [...new Set(notes.flat())],
-    companions: [],
+    coMentions: [],
   };
-  return { known: { entity, aliases: names.slice(1), companions: [], profile, isInArtifact }, found };
+  return { known: { entity, aliases: names.slice(1), coMentions: [], profile, isInArtifact }, found };
 }
 
 /** Of the table `entity`, called `e`. */

@@ -6,22 +6,22 @@ import { entityTypes } from '../reading/types.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import type { CleanClues } from './compare-clues.ts';
 import { cleanClues, identityOf, profileOf } from './compare-clues.ts';
-import type { ResolutionParts } from './deps.ts';
-import { canAskModel } from './deps.ts';
-import { chooseMatch, compareNames, matchKnown, pointsForSame } from './match.ts';
+import type { ResolutionDeps } from './deps.ts';
+import { canUseModel } from './deps.ts';
+import { decide, compareNames, matchCandidates, minSamePoints } from './match.ts';
 import {
-  isNameless,
+  isUnnamed,
   nameFullness,
-  namelessName,
+  unnamedEntityName,
   normalizeName,
   plainWords,
   visibleName,
 } from './normalize.ts';
-import type { KnownEntity, MentionPlace, NameRow } from './types.ts';
+import type { CandidateEntity, MentionPlace, NameRow } from './types.ts';
 import type { MentionGroup } from './types.ts';
 
 /** Companions that are looked at. */
-const mostCompanions = 200;
+const maxCoMentions = 200;
 
 /** Those that tell most come first, so that the others can be recognised in them. */
 export function groupMentions(
@@ -42,7 +42,7 @@ export function groupMentions(
     if (known) known.members.push(named);
     else byKey.set(key, { first: named, members: [named] });
   }
-  const firsts = [...byKey.values()].slice(0, mostCompanions).map(({ first }) => plainWords(first.name));
+  const firsts = [...byKey.values()].slice(0, maxCoMentions).map(({ first }) => plainWords(first.name));
   const everybody = [...new Set(firsts)];
   return [...byKey.values()].map(({ members }) => groupOf(members, everybody)).sort(byTelling);
 }
@@ -59,11 +59,11 @@ interface Named {
 function readMention(mention: EntityMention, index: number, place: MentionPlace): Named {
   const type = entityTypes.includes(mention.type) ? mention.type : 'other';
   const surface = visibleName(mention.surfaceForm);
-  const given = isNameless(mention.canonicalSuggestion) ? mention.surfaceForm : mention.canonicalSuggestion;
+  const given = isUnnamed(mention.canonicalSuggestion) ? mention.surfaceForm : mention.canonicalSuggestion;
   const name = visibleName(given);
   // Whoever has no name is nobody else's namesake: one for each artifact.
   const normalizedName =
-    name === namelessName ? `${namelessName} ${place.artifactUid}` : normalizeName(given, type);
+    name === unnamedEntityName ? `${unnamedEntityName} ${place.artifactUid}` : normalizeName(given, type);
   return { index, type, name, normalizedName, surface, clues: cleanClues(mention.contextClues, name) };
 }
 
@@ -84,7 +84,7 @@ function groupOf(members: readonly Named[], everybody: readonly string[]): Menti
     everybody.filter((other) => other !== plainName),
   );
   const keys = clueKeys(profile.emails, profile.notes);
-  const isNamed = name !== namelessName;
+  const isNamed = name !== unnamedEntityName;
   const { kept, wanted } = nameKeys(name, type);
   const own: NameRow = {
     alias: name,
@@ -111,7 +111,7 @@ function groupOf(members: readonly Named[], everybody: readonly string[]): Menti
 function spellings(members: readonly Named[], own: NameRow): readonly NameRow[] {
   const rows = new Map<string, NameRow>();
   for (const { surface, type, name } of members) {
-    if (surface === name || surface === namelessName || compareNames(type, surface, name).points < 2)
+    if (surface === name || surface === unnamedEntityName || compareNames(type, surface, name).points < 2)
       continue;
     const normalizedAlias = normalizeName(surface, type);
     if (normalizedAlias === own.normalizedAlias || rows.has(normalizedAlias)) continue;
@@ -128,9 +128,9 @@ function byTelling(a: MentionGroup, b: MentionGroup): number {
 
 // What can be known of the names of a chunk before anything is decided: candidates, their company, vectors.
 
-export interface Evidence {
+export interface MentionEvidence {
   readonly group: MentionGroup;
-  known: readonly KnownEntity[];
+  known: readonly CandidateEntity[];
   /** Set: nobody knows whether it is there already. */
   candidatesProblem: unknown;
   embedding: { readonly model: string; readonly vector: Float32Array } | null;
@@ -141,7 +141,7 @@ export interface Evidence {
 /** Names that are looked for together: one deadline, a few queries. */
 const namesPerLookup = 1_000;
 /** Entities whose company is looked at in one go. */
-const mostWithCompany = 200;
+const maxWithCoMentions = 200;
 const textsPerEmbedding = 128;
 /** Vectors cost a scan each; beyond this many names their keys must do. */
 const mostByVector = 50;
@@ -152,13 +152,13 @@ const fatal = ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELED', 'SHUTTING_
 export const isFatal = (error: unknown, signal: AbortSignal): boolean =>
   signal.aborted || fatal.includes(kindOf(error));
 
-export async function gatherEvidence(
-  parts: ResolutionParts,
+export async function findCandidatesFor(
+  parts: ResolutionDeps,
   groups: readonly MentionGroup[],
   place: MentionPlace,
   signal: AbortSignal,
-): Promise<readonly Evidence[]> {
-  const all = groups.map((group): Evidence => ({
+): Promise<readonly MentionEvidence[]> {
+  const all = groups.map((group): MentionEvidence => ({
     group,
     known: [],
     candidatesProblem: null,
@@ -172,12 +172,12 @@ export async function gatherEvidence(
 }
 
 /** Not settled by what is known already. Other names of the chunk may still settle it: that is looked at later. */
-const isOpen = (evidence: Evidence): boolean =>
-  chooseMatch(matchKnown(evidence.group, evidence.known), true).kind !== 'join';
+const isOpen = (evidence: MentionEvidence): boolean =>
+  decide(matchCandidates(evidence.group, evidence.known), true).kind !== 'join';
 
 async function findCandidates(
-  parts: ResolutionParts,
-  evidence: readonly Evidence[],
+  parts: ResolutionDeps,
+  evidence: readonly MentionEvidence[],
   { spaceId, artifactUid }: MentionPlace,
   signal: AbortSignal,
 ): Promise<void> {
@@ -190,7 +190,7 @@ async function findCandidates(
       deadline.signal,
     );
     for (const [index, each] of evidence.entries()) each.known = found[index] ?? [];
-    await addCompany(parts, evidence, spaceId, deadline.signal);
+    await addCoMentions(parts, evidence, spaceId, deadline.signal);
   } catch (error) {
     if (isFatal(error, signal)) throw error;
     for (const each of evidence) Object.assign(each, { known: [], candidatesProblem: error });
@@ -200,26 +200,26 @@ async function findCandidates(
 }
 
 /** Only where it could tip the balance. */
-async function addCompany(
-  { entities }: ResolutionParts,
-  evidence: readonly Evidence[],
+async function addCoMentions(
+  { entities }: ResolutionDeps,
+  evidence: readonly MentionEvidence[],
   spaceId: number,
   signal: AbortSignal,
 ): Promise<void> {
   const wanted = new Set<string>();
   for (const { group, known } of evidence)
-    for (const { candidate, match } of matchKnown(group, known))
-      if (match.verdict === 'grey' && match.points >= pointsForSame - 2)
+    for (const { candidate, match } of matchCandidates(group, known))
+      if (match.verdict === 'grey' && match.points >= minSamePoints - 2)
         wanted.add(candidate.entity.entityId);
-  const ids = [...wanted].slice(0, mostWithCompany);
+  const ids = [...wanted].slice(0, maxWithCoMentions);
   if (ids.length === 0) return;
-  const companions = await abortable(entities.companions(spaceId, ids, signal), signal);
+  const coMentions = await abortable(entities.coMentions(spaceId, ids, signal), signal);
   for (const each of evidence)
     each.known = each.known.map((known) => {
-      const names = companions.get(known.entity.entityId);
+      const names = coMentions.get(known.entity.entityId);
       return names === undefined
         ? known
-        : { ...known, companions: names, profile: { ...known.profile, companions: names.map(plainWords) } };
+        : { ...known, coMentions: names, profile: { ...known.profile, coMentions: names.map(plainWords) } };
     });
 }
 
@@ -231,8 +231,8 @@ export const embeddingText = (
 ): string => [name, type, clues.role, clues.organization].filter((part) => part !== null).join(', ');
 
 async function embed(
-  parts: ResolutionParts,
-  all: readonly Evidence[],
+  parts: ResolutionDeps,
+  all: readonly MentionEvidence[],
   place: MentionPlace,
   signal: AbortSignal,
 ): Promise<void> {
@@ -270,13 +270,13 @@ export const isVector = (vector: Float32Array | undefined): vector is Float32Arr
 
 /** Vectors only bring up questions: without a model to put them to, nobody looks. */
 async function findNear(
-  parts: ResolutionParts,
-  evidence: readonly Evidence[],
+  parts: ResolutionDeps,
+  evidence: readonly MentionEvidence[],
   { spaceId, artifactUid }: MentionPlace,
   model: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!canAskModel(parts)) return;
+  if (!canUseModel(parts)) return;
   const wanted = evidence.flatMap((each) =>
     each.embedding && each.group.type !== 'person' ? [{ each, vector: each.embedding.vector }] : [],
   );

@@ -1,6 +1,6 @@
 // What is known of somebody or something, in a form that two can be compared in.
 import type { ContextClues, EntityType } from '../reading/types.ts';
-import { compareOrganizationNames, comparePersonNames, readOrganizationName } from './compare-names.ts';
+import { compareOrganizationNames, comparePersonNames, parseOrganizationName } from './compare-names.ts';
 import { publicMailDomains, sharedMailboxes } from './name-data.ts';
 import { handleOf, plainWords, visibleName } from './normalize.ts';
 import { editDistance, jaroWinkler } from './string-distance.ts';
@@ -16,7 +16,7 @@ export interface Profile {
   /** `field: value`, or plain words; identities that sources gave are among them. */
   readonly notes: readonly string[];
   /** Names of those it is mentioned with, in plain words. */
-  readonly companions: readonly string[];
+  readonly coMentions: readonly string[];
 }
 
 /** A longer clue than this is cut: it tells no more, and rows stay small. */
@@ -31,7 +31,7 @@ const clean = (text: string | undefined): string | null => {
 const addressPattern = /^[^\s@<>",;]+@[^\s@<>",;]+\.[^\s@<>",;.]+$/;
 
 /** The address in lower case; null when it is none. */
-export function readEmail(text: string | undefined): string | null {
+export function parseEmail(text: string | undefined): string | null {
   const address = text
     ?.trim()
     .replace(/^<|>$/g, '')
@@ -77,7 +77,7 @@ export function cleanClues(clues: ContextClues, name = ''): CleanClues {
   return {
     role: clean(clues.role),
     organization: clean(clues.organization),
-    email: readEmail(clues.email) ?? (handleOf(name) === null ? null : readEmail(name)),
+    email: parseEmail(clues.email) ?? (handleOf(name) === null ? null : parseEmail(name)),
     notes: notes.filter((note) => note !== null),
   };
 }
@@ -86,7 +86,7 @@ export function profileOf(
   type: EntityType,
   names: readonly string[],
   clues: CleanClues,
-  companions: readonly string[] = [],
+  coMentions: readonly string[] = [],
 ): Profile {
   const listed = (value: string | null) => (value === null ? [] : [value]);
   return {
@@ -96,7 +96,7 @@ export function profileOf(
     organizations: listed(clues.organization),
     roles: listed(clues.role),
     notes: clues.notes,
-    companions,
+    coMentions,
   };
 }
 
@@ -118,7 +118,7 @@ export function fieldsOf(notes: readonly string[]): ReadonlyMap<string, readonly
 
 export interface ClueComparison {
   readonly points: number;
-  /** Those of them, 0 or more, that colleagues share: organization, role, companions. */
+  /** Those of them, 0 or more, that colleagues share: organization, role, coMentions. */
   readonly pointsOfColleagues: number;
   /** Set: they are two, whatever they are called. */
   readonly contradiction: string | null;
@@ -142,7 +142,7 @@ interface Finding {
 const nothing: Finding = { points: 0 };
 
 export function compareClues(a: Profile, b: Profile): ClueComparison {
-  const ofColleagues = [compareEmployers(a, b), compareRoles(a, b), compareCompanions(a, b)];
+  const ofColleagues = [compareEmployers(a, b), compareRoles(a, b), compareCoMentions(a, b)];
   const findings = [compareIdentities(a, b), compareEmails(a, b), ...ofColleagues, ...compareFields(a, b)];
   const hasSameEmail = findings.some(({ isSameEmail }) => isSameEmail);
   const hasSameIdentity = findings.some(({ isSameIdentity }) => isSameIdentity);
@@ -226,7 +226,7 @@ function compareEmployers(a: Profile, b: Profile): Finding {
 /** `maybe`: one may be a part or a short form of the other. */
 function likenessOfEmployers(a: string, b: string): 'same' | 'maybe' | 'other' {
   if (compareOrganizationNames(a, b).points >= 4) return 'same';
-  const [own, other] = [readOrganizationName(a), readOrganizationName(b)];
+  const [own, other] = [parseOrganizationName(a), parseOrganizationName(b)];
   if (compareOrganizationNames(a, b).points >= 2) return 'maybe';
   const [short = '', long = ''] = [own.base, other.base].sort((x, y) => x.length - y.length);
   // Acme and Acme Labs may be one; Acme Foods and Acme Capital, or Blue Foods and Red Foods, are two.
@@ -241,14 +241,14 @@ function compareRoles(a: Profile, b: Profile): Finding {
   return isShared ? { points: 1, reason: 'the same role' } : { points: -0.5 };
 }
 
-function compareCompanions(a: Profile, b: Profile): Finding {
-  if (a.companions.length === 0 || b.companions.length === 0) return nothing;
-  const others = new Set(b.companions);
-  const shared = a.companions.filter((name) => others.has(name)).length;
+function compareCoMentions(a: Profile, b: Profile): Finding {
+  if (a.coMentions.length === 0 || b.coMentions.length === 0) return nothing;
+  const others = new Set(b.coMentions);
+  const shared = a.coMentions.filter((name) => others.has(name)).length;
   if (shared === 0) return nothing;
   return {
     points: Math.min(2, shared),
-    reason: shared === 1 ? 'one companion in common' : `${shared} companions in common`,
+    reason: shared === 1 ? 'one companion in common' : `${shared} coMentions in common`,
   };
 }
 

@@ -2,7 +2,7 @@
 import { isGivenName } from '../text/lexicon.ts';
 import { areSameGivenName, companyForms, genericNouns, looseForms } from './name-data.ts';
 import type { PersonName } from './normalize.ts';
-import { handleForms, isInitial, nameTokens, readPersonName } from './normalize.ts';
+import { handleForms, isInitial, nameTokens, parsePersonName } from './normalize.ts';
 import { editDistance, isSlip, isTypingError, jaroWinkler } from './string-distance.ts';
 
 export type NameRelation =
@@ -15,7 +15,7 @@ export type NameRelation =
 
 export interface NameComparison {
   readonly relation: NameRelation;
-  /** `pointsForSame` and more: the same unless something speaks against it. Below 0: it speaks against it. */
+  /** `minSamePoints` and more: the same unless something speaks against it. Below 0: it speaks against it. */
   readonly points: number;
   readonly reason: string;
   /** Written otherwise, and two people may be called that: Johnson and Johnston, Maria and Mario. */
@@ -31,8 +31,8 @@ export const otherName = (points: number): NameComparison => ({
 // Do two names mean one person, as far as names can tell?
 
 export function comparePersonNames(a: string, b: string): NameComparison {
-  const own = readPersonName(a);
-  const other = readPersonName(b);
+  const own = parsePersonName(a);
+  const other = parsePersonName(b);
   if (!own || !other) return otherName(-2);
   if (own.single !== null && other.single !== null) return compareSingles(own.single, other.single);
   if (own.single !== null) return compareSingle(own.single, other);
@@ -194,7 +194,7 @@ export interface OrganizationName {
   readonly acronym: string | null;
 }
 
-export function readOrganizationName(name: string): OrganizationName {
+export function parseOrganizationName(name: string): OrganizationName {
   const tokens = joinedLetters(nameTokens(name, 'org').filter((word, index) => index > 0 || word !== 'the'));
   const forms = new Set(companyForms.values());
   let end = tokens.length;
@@ -218,8 +218,8 @@ function joinedLetters(words: readonly string[]): readonly string[] {
 }
 
 export function compareOrganizationNames(a: string, b: string): NameComparison {
-  const own = readOrganizationName(a);
-  const other = readOrganizationName(b);
+  const own = parseOrganizationName(a);
+  const other = parseOrganizationName(b);
   if (own.base === other.base) return compareForms(own.form, other.form);
   if (own.base.replaceAll(' ', '') === other.base.replaceAll(' ', ''))
     return { relation: 'variant', points: 4.5, reason: 'the same name, put together otherwise' };

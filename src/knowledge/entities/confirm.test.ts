@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { seededIds, seededRandom } from '../../core/index.ts';
 import type { LanguageModel } from '../reading/types.ts';
 import { cleanClues, profileOf } from './compare-clues.ts';
-import { confirmationMessages, confirmMatch, describeProfile, readConfirmation } from './confirm.ts';
+import { confirmationMessages, confirmMatch, summarizeProfile, parseConfirmation } from './confirm.ts';
 
 const described = (name: string) =>
-  describeProfile(profileOf('person', [name], cleanClues({ notes: [name] })));
+  summarizeProfile(profileOf('person', [name], cleanClues({ notes: [name] })));
 
 describe('the question', () => {
   it('holds names with braces, percent signs and markers as data only', () => {
@@ -28,18 +28,18 @@ describe('the answer', () => {
   it('is read with fences, talk and capitals around it', () => {
     const text =
       'Sure!\n```json\n{"decision":" SAME ","candidate":"2","canonical_name":"Alice Chen","reason":"Mail."}\n```';
-    expect(readConfirmation(text, three)).toEqual({
+    expect(parseConfirmation(text, three)).toEqual({
       decision: 'same',
       canonicalName: 'Alice Chen',
       reason: 'Mail.',
       match: 1,
     });
-    expect(readConfirmation('{"decision":"same"}', ['Alice Chen'])).toMatchObject({
+    expect(parseConfirmation('{"decision":"same"}', ['Alice Chen'])).toMatchObject({
       decision: 'same',
       match: 0,
       reason: 'No reason given.',
     });
-    expect(readConfirmation('{"decision":"different","candidate":1}', three)).toMatchObject({ match: null });
+    expect(parseConfirmation('{"decision":"different","candidate":1}', three)).toMatchObject({ match: null });
   });
 
   it.each([
@@ -61,7 +61,7 @@ describe('the answer', () => {
     ['uncertain', 'uncertain', null],
     ['<think>It may be "same".</think>{"decision":"unknown",}', 'uncertain', null],
   ] as const)('is understood as small models write it: %s', (text, decision, match) => {
-    expect(readConfirmation(text, three)).toMatchObject({ decision, match });
+    expect(parseConfirmation(text, three)).toMatchObject({ decision, match });
   });
 
   it.each([
@@ -93,7 +93,7 @@ describe('the answer', () => {
     ],
     [`{"decision":"same","candidate":1,"reason":"${'x'.repeat(30_000)}"}`, 'It has 30045 characters.'],
   ])('that cannot be used says why (%#)', (text, problem) => {
-    expect(readConfirmation(text, three)).toEqual({ problem });
+    expect(parseConfirmation(text, three)).toEqual({ problem });
   });
 });
 

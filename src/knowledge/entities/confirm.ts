@@ -10,11 +10,11 @@ import { repairPrompt } from '../reading/model/reading-prompt.ts';
 import type { EntityType, LanguageModel } from '../reading/types.ts';
 import type { Profile } from './compare-clues.ts';
 import { identityOf } from './compare-clues.ts';
-import type { ResolutionParts } from './deps.ts';
+import type { ResolutionDeps } from './deps.ts';
 import type { MergeDecision } from './types.ts';
 
 /** What is said of a mention or a candidate. */
-export interface Described {
+export interface ProfileSummary {
   readonly name: string;
   readonly type: EntityType;
   readonly otherNames: readonly string[];
@@ -22,7 +22,7 @@ export interface Described {
   readonly organization: string | null;
   readonly role: string | null;
   readonly notes: readonly string[];
-  readonly companions: readonly string[];
+  readonly coMentions: readonly string[];
 }
 
 const instructions = [
@@ -37,7 +37,10 @@ const instructions = [
   '"different" means: none of the candidates.',
 ].join('\n');
 
-export function confirmationMessages(mention: Described, candidates: readonly Described[]): Messages {
+export function confirmationMessages(
+  mention: ProfileSummary,
+  candidates: readonly ProfileSummary[],
+): Messages {
   const data = {
     mention,
     candidates: candidates.map((candidate, index) => ({ number: index + 1, ...candidate })),
@@ -49,15 +52,15 @@ export function confirmationMessages(mention: Described, candidates: readonly De
 }
 
 export interface Question {
-  readonly mention: Described;
-  readonly candidates: readonly Described[];
+  readonly mention: ProfileSummary;
+  readonly candidates: readonly ProfileSummary[];
   /** Who pays. */
   readonly caller: string;
 }
 
 /** Within the time that a question may take, its repair included; a model that does not listen is left behind. */
-export async function confirmInTime(
-  { model, clock, ids, options }: Pick<ResolutionParts, 'model' | 'clock' | 'ids' | 'options'>,
+export async function confirmWithTimeout(
+  { model, clock, ids, options }: Pick<ResolutionDeps, 'model' | 'clock' | 'ids' | 'options'>,
   question: Question,
   signal: AbortSignal,
 ): Promise<Confirmation> {
@@ -70,7 +73,7 @@ export async function confirmInTime(
 }
 
 /** What became of the question, in a sentence for whoever reviews the pair. */
-export function whyUnconfirmed(error: unknown): string {
+export function describeConfirmationFailure(error: unknown): string {
   const kind = kindOf(error);
   if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'A model answered, and its answers could not be used.';
   return kind === 'DEADLINE_EXCEEDED'
@@ -91,7 +94,7 @@ export async function confirmMatch(
     const format = { json: true, schema: confirmationSchema };
     const request = { caller, messages, temperature: 0, maxTokens: 400, ...format, signal };
     const { text } = await model.complete({ requestId: ids.uuid(), ...request });
-    return { text, read: readConfirmation(text, names) };
+    return { text, read: parseConfirmation(text, names) };
   };
   const asked = confirmationMessages(question.mention, question.candidates);
   const first = await ask(asked);
@@ -140,7 +143,7 @@ const plainWord = (value: unknown): string =>
     : '';
 
 /** A decision, or what is wrong with the answer, in a sentence. Never fails. `names`: those of the candidates. */
-export function readConfirmation(
+export function parseConfirmation(
   said: unknown,
   names: readonly string[],
 ): Confirmation | { readonly problem: string } {
@@ -206,7 +209,7 @@ const textOf = (value: unknown): string =>
 
 // What a model is told of somebody: little, and bounded.
 
-export const describeProfile = (profile: Profile): Described => ({
+export const summarizeProfile = (profile: Profile): ProfileSummary => ({
   name: profile.names[0] ?? '',
   type: profile.type,
   otherNames: profile.names.slice(1, 10),
@@ -214,5 +217,5 @@ export const describeProfile = (profile: Profile): Described => ({
   organization: profile.organizations[0] ?? null,
   role: profile.roles[0] ?? null,
   notes: profile.notes.filter((note) => identityOf(note) === null).slice(0, 10),
-  companions: profile.companions.slice(0, 20),
+  coMentions: profile.coMentions.slice(0, 20),
 });

@@ -1,19 +1,19 @@
 // The names of one chunk, decided one after the other: joined, made new, or kept apart as possibly the same.
-import type { Evidence } from './candidates.ts';
+import type { MentionEvidence } from './candidates.ts';
 import { isFatal } from './candidates.ts';
 import type { Profile } from './compare-clues.ts';
 import type { Confirmation } from './confirm.ts';
-import { confirmInTime, describeProfile, whyUnconfirmed } from './confirm.ts';
-import type { ResolutionParts } from './deps.ts';
-import { canAskModel } from './deps.ts';
+import { confirmWithTimeout, summarizeProfile, describeConfirmationFailure } from './confirm.ts';
+import type { ResolutionDeps } from './deps.ts';
+import { canUseModel } from './deps.ts';
 import type { OpenDraft } from './entity-drafts.ts';
 import { additionOf, EntityDrafts } from './entity-drafts.ts';
-import type { Matched } from './match.ts';
-import { chooseMatch, matchKnown, pointsForSame } from './match.ts';
-import { namelessName } from './normalize.ts';
+import type { MatchedCandidate } from './match.ts';
+import { decide, matchCandidates, minSamePoints } from './match.ts';
+import { unnamedEntityName } from './normalize.ts';
 import type {
   EntityAddition,
-  KnownEntity,
+  CandidateEntity,
   MentionGroup,
   MentionPlace,
   PairDraft,
@@ -23,7 +23,12 @@ import type {
 
 /** Whom a name was found to mean: one that is known, or one that this chunk brings. */
 type Target =
-  | { readonly kind: 'known'; readonly known: KnownEntity; readonly id: string; readonly profile: Profile }
+  | {
+      readonly kind: 'known';
+      readonly known: CandidateEntity;
+      readonly id: string;
+      readonly profile: Profile;
+    }
   | { readonly kind: 'draft'; readonly draft: OpenDraft; readonly id: string; readonly profile: Profile };
 
 export interface Outcome {
@@ -49,8 +54,8 @@ const mostQuestions = 25;
 export class ChunkResolution {
   readonly outcomes = new Map<MentionGroup, Outcome>();
   readonly fallbacks: Fallback[] = [];
-  readonly #parts: ResolutionParts;
-  readonly #patience: Required<ResolutionParts>['patience'];
+  readonly #parts: ResolutionDeps;
+  readonly #patience: Required<ResolutionDeps>['patience'];
   readonly #place: MentionPlace;
   readonly #caller: string;
   readonly #signal: AbortSignal;
@@ -64,7 +69,7 @@ export class ChunkResolution {
   #questions = 0;
 
   constructor(
-    parts: ResolutionParts & Required<Pick<ResolutionParts, 'patience'>>,
+    parts: ResolutionDeps & Required<Pick<ResolutionDeps, 'patience'>>,
     place: MentionPlace,
     caller: string,
     signal: AbortSignal,
@@ -101,7 +106,7 @@ export class ChunkResolution {
   }
 
   /** Never fails because of the name or of a part that fails; only when nothing can go on at all. */
-  async decide(evidence: Evidence): Promise<void> {
+  async decide(evidence: MentionEvidence): Promise<void> {
     for (const { entity } of evidence.known) this.#seen.add(entity.entityId);
     try {
       await this.#decide(evidence);
@@ -112,13 +117,13 @@ export class ChunkResolution {
   }
 
   /** The last resort: made as it is called, without a look at anything. */
-  makeBasic(evidence: Evidence, error: unknown): void {
+  makeBasic(evidence: MentionEvidence, error: unknown): void {
     this.#make(evidence, 'resolution-failed', error);
   }
 
-  async #decide(evidence: Evidence): Promise<void> {
+  async #decide(evidence: MentionEvidence): Promise<void> {
     const { group } = evidence;
-    const choice = chooseMatch(this.#matches(evidence), canAskModel(this.#parts));
+    const choice = decide(this.#matches(evidence), canUseModel(this.#parts));
     if (choice.kind === 'join') this.#join(group, choice.chosen.candidate);
     else if (evidence.candidatesProblem !== null)
       this.#make(evidence, 'candidates-unknown', evidence.candidatesProblem);
@@ -126,8 +131,8 @@ export class ChunkResolution {
     else await this.#settle(evidence, choice.close);
   }
 
-  #matches({ group, known }: Evidence): readonly Matched<Target>[] {
-    const there = matchKnown(group, known, this.#here).map(({ candidate, ...rest }) => ({
+  #matches({ group, known }: MentionEvidence): readonly MatchedCandidate<Target>[] {
+    const there = matchCandidates(group, known, this.#here).map(({ candidate, ...rest }) => ({
       ...rest,
       candidate: {
         kind: 'known',
@@ -173,7 +178,7 @@ export class ChunkResolution {
   }
 
   #make(
-    evidence: Evidence,
+    evidence: MentionEvidence,
     reason: ReviewReason | null,
     error: unknown,
     uncertainMatch: string | null = null,
@@ -181,7 +186,7 @@ export class ChunkResolution {
     const { group, embedding, embeddingProblem } = evidence;
     const entityId = this.#parts.ids.uuid();
     const isWithoutVector = embeddingProblem !== null;
-    const nameless = group.name === namelessName ? 'uncertain' : null;
+    const nameless = group.name === unnamedEntityName ? 'uncertain' : null;
     const reviewReason = reason ?? (isWithoutVector ? 'embedding-missing' : nameless);
     const isUnchecked = reason === 'candidates-unknown';
     this.#drafts.add(group, entityId, { embedding, reviewReason, isUnchecked });
@@ -199,17 +204,17 @@ export class ChunkResolution {
   }
 
   /** The grey zone: a model's word over all that are close, else two entities that may be the same. */
-  async #settle(evidence: Evidence, close: readonly Matched<Target>[]): Promise<void> {
+  async #settle(evidence: MentionEvidence, close: readonly MatchedCandidate<Target>[]): Promise<void> {
     const [best] = close;
     const uncertainMatch = best?.candidate.id ?? null;
-    if (!canAskModel(this.#parts) || this.#questions >= mostQuestions) {
+    if (!canUseModel(this.#parts) || this.#questions >= mostQuestions) {
       const reason = 'Names and context do not tell.';
       this.#pair(this.#make(evidence, 'uncertain', null, uncertainMatch), close, { reason, state: 'open' });
       return;
     }
     const answer = await this.#ask(evidence, close);
     if ('failed' in answer) {
-      const reason = whyUnconfirmed(answer.failed);
+      const reason = describeConfirmationFailure(answer.failed);
       const made = this.#make(evidence, 'confirmation-failed', answer.failed, uncertainMatch);
       this.#pair(made, close, { reason, state: 'open' });
       return;
@@ -228,19 +233,19 @@ export class ChunkResolution {
   }
 
   async #ask(
-    { group }: Evidence,
-    close: readonly Matched<Target>[],
+    { group }: MentionEvidence,
+    close: readonly MatchedCandidate<Target>[],
   ): Promise<Confirmation | { readonly failed: unknown }> {
     const { watch } = this.#parts;
     const question = {
-      mention: describeProfile(group.profile),
-      candidates: close.map(({ candidate }) => describeProfile(candidate.profile)),
+      mention: summarizeProfile(group.profile),
+      candidates: close.map(({ candidate }) => summarizeProfile(candidate.profile)),
       caller: this.#caller,
     };
     try {
       const answer = await this.#patience.ask(() => {
         this.#questions += 1;
-        return confirmInTime(this.#parts, question, this.#signal);
+        return confirmWithTimeout(this.#parts, question, this.#signal);
       }, this.#signal);
       watch?.asked('answered');
       return answer;
@@ -253,7 +258,7 @@ export class ChunkResolution {
 
   #pair(
     entityId: string,
-    close: readonly Matched<Target>[],
+    close: readonly MatchedCandidate<Target>[],
     said: {
       readonly reason: string;
       readonly state: PairDraft['state'];
@@ -275,4 +280,4 @@ export class ChunkResolution {
 }
 
 /** Points as a number between 0 and 1, one half in the middle of the grey zone. */
-export const confidenceOf = (points: number): number => 1 / (1 + Math.exp(pointsForSame - 1 - points));
+export const confidenceOf = (points: number): number => 1 / (1 + Math.exp(minSamePoints - 1 - points));

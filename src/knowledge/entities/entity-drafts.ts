@@ -1,13 +1,13 @@
 // Entities that a chunk brings and that are not written yet: later names of the chunk may mean them.
 import { kindOfKey, nameKeys } from './blocking-keys.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
-import type { Matched } from './match.ts';
-import { compareNames, matchNameless, matchProfiles, pointsForSame, standingOf } from './match.ts';
-import { nameFullness, namelessName, normalizeName, visibleName } from './normalize.ts';
+import type { MatchedCandidate } from './match.ts';
+import { compareNames, matchUnnamed, matchProfiles, minSamePoints, tieBreakers } from './match.ts';
+import { nameFullness, unnamedEntityName, normalizeName, visibleName } from './normalize.ts';
 import type {
   EntityAddition,
   EntityDraft,
-  KnownEntity,
+  CandidateEntity,
   MentionGroup,
   NameRow,
   ReviewReason,
@@ -46,7 +46,7 @@ export class EntityDrafts {
   }
 
   /** Those that the name may mean, compared with it. */
-  match(group: MentionGroup): readonly Matched<OpenDraft>[] {
+  match(group: MentionGroup): readonly MatchedCandidate<OpenDraft>[] {
     const found = new Set<OpenDraft>();
     const { keys, normalizedNames } = group.wish;
     // However many are called that: who has the same id at its source is among those compared.
@@ -57,13 +57,13 @@ export class EntityDrafts {
       candidate: draft,
       match: this.#matchOne(group, draft),
       isInArtifact: true,
-      ...standingOf(draft.profile),
+      ...tieBreakers(draft.profile),
     }));
   }
 
-  #matchOne(group: MentionGroup, draft: OpenDraft): Matched<OpenDraft>['match'] {
-    return group.name === namelessName
-      ? matchNameless(group.normalizedName === draft.normalizedName)
+  #matchOne(group: MentionGroup, draft: OpenDraft): MatchedCandidate<OpenDraft>['match'] {
+    return group.name === unnamedEntityName
+      ? matchUnnamed(group.normalizedName === draft.normalizedName)
       : matchProfiles(group.profile, draft.profile, { isInArtifact: true, cosine: null });
   }
 
@@ -108,7 +108,7 @@ function joinedProfile(a: Profile, b: Profile, isBetter: boolean): Profile {
     organizations: both(({ organizations }) => organizations),
     roles: both(({ roles }) => roles),
     notes: both(({ notes }) => notes),
-    companions: both(({ companions }) => companions).slice(0, 200),
+    coMentions: both(({ coMentions }) => coMentions).slice(0, 200),
   };
 }
 
@@ -117,7 +117,7 @@ function joinedProfile(a: Profile, b: Profile, isBetter: boolean): Profile {
 /** Null when there is nothing new in it. */
 export function additionOf(
   group: Pick<MentionGroup, 'type' | 'name' | 'normalizedName' | 'names' | 'clues'>,
-  { entity, aliases }: KnownEntity,
+  { entity, aliases }: CandidateEntity,
   suggestedName = '',
 ): EntityAddition | null {
   const known = new Set([entity.canonicalName, ...aliases]);
@@ -162,7 +162,7 @@ function betterNameOf(
     : null;
   const name = visibleName(suggested);
   const isForm = [current, group.name].some(
-    (known) => compareNames(group.type, name, known).points >= pointsForSame,
+    (known) => compareNames(group.type, name, known).points >= minSamePoints,
   );
   if (!isForm || !isBetterName({ type: group.type, name }, own?.canonicalName ?? current)) return own;
   return { canonicalName: name, normalizedName: normalizeName(name, group.type) };

@@ -1,24 +1,19 @@
 // Entities merged, parted, reviewed: by people, and by repairs that look again.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import type { EntityDesk, EntityDetail, EntityView } from '../desk-ports.ts';
+import type { EntityDetail, EntityService, EntityView } from '../desk-ports.ts';
 import type { Space } from '../spaces/types.ts';
 import { nameKeys } from './blocking-keys.ts';
 import { cleanClues } from './compare-clues.ts';
 import { confidenceOf } from './decide-mentions.ts';
-import { matchKnown } from './match.ts';
-import { isNameless, nameFullness, normalizeName, visibleName } from './normalize.ts';
-import type {
-  Entity,
-  EntityFilter,
-  EntityMerge,
-  EntityPair,
-  EntityStore,
-  MergeStore,
-  PairStore,
-} from './types.ts';
+import type { EntityStore } from './entity-store.ts';
+import { matchCandidates } from './match.ts';
+import type { MergeStore } from './merge-store.ts';
+import { isUnnamed, nameFullness, normalizeName, visibleName } from './normalize.ts';
+import type { PairStore } from './pair-store.ts';
+import type { Entity, EntityFilter, EntityMerge, EntityPair } from './types.ts';
 
-export interface EntityDeskParts {
+export interface EntityServiceDeps {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly entities: EntityStore;
@@ -33,7 +28,7 @@ const mostMentions = 200;
 /** Merges upon merges are followed this far. */
 const longestChain = 32;
 
-export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
+export function openEntityService(parts: EntityServiceDeps): EntityService {
   const { entities, pairs, merges, clock, ids } = parts;
   const now = () => new Date(clock.now());
   const changed = (spaceId: number, entityIds: readonly string[]) => parts.onChanged?.(spaceId, entityIds);
@@ -74,7 +69,7 @@ export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
     },
 
     async split(space, entityId, mentionIds, name): Promise<Entity> {
-      if (mentionIds.length === 0 || isNameless(name))
+      if (mentionIds.length === 0 || isUnnamed(name))
         throw new CoreError('INPUT_INVALID', 'Parting an entity takes at least one mention and a name.');
       const { type } = await live(space, entityId);
       const canonicalName = visibleName(name);
@@ -117,11 +112,11 @@ export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
       if (!pair) throw new CoreError('NOT_FOUND', `There is no pair ${pairId}.`);
       const a = await live(space, pair.entityA);
       const b = await live(space, pair.entityB);
-      refuseUnlessHeard(pair, verdict, a, b, asOf);
+      assertNotDecidedSince(pair, verdict, a, b, asOf);
       if (verdict === 'same') {
         if (a.entityId !== b.entityId) {
-          await refuseUnlessSeen(merges, a, b, asOf ?? pair.createdAt);
-          const [winner, loser] = inOrderOfMerit(a, b);
+          await assertNotMergedSince(merges, a, b, asOf ?? pair.createdAt);
+          const [winner, loser] = pickWinner(a, b);
           await merge(space, winner.entityId, loser.entityId, `Reviewed: ${pair.reason}`, decidedBy);
         }
         return (await pairs.get(space.spaceId, pairId)) ?? pair;
@@ -139,7 +134,7 @@ export function openEntityDesk(parts: EntityDeskParts): EntityDesk {
  * Somebody said `different` after the answerer looked: neither of the two knows of the other. Only `same` needs to have
  * seen it; without a time, `later` asks again whatever was said.
  */
-function refuseUnlessHeard(
+function assertNotDecidedSince(
   pair: EntityPair,
   verdict: 'same' | 'different' | 'later',
   a: Entity,
@@ -150,7 +145,7 @@ function refuseUnlessHeard(
   const seenAt = asOf ?? (verdict === 'same' ? createdAt : null);
   if (state !== 'different' || verdict === 'different' || seenAt === null) return;
   if (decidedAt === null || decidedAt <= seenAt) return;
-  const [winner, loser] = inOrderOfMerit(a, b);
+  const [winner, loser] = pickWinner(a, b);
   throw new CoreError(
     'CONFLICT',
     `"${winner.canonicalName}" and "${loser.canonicalName}" were said to be different by ${decidedBy ?? 'somebody'} ` +
@@ -161,10 +156,10 @@ function refuseUnlessHeard(
 }
 
 /** Whoever said it of "S. Okafor" may not mean it of the "Sam Okafor" that this one became part of meanwhile. */
-async function refuseUnlessSeen(merges: MergeStore, a: Entity, b: Entity, asOf: Date): Promise<void> {
+async function assertNotMergedSince(merges: MergeStore, a: Entity, b: Entity, asOf: Date): Promise<void> {
   const all = [...(await merges.of(a.spaceId, a.entityId)), ...(await merges.of(b.spaceId, b.entityId))];
   if (!all.some(({ mergedAt, undoneAt }) => undoneAt === null && mergedAt > asOf)) return;
-  const [winner, loser] = inOrderOfMerit(a, b);
+  const [winner, loser] = pickWinner(a, b);
   throw new CoreError(
     'CONFLICT',
     `One of these two was merged with another since: they are now "${winner.canonicalName}" and ` +
@@ -174,7 +169,7 @@ async function refuseUnlessSeen(merges: MergeStore, a: Entity, b: Entity, asOf: 
 }
 
 /** The one that stays: with the fuller name, else the older. */
-export function inOrderOfMerit(a: Entity, b: Entity): readonly [winner: Entity, loser: Entity] {
+export function pickWinner(a: Entity, b: Entity): readonly [winner: Entity, loser: Entity] {
   const merit = ({ type, canonicalName }: Entity) => (type === 'person' ? nameFullness(canonicalName) : 0);
   const difference = merit(a) - merit(b) || (a.entityId < b.entityId ? 1 : -1);
   return difference > 0 ? [a, b] : [b, a];
@@ -195,7 +190,7 @@ async function likenessNow(
   ];
   if (!one || !other) return {};
   const { canonicalName: name, normalizedName } = other.entity;
-  const [found] = matchKnown({ profile: other.profile, name, normalizedName }, [one]);
+  const [found] = matchCandidates({ profile: other.profile, name, normalizedName }, [one]);
   if (!found) return {};
   const { points, reasons } = found.match;
   return { confidence: confidenceOf(points), evidence: { points, reasons } };

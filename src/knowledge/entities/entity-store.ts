@@ -7,23 +7,28 @@ import type { EntityType } from '../reading/types.ts';
 import {
   entityColumns,
   findCandidates,
-  findCompanions,
-  findNearest,
+  findCoMentions,
+  findNearestEntities,
   loadFamilies,
   longestChain,
 } from './candidate-queries.ts';
-import { lockEntities, lockRevision, putEntities, putEntitiesAsSeen, setEmbedding } from './entity-writes.ts';
-import { putPairs, refreshUncertain } from './pair-store.ts';
+import {
+  lockEntities,
+  lockRevision,
+  setEmbedding,
+  writeEntities,
+  writeEntitiesIfUnchanged,
+} from './entity-writes.ts';
+import { insertPairs, refreshUncertain } from './pair-store.ts';
 import type {
-  CandidateWish,
+  CandidateEntity,
+  CandidateQuery,
   Entity,
   EntityAddition,
   EntityDraft,
   EntityFilter,
   EntityRow,
-  EntityStore,
-  FindAgain,
-  KnownEntity,
+  MatchConcurrent,
   MentionRow,
   ResolutionPlan,
   ReviewReason,
@@ -31,7 +36,7 @@ import type {
 
 // Entities in Postgres: who is known, under which names, and what resolution writes.
 
-export class PostgresEntityStore implements EntityStore {
+export class EntityStore {
   readonly #database: Database;
   #trigrams: Promise<boolean> | null = null;
 
@@ -39,12 +44,13 @@ export class PostgresEntityStore implements EntityStore {
     this.#database = database;
   }
 
+  /** For each wish those it may mean, surest kinds of finding first, at most 30. Gives up with the signal. */
   async candidates(
     spaceId: number,
-    wishes: readonly CandidateWish[],
+    wishes: readonly CandidateQuery[],
     artifactUid: string | null,
     signal: AbortSignal,
-  ): Promise<readonly (readonly KnownEntity[])[]> {
+  ): Promise<readonly (readonly CandidateEntity[])[]> {
     this.#trigrams ??= this.#ensureTrigramIndex();
     return findCandidates(this.#database, spaceId, wishes, {
       artifactUid,
@@ -53,35 +59,43 @@ export class PostgresEntityStore implements EntityStore {
     });
   }
 
+  /** For each vector the nearest entities of its type, at most five, with their cosine; none without pgvector. */
   nearest(
     spaceId: number,
     model: string,
     wishes: readonly { readonly type: EntityType; readonly vector: Float32Array }[],
     artifactUid: string | null,
     signal: AbortSignal,
-  ): Promise<readonly (readonly KnownEntity[])[]> {
-    return findNearest(this.#database, spaceId, model, wishes, artifactUid, signal);
+  ): Promise<readonly (readonly CandidateEntity[])[]> {
+    return findNearestEntities(this.#database, spaceId, model, wishes, artifactUid, signal);
   }
 
-  companions(
+  /** Names of those each is mentioned with, most often first, at most twenty. */
+  coMentions(
     spaceId: number,
     entityIds: readonly string[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, readonly string[]>> {
-    return findCompanions(this.#database, spaceId, entityIds, signal);
+    return findCoMentions(this.#database, spaceId, entityIds, signal);
   }
 
+  /**
+   * Writes it all in one transaction, one writer per space at a time. A draft that `matchConcurrent` recognises in what
+   * others made meanwhile becomes an addition to that. The id that each draft and addition ended up with; an addition
+   * whose entity is gone has none. Fails with CONFLICT when the place is gone, or no longer the latest revision: then
+   * nothing was written.
+   */
   async write(
     spaceId: number,
     plan: ResolutionPlan,
-    findAgain: FindAgain,
+    matchConcurrent: MatchConcurrent,
     at: Date,
     signal?: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
     const database = this.#database;
     const { schema } = database;
     const isPlain = plan.pairs.length === 0 && plan.drafts.every(({ embedding }) => embedding === null);
-    if (isPlain && (await putEntitiesAsSeen(database, spaceId, plan, at, signal)))
+    if (isPlain && (await writeEntitiesIfUnchanged(database, spaceId, plan, at, signal)))
       return new Map([...plan.drafts, ...plan.additions].map(({ entityId }) => [entityId, entityId]));
     return database.transaction(
       async (transaction) => {
@@ -105,12 +119,12 @@ export class PostgresEntityStore implements EntityStore {
         for (const draft of plan.drafts) {
           const again = draft.isUnchecked
             ? undefined
-            : findAgain(draft, there.get(draft.normalizedName) ?? []);
+            : matchConcurrent(draft, there.get(draft.normalizedName) ?? []);
           ended.set(draft.entityId, again ?? draft.entityId);
           if (again === undefined) drafts.push(draft);
           else additions.push({ entityId: again, names: draft.names, clues: draft.clues, betterName: null });
         }
-        await putEntities(
+        await writeEntities(
           transaction,
           spaceId,
           { drafts, additions, artifactUid: plan.place.artifactUid },
@@ -121,7 +135,7 @@ export class PostgresEntityStore implements EntityStore {
           entityId: ended.get(pair.entityId) ?? pair.entityId,
           otherId: ended.get(pair.otherId) ?? pair.otherId,
         }));
-        await putPairs(transaction, spaceId, pairs, at);
+        await insertPairs(transaction, spaceId, pairs, at);
         const paired = pairs.flatMap(({ entityId, otherId }) => [entityId, otherId]);
         await refreshUncertain(transaction, spaceId, paired);
         return ended;
@@ -135,7 +149,7 @@ export class PostgresEntityStore implements EntityStore {
     transaction: Parameters<Parameters<Database['transaction']>[0]>[0],
     spaceId: number,
     drafts: readonly EntityDraft[],
-  ): Promise<ReadonlyMap<string, readonly KnownEntity[]>> {
+  ): Promise<ReadonlyMap<string, readonly CandidateEntity[]>> {
     const names = [
       ...new Set(drafts.filter(({ isUnchecked }) => !isUnchecked).map((draft) => draft.normalizedName)),
     ];
@@ -143,7 +157,7 @@ export class PostgresEntityStore implements EntityStore {
     const { rows } = await transaction.query<{ id: string }>(sql`
       select entity_id as id from entity where space_id = ${spaceId} and normalized_name = any(${names}::text[])
         and merged_into is null limit 2000`);
-    const byName = new Map<string, KnownEntity[]>();
+    const byName = new Map<string, CandidateEntity[]>();
     for (const { known } of await loadFamilies(
       transaction,
       spaceId,
@@ -159,11 +173,13 @@ export class PostgresEntityStore implements EntityStore {
     return byName;
   }
 
+  /** Live or merged. */
   async get(spaceId: number, entityId: string): Promise<Entity | null> {
     const entity = await this.byId(entityId);
     return entity?.spaceId === spaceId ? entity : null;
   }
 
+  /** The same of any space, for repairs, which know ids only. */
   async byId(entityId: string): Promise<Entity | null> {
     if (!isUuid(entityId)) return null;
     const { rows } = await this.#database.query<Entity>(
@@ -172,7 +188,8 @@ export class PostgresEntityStore implements EntityStore {
     return rows[0] ?? null;
   }
 
-  async known(spaceId: number, entityId: string): Promise<KnownEntity | null> {
+  /** With everything of its family; null unless it is live. */
+  async known(spaceId: number, entityId: string): Promise<CandidateEntity | null> {
     if (!isUuid(entityId)) return null;
     const [family] = await loadFamilies(this.#database, spaceId, [entityId], null);
     return family?.known.entity.entityId === entityId ? { ...family.known, foundBy: [], cosine: null } : null;
@@ -182,6 +199,7 @@ export class PostgresEntityStore implements EntityStore {
     return listEntities(this.#database, filter);
   }
 
+  /** Live or merged, in any order; those that are not there are left out. */
   async details(spaceId: number, entityIds: readonly string[]): Promise<readonly EntityRow[]> {
     const ids = entityIds.filter(isUuid);
     return ids.length === 0 ? [] : listEntities(this.#database, { spaceId, limit: ids.length }, ids);
@@ -195,6 +213,7 @@ export class PostgresEntityStore implements EntityStore {
     await setEmbedding(this.#database, spaceId, entityId, model, vector);
   }
 
+  /** Sets or clears the flag; with `onlyIf` no other reason is touched. */
   async flag(
     spaceId: number,
     entityId: string,

@@ -27,7 +27,7 @@ export async function lockEntities(transaction: Transaction, schema: string, spa
 }
 
 /** In the caller's transaction, behind `lockEntities`. */
-export async function putEntities(
+export async function writeEntities(
   transaction: Transaction,
   spaceId: number,
   writes: EntityWrites,
@@ -44,7 +44,7 @@ export async function putEntities(
  * gone or no longer the latest, there is an entity of a new one's name that is not in `seen`, or one that something is
  * added to is gone or was merged.
  */
-export async function putEntitiesAsSeen(
+export async function writeEntitiesIfUnchanged(
   database: Queryable & { readonly schema: string },
   spaceId: number,
   { place, seen, ...plan }: Pick<ResolutionPlan, 'place' | 'drafts' | 'additions' | 'seen'>,

@@ -7,8 +7,8 @@ const profile = (
   name: string,
   clues: ContextClues = {},
   type: EntityType = 'person',
-  companions: string[] = [],
-) => profileOf(type, [name], cleanClues(clues, name), companions);
+  coMentions: string[] = [],
+) => profileOf(type, [name], cleanClues(clues, name), coMentions);
 
 const alone = { isInArtifact: false, cosine: null };
 
@@ -111,10 +111,10 @@ describe('context', () => {
   });
 
   it('settles doubt: one address, one organization, one role, the same company of people', () => {
-    const full = (clues: ContextClues, companions?: string[]) =>
-      profile('Alice Chen', clues, 'person', companions);
-    const short = (clues: ContextClues, companions?: string[]) =>
-      profile('A. Chen', clues, 'person', companions);
+    const full = (clues: ContextClues, coMentions?: string[]) =>
+      profile('Alice Chen', clues, 'person', coMentions);
+    const short = (clues: ContextClues, coMentions?: string[]) =>
+      profile('A. Chen', clues, 'person', coMentions);
     expect(verdict(short({ email: 'ac@acme.com' }), full({ email: 'AC@acme.com' }))).toBe('same');
     expect(verdict(short({ organization: 'Acme' }), full({ organization: 'Acme Inc.' }))).toBe('same');
     expect(verdict(short({ role: 'CFO' }), full({ role: 'CFO' }))).toBe('grey');

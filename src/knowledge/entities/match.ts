@@ -9,13 +9,13 @@ import {
   compareThingNames,
   otherName,
 } from './compare-names.ts';
-import { isFullName, nameFullness, namelessName } from './normalize.ts';
-import type { KnownEntity, MentionGroup } from './types.ts';
+import { isFullName, nameFullness, unnamedEntityName } from './normalize.ts';
+import type { CandidateEntity, MentionGroup } from './types.ts';
 
 /** From here on without a model. Measured by "npm run eval -- entities": lower values cost precision. */
-export const pointsForSame = 4;
+export const minSamePoints = 4;
 /** From here on worth a question. */
-export const pointsForGrey = 2;
+export const minUncertainPoints = 2;
 /** Vectors that close are worth a question where names say nothing. */
 export const closeCosine = 0.85;
 
@@ -38,7 +38,7 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   const types = compareTypes(mention.type, entity.type);
   const name = types === 'different' ? otherName(-8) : knownComparison(mention, entity);
   // Who is in one artifact shares its company anyway.
-  const clues = compareClues(context.isInArtifact ? { ...mention, companions: [] } : mention, entity);
+  const clues = compareClues(context.isInArtifact ? { ...mention, coMentions: [] } : mention, entity);
   const near = context.isInArtifact ? pointsForCompany(name) : -doubtOfShortName(name, mention, entity);
   const points = name.points + clues.points + near;
   const reasons = [
@@ -58,12 +58,12 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   if (types === 'different' || clues.contradiction !== null) return result('different');
   if (types === 'alike' && isOnePerson(mention, entity) && !isWholeName(name)) return result('different');
   if (isNearByVectorOnly(name, types, entity.type, context)) return result('grey', true);
-  if (points < pointsForGrey) return result('different');
+  if (points < minUncertainPoints) return result('different');
   // Of another type, or of one address and another name: likely, but not for us to say.
   // Johnson and Johnston may work side by side: what they share as colleagues says nothing of how a name is spelled.
   const counted = name.isOtherSpelling ? points - clues.pointsOfColleagues - near : points;
   const isClear =
-    counted >= pointsForSame && types === 'same' && (name.relation !== 'other' || hasProof(name, clues));
+    counted >= minSamePoints && types === 'same' && (name.relation !== 'other' || hasProof(name, clues));
   return result(isClear ? 'same' : 'grey');
 }
 
@@ -95,7 +95,7 @@ function pointsForCompany({ relation }: NameComparison): number {
 
 /** Two of one short name, of which only one is known by more: somebody else may be called that as well. */
 function doubtOfShortName(name: NameComparison, a: Profile, b: Profile): number {
-  const isShort = name.relation === 'same' && name.points <= pointsForSame;
+  const isShort = name.relation === 'same' && name.points <= minSamePoints;
   return isShort && hasContext(a) !== hasContext(b) ? 0.5 : 0;
 }
 
@@ -145,7 +145,7 @@ function bestNameComparison(a: Profile, b: Profile): NameComparison {
     for (const other of others) {
       const found = compareNames(type, own, other);
       // Alice Chen is called Alice or A. Chen, and so are others: what was hers once is no proof.
-      const isShort = found.relation === 'same' && found.points <= pointsForSame;
+      const isShort = found.relation === 'same' && found.points <= minSamePoints;
       const counted = isFullNamed && isShort ? shortNameAgain : found;
       if (counted.points > best.points) best = counted;
     }
@@ -161,7 +161,7 @@ const shortNameAgain: NameComparison = {
 
 // Of everybody whom a mention may mean: the one, nobody, or a question.
 
-export interface Matched<T> {
+export interface MatchedCandidate<T> {
   readonly candidate: T;
   readonly match: Match;
   /** What tells candidates apart that all fit: whether it is known by more than a name, and how full that name is. */
@@ -170,31 +170,31 @@ export interface Matched<T> {
   readonly fullness: number;
 }
 
-export type Choice<T> =
-  | { readonly kind: 'join'; readonly chosen: Matched<T> }
+export type Decision<T> =
+  | { readonly kind: 'join'; readonly chosen: MatchedCandidate<T> }
   | { readonly kind: 'new' }
   /** Best first. */
-  | { readonly kind: 'ask'; readonly close: readonly Matched<T>[] };
+  | { readonly kind: 'ask'; readonly close: readonly MatchedCandidate<T>[] };
 
 /** A model is asked about so many at once. */
 const mostAsked = 5;
 
 /** `canAsk`: without a model, likeness of vectors alone is no reason to keep a question. */
-export function chooseMatch<T>(matched: readonly Matched<T>[], canAsk: boolean): Choice<T> {
+export function decide<T>(matched: readonly MatchedCandidate<T>[], canAsk: boolean): Decision<T> {
   const close = matched
     .filter(({ match }) => match.verdict !== 'different' && (canAsk || !match.isByVectorOnly))
     .sort((a, b) => b.match.points - a.match.points);
   if (close.length === 0) return { kind: 'new' };
   const same = close.filter(({ match }) => match.verdict === 'same');
-  const chosen = theOne(same);
+  const chosen = singleBest(same);
   if (chosen !== null) return { kind: 'join', chosen };
   return { kind: 'ask', close: close.slice(0, mostAsked) };
 }
 
 /** Narrowed step by step; null when two or more remain, or none. */
-function theOne<T>(same: readonly Matched<T>[]): Matched<T> | null {
+function singleBest<T>(same: readonly MatchedCandidate<T>[]): MatchedCandidate<T> | null {
   let left = same;
-  const narrow = (keep: (one: Matched<T>) => boolean) => {
+  const narrow = (keep: (one: MatchedCandidate<T>) => boolean) => {
     const kept = left.filter(keep);
     if (kept.length > 0) left = kept;
   };
@@ -211,29 +211,29 @@ function theOne<T>(same: readonly Matched<T>[]): Matched<T> | null {
 // A name against everybody it may mean.
 
 /** What tells candidates apart that all fit. */
-export const standingOf = (profile: Profile) => ({
+export const tieBreakers = (profile: Profile) => ({
   hasContext: hasContext(profile),
   fullness: profile.type === 'person' ? nameFullness(profile.names[0] ?? '') : 0,
 });
 
 /** `here`: entities that other names of the same chunk turned out to mean. */
-export function matchKnown(
+export function matchCandidates(
   group: Pick<MentionGroup, 'profile' | 'normalizedName' | 'name'>,
-  known: readonly KnownEntity[],
+  known: readonly CandidateEntity[],
   here: ReadonlySet<string> = new Set(),
-): readonly Matched<KnownEntity>[] {
+): readonly MatchedCandidate<CandidateEntity>[] {
   return known.map((candidate) => {
     const isInArtifact = candidate.isInArtifact || here.has(candidate.entity.entityId);
     const match =
-      group.name === namelessName
-        ? matchNameless(group.normalizedName === candidate.entity.normalizedName)
+      group.name === unnamedEntityName
+        ? matchUnnamed(group.normalizedName === candidate.entity.normalizedName)
         : matchProfiles(group.profile, candidate.profile, { isInArtifact, cosine: candidate.cosine });
-    return { candidate, match, isInArtifact, ...standingOf(candidate.profile) };
+    return { candidate, match, isInArtifact, ...tieBreakers(candidate.profile) };
   });
 }
 
 /** Without a name there is nothing to compare: within one artifact they are one. */
-export const matchNameless = (isSame: boolean): Match => ({
+export const matchUnnamed = (isSame: boolean): Match => ({
   verdict: isSame ? 'same' : 'different',
   points: isSame ? 4 : -8,
   name: { relation: isSame ? 'same' : 'other', points: isSame ? 4 : -8, reason: 'no visible name' },

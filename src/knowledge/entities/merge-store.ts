@@ -6,17 +6,17 @@ import { json, sql } from '../../platform/postgres/sql.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { EntityType } from '../reading/types.ts';
 import { longestChain } from './candidate-queries.ts';
-import { lockEntities, putEntities } from './entity-writes.ts';
-import { compareNames, pointsForGrey } from './match.ts';
+import { lockEntities, writeEntities } from './entity-writes.ts';
+import { compareNames, minUncertainPoints } from './match.ts';
 import { normalizeName } from './normalize.ts';
-import { putPairs, refreshUncertain } from './pair-store.ts';
-import type { EntityDraft, EntityMerge, LaterMentions, MergeStore, UndoneMerge } from './types.ts';
+import { insertPairs, refreshUncertain } from './pair-store.ts';
+import type { EntityDraft, EntityMerge, LaterMentions, UndoneMerge } from './types.ts';
 
 const columns = sql`
   merge_id as "mergeId", space_id as "spaceId", winner_id as "winnerId", loser_id as "loserId", reason,
   decided_by as "decidedBy", merged_at as "mergedAt", undone_at as "undoneAt"`;
 
-export class PostgresMergeStore implements MergeStore {
+export class MergeStore {
   readonly #database: Database;
   readonly #ids: IdSource;
 
@@ -33,6 +33,7 @@ export class PostgresMergeStore implements MergeStore {
     return rows[0] ?? null;
   }
 
+  /** Merges an entity took part in, newest first. */
   async of(spaceId: number, entityId: string): Promise<readonly EntityMerge[]> {
     if (!isUuid(entityId)) return [];
     const { rows } = await this.#database.query<EntityMerge>(sql`
@@ -41,9 +42,20 @@ export class PostgresMergeStore implements MergeStore {
     return rows;
   }
 
+  /** Fails with NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE; then nothing was changed. */
   async merge(
     spaceId: number,
-    { winnerId, loserId, reason, decidedBy }: Parameters<MergeStore['merge']>[1],
+    {
+      winnerId,
+      loserId,
+      reason,
+      decidedBy,
+    }: {
+      readonly winnerId: string;
+      readonly loserId: string;
+      readonly reason: string;
+      readonly decidedBy: string;
+    },
     at: Date,
   ): Promise<EntityMerge> {
     return this.#locked(spaceId, async (transaction) => {
@@ -63,6 +75,7 @@ export class PostgresMergeStore implements MergeStore {
     });
   }
 
+  /** Fails with NOT_FOUND or KNOWLEDGE_MERGE_IMPOSSIBLE; then nothing was changed. */
   async undo(spaceId: number, mergeId: string, at: Date): Promise<UndoneMerge> {
     return this.#locked(spaceId, async (transaction) => {
       const { rows } = isUuid(mergeId)
@@ -76,7 +89,7 @@ export class PostgresMergeStore implements MergeStore {
         throw new KnowledgeError('KNOWLEDGE_MERGE_IMPOSSIBLE', 'This merge has been undone already.');
       const entities = await lockedEntities(transaction, spaceId, [merge.winnerId, merge.loserId]);
       requireLive(merge.winnerId, entities.get(merge.winnerId), 'Undo that merge first.');
-      const later = await takeApart(transaction, spaceId, { ...merge, moved: merge.moved });
+      const later = await splitPersonName(transaction, spaceId, { ...merge, moved: merge.moved });
       await transaction.query(
         sql`update entity set merged_into = null where entity_id = ${merge.loserId}::uuid`,
       );
@@ -87,6 +100,7 @@ export class PostgresMergeStore implements MergeStore {
     });
   }
 
+  /** These mentions of the entity go to the new one, with the events that they are nearest to and the names they brought. */
   async split(
     spaceId: number,
     entityId: string,
@@ -255,7 +269,7 @@ interface Merge {
   readonly moved: MovedRows;
 }
 
-export async function takeApart(
+export async function splitPersonName(
   transaction: Transaction,
   spaceId: number,
   merge: Merge,
@@ -450,7 +464,7 @@ function closerSide(name: string, winner: Side, loser: Side): 'winner' | 'loser'
   if (isWinners !== isLosers) return isWinners ? 'winner' : 'loser';
   if (isWinners) return 'either';
   const near = ({ type, names }: Side) =>
-    Math.max(pointsForGrey - 1, ...names.map(({ alias }) => compareNames(type, name, alias).points));
+    Math.max(minUncertainPoints - 1, ...names.map(({ alias }) => compareNames(type, name, alias).points));
   const difference = near(winner) - near(loser);
   if (difference === 0) return 'either';
   return difference > 0 ? 'winner' : 'loser';
@@ -465,7 +479,7 @@ export async function splitEntity(
   mentionIds: readonly string[],
   { into, pairId, at }: { readonly into: EntityDraft; readonly pairId: string; readonly at: Date },
 ): Promise<void> {
-  await putEntities(transaction, spaceId, { drafts: [into], additions: [], artifactUid: null }, at);
+  await writeEntities(transaction, spaceId, { drafts: [into], additions: [], artifactUid: null }, at);
   const moved = await transaction.query(sql`
     update entity_mention set entity_id = ${into.entityId}::uuid
     where mention_id = any(${mentionIds}::uuid[]) and entity_id = ${entityId}::uuid and space_id = ${spaceId}`);
@@ -487,7 +501,7 @@ export async function splitEntity(
   await moveNames(transaction, parting, await namesThatLeft(transaction, parting));
   // Said by a person: never asked again.
   const reason = 'Parted by hand.';
-  await putPairs(
+  await insertPairs(
     transaction,
     spaceId,
     [

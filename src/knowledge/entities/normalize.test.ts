@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isNameless, namelessName, normalizeName, visibleName } from './normalize.ts';
+import { isUnnamed, unnamedEntityName, normalizeName, visibleName } from './normalize.ts';
 
 describe('normalizeName', () => {
   it('gives people one key whatever the case, accents, order, titles and invisible characters', () => {
@@ -38,9 +38,9 @@ describe('normalizeName', () => {
 
   it('never gives an empty key, and bounds long ones without making two names one', () => {
     for (const name of ['', '   ', '\u200b\u200d\ufeff', '\0\u0007', '\ud800', '\u3164']) {
-      expect(isNameless(name)).toBe(true);
-      expect(visibleName(name)).toBe(namelessName);
-      expect(normalizeName(name, 'person')).toBe(namelessName);
+      expect(isUnnamed(name)).toBe(true);
+      expect(visibleName(name)).toBe(unnamedEntityName);
+      expect(normalizeName(name, 'person')).toBe(unnamedEntityName);
     }
     const long = 'x'.repeat(5_000);
     expect(normalizeName(`${long}a`, 'other')).not.toBe(normalizeName(`${long}b`, 'other'));

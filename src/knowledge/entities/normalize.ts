@@ -7,7 +7,7 @@ import { companyForms, degrees, generations, particles, titles } from './name-da
 const invisible = /[\p{Cf}\p{Cc}\p{Co}\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0]/gu;
 
 /** What a name without any visible character is called. */
-export const namelessName = '(no visible name)';
+export const unnamedEntityName = '(no visible name)';
 
 const longestName = 300;
 
@@ -30,10 +30,10 @@ function seenOf(name: string): string {
     .replaceAll('\ufffd', '')
     .replaceAll(/ +/g, ' ')
     .trim();
-  return seen === '' ? namelessName : seen;
+  return seen === '' ? unnamedEntityName : seen;
 }
 
-export const isNameless = (name: string): boolean => visibleName(name) === namelessName;
+export const isUnnamed = (name: string): boolean => visibleName(name) === unnamedEntityName;
 
 /** Letters that do not come apart into a letter and an accent. */
 const spelledOut: Readonly<Record<string, string>> = {
@@ -73,7 +73,7 @@ export function plainWords(text: string): string {
  */
 export function nameTokens(name: string, type: EntityType): readonly string[] {
   const seen = seenOf(name);
-  if (seen === namelessName) return [];
+  if (seen === unnamedEntityName) return [];
   const tokens =
     type === 'person'
       ? personTokens(seen)
@@ -115,7 +115,7 @@ export function handleOf(name: string): string | null {
 /** What one name is known by in the store: equal for names that differ only in writing. Never empty, and bounded. */
 export function normalizeName(name: string, type: EntityType): string {
   const key = nameTokens(name, type).join(' ');
-  if (key === '') return namelessName;
+  if (key === '') return unnamedEntityName;
   if (key.length <= longestName) return key;
   const rest = createHash('sha256').update(key).digest('hex').slice(0, 16);
   return `${key.slice(0, longestName - 17).toWellFormed()} ${rest}`;
@@ -138,16 +138,16 @@ const mostRemembered = 5_000;
 const remembered = new Map<string, PersonName | null>();
 
 /** Null when nothing of the name is left. */
-export function readPersonName(name: string): PersonName | null {
+export function parsePersonName(name: string): PersonName | null {
   const known = remembered.get(name);
   if (known !== undefined) return known;
   if (remembered.size >= mostRemembered) remembered.clear();
-  const read = takeApart(name);
+  const read = splitPersonName(name);
   remembered.set(name, read);
   return read;
 }
 
-function takeApart(name: string): PersonName | null {
+function splitPersonName(name: string): PersonName | null {
   const tokens = nameTokens(name, 'person');
   const lastGeneration = tokens.length > 2 ? generations.get(tokens.at(-1) ?? '') : undefined;
   const words = lastGeneration === undefined ? tokens : tokens.slice(0, -1);
@@ -173,13 +173,13 @@ export const isInitial = (word: string): boolean => /^.$/u.test(word);
 
 /** A given name and a surname, both in full; also as an address or handle spells them. */
 export function isFullName(name: string): boolean {
-  const person = readPersonName(name);
+  const person = parsePersonName(name);
   return person !== null && person.surname !== null && !isInitial(person.given[0] ?? '');
 }
 
 /** How much a name tells: a full name more than one with initials, that more than a single word. */
 export function nameFullness(name: string): number {
-  const person = readPersonName(name);
+  const person = parsePersonName(name);
   if (!person) return 0;
   if (name.includes('@')) return 1;
   if (person.single !== null) return 2;

@@ -4,22 +4,22 @@ import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { json, sql } from '../../platform/postgres/sql.ts';
 import { longestChain } from './candidate-queries.ts';
-import { namelessName } from './normalize.ts';
-import type { EntityPair, PairDraft, PairStore } from './types.ts';
+import { unnamedEntityName } from './normalize.ts';
+import type { EntityPair, PairDraft } from './types.ts';
 
 const columns = sql`
   p.pair_id as "pairId", p.space_id as "spaceId", p.entity_a as "entityA", p.entity_b as "entityB",
   p.confidence, p.reason, p.evidence, p.state, p.decided_by as "decidedBy", p.decided_at as "decidedAt",
   p.created_at as "createdAt"`;
 
-type LivePair = EntityPair & { readonly liveA: string; readonly liveB: string };
+type OpenPair = EntityPair & { readonly liveA: string; readonly liveB: string };
 
 /** Behind it come all. */
 const lowestId = '00000000-0000-0000-0000-000000000000';
 
 const live = sql`p.live_a as "liveA", p.live_b as "liveB"`;
 
-/** Pairs that one look for unasked ones goes through at a time. */
+/** Pairs that one look for unconfirmed ones goes through at a time. */
 const page = 500;
 
 /** The entity and everything that was merged into it: a query that gives their ids as `member`. */
@@ -30,7 +30,7 @@ const membersOf = (entityId: string): Sql => sql`
     select e.entity_id, f.depth + 1 from family f join entity e on e.merged_into = f.member
       where f.depth < ${longestChain})`;
 
-export class PostgresPairStore implements PairStore {
+export class PairStore {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -45,6 +45,7 @@ export class PostgresPairStore implements PairStore {
     return rows[0] ?? null;
   }
 
+  /** Pairs of an entity and of what was merged into it. */
   async of(spaceId: number, entityId: string): Promise<readonly EntityPair[]> {
     if (!isUuid(entityId)) return [];
     const { rows } = await this.#database.query<EntityPair>(sql`
@@ -55,16 +56,18 @@ export class PostgresPairStore implements PairStore {
     return rows;
   }
 
-  async undecided(spaceId: number, limit: number): Promise<readonly LivePair[]> {
+  /** Undecided pairs whose sides are still two, surest first; the live entity of each side. */
+  async undecided(spaceId: number, limit: number): Promise<readonly OpenPair[]> {
     const chosen = sql`select * from entity_pair where space_id = ${spaceId} and state in ('open', 'later')`;
-    const { rows } = await this.#database.query<LivePair>(sql`
-      select ${columns}, ${live} from (${livePairs(chosen)}) p
+    const { rows } = await this.#database.query<OpenPair>(sql`
+      select ${columns}, ${live} from (${openPairs(chosen)}) p
       order by p.state = 'later', p.confidence desc, p.pair_id limit ${limit}`);
     return rows;
   }
 
-  async unasked(limit: number): Promise<readonly LivePair[]> {
-    const found: LivePair[] = [];
+  /** The same over all spaces, oldest first: what could be asked again. */
+  async unconfirmed(limit: number): Promise<readonly OpenPair[]> {
+    const found: OpenPair[] = [];
     for (let after = lowestId; found.length < limit;) {
       const chosen = sql`select * from entity_pair where state = 'open' and decided_by is null
         and pair_id > ${after}::uuid order by pair_id limit ${page}`;
@@ -72,14 +75,15 @@ export class PostgresPairStore implements PairStore {
         select (select pair_id from (${chosen}) c order by pair_id desc limit 1) as last`);
       const last = rows[0]?.last ?? null;
       if (last === null) break;
-      const pairs = await this.#database.query<LivePair>(sql`
-        select ${columns}, ${live} from (${livePairs(chosen)}) p order by p.pair_id`);
+      const pairs = await this.#database.query<OpenPair>(sql`
+        select ${columns}, ${live} from (${openPairs(chosen)}) p order by p.pair_id`);
       found.push(...pairs.rows);
       after = last;
     }
     return found.slice(0, limit);
   }
 
+  /** Live entities that somebody said are others than this one. */
   async differentFrom(spaceId: number, entityId: string): Promise<ReadonlySet<string>> {
     const { rows } = await this.#database.query<{ other: string }>(sql`
       ${membersOf(entityId)},
@@ -97,10 +101,11 @@ export class PostgresPairStore implements PairStore {
   }
 
   async put(spaceId: number, pairs: readonly PairDraft[], at: Date): Promise<void> {
-    await this.#database.transaction((transaction) => putPairs(transaction, spaceId, pairs, at));
+    await this.#database.transaction((transaction) => insertPairs(transaction, spaceId, pairs, at));
   }
 
-  async noteAsked(spaceId: number, pairId: string, askedOf: string, at: Date): Promise<void> {
+  /** A model was asked and could not say: it stays open, for people. */
+  async markConfirmed(spaceId: number, pairId: string, askedOf: string, at: Date): Promise<void> {
     await this.#database.query(sql`
       update entity_pair set decided_by = ${askedOf}, decided_at = ${at}
       where pair_id = ${pairId}::uuid and space_id = ${spaceId} and state = 'open' and decided_by is null`);
@@ -128,7 +133,7 @@ export class PostgresPairStore implements PairStore {
 }
 
 /** A pair that is there stays as it is: what somebody decided is not asked again. */
-export async function putPairs(
+export async function insertPairs(
   transaction: Transaction,
   spaceId: number,
   pairs: readonly PairDraft[],
@@ -190,7 +195,7 @@ export const familyOf = (ids: Sql): Sql => sql`
  * Of these pairs (a query on `entity_pair`) those that are still a question: open or put off, between two live entities
  * of which nobody said that they differ. One for each two, the surest. With `live_a` and `live_b`, the smaller id first.
  */
-export const livePairs = (chosen: Sql): Sql => sql`
+export const openPairs = (chosen: Sql): Sql => sql`
   with recursive chosen as (${chosen}),
   ${familyOf(sql`select entity_a from chosen union select entity_b from chosen`)},
   sided as (
@@ -229,11 +234,11 @@ export async function refreshUncertain(
     around as (
       select q.* from family f join entity_pair q on q.entity_a = f.member
       union select q.* from family f join entity_pair q on q.entity_b = f.member),
-    waiting as (select live_b from (${livePairs(sql`select * from around`)}) open),
+    waiting as (select live_b from (${openPairs(sql`select * from around`)}) open),
     flagged as (
       select distinct f.root as id, f.root in (select live_b from waiting) as is_open from family f)
     update entity e set needs_review = flagged.is_open,
       review_reason = case when flagged.is_open then 'uncertain' end
     from flagged where e.entity_id = flagged.id and coalesce(e.review_reason, 'uncertain') = 'uncertain'
-      and e.needs_review <> flagged.is_open and e.canonical_name <> ${namelessName}`);
+      and e.needs_review <> flagged.is_open and e.canonical_name <> ${unnamedEntityName}`);
 }

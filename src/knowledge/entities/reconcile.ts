@@ -6,17 +6,19 @@ import { billingCaller } from '../spaces/payer-of.ts';
 import type { SpaceStore } from '../spaces/types.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import { embeddingText, isVector } from './candidates.ts';
-import { confirmInTime, describeProfile } from './confirm.ts';
+import { confirmWithTimeout, summarizeProfile } from './confirm.ts';
 import { confidenceOf } from './decide-mentions.ts';
-import type { ResolutionParts } from './deps.ts';
-import { canAskModel } from './deps.ts';
-import { inOrderOfMerit } from './entity-service.ts';
-import type { Choice } from './match.ts';
-import { chooseMatch, matchKnown } from './match.ts';
+import type { ResolutionDeps } from './deps.ts';
+import { canUseModel } from './deps.ts';
+import { pickWinner } from './entity-service.ts';
+import type { Decision } from './match.ts';
+import { decide, matchCandidates } from './match.ts';
+import type { MergeStore } from './merge-store.ts';
 import { normalizeName, plainWords } from './normalize.ts';
-import type { Entity, EntityMerge, KnownEntity, MergeStore, PairStore, ReviewReason } from './types.ts';
+import type { PairStore } from './pair-store.ts';
+import type { CandidateEntity, Entity, EntityMerge, ReviewReason } from './types.ts';
 
-export interface RepairParts extends ResolutionParts {
+export interface ReconcileDeps extends ResolutionDeps {
   readonly pairs: PairStore;
   readonly merges: MergeStore;
   readonly spaces: Pick<SpaceStore, 'byId'>;
@@ -28,22 +30,22 @@ export const stillBroken = (reason: string): RepairOutcome => ({ outcome: 'still
 export const gone: RepairOutcome = { outcome: 'gone' };
 
 /** Null when it was removed, or has become part of another. */
-export async function liveOne(parts: RepairParts, entityId: string): Promise<KnownEntity | null> {
+export async function loadUnmerged(parts: ReconcileDeps, entityId: string): Promise<CandidateEntity | null> {
   const entity = await parts.entities.byId(entityId);
   return entity && entity.mergedInto === null ? parts.entities.known(entity.spaceId, entityId) : null;
 }
 
 /** The look for duplicates, repeated; the flag for `reason` goes when it came to an end. */
-export async function lookAgain(
-  parts: RepairParts,
+export async function reconcileEntity(
+  parts: ReconcileDeps,
   entityId: string,
   reason: ReviewReason,
   signal: AbortSignal,
 ): Promise<RepairOutcome> {
-  const known = await liveOne(parts, entityId);
+  const known = await loadUnmerged(parts, entityId);
   if (!known) return gone;
   const { spaceId } = known.entity;
-  let choice: Choice<KnownEntity>;
+  let choice: Decision<CandidateEntity>;
   try {
     choice = await choose(parts, known, signal);
   } catch (error) {
@@ -70,10 +72,10 @@ export async function lookAgain(
 }
 
 async function choose(
-  parts: RepairParts,
-  known: KnownEntity,
+  parts: ReconcileDeps,
+  known: CandidateEntity,
   signal: AbortSignal,
-): Promise<Choice<KnownEntity>> {
+): Promise<Decision<CandidateEntity>> {
   const { entities, pairs, clock, options } = parts;
   const { entity, profile } = known;
   const deadline = withDeadline(signal, options.candidatesTimeoutMs, clock, 'candidates');
@@ -95,17 +97,17 @@ async function choose(
       (other) => other.entity.entityId !== entity.entityId && !different.has(other.entity.entityId),
     );
     const ids = [entity.entityId, ...others.map((other) => other.entity.entityId)];
-    const companions = await entities.companions(entity.spaceId, ids, deadline.signal);
-    const withCompany = (one: KnownEntity): KnownEntity => {
-      const names = companions.get(one.entity.entityId) ?? [];
-      return { ...one, companions: names, profile: { ...one.profile, companions: names.map(plainWords) } };
+    const coMentions = await entities.coMentions(entity.spaceId, ids, deadline.signal);
+    const withCompany = (one: CandidateEntity): CandidateEntity => {
+      const names = coMentions.get(one.entity.entityId) ?? [];
+      return { ...one, coMentions: names, profile: { ...one.profile, coMentions: names.map(plainWords) } };
     };
     const own = {
       profile: withCompany(known).profile,
       name: entity.canonicalName,
       normalizedName: entity.normalizedName,
     };
-    return chooseMatch(matchKnown(own, others.map(withCompany)), canAskModel(parts));
+    return decide(matchCandidates(own, others.map(withCompany)), canUseModel(parts));
   } finally {
     deadline.dispose();
   }
@@ -113,9 +115,9 @@ async function choose(
 
 /** Why it is still open because a model failed; null when it is settled as far as it can be. */
 export async function settle(
-  parts: RepairParts,
-  known: KnownEntity,
-  close: Extract<Choice<KnownEntity>, { readonly kind: 'ask' }>['close'],
+  parts: ReconcileDeps,
+  known: CandidateEntity,
+  close: Extract<Decision<CandidateEntity>, { readonly kind: 'ask' }>['close'],
   signal: AbortSignal,
 ): Promise<string | null> {
   const { clock, ids, pairs, watch } = parts;
@@ -136,18 +138,18 @@ export async function settle(
       close.map((_, index) => draftOf(index, reason, state, decidedBy)),
       new Date(clock.now()),
     );
-  if (!canAskModel(parts)) {
+  if (!canUseModel(parts)) {
     await put('Names and context do not tell.', 'open', null);
     return null;
   }
   try {
     const space = await parts.spaces.byId(entity.spaceId);
     const question = {
-      mention: describeProfile(known.profile),
-      candidates: close.map(({ candidate }) => describeProfile(candidate.profile)),
+      mention: summarizeProfile(known.profile),
+      candidates: close.map(({ candidate }) => summarizeProfile(candidate.profile)),
       caller: space === null ? 'admin' : billingCaller(space),
     };
-    const { decision, match, reason } = await confirmInTime(parts, question, signal);
+    const { decision, match, reason } = await confirmWithTimeout(parts, question, signal);
     watch?.asked('answered');
     const chosen = match === null ? undefined : close[match];
     if (decision === 'same' && chosen) await join(parts, entity, chosen.candidate.entity, reason, 'model');
@@ -165,9 +167,9 @@ export async function settle(
 
 /** Pairs that were open between the two are answered now. */
 async function decideOpen(
-  { pairs, clock }: RepairParts,
+  { pairs, clock }: ReconcileDeps,
   entity: Entity,
-  close: readonly { readonly candidate: KnownEntity }[],
+  close: readonly { readonly candidate: CandidateEntity }[],
   state: 'different',
 ): Promise<void> {
   const others = new Set(close.map(({ candidate }) => candidate.entity.entityId));
@@ -177,13 +179,13 @@ async function decideOpen(
 }
 
 async function join(
-  { merges, clock, onChanged }: RepairParts,
+  { merges, clock, onChanged }: ReconcileDeps,
   a: Entity,
   b: Entity,
   reason: string,
   decidedBy: string,
 ): Promise<EntityMerge> {
-  const [winner, loser] = inOrderOfMerit(a, b);
+  const [winner, loser] = pickWinner(a, b);
   const merge = { winnerId: winner.entityId, loserId: loser.entityId, reason, decidedBy };
   const done = await merges.merge(a.spaceId, merge, new Date(clock.now()));
   onChanged?.(a.spaceId, [winner.entityId, loser.entityId]);
@@ -204,9 +206,9 @@ export interface EntityRepairs {
   ): Promise<{ readonly asked: number; readonly merged: number; readonly different: number }>;
 }
 
-export function entityRepairs(parts: RepairParts): EntityRepairs {
+export function entityRepairs(parts: ReconcileDeps): EntityRepairs {
   const again = (reason: ReviewReason) => (entityId: string, signal: AbortSignal) =>
-    lookAgain(parts, entityId, reason, signal);
+    reconcileEntity(parts, entityId, reason, signal);
   return {
     retryEmbedding: (entityId, signal) => retryEmbedding(parts, entityId, signal),
     retryConfirmation: again('confirmation-failed'),
@@ -223,12 +225,12 @@ export const repairOfEntity =
     repair(entry.subject, signal);
 
 async function retryEmbedding(
-  parts: RepairParts,
+  parts: ReconcileDeps,
   entityId: string,
   signal: AbortSignal,
 ): Promise<RepairOutcome> {
   const { entities, embedders, clock, options } = parts;
-  const known = await liveOne(parts, entityId);
+  const known = await loadUnmerged(parts, entityId);
   if (!known) return gone;
   const { entity } = known;
   const { spaceId } = entity;
@@ -248,22 +250,22 @@ async function retryEmbedding(
     }
   }
   // Nobody embeds any more: then no vector is missing either.
-  return lookAgain(parts, entityId, 'embedding-missing', signal);
+  return reconcileEntity(parts, entityId, 'embedding-missing', signal);
 }
 
 async function settleUncertain(
-  parts: RepairParts,
+  parts: ReconcileDeps,
   limit: number,
   signal: AbortSignal,
 ): Promise<{ readonly asked: number; readonly merged: number; readonly different: number }> {
   const result = { asked: 0, merged: 0, different: 0 };
-  if (!canAskModel(parts)) return result;
-  for (const pair of await parts.pairs.unasked(limit)) {
+  if (!canUseModel(parts)) return result;
+  for (const pair of await parts.pairs.unconfirmed(limit)) {
     signal.throwIfAborted();
-    const a = await liveOne(parts, pair.liveA);
-    const b = await liveOne(parts, pair.liveB);
+    const a = await loadUnmerged(parts, pair.liveA);
+    const b = await loadUnmerged(parts, pair.liveB);
     if (!a || !b || a.entity.entityId === b.entity.entityId) continue;
-    const close = matchKnown(
+    const close = matchCandidates(
       { profile: b.profile, name: b.entity.canonicalName, normalizedName: b.entity.normalizedName },
       [a],
     );
@@ -278,8 +280,8 @@ async function settleUncertain(
 
 /** The pair itself may stand between entities that were merged since: what was said of their successors holds for it. */
 async function settledState(
-  { pairs, clock }: RepairParts,
-  { spaceId, pairId, liveA, liveB }: Awaited<ReturnType<RepairParts['pairs']['unasked']>>[number],
+  { pairs, clock }: ReconcileDeps,
+  { spaceId, pairId, liveA, liveB }: Awaited<ReturnType<ReconcileDeps['pairs']['unconfirmed']>>[number],
 ): Promise<string> {
   const at = new Date(clock.now());
   const after = await pairs.get(spaceId, pairId);
@@ -288,6 +290,6 @@ async function settledState(
     await pairs.decide(spaceId, pairId, 'different', 'model', at);
     return 'different';
   }
-  await pairs.noteAsked(spaceId, pairId, 'model', at);
+  await pairs.markConfirmed(spaceId, pairId, 'model', at);
   return 'open';
 }

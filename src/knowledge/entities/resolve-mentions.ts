@@ -2,18 +2,18 @@
 import { kindOf, messageOf } from '../../core/index.ts';
 import { ReadingPatience } from '../ingest/read-chunk-patience.ts';
 import type { EntityMention } from '../reading/types.ts';
-import type { Evidence } from './candidates.ts';
-import { gatherEvidence, groupMentions, isFatal } from './candidates.ts';
+import type { MentionEvidence } from './candidates.ts';
+import { findCandidatesFor, groupMentions, isFatal } from './candidates.ts';
 import { profileOf } from './compare-clues.ts';
-import { whyUnconfirmed } from './confirm.ts';
+import { describeConfirmationFailure } from './confirm.ts';
 import type { Fallback } from './decide-mentions.ts';
 import { ChunkResolution } from './decide-mentions.ts';
-import type { ResolutionParts } from './deps.ts';
-import { chooseMatch, matchKnown } from './match.ts';
+import type { ResolutionDeps } from './deps.ts';
+import { decide, matchCandidates } from './match.ts';
 import type {
   EntityDraft,
   EntityResolutionResult,
-  FindAgain,
+  MatchConcurrent,
   MentionGroup,
   MentionPlace,
   ResolutionPlan,
@@ -29,7 +29,7 @@ const draftsPerWrite = 1_000;
 export class EntityResolver implements Resolver {
   readonly #parts: ConstructorParameters<typeof ChunkResolution>[0];
 
-  constructor(parts: ResolutionParts) {
+  constructor(parts: ResolutionDeps) {
     const patience = new ReadingPatience(parts.clock, parts.options.cooldownSeconds * 1_000);
     this.#parts = { patience, ...parts };
   }
@@ -51,15 +51,15 @@ export class EntityResolver implements Resolver {
     return this.#results(mentions.length, groups, work, ended, fallbacks);
   }
 
-  /** Evidence that cannot even be gathered for a reason nobody thought of: every name becomes a basic entity. */
+  /** MentionEvidence that cannot even be gathered for a reason nobody thought of: every name becomes a basic entity. */
   async #gather(
     groups: readonly MentionGroup[],
     place: MentionPlace,
     signal: AbortSignal,
     work: ChunkResolution,
-  ): Promise<readonly Evidence[]> {
+  ): Promise<readonly MentionEvidence[]> {
     try {
-      return await gatherEvidence(this.#parts, groups, place, signal);
+      return await findCandidatesFor(this.#parts, groups, place, signal);
     } catch (error) {
       if (isFatal(error, signal)) throw error;
       for (const group of groups) work.makeBasic(withoutEvidence(group), error);
@@ -121,7 +121,7 @@ export class EntityResolver implements Resolver {
     const { entities, clock } = this.#parts;
     const none: ResolutionPlan = { ...plan, drafts: [], additions: [], pairs: [] };
     const write = (part: ResolutionPlan) =>
-      entities.write(spaceId, part, findAgain, new Date(clock.now()), signal);
+      entities.write(spaceId, part, matchConcurrent, new Date(clock.now()), signal);
     if (plan.drafts.length + plan.additions.length + plan.pairs.length === 0) return new Map();
     const ended = new Map<string, string>();
     try {
@@ -205,7 +205,7 @@ export class EntityResolver implements Resolver {
   }
 }
 
-const withoutEvidence = (group: MentionGroup): Evidence => ({
+const withoutEvidence = (group: MentionGroup): MentionEvidence => ({
   group,
   known: [],
   candidatesProblem: null,
@@ -224,14 +224,14 @@ const bare = (draft: EntityDraft): EntityDraft => ({
 });
 
 /** Another process made it between our look and our writing: the same unless the context contradicts. */
-const findAgain: FindAgain = (draft, there) => {
+const matchConcurrent: MatchConcurrent = (draft, there) => {
   const profile = profileOf(
     draft.type,
     draft.names.map(({ alias }) => alias),
     draft.clues,
   );
   const group = { profile, name: draft.canonicalName, normalizedName: draft.normalizedName };
-  const choice = chooseMatch(matchKnown(group, there), false);
+  const choice = decide(matchCandidates(group, there), false);
   return choice.kind === 'join' ? choice.chosen.candidate.entity.entityId : undefined;
 };
 
@@ -253,7 +253,7 @@ const sentences: Readonly<Record<Fallback['reason'], string>> = {
 };
 
 export function reportFallbacks(
-  { ledger, log }: Pick<ResolutionParts, 'ledger' | 'log'>,
+  { ledger, log }: Pick<ResolutionDeps, 'ledger' | 'log'>,
   { spaceId, artifactUid, revisionId, chunkId }: MentionPlace,
   fallbacks: readonly Fallback[],
 ): void {
@@ -276,7 +276,7 @@ export function reportFallbacks(
         cause: kindOf(error),
         message:
           reason === 'confirmation-failed'
-            ? `${sentences[reason]} ${whyUnconfirmed(error)}`
+            ? `${sentences[reason]} ${describeConfirmationFailure(error)}`
             : sentences[reason],
         details: context,
       })

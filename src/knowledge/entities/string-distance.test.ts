@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { editDistance, isSlip, isTypingError, jaroWinkler } from './string-distance.ts';
 
 describe('distances of strings', () => {
-  it('counts edits, a swap of neighbours as one, and stops at the bound', () => {
+  it('counts edits, a swap of adjacentPairs as one, and stops at the bound', () => {
     expect(editDistance('chen', 'chen')).toBe(0);
     expect(editDistance('chen', 'cehn')).toBe(1);
     expect(editDistance('kitten', 'sitting')).toBe(3);

@@ -1,6 +1,6 @@
 // How far apart two short strings are: typing errors, shared beginnings.
 
-/** Insertions, deletions, changes and swaps of neighbours; anything beyond `most` is reported as `most + 1`. */
+/** Insertions, deletions, changes and swaps of adjacentPairs; anything beyond `most` is reported as `most + 1`. */
 export function editDistance(a: string, b: string, most = 3): number {
   if (a === b) return 0;
   if (Math.abs(a.length - b.length) > most) return most + 1;
@@ -71,7 +71,7 @@ export function isTypingError(a: string, b: string): boolean {
   return editDistance(a, b, 2) <= (length >= 9 ? 2 : 1);
 }
 
-/** Two neighbours swapped, or a letter doubled or not: what fingers do, and names seldom differ by. */
+/** Two adjacentPairs swapped, or a letter doubled or not: what fingers do, and names seldom differ by. */
 export function isSlip(a: string, b: string): boolean {
   if (Math.min(a.length, b.length) < 4 || editDistance(a, b, 1) !== 1) return false;
   const undoubled = (text: string) => text.replaceAll(/(.)\1/gu, '$1');

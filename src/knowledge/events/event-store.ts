@@ -8,18 +8,13 @@ import type { RemovedMention } from '../artifacts/postgres-remove-artifact.ts';
 import { forgetEntities } from '../artifacts/postgres-remove-artifact.ts';
 import { storedJson } from '../artifacts/stored-json.ts';
 import type { RemovedIds } from '../artifacts/types.ts';
-import type { EventDesk } from '../desk-ports.ts';
+import type { EventService } from '../desk-ports.ts';
 import { familyOf } from '../entities/pair-store.ts';
-import type {
-  EntityResolutionResult,
-  EventFilter,
-  EventStore,
-  MentionPlace,
-  StoredEvent,
-} from '../entities/types.ts';
+import type { EntityResolutionResult, MentionPlace } from '../entities/types.ts';
 import type { EntityMention, ReadEvent, ReadingMethod } from '../reading/types.ts';
+import type { EventFilter, StoredEvent } from './types.ts';
 
-export class PostgresEventStore implements EventStore {
+export class EventStore {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #ids: IdSource;
@@ -30,8 +25,25 @@ export class PostgresEventStore implements EventStore {
     this.#ids = ids;
   }
 
-  write(...[place, method, found]: Parameters<EventStore['write']>): Promise<RemovedIds> {
-    const { mentions, results, events } = found;
+  /**
+   * What a chunk's reading found takes the place of what was found there before: mentions (already resolved, in the
+   * order of `results`) and events with actors, subjects and evidence, in one transaction. Idempotent. Entities that
+   * nothing mentions any more go with what is replaced: a graph elsewhere has to forget both. Fails with CONFLICT when
+   * an entity of `results` has been removed meanwhile (resolve again) or the chunk has (nothing to do).
+   */
+  write(
+    place: MentionPlace & { readonly chunkId: number },
+    method: ReadingMethod,
+    {
+      mentions,
+      results,
+      events,
+    }: {
+      readonly mentions: readonly EntityMention[];
+      readonly results: readonly EntityResolutionResult[];
+      readonly events: readonly ReadEvent[];
+    },
+  ): Promise<RemovedIds> {
     const { relation } = place;
     return this.#write(
       place,
@@ -40,7 +52,15 @@ export class PostgresEventStore implements EventStore {
     );
   }
 
-  writeStructured(...[place, found]: Parameters<EventStore['writeStructured']>): Promise<RemovedIds> {
+  /** The same for what the source itself says of a whole revision: mentions without a chunk. */
+  writeStructured(
+    place: Omit<MentionPlace, 'chunkId' | 'relation'>,
+    found: readonly {
+      readonly mention: EntityMention;
+      readonly relation: string;
+      readonly result: EntityResolutionResult;
+    }[],
+  ): Promise<RemovedIds> {
     return this.#write(
       { ...place, chunkId: null },
       { method: 'structured', events: [], mentions: found },
@@ -63,13 +83,13 @@ export class PostgresEventStore implements EventStore {
       ids: this.#ids,
       at,
     });
-    if (await putFirstReading(this.#database, readingOf(results.map(({ entityId }) => entityId))))
+    if (await writeFirstReading(this.#database, readingOf(results.map(({ entityId }) => entityId))))
       return { eventIds: [], entityIds: [] };
     return this.#database.transaction(async (transaction) => {
       const isLatest = await lockPlace(transaction, place);
       const live = await liveEntities(transaction, place.spaceId, results);
       const before = await removeFound(transaction, place);
-      await putReading(transaction, readingOf(live), !isLatest);
+      await writeReading(transaction, readingOf(live), !isLatest);
       const entityIds = await forgetEntities(transaction, place.spaceId, before.mentions);
       return { eventIds: before.eventIds, entityIds };
     });
@@ -167,7 +187,7 @@ export interface WrittenReading {
 }
 
 /** In the caller's transaction, which has made sure that the place is there, empty, and the entities are live. */
-export async function putReading(
+export async function writeReading(
   transaction: Transaction,
   reading: WrittenReading,
   isSuperseded: boolean,
@@ -184,7 +204,7 @@ export async function putReading(
  * A transaction of its own, in one trip: the usual case. False, and nothing is written, when something was found here
  * before, or the place or an entity is gone, or an entity was merged.
  */
-export async function putFirstReading(database: Queryable, reading: WrittenReading): Promise<boolean> {
+export async function writeFirstReading(database: Queryable, reading: WrittenReading): Promise<boolean> {
   const { place, method, at } = reading;
   const entities = [...new Set(reading.mentions.map(({ entityId }) => entityId))];
   const { rows } = await database.query<{ isWritten: boolean }>(
@@ -291,7 +311,7 @@ export async function liveEntities(
 
 // Events as callers look at them.
 
-export function eventDesk(store: Pick<EventStore, 'list' | 'get'>): EventDesk {
+export function openEventService(store: Pick<EventStore, 'list' | 'get'>): EventService {
   return {
     list: async (filter) => {
       if (filter.from && filter.to && filter.from > filter.to)

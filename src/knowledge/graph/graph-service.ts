@@ -3,25 +3,20 @@ import type { JobQueue } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import type { GraphDesk } from '../desk-ports.ts';
+import type { GraphService } from '../desk-ports.ts';
 import { longestChain } from '../entities/candidate-queries.ts';
-import { livePairs, pairsOf } from '../entities/pair-store.ts';
+import { openPairs, pairsOf } from '../entities/pair-store.ts';
 import { KnowledgeError } from '../errors.ts';
 import { graphRebuildJob, graphRebuildKey } from './graph-sync.ts';
 import type { Graph } from './graph.ts';
 
-export interface GraphView {
-  /** The entity (or the one it became part of), events it takes part in, newest first, and who else does. NOT_FOUND. */
-  around(spaceId: number, entityId: string, limit: number): ReturnType<GraphDesk['around']>;
-}
-
-export interface GraphDeskParts {
+export interface GraphServiceDeps {
   readonly graph: Graph;
   readonly view: GraphView;
   readonly jobs: Pick<JobQueue, 'enqueue'>;
 }
 
-export function openGraphDesk({ graph, view, jobs }: GraphDeskParts): GraphDesk {
+export function openGraphService({ graph, view, jobs }: GraphServiceDeps): GraphService {
   return {
     requestRebuild: async () => {
       refuseOff(graph);
@@ -52,15 +47,16 @@ function refuseOff({ backend }: Graph): void {
 
 // What lies around an entity, from the tables, whatever the graph lives in.
 
-type Surroundings = Awaited<ReturnType<GraphView['around']>>;
+type Surroundings = Awaited<ReturnType<GraphService['around']>>;
 
-export class PostgresGraphView implements GraphView {
+export class GraphView {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
+  /** The entity (or the one it became part of), events it takes part in, newest first, and who else does. NOT_FOUND. */
   async around(spaceId: number, entityId: string, limit: number): Promise<Surroundings> {
     const center = isUuid(entityId) ? await this.#live(spaceId, entityId) : undefined;
     if (center === undefined) throw new CoreError('NOT_FOUND', `There is no entity ${entityId}.`);
@@ -78,7 +74,7 @@ export class PostgresGraphView implements GraphView {
       select event_id, entity_id, 'ABOUT', null from event_subject
       where event_id = any(${eventIds}::uuid[]) and space_id = ${spaceId}
       union all
-      select live_a, live_b, 'POSSIBLY_SAME', null from (${livePairs(pairsOf(spaceId, [center]))}) p`);
+      select live_a, live_b, 'POSSIBLY_SAME', null from (${openPairs(pairsOf(spaceId, [center]))}) p`);
     const ends = [...new Set([center, ...edges.flatMap(({ from, to }) => [from, to])])];
     const { rows: entities } = await this.#database.query<Surroundings['nodes'][number]>(sql`
       select entity_id as id, 'entity' as kind, canonical_name as label, entity_type as type from entity

@@ -2,28 +2,8 @@
 import type { Database } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import { livePairs, pairsOf } from '../entities/pair-store.ts';
-import type { EntityNode, EventNode, GraphPart, RebuildPart } from './graph.ts';
-
-export interface GraphSource {
-  /** Of each chunk that is there: its live entities, its events, the edges between them, and possibly-same pairs. */
-  chunkParts(spaceId: number, chunkIds: readonly number[]): Promise<ReadonlyMap<number, GraphPart>>;
-  /** Of these entities, those that are live, with every event they take part in. */
-  entityPart(spaceId: number, entityIds: readonly string[]): Promise<GraphPart>;
-  /** Events of older revisions of these chunks' artifacts that the graph was given, and the chunks they stand in. */
-  superseded(
-    spaceId: number,
-    chunkIds: readonly number[],
-  ): Promise<{ readonly chunkIds: readonly number[]; readonly eventIds: readonly string[] }>;
-  /** Everything of every space: entities, then events with their edges, then pairs; behind the position given. */
-  all(after: string | null): AsyncIterable<RebuildPart>;
-  /** How much that is. */
-  counts(): Promise<{ readonly entities: number; readonly events: number }>;
-  /** What was put into the graph, merged or parted since then: by space. */
-  changedSince(since: Date): Promise<readonly ChangedSpace[]>;
-  /** A few events of the space that share somebody with others: what a try-out expands from. */
-  sampleEvents(spaceId: number, limit: number): Promise<readonly string[]>;
-}
+import { openPairs, pairsOf } from '../entities/pair-store.ts';
+import type { EntityNode, EventNode, GraphBatch, RebuildBatch } from './graph.ts';
 
 export interface ChangedSpace {
   readonly spaceId: number;
@@ -31,7 +11,7 @@ export interface ChangedSpace {
   readonly entityIds: readonly string[];
 }
 
-export const emptyPart = (spaceId: number): GraphPart => ({
+export const emptyBatch = (spaceId: number): GraphBatch => ({
   spaceId,
   entities: [],
   events: [],
@@ -45,18 +25,19 @@ export const emptyPart = (spaceId: number): GraphPart => ({
 /** Nodes that a batch of a rebuild holds. */
 const batch = 500;
 
-type ActedIn = GraphPart['actedIn'][number];
-type About = GraphPart['about'][number];
-type PossiblySame = GraphPart['possiblySame'][number];
+type ActedIn = GraphBatch['actedIn'][number];
+type About = GraphBatch['about'][number];
+type PossiblySame = GraphBatch['possiblySame'][number];
 
-export class PostgresGraphSource implements GraphSource {
+export class GraphSource {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  async chunkParts(spaceId: number, chunkIds: readonly number[]): Promise<ReadonlyMap<number, GraphPart>> {
+  /** Of each chunk that is there: its live entities, its events, the edges between them, and possibly-same pairs. */
+  async chunkBatches(spaceId: number, chunkIds: readonly number[]): Promise<ReadonlyMap<number, GraphBatch>> {
     const { rows: chunks } = await this.#database.query<{ chunkId: number }>(sql`
       select chunk_id as "chunkId" from chunk where chunk_id = any(${chunkIds}::bigint[]) and space_id = ${spaceId}`);
     const { rows: mentions } = await this.#database.query<{ chunkId: number; entityId: string }>(sql`
@@ -78,10 +59,11 @@ export class PostgresGraphSource implements GraphSource {
       entities: new Set(mentions.filter((row) => row.chunkId === chunkId).map(({ entityId }) => entityId)),
       events: new Set(events.filter((row) => row.chunkId === chunkId).map(({ eventId }) => eventId)),
     });
-    return new Map(chunks.map(({ chunkId }) => [chunkId, cutPart(whole, own(chunkId))]));
+    return new Map(chunks.map(({ chunkId }) => [chunkId, cutBatch(whole, own(chunkId))]));
   }
 
-  async entityPart(spaceId: number, entityIds: readonly string[]): Promise<GraphPart> {
+  /** Of these entities, those that are live, with every event they take part in. */
+  async entityBatch(spaceId: number, entityIds: readonly string[]): Promise<GraphBatch> {
     const { rows } = await this.#database.query<{ eventId: string }>(sql`
       select event_id as "eventId" from event_actor
       where entity_id = any(${entityIds}::uuid[]) and space_id = ${spaceId}
@@ -94,6 +76,7 @@ export class PostgresGraphSource implements GraphSource {
     );
   }
 
+  /** Events of older revisions of these chunks' artifacts that the graph was given, and the chunks they stand in. */
   async superseded(
     spaceId: number,
     chunkIds: readonly number[],
@@ -111,7 +94,8 @@ export class PostgresGraphSource implements GraphSource {
     };
   }
 
-  async *all(after: string | null): AsyncGenerator<RebuildPart> {
+  /** Everything of every space: entities, then events with their edges, then pairs; behind the position given. */
+  async *all(after: string | null): AsyncGenerator<RebuildBatch> {
     const [stage = 'entities', id = ''] = after === null ? [] : after.split(':');
     if (stage === 'entities')
       yield* this.#pages(
@@ -150,10 +134,12 @@ export class PostgresGraphSource implements GraphSource {
     );
   }
 
+  /** How much that is. */
   counts(): Promise<GraphCounts> {
     return countGraph(this.#database);
   }
 
+  /** What was put into the graph, merged or parted since then: by space. */
   async changedSince(since: Date): Promise<readonly ChangedSpace[]> {
     const { rows } = await this.#database.query<ChangedSpace>(sql`
       select k.space_id as "spaceId",
@@ -166,6 +152,7 @@ export class PostgresGraphSource implements GraphSource {
     return rows.filter(({ chunkIds, entityIds }) => chunkIds.length + entityIds.length > 0);
   }
 
+  /** A few events of the space that share somebody with others: what a try-out expands from. */
   async sampleEvents(spaceId: number, limit: number): Promise<readonly string[]> {
     const { rows } = await this.#database.query<{ id: string }>(sql`
       select e.event_id as id from semantic_event e
@@ -180,7 +167,7 @@ export class PostgresGraphSource implements GraphSource {
     spaceId: number,
     entityIds: readonly string[],
     eventIds: readonly string[],
-  ): Promise<GraphPart> {
+  ): Promise<GraphBatch> {
     const actedIn = await this.#actedIn(spaceId, eventIds);
     const about = await this.#about(spaceId, eventIds);
     const possiblySame = await this.#possiblySame(pairsOf(spaceId, entityIds));
@@ -240,7 +227,7 @@ export class PostgresGraphSource implements GraphSource {
     const { rows } = await this.#database.query<PossiblySame & PairOfSpace>(sql`
       select p.pair_id as "pairId", p.space_id as "spaceId", p.live_a as "entityA", p.live_b as "entityB",
         p.confidence, p.reason
-      from (${livePairs(chosen)}) p ${order}`);
+      from (${openPairs(chosen)}) p ${order}`);
     return rows;
   }
 
@@ -250,8 +237,8 @@ export class PostgresGraphSource implements GraphSource {
     from: string,
     read: (after: string) => Promise<readonly Row[]>,
     idOf: (row: Row) => string,
-    fill: (spaceId: number, rows: readonly Row[]) => Promise<Partial<GraphPart>>,
-  ): AsyncGenerator<RebuildPart> {
+    fill: (spaceId: number, rows: readonly Row[]) => Promise<Partial<GraphBatch>>,
+  ): AsyncGenerator<RebuildBatch> {
     for (let after = from; ;) {
       const rows = await read(after === '' ? lowest : after);
       const last = rows.at(-1);
@@ -260,7 +247,7 @@ export class PostgresGraphSource implements GraphSource {
       for (const [index, [spaceId, own]] of spaces.entries()) {
         const isLast = index === spaces.length - 1;
         const part = await fill(spaceId, own);
-        yield { ...emptyPart(spaceId), ...part, position: `${stage}:${isLast ? idOf(last) : after}` };
+        yield { ...emptyBatch(spaceId), ...part, position: `${stage}:${isLast ? idOf(last) : after}` };
       }
       after = idOf(last);
     }
@@ -291,10 +278,10 @@ export async function countGraph(database: Database): Promise<GraphCounts> {
 }
 
 /** What of a part belongs to these events and entities, with everybody at the other end of an edge. */
-function cutPart(
-  whole: GraphPart,
+function cutBatch(
+  whole: GraphBatch,
   own: { readonly entities: ReadonlySet<string>; readonly events: ReadonlySet<string> },
-): GraphPart {
+): GraphBatch {
   const actedIn = whole.actedIn.filter(({ eventId }) => own.events.has(eventId));
   const about = whole.about.filter(({ eventId }) => own.events.has(eventId));
   const possiblySame = whole.possiblySame.filter(

@@ -10,7 +10,7 @@ import { isFatalForJob } from '../ingest/failure-kinds.ts';
 import type { GraphStep } from '../ingest/step-ports.ts';
 import type { SpaceStore } from '../spaces/types.ts';
 import type { GraphSource } from './graph-source.ts';
-import type { Graph, GraphFailure, GraphPart } from './graph.ts';
+import type { Graph, GraphFailure, GraphBatch } from './graph.ts';
 
 /** Subjects: a chunk's id, an entity's id, or `space:ID` when something could not be taken out. */
 export const graphDegradations = {
@@ -20,7 +20,7 @@ export const graphDegradations = {
   failed: 'knowledge.graph-failed',
 } as const;
 
-export interface GraphKeeperParts {
+export interface GraphSyncDeps {
   readonly graph: Graph;
   readonly source: GraphSource;
   readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
@@ -28,11 +28,11 @@ export interface GraphKeeperParts {
   readonly log: Log;
 }
 
-export class GraphKeeper implements GraphStep {
+export class GraphSync implements GraphStep {
   readonly isWanted: boolean;
-  readonly #parts: GraphKeeperParts;
+  readonly #parts: GraphSyncDeps;
 
-  constructor(parts: GraphKeeperParts) {
+  constructor(parts: GraphSyncDeps) {
     this.#parts = parts;
     this.isWanted = parts.graph.backend !== 'off';
   }
@@ -45,10 +45,11 @@ export class GraphKeeper implements GraphStep {
   ): Promise<readonly ChunkStepResult[]> {
     const { graph, source } = this.#parts;
     if (!this.isWanted) return [];
-    if (!graph.isApart) return chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'done' }));
+    if (!graph.isSeparateStore)
+      return chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'done' }));
     const away = await this.#problem(signal);
     if (away !== null) return chunkIds.map((chunkId) => this.#notPut(spaceId, chunkId, away));
-    const parts = await source.chunkParts(spaceId, chunkIds);
+    const parts = await source.chunkBatches(spaceId, chunkIds);
     const marks: ChunkStepResult[] = [];
     let problem: unknown = null;
     for (const [chunkId, part] of parts) {
@@ -65,7 +66,7 @@ export class GraphKeeper implements GraphStep {
   /** These entities were merged, parted or paired: their nodes and edges are drawn anew. Null when that is done. */
   async refresh(spaceId: number, entityIds: readonly string[], signal: AbortSignal): Promise<string | null> {
     const { graph, source } = this.#parts;
-    if (!graph.isApart || entityIds.length === 0) return null;
+    if (!graph.isSeparateStore || entityIds.length === 0) return null;
     const problem = (await this.#problem(signal)) ?? (await this.#redraw(spaceId, entityIds, signal, source));
     if (problem === null) return null;
     for (const entityId of entityIds) this.#record(spaceId, entityId, problem, { entity_id: entityId });
@@ -83,7 +84,7 @@ export class GraphKeeper implements GraphStep {
 
   async #takeOut(spaceId: number, work: (graph: Graph, signal: AbortSignal) => Promise<void>): Promise<void> {
     const { graph } = this.#parts;
-    if (!graph.isApart) return;
+    if (!graph.isSeparateStore) return;
     const { signal } = new AbortController();
     try {
       const away = await this.#problem(signal);
@@ -103,7 +104,7 @@ export class GraphKeeper implements GraphStep {
       : null;
   }
 
-  async #putPart(part: GraphPart, signal: AbortSignal): Promise<unknown> {
+  async #putPart(part: GraphBatch, signal: AbortSignal): Promise<unknown> {
     try {
       const failures = await this.#parts.graph.upsert(part, signal);
       return failures.length === 0 ? null : new PartialFailure(failures);
@@ -119,7 +120,7 @@ export class GraphKeeper implements GraphStep {
     signal: AbortSignal,
     source: GraphSource,
   ): Promise<unknown> {
-    const part = await source.entityPart(spaceId, entityIds);
+    const part = await source.entityBatch(spaceId, entityIds);
     try {
       await this.#parts.graph.remove(spaceId, { entityIds, eventIds: [] }, signal);
     } catch (error) {
@@ -215,19 +216,19 @@ export const graphRebuildJob: JobDefinition<Record<string, never>> = {
 /** While one waits or runs, another is not added. */
 export const graphRebuildKey = 'rebuild';
 
-export interface GraphRebuildParts {
+export interface GraphRebuildDeps {
   readonly graph: Graph;
   readonly source: GraphSource;
-  readonly keeper: GraphKeeper;
+  readonly keeper: GraphSync;
   readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
   readonly spaces: Pick<SpaceStore, 'list'>;
 }
 
-export function graphRebuildHandler(parts: GraphRebuildParts): JobHandler<Record<string, never>> {
+export function graphRebuildHandler(parts: GraphRebuildDeps): JobHandler<Record<string, never>> {
   const { graph, source, spaces } = parts;
   return async (_, { signal, progress }) => {
     if (graph.backend === 'off') return { skipped: 'The graph is switched off (GRAPH_BACKEND=off).' };
-    if (!graph.isApart)
+    if (!graph.isSeparateStore)
       return { skipped: 'The tables are the graph (GRAPH_BACKEND=sql): nothing has to be rebuilt.' };
     const state = await graph.availability(signal);
     if (state.state === 'unavailable') return { skipped: `${state.reason} ${state.remedy}` };
@@ -246,7 +247,7 @@ export function graphRebuildHandler(parts: GraphRebuildParts): JobHandler<Record
 
 /** What went into the old graph while the new one was built. */
 async function catchUp(
-  { source, keeper, artifacts }: GraphRebuildParts,
+  { source, keeper, artifacts }: GraphRebuildDeps,
   since: Date,
   signal: AbortSignal,
 ): Promise<void> {

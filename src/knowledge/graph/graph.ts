@@ -18,7 +18,7 @@ export interface EventNode {
 }
 
 /** What is put into the graph together: one chunk's worth, or a batch of a rebuild. */
-export interface GraphPart {
+export interface GraphBatch {
   readonly spaceId: number;
   readonly entities: readonly EntityNode[];
   readonly events: readonly EventNode[];
@@ -64,7 +64,7 @@ export interface RelatedEvent {
 }
 
 /** A batch of a rebuild, and what to ask for to go on behind it. */
-export interface RebuildPart extends GraphPart {
+export interface RebuildBatch extends GraphBatch {
   readonly position: string;
 }
 
@@ -78,7 +78,7 @@ export interface RebuildResult {
 export interface Graph {
   readonly backend: GraphBackend;
   /** False: the tables themselves are the graph, and nothing has to be put into it. */
-  readonly isApart: boolean;
+  readonly isSeparateStore: boolean;
   /** Looked at again after a while, never cached for ever; makes the graph when it is missing. */
   availability(signal: AbortSignal): Promise<GraphAvailability>;
   /** Somebody has a reason to think that it is back: `availability` looks at once. */
@@ -88,7 +88,7 @@ export interface Graph {
   /** Of these events, those that are not in it (yet). Fails as `remove`. */
   missing(spaceId: number, eventIds: readonly string[], signal: AbortSignal): Promise<number>;
   /** Idempotent. Goes on after single failures and names them; fails with KNOWLEDGE_GRAPH_UNAVAILABLE as a whole. */
-  upsert(part: GraphPart, signal: AbortSignal): Promise<readonly GraphFailure[]>;
+  upsert(part: GraphBatch, signal: AbortSignal): Promise<readonly GraphFailure[]>;
   /** Nodes with their edges. Fails with KNOWLEDGE_GRAPH_UNAVAILABLE. */
   remove(
     spaceId: number,
@@ -104,7 +104,7 @@ export interface Graph {
    * interrupted goes on where it was. What is upserted meanwhile goes to the old one: put it in again afterwards.
    */
   rebuild(
-    parts: (after: string | null) => AsyncIterable<RebuildPart>,
+    parts: (after: string | null) => AsyncIterable<RebuildBatch>,
     progress: (done: { readonly entities: number; readonly events: number }) => void,
     signal: AbortSignal,
   ): Promise<RebuildResult>;
@@ -114,7 +114,7 @@ export interface Graph {
 
 export const offGraph: Graph = {
   backend: 'off',
-  isApart: false,
+  isSeparateStore: false,
   availability: async () => ({ state: 'off' }),
   isEmpty: async () => false,
   missing: async () => 0,

@@ -5,9 +5,9 @@ import { sql } from '../../platform/postgres/sql.ts';
 import { countGraph } from './graph-source.ts';
 import type { ExpansionRequest, Graph, RebuildResult, RelatedEvent } from './graph.ts';
 
-export class PostgresSqlGraph implements Graph {
+export class SqlGraph implements Graph {
   readonly backend = 'sql';
-  readonly isApart = false;
+  readonly isSeparateStore = false;
   readonly #database: Database;
 
   constructor(database: Database) {

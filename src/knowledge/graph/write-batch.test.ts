@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { KnowledgeError } from '../errors.ts';
-import { emptyPart } from './graph-source.ts';
-import type { GraphPart } from './graph.ts';
+import { emptyBatch } from './graph-source.ts';
+import type { GraphBatch } from './graph.ts';
 import type { GraphWriter } from './write-batch.ts';
-import { writePart } from './write-batch.ts';
+import { writeBatch } from './write-batch.ts';
 
 const { signal } = new AbortController();
-const part = (names: readonly string[]): GraphPart => ({
-  ...emptyPart(1),
+const part = (names: readonly string[]): GraphBatch => ({
+  ...emptyBatch(1),
   entities: names.map((entityId) => ({ entityId, name: entityId, type: 'person' })),
 });
 
@@ -35,7 +35,7 @@ function writer(bad: Readonly<Record<string, Error | 'hang' | 'lost'>>, clock: V
 const run = (bad: Parameters<typeof writer>[0], names: readonly string[]) => {
   const clock = new VirtualClock(0);
   const { write, ...seen } = writer(bad, clock);
-  return { ...seen, result: writePart(write, part(names), { clock, timeoutMs: 5_000 }, signal) };
+  return { ...seen, result: writeBatch(write, part(names), { clock, timeoutMs: 5_000 }, signal) };
 };
 
 describe('writing into a graph', () => {

@@ -4,14 +4,14 @@ import type { Clock } from '../../core/index.ts';
 import { abortable, kindOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import { isFatalForJob } from '../ingest/failure-kinds.ts';
-import type { EntityNode, EventNode, GraphFailure, GraphPart } from './graph.ts';
+import type { EntityNode, EventNode, GraphFailure, GraphBatch } from './graph.ts';
 
 export interface GraphWrites {
   readonly entity: EntityNode;
   readonly event: EventNode;
-  readonly 'acted-in': GraphPart['actedIn'][number];
-  readonly about: GraphPart['about'][number];
-  readonly 'possibly-same': GraphPart['possiblySame'][number];
+  readonly 'acted-in': GraphBatch['actedIn'][number];
+  readonly about: GraphBatch['about'][number];
+  readonly 'possibly-same': GraphBatch['possiblySame'][number];
 }
 
 /** What writes into a graph: all of a list or nothing. Resolves to the places in the list of what did not get in. */
@@ -32,9 +32,9 @@ export interface WriteLimits {
 const mostTimeouts = 3;
 const timedOut = 'DEADLINE_EXCEEDED';
 
-export async function writePart(
+export async function writeBatch(
   write: GraphWriter,
-  part: GraphPart,
+  part: GraphBatch,
   limits: WriteLimits,
   signal: AbortSignal,
 ): Promise<readonly GraphFailure[]> {

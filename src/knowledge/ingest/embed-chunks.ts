@@ -2,7 +2,8 @@
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { Chunk, Embedder, ChunkStepResult } from '../ports.ts';
+import type { Chunk, ChunkStepResult, Embedder } from '../ports.ts';
+import { refusedCause } from '../vectors/types.ts';
 import { ingestDegradations, isFatalForJob } from './failure-kinds.ts';
 import type { StepParts } from './step-ports.ts';
 
@@ -15,9 +16,6 @@ type EmbedParts = Pick<
 export const defaultBatchSize = 32;
 /** An embedder that failed so often in a row is away: the rest waits for the repair. */
 const mostFailures = 2;
-
-/** The step's cause where the embedder takes everything but this text: only its repair asks again. */
-export const refusedCause = 'EMBEDDING_REFUSED';
 
 /** It is there and will not have the text: others may be fine. */
 export const isRefusal = (error: unknown): boolean =>

@@ -1,19 +1,19 @@
 // What working on a chunk needs of other parts, each of which may be away.
 import type { Clock, Log } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
+import type { EventStore } from '../events/event-store.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { ReadingPatience } from './read-chunk-patience.ts';
 import type {
   ArtifactStore,
+  ChunkStepResult,
   Embedders,
-  EventStore,
-  RemovedIds,
   Reader,
+  RemovedIds,
   Resolver,
   SpaceStore,
-  ChunkStepResult,
-  VectorIndex,
 } from '../ports.ts';
+import type { VectorIndex } from '../vectors/vector-index.ts';
+import type { ReadingPatience } from './read-chunk-patience.ts';
 
 /** Who reads: a model while one is configured and wanted, else rules; looked up at every chunk. */
 export interface Readers {

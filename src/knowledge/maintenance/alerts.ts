@@ -1,7 +1,7 @@
 // Counts what resolution, models and the graph come to, and says when somebody should look.
 import type { Clock } from '../../core/index.ts';
 import { kindOf } from '../../core/index.ts';
-import type { ResolutionWatch } from '../entities/deps.ts';
+import type { ResolutionMetrics } from '../entities/deps.ts';
 import type { Graph, GraphAvailability } from '../graph/graph.ts';
 import type { KnowledgeAlertRule, Severity } from './alert-rules.ts';
 import {
@@ -37,7 +37,7 @@ export interface KnowledgeAlertsDeps {
   readonly onGraphBack: () => void;
 }
 
-export class KnowledgeAlerts implements ResolutionWatch {
+export class KnowledgeAlerts implements ResolutionMetrics {
   readonly #parts: KnowledgeAlertsDeps;
   readonly #windows: Readonly<Record<WatchedMetric, RateWindow>>;
   #alerts = new Map<string, KnowledgeAlert>();
@@ -133,7 +133,7 @@ export class KnowledgeAlerts implements ResolutionWatch {
 export function watchedGraph(graph: Graph, watch: Pick<KnowledgeAlerts, 'expanded'>): Graph {
   return {
     backend: graph.backend,
-    isApart: graph.isApart,
+    isSeparateStore: graph.isSeparateStore,
     availability: (signal) => graph.availability(signal),
     askAgain: () => graph.askAgain?.(),
     isEmpty: (signal) => graph.isEmpty(signal),

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import type { GraphSource } from '../graph/graph-source.ts';
-import type { GraphKeeper } from '../graph/graph-sync.ts';
+import type { GraphSync } from '../graph/graph-sync.ts';
 import { graphRebuildJob, graphRebuildKey } from '../graph/graph-sync.ts';
 import { ingestDegradations } from '../ingest/failure-kinds.ts';
 import type { Readers } from '../ingest/step-ports.ts';
@@ -27,12 +27,12 @@ export const backfillJob: JobDefinition<Record<string, never>> = {
 };
 export const backfillCron = '*/5 * * * *';
 
-export interface BackfillDeps extends Pick<EntityRepairParts, 'pairs' | 'canAskModel' | 'options'> {
+export interface BackfillDeps extends Pick<EntityRepairParts, 'pairs' | 'canUseModel' | 'options'> {
   readonly artifacts: Pick<ArtifactStore, 'unfinished' | 'revision' | 'steps' | 'saveSteps'>;
   readonly readers: Readers;
   readonly graph: Graph;
   readonly source: Pick<GraphSource, 'counts'>;
-  readonly keeper: GraphKeeper;
+  readonly keeper: GraphSync;
   readonly jobs: Pick<JobQueue, 'enqueue' | 'get'>;
   readonly ledger: LedgerRecorder;
   /** Is there an open row of this kind and subject? */
@@ -99,12 +99,12 @@ async function recordChunks(
 }
 
 async function recordPairs(parts: BackfillDeps): Promise<number> {
-  const { pairs, canAskModel, options, ledger, isRecorded } = parts;
+  const { pairs, canUseModel, options, ledger, isRecorded } = parts;
   const { kind, subject } = pairsNotAsked;
   if (
     !options.backfill ||
-    !canAskModel() ||
-    (await pairs.unasked(1)).length === 0 ||
+    !canUseModel() ||
+    (await pairs.unconfirmed(1)).length === 0 ||
     (await isRecorded(kind, subject))
   )
     return 0;
@@ -122,7 +122,7 @@ async function seeToGraph(
   const { graph, source, keeper, artifacts, jobs } = parts;
   const none = { rebuilds: 0, put: 0 };
   if ((await graph.availability(signal)).state !== 'available') return none;
-  if (graph.isApart && (await graph.isEmpty(signal)) && (await source.counts()).entities > 0) {
+  if (graph.isSeparateStore && (await graph.isEmpty(signal)) && (await source.counts()).entities > 0) {
     const id = await jobs.enqueue(graphRebuildJob, {}, { key: graphRebuildKey });
     return { rebuilds: id === null ? 0 : 1, put: 0 };
   }

@@ -1,17 +1,17 @@
 // Entities that were made on a fallback, and pairs that no model was asked about.
 import type { RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
+import type { PairStore } from '../entities/pair-store.ts';
 import type { EntityRepairs } from '../entities/reconcile.ts';
 import { repairOfEntity } from '../entities/reconcile.ts';
 import { resolutionLedgerKinds } from '../entities/resolve-mentions.ts';
-import type { PairStore } from '../entities/types.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import { gone, repaired, stillBroken } from './outcomes.ts';
 
 export interface EntityRepairParts {
   readonly entities: EntityRepairs;
-  readonly pairs: Pick<PairStore, 'unasked'>;
+  readonly pairs: Pick<PairStore, 'unconfirmed'>;
   /** A model that settles doubtful names is configured and wanted. */
-  readonly canAskModel: () => boolean;
+  readonly canUseModel: () => boolean;
   readonly options: Pick<KnowledgeOptions, 'backfill'>;
 }
 
@@ -54,13 +54,13 @@ export function registeredEntityRepairs(parts: EntityRepairParts): readonly Regi
 }
 
 async function askAboutPairs(
-  { entities, pairs, canAskModel, options }: EntityRepairParts,
+  { entities, pairs, canUseModel, options }: EntityRepairParts,
   signal: AbortSignal,
 ): Promise<RepairOutcome> {
-  if (!options.backfill || !canAskModel()) return gone;
+  if (!options.backfill || !canUseModel()) return gone;
   for (let before: string | undefined; ;) {
     await entities.settleUncertain(pairsAtOnce, signal);
-    const [next] = await pairs.unasked(1);
+    const [next] = await pairs.unconfirmed(1);
     if (!next) return repaired;
     // The first that is left was left before: whoever was asked does not answer.
     if (next.pairId === before) return stillBroken('The model did not answer; pairs are still open.');

@@ -2,14 +2,14 @@
 import type { Clock } from '../../core/index.ts';
 import { isUuid } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
-import type { GraphKeeperParts } from '../graph/graph-sync.ts';
-import { graphDegradations, GraphKeeper } from '../graph/graph-sync.ts';
+import type { GraphSyncDeps } from '../graph/graph-sync.ts';
+import { graphDegradations, GraphSync } from '../graph/graph-sync.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { ArtifactStore } from '../ports.ts';
 import { expansionDegradations } from '../search/expand.ts';
 import { gone, inTime, noopLedger, repaired, spaceOf, stillBroken } from './outcomes.ts';
 
-export interface GraphRepairParts extends Omit<GraphKeeperParts, 'artifacts'> {
+export interface GraphRepairParts extends Omit<GraphSyncDeps, 'artifacts'> {
   readonly artifacts: Pick<ArtifactStore, 'saveSteps' | 'chunk' | 'revision'>;
   readonly clock: Clock;
   readonly options: Pick<KnowledgeOptions, 'expansionTimeoutMs'>;
@@ -23,7 +23,7 @@ export const graphKinds = [
 ] as const;
 
 export function graphRepairs(parts: GraphRepairParts): readonly RegisteredRepair[] {
-  const keeper = new GraphKeeper({ ...parts, ledger: noopLedger });
+  const keeper = new GraphSync({ ...parts, ledger: noopLedger });
   const repair = (entry: LedgerEntry, signal: AbortSignal) => putAgain(parts, keeper, entry, signal);
   return [
     {
@@ -42,7 +42,7 @@ export function graphRepairs(parts: GraphRepairParts): readonly RegisteredRepair
 
 async function putAgain(
   parts: GraphRepairParts,
-  keeper: GraphKeeper,
+  keeper: GraphSync,
   entry: LedgerEntry,
   signal: AbortSignal,
 ): Promise<RepairOutcome> {
@@ -58,7 +58,7 @@ async function putAgain(
 
 async function putChunkAgain(
   { artifacts }: GraphRepairParts,
-  keeper: GraphKeeper,
+  keeper: GraphSync,
   spaceId: number,
   chunkId: number,
   signal: AbortSignal,

@@ -2,10 +2,11 @@
 import type { Clock } from '../../core/index.ts';
 import type { LedgerEntry, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { Embedders, VectorIndex } from '../ports.ts';
+import type { Embedders } from '../ports.ts';
 import { expansionDegradations } from '../search/expand.ts';
 import { searchWithoutVectors } from '../search/rank.ts';
 import type { SearchStore } from '../search/results.ts';
+import type { VectorIndex } from '../vectors/vector-index.ts';
 import { gone, inTime, repaired, spaceOf } from './outcomes.ts';
 
 export interface SearchRepairParts {

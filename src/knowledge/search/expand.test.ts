@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RelatedEvent } from '../graph/graph.ts';
-import { joinRelated } from './expand.ts';
+import { mergeRelated } from './expand.ts';
 
 const event = (eventId: string, viaEntityId: string, score: number): RelatedEvent => ({
   eventId,
@@ -20,11 +20,11 @@ const part = (...related: RelatedEvent[]) => ({
     evidence: [],
   })),
 });
-const shown = (items: ReturnType<typeof joinRelated>) => items.map(({ id, reason }) => `${id} ${reason}`);
+const shown = (items: ReturnType<typeof mergeRelated>) => items.map(({ id, reason }) => `${id} ${reason}`);
 
 describe('what parts of an expansion found', () => {
   it('is one list, those first that share more with the results', () => {
-    const joined = joinRelated(
+    const joined = mergeRelated(
       [part(event('a', 'Ann', 1), event('b', 'Bob', 0.9)), part(event('b', 'Eve', 0.8))],
       10,
     );
@@ -32,7 +32,7 @@ describe('what parts of an expansion found', () => {
   });
 
   it('counts somebody whom two results share once', () => {
-    const joined = joinRelated(
+    const joined = mergeRelated(
       [part(event('a', 'Ann', 0.9)), part(event('a', 'Ann', 0.9), event('b', 'Bob', 1))],
       10,
     );
@@ -42,7 +42,7 @@ describe('what parts of an expansion found', () => {
   it('keeps to the budget, and leaves out what cannot be shown any more', () => {
     const { related } = part(event('a', 'Ann', 3));
     expect(
-      shown(joinRelated([{ related, items: [] }, part(event('b', 'B', 2), event('c', 'C', 1))], 1)),
+      shown(mergeRelated([{ related, items: [] }, part(event('b', 'B', 2), event('c', 'C', 1))], 1)),
     ).toEqual(['b same_actor:B']);
   });
 });

@@ -9,8 +9,8 @@ import type { KnowledgeOptions } from '../options.ts';
 import type { SearchStore } from './results.ts';
 import type { LexicalHit, RelatedItem, SearchRequest, Warnings } from './types.ts';
 
-export interface ExpansionParts {
-  readonly graph: Pick<Graph, 'backend' | 'isApart' | 'expand' | 'missing'>;
+export interface ExpansionDeps {
+  readonly graph: Pick<Graph, 'backend' | 'isSeparateStore' | 'expand' | 'missing'>;
   readonly store: Pick<SearchStore, 'eventsOf' | 'events' | 'waitingForGraph'>;
   /** The graph lacks what the tables have: somebody should look why. */
   readonly onGraphBehind?: () => void;
@@ -28,7 +28,7 @@ export const expansionDegradations = {
   lookup: 'knowledge.chunk-lookup-failed',
 } as const;
 
-export interface ExpansionWish {
+export interface ExpansionInput {
   readonly spaceId: number;
   readonly hits: readonly LexicalHit[];
   readonly request: Pick<SearchRequest, 'graphBudget' | 'graphSeedLimit' | 'graphFilters'>;
@@ -45,8 +45,8 @@ const mostParts = 4;
  * signal.
  */
 export async function expandByGraph(
-  parts: ExpansionParts,
-  { spaceId, hits, request }: ExpansionWish,
+  parts: ExpansionDeps,
+  { spaceId, hits, request }: ExpansionInput,
   warnings: Warnings,
   signal: AbortSignal,
 ): Promise<readonly RelatedItem[]> {
@@ -56,16 +56,16 @@ export async function expandByGraph(
     warnings.add('Graph expansion unavailable: the graph is switched off (GRAPH_BACKEND=off).');
     return [];
   }
-  const seeds = await seedsOf(parts, spaceId, hits.slice(0, graphSeedLimit), warnings, signal);
+  const seeds = await findSeeds(parts, spaceId, hits.slice(0, graphSeedLimit), warnings, signal);
   const deadline = withDeadline(signal, parts.options.expansionTimeoutMs, parts.clock, 'graph expansion');
   try {
     const exceptEventIds = seeds.flat();
-    const behind = warnOfBehind(parts, spaceId, exceptEventIds, warnings, deadline.signal);
+    const behind = warnIfGraphIsBehind(parts, spaceId, exceptEventIds, warnings, deadline.signal);
     const outcomes = await Promise.allSettled(
-      inParts(seeds).map((seedEventIds) => {
+      groupSeeds(seeds).map((seedEventIds) => {
         const wish = { spaceId, seedEventIds, exceptEventIds, budget: graphBudget };
         const categories = graphFilters.length === 0 ? {} : { categories: graphFilters };
-        return expandPart(parts, { ...wish, ...categories }, deadline.signal);
+        return expandSeeds(parts, { ...wish, ...categories }, deadline.signal);
       }),
     );
     await behind;
@@ -73,7 +73,7 @@ export async function expandByGraph(
     const found = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const failed = outcomes.find((one) => one.status === 'rejected');
     if (failed) report(parts, { spaceId, seeds: seeds.length }, failed.reason, found.length > 0, warnings);
-    return joinRelated(found, graphBudget);
+    return mergeRelated(found, graphBudget);
   } finally {
     deadline.dispose();
   }
@@ -83,14 +83,14 @@ export async function expandByGraph(
  * A graph apart may lack what the tables have: it is new and empty, another backend was used for a while, or chunks wait
  * for their repair. Fails never: a graph that does not answer is said by whoever expands.
  */
-async function warnOfBehind(
-  { graph, store, onGraphBehind }: ExpansionParts,
+async function warnIfGraphIsBehind(
+  { graph, store, onGraphBehind }: ExpansionDeps,
   spaceId: number,
   eventIds: readonly string[],
   warnings: Warnings,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!graph.isApart || eventIds.length === 0) return;
+  if (!graph.isSeparateStore || eventIds.length === 0) return;
   try {
     const [missing, waiting] = await abortable(
       Promise.all([graph.missing(spaceId, eventIds, signal), store.waitingForGraph(spaceId, signal)]),
@@ -112,7 +112,7 @@ async function warnOfBehind(
 }
 
 /** The best results alone, as long as there are parts left; the same event once. */
-function inParts(seeds: readonly (readonly string[])[]): readonly (readonly string[])[] {
+function groupSeeds(seeds: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const size = Math.ceil(seeds.length / mostParts);
   const seen = new Set<string>();
   const parts: string[][] = [];
@@ -127,18 +127,18 @@ function inParts(seeds: readonly (readonly string[])[]): readonly (readonly stri
   return parts;
 }
 
-async function expandPart(
-  { graph, store }: ExpansionParts,
+async function expandSeeds(
+  { graph, store }: ExpansionDeps,
   request: ExpansionRequest,
   signal: AbortSignal,
-): Promise<FoundPart> {
+): Promise<FoundRelated> {
   const related = await abortable(graph.expand(request, signal), signal);
   const ids = related.map(({ eventId }) => eventId);
   return { related, items: await abortable(store.events(request.spaceId, ids, signal), signal) };
 }
 
 function report(
-  { graph, ledger, log, options }: ExpansionParts,
+  { graph, ledger, log, options }: ExpansionDeps,
   { spaceId, seeds }: { readonly spaceId: number; readonly seeds: number },
   error: unknown,
   isPart: boolean,
@@ -162,8 +162,8 @@ function report(
 }
 
 /** Events of each of the first results. A result whose events cannot be found in time is not followed. */
-async function seedsOf(
-  { store, clock, options, log, ledger }: ExpansionParts,
+async function findSeeds(
+  { store, clock, options, log, ledger }: ExpansionDeps,
   spaceId: number,
   hits: readonly LexicalHit[],
   warnings: Warnings,
@@ -198,7 +198,7 @@ async function seedsOf(
 
 // Puts together what several parts of an expansion found: each event once, those that share most with the results first.
 
-export interface FoundPart {
+export interface FoundRelated {
   readonly related: readonly RelatedEvent[];
   /** What can be shown of them; one that is gone by now is not here. */
   readonly items: readonly Omit<RelatedItem, 'reason'>[];
@@ -210,7 +210,7 @@ interface Joined {
   readonly scores: Map<string, number>;
 }
 
-export function joinRelated(parts: readonly FoundPart[], budget: number): readonly RelatedItem[] {
+export function mergeRelated(parts: readonly FoundRelated[], budget: number): readonly RelatedItem[] {
   const items = new Map(parts.flatMap((part) => part.items.map((item) => [item.id, item] as const)));
   const joined = new Map<string, Joined>();
   for (const event of parts.flatMap(({ related }) => related)) {

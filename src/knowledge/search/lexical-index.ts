@@ -5,10 +5,10 @@ import type { Database, Queryable } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { PhraseWord, QueryWord, WordPlaces } from './proximity.ts';
-import { closerLook } from './proximity.ts';
-import type { ReadQuery } from './query.ts';
-import { allowedChunks, mostPhrases, readQuery } from './query.ts';
-import type { LexicalHit, LexicalIndex, SearchFilter } from './types.ts';
+import { rescoreByProximity } from './proximity.ts';
+import type { ParsedQuery } from './query.ts';
+import { allowedChunks, maxPhrases, parseQuery } from './query.ts';
+import type { LexicalHit, SearchFilter } from './types.ts';
 
 /** The usual ones: values that win on one collection lose on others. */
 const k1 = 1.2;
@@ -20,34 +20,34 @@ const closely = 100;
 /** So many candidates have their frequent words looked up. */
 const candidates = 300;
 
-export class PostgresLexicalIndex implements LexicalIndex {
+export class LexicalIndex {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
+  /** BM25 with title and proximity boosts over latest revisions, best first. What is not looked for is said in a sentence. */
   async search(
     space: { readonly spaceId: number; readonly language: string },
     query: string,
     limit: number,
     filter: SearchFilter,
     signal: AbortSignal,
-    onLeftOut: (sentence: string) => void = () => undefined,
+    onDropped: (sentence: string) => void = () => undefined,
   ): Promise<readonly LexicalHit[]> {
-    const read = readQuery(query);
-    const analysed = await analyseQuery(this.#database, space, read, signal);
-    if (analysed.isCut)
-      onLeftOut(`Only the first ${mostWords} different words of the query were looked for.`);
-    if (read.phrasesLeftOut > 0)
-      onLeftOut(`Only the first ${mostPhrases} phrases in quotes were looked for as such.`);
+    const read = parseQuery(query);
+    const analysed = await analyzeQuery(this.#database, space, read, signal);
+    if (analysed.isCut) onDropped(`Only the first ${maxTerms} different words of the query were looked for.`);
+    if (read.droppedPhrases > 0)
+      onDropped(`Only the first ${maxPhrases} phrases in quotes were looked for as such.`);
     if (!analysed.hasWords)
-      onLeftOut('No word of the query can be searched for: signs and words such as “the” are in no index.');
+      onDropped('No word of the query can be searched for: signs and words such as “the” are in no index.');
     const { words, phrases, isExact } = analysed;
     const known = new Set(words.map(({ term }) => term));
     const isHopeless = phrases.some((phrase) => phrase.some(({ term }) => !known.has(term)));
     if (known.size === 0 || (isExact && isHopeless)) return [];
-    const added = closerLook(words, phrases);
+    const added = rescoreByProximity(words, phrases);
     const { rows } = await this.#database.query<Scored>(
       scoring(space.spaceId, analysed, Math.max(limit, closely), filter),
       { signal },
@@ -77,11 +77,11 @@ function placesIn({ titleTerms, terms, places }: Scored): WordPlaces {
  * The weights are float8: as numeric they would cost seven times as much. OFFSET 0 keeps the planner from turning the
  * lookups by term into one join, which was 30 times slower on the embedded store.
  */
-function scoring(spaceId: number, analysed: AnalysedQuery, limit: number, filter: SearchFilter): Sql {
+function scoring(spaceId: number, analysed: AnalyzedQuery, limit: number, filter: SearchFilter): Sql {
   const { averageLength } = analysed;
   const phrases = analysed.isExact ? analysed.phrases : [];
   const { essential, frequent } =
-    phrases.length === 0 ? essentialWords(analysed.words) : { essential: analysed.words, frequent: [] };
+    phrases.length === 0 ? selectiveTerms(analysed.words) : { essential: analysed.words, frequent: [] };
   const perWord = (k1 * b) / Math.max(averageLength, 1);
   const part = sql`
     w.weight * (p.tf * ${k1 + 1}::float8 / (p.tf + ${k1 * (1 - b)}::float8 + ${perWord}::float8 * p.len)
@@ -115,14 +115,14 @@ function scoring(spaceId: number, analysed: AnalysedQuery, limit: number, filter
     group by best.chunk_id, best.score`;
 }
 
-function wordTable(words: AnalysedQuery['words']): Sql {
+function wordTable(words: AnalyzedQuery['words']): Sql {
   return sql`
     select term, weight from unnest(${words.map(({ term }) => term)}::text[],
       ${words.map(({ weight }) => weight)}::float8[]) as w (term, weight)`;
 }
 
 /** Cheap, before places are looked at: every word of every phrase is in the chunk. */
-function havingPhraseWords(phrases: AnalysedQuery['phrases']): Sql {
+function havingPhraseWords(phrases: AnalyzedQuery['phrases']): Sql {
   if (phrases.length === 0) return sql``;
   const terms = [...new Set(phrases.flat().map(({ term }) => term))];
   return sql`having count(*) filter (where w.term = any(${terms}::text[])) = ${terms.length}`;
@@ -145,7 +145,7 @@ function standsThere(spaceId: number, phrases: readonly (readonly PhraseWord[])[
 
 // The words of a query as the space's language has them, how often they stand in it, and how rare they are.
 
-export interface AnalysedQuery {
+export interface AnalyzedQuery {
   /** Those that some chunk of the space has. */
   readonly words: readonly (QueryWord & WeighedWord)[];
   /** A phrase of stop words only is left out: the index knows nothing of them. */
@@ -161,21 +161,21 @@ export interface AnalysedQuery {
 }
 
 /** Different words of a query, or of a phrase; what comes after them is not looked for. */
-export const mostWords = 64;
+export const maxTerms = 64;
 
-export async function analyseQuery(
+export async function analyzeQuery(
   database: Queryable,
   { spaceId, language }: { readonly spaceId: number; readonly language: string },
-  { words, phrases, isExact }: ReadQuery,
+  { words, phrases, isExact }: ParsedQuery,
   signal: AbortSignal,
-): Promise<AnalysedQuery> {
+): Promise<AnalyzedQuery> {
   const { rows: found } = await database.query<Row>(
     sql`
       with word as materialized (
         select text_no, term, positions
         from unnest(${[words, ...phrases]}::text[]) with ordinality as t (text, text_no) cross join lateral (
           select lexeme as term, positions from unnest(to_tsvector(${language}::regconfig, lexical_text(text, false)))
-          order by positions[1] limit ${mostWords + 1}) as v),
+          order by positions[1] limit ${maxTerms + 1}) as v),
       known as materialized (
         select term, (select count(*) from chunk_posting p where p.space_id = ${spaceId} and p.term = one.term) as df
         from (select distinct term from word) as one)
@@ -186,7 +186,7 @@ export async function analyseQuery(
     { signal },
   );
   const rows = [...Map.groupBy(found, ({ textNo }) => textNo).values()].flatMap((own) =>
-    own.slice(0, mostWords),
+    own.slice(0, maxTerms),
   );
   const [first] = rows;
   const unique = new Map(rows.toReversed().map((row) => [row.term, row]));
@@ -212,7 +212,7 @@ interface Row {
 
 function weighed({ textNo, term, positions, chunkCount, df }: Row): QueryWord & WeighedWord {
   const idf = Math.log(1 + Math.max(0, chunkCount - df + 0.5) / (df + 0.5));
-  // A word of a phrase that the query's own words, being too many, left out: it has no neighbours in the query.
+  // A word of a phrase that the query's own words, being too many, left out: it has no adjacentPairs in the query.
   return textNo === 1
     ? { term, positions, df, idf, weight: idf * positions.length }
     : { term, positions: [], df, idf, weight: idf };
@@ -241,7 +241,7 @@ const enoughPostings = 1_000;
  * Frequent words cost the most time and say the least. On two public collections leaving them out of the first look
  * (a quarter of the weight) changed no figure and read a third of the postings. Small collections are read whole.
  */
-export function essentialWords<Word extends WeighedWord>(
+export function selectiveTerms<Word extends WeighedWord>(
   words: readonly Word[],
 ): { readonly essential: readonly Word[]; readonly frequent: readonly Word[] } {
   const byFrequency = words.toSorted((a, b) => b.df - a.df);

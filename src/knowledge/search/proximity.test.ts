@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { closerLook, neighbours, proximityBonus } from './proximity.ts';
+import { rescoreByProximity, adjacentPairs, proximityBonus } from './proximity.ts';
 
 const word = (term: string, positions: readonly number[], idf = 1) => ({ term, positions, idf });
 const places = (given: Record<string, readonly number[]>) => new Map(Object.entries(given));
 
 describe('words that stand together', () => {
-  const pairs = neighbours([word('launch', [1], 4), word('date', [3], 1), word('bob', [4], 1)]);
+  const pairs = adjacentPairs([word('launch', [1], 4), word('date', [3], 1), word('bob', [4], 1)]);
 
-  it('are pairs of neighbours in the query, as far apart as there', () => {
+  it('are pairs of adjacentPairs in the query, as far apart as there', () => {
     expect(pairs).toEqual([
       { first: 'launch', second: 'date', gap: 2, weight: 2 },
       { first: 'date', second: 'bob', gap: 1, weight: 1 },
@@ -15,7 +15,7 @@ describe('words that stand together', () => {
   });
 
   it('are no pair with themselves', () => {
-    expect(neighbours([word('the', [1, 2])])).toEqual([]);
+    expect(adjacentPairs([word('the', [1, 2])])).toEqual([]);
   });
 
   it('count fully as close as in the query, in either order, and less the farther they are', () => {
@@ -32,7 +32,7 @@ describe('words that stand together', () => {
 
 describe('a closer look', () => {
   it('adds the weight of the title’s words, the more of the title is named', () => {
-    const look = closerLook([word('neil', [1], 3), word('peart', [2], 5)], []);
+    const look = rescoreByProximity([word('neil', [1], 3), word('peart', [2], 5)], []);
     const whole = look({ places: places({ neil: [-20_000], peart: [-19_000] }), titleTerms: 2 });
     const half = look({ places: places({ peart: [-19_000] }), titleTerms: 2 });
     const none = look({ places: places({ peart: [4] }), titleTerms: 2 });
@@ -47,7 +47,7 @@ describe('a closer look', () => {
       { term: 'graph', offset: 0 },
       { term: 'rebuild', offset: 2 },
     ];
-    const look = closerLook([word('graph', [], 2), word('rebuild', [], 3)], [phrase]);
+    const look = rescoreByProximity([word('graph', [], 2), word('rebuild', [], 3)], [phrase]);
     expect(look({ places: places({ graph: [1, 8], rebuild: [10] }), titleTerms: 0 })).toBe(5);
     expect(look({ places: places({ graph: [1, 9], rebuild: [10] }), titleTerms: 0 })).toBe(0);
     expect(look({ places: places({ graph: [1] }), titleTerms: 0 })).toBe(0);

@@ -2,7 +2,7 @@
 
 /** All words of the title that the query names, as a share of their weight, when it names the whole title. */
 const titleShare = 1;
-/** A pair of neighbours that stand together, as a share of their weight. */
+/** A pair of adjacentPairs that stand together, as a share of their weight. */
 const pairShare = 0.3;
 /** A phrase in quotes that stands there, as a share of its words' weight. */
 const phraseShare = 1;
@@ -21,11 +21,11 @@ export interface WordPlaces {
 }
 
 /** Gives, for a query, what a closer look adds to the score of a chunk. */
-export function closerLook(
+export function rescoreByProximity(
   words: readonly QueryWord[],
   phrases: readonly (readonly PhraseWord[])[],
 ): (chunk: WordPlaces) => number {
-  const pairs = neighbours(words);
+  const pairs = adjacentPairs(words);
   const idfs = new Map(words.map(({ term, idf }) => [term, idf]));
   const sumOfIdf = (terms: readonly { readonly term: string }[]): number =>
     terms.reduce((sum, { term }) => sum + (idfs.get(term) ?? 0), 0);
@@ -60,13 +60,13 @@ export interface QueryWord {
 export interface WordPair {
   readonly first: string;
   readonly second: string;
-  /** How far apart they stand in the query: 1 for neighbours without a stop word between them. */
+  /** How far apart they stand in the query: 1 for adjacentPairs without a stop word between them. */
   readonly gap: number;
   readonly weight: number;
 }
 
 /** Each word of the query with the next one that is no stop word. */
-export function neighbours(words: readonly QueryWord[]): readonly WordPair[] {
+export function adjacentPairs(words: readonly QueryWord[]): readonly WordPair[] {
   const placed = words
     .flatMap(({ term, idf, positions }) => positions.map((at) => ({ term, idf, at })))
     .sort((a, b) => a.at - b.at);

@@ -5,25 +5,25 @@ import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import { familyOf } from '../entities/pair-store.ts';
 import type { SearchFilter } from './types.ts';
 
-export interface ReadQuery {
+export interface ParsedQuery {
   /** Everything, phrases included, without the quotes. */
   readonly words: string;
   readonly phrases: readonly string[];
   /** Nothing stands outside the quotes: what is found must hold every phrase. */
   readonly isExact: boolean;
   /** Phrases beyond those that are looked for. */
-  readonly phrasesLeftOut: number;
+  readonly droppedPhrases: number;
 }
 
 /** Nobody types more; what is pasted beyond that would only make the search slow. */
 const longestQuery = 10_000;
-export const mostPhrases = 8;
+export const maxPhrases = 8;
 
 const quoted = /"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»/gu;
 const wordy = /[\p{L}\p{N}]/u;
 
 /** Never fails: a quote without its partner is a character like any other. */
-export function readQuery(text: string): ReadQuery {
+export function parseQuery(text: string): ParsedQuery {
   // Postgres takes neither NUL nor half a character.
   const query = text.slice(0, longestQuery).toWellFormed().replaceAll('\0', ' ');
   const phrases = [...query.matchAll(quoted)]
@@ -31,9 +31,9 @@ export function readQuery(text: string): ReadQuery {
     .filter((phrase) => wordy.test(phrase));
   return {
     words: query.replaceAll(/["“”„«»]/gu, ' '),
-    phrases: phrases.slice(0, mostPhrases),
+    phrases: phrases.slice(0, maxPhrases),
     isExact: phrases.length > 0 && !wordy.test(query.replaceAll(quoted, ' ')),
-    phrasesLeftOut: Math.max(0, phrases.length - mostPhrases),
+    droppedPhrases: Math.max(0, phrases.length - maxPhrases),
   };
 }
 

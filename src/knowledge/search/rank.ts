@@ -4,11 +4,13 @@ import { abortable, HeadworksError, kindOf, messageOf } from '../../core/index.t
 import type { LedgerRecorder } from '../../ledger/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { Blend, Embedder, Embedders, VectorIndex } from '../vectors/types.ts';
-import { readQuery } from './query.ts';
-import type { LexicalHit, LexicalIndex, SearchFilter, Warnings } from './types.ts';
+import type { Blend, Embedder, Embedders } from '../vectors/types.ts';
+import type { VectorIndex } from '../vectors/vector-index.ts';
+import type { LexicalIndex } from './lexical-index.ts';
+import { parseQuery } from './query.ts';
+import type { LexicalHit, SearchFilter, Warnings } from './types.ts';
 
-export interface RankerParts {
+export interface RankerDeps {
   readonly lexical: LexicalIndex;
   readonly embedders: Embedders;
   readonly vectors: VectorIndex;
@@ -33,10 +35,10 @@ const countAgainMs = 5_000;
 const mostCounts = 10_000;
 
 export class Ranker {
-  readonly #parts: RankerParts;
+  readonly #parts: RankerDeps;
   readonly #counts = new Map<string, { readonly at: number; readonly sentence: string | null }>();
 
-  constructor(parts: RankerParts) {
+  constructor(parts: RankerDeps) {
     this.#parts = parts;
   }
 
@@ -96,7 +98,7 @@ export class Ranker {
     const deadline = withDeadline(signal, options.embeddingTimeoutMs, clock, 'embedding');
     try {
       const [vector] = await abortable(
-        embedder.embed([readQuery(query).words], deadline.signal),
+        embedder.embed([parseQuery(query).words], deadline.signal),
         deadline.signal,
       );
       return vector ?? null;
@@ -144,7 +146,7 @@ export class Ranker {
     const near = await vectors.nearest(spaceId, model, by.vector, fusedDepth, by.filter, signal);
     // What must hold a phrase is found by words alone; vectors may still order it.
     const found = new Set(words.map(({ chunkId }) => chunkId));
-    const may = readQuery(query).isExact ? near.filter(({ chunkId }) => found.has(chunkId)) : near;
+    const may = parseQuery(query).isExact ? near.filter(({ chunkId }) => found.has(chunkId)) : near;
     return fuse([words, may], blend.k);
   }
 

@@ -1,7 +1,7 @@
 // What a search shows of what it found, from Postgres.
 import type { Queryable } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import { readQuery } from './query.ts';
+import { parseQuery } from './query.ts';
 import type { RelatedItem, SearchEntity, SearchHit } from './types.ts';
 
 const mostEntities = 50;
@@ -11,13 +11,14 @@ const mostWaiting = 1_000;
 export const marks = { start: '\uE000', end: '\uE001' } as const;
 const headline = `HighlightAll=true, StartSel=${marks.start}, StopSel=${marks.end}`;
 
-export class PostgresSearchStore implements SearchStore {
+export class SearchStore {
   readonly #database: Queryable;
 
   constructor(database: Queryable) {
     this.#database = database;
   }
 
+  /** Texts and places of chunks, in any order; a chunk that is gone by now is left out. */
   async hits(
     { spaceId, language }: { readonly spaceId: number; readonly language: string },
     chunkIds: readonly number[],
@@ -30,7 +31,7 @@ export class PostgresSearchStore implements SearchStore {
       with wanted as (
         select coalesce(string_agg(quote_literal(lexeme), ' | '), '')::tsquery as words,
           coalesce(array_agg(lexeme) filter (where has_unspaced(lexeme)), '{}') as runs
-        from unnest(to_tsvector(${language}::regconfig, lexical_text(${readQuery(query).words}, false))))
+        from unnest(to_tsvector(${language}::regconfig, lexical_text(${parseQuery(query).words}, false))))
       select c.chunk_id as "chunkId", c.artifact_uid as "artifactUid", c.revision_id as "revisionId", a.type,
         a.source_system as "sourceSystem", a.source_id as "sourceId", r.title, c.heading, r.source_ts as "sourceTs",
         c.text, c.start_char as "startChar", c.end_char as "endChar",
@@ -46,6 +47,7 @@ export class PostgresSearchStore implements SearchStore {
     }));
   }
 
+  /** Events of a chunk of a latest revision, surest first. */
   async eventsOf(spaceId: number, chunkId: number, signal: AbortSignal): Promise<readonly string[]> {
     const { rows } = await this.#database.query<{ id: string }>(
       sql`
@@ -57,6 +59,7 @@ export class PostgresSearchStore implements SearchStore {
     return rows.map(({ id }) => id);
   }
 
+  /** Chunks of the space that wait to be put into a graph apart: it was away, or did not take them. At most 1,000. */
   async waitingForGraph(spaceId: number, signal: AbortSignal): Promise<number> {
     const { rows } = await this.#database.query<{ count: number }>(
       sql`
@@ -68,6 +71,7 @@ export class PostgresSearchStore implements SearchStore {
     return rows[0]?.count ?? 0;
   }
 
+  /** Events as related items, in any order, without the reason. */
   async events(
     spaceId: number,
     eventIds: readonly string[],
@@ -88,6 +92,7 @@ export class PostgresSearchStore implements SearchStore {
     return rows.map((row) => ({ type: 'event', ...row }));
   }
 
+  /** Who and what these chunks or their documents mention, or takes part in these events; most mentioned first. */
   async entities(
     spaceId: number,
     chunkIds: readonly number[],
@@ -126,33 +131,6 @@ interface HitRow extends Omit<SearchHit, 'score' | 'highlights'> {
 }
 
 // What a search reads beside the two indexes.
-
-export interface SearchStore {
-  /** Texts and places of chunks, in any order; a chunk that is gone by now is left out. */
-  hits(
-    space: { readonly spaceId: number; readonly language: string },
-    chunkIds: readonly number[],
-    query: string,
-    signal: AbortSignal,
-  ): Promise<readonly Omit<SearchHit, 'score'>[]>;
-  /** Events of a chunk of a latest revision, surest first. */
-  eventsOf(spaceId: number, chunkId: number, signal: AbortSignal): Promise<readonly string[]>;
-  /** Chunks of the space that wait to be put into a graph apart: it was away, or did not take them. At most 1,000. */
-  waitingForGraph(spaceId: number, signal: AbortSignal): Promise<number>;
-  /** Events as related items, in any order, without the reason. */
-  events(
-    spaceId: number,
-    eventIds: readonly string[],
-    signal: AbortSignal,
-  ): Promise<readonly Omit<RelatedItem, 'reason'>[]>;
-  /** Who and what these chunks or their documents mention, or takes part in these events; most mentioned first. */
-  entities(
-    spaceId: number,
-    chunkIds: readonly number[],
-    eventIds: readonly string[],
-    signal: AbortSignal,
-  ): Promise<readonly SearchEntity[]>;
-}
 
 // Places of a query's words in a text, out of a copy of the text in which Postgres put marks around them.
 

@@ -1,28 +1,28 @@
 // Hybrid search: results by words and vectors, on wish what the graph adds and who is mentioned, and what was left out.
 import { CoreError } from '../../core/index.ts';
-import type { SearchDesk } from '../desk-ports.ts';
+import type { SearchService } from '../desk-ports.ts';
 import { isBlank } from '../documents/clean-input.ts';
 import { eventCategories } from '../reading/types.ts';
 import type { Space } from '../spaces/types.ts';
-import type { ExpansionParts } from './expand.ts';
+import type { ExpansionDeps } from './expand.ts';
 import { expandByGraph } from './expand.ts';
-import type { RankerParts } from './rank.ts';
+import type { RankerDeps } from './rank.ts';
 import { Ranker } from './rank.ts';
 import type { SearchStore } from './results.ts';
-import type { LexicalHit, SearchAnswer, SearchHit, SearchRequest } from './types.ts';
+import type { LexicalHit, SearchResponse, SearchHit, SearchRequest } from './types.ts';
 import { Warnings } from './types.ts';
 
-export interface SearchParts extends ExpansionParts, RankerParts {
+export interface SearchDeps extends ExpansionDeps, RankerDeps {
   readonly store: SearchStore;
-  readonly options: ExpansionParts['options'] & RankerParts['options'];
+  readonly options: ExpansionDeps['options'] & RankerDeps['options'];
 }
 
-interface OpenParts extends ExpansionParts {
+interface OpenParts extends ExpansionDeps {
   readonly ranker: Ranker;
   readonly store: SearchStore;
 }
 
-export function openSearch(parts: SearchParts): SearchDesk {
+export function openSearch(parts: SearchDeps): SearchService {
   const opened = { ...parts, ranker: new Ranker(parts) };
   return { search: (space, request, signal) => search(opened, space, request, signal) };
 }
@@ -32,7 +32,7 @@ async function search(
   space: Space,
   request: SearchRequest,
   signal: AbortSignal,
-): Promise<SearchAnswer> {
+): Promise<SearchResponse> {
   refuseWrong(request);
   const { query, limit, filter, graphExpand, includeEntities } = request;
   const warnings = new Warnings();
@@ -85,7 +85,7 @@ const wrong = (message: string): CoreError => new CoreError('INPUT_INVALID', mes
 
 // What else a search could be asked for: said with every answer, so that whoever reads it (often a model) can go on.
 
-export const expandOptions: SearchAnswer['expandOptions'] = [
+export const expandOptions: SearchResponse['expandOptions'] = [
   {
     parameter: 'graph_expand',
     describe: 'Also give events that share an actor or a subject with the first results.',

@@ -83,7 +83,7 @@ export interface SearchEntity {
   readonly relations: readonly string[];
 }
 
-export interface SearchAnswer {
+export interface SearchResponse {
   readonly primaryResults: readonly SearchHit[];
   /** Null unless asked for; empty when nothing was found. */
   readonly relatedContext: readonly RelatedItem[] | null;
@@ -102,18 +102,6 @@ export interface SearchAnswer {
 export interface LexicalHit {
   readonly chunkId: number;
   readonly score: number;
-}
-
-export interface LexicalIndex {
-  /** BM25 with title and proximity boosts over latest revisions, best first. What is not looked for is said in a sentence. */
-  search(
-    space: { readonly spaceId: number; readonly language: string },
-    query: string,
-    limit: number,
-    filter: SearchFilter,
-    signal: AbortSignal,
-    onLeftOut?: (sentence: string) => void,
-  ): Promise<readonly LexicalHit[]>;
 }
 
 export class Warnings {

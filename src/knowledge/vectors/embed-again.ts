@@ -4,11 +4,12 @@ import { z } from 'zod';
 import type { Clock, JobDefinition, JobHandler, JobQueue, Log } from '../../core/index.ts';
 import { abortable, kindOf, messageOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import { embeddedText, isRefusal, settleEmbedding, defaultBatchSize } from '../ingest/embed-chunks.ts';
+import { defaultBatchSize, embeddedText, isRefusal, settleEmbedding } from '../ingest/embed-chunks.ts';
 import type { StepParts } from '../ingest/step-ports.ts';
 import { hasActiveJob } from '../ingest/under-way.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { ArtifactStore, Embedder, Embedders, UnembeddedChunk, VectorIndex } from '../ports.ts';
+import type { ArtifactStore, Embedder, Embedders, UnembeddedChunk } from '../ports.ts';
+import type { VectorIndex } from './vector-index.ts';
 
 export const reembedJob: JobDefinition<Record<string, never>> = {
   name: 'knowledge.reembed',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import { blendOf, carefulEmbedder, cautiousBlend, equalBlend } from './embedder.ts';
+import { blendOf, guardEmbedder, cautiousBlend, equalBlend } from './embedder.ts';
 import type { Embedder } from './types.ts';
 
 const { signal } = new AbortController();
@@ -11,7 +11,7 @@ function embedding(embed: Embedder['embed']) {
   const clock = new VirtualClock();
   const calls: number[] = [];
   let back = 0;
-  const embedder = carefulEmbedder(
+  const embedder = guardEmbedder(
     {
       model: 'm',
       blend: cautiousBlend,

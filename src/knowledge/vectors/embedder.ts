@@ -5,7 +5,7 @@ import { HeadworksError, messageOf } from '../../core/index.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { Blend, Embedder } from './types.ts';
 
-export interface CarefulEmbedderParts {
+export interface GuardOptions {
   readonly clock: Clock;
   /** How long it is left alone after it failed. */
   readonly cooldownMs: number;
@@ -13,16 +13,16 @@ export interface CarefulEmbedderParts {
   readonly onBack?: () => void;
 }
 
-export interface CarefulEmbedder extends Embedder {
+export interface GuardedEmbedder extends Embedder {
   /** Somebody has a reason to think that it is back: the next text is put to it, however lately it failed. */
   askAgain(): void;
 }
 
 /** Every failure but the caller's own abort becomes KNOWLEDGE_EMBEDDING_FAILED. */
-export function carefulEmbedder(
+export function guardEmbedder(
   embedder: Embedder,
-  { clock, cooldownMs, onBack = () => undefined }: CarefulEmbedderParts,
-): CarefulEmbedder {
+  { clock, cooldownMs, onBack = () => undefined }: GuardOptions,
+): GuardedEmbedder {
   let failed: { readonly at: number; readonly message: string } | null = null;
   let isAway = false;
   return {

@@ -1,5 +1,4 @@
 // Vectors: who makes them, how much their word counts, where they are kept.
-import type { SearchFilter } from '../search/types.ts';
 
 /** How a vector ranking joins the lexical one: the weight belongs to the embedder. */
 export type Blend =
@@ -40,44 +39,5 @@ export interface UnembeddedChunk {
   readonly text: string;
 }
 
-export interface VectorIndex {
-  /** Can the store compare vectors (pgvector)? If not, why, and what would help. */
-  readonly capability:
-    | { readonly available: true }
-    | { readonly available: false; readonly reason: string; readonly remedy: string };
-  put(
-    spaceId: number,
-    model: string,
-    vectors: readonly { readonly chunkId: number; readonly vector: Float32Array }[],
-  ): Promise<void>;
-  /** Of these chunks, those that have a vector of the model: their cosine with the query. */
-  cosines(
-    spaceId: number,
-    model: string,
-    query: Float32Array,
-    chunkIds: readonly number[],
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<number, number>>;
-  /** The nearest chunks of latest revisions that pass the filter, best first. */
-  nearest(
-    spaceId: number,
-    model: string,
-    query: Float32Array,
-    limit: number,
-    filter: SearchFilter,
-    signal: AbortSignal,
-  ): Promise<readonly { readonly chunkId: number; readonly cosine: number }[]>;
-  /**
-   * Chunks of latest revisions, of any space, without a vector of the model, lowest id first, ids above `after`; not those
-   * that the model has refused.
-   */
-  lacking(wish: {
-    readonly model: string;
-    readonly after: number;
-    readonly limit: number;
-  }): Promise<readonly UnembeddedChunk[]>;
-  /** Chunks of latest revisions without a vector of the model: how many of how many. */
-  missing(spaceId: number, model: string): Promise<{ readonly missing: number; readonly total: number }>;
-  /** Deletes vectors of other models, when every chunk has one of this model. */
-  forgetOthers(spaceId: number, model: string): Promise<number>;
-}
+/** The step's cause where the embedder takes everything but this text: only its repair asks again. */
+export const refusedCause = 'EMBEDDING_REFUSED';

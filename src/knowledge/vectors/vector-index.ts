@@ -1,11 +1,11 @@
 // Vectors in Postgres: kept as real[], which needs no extension, compared by pgvector where it is there.
 import { createHash } from 'node:crypto';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
-import { rawSql, Sql, sql } from '../../platform/postgres/sql.ts';
-import { refusedCause } from '../ingest/embed-chunks.ts';
+import { rawSql, sql, Sql } from '../../platform/postgres/sql.ts';
 import { allowedChunks } from '../search/query.ts';
 import type { SearchFilter } from '../search/types.ts';
-import type { UnembeddedChunk, VectorIndex } from './types.ts';
+import type { UnembeddedChunk } from './types.ts';
+import { refusedCause } from './types.ts';
 
 /**
  * Up to this many vectors of a space are compared one by one: exact, and quicker than walking an index past others'.
@@ -15,8 +15,11 @@ const scannedByDefault = 2_000;
 /** The index gives more than was asked for, since chunks of older revisions fall out. */
 const beyond = 4;
 
-export class PostgresVectorIndex implements VectorIndex {
-  readonly capability: VectorIndex['capability'];
+export class VectorIndex {
+  /** Can the store compare vectors (pgvector)? If not, why, and what would help. */
+  readonly capability:
+    | { readonly available: true }
+    | { readonly available: false; readonly reason: string; readonly remedy: string };
   readonly #database: Database;
   readonly #indexes: NearestIndexes;
   readonly #scannedAtMost: number;
@@ -54,6 +57,7 @@ export class PostgresVectorIndex implements VectorIndex {
     if (this.capability.available) await this.#indexes.ensure(model, vectors[0]?.vector.length ?? 0);
   }
 
+  /** Of these chunks, those that have a vector of the model: their cosine with the query. */
   async cosines(
     spaceId: number,
     model: string,
@@ -73,6 +77,7 @@ export class PostgresVectorIndex implements VectorIndex {
     return new Map(rows.map(({ chunkId, cosine }) => [chunkId, cosine]));
   }
 
+  /** The nearest chunks of latest revisions that pass the filter, best first. */
   async nearest(
     spaceId: number,
     model: string,
@@ -82,7 +87,7 @@ export class PostgresVectorIndex implements VectorIndex {
     signal: AbortSignal,
   ): Promise<readonly { readonly chunkId: number; readonly cosine: number }[]> {
     const allowed = allowedChunks(spaceId, filter);
-    const by = (await this.#isSmall(spaceId, model)) ? null : indexedAs(query.length);
+    const by = (await this.#isSmall(spaceId, model)) ? null : indexedExpression(query.length);
     const few = by === null || allowed === null ? null : await this.#few(allowed, signal);
     if (few !== null) return best(await this.cosines(spaceId, model, query, few, signal), limit);
     const passes = allowed === null ? sql`true` : sql`chunk_id in (${allowed})`;
@@ -101,11 +106,19 @@ export class PostgresVectorIndex implements VectorIndex {
     );
   }
 
+  /**
+   * Chunks of latest revisions, of any space, without a vector of the model, lowest id first, ids above `after`; not those
+   * that the model has refused.
+   */
   async lacking({
     model,
     after,
     limit,
-  }: Parameters<VectorIndex['lacking']>[0]): Promise<readonly UnembeddedChunk[]> {
+  }: {
+    readonly model: string;
+    readonly after: number;
+    readonly limit: number;
+  }): Promise<readonly UnembeddedChunk[]> {
     const { rows } = await this.#database.query<UnembeddedChunk>(sql`
       select c.chunk_id as "chunkId", c.space_id as "spaceId", c.revision_id as "revisionId", r.title, c.heading, c.text,
         exists (select from chunk_step s where s.chunk_id = c.chunk_id and s.step = 'embed') as "wasTried"
@@ -118,6 +131,7 @@ export class PostgresVectorIndex implements VectorIndex {
     return rows;
   }
 
+  /** Chunks of latest revisions without a vector of the model: how many of how many. */
   async missing(
     spaceId: number,
     model: string,
@@ -130,6 +144,7 @@ export class PostgresVectorIndex implements VectorIndex {
     return rows[0] ?? { missing: 0, total: 0 };
   }
 
+  /** Deletes vectors of other models, when every chunk has one of this model. */
   async forgetOthers(spaceId: number, model: string): Promise<number> {
     const { missing } = await this.missing(spaceId, model);
     if (missing > 0) return 0;
@@ -224,7 +239,7 @@ function indexedType(dimensions: number): IndexedType | null {
 }
 
 /** Writes a value as the model's index has it; null when there can be none. */
-export function indexedAs(dimensions: number): ((value: Sql) => Sql) | null {
+export function indexedExpression(dimensions: number): ((value: Sql) => Sql) | null {
   const type = indexedType(dimensions);
   return type === null ? null : (value) => sql`${value}::${new Sql([type.name], [])}`;
 }

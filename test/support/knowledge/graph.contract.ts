@@ -1,6 +1,6 @@
 // What every graph does alike: finds what shares somebody with a seed, in its own space, and stays in step.
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Graph, GraphPart, RebuildPart } from '../../../src/knowledge/ports.ts';
+import type { Graph, GraphBatch, RebuildBatch } from '../../../src/knowledge/ports.ts';
 
 export interface ToldEvent {
   readonly actors?: readonly string[];
@@ -15,12 +15,12 @@ export interface GraphSubject {
   /** Entities by name, made where they are new; the events' ids in their order. Everything is upserted too. */
   tell(spaceId: number, events: readonly ToldEvent[]): Promise<readonly string[]>;
   /** What was told last, as it was upserted. */
-  lastPart(): GraphPart;
+  lastPart(): GraphBatch;
   entityId(spaceId: number, name: string): Promise<string>;
   supersede(eventIds: readonly string[]): Promise<void>;
   forgetRows(eventIds: readonly string[]): Promise<void>;
   forgetSpace(spaceId: number): Promise<void>;
-  all(after: string | null): AsyncIterable<RebuildPart>;
+  all(after: string | null): AsyncIterable<RebuildBatch>;
 }
 
 export function graphContract(name: string, subjectOf: () => GraphSubject): void {
@@ -133,7 +133,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
       const told = await subject.tell(spaceId, [{ actors: ['Ann'] }, { actors: ['Bob'] }]);
       expect(await subject.graph.missing(spaceId, told, signal)).toBe(0);
       await subject.graph.remove(spaceId, { eventIds: told.slice(1), entityIds: [] }, signal);
-      expect(await subject.graph.missing(spaceId, told, signal)).toBe(subject.graph.isApart ? 1 : 0);
+      expect(await subject.graph.missing(spaceId, told, signal)).toBe(subject.graph.isSeparateStore ? 1 : 0);
     });
 
     it('takes the same twice as once', async () => {

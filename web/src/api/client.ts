@@ -1,4 +1,4 @@
-// Talks to the server that served this page. Every failure is an ApiError with a sentence for a person.
+// HTTP client of the dashboard. Every failure is an ApiError with a message for the user.
 import type { ErrorAnswer } from '../../../src/http/contract.ts';
 import { withLocalTimes } from '../parts/time-texts.ts';
 
@@ -24,30 +24,30 @@ export interface CallOptions {
   readonly query?: Query;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
-  /** To recognise events of this request by. */
+  /** Identifies the events of this request on the live stream. */
   readonly requestId?: string;
 }
 
-/** A server that hangs says nothing, for ever. Prompts wait for models. */
-const longestReadMs = 20_000;
-const longestWriteMs = 180_000;
+/** A hanging server never responds, so reads and writes have a timeout. Prompts wait for models. */
+const readTimeoutMs = 20_000;
+const writeTimeoutMs = 180_000;
 
-/** The parsed answer. Fails with ApiError: `gone` when nobody answers, `logged-out` when the session ended. */
+/** The parsed response. Throws ApiError: `gone` without a response, `logged-out` when the session ended. */
 export async function call<T>(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   { query, body, signal, requestId }: CallOptions = {},
 ): Promise<T> {
-  const limit = AbortSignal.timeout(method === 'GET' ? longestReadMs : longestWriteMs);
+  const limit = AbortSignal.timeout(method === 'GET' ? readTimeoutMs : writeTimeoutMs);
   const within = signal ? AbortSignal.any([signal, limit]) : limit;
   const { answer, text } = await ask(method, path + queryText(query), body, within, requestId).catch(
     (error: unknown) => {
-      // Whoever asked does not want to know any more.
+      // Canceled by the caller.
       if (signal?.aborted) throw error;
       throw new ApiError(
         'gone',
         'SERVER_GONE',
-        'The server does not answer. It may be stopped or restarting.',
+        'The server is not responding. It may be stopped or restarting.',
       );
     },
   );
@@ -69,7 +69,7 @@ async function ask(
   const answer = await fetch(url, {
     method,
     headers: {
-      // Other sites cannot send it: what changes something is taken only with it.
+      // Other sites cannot send this header; the server requires it for changes.
       'x-headworks-dashboard': '1',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
@@ -100,13 +100,13 @@ function parse(text: string): unknown {
 function errorOf(answer: Response, parsed: unknown): ApiError {
   const error = errorIn(parsed);
   const requestId = answer.headers.get('x-request-id');
-  const message = withLocalTimes(error?.message ?? `The server answered ${answer.status}.`);
+  const message = withLocalTimes(error?.message ?? `The server responded with status ${answer.status}.`);
   const code = error?.code ?? `HTTP_${answer.status}`;
   if (answer.status === 401) return new ApiError('logged-out', code, message, requestId);
   return new ApiError(answer.status < 500 ? 'refused' : 'failed', code, message, requestId);
 }
 
-/** Prompts are refused in the founding document's shape, everything else in ours. */
+/** The prompts API has an error format of its own. */
 function errorIn(parsed: unknown): { readonly code: string; readonly message: string } | undefined {
   const { error, message } = (parsed ?? {}) as {
     readonly error?: ErrorAnswer['error'] | string;

@@ -27,8 +27,8 @@ async function read(url: string, silenceMs: number): Promise<readonly string[]> 
   return events;
 }
 
-describe('the live stream', () => {
-  it('gives messages, and takes comments for signs of life', async () => {
+describe('readEventStream', () => {
+  it('yields messages and treats comments as heartbeats', async () => {
     const url = await serverThat((response) => {
       response.write('event: one\ndata: {}\n\n');
       const timer = setInterval(() => response.write(': alive\n\n'), 50);
@@ -45,12 +45,12 @@ describe('the live stream', () => {
     ['from the beginning', () => undefined],
   ])('fails when the server hangs %s', async (_when, answers) => {
     const url = await serverThat(answers);
-    await expect(read(url, 100)).rejects.toThrow('The live stream is silent.');
+    await expect(read(url, 100)).rejects.toThrow('The live stream is idle.');
   });
 });
 
-describe('a call', () => {
-  it('fails as if nobody were there when the server hangs', async () => {
+describe('call', () => {
+  it('fails like an unreachable server when the server hangs', async () => {
     const url = await serverThat(() => undefined);
     vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
       const soon = new AbortController();

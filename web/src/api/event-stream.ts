@@ -1,34 +1,35 @@
-// Reads server-sent events with fetch: EventSource wants to know every event's name beforehand, and hides why it failed.
+// Server-sent events over fetch: EventSource needs every event name in advance and hides errors.
 
 export interface StreamMessage {
   readonly event: string;
   readonly data: string;
 }
 
-/** The server gives a sign of life every ten seconds. */
-const longestSilenceMs = 25_000;
+/** The server sends a heartbeat every ten seconds. */
+const defaultIdleTimeoutMs = 25_000;
 
-/** The messages of one connection, until it ends. Fails when it cannot be opened, breaks, or says nothing for too long. */
+/** Messages of one connection until it ends. Throws when it cannot be opened, breaks, or is idle for too long. */
 export async function* readEventStream(
   url: string,
   signal: AbortSignal,
   onOpen: () => void,
-  silenceMs = longestSilenceMs,
+  idleTimeoutMs = defaultIdleTimeoutMs,
 ): AsyncGenerator<StreamMessage, void> {
-  const silence = new Silence(silenceMs);
+  const idleTimer = new IdleTimer(idleTimeoutMs);
   try {
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       headers: { accept: 'text/event-stream' },
-      signal: AbortSignal.any([signal, silence.signal]),
+      signal: AbortSignal.any([signal, idleTimer.signal]),
     });
-    if (!answer.ok || answer.body === null) throw new Error(`The live stream answered ${answer.status}.`);
+    if (!response.ok || response.body === null)
+      throw new Error(`The live stream responded with status ${response.status}.`);
     onOpen();
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = '';
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
-      silence.broken();
+      idleTimer.reset();
       const blocks = (rest + value).split('\n\n');
       rest = blocks.pop() ?? '';
       for (const block of blocks) {
@@ -37,39 +38,39 @@ export async function* readEventStream(
       }
     }
   } finally {
-    silence.end();
+    idleTimer.stop();
   }
 }
 
-/** Aborts its signal when nothing breaks it in time: a server that hangs closes no connection. */
-class Silence {
+/** Aborts its signal unless `reset` is called in time: a hanging server does not close the connection. */
+class IdleTimer {
   readonly #closing = new AbortController();
-  readonly #longestMs: number;
+  readonly #timeoutMs: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(longestMs: number) {
-    this.#longestMs = longestMs;
-    this.broken();
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+    this.reset();
   }
 
   get signal(): AbortSignal {
     return this.#closing.signal;
   }
 
-  broken(): void {
+  reset(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
-      () => this.#closing.abort(new Error('The live stream is silent.')),
-      this.#longestMs,
+      () => this.#closing.abort(new Error('The live stream is idle.')),
+      this.#timeoutMs,
     );
   }
 
-  end(): void {
+  stop(): void {
     clearTimeout(this.#timer);
   }
 }
 
-/** Null for a comment, which is a sign of life. */
+/** Null for a comment, which is a heartbeat. */
 function messageIn(block: string): StreamMessage | null {
   const fields = new Map(
     block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),

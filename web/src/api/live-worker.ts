@@ -1,11 +1,11 @@
-// One live stream for all tabs: a browser opens six connections to a server, and a stream takes one for good.
+// One live stream for all tabs: browsers allow six connections per server, and a stream occupies one permanently.
 import { followLive, type Connection, type LiveMessage } from './live-stream.ts';
 
 const tabs = new Set<MessagePort>();
 let connection: Connection = 'connecting';
 let closing: AbortController | null = null;
 
-function tell(message: LiveMessage): void {
+function notify(message: LiveMessage): void {
   if ('connection' in message) connection = message.connection;
   for (const tab of tabs) tab.postMessage(message, []);
 }
@@ -15,7 +15,7 @@ function join(tab: MessagePort): void {
   if (closing) tab.postMessage({ connection, hasMissed: false } satisfies LiveMessage, []);
   else {
     closing = new AbortController();
-    void followLive(tell, closing.signal);
+    void followLive(notify, closing.signal);
   }
 }
 

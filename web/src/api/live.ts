@@ -1,4 +1,4 @@
-// The live stream of the server: whether it is connected, and which data its events make stale.
+// Live event stream: connection state, and invalidation of the queries that events make stale.
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { StreamedEventData } from '../../../src/http/contract.ts';
@@ -13,7 +13,7 @@ const refreshEveryMs = 1_000;
 export type LiveListener = (event: StreamedEventData) => void;
 const listeners = new Set<LiveListener>();
 
-/** Calls back with every live event while mounted. Give it a function that stays the same. */
+/** Calls `listener` with every live event while mounted. Pass a stable function. */
 export function useLiveEvents(listener: LiveListener): void {
   useEffect(() => {
     listeners.add(listener);
@@ -21,7 +21,7 @@ export function useLiveEvents(listener: LiveListener): void {
   }, [listener]);
 }
 
-/** Follows the live stream. Once per page: in the shell. */
+/** Opens the live stream. Used once, in the shell. */
 export function useLiveConnection(): Connection {
   const client = useQueryClient();
   const [connection, setConnection] = useState<Connection>('connecting');
@@ -33,7 +33,7 @@ export function useLiveConnection(): Connection {
       if ('event' in message) return take(message.event, stale);
       setConnection(message.connection);
       if (message.connection === 'live' && message.hasMissed) void client.invalidateQueries();
-      // A session that has ended shows here: nobody else asks while nothing happens.
+      // Detects an ended session: no other query runs while nothing happens.
       if (message.connection === 'lost') void client.invalidateQueries({ queryKey: ['alerts'] });
     });
     return () => {
@@ -44,28 +44,28 @@ export function useLiveConnection(): Connection {
   return connection;
 }
 
-/** One stream for all tabs, where the browser can do that. The returned function stops listening. */
-function openLive(tell: (message: LiveMessage) => void): () => void {
+/** One stream for all tabs where SharedWorker exists. The returned function stops listening. */
+function openLive(notify: (message: LiveMessage) => void): () => void {
   const closing = new AbortController();
   const { signal } = closing;
-  const onOurOwn = () => void followLive(tell, signal);
-  if (typeof SharedWorker === 'undefined') onOurOwn();
+  const openDirectly = () => void followLive(notify, signal);
+  if (typeof SharedWorker === 'undefined') openDirectly();
   else {
     const worker = new SharedWorker(new URL('./live-worker.ts', import.meta.url), { type: 'module' });
-    // Its file cannot be had, as after an update of the server.
-    worker.addEventListener('error', onOurOwn, { once: true, signal });
-    listenTo(worker.port, tell, signal);
+    // Its script cannot be loaded, for example after an update of the server.
+    worker.addEventListener('error', openDirectly, { once: true, signal });
+    listenTo(worker.port, notify, signal);
   }
   return () => closing.abort();
 }
 
-function listenTo(port: MessagePort, tell: (message: LiveMessage) => void, signal: AbortSignal): void {
+function listenTo(port: MessagePort, notify: (message: LiveMessage) => void, signal: AbortSignal): void {
   const join = () => port.postMessage('join', []);
   const leave = () => port.postMessage('leave', []);
-  port.addEventListener('message', ({ data }: MessageEvent<LiveMessage>) => tell(data), { signal });
+  port.addEventListener('message', ({ data }: MessageEvent<LiveMessage>) => notify(data), { signal });
   port.start();
   join();
-  // A page that the browser keeps for the way back listens again when it is shown.
+  // A page restored from the back/forward cache listens again.
   addEventListener('pagehide', leave, { signal });
   addEventListener('pageshow', join, { signal });
   signal.addEventListener('abort', leave, { once: true });

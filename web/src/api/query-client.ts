@@ -1,4 +1,4 @@
-// What was read last stays on screen while it is read again; live events say when that is worthwhile.
+// Keeps data on screen while it is refetched; live events trigger refetching.
 import { QueryClient } from '@tanstack/react-query';
 import { ApiError } from './client.ts';
 
@@ -7,7 +7,7 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: 2_000,
       refetchOnWindowFocus: true,
-      // The live stream notices when the server is back, and everything is read again then.
+      // The live stream detects when the server is back and refetches everything.
       retry: (count, error) => count < 1 && error instanceof ApiError && error.kind === 'failed',
       networkMode: 'always',
     },

@@ -21,8 +21,8 @@ function followed(client: QueryClient, queryKey: readonly string[]) {
   return { reads, end };
 }
 
-describe('refreshing', () => {
-  it('lets a slow read come to its end under a steady flow of events, and reads once more after it', async () => {
+describe('createRefresher', () => {
+  it('lets a slow query finish under a steady stream of events and refetches it once', async () => {
     const client = new QueryClient();
     onTestFinished(() => client.clear());
     const refresh = createRefresher(client);
@@ -40,7 +40,7 @@ describe('refreshing', () => {
     expect(reads).toHaveLength(3);
   });
 
-  it('does not read the others again because one is slow', async () => {
+  it('does not refetch other queries because one is slow', async () => {
     const client = new QueryClient();
     onTestFinished(() => client.clear());
     const refresh = createRefresher(client);

@@ -1,10 +1,10 @@
-// Reads again what events have made stale.
+// Refetches queries that events have made stale.
 import type { Query, QueryClient } from '@tanstack/react-query';
 
 /**
- * Call what it gives with the first words of query keys that are stale; it empties the set. A query that is being read is
- * not begun anew, or under a steady flow of events a read that takes its time would never end; it may be of before, so it
- * is read once more when it has ended.
+ * Call the returned function with the first elements of stale query keys; it empties the set. A query in flight is not
+ * restarted, or a slow query would never finish under a steady stream of events. Its result may be older than the event,
+ * so it is fetched once more when it has finished.
  */
 export function createRefresher(client: QueryClient): (stale: Set<string>) => void {
   const again = new Set<string>();

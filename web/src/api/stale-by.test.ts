@@ -3,7 +3,7 @@ import { staleBy } from './stale-by.ts';
 
 const changed = (operation: unknown) => staleBy({ name: 'http:changed', payload: { operation } });
 
-it('knows by the beginning of its name what an event changes', () => {
+it('maps events to queries by the prefix of their name', () => {
   expect(staleBy({ name: 'ledger:lost', payload: {} })).toEqual(['ledger', 'alerts', 'flow']);
   expect(staleBy({ name: 'job:done', payload: {} })).toContain('knowledge');
   expect(staleBy({ name: 'http:request-finished', payload: {} })).toEqual([]);
@@ -22,7 +22,7 @@ it.each([
   expect(changed(operation)).toContain(key);
 });
 
-it('leaves everything as it is by operations that it does not know', () => {
+it('ignores unknown operations', () => {
   expect(changed('presence.attach')).toEqual([]);
   expect(changed(undefined)).toEqual([]);
 });

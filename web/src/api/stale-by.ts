@@ -1,9 +1,9 @@
-// Which data an event of the live stream makes stale.
+// Which queries an event of the live stream makes stale.
 import type { StreamedEventData } from '../../../src/http/contract.ts';
 
 type Table = Readonly<Record<string, readonly string[]>>;
 
-/** The first word of an event's name, and the first words of the query keys whose data it changes. */
+/** By prefix of the event's name: first elements of the query keys to refetch. */
 const byEvent: Table = {
   extraction: ['extraction', 'flow'],
   gateway: ['models', 'flow'],
@@ -14,7 +14,7 @@ const byEvent: Table = {
   dependency: ['flow', 'alerts'],
 };
 
-/** The same of whatever somebody did over the API, here or elsewhere: the first word of the operation. */
+/** By resource of an API operation that changed something, in this browser or elsewhere. */
 const byOperation: Table = {
   artifacts: ['knowledge'],
   deployments: ['tenants', 'flow'],
@@ -27,7 +27,7 @@ const byOperation: Table = {
   ledger: ['ledger', 'jobs', 'alerts', 'flow'],
   limits: ['tenants', 'flow'],
   models: ['models', 'flow'],
-  // Each has spaces of its own.
+  // Each organization has its own spaces.
   organizations: ['tenants', 'knowledge', 'flow'],
   spaces: ['knowledge'],
 };

@@ -1,34 +1,34 @@
-// Lines over time. What the picture shows is said in words, too, for who does not see it.
+// Line chart over time, with a text alternative for screen readers.
 import { Box, Text, useComputedColorScheme, useMantineTheme } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
-import { standingAlone } from './standing-alone.ts';
+import { isolatedPoints } from './isolated-points.ts';
 import { timeTexts } from './time-texts.ts';
 
 export interface Line {
   readonly label: string;
-  /** One per time; null where nothing is known. */
+  /** One per time; null where there is no measurement. */
   readonly values: readonly (number | null)[];
-  /** A colour of the theme. */
+  /** A color name of the theme. */
   readonly color: string;
-  /** Of the right-hand scale. */
+  /** Uses the right-hand scale. */
   readonly isSecond?: boolean;
 }
 
 export interface ChartProps {
-  /** What it shows, in one sentence. */
+  /** One sentence for the text alternative. */
   readonly label: string;
   /** Milliseconds, ascending. */
   readonly times: readonly number[];
   readonly lines: readonly Line[];
-  /** Where the picture begins and ends, milliseconds; default: with the first and last time. */
+  /** Range of the time axis in milliseconds. Default: first and last time. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly height?: number;
 }
 
-/** Seconds between two marks below the picture. */
+/** Possible distances between two ticks, in seconds. */
 const steps = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
 ];
@@ -54,7 +54,7 @@ export function Chart({ label, times, lines, from, to, height = 160 }: ChartProp
         scales: {
           x: { time: true, range: between(from, to) },
           y: { range: fromZero(1.1) },
-          // Lower, so that the highest points of both do not lie upon each other.
+          // Lower, so that the peaks of both scales do not overlap.
           second: { range: fromZero(1.5) },
         },
         axes: [
@@ -74,7 +74,7 @@ export function Chart({ label, times, lines, from, to, height = 160 }: ChartProp
               show: times.length < 20,
               size: 5,
               filter: (_plot: UPlot, _index: number, isShown: boolean) =>
-                isShown ? null : standingAlone(line.values),
+                isShown ? null : isolatedPoints(line.values),
             },
             scale: line.isSecond ? 'second' : 'y',
           })),
@@ -88,19 +88,19 @@ export function Chart({ label, times, lines, from, to, height = 160 }: ChartProp
 
   return (
     <Box ref={box} w="100%">
-      <figure role="img" aria-label={`${label} ${inWords(lines)}`} style={{ margin: 0 }}>
+      <figure role="img" aria-label={`${label} ${textAlternative(lines)}`} style={{ margin: 0 }}>
         <div ref={target} aria-hidden />
       </figure>
       {times.length === 0 ? (
         <Text size="xs" c="dimmed">
-          Nothing was measured yet.
+          No measurements yet.
         </Text>
       ) : null}
     </Box>
   );
 }
 
-/** Never less than some seconds: one moment alone would be drawn among years. */
+/** At least five seconds: uPlot would draw a single point on an axis of years. */
 const between =
   (from: number | undefined, to: number | undefined) =>
   (_plot: UPlot, least: number, most: number): [number, number] => {
@@ -108,16 +108,16 @@ const between =
     return [start, Math.max(to === undefined ? most : to / 1_000, start + 5)];
   };
 
-/** `room`: how high it is above the highest. */
+/** `room`: top of the scale as a multiple of the highest value. */
 const fromZero =
   (room: number) =>
   (_plot: UPlot, _least: number, most: number): [number, number] => [0, most > 0 ? most * room : 1];
 
-function inWords(lines: readonly Line[]): string {
+function textAlternative(lines: readonly Line[]): string {
   return lines
     .map(({ label, values }) => {
       const last = values.findLast((value) => value !== null);
-      return `${label}: ${last === undefined || last === null ? 'not known' : `last ${Math.round(last * 100) / 100}`}.`;
+      return `${label}: ${last === undefined || last === null ? 'no data' : `last ${Math.round(last * 100) / 100}`}.`;
     })
     .join(' ');
 }

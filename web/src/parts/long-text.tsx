@@ -1,8 +1,8 @@
-// A text that may be long: its beginning, and a button for the rest, by touch and keyboard alike.
+// Truncated text with a button that shows the rest.
 import { Anchor } from '@mantine/core';
 import { useState } from 'react';
 
-/** `most` characters are shown at first. What has no spaces breaks anywhere. */
+/** Shows up to `most` characters at first. Text without spaces breaks anywhere. */
 export function LongText({ text, most }: { readonly text: string; readonly most: number }) {
   const [isOpen, setOpen] = useState(false);
   const isLong = text.length > most;
@@ -17,7 +17,7 @@ export function LongText({ text, most }: { readonly text: string; readonly most:
           aria-expanded={isOpen}
           onClick={() => setOpen(!isOpen)}
         >
-          {isOpen ? 'less' : 'all of it'}
+          {isOpen ? 'Show less' : 'Show all'}
         </Anchor>
       ) : null}
     </span>

@@ -1,6 +1,6 @@
-// Whether the page is as narrow as a phone: tables then show few columns, and the rest in small words below.
+// Whether the viewport is as narrow as a phone: tables then show fewer columns and put the rest below.
 import { useMediaQuery } from '@mantine/hooks';
 
-/** Where the menu folds, too. */
+/** Same breakpoint as the navigation. */
 export const useIsNarrow = (): boolean =>
   useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });

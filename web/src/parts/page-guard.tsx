@@ -1,9 +1,9 @@
-// Around a page: what goes wrong while it is drawn or loaded costs that page, not the whole dashboard.
+// Error boundary of one page: a failure to load or render does not take down the whole dashboard.
 import { Alert, Button, Stack, Text, Title } from '@mantine/core';
 import { Component, type ReactNode } from 'react';
 
 interface PageGuardProps {
-  /** Another one is another try. */
+  /** A change resets the boundary. */
   readonly place: string;
   readonly children: ReactNode;
 }
@@ -20,25 +20,24 @@ export class PageGuard extends Component<PageGuardProps, { readonly hasFailed: b
   }
 
   override render(): ReactNode {
-    return this.state.hasFailed ? <Broken /> : this.props.children;
+    return this.state.hasFailed ? <PageError /> : this.props.children;
   }
 }
 
-/** Usually the server was updated and the files of the page that is open are gone, or it does not answer. */
-function Broken() {
+/** Usual causes: the server was updated and the page's files are gone, or the server is down. */
+function PageError() {
   return (
     <Stack align="flex-start">
       <Title order={1} size="h2">
-        This page cannot be shown
+        This page failed to load
       </Title>
       <Alert color="red" role="alert">
         <Text size="sm">
-          It could not be loaded, or failed while it was drawn. After an update of the server, loading it
-          again helps; while the server does not answer, wait until it does.
+          Reload it if the server was updated. If the server is down, wait until it is back.
         </Text>
       </Alert>
       <Button variant="default" onClick={() => globalThis.location.reload()}>
-        Load it again
+        Reload page
       </Button>
     </Stack>
   );

@@ -1,4 +1,4 @@
-// The button below a list that is read a page at a time.
+// "Show more" button of a paginated list.
 import { Button } from '@mantine/core';
 import type { MantineSpacing } from '@mantine/core';
 
@@ -8,7 +8,7 @@ interface PagedQuery {
   readonly fetchNextPage: () => Promise<unknown>;
 }
 
-/** Nothing when all is there. */
+/** Renders nothing on the last page. */
 export function ShowMore({ of, mt }: { readonly of: PagedQuery; readonly mt?: MantineSpacing }) {
   if (!of.hasNextPage) return null;
   return (

@@ -1,4 +1,4 @@
-// What a page shows when it has nothing to show yet, nothing at all, or cannot get it.
+// Loading, empty and error states of every page, and its title.
 import { Alert, Anchor, Button, Center, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react';
@@ -12,7 +12,7 @@ export function Loading({ what }: { readonly what: string }) {
     <Center mih={160} role="status" aria-live="polite">
       <Group gap="sm">
         <Loader size="sm" aria-hidden />
-        <Text c="dimmed">Reading {what} …</Text>
+        <Text c="dimmed">Loading {what}…</Text>
       </Group>
     </Center>
   );
@@ -20,7 +20,7 @@ export function Loading({ what }: { readonly what: string }) {
 
 export interface EmptyProps {
   readonly title: string;
-  /** What would bring something here. */
+  /** How to get data here. */
   readonly children?: ReactNode;
 }
 
@@ -49,27 +49,27 @@ export function Failed({
   readonly retry?: () => void;
 }) {
   const isGone = error instanceof ApiError && error.kind === 'gone';
-  // Nothing is broken: it is not there, and the sentence says what to do.
+  // Not an error of the server: the resource does not exist, and the message says what to do.
   const isCalm = isGone || (error instanceof ApiError && error.code === 'NOT_FOUND');
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (
     <Alert
       color={isCalm ? 'gray' : 'red'}
       icon={isGone ? <IconPlugConnectedX /> : <IconAlertTriangle />}
-      title={isGone ? 'The server does not answer' : `Cannot read ${what}`}
+      title={isGone ? 'The server is not responding' : `Could not load ${what}`}
       role="alert"
     >
       <Stack gap="xs" align="flex-start">
         <Text size="sm">
           {isGone
-            ? `Cannot read ${what} until it is back. This page goes on by itself then.`
+            ? `Could not load ${what}. This page reloads when the server is back.`
             : error instanceof Error
               ? error.message
               : String(error)}
         </Text>
         {requestId === null || isCalm ? null : (
           <Text size="xs" c="dimmed">
-            Request {requestId}; the server's log has it.
+            Request {requestId}. Search for it in the server's log.
           </Text>
         )}
         {retry ? (
@@ -82,7 +82,7 @@ export function Failed({
   );
 }
 
-/** One of the three above, or what `children` makes of the data. What was read before stays while it is read again. */
+/** Loading, error or empty state, or `children` with the data. Keeps showing data while it is refetched. */
 export function Shown<T>({
   what,
   title,
@@ -92,7 +92,7 @@ export function Shown<T>({
   children,
 }: {
   readonly what: string;
-  /** Of a page that has its heading from the data: what it is called without. */
+  /** Title while the page's own title, which comes from the data, is not loaded. */
   readonly title?: string;
   readonly query: UseQueryResult<T>;
   readonly isEmpty?: (data: T) => boolean;
@@ -113,25 +113,25 @@ export function Shown<T>({
 
 const back = (
   <Anchor component={Link} href="/">
-    Back to the flow
+    Back to Flow
   </Anchor>
 );
 
 export function NotFound() {
   return (
     <>
-      <PageTitle>There is no such page</PageTitle>
+      <PageTitle>Page not found</PageTitle>
       {back}
     </>
   );
 }
 
-/** Under the heading of a page that has one. */
+/** Below the title of an existing page. */
 export function NotFoundWithin() {
-  return <Empty title="There is no such page">{back}</Empty>;
+  return <Empty title="Page not found">{back}</Empty>;
 }
 
-/** The page's heading, and what its tab is called. */
+/** The page's heading and document title. */
 export function PageTitle({ children, right }: { readonly children: string; readonly right?: ReactNode }) {
   useDocumentTitle(`${children} · Headworks`);
   return (

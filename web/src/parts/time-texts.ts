@@ -1,8 +1,8 @@
-// Times under a chart: as exact as their distance asks for, none twice. Times in sentences of the server, as people read them.
+// Labels of a chart's time axis, and local times in messages of the server.
 
 const hour = 3_600;
 
-/** Of marks in seconds since the epoch, ascending. */
+/** `marks`: seconds since the epoch, ascending. The precision follows their distance. */
 export function timeTexts(marks: readonly number[]): readonly string[] {
   const [first = 0, second = first] = marks;
   const step = second - first;
@@ -20,7 +20,7 @@ export function timeTexts(marks: readonly number[]): readonly string[] {
   return marks.map((mark) => new Date(mark * 1_000).toLocaleString('en-GB', options));
 }
 
-/** `cooling until 2026-03-01T12:00:00.000Z` as `cooling until 1 Mar, 12:00:00`, by the clock of who reads it. */
+/** Replaces `2026-03-01T12:00:00.000Z` by `1 Mar, 12:00:00` in the browser's time zone. */
 export const withLocalTimes = (text: string): string =>
   text.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) =>
     new Date(time).toLocaleString('en-GB', {

@@ -1,4 +1,4 @@
-// Times as people say them, ticking while they are looked at.
+// Relative times with the absolute time on hover, updated every second.
 import { Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 
@@ -53,14 +53,14 @@ export function Until({ at, over }: { readonly at: string | null; readonly over:
   return at === null || left <= 0 ? <>{over}</> : <Exact at={at}>in {durationText(left)}</Exact>;
 }
 
-/** How long something took; how long it has been going on while `to` is null; a dash before it begins. */
+/** Duration from `from` to `to`; up to now while `to` is null; a dash while `from` is null. */
 export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   const now = useNow();
   if (from === null) return <>–</>;
   return <>{shortText((to === null ? now : Date.parse(to)) - Date.parse(from))}</>;
 }
 
-/** Tenths of seconds where they count. */
+/** With tenths below ten seconds. */
 export const shortText = (ms: number): string =>
   ms < 10_000 ? `${(Math.max(0, ms) / 1_000).toFixed(1)} s` : durationText(ms);
 

@@ -1,4 +1,4 @@
-// Around a table that may be wider than the page: it scrolls by itself, by keyboard too, and the page does not.
+// Horizontal scroll container for wide tables, reachable by keyboard.
 import { ScrollArea, Table, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 
@@ -15,7 +15,7 @@ export function Wide({ label, children }: { readonly label: string; readonly chi
   );
 }
 
-/** Above buttons, which speak for themselves to whoever sees them. */
+/** Header of a column of buttons, for screen readers only. */
 export function ActionsHeader() {
   return (
     <Table.Th>

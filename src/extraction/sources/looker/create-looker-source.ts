@@ -1,20 +1,17 @@
 // Looker as a source: its twelve content types through API 4.0.
 import type { Clock, HttpTransport } from '../../../core/index.ts';
 import { linkSignals } from '../../../core/index.ts';
+import { FetchError } from '../../errors.ts';
 import { limiterKey } from '../../rate-limiter.ts';
-import { FetchFailure } from '../../errors.ts';
-import type { FetchedPage, PageRequest, Source } from '../../ports.ts';
-import type { CallLimits, Leave } from '../call.ts';
-import { createCaller } from '../call.ts';
-import { connectPatiently } from '../connect-patiently.ts';
-import { fetchJson } from '../fetch-json.ts';
-import { countIn, nextLinkIn } from '../page-headers.ts';
-import { lookerAddress } from './looker-address.ts';
-import type { FolderFilter } from './looker-folders.ts';
-import { readFolderRows, resolveFolders, untoldFolders } from './looker-folders.ts';
+import type { RawPage, PageRequest, Source } from '../../types.ts';
+import { connectPatiently } from '../connect.ts';
+import type { CallLimits, PermitProvider } from '../http-client.ts';
+import { countIn, createCaller, fetchJson, nextLinkIn } from '../http-client.ts';
+import type { LookerType } from './description.ts';
+import { inFolders, lookerAddress, lookerTypes, contentTypeOf } from './description.ts';
+import type { FolderFilter } from './folders.ts';
+import { readFolderRows, resolveFolders, untoldFolders } from './folders.ts';
 import { createLookerAuthorizer } from './looker-login.ts';
-import type { LookerType } from './looker-types.ts';
-import { inFolders, lookerTypes, sourceTypeOf } from './looker-types.ts';
 import { lookerUrl } from './looker-url.ts';
 
 export interface LookerSourceOptions {
@@ -30,7 +27,7 @@ export interface LookerSourceOptions {
   /** Told each access token, so that it is redacted everywhere. */
   readonly onSecret?: (token: string) => void;
   /** Asked before every call, logins included. Default: calls need no leave. */
-  readonly leave?: Leave;
+  readonly acquirePermit?: PermitProvider;
 }
 
 const folderPageSize = 500;
@@ -76,7 +73,7 @@ export function createLookerSource(options: LookerSourceOptions): Source {
       const ids = await resolveFolders(filter, (offset) => folderPage(offset, signal));
       types = lookerTypes.map((type) => inFolders(type, ids));
     } catch (error) {
-      throw error instanceof FetchFailure ? untoldFolders(words, error) : error;
+      throw error instanceof FetchError ? untoldFolders(words, error) : error;
     }
   }
 
@@ -84,14 +81,14 @@ export function createLookerSource(options: LookerSourceOptions): Source {
     name: `looker ${address.base}`,
     limiterKey: limiterKey(address.host, clientId),
     get types() {
-      return types.map(sourceTypeOf);
+      return types.map(contentTypeOf);
     },
     async connect(signal, onWait) {
-      await connectPatiently(async () => void (await authorizer.grant(signal)), clock, signal, onWait);
+      await connectPatiently(async () => void (await authorizer.authorize(signal)), clock, signal, onWait);
       if (folders && folders.ids.length > 0)
         await connectPatiently(() => findFolders(folders, signal), clock, signal, onWait);
     },
-    async fetch(request: PageRequest, signal: AbortSignal, onSent?: () => void): Promise<FetchedPage> {
+    async fetch(request: PageRequest, signal: AbortSignal, onSent?: () => void): Promise<RawPage> {
       const { headers, bytes } = await get(lookerUrl(address, types, request), signal, onSent);
       const base = new URL(address.api);
       return {

@@ -1,10 +1,9 @@
 // Looker's login: client id and secret in, a token for about an hour out.
 import type { Clock } from '../../../core/index.ts';
-import { TokenAuthorizer } from '../authorizer.ts';
-import type { Caller } from '../call.ts';
-import type { SourceWords } from '../connection-error.ts';
-import { requestToken } from '../request-token.ts';
-import type { LookerAddress } from './looker-address.ts';
+import { requestToken, TokenAuthorizer } from '../auth.ts';
+import type { SourceLabels } from '../connect.ts';
+import type { Caller } from '../http-client.ts';
+import type { LookerAddress } from './description.ts';
 
 export interface LookerLoginOptions {
   readonly address: LookerAddress;
@@ -12,7 +11,7 @@ export interface LookerLoginOptions {
   readonly clientSecret: string;
   readonly call: Caller;
   readonly clock: Clock;
-  readonly words: SourceWords;
+  readonly words: SourceLabels;
   readonly onSecret?: (token: string) => void;
 }
 

@@ -1,8 +1,7 @@
 // The address that a page of Looker is asked by.
-import type { PageRequest } from '../../ports.ts';
-import { filledPath } from '../filled-path.ts';
-import type { LookerAddress } from './looker-address.ts';
-import type { LookerType } from './looker-types.ts';
+import type { PageRequest } from '../../types.ts';
+import { filledPath } from '../request-builder.ts';
+import type { LookerAddress, LookerType } from './description.ts';
 
 /** Fails with a TypeError for a request that no plan over these types holds: a bug of ours. */
 export function lookerUrl(address: LookerAddress, types: readonly LookerType[], request: PageRequest): URL {
@@ -15,7 +14,8 @@ export function lookerUrl(address: LookerAddress, types: readonly LookerType[], 
   if (request.kind !== 'offset' || !list)
     throw new TypeError(`Looker has no page "${request.key}" of ${request.type}.`);
   const url = new URL(address.api + list.path);
-  const paging = { limit: String(request.limit), offset: String(request.offset) };
-  for (const [name, value] of Object.entries({ ...list.query, ...paging })) url.searchParams.set(name, value);
+  const pagination = { limit: String(request.limit), offset: String(request.offset) };
+  for (const [name, value] of Object.entries({ ...list.query, ...pagination }))
+    url.searchParams.set(name, value);
   return url;
 }

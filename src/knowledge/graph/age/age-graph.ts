@@ -11,13 +11,13 @@ import type {
   Graph,
   GraphAvailability,
   GraphFailure,
-  GraphPart,
+  GraphBatch,
   RebuildResult,
   RelatedEvent,
 } from '../graph.ts';
 import { isRelatable, mostPerEntity, rankRelated } from '../sql-graph.ts';
 import type { GraphWriter } from '../write-batch.ts';
-import { writePart } from '../write-batch.ts';
+import { writeBatch } from '../write-batch.ts';
 import { AgeSession } from './age-session.ts';
 import type { GraphName } from './age-statements.ts';
 import {
@@ -35,7 +35,7 @@ import {
   writeStatements,
 } from './age-statements.ts';
 
-export interface AgeGraphParts {
+export interface AgeGraphDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly options: Pick<KnowledgeOptions, 'graphUpsertTimeoutMs' | 'cooldownSeconds'>;
@@ -43,12 +43,12 @@ export interface AgeGraphParts {
 
 export class AgeGraph implements Graph {
   readonly backend = 'age';
-  readonly isApart = true;
-  readonly #parts: AgeGraphParts;
+  readonly isSeparateStore = true;
+  readonly #parts: AgeGraphDeps;
   readonly #session: AgeSession;
   #seen: { readonly at: number; readonly state: GraphAvailability } | undefined;
 
-  constructor(parts: AgeGraphParts) {
+  constructor(parts: AgeGraphDeps) {
     this.#parts = parts;
     this.#session = new AgeSession(parts.database);
   }
@@ -80,7 +80,7 @@ export class AgeGraph implements Graph {
     return eventIds.length - rows.length;
   }
 
-  async upsert(part: GraphPart, signal: AbortSignal): Promise<readonly GraphFailure[]> {
+  async upsert(part: GraphBatch, signal: AbortSignal): Promise<readonly GraphFailure[]> {
     await this.#mustBeThere();
     return this.#write('live', part, signal);
   }
@@ -139,10 +139,10 @@ export class AgeGraph implements Graph {
     );
   }
 
-  #write(graph: GraphName, part: GraphPart, signal: AbortSignal): Promise<readonly GraphFailure[]> {
+  #write(graph: GraphName, part: GraphBatch, signal: AbortSignal): Promise<readonly GraphFailure[]> {
     const { clock, options } = this.#parts;
     const limits = { clock, timeoutMs: options.graphUpsertTimeoutMs };
-    return writePart(this.#writerOf(graph), part, limits, signal);
+    return writeBatch(this.#writerOf(graph), part, limits, signal);
   }
 
   #writerOf(graph: GraphName): GraphWriter {
@@ -219,7 +219,7 @@ export interface AgeRebuild {
   readonly owner: string;
   readonly now: () => Date;
   /** Into the graph beside. */
-  readonly write: (part: GraphPart) => Promise<readonly GraphFailure[]>;
+  readonly write: (part: GraphBatch) => Promise<readonly GraphFailure[]>;
 }
 
 /** Dropping a large graph takes a while. */

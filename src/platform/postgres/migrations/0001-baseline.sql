@@ -83,12 +83,12 @@ create table extraction_runs (
   source text not null,                -- a name without a reference: runs outlive their source
   origin text not null check (origin in ('schedule', 'http', 'cli')),
   vault text not null,
-  state text not null check (state in ('waiting', 'running', 'completed', 'incomplete', 'failed', 'interrupted')),
+  state text not null check (state in ('queued', 'running', 'completed', 'incomplete', 'failed', 'interrupted')),
   job_id text,
   session text,                        -- id of the session in the vault
   types jsonb not null default '[]',   -- items, total and status per content type
   calls bigint not null default 0,
-  refusals bigint not null default 0,  -- responses with status 429
+  rate_limited_calls bigint not null default 0, -- responses with status 429
   multiplier double precision not null default 1,
   items_per_second double precision,
   started_at timestamptz,
@@ -100,7 +100,7 @@ create table extraction_runs (
 create index extraction_runs_source on extraction_runs (source, id);
 
 -- For runs without a recent heartbeat, which every listing checks.
-create index extraction_runs_active on extraction_runs (state, reported_at) where state in ('waiting', 'running');
+create index extraction_runs_active on extraction_runs (state, reported_at) where state in ('queued', 'running');
 
 -- For retention.
 create index extraction_runs_finished on extraction_runs (finished_at) where finished_at is not null;

@@ -1,4 +1,4 @@
-// Pages that did not come, with their cause, and a button to ask for them again.
+// Failed pages with their cause, and a button to retry them.
 import { Badge, Button, Group, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ExtractionRunAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
@@ -23,7 +23,7 @@ export function DeadLetters({ run }: { readonly run: ExtractionRunAnswer }) {
     <section>
       <Group justify="space-between" mb="xs">
         <Title order={2} size="h4">
-          What did not come
+          Failed pages
         </Title>
         {(query.data?.dead_letters.length ?? 0) > 0 ? <RetryButton run={run} /> : null}
       </Group>
@@ -31,7 +31,7 @@ export function DeadLetters({ run }: { readonly run: ExtractionRunAnswer }) {
         what="the vault"
         query={query}
         isEmpty={({ dead_letters: letters }) => letters.length === 0}
-        empty={<Empty title="Everything that was asked for came" />}
+        empty={<Empty title="No failed pages" />}
       >
         {({ dead_letters: letters }) => <Letters letters={letters} />}
       </Shown>
@@ -39,7 +39,7 @@ export function DeadLetters({ run }: { readonly run: ExtractionRunAnswer }) {
   );
 }
 
-/** Runs of commands have no source here: their command asks again. */
+/** Runs started by the CLI have no registered source: the same command retries them. */
 function RetryButton({ run }: { readonly run: ExtractionRunAnswer }) {
   const sources = useSources();
   const start = useStartRun();
@@ -47,7 +47,7 @@ function RetryButton({ run }: { readonly run: ExtractionRunAnswer }) {
   if (source === undefined)
     return (
       <Text size="sm" c="dimmed">
-        headworks extract … --retry-failed asks for them again
+        Retry with headworks extract … --retry-failed
       </Text>
     );
   return (
@@ -57,7 +57,7 @@ function RetryButton({ run }: { readonly run: ExtractionRunAnswer }) {
       loading={start.isRunning}
       onClick={() => start.run({ source: source.id, again: true })}
     >
-      Ask for them again
+      Retry failed pages
     </Button>
   );
 }
@@ -65,7 +65,7 @@ function RetryButton({ run }: { readonly run: ExtractionRunAnswer }) {
 function Letters({ letters }: { readonly letters: VaultSummaryAnswer['dead_letters'] }) {
   const isNarrow = useIsNarrow();
   return (
-    <Wide label="Pages that did not come">
+    <Wide label="Failed pages">
       <Table verticalSpacing={4} {...(isNarrow ? { horizontalSpacing: 6 } : { miw: 560 })}>
         <Table.Thead>
           <Table.Tr>

@@ -6,18 +6,18 @@ const of = (left: string, right: string) => {
   return [[...lines.left], [...lines.right]];
 };
 
-describe('lines that differ', () => {
-  it('are none between a text and itself', () => expect(of('abc', 'abc')).toEqual([[], []]));
-  it('are what was changed', () => expect(of('abc', 'axc')).toEqual([[1], [1]]));
-  it('are what was added, wherever', () => expect(of('abc', 'xabyc')).toEqual([[], [0, 3]]));
-  it('are what was taken away', () => expect(of('abcd', 'ad')).toEqual([[1, 2], []]));
-  it('leave alone what only moved down', () => expect(of('abcabd', 'abd')).toEqual([[2, 3, 4], []]));
-  it('are everything between two texts without a common line', () =>
+describe('differingLines', () => {
+  it('finds none between equal texts', () => expect(of('abc', 'abc')).toEqual([[], []]));
+  it('finds changed lines', () => expect(of('abc', 'axc')).toEqual([[1], [1]]));
+  it('finds added lines anywhere', () => expect(of('abc', 'xabyc')).toEqual([[], [0, 3]]));
+  it('finds removed lines', () => expect(of('abcd', 'ad')).toEqual([[1, 2], []]));
+  it('ignores lines that only moved down', () => expect(of('abcabd', 'abd')).toEqual([[2, 3, 4], []]));
+  it('marks everything without a common line', () =>
     expect(of('ab', 'xyz')).toEqual([
       [0, 1],
       [0, 1, 2],
     ]));
-  it('are found quickly in large texts, if need be roughly', () => {
+  it('handles large texts quickly, with a rough result if needed', () => {
     const large = (name: string) =>
       Array.from({ length: 5_000 }, (_, index) => `${name} ${index}`).join('\n');
     expect(differingLines(large('a'), large('b')).left.size).toBe(5_000);

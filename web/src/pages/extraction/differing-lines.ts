@@ -1,4 +1,4 @@
-// Which lines of two texts have no partner in the other: the longest common subsequence, between what both begin and end with.
+// Line diff of two texts: longest common subsequence between their common prefix and suffix.
 
 export interface Differing {
   /** Line numbers, from 0. */
@@ -6,7 +6,7 @@ export interface Differing {
   readonly right: ReadonlySet<number>;
 }
 
-/** Beyond so many pairs of lines everything in between counts as different: it would take a browser seconds. */
+/** Above this number of line pairs everything between prefix and suffix counts as different: the diff would take seconds. */
 const mostPairs = 4_000_000;
 
 export function differingLines(leftText: string, rightText: string): Differing {
@@ -29,7 +29,7 @@ function without(from: number, to: number, common: ReadonlySet<number>): Readonl
   return new Set(lines.map((index) => from + index));
 }
 
-/** Lines that both have, in the same order. */
+/** Lines of the longest common subsequence. */
 function commonOf(left: readonly string[], right: readonly string[]): Differing {
   const common = { left: new Set<number>(), right: new Set<number>() };
   if (left.length * right.length > mostPairs) return common;

@@ -1,4 +1,4 @@
-// The page Extraction: sources and runs; one run with its types, its pace, what did not come; its vault.
+// Page Extraction: sources, runs, one run with its types, throughput and failed pages, and its vault.
 import { Stack } from '@mantine/core';
 import { Route, Switch } from 'wouter';
 import { PageTitle } from '../../parts/states.tsx';

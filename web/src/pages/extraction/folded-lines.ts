@@ -1,15 +1,15 @@
-// A long text of which only what differs matters, with a few lines around it.
+// Folds the unchanged lines of a text, with a few lines of context around each change.
 
 export type FoldedPart =
   | { readonly line: string; readonly isMarked: boolean; readonly at: number }
   | { readonly equalLines: number; readonly at: number };
 
-/** Lines that are shown before and after one that differs. */
+/** Lines of context before and after a changed line. */
 const around = 3;
-/** Fewer are not worth a fold. */
+/** Fewer lines are not folded. */
 const fewestFolded = 4;
 
-/** `marked`: numbers of lines that differ, from 0. */
+/** `marked`: numbers of the changed lines, from 0. */
 export function foldedLines(text: string, marked: ReadonlySet<number>): readonly FoldedPart[] {
   const lines = text.split('\n');
   const isNear = lines.map((_, at) => {

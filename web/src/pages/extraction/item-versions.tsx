@@ -1,4 +1,4 @@
-// Two versions of one item side by side, with the lines that differ marked.
+// Two versions of an item side by side, with changed lines marked.
 import { Button, Code, Group, Select, SimpleGrid, Stack, Switch, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
@@ -35,7 +35,7 @@ export function ItemVersions({ run, type, id, onBack }: ItemProps & { readonly o
 }
 
 function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemAnswer }) {
-  // By their place, not by counting: old versions may have been pruned.
+  // By version number, not by count: old versions may have been pruned.
   const last = answer.versions.at(-1)?.number ?? 1;
   const isOne = answer.versions.length < 2;
   const [left, setLeft] = useState(answer.versions.at(-2)?.number ?? last);
@@ -47,7 +47,7 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemA
   const marks = useMemo(() => differingLines(texts[0], texts[1]), [texts[0], texts[1]]);
   const choices = answer.versions.map(({ number, first_seen_at: seen, is_gone: isGone }) => ({
     value: String(number),
-    label: `${number}, from ${new Date(seen).toLocaleString()}${isGone ? ', gone' : ''}`,
+    label: `${number}, from ${new Date(seen).toLocaleString()}${isGone ? ', deleted' : ''}`,
   }));
   return (
     <Stack>
@@ -56,13 +56,13 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemA
       </Title>
       <Text size="sm" c="dimmed">
         {isOne
-          ? 'It has not changed since it was first seen.'
-          : `${answer.versions.length} versions are kept. What differs is marked.`}
+          ? 'Unchanged since it was first extracted.'
+          : `${answer.versions.length} versions. Changed lines are marked.`}
       </Text>
       {isOne ? null : (
         <Switch
           size="xs"
-          label="Only what differs"
+          label="Show changes only"
           checked={isFolded}
           onChange={({ currentTarget }) => setFolded(currentTarget.checked)}
         />
@@ -116,7 +116,7 @@ function Version({
   readonly onChoose: (version: number) => void;
   readonly query: ReturnType<typeof useVersion>;
   readonly marked: ReadonlySet<number>;
-  /** Only what differs is shown, and what is around it. */
+  /** Whether unchanged lines are folded. */
   readonly isFolded: boolean;
 }) {
   return (
@@ -132,7 +132,7 @@ function Version({
       <Shown what="the version" query={query}>
         {({ json }) =>
           json === null ? (
-            <Text c="dimmed">It was gone then.</Text>
+            <Text c="dimmed">Deleted in this version.</Text>
           ) : (
             <Code block tabIndex={0} aria-label={label} fz="xs">
               <Lines text={json} marked={marked} isFolded={isFolded} />

@@ -1,16 +1,16 @@
-// What owners and folders of items are called, where the vault has them too.
+// Names of the owners and folders of items, if the vault contains them.
 import { useQueries } from '@tanstack/react-query';
 import type { VaultItemsAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 
-/** Types of items that other items name by their ids. */
+/** Types that other items reference by id. */
 const named = ['users', 'folders'] as const;
-/** As many as one answer holds; ids of others stay ids. */
+/** Page size; other references are shown as ids. */
 const most = 200;
 
 export type Names = Readonly<Record<(typeof named)[number], ReadonlyMap<string, string>>>;
 
-/** Asks for nothing that the vault does not have. */
+/** Requests only types that the vault contains. */
 export function useNames(run: string, summary: VaultSummaryAnswer | undefined): Names {
   const [users, folders] = useQueries({
     queries: named.map((type) => ({
@@ -26,6 +26,6 @@ export function useNames(run: string, summary: VaultSummaryAnswer | undefined): 
 const byId = (answer: VaultItemsAnswer | undefined): ReadonlyMap<string, string> =>
   new Map(answer?.items.flatMap(({ id, name }) => (name === null ? [] : [[id, name] as const])));
 
-/** Its name, or its id as long as it is not known; a dash for none. */
+/** The name, or the id while the name is unknown; a dash for null. */
 export const nameOf = (names: Names, type: keyof Names, id: string | null): string =>
   id === null ? '–' : (names[type].get(id) ?? id);

@@ -1,16 +1,16 @@
-// One run: its types, its pace and what slowed it down, the pages that did not come.
+// One run: types, throughput, failed pages.
 import { Alert, Anchor, Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { ExtractionRunAnswer } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
-import { useAct } from '../../parts/act.tsx';
+import { useAction } from '../../parts/action.tsx';
 import { PageTitle, Shown } from '../../parts/states.tsx';
 import { Ago, Took } from '../../parts/time.tsx';
 import { toneColor } from '../../theme.ts';
 import { DeadLetters } from './dead-letters.tsx';
-import { Pace } from './pace.tsx';
-import { isOpen, itemsOf, originWords, rateText, runTone, totalOf } from './run-facts.ts';
+import { Throughput } from './throughput.tsx';
+import { isOpen, itemsOf, originLabels, rateText, runTone, totalOf } from './run-facts.ts';
 import { RunTypes } from './run-types.tsx';
 
 export function RunDetail({ id }: { readonly id: string }) {
@@ -32,9 +32,9 @@ export function RunDetail({ id }: { readonly id: string }) {
 }
 
 function Run({ run }: { readonly run: ExtractionRunAnswer }) {
-  const stop = useAct(() => call('POST', `/api/v1/extraction/runs/${run.id}/stop`), {
+  const stop = useAction(() => call('POST', `/api/v1/extraction/runs/${run.id}/stop`), {
     stale: ['extraction'],
-    done: () => 'The run is told to stop; what it has is kept.',
+    done: () => 'Stopping the run. Extracted items are kept.',
   });
   return (
     <Stack gap="lg">
@@ -43,7 +43,7 @@ function Run({ run }: { readonly run: ExtractionRunAnswer }) {
           right={
             <Group gap="xs">
               <Button size="xs" variant="default" component={Link} href={`/extraction/runs/${run.id}/vault`}>
-                Look into the vault
+                Open vault
               </Button>
               {isOpen(run) ? (
                 <Button size="xs" color="red" loading={stop.isRunning} onClick={() => stop.run(undefined)}>
@@ -63,7 +63,7 @@ function Run({ run }: { readonly run: ExtractionRunAnswer }) {
         </Alert>
       )}
       <RunTypes run={run} />
-      <Pace run={run} />
+      <Throughput run={run} />
       <DeadLetters run={run} />
     </Stack>
   );
@@ -82,15 +82,16 @@ function Facts({ run }: { readonly run: ExtractionRunAnswer }) {
       </Text>
       {run.items_per_second === null ? null : <Text size="sm">{rateText(run)}</Text>}
       <Text size="sm">
-        {run.calls} calls, {run.refusals} refused
+        {run.calls} calls, {run.refusals} rate-limited
       </Text>
       {run.multiplier > 1 ? (
         <Text size="sm">
-          {isOpen(run) ? 'slowed down' : 'at its end slowed down'} {run.multiplier.toFixed(1)} times
+          backoff ×{run.multiplier.toFixed(1)}
+          {isOpen(run) ? '' : ' at end'}
         </Text>
       ) : null}
       <Text size="sm" c="dimmed">
-        {originWords[run.origin]}, began <Ago at={run.started_at} />
+        {originLabels[run.origin]}, started <Ago at={run.started_at} />
         {run.finished_at === null ? null : (
           <>
             , took <Took from={run.started_at} to={run.finished_at} />

@@ -1,11 +1,11 @@
-// What is said of a run in several places.
+// Labels and figures of a run that several components use.
 import type { ExtractionRunAnswer } from '../../../../src/http/contract.ts';
 import type { Tone } from '../../theme.ts';
 
 type State = ExtractionRunAnswer['state'];
 
 export const runTone: Readonly<Record<State, Tone>> = {
-  waiting: 'idle',
+  queued: 'idle',
   running: 'busy',
   completed: 'good',
   incomplete: 'warning',
@@ -14,31 +14,31 @@ export const runTone: Readonly<Record<State, Tone>> = {
 };
 
 export const isOpen = ({ state }: Pick<ExtractionRunAnswer, 'state'>): boolean =>
-  state === 'waiting' || state === 'running';
+  state === 'queued' || state === 'running';
 
 export const itemsOf = ({ types }: Pick<ExtractionRunAnswer, 'types'>): number =>
   types.reduce((sum, { items }) => sum + items, 0);
 
-/** Null unless every type says how many there are. */
+/** Null unless every type has a total. */
 export const totalOf = ({ types }: Pick<ExtractionRunAnswer, 'types'>): number | null =>
   types.length === 0 || types.some(({ total }) => total === null)
     ? null
     : types.reduce((sum, { total }) => sum + (total ?? 0), 0);
 
-export const originWords: Readonly<Record<ExtractionRunAnswer['origin'], string>> = {
-  schedule: 'by schedule',
-  http: 'when asked to',
-  cli: 'by a command',
+export const originLabels: Readonly<Record<ExtractionRunAnswer['origin'], string>> = {
+  schedule: 'Scheduled',
+  http: 'Manual',
+  cli: 'CLI',
 };
 
-/** `3 of 12 types complete`; null while none is known. */
+/** `3 of 12 types`; null while no type is known. */
 export function typesText({ types }: Pick<ExtractionRunAnswer, 'types'>): string | null {
   if (types.length === 0) return null;
   const complete = types.filter(({ status }) => status === 'completed').length;
   return complete === types.length ? `all ${complete} types` : `${complete} of ${types.length} types`;
 }
 
-/** `12.5 items/s`; null when nothing is known. */
+/** `12.5 items/s`; null without a measurement. */
 export const rateText = ({
   items_per_second: rate,
 }: Pick<ExtractionRunAnswer, 'items_per_second'>): string | null =>

@@ -1,4 +1,4 @@
-// The types of a run: how far each is, whether all of it came, and if not, why.
+// Progress and status of each type of a run.
 import { Badge, Group, Progress, SimpleGrid, Text, Title } from '@mantine/core';
 import type { ExtractionRunAnswer } from '../../../../src/http/contract.ts';
 import { toneColor, type Tone } from '../../theme.ts';
@@ -17,7 +17,7 @@ const tones: Readonly<Record<Type['status'], Tone>> = {
 export function RunTypes({ run }: { readonly run: ExtractionRunAnswer }) {
   const vault = useVault(run.id);
   const reasons = new Map(vault.data?.types.map(({ type, reason }) => [type, reason]));
-  if (run.types.length === 0) return <Text c="dimmed">It has not begun with any type yet.</Text>;
+  if (run.types.length === 0) return <Text c="dimmed">No type has started yet.</Text>;
   return (
     <section>
       <Title order={2} size="h4" mb="xs">

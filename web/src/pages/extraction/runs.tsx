@@ -1,4 +1,4 @@
-// Runs, newest first: of sources, of schedules, of commands.
+// Runs, newest first.
 import { Anchor, Badge, Code, Group, Progress, Table, Text, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
@@ -12,7 +12,7 @@ import { toneColor } from '../../theme.ts';
 import {
   isOpen,
   itemsOf,
-  originWords,
+  originLabels,
   percentOf,
   rateText,
   runTone,
@@ -43,9 +43,8 @@ export function Runs() {
           <Loading what="the runs" />
         )
       ) : runs.length === 0 ? (
-        <Empty title="Nothing was extracted yet">
-          Ask a source above, or extract by command, which is shown here all the same:{' '}
-          <Code>headworks extract --help</Code>
+        <Empty title="No runs yet">
+          Start one from a source above, or on the command line: <Code>headworks extract --help</Code>
         </Empty>
       ) : (
         <RunTable runs={runs} />
@@ -69,9 +68,9 @@ function RunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
             <Table.Th>Complete</Table.Th>
             <Table.Th ta="right">Rate</Table.Th>
             <Table.Th ta="right">Calls</Table.Th>
-            <Table.Th ta="right">Refused</Table.Th>
-            <Table.Th>Began</Table.Th>
-            <Table.Th>Took</Table.Th>
+            <Table.Th ta="right">429s</Table.Th>
+            <Table.Th>Started</Table.Th>
+            <Table.Th>Duration</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -92,7 +91,7 @@ function RunRow({ run }: { readonly run: ExtractionRunAnswer }) {
       <Table.Td>
         <RunLink run={run} />
         <Text size="xs" c="dimmed">
-          {originWords[run.origin]}
+          {originLabels[run.origin]}
         </Text>
       </Table.Td>
       <Table.Td>
@@ -119,7 +118,7 @@ function RunRow({ run }: { readonly run: ExtractionRunAnswer }) {
         {rateText(run) ?? '–'}
         {isOpen(run) && run.multiplier > 1 ? (
           <Text size="xs" c="dimmed">
-            slowed down {run.multiplier.toFixed(1)} times
+            backoff ×{run.multiplier.toFixed(1)}
           </Text>
         ) : null}
       </Table.Td>
@@ -161,7 +160,7 @@ function NarrowRunRow({ run }: { readonly run: ExtractionRunAnswer }) {
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
         <RunLink run={run} />
         <Text size="xs" c="dimmed">
-          {originWords[run.origin]}, <Ago at={run.started_at} />
+          {originLabels[run.origin]}, <Ago at={run.started_at} />
         </Text>
       </Table.Td>
       <Table.Td>
@@ -177,7 +176,7 @@ function NarrowRunRow({ run }: { readonly run: ExtractionRunAnswer }) {
           {rateText(run) ?? '–'}
         </Text>
         <Text size="xs" c="dimmed">
-          {run.refusals} of {run.calls} refused
+          {run.refusals} of {run.calls} rate-limited
         </Text>
       </Table.Td>
     </Table.Tr>

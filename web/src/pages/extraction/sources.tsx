@@ -1,4 +1,4 @@
-// Registered sources, and a button to extract from each now.
+// Registered sources, each with a button that starts a run.
 import { Button, Code, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type {
@@ -7,16 +7,16 @@ import type {
   ExtractionSourcesAnswer,
 } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
-import { useAct } from '../../parts/act.tsx';
+import { useAction } from '../../parts/action.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
 import { useLocation } from 'wouter';
 import { Until } from '../../parts/time.tsx';
 import { ActionsHeader, Wide } from '../../parts/wide.tsx';
 
-/** Starts a run of a source and leads to it; `again` asks once more for what did not come. */
+/** Starts a run of a source and opens its page; `again` retries failed pages. */
 export function useStartRun() {
   const [, go] = useLocation();
-  return useAct(
+  return useAction(
     ({ source, again = false }: { readonly source: string; readonly again?: boolean }) =>
       call<ExtractionRunStarted>('POST', `/api/v1/extraction/sources/${source}/runs`, {
         body: again ? { retry_failed: true } : {},
@@ -25,7 +25,7 @@ export function useStartRun() {
       stale: ['extraction', 'flow'],
       done: ({ run_id: run }) => {
         go(`/extraction/runs/${run}`);
-        return 'The run waits for its turn.';
+        return 'Run queued.';
       },
     },
   );
@@ -50,9 +50,8 @@ export function Sources() {
         query={query}
         isEmpty={({ sources }) => sources.length === 0}
         empty={
-          <Empty title="No source is registered">
-            A source is asked by schedule, or when you say so: <Code>headworks sources add --help</Code> shows
-            how to register one.
+          <Empty title="No sources yet">
+            Register one to extract on a schedule or on demand: <Code>headworks sources create --help</Code>
           </Empty>
         }
       >
@@ -88,7 +87,7 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceA
               <Table.Td>
                 {source.next_run_at === null ? (
                   <Text size="sm" c="dimmed">
-                    {source.schedule === null ? 'when asked to' : 'switched off'}
+                    {source.schedule === null ? 'Manual' : 'Disabled'}
                   </Text>
                 ) : (
                   <Until at={source.next_run_at} over="now" />
@@ -105,9 +104,9 @@ function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceA
                   variant="default"
                   loading={start.isRunning}
                   onClick={() => start.run({ source: source.id })}
-                  aria-label={`Extract now from ${source.name}`}
+                  aria-label={`Start extraction of ${source.name}`}
                 >
-                  Extract now
+                  Start run
                 </Button>
               </Table.Td>
             </Table.Tr>

@@ -1,4 +1,4 @@
-// The vault of a run: types, items, and the versions of one item side by side.
+// Vault of a run: types, items, and versions of an item side by side.
 import { Anchor, Badge, Box, Grid, NavLink, Select, Stack, Table, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
@@ -22,7 +22,7 @@ export function VaultBrowser({ run }: { readonly run: string }) {
   return (
     <>
       <Anchor component={Link} href={`/extraction/runs/${run}`} size="sm">
-        Back to the run
+        Back to run
       </Anchor>
       <PageTitle>Vault</PageTitle>
       <Shown
@@ -96,9 +96,9 @@ function Types({
 const statusTone = (status: string): Tone =>
   status === 'completed' ? 'good' : status === 'incomplete' ? 'warning' : 'idle';
 
-/** Why it is incomplete, and what was there before; nothing when all is well. */
+/** Why the type is incomplete, and its deleted items; undefined for a complete type. */
 function describe({ reason, deleted }: VaultSummaryAnswer['types'][number]): string | undefined {
-  const parts = [reason, deleted > 0 ? `${deleted} gone` : null].filter((part) => part !== null);
+  const parts = [reason, deleted > 0 ? `${deleted} deleted` : null].filter((part) => part !== null);
   return parts.length === 0 ? undefined : parts.join('; ');
 }
 
@@ -127,7 +127,7 @@ function Items({
   const items = query.data?.pages.flatMap((page) => page.items);
   if (items === undefined)
     return query.isError ? <Failed what="the items" error={query.error} /> : <Loading what="the items" />;
-  if (items.length === 0) return <Empty title={`There are no ${type}`} />;
+  if (items.length === 0) return <Empty title={`No ${type}`} />;
   return (
     <Stack>
       <Wide label={`Items of the type ${type}`}>
@@ -156,7 +156,7 @@ function Items({
                   </Anchor>
                   {item.deleted_at === null ? null : (
                     <Text size="xs" c="dimmed">
-                      gone, noticed <Ago at={item.deleted_at} />
+                      deleted <Ago at={item.deleted_at} />
                     </Text>
                   )}
                 </Table.Td>

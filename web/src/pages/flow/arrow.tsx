@@ -1,7 +1,7 @@
-// From one gate to the next: across on a wide screen, down on a narrow one.
+// Arrow between two cards: horizontal on wide screens, vertical on narrow ones.
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import classes from './flow-picture.module.css';
+import classes from './flow-diagram.module.css';
 
 export function Arrow({
   says,

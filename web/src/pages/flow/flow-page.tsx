@@ -1,11 +1,11 @@
-// The page Flow: the way of the data as a picture, each gate with what it lets through, and what is degraded.
+// Page Flow: the data flow as a diagram, each part with its throughput, limit and degradations.
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { FlowAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { PageTitle, Shown } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { FlowPicture } from './flow-picture.tsx';
+import { FlowDiagram } from './flow-diagram.tsx';
 
 export default function FlowPage() {
   const query = useQuery({
@@ -19,11 +19,11 @@ export default function FlowPage() {
       <Shown what="the flow" query={query}>
         {(flow) => (
           <>
-            <FlowPicture flow={flow} />
+            <FlowDiagram flow={flow} />
             <Text size="xs" c="dimmed" mt="lg">
-              Each gate leads to its page. What happened in a minute happened in the last 60 seconds. Bars are
-              the last half hour; in red what failed or was refused. Both are what this server saw; it began
-              to count <Ago at={flow.counted_since} />.
+              Per-minute figures cover the last 60 seconds. Bars show the last 30 minutes; failed or rejected
+              requests are red. Both are counted by this server, since its start{' '}
+              <Ago at={flow.counted_since} />.
             </Text>
           </>
         )}

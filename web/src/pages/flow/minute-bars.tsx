@@ -1,13 +1,13 @@
-// The last half hour as thirty bars, what went wrong in it at their feet. The number beside it says the same.
-import classes from './flow-picture.module.css';
+// The last 30 minutes as bars, with failures in red. Decorative: the figure beside it has the number.
+import classes from './flow-diagram.module.css';
 
 const shown = 30;
 const [width, height] = [120, 18];
 
 export interface MinuteBarsProps {
-  /** By the minute, oldest first. */
+  /** One value per minute, oldest first. */
   readonly all: readonly number[];
-  /** Of those; as many. */
+  /** Failures among them, one value per minute. */
   readonly bad?: readonly number[];
 }
 

@@ -1,12 +1,12 @@
-// What everything else stands on: whether each store answers.
+// State of each store.
 import { Badge, Text, Title } from '@mantine/core';
 import type { FlowAnswer } from '../../../../src/http/contract.ts';
 import { dotColor, type Tone } from '../../theme.ts';
-import classes from './flow-picture.module.css';
+import classes from './flow-diagram.module.css';
 
 type State = FlowAnswer['dependencies'][number]['state'];
 
-const words: Readonly<Record<State, string>> = { up: 'up', down: 'away', 'not-configured': 'not set up' };
+const words: Readonly<Record<State, string>> = { up: 'up', down: 'down', 'not-configured': 'not configured' };
 const tones: Readonly<Record<State, Tone>> = { up: 'good', down: 'bad', 'not-configured': 'idle' };
 
 export function Stores({ flow }: { readonly flow: FlowAnswer }) {

@@ -1,4 +1,4 @@
-// Events with who took part, and their evidence, which leads to its place in the document.
+// Events with participants and evidence; each links to its place in the document.
 import { Anchor, Paper, Stack, Text } from '@mantine/core';
 import { Fragment } from 'react';
 import { Link } from 'wouter';
@@ -26,7 +26,8 @@ function EventCard({ event }: { readonly event: KnowledgeEventAnswer }) {
       <Text size="xs" c="dimmed">
         <CategoryBadge category={event.category} />{' '}
         {event.event_time === null ? '' : `${event.event_time.slice(0, 10)}, `}
-        {Math.round(event.confidence * 100)} % sure, read by {event.method === 'model' ? 'a model' : 'rules'}
+        confidence {Math.round(event.confidence * 100)}%, extracted by{' '}
+        {event.method === 'model' ? 'a model' : 'rules'}
       </Text>
       <Anchor component={Link} href={href} size="sm" style={{ overflowWrap: 'anywhere' }}>
         {event.narrative}
@@ -37,13 +38,13 @@ function EventCard({ event }: { readonly event: KnowledgeEventAnswer }) {
         </Text>
       )}
       <Text size="xs" mt={4}>
-        <TookPart event={event} />
+        <Participants event={event} />
       </Text>
     </Paper>
   );
 }
 
-function TookPart({ event: { actors, subjects } }: { readonly event: KnowledgeEventAnswer }) {
+function Participants({ event: { actors, subjects } }: { readonly event: KnowledgeEventAnswer }) {
   const parts = [
     ...actors.map(({ entity_id: id, name, role }) => ({ id, name, word: role })),
     ...subjects.map(({ entity_id: id, name }) => ({ id, name, word: 'about' })),

@@ -1,11 +1,11 @@
-// The page Knowledge: search, artifacts, entities and review of one space.
+// Page Knowledge: search, artifacts, entities and review of one space.
 import { Box, Button, Group } from '@mantine/core';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import type { EntityReviewAnswer } from '../../../../src/http/contract.ts';
 import { NotFoundWithin, PageTitle } from '../../parts/states.tsx';
 import { ArtifactPage } from './artifacts/artifact-page.tsx';
 import { ArtifactsPage } from './artifacts/artifacts-page.tsx';
-import { useRead } from './ask.ts';
+import { useRead } from './queries.ts';
 import { EntitiesPage } from './entities/entities-page.tsx';
 import { EntityPage } from './entities/entity-page.tsx';
 import { EventRedirect } from './artifacts/event-redirect.tsx';
@@ -30,7 +30,7 @@ export default function KnowledgePage() {
     <>
       <PageTitle right={<SpaceSwitcher section={section} />}>Knowledge</PageTitle>
       <Sections current={section} />
-      {/* Another space is another page: nothing of the one before stays. */}
+      {/* Remount for another space, so that no state of the previous one stays. */}
       <Box key={`${organization} ${space}`}>
         <Switch>
           <Route path="/knowledge" component={SearchPage} />

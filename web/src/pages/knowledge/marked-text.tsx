@@ -1,10 +1,10 @@
-// A text with marks. Said to who does not see them by the element alone, which is enough for a few words.
+// Text with marks as <mark> elements.
 import { Fragment } from 'react';
 import type { Range } from './marks.ts';
-import { piecesOf } from './marks.ts';
+import { splitByMarks } from './marks.ts';
 
 export function MarkedText({ text, marks }: { readonly text: string; readonly marks: readonly Range[] }) {
-  return piecesOf(text, marks).map((piece) =>
+  return splitByMarks(text, marks).map((piece) =>
     piece.marks.length === 0 ? (
       <Fragment key={piece.start}>{piece.text}</Fragment>
     ) : (

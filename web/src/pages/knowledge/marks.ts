@@ -1,6 +1,6 @@
-// A text cut where marks begin and end, so that marks may overlap and keep their exact offsets.
+// Splits a text where marks start and end, so that marks may overlap.
 
-/** In UTF-16 units; `end` is the first unit behind it. */
+/** UTF-16 offsets; `end` is exclusive. */
 export interface Range {
   readonly start: number;
   readonly end: number;
@@ -9,12 +9,12 @@ export interface Range {
 export interface Piece<R> {
   readonly text: string;
   readonly start: number;
-  /** Marks that cover the whole piece, in the order they were given. */
+  /** Marks that cover the piece, in the given order. */
   readonly marks: readonly R[];
 }
 
-/** The pieces of `text` from `from` to `to`. Marks that lie outside, or are empty, are left out. */
-export function piecesOf<R extends Range>(
+/** The pieces of `text` from `from` to `to`. Marks outside and empty marks are ignored. */
+export function splitByMarks<R extends Range>(
   text: string,
   marks: readonly R[],
   from = 0,
@@ -41,8 +41,8 @@ export function piecesOf<R extends Range>(
   });
 }
 
-/** `12-30,40-44`, as addresses carry ranges. What is not one is left out. */
-export function rangesIn(text: string | null): readonly Range[] {
+/** Parses `12-30,40-44` from an address; ignores invalid ranges. */
+export function parseRanges(text: string | null): readonly Range[] {
   return (text ?? '').split(',').flatMap((part) => {
     const [, start, end] = /^(\d+)-(\d+)$/.exec(part) ?? [];
     return start === undefined || end === undefined || Number(start) >= Number(end)
@@ -51,5 +51,5 @@ export function rangesIn(text: string | null): readonly Range[] {
   });
 }
 
-export const rangesOut = (ranges: readonly Range[]): string =>
+export const formatRanges = (ranges: readonly Range[]): string =>
   ranges.map(({ start, end }) => `${start}-${end}`).join(',');

@@ -1,8 +1,8 @@
-// Which space the page is about: kept in the address, and carried by every link.
+// The space of the page: kept in the address and carried by every link.
 import { useCallback, useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 
-/** Undefined: the house's own, and its space `default`. */
+/** Without an organization: the server's own spaces. Without a space: `default`. */
 export interface Place {
   readonly organization?: string;
   readonly space?: string;
@@ -26,7 +26,7 @@ export function addressOf(path: string, place: Place, params: Params = {}): stri
   return `/knowledge${path}${query === '' ? '' : `?${query}`}`;
 }
 
-/** Makes addresses of this page that stay in the space. */
+/** Builds addresses that stay in the current space. */
 export function useAddress(): (path: string, params?: Params) => string {
   const place = usePlace();
   return useCallback((path, params) => addressOf(path, place, params), [place]);

@@ -1,9 +1,9 @@
-// Every space that there is, by the names that addresses take.
+// All spaces, with their names as used in addresses.
 import type { OrganizationsAnswer, SpacesAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import type { Place } from './place.ts';
 
-export const house = 'This house';
+export const sharedGroup = 'Shared (no organization)';
 export const standard = 'default';
 
 export interface NamedPlace {
@@ -12,13 +12,13 @@ export interface NamedPlace {
   readonly place: Place;
 }
 
-/** Every space there is, and of every organization the one that is made at first need. */
+/** All spaces, plus the default space of each organization, which is created on first use. */
 export async function readPlaces(signal: AbortSignal): Promise<readonly NamedPlace[]> {
   const [{ spaces }, { organizations }] = await Promise.all([
     get<SpacesAnswer>('/api/v1/knowledge/spaces', {}, signal),
     get<OrganizationsAnswer>('/api/v1/organizations', {}, signal),
   ]);
-  const owners = [{ id: null, name: house }, ...organizations];
+  const owners = [{ id: null, name: sharedGroup }, ...organizations];
   return owners.flatMap(({ id, name }) => {
     const own = spaces.filter((space) => space.organization_id === id).map((space) => space.name);
     return [...new Set([standard, ...own])].map((space) => ({

@@ -1,11 +1,11 @@
-// Whose knowledge, and which part of it. The choice stands in the address.
+// Selects organization and space; the selection is kept in the address.
 import { Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
 import type { Place } from './place.ts';
 import { addressOf, usePlace } from './place.ts';
 import type { NamedPlace } from './places.ts';
-import { house, readPlaces, standard } from './places.ts';
+import { sharedGroup, readPlaces, standard } from './places.ts';
 
 export function SpaceSwitcher({ section }: { readonly section: string }) {
   const [, go] = useLocation();
@@ -36,10 +36,10 @@ export function SpaceSwitcher({ section }: { readonly section: string }) {
 const isSame = (one: NamedPlace, place: Place): boolean =>
   one.place.organization === place.organization && one.name === (place.space ?? standard);
 
-/** The address may name one that is not listed, by an id or a mistake. */
+/** The address may name a space that is not listed, by id or by mistake. */
 function withCurrent(places: readonly NamedPlace[], place: Place): readonly NamedPlace[] {
   if (places.some((each) => isSame(each, place))) return places;
-  return [...places, { group: place.organization ?? house, name: place.space ?? standard, place }];
+  return [...places, { group: place.organization ?? sharedGroup, name: place.space ?? standard, place }];
 }
 
 function groupsOf(places: readonly NamedPlace[]) {

@@ -1,5 +1,4 @@
-// The documents that rows are about. A row names its document by an id and a number of its space, which only the server
-// knows; where that is, is found by asking each space once.
+// Documents of ledger entries. An entry has the document's id and an internal space id, so each space is searched once.
 import type { LedgerEntry } from '../../../../src/api/ledger.ts';
 import { useQuery } from '@tanstack/react-query';
 import type { ArtifactStatusesAnswer } from '../../../../src/http/contract.ts';
@@ -19,18 +18,18 @@ export type RowDocuments = ReadonlyMap<string, RowDocument>;
 
 const none: RowDocuments = new Map();
 
-/** The document that a row is about; null: about none. */
+/** Id of the entry's document; null without one. */
 export function documentIdOf({ details }: Pick<LedgerEntry, 'details'>): string | null {
   const { artifact_uid: uid } = details;
   return typeof uid === 'string' ? uid : null;
 }
 
-/** By their ids, of one page of rows; those that are gone are not among them. */
+/** Documents by id, for one page of entries; deleted documents are missing. */
 export function useDocuments(entries: readonly LedgerEntry[]): RowDocuments {
   const bySpace = idsBySpace(entries);
   const ids = bySpace.flat();
   const { data = none } = useQuery({
-    // Not of the ledger: titles do not change with every row.
+    // A key of its own: titles do not change with the ledger.
     queryKey: ['documents-of-rows', ids],
     queryFn: async ({ signal }): Promise<RowDocuments> => {
       const places = (await readPlaces(signal)).map(({ place }) => place);
@@ -44,7 +43,7 @@ export function useDocuments(entries: readonly LedgerEntry[]): RowDocuments {
   return data;
 }
 
-/** Ids that share a space, each once. */
+/** Distinct document ids, grouped by space. */
 function idsBySpace(entries: readonly LedgerEntry[]): readonly (readonly string[])[] {
   const spaces = new Map<unknown, Set<string>>();
   for (const entry of entries) {

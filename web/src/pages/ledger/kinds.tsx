@@ -1,9 +1,9 @@
-// The kinds of rows: how many of each, what their repair does, and the button for it.
+// Kinds of entries: count, repair, and a button that starts it.
 import type { LedgerKinds, RepairRequested } from '../../../../src/api/ledger.ts';
 import { Badge, Button, Card, Group, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
 import { call } from '../../api/client.ts';
-import { useAct } from '../../parts/act.tsx';
-import { askedRepairs } from './asked-repairs.ts';
+import { useAction } from '../../parts/action.tsx';
+import { requestedRepairs } from './requested-repairs.ts';
 
 type Kind = LedgerKinds['kinds'][number];
 
@@ -14,20 +14,20 @@ export interface KindsProps {
   readonly onChoose: (kind: string | null) => void;
 }
 
-/** Asks for the repair of one row, one kind, or everything. */
+/** Starts the repair of one entry, one kind, or everything. */
 export function useRepair() {
-  return useAct(
+  return useAction(
     async (what: { readonly kind?: string; readonly id?: string }) => {
       const answer = await call<RepairRequested>('POST', '/api/v1/ledger/repair', { body: what });
-      if (answer.job_id !== null) askedRepairs.add(answer.job_id);
+      if (answer.job_id !== null) requestedRepairs.add(answer.job_id);
       return answer;
     },
     {
       stale: ['ledger', 'jobs'],
       done: ({ job_id: job }) =>
         job === null
-          ? 'The same repair is already under way.'
-          : 'The repair is asked for; how far it is stands above the rows.',
+          ? 'The same repair is already running.'
+          : 'Repair queued. Progress is shown above the table.',
     },
   );
 }
@@ -39,10 +39,10 @@ export function Kinds({ kinds, state, chosen, onChoose }: KindsProps) {
   return (
     <Stack gap="sm">
       <Group justify="space-between">
-        <Text role="status">{open === 0 ? 'Nothing is open.' : `${open} open`}</Text>
+        <Text role="status">{open === 0 ? 'No open entries' : `${open} open`}</Text>
         {open > 0 ? (
           <Button size="xs" loading={repair.isRunning} onClick={() => repair.run({})}>
-            Repair everything
+            Repair all
           </Button>
         ) : null}
       </Group>
@@ -88,7 +88,7 @@ function KindCard({
         </Group>
       </UnstyledButton>
       <Text size="xs" c="dimmed" mt={4}>
-        {kind.repair ?? 'No repair: it is settled by hand.'}
+        {kind.repair ?? 'No automatic repair. Resolve it manually.'}
       </Text>
       {state === 'open' && kind.open > 0 && kind.repair !== null ? (
         <Button
@@ -98,7 +98,7 @@ function KindCard({
           w="fit-content"
           loading={repair.isRunning}
           onClick={() => repair.run({ kind: kind.kind })}
-          aria-label={`Repair all of ${kind.kind}`}
+          aria-label={`Repair all ${kind.kind}`}
         >
           Repair all
         </Button>

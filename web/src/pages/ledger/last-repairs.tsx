@@ -1,13 +1,13 @@
-// Repairs that wait, run, or ended just now, with their progress.
+// Queued, running and recently finished repairs with their progress.
 import { Card, Group, Progress, Stack, Text } from '@mantine/core';
 import type { JobAnswer } from '../../../../src/http/contract.ts';
 import { toneColor } from '../../theme.ts';
 import { useNow } from '../../parts/time.tsx';
-import { askedRepairs } from './asked-repairs.ts';
-import { rankOf, repairOutcome, repairSubject, repairTone } from './repair-words.ts';
+import { requestedRepairs } from './requested-repairs.ts';
+import { rankOf, repairOutcome, repairSubject, repairTone } from './repair-labels.ts';
 import { useRepairs } from './use-repairs.ts';
 
-/** How long a repair that ended is still shown. */
+/** How long a finished repair stays visible. */
 const stayMs = 60_000;
 const mostShown = 5;
 
@@ -15,8 +15,8 @@ export function LastRepairs() {
   const now = useNow();
   const shown = useRepairs()
     .filter(({ finished_at: ended }) => ended === null || now - Date.parse(ended) < stayMs)
-    // The server itself looks every minute whether there is something to repair; mostly there is not.
-    .filter(({ id, state }) => state !== 'skipped' || askedRepairs.has(id))
+    // The server checks every minute for due repairs; mostly there are none.
+    .filter(({ id, state }) => state !== 'skipped' || requestedRepairs.has(id))
     .toSorted((a, b) => rankOf(a) - rankOf(b))
     .slice(0, mostShown);
   if (shown.length === 0) return null;
@@ -39,7 +39,7 @@ function RepairCard({ job }: { readonly job: JobAnswer }) {
     <Card withBorder padding="sm">
       <Group justify="space-between">
         <Text size="sm">
-          Repair of {what} {repairOutcome(job)}
+          Repair of {what}: {repairOutcome(job)}
         </Text>
         <Text size="sm" c="dimmed">
           {total === null ? (done > 0 ? `${done} so far` : '') : `${done} of ${total}`} {message ?? ''}
@@ -51,7 +51,7 @@ function RepairCard({ job }: { readonly job: JobAnswer }) {
           value={isEndKnown ? percent : 100}
           animated={isRunning}
           color={toneColor[repairTone(job)]}
-          aria-label={`Progress of the repair of ${what}`}
+          aria-label={`Repair progress of ${what}`}
         />
       )}
     </Card>

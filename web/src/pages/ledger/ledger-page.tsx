@@ -1,4 +1,4 @@
-// The page Ledger: what fell back and is not yet made good, what was, and its repair with progress.
+// Page Ledger: open and repaired degradations, with repairs and their progress.
 import type { LedgerKinds } from '../../../../src/api/ledger.ts';
 import { SegmentedControl, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -34,12 +34,12 @@ export default function LedgerPage() {
       <PageTitle
         right={
           <SegmentedControl
-            aria-label="Which rows"
+            aria-label="State"
             value={state}
             onChange={(value) => show({ state: value })}
             data={[
               { value: 'open', label: 'Open' },
-              { value: 'repaired', label: 'History' },
+              { value: 'repaired', label: 'Repaired' },
             ]}
           />
         }
@@ -51,9 +51,8 @@ export default function LedgerPage() {
         query={kinds}
         isEmpty={({ kinds: all }) => all.every(({ open, repaired }) => open + repaired === 0)}
         empty={
-          <Empty title="Nothing has ever fallen back here">
-            Whenever a part fails and something stands in for it, a row appears here, with its cause and its
-            repair.
+          <Empty title="No degradations recorded">
+            When a part of the server fails or falls back, an entry with its cause and repair appears here.
           </Empty>
         }
       >

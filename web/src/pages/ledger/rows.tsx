@@ -1,17 +1,17 @@
-// The rows themselves, newest first, page by page.
+// Entries, newest first, page by page.
 import type { LedgerEntry, LedgerPage } from '../../../../src/api/ledger.ts';
 import { Accordion, Anchor, Badge, Button, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { call, get } from '../../api/client.ts';
-import { useAct } from '../../parts/act.tsx';
+import { useAction } from '../../parts/action.tsx';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
 import { Age, Ago, Until } from '../../parts/time.tsx';
 import type { RowDocument } from './documents.ts';
 import { documentIdOf, useDocuments } from './documents.ts';
 import { useRepair } from './kinds.tsx';
-import { repairOfRow } from './repair-words.ts';
+import { repairOfEntry } from './repair-labels.ts';
 import { useRepairs } from './use-repairs.ts';
 import { ShowMore } from '../../parts/show-more.tsx';
 
@@ -24,12 +24,12 @@ export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; rea
     getNextPageParam: ({ next }) => next,
   });
   if (query.data === undefined)
-    return query.isError ? <Failed what="the rows" error={query.error} /> : <Loading what="the rows" />;
+    return query.isError ? <Failed what="the entries" error={query.error} /> : <Loading what="the entries" />;
   const { pages } = query.data;
   if (pages.every(({ entries }) => entries.length === 0))
     return (
-      <Empty title={state === 'open' ? 'Nothing is open' : 'Nothing was repaired yet'}>
-        {kind === null ? null : `Of the kind ${kind}.`}
+      <Empty title={state === 'open' ? 'No open entries' : 'No repaired entries'}>
+        {kind === null ? null : `Of kind ${kind}.`}
       </Empty>
     );
   return (
@@ -44,7 +44,7 @@ export function Rows({ state, kind }: { readonly state: 'open' | 'repaired'; rea
   );
 }
 
-/** Documents are looked up a page at a time, as the rows are. */
+/** Documents are loaded page by page, like the entries. */
 function PageRows({ entries }: { readonly entries: readonly LedgerEntry[] }) {
   const documents = useDocuments(entries);
   return entries.map((entry) => (
@@ -95,9 +95,9 @@ function Row({ entry, document }: RowProps) {
 
 function Detail({ entry, document }: RowProps) {
   const repair = useRepair();
-  const underWay = repairOfRow(entry.id, useRepairs());
+  const activeRepair = repairOfEntry(entry.id, useRepairs());
   const facts: readonly (readonly [string, React.ReactNode])[] = [
-    ['what', entry.message],
+    ['message', entry.message],
     ['subject', entry.subject],
     ...(document === null
       ? []
@@ -114,11 +114,11 @@ function Detail({ entry, document }: RowProps) {
     ['last seen', <Ago key="last" at={entry.last_seen_at} />],
     ...(entry.repaired_at === null
       ? ([
-          ['repairs tried', entry.repair_attempts],
-          ['next try', <Until key="next" at={entry.next_repair_at} over="soon, or when you ask" />],
+          ['repair attempts', entry.repair_attempts],
+          ['next attempt', <Until key="next" at={entry.next_repair_at} over="due" />],
         ] as const)
       : ([['repaired', entry.repaired_how ?? '']] as const)),
-    ...(entry.last_repair_error === null ? [] : ([['last try', entry.last_repair_error]] as const)),
+    ...(entry.last_repair_error === null ? [] : ([['last error', entry.last_repair_error]] as const)),
   ];
   return (
     <Stack gap="sm">
@@ -142,32 +142,32 @@ function Detail({ entry, document }: RowProps) {
       {entry.repaired_at === null ? (
         <Group align="flex-end">
           <Button size="xs" loading={repair.isRunning} onClick={() => repair.run({ id: entry.id })}>
-            Repair this one
+            Repair
           </Button>
-          {underWay === null ? null : (
+          {activeRepair === null ? null : (
             <Text size="sm" role="status">
-              {underWay}
+              {activeRepair}
             </Text>
           )}
-          <Settle id={entry.id} />
+          <ResolveForm id={entry.id} />
         </Group>
       ) : null}
     </Stack>
   );
 }
 
-/** For what no repair can know: a person says that it is settled, and how. */
-function Settle({ id }: { readonly id: string }) {
+/** Resolves an entry manually, with a note. */
+function ResolveForm({ id }: { readonly id: string }) {
   const [how, setHow] = useState('');
-  const settle = useAct(
+  const resolve = useAction(
     (sentence: string) => call('POST', `/api/v1/ledger/${id}/resolve`, { body: { how: sentence } }),
-    { stale: ['ledger'], done: () => 'The row is closed.' },
+    { stale: ['ledger'], done: () => 'Entry resolved.' },
   );
   return (
     <Group gap="xs" align="flex-end">
       <TextInput
         size="xs"
-        label="Settled by hand"
+        label="Resolve manually"
         placeholder="What was done"
         value={how}
         onChange={({ currentTarget }) => setHow(currentTarget.value)}
@@ -176,10 +176,10 @@ function Settle({ id }: { readonly id: string }) {
         size="xs"
         variant="default"
         disabled={how.trim() === ''}
-        loading={settle.isRunning}
-        onClick={() => settle.run(how.trim())}
+        loading={resolve.isRunning}
+        onClick={() => resolve.run(how.trim())}
       >
-        Close it
+        Resolve
       </Button>
     </Group>
   );

@@ -1,4 +1,4 @@
-// The last repairs, newest first: the cards above the rows and the rows themselves tell of them.
+// Latest repairs, newest first.
 import { useQuery } from '@tanstack/react-query';
 import type { JobAnswer, JobsAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';

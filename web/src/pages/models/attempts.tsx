@@ -1,4 +1,4 @@
-// The last calls to a model.
+// Recent attempts of a model.
 import type { ModelExplanation } from '../../../../src/api/models.ts';
 import { Badge, Table, Title } from '@mantine/core';
 import { Empty } from '../../parts/states.tsx';
@@ -9,19 +9,19 @@ export function Attempts({ attempts }: { readonly attempts: ModelExplanation['re
   return (
     <section>
       <Title order={2} size="h4" mb="xs">
-        Last attempts
+        Recent attempts
       </Title>
       {attempts.length === 0 ? (
-        <Empty title="It was never asked" />
+        <Empty title="No attempts yet" />
       ) : (
-        <Wide label="Last attempts">
+        <Wide label="Recent attempts">
           <Table verticalSpacing={4} miw={560}>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>When</Table.Th>
                 <Table.Th>Outcome</Table.Th>
                 <Table.Th ta="right">Status</Table.Th>
-                <Table.Th ta="right">Took</Table.Th>
+                <Table.Th ta="right">Duration</Table.Th>
                 <Table.Th ta="right">Tokens</Table.Th>
                 <Table.Th>Caller</Table.Th>
               </Table.Tr>

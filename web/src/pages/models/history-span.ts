@@ -1,8 +1,8 @@
-// How far back a model's history is shown while nobody has chosen.
+// Default time range of a model's history.
 
 const hourMs = 3_600_000;
 
-/** Of its last day: the last hour, minute by minute, where everything lies in that; else the day. */
+/** The last hour if all of the last day's data is in it, otherwise the day. */
 export function hoursToShow(day: Pick<ModelHistory, 'until' | 'intervals'> | undefined): '1' | '24' {
   const [first] = day?.intervals ?? [];
   if (day === undefined || first === undefined) return '24';

@@ -1,4 +1,4 @@
-// One model: how it did over time, why it has its place, its last attempts; cool, warm, enable.
+// One model: figures, cooldowns, history, ranking explanation, recent attempts.
 import type { ModelExplanation } from '../../../../src/api/models.ts';
 import { Anchor, Card, Group, List, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -47,22 +47,19 @@ function Explained({ explanation }: { readonly explanation: ModelExplanation }) 
         </Group>
       </div>
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
+        <Figure name="Rank" value={explanation.position === null ? '–' : String(explanation.position)} />
+        <Figure name="Score" value={model.effective_reliability_score.toFixed(2)} />
         <Figure
-          name="position now"
-          value={explanation.position === null ? '–' : String(explanation.position)}
-        />
-        <Figure name="score" value={model.effective_reliability_score.toFixed(2)} />
-        <Figure
-          name="success"
+          name="Success rate"
           value={model.request_count === 0 ? '–' : `${percent(model.success_rate)} of ${model.request_count}`}
         />
-        <Figure name="answers in" value={seconds(model.average_response_time)} />
+        <Figure name="Latency (avg)" value={seconds(model.average_response_time)} />
       </SimpleGrid>
       <Cooldowns cooldowns={model.cooldowns} />
       <ModelHistory id={model.id} />
       <section>
         <Title order={2} size="h4" mb="xs">
-          Why this position
+          Ranking explained
         </Title>
         <Text size="sm" mb="xs">
           {sentence(withLocalTimes(explanation.position_reason))}

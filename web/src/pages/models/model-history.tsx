@@ -1,4 +1,4 @@
-// How a model did over time: what share of requests succeeded, and how long its answers took.
+// Success rate and latency of a model over time.
 import type { ModelHistory } from '../../../../src/api/models.ts';
 import { Group, Select, SimpleGrid, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -23,12 +23,12 @@ export function ModelHistory({ id }: { readonly id: number }) {
     <section>
       <Group justify="space-between" mb="xs">
         <Title order={2} size="h4">
-          Over time
+          History
         </Title>
         <Select
           size="xs"
           w={130}
-          aria-label="How far back"
+          aria-label="Time range"
           data={spans}
           value={hours}
           allowDeselect={false}
@@ -39,7 +39,7 @@ export function ModelHistory({ id }: { readonly id: number }) {
         what="its history"
         query={query}
         isEmpty={({ intervals }) => intervals.length === 0}
-        empty={<Empty title="It was not asked in this time" />}
+        empty={<Empty title="No requests in this time range" />}
       >
         {(history) => <HistoryCharts history={history} />}
       </Shown>
@@ -47,12 +47,12 @@ export function ModelHistory({ id }: { readonly id: number }) {
   );
 }
 
-function useHistory(id: number, hours: string, isWanted = true) {
+function useHistory(id: number, hours: string, isEnabled = true) {
   return useQuery({
     queryKey: ['models', 'history', id, hours],
     queryFn: ({ signal }) => get<ModelHistory>(`/api/v1/models/${id}/history`, { hours }, signal),
     refetchInterval: 30_000,
-    enabled: isWanted,
+    enabled: isEnabled,
   });
 }
 
@@ -62,12 +62,12 @@ function HistoryCharts({ history }: { readonly history: ModelHistory }) {
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <Chart
-        label="Share of requests that succeeded, over time."
+        label="Success rate and number of requests over time."
         times={times}
         lines={reliability}
         {...span}
       />
-      <Chart label="Seconds until it answered, over time." times={times} lines={latency} {...span} />
+      <Chart label="Average latency in seconds over time." times={times} lines={latency} {...span} />
     </SimpleGrid>
   );
 }
@@ -76,7 +76,7 @@ function linesOf({ intervals }: ModelHistory) {
   const times = intervals.map(({ at }) => Date.parse(at));
   const reliability: Line[] = [
     {
-      label: 'success, %',
+      label: 'success rate, %',
       color: 'teal',
       values: intervals.map(({ requests, successes }) =>
         requests === 0 ? null : (successes / requests) * 100,

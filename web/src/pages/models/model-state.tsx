@@ -1,4 +1,4 @@
-// Whether a model may be asked now, in one badge.
+// State badge of a model.
 import type { Model } from '../../../../src/api/models.ts';
 import { Badge } from '@mantine/core';
 import { Until, useNow } from '../../parts/time.tsx';
@@ -6,18 +6,18 @@ import { toneColor } from '../../theme.ts';
 
 export function ModelState({ model }: { readonly model: Model }) {
   const now = useNow();
-  if (!model.is_active) return <Said tone="idle">disabled</Said>;
-  if (!model.is_configured) return <Said tone="idle">no key</Said>;
+  if (!model.is_active) return <StateText tone="idle">disabled</StateText>;
+  if (!model.is_configured) return <StateText tone="idle">no key</StateText>;
   if (model.available_at !== null && Date.parse(model.available_at) > now)
     return (
-      <Said tone="warning">
-        back <Until at={model.available_at} over="now" />
-      </Said>
+      <StateText tone="warning">
+        cooling down, <Until at={model.available_at} over="now" />
+      </StateText>
     );
-  return <Said tone="good">available</Said>;
+  return <StateText tone="good">available</StateText>;
 }
 
-function Said({
+function StateText({
   tone,
   children,
 }: {
@@ -31,13 +31,13 @@ function Said({
   );
 }
 
-/** Why it is left alone; null when it is not. */
+/** Cause of the cooldown; null without one. */
 export function coolingCause(model: Model): string | null {
   const [first] = model.cooldowns;
   if (first === undefined) return null;
   return first.reason === null ? first.cause : `${first.cause}: ${first.reason}`;
 }
 
-export const percent = (share: number): string => `${Math.round(share * 100)} %`;
+export const percent = (share: number): string => `${Math.round(share * 100)}%`;
 export const seconds = (value: number): string =>
   value === 0 ? '–' : `${value.toFixed(value < 10 ? 2 : 0)} s`;

@@ -1,4 +1,4 @@
-// The models in the order in which they are asked.
+// Models in routing order.
 import type { Model } from '../../../../src/api/models.ts';
 import { Anchor, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
@@ -9,7 +9,7 @@ import { coolingCause, ModelState, percent, seconds } from './model-state.tsx';
 export function ModelTable({ models }: { readonly models: readonly Model[] }) {
   const isNarrow = useIsNarrow();
   return (
-    <Wide label="Models, the best first">
+    <Wide label="Models by rank">
       <Table highlightOnHover verticalSpacing="xs" {...(isNarrow ? { horizontalSpacing: 6 } : { miw: 720 })}>
         <Table.Thead>
           <Table.Tr>
@@ -20,7 +20,7 @@ export function ModelTable({ models }: { readonly models: readonly Model[] }) {
             {isNarrow ? null : (
               <>
                 <Table.Th ta="right">Requests</Table.Th>
-                <Table.Th ta="right">Answers in</Table.Th>
+                <Table.Th ta="right">Latency (avg)</Table.Th>
               </>
             )}
           </Table.Tr>
@@ -81,8 +81,8 @@ function Row({ model, isNarrow }: { readonly model: Model; readonly isNarrow: bo
   );
 }
 
-/** Beside its success: of how many requests, and how fast where one was answered. */
+/** Number of requests and average latency. */
 function triedText({ request_count: count, average_response_time: time }: Model): string {
-  if (count === 0) return 'not asked yet';
+  if (count === 0) return 'no requests';
   return time === 0 ? `of ${count}` : `of ${count}, in ${seconds(time)}`.replaceAll(/(?<!,) /g, '\u00A0');
 }

@@ -1,4 +1,4 @@
-// The page Models: who is asked first and why, who is left alone and until when; a prompt to see it happen.
+// Page Models: ranking, cooldowns, and a form to send a prompt.
 import type { Model } from '../../../../src/api/models.ts';
 import { Checkbox, Code, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -38,7 +38,7 @@ function AllModels() {
       <PageTitle
         right={
           <Checkbox
-            label="Also those that are disabled or lack a key"
+            label="Show disabled and unconfigured"
             checked={isEverything}
             onChange={({ currentTarget }) => setParams(currentTarget.checked ? { all: 'true' } : {})}
           />
@@ -52,9 +52,9 @@ function AllModels() {
           query={query}
           isEmpty={(models) => models.length === 0}
           empty={
-            <Empty title="No model can be asked yet">
-              Set the key of a provider (for example <Code>OPENAI_API_KEY</Code>) and start the server again,
-              or add a model of any OpenAI-compatible server: <Code>headworks models add --help</Code>
+            <Empty title="No models available">
+              Set the API key of a provider (for example <Code>OPENAI_API_KEY</Code>) and restart the server,
+              or add a model of any OpenAI-compatible server: <Code>headworks models create --help</Code>
             </Empty>
           }
         >

@@ -1,4 +1,4 @@
-// A prompt through the gateway, and every model that was tried for it, as it happens.
+// Sends a prompt through the gateway and shows every attempt live.
 import { Alert, Badge, Button, Card, Group, Stack, Text, Textarea, Timeline, Title } from '@mantine/core';
 import type { FormEvent } from 'react';
 import { useCallback, useRef, useState } from 'react';
@@ -6,7 +6,7 @@ import type { PromptAnswer, StreamedEventData } from '../../../../src/http/contr
 import { call } from '../../api/client.ts';
 import { useLiveEvents } from '../../api/live.ts';
 
-/** As the live stream tells it. */
+/** Payload of the live event. */
 interface Tried {
   readonly request_id: string;
   readonly model: string;
@@ -27,7 +27,7 @@ export function PromptBox() {
     useCallback(({ name, payload }: StreamedEventData) => {
       if (name !== 'gateway:attempt-finished' || requestId.current === null) return;
       const attempt = payload as unknown as Tried;
-      // The server adds something of its own to the id that we chose.
+      // The server appends a suffix to the request id.
       if (attempt.request_id.startsWith(`${requestId.current}/`)) setTried((before) => [...before, attempt]);
     }, []),
   );
@@ -62,7 +62,7 @@ export function PromptBox() {
         <Stack gap="sm">
           <Textarea
             label="Prompt"
-            description="Goes to the best model that may be asked; if that fails, to the next. It costs what it costs there."
+            description="Sent to the best available model, with fallback. Provider charges apply."
             autosize
             minRows={2}
             maxLength={10_000}
@@ -71,7 +71,7 @@ export function PromptBox() {
           />
           <Group>
             <Button type="submit" loading={isBusy} disabled={prompt.trim() === ''}>
-              Ask
+              Send prompt
             </Button>
           </Group>
         </Stack>
@@ -79,14 +79,14 @@ export function PromptBox() {
       <Stack gap="sm" mt="md" aria-live="polite">
         {tried.length === 0 ? null : <TriedModels tried={tried} />}
         {problem === null ? null : (
-          <Alert color="red" title="Nobody answered">
+          <Alert color="red" title="All models failed">
             {problem}
           </Alert>
         )}
         {answer === null ? null : (
           <Alert
             color="teal"
-            title={`${answer.selected_model} answered in ${answer.response_time_seconds.toFixed(2)} s${
+            title={`${answer.selected_model} responded in ${answer.response_time_seconds.toFixed(2)} s${
               answer.attempts === 1 ? '' : `, after ${answer.attempts} attempts`
             }`}
           >

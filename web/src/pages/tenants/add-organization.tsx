@@ -1,24 +1,24 @@
-// A button that asks for a name and adds an organization.
+// Button and dialog that create an organization.
 import { Button, Group, Modal, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
 import type { OrganizationAnswer } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
-import { useAct } from '../../parts/act.tsx';
+import { useAction } from '../../parts/action.tsx';
 
 export function AddOrganization() {
   const [isOpen, { open, close }] = useDisclosure();
   const [name, setName] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
-  const add = useAct(
+  const add = useAction(
     (wanted: string) => call<OrganizationAnswer>('POST', '/api/v1/organizations', { body: { name: wanted } }),
     {
       stale: ['tenants'],
       done: (organization) => {
         setName('');
         close();
-        return `${organization.name} is added.`;
+        return `Created ${organization.name}.`;
       },
       failed: setProblem,
     },
@@ -31,9 +31,9 @@ export function AddOrganization() {
   return (
     <>
       <Button size="xs" onClick={open}>
-        Add an organization
+        Add organization
       </Button>
-      <Modal opened={isOpen} onClose={close} title="Add an organization" centered>
+      <Modal opened={isOpen} onClose={close} title="Add organization" centered>
         <form onSubmit={submit}>
           <TextInput
             label="Name"

@@ -1,4 +1,4 @@
-// All organizations together: how much of the global limit is used, and who got in or not over the last hour.
+// Global concurrency, and admitted and rejected requests of the last hour.
 import { Card, Group, Progress, SimpleGrid, Text, Title } from '@mantine/core';
 import { useMemo } from 'react';
 import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
@@ -17,32 +17,32 @@ export function Admissions({ overview }: { readonly overview: TenantsOverviewAns
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <Card withBorder component="section">
         <Title order={2} size="h5" mb="xs">
-          All together
+          Global concurrency
         </Title>
         <Group align="baseline" gap="xs">
           <Text fz={32} fw={700}>
             {used ?? '–'}
           </Text>
-          <Text c="dimmed">of {limit} under way</Text>
+          <Text c="dimmed">of {limit} in flight</Text>
         </Group>
         <Progress
           value={share}
           color={fullness(share)}
           size="lg"
-          aria-label="Share of the global limit in use"
+          aria-label="Used share of the global limit"
         />
         <Text size="xs" c="dimmed" mt="sm">
-          {overview.waiting > 0 ? `${overview.waiting} wait for a slot in this server. ` : ''}
-          An organization without a limit of its own may have {overview.default_limit} under way. What is
-          counted over time is what this server saw; it began to count <Ago at={overview.counted_since} />.
+          {overview.waiting > 0 ? `${overview.waiting} queued on this server. ` : ''}
+          The default limit of an organization is {overview.default_limit}. History is counted by this server
+          since its start <Ago at={overview.counted_since} />.
         </Text>
       </Card>
       <Card withBorder component="section">
         <Title order={2} size="h5" mb="xs">
-          Last hour, by the minute
+          Last hour
         </Title>
         <Chart
-          label="Requests admitted and refused, by the minute."
+          label="Admitted and rejected requests per minute."
           times={times}
           lines={lines}
           from={last - hourMs}
@@ -57,7 +57,7 @@ export function Admissions({ overview }: { readonly overview: TenantsOverviewAns
 function linesOf(minutes: TenantsOverviewAnswer['minutes']) {
   const lines: Line[] = [
     { label: 'admitted', color: 'teal', values: minutes.map(({ admitted }) => admitted) },
-    { label: 'refused', color: 'red', values: minutes.map(({ refused }) => refused) },
+    { label: 'rejected', color: 'red', values: minutes.map(({ refused }) => refused) },
   ];
   return { times: minutes.map(({ at }) => Date.parse(at)), lines };
 }

@@ -1,9 +1,9 @@
-// Executions, newest first: of one organization, or of all.
+// Executions of one organization or of all, newest first.
 import { Badge, Button, Table, Text, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ExecutionAnswer, ExecutionsAnswer } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
-import { useAct } from '../../parts/act.tsx';
+import { useAction } from '../../parts/action.tsx';
 import { LongText } from '../../parts/long-text.tsx';
 import { useIsNarrow } from '../../parts/narrow.ts';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
@@ -59,8 +59,7 @@ function ExecutionTable({
   readonly ofAll: boolean;
 }) {
   const isNarrow = useIsNarrow();
-  if (executions.length === 0)
-    return <Empty title={ofAll ? 'Nothing was called yet' : 'It has called nothing yet'} />;
+  if (executions.length === 0) return <Empty title="No executions yet" />;
   return (
     <Wide label="Executions">
       <Table verticalSpacing={4} {...(isNarrow ? { horizontalSpacing: 6 } : { miw: 560 })}>
@@ -70,7 +69,7 @@ function ExecutionTable({
             {ofAll && !isNarrow ? <Table.Th>Organization</Table.Th> : null}
             <Table.Th>Deployment</Table.Th>
             <Table.Th>Status</Table.Th>
-            <Table.Th ta="right">Took</Table.Th>
+            <Table.Th ta="right">Duration</Table.Th>
             {isNarrow ? null : <ActionsHeader />}
           </Table.Tr>
         </Table.Thead>
@@ -135,9 +134,9 @@ function ExecutionRow({
 }
 
 function StopButton({ execution }: { readonly execution: ExecutionAnswer }) {
-  const stop = useAct((id: string) => call('POST', `/api/v1/executions/${id}/stop`), {
+  const stop = useAction((id: string) => call('POST', `/api/v1/executions/${id}/stop`), {
     stale: ['tenants'],
-    done: () => 'The execution is stopped.',
+    done: () => 'Execution stopped.',
   });
   return (
     <Button
@@ -145,7 +144,7 @@ function StopButton({ execution }: { readonly execution: ExecutionAnswer }) {
       variant="default"
       loading={stop.isRunning}
       onClick={() => stop.run(execution.id)}
-      aria-label={`Stop the execution of ${execution.deployment_name}`}
+      aria-label={`Stop execution of ${execution.deployment_name}`}
     >
       Stop
     </Button>

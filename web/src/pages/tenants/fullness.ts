@@ -1,4 +1,4 @@
-// The colour of a share that is used.
+// Color for a used share of a limit.
 import { toneColor } from '../../theme.ts';
 
 export const fullness = (percent: number): string =>

@@ -1,4 +1,4 @@
-// The keys of an organization: made (shown once), revoked.
+// API keys of an organization.
 import { Alert, Badge, Button, Code, CopyButton, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
@@ -9,7 +9,7 @@ import type {
   OrganizationKeysAnswer,
 } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
-import { ConfirmButton, useAct } from '../../parts/act.tsx';
+import { ConfirmButton, useAction } from '../../parts/action.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { ActionsHeader, Wide } from '../../parts/wide.tsx';
@@ -32,7 +32,7 @@ export function Keys({ organization }: { readonly organization: string }) {
         what="its keys"
         query={query}
         isEmpty={({ keys }) => keys.length === 0}
-        empty={<Empty title="It has no key yet">Without one it can call nothing.</Empty>}
+        empty={<Empty title="No API keys yet">Create one to call deployments.</Empty>}
       >
         {({ keys }) => (
           <Wide label="Keys">
@@ -64,12 +64,12 @@ function KeyRow({
   readonly organization: string;
   readonly record: OrganizationKeyAnswer;
 }) {
-  const revoke = useAct(() => call('DELETE', `${pathOf(organization)}/${record.id}`), {
+  const revoke = useAction(() => call('DELETE', `${pathOf(organization)}/${record.id}`), {
     stale: ['tenants'],
-    done: () => `The key ${record.name} is revoked.`,
+    done: () => `Revoked key ${record.name}.`,
   });
   const isOver = record.expires_at !== null && Date.parse(record.expires_at) < Date.now();
-  const state = record.revoked_at === null ? (isOver ? 'expired' : 'works') : 'revoked';
+  const state = record.revoked_at === null ? (isOver ? 'expired' : 'active') : 'revoked';
   return (
     <Table.Tr>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
@@ -79,12 +79,12 @@ function KeyRow({
         </Text>
       </Table.Td>
       <Table.Td>
-        <Badge variant="light" tt="none" color={state === 'works' ? 'teal' : 'gray'}>
+        <Badge variant="light" tt="none" color={state === 'active' ? 'teal' : 'gray'}>
           {state}
         </Badge>
       </Table.Td>
       <Table.Td ta="right">
-        {state === 'works' ? (
+        {state === 'active' ? (
           <ConfirmButton
             label="Revoke"
             size="compact-xs"
@@ -102,7 +102,7 @@ function KeyRow({
 function NewKey({ organization }: { readonly organization: string }) {
   const [name, setName] = useState('');
   const [made, setMade] = useState<NewOrganizationKeyAnswer | null>(null);
-  const create = useAct(
+  const create = useAction(
     async (wanted: string) => {
       const answer = await call<NewOrganizationKeyAnswer>('POST', pathOf(organization), {
         body: { name: wanted },
@@ -122,14 +122,14 @@ function NewKey({ organization }: { readonly organization: string }) {
         <Group gap="xs" align="flex-end">
           <TextInput
             size="xs"
-            label="A new key for"
+            label="Name of the new key"
             placeholder="production"
             value={name}
             maxLength={100}
             onChange={({ currentTarget }) => setName(currentTarget.value)}
           />
           <Button size="xs" type="submit" disabled={name.trim() === ''} loading={create.isRunning}>
-            Make a key
+            Create key
           </Button>
         </Group>
       </form>
@@ -137,11 +137,11 @@ function NewKey({ organization }: { readonly organization: string }) {
         <Alert
           color="teal"
           mt="sm"
-          title={`The key ${made.name}`}
+          title={`API key ${made.name}`}
           withCloseButton
           onClose={() => setMade(null)}
         >
-          It is shown here and never again.
+          Copy it now. It is not shown again.
           <Group gap="xs" mt="xs">
             <Code style={{ overflowWrap: 'anywhere' }}>{made.key}</Code>
             <CopyButton value={made.key}>

@@ -1,15 +1,15 @@
-// The limit of one organization: seen, changed in place, taken back to the default.
+// Limit of an organization, editable in place.
 import { ActionIcon, Button, Group, Text, TextInput } from '@mantine/core';
 import { IconPencil } from '@tabler/icons-react';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
 import type { LimitAnswer } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
-import { useAct } from '../../parts/act.tsx';
-import { highestLimit, limitIn } from './limit-in.ts';
+import { useAction } from '../../parts/action.tsx';
+import { highestLimit, parseLimit } from './parse-limit.ts';
 
 export function LimitEditor({ limit }: { readonly limit: LimitAnswer }) {
-  // Once it was open, whoever walks by keyboard is led back to where they were.
+  // After closing, focus returns to the edit button.
   const [state, setState] = useState<'untouched' | 'open' | 'closed'>('untouched');
   return state === 'open' ? (
     <Editor limit={limit} onClose={() => setState('closed')} />
@@ -22,7 +22,7 @@ export function LimitEditor({ limit }: { readonly limit: LimitAnswer }) {
       <ActionIcon
         size="sm"
         variant="subtle"
-        aria-label={`Change the limit of ${limit.organization_name}`}
+        aria-label={`Edit limit of ${limit.organization_name}`}
         onClick={() => setState('open')}
         autoFocus={state === 'closed'}
       >
@@ -35,7 +35,7 @@ export function LimitEditor({ limit }: { readonly limit: LimitAnswer }) {
 function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onClose: () => void }) {
   const { organization_name: name, organization_id: id } = limit;
   const [text, setText] = useState(String(limit.limit));
-  const save = useAct(
+  const save = useAction(
     (wanted: number | null) =>
       wanted === null
         ? call('DELETE', `/api/v1/limits/${id}`)
@@ -45,12 +45,12 @@ function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onCl
       done: (_, wanted) => {
         onClose();
         return wanted === null
-          ? `${name} has the default limit again.`
-          : `${name} may have ${wanted} under way at once.`;
+          ? `Reset the limit of ${name} to the default.`
+          : `Set the limit of ${name} to ${wanted}.`;
       },
     },
   );
-  const wanted = limitIn(text);
+  const wanted = parseLimit(text);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (wanted !== null) save.run(wanted);
@@ -67,7 +67,7 @@ function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onCl
           onChange={({ currentTarget }) => setText(currentTarget.value)}
           error={
             wanted === null
-              ? `A whole number, 1 to ${highestLimit}. To let nothing in, revoke its keys.`
+              ? `Enter a whole number from 1 to ${highestLimit}. To block all requests, revoke its keys.`
               : null
           }
           data-autofocus
@@ -78,7 +78,7 @@ function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onCl
         </Button>
         {limit.custom_limit === null ? null : (
           <Button size="compact-xs" variant="default" onClick={() => save.run(null)}>
-            Default
+            Reset to default
           </Button>
         )}
         <Button size="compact-xs" variant="subtle" onClick={onClose}>

@@ -1,4 +1,4 @@
-// One organization: its limit, its keys, its deployments, its executions.
+// One organization: limit, keys, deployments, executions.
 import { Anchor, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
@@ -27,7 +27,7 @@ export function OrganizationDetail({ id }: { readonly id: string }) {
               <PageTitle>{limit.organization_name}</PageTitle>
               <Group gap="lg">
                 <Text size="sm">
-                  {limit.usage?.organization ?? '–'} of {limit.limit} under way
+                  {limit.usage?.organization ?? '–'} of {limit.limit} in flight
                 </Text>
                 <Group gap="xs">
                   <Text size="sm" c="dimmed">
@@ -65,8 +65,8 @@ function Deployments({ organization }: { readonly organization: string }) {
         query={query}
         isEmpty={({ deployments }) => deployments.length === 0}
         empty={
-          <Empty title="It can call nothing yet">
-            <Code>headworks deployments add --help</Code> shows how to publish something.
+          <Empty title="No deployments yet">
+            Publish a workflow with <Code>headworks deployments create --help</Code>
           </Empty>
         }
       >
@@ -89,7 +89,7 @@ function Deployments({ organization }: { readonly organization: string }) {
                     </Text>
                   </Table.Td>
                   <Table.Td>{deployment.workflow}</Table.Td>
-                  <Table.Td>{deployment.active ? 'active' : 'switched off'}</Table.Td>
+                  <Table.Td>{deployment.active ? 'active' : 'disabled'}</Table.Td>
                 </Table.Tr>
               ))}
             </Table.Tbody>

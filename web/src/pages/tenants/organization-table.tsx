@@ -1,4 +1,4 @@
-// One row an organization; its limit is changed in place.
+// Organizations with usage, limit and figures of the last hour.
 import { Anchor, Flex, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
@@ -14,7 +14,7 @@ type Row = TenantsOverviewAnswer['organizations'][number];
 export function OrganizationTable({ overview }: { readonly overview: TenantsOverviewAnswer }) {
   const { organizations, organization_count: count } = overview;
   const isNarrow = useIsNarrow();
-  if (organizations.length === 0) return <Empty title="No organization has that in its name" />;
+  if (organizations.length === 0) return <Empty title="No matching organizations" />;
   return (
     <section>
       <Wide label="Organizations">
@@ -22,13 +22,13 @@ export function OrganizationTable({ overview }: { readonly overview: TenantsOver
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Organization</Table.Th>
-              <Table.Th w={isNarrow ? 80 : 180}>Under way</Table.Th>
+              <Table.Th w={isNarrow ? 80 : 180}>In flight</Table.Th>
               <Table.Th>Limit</Table.Th>
               {isNarrow ? null : (
                 <>
                   <Table.Th ta="right">Admitted</Table.Th>
-                  <Table.Th ta="right">Refused</Table.Th>
-                  <Table.Th ta="right">Slot held</Table.Th>
+                  <Table.Th ta="right">Rejected</Table.Th>
+                  <Table.Th ta="right">Hold time</Table.Th>
                 </>
               )}
             </Table.Tr>
@@ -41,8 +41,8 @@ export function OrganizationTable({ overview }: { readonly overview: TenantsOver
         </Table>
       </Wide>
       <Text size="xs" c="dimmed" mt="xs">
-        Admitted, refused and how long a slot was held: over the last hour, on this server.
-        {count > organizations.length ? ` ${organizations.length} of ${count} organizations are shown.` : ''}
+        Admitted, rejected and hold time: last hour, this server.
+        {count > organizations.length ? ` Showing ${organizations.length} of ${count} organizations.` : ''}
       </Text>
     </section>
   );
@@ -58,7 +58,7 @@ function OrganizationRow({ row, isNarrow }: { readonly row: Row; readonly isNarr
         <Anchor component={Link} href={`/tenants/${limit.organization_id}`} fw={600} size="sm">
           {limit.organization_name}
         </Anchor>
-        {isNarrow ? <LastHourInWords row={row} /> : null}
+        {isNarrow ? <LastHourText row={row} /> : null}
       </Table.Td>
       <Table.Td>
         <Flex gap={isNarrow ? 4 : 'xs'} direction={isNarrow ? 'column' : 'row'} align="stretch">
@@ -70,7 +70,7 @@ function OrganizationRow({ row, isNarrow }: { readonly row: Row; readonly isNarr
             my="auto"
             value={share}
             color={fullness(share)}
-            aria-label={`Share of its limit that ${limit.organization_name} uses`}
+            aria-label={`Used share of the limit of ${limit.organization_name}`}
           />
         </Flex>
       </Table.Td>
@@ -96,7 +96,7 @@ function LastHour({ row }: { readonly row: Row }) {
           <>
             {shortText(row.average_hold_ms)}
             <Text size="xs" c="dimmed">
-              at most {shortText(row.longest_hold_ms ?? 0)}
+              max {shortText(row.longest_hold_ms ?? 0)}
             </Text>
           </>
         )}
@@ -105,14 +105,14 @@ function LastHour({ row }: { readonly row: Row }) {
   );
 }
 
-function LastHourInWords({ row }: { readonly row: Row }) {
+function LastHourText({ row }: { readonly row: Row }) {
   return (
     <Text size="xs" c="dimmed">
       {row.admitted} admitted,{' '}
       <Text span inherit c={row.refused > 0 ? 'red' : undefined}>
-        {row.refused} refused
+        {row.refused} rejected
       </Text>
-      {row.average_hold_ms === null ? '' : `, slot held ${shortText(row.average_hold_ms)}`}
+      {row.average_hold_ms === null ? '' : `, hold time ${shortText(row.average_hold_ms)}`}
     </Text>
   );
 }

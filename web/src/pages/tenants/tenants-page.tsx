@@ -1,4 +1,4 @@
-// The page Tenants: what organizations use of what they may, who was refused, and their keys.
+// Page Tenants: usage and limits of organizations, rejections, keys, executions.
 import { Code, Stack, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
@@ -34,7 +34,7 @@ function useTenants(name: string) {
   });
 }
 
-/** More than one looks through at a glance. */
+/** From this number on there is a search field. */
 const manyOrganizations = 20;
 
 function AllOrganizations() {
@@ -49,9 +49,9 @@ function AllOrganizations() {
         query={query}
         isEmpty={({ organization_count: count }) => count === 0}
         empty={
-          <Empty title="There is no organization yet">
-            An organization has keys, deployments it calls with them, and a limit on what it may have under
-            way at once. Add one here, or with <Code>headworks organizations add NAME</Code>
+          <Empty title="No organizations yet">
+            Add one to issue API keys, publish deployments and set a concurrency limit. On the command line:{' '}
+            <Code>headworks organizations create NAME</Code>
           </Empty>
         }
       >
@@ -60,8 +60,8 @@ function AllOrganizations() {
             <Admissions overview={data} />
             {data.organization_count > manyOrganizations ? (
               <TextInput
-                label="Find an organization"
-                placeholder="part of its name"
+                label="Search organizations"
+                placeholder="Part of the name"
                 maw={320}
                 maxLength={200}
                 value={name}

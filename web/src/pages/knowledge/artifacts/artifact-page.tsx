@@ -1,19 +1,19 @@
-// One document: its text with marks, what was read out of it, what is in and what is missing.
+// One document: text with marks, processing status, extracted events, revisions.
 import { Alert, Chip, Grid, Group, List, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import type { ArtifactAnswer, KnowledgeEventsAnswer } from '../../../../../src/http/contract.ts';
-import { ConfirmButton, useAct } from '../../../parts/act.tsx';
+import { ConfirmButton, useAction } from '../../../parts/action.tsx';
 import { Empty, Shown } from '../../../parts/states.tsx';
 import { Ago } from '../../../parts/time.tsx';
-import { change, useRead } from '../ask.ts';
+import { change, useRead } from '../queries.ts';
 import { EventList } from '../event-list.tsx';
 import '../knowledge.css';
-import { rangesIn } from '../marks.ts';
+import { parseRanges } from '../marks.ts';
 import { useAddress, usePlace } from '../place.ts';
-import { artifactTypeWords, counted } from '../words.ts';
+import { artifactTypeLabels, counted } from '../labels.ts';
 import { ArtifactStatus, StateBadge } from './artifact-status.tsx';
-import { askedMarks, evidenceMarks, useNameMarks } from './document-marks.ts';
+import { targetMarks, evidenceMarks, useNameMarks } from './document-marks.ts';
 import { DocumentView } from './document-view.tsx';
 import { Revisions } from './revisions.tsx';
 
@@ -43,19 +43,19 @@ function Artifact({ artifact }: { readonly artifact: ArtifactAnswer }) {
           <Stack gap="lg">
             <section aria-labelledby="in-and-missing">
               <Title order={3} size="h5" mb="xs" id="in-and-missing">
-                What is in, what is missing
+                Processing status
               </Title>
               <ArtifactStatus status={artifact.status} />
             </section>
             <section aria-labelledby="events-of-it">
               <Title order={3} size="h5" mb="xs" id="events-of-it">
-                What happened in it
+                Events
               </Title>
               <Shown
                 what="the events"
                 query={events}
                 isEmpty={(data) => data.events.length === 0}
-                empty={<Nothing artifact={artifact} />}
+                empty={<EmptyState artifact={artifact} />}
               >
                 {(data) => <EventList events={data.events} />}
               </Shown>
@@ -68,11 +68,11 @@ function Artifact({ artifact }: { readonly artifact: ArtifactAnswer }) {
   );
 }
 
-function Nothing({ artifact }: { readonly artifact: ArtifactAnswer }) {
+function EmptyState({ artifact }: { readonly artifact: ArtifactAnswer }) {
   return artifact.status.steps.read.pending > 0 ? (
-    <Empty title="It is still being read" />
+    <Empty title="Extraction in progress" />
   ) : (
-    <Empty title="No events were read out of it" />
+    <Empty title="No events found" />
   );
 }
 
@@ -89,14 +89,14 @@ function Header({ artifact }: { readonly artifact: ArtifactAnswer }) {
       <Group gap="sm">
         <StateBadge status={artifact.status} />
         <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          {artifactTypeWords[artifact.type]}
+          {artifactTypeLabels[artifact.type]}
           {artifact.source_ts === null ? '' : ` of ${artifact.source_ts.slice(0, 10)}`}, from{' '}
           {artifact.source_system}: {sourceId}; {counted(artifact.chunk_count, 'chunk')},{' '}
-          {counted(artifact.token_count, 'token')}; taken in <Ago at={artifact.ingested_at} />
+          {counted(artifact.token_count, 'token')}; ingested <Ago at={artifact.ingested_at} />
         </Text>
       </Group>
       {warnings.length === 0 ? null : (
-        <Alert color="orange" p="xs" title="Reading the file left something out">
+        <Alert color="orange" p="xs" title="Parts of the file were not read">
           <List size="sm">
             {warnings.map((warning) => (
               <List.Item key={warning}>{warning}</List.Item>
@@ -112,21 +112,21 @@ function RemoveButton({ uid }: { readonly uid: string }) {
   const place = usePlace();
   const address = useAddress();
   const [, go] = useLocation();
-  const removing = useAct(
+  const removing = useAction(
     async () => {
       await change(place, 'DELETE', `/artifacts/${uid}`);
       go(address('/artifacts'));
     },
-    { stale: ['knowledge'], done: () => 'The document is removed.' },
+    { stale: ['knowledge'], done: () => 'Document deleted.' },
   );
   return (
     <ConfirmButton
-      label="Remove"
+      label="Delete document"
       variant="subtle"
       color="red"
       size="xs"
       loading={removing.isRunning}
-      question="The document goes with everything that came from it alone: events, mentions, and entities that nothing else mentions. This cannot be undone."
+      question="Deletes the document with its events, its mentions, and the entities that no other document mentions. This cannot be undone."
       onConfirm={() => removing.run(undefined)}
     />
   );
@@ -142,11 +142,11 @@ function MarkedDocument({
   const [params] = useSearchParams();
   const [shown, setShown] = useState(['evidence', 'names']);
   const names = useNameMarks(artifact.artifact_uid, events);
-  const asked = params.get('event');
-  const evidence = evidenceMarks(events, asked);
+  const target = params.get('event');
+  const evidence = evidenceMarks(events, target);
   const marks = [
-    ...askedMarks(rangesIn(params.get('at'))),
-    ...evidence.filter(({ kind }) => kind === 'asked' || shown.includes('evidence')),
+    ...targetMarks(parseRanges(params.get('at'))),
+    ...evidence.filter(({ kind }) => kind === 'target' || shown.includes('evidence')),
     ...(shown.includes('names') ? names : []),
   ];
   return (

@@ -1,24 +1,24 @@
-// Which parts of an artifact are in, and which are missing and why.
+// Processing status of an artifact: steps, missing chunks and their causes.
 import { Alert, Anchor, Badge, List, Stack, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { ArtifactAnswer } from '../../../../../src/http/contract.ts';
 import { toneColor } from '../../../theme.ts';
-import { counted, rangesText, stateTones, stepWords } from '../words.ts';
+import { counted, rangesText, stateTones, stepLabels } from '../labels.ts';
 
 type Status = ArtifactAnswer['status'];
 type Step = keyof Status['steps'];
 
-/** The ledger's word for it. */
+/** Kind of the ledger entry. */
 const readByRulesKind = 'knowledge.chunk-read-by-rules';
 
 const steps = ['index', 'read', 'embed', 'graph'] as const satisfies readonly Step[];
-const stateWords: Readonly<Record<Status['state'], string>> = {
-  complete: 'complete',
-  processing: 'being read',
-  partial: 'partly in',
+const stateLabels: Readonly<Record<Status['state'], string>> = {
+  complete: 'completed',
+  processing: 'running',
+  partial: 'degraded',
 };
 
-/** Complete is less where rules read: where they stood in for a model that failed, a repair adds the rest. */
+/** A completed artifact is marked when rules replaced a failed model: a repair adds the rest. */
 export function StateBadge({
   status,
 }: {
@@ -28,17 +28,17 @@ export function StateBadge({
   const tone = state === 'complete' && standIns.length > 0 ? 'warning' : stateTones[state];
   return (
     <Badge color={toneColor[tone]} variant="dot" tt="none" miw="max-content">
-      {stateWords[state]}
-      {state === 'complete' && byRules > 0 ? ', read by rules' : ''}
+      {stateLabels[state]}
+      {state === 'complete' && byRules > 0 ? ', extracted by rules' : ''}
     </Badge>
   );
 }
 
-/** Steps that are not configured count nothing, and are not missing. */
+/** A step that is not configured has no counts and is not missing. */
 const isConfigured = ({ done, failed, skipped, pending }: Status['steps'][Step]): boolean =>
   done + failed + skipped + pending > 0;
 
-/** `searchable, read (3 of 4, 2 by rules)`. */
+/** `indexed, extracted (3 of 4, 2 by rules)`. */
 export function stepsText(status: Status): string {
   return steps
     .filter((step) => isConfigured(status.steps[step]))
@@ -48,7 +48,7 @@ export function stepsText(status: Status): string {
         ...(done === status.chunks ? [] : [`${done} of ${status.chunks}`]),
         ...(step === 'read' && status.read_by_rules > 0 ? [`${status.read_by_rules} by rules`] : []),
       ];
-      return how.length === 0 ? stepWords[step] : `${stepWords[step]} (${how.join(', ')})`;
+      return how.length === 0 ? stepLabels[step] : `${stepLabels[step]} (${how.join(', ')})`;
     })
     .join(', ');
 }
@@ -82,7 +82,7 @@ function StepRow({ step, status }: { readonly step: Step; readonly status: Statu
   return (
     <Table.Tr>
       <Table.Td>
-        {stepWords[step]}
+        {stepLabels[step]}
         {step === 'read' && status.read_by_rules > 0 ? (
           <Text span size="xs" c="dimmed">
             {' '}
@@ -104,20 +104,20 @@ function StepRow({ step, status }: { readonly step: Step; readonly status: Statu
   );
 }
 
-/** What a model would still add, and what brings it. */
+/** Why rules were used, and how to extract with a model. */
 function ByRules({ status: { read_by_rules: byRules, stood_in: standIns } }: { readonly status: Status }) {
   if (standIns.length === 0)
     return (
       <Text size="xs" c="dimmed">
-        Rules read {counted(byRules, 'chunk')}: no model was there to ask. One would find more names and
-        events, with more confidence.
+        Extracted by rules: {counted(byRules, 'chunk')}, because no model is configured. A model finds more
+        names and events, with higher confidence.
       </Text>
     );
   return (
-    <Alert color={toneColor.warning} p="xs" title="What a model would still add">
+    <Alert color={toneColor.warning} p="xs" title="Extracted by rules instead of a model">
       <Text size="sm">
-        More names and events, with more confidence: no model could read these, so rules did. A model reads
-        them when one answers again, or when you repair them{' '}
+        No model was available for these chunks. They are extracted again with a model when one is available,
+        or when you repair them{' '}
         <Anchor
           component={Link}
           href={`/ledger?kind=${readByRulesKind}`}
@@ -144,25 +144,25 @@ function ByRules({ status: { read_by_rules: byRules, stood_in: standIns } }: { r
   );
 }
 
-const missingWords = {
+const missingLabels = {
   failed: 'failed',
-  skipped: 'left out for now',
-  pending: 'waits',
-  done: 'done otherwise',
+  skipped: 'skipped',
+  pending: 'queued',
+  done: 'completed',
 } as const;
 
 function Missing({ missing }: { readonly missing: Status['missing'] }) {
   const isOnlyWaiting = missing.every(({ status }) => status === 'pending');
   return (
-    <Alert color={toneColor[isOnlyWaiting ? 'busy' : 'warning']} p="xs" title="What is missing, and why">
+    <Alert color={toneColor[isOnlyWaiting ? 'busy' : 'warning']} p="xs" title="Missing chunks">
       <List size="sm" spacing={4}>
         {missing.map(({ step, positions, status, cause, message }) => (
           <List.Item
             key={`${step} ${status} ${cause} ${positions.join()}`}
             style={{ overflowWrap: 'anywhere' }}
           >
-            Not {stepWords[step]}: {counted(positions.length, 'chunk')} ({rangesText(positions)}),{' '}
-            {missingWords[status]}
+            Not {stepLabels[step]}: {counted(positions.length, 'chunk')} ({rangesText(positions)}),{' '}
+            {missingLabels[status]}
             {message === null ? '' : `: ${message}`}
             {cause === null ? null : (
               <Text span size="xs" c="dimmed">

@@ -1,13 +1,13 @@
-// Artifacts of a space, newest first, and what is in and what is missing of each.
+// Artifacts of a space, newest first, with their processing status.
 import { Anchor, Code, Stack, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { ArtifactsAnswer, ArtifactStatusesAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
 import { useIsNarrow } from '../../../parts/narrow.ts';
 import { Ago } from '../../../parts/time.tsx';
-import { useList, useRead } from '../ask.ts';
+import { useList, useRead } from '../queries.ts';
 import { useAddress } from '../place.ts';
-import { artifactTypeWords } from '../words.ts';
+import { artifactTypeLabels } from '../labels.ts';
 import { StateBadge, stepsText } from './artifact-status.tsx';
 import { IngestBox } from './ingest-box.tsx';
 import { ShowMore } from '../../../parts/show-more.tsx';
@@ -27,8 +27,8 @@ export function ArtifactsPage() {
         query={list}
         isEmpty={(pages) => pages.every(({ artifacts }) => artifacts.length === 0)}
         empty={
-          <Empty title="Nothing was taken in yet">
-            Paste a text or drop a file above, or run <Code>headworks ingest examples/knowledge/notes</Code>.
+          <Empty title="No documents yet">
+            Paste text or drop a file above, or run <Code>headworks ingest FOLDER</Code>.
           </Empty>
         }
       >
@@ -51,13 +51,13 @@ function ArtifactTable({ pages }: { readonly pages: readonly ArtifactsAnswer[] }
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Title</Table.Th>
-            {isNarrow ? null : <Table.Th>Kind</Table.Th>}
+            {isNarrow ? null : <Table.Th>Type</Table.Th>}
             <Table.Th>State</Table.Th>
             {isNarrow ? null : (
               <>
                 <Table.Th ta="right">Chunks</Table.Th>
-                <Table.Th>In</Table.Th>
-                <Table.Th>Taken in</Table.Th>
+                <Table.Th>Steps</Table.Th>
+                <Table.Th>Ingested</Table.Th>
               </>
             )}
           </Table.Tr>
@@ -72,12 +72,12 @@ function ArtifactTable({ pages }: { readonly pages: readonly ArtifactsAnswer[] }
   );
 }
 
-/** Statuses come a page at a time, as the list does. */
+/** Statuses are loaded page by page, like the list. */
 function PageRows({ artifacts }: { readonly artifacts: readonly Row[] }) {
   const { data } = useRead<ArtifactStatusesAnswer>(
     '/artifacts/statuses',
     { ids: artifacts.map((each) => each.artifact_uid).join(',') },
-    { isWanted: artifacts.length > 0 },
+    { isEnabled: artifacts.length > 0 },
   );
   const statuses = new Map(data?.statuses.map((each) => [each.artifact_uid, each.status]));
   return artifacts.map((artifact) => (
@@ -92,7 +92,7 @@ function PageRows({ artifacts }: { readonly artifacts: readonly Row[] }) {
 function ArtifactRow({ artifact, status }: { readonly artifact: Row; readonly status: Status | undefined }) {
   const address = useAddress();
   const isNarrow = useIsNarrow();
-  const kind = artifactTypeWords[artifact.type];
+  const kind = artifactTypeLabels[artifact.type];
   const steps = (
     <Text size="xs" c="dimmed">
       {status === undefined ? '…' : stepsText(status)}

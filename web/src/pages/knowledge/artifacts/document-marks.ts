@@ -1,34 +1,34 @@
-// What is marked in a document: evidence of its events, names of who takes part in them, and what was asked for.
+// Marks in a document: evidence of events, names of their participants, and the linked passage.
 import { useQueries } from '@tanstack/react-query';
 import type { EntityDetailAnswer, KnowledgeEventAnswer } from '../../../../../src/http/contract.ts';
-import { readOptions } from '../ask.ts';
+import { readOptions } from '../queries.ts';
 import type { Range } from '../marks.ts';
 import { usePlace } from '../place.ts';
-import { categoryWords } from '../words.ts';
+import { categoryLabels } from '../labels.ts';
 import type { DocumentMark } from './document-view.tsx';
 
-/** Entities whose places are looked up: each is a question to the server. */
+/** Entities whose mentions are loaded: each costs one request. */
 const mostEntities = 16;
 
 export function evidenceMarks(
   events: readonly KnowledgeEventAnswer[],
-  asked: string | null,
+  target: string | null,
 ): readonly DocumentMark[] {
   return events.flatMap((event) =>
     event.evidence.map(({ start_char: start, end_char: end }) => ({
-      kind: event.event_id === asked ? ('asked' as const) : ('evidence' as const),
+      kind: event.event_id === target ? ('target' as const) : ('evidence' as const),
       id: event.event_id,
-      label: `${categoryWords[event.category]}: ${event.narrative}`,
+      label: `${categoryLabels[event.category]}: ${event.narrative}`,
       start,
       end,
     })),
   );
 }
 
-export const askedMarks = (ranges: readonly Range[]): readonly DocumentMark[] =>
-  ranges.map(({ start, end }) => ({ kind: 'asked', id: '', label: 'What you looked for', start, end }));
+export const targetMarks = (ranges: readonly Range[]): readonly DocumentMark[] =>
+  ranges.map(({ start, end }) => ({ kind: 'target', id: '', label: 'Search match', start, end }));
 
-/** Those who act most, or are acted on, first. */
+/** Entities of the events, most frequent first. */
 export function entitiesOf(events: readonly KnowledgeEventAnswer[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const { actors, subjects } of events)
@@ -36,7 +36,7 @@ export function entitiesOf(events: readonly KnowledgeEventAnswer[]): readonly st
   return [...counts].toSorted(([, a], [, b]) => b - a).map(([id]) => id);
 }
 
-/** Where the entities of these events are mentioned in the document. */
+/** Mentions of the events' entities in the document. */
 export function useNameMarks(
   artifactUid: string,
   events: readonly KnowledgeEventAnswer[],

@@ -1,21 +1,21 @@
-// A document's text with its marks at their exact places: what was asked for, evidence of events, names.
+// Text of a document with its marks: linked passage, evidence of events, names.
 import { Anchor, Box, Button, Group, Paper, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { Piece, Range } from '../marks.ts';
-import { piecesOf } from '../marks.ts';
+import { splitByMarks } from '../marks.ts';
 import { useAddress } from '../place.ts';
 
 export interface DocumentMark extends Range {
-  /** `asked`: what one came for. */
-  readonly kind: 'asked' | 'evidence' | 'name';
-  /** Of the event or the entity. */
+  /** `target`: the passage that was linked to. */
+  readonly kind: 'target' | 'evidence' | 'name';
+  /** Id of the event or entity. */
   readonly id: string;
   readonly label: string;
 }
 
-/** Shown at once: five million characters would take a browser minutes. */
+/** Characters rendered at a time: five million would take a browser minutes. */
 const windowChars = 60_000;
 
 export function DocumentView({
@@ -25,7 +25,7 @@ export function DocumentView({
   readonly text: string;
   readonly marks: readonly DocumentMark[];
 }) {
-  const [first] = marks.filter(({ kind }) => kind === 'asked');
+  const [first] = marks.filter(({ kind }) => kind === 'target');
   const [from, setFrom] = useState(0);
   const box = useRef<HTMLDivElement>(null);
   const at = first?.start;
@@ -33,10 +33,10 @@ export function DocumentView({
     if (at !== undefined) setFrom(Math.floor(at / windowChars) * windowChars);
   }, [at]);
   useEffect(() => {
-    const target = box.current?.querySelector<HTMLElement>('[data-asked]');
-    // Only the document scrolls: the page stays where it is.
-    if (box.current && target)
-      box.current.scrollTop = Math.max(0, target.offsetTop - box.current.clientHeight / 3);
+    const element = box.current?.querySelector<HTMLElement>('[data-target]');
+    // Scrolls the document, not the page.
+    if (box.current && element)
+      box.current.scrollTop = Math.max(0, element.offsetTop - box.current.clientHeight / 3);
   }, [at, from]);
   const to = Math.min(text.length, from + windowChars);
   return (
@@ -52,8 +52,8 @@ export function DocumentView({
         style={{ overflowY: 'auto', whiteSpace: 'pre-wrap', overflowWrap: 'anywhere', lineHeight: 1.7 }}
         fz="sm"
       >
-        {piecesOf(text, marks, from, to).map((piece) => (
-          <PieceView key={piece.start} piece={piece} asked={at} />
+        {splitByMarks(text, marks, from, to).map((piece) => (
+          <PieceView key={piece.start} piece={piece} target={at} />
         ))}
       </Box>
       {text.length > windowChars ? <Windows from={from} to={to} total={text.length} onGo={setFrom} /> : null}
@@ -63,14 +63,14 @@ export function DocumentView({
 
 function PieceView({
   piece,
-  asked,
+  target,
 }: {
   readonly piece: Piece<DocumentMark>;
-  readonly asked: number | undefined;
+  readonly target: number | undefined;
 }) {
   const address = useAddress();
   const of = (kind: DocumentMark['kind']) => piece.marks.find((mark) => mark.kind === kind);
-  const [name, evidence, wanted] = [of('name'), of('evidence'), of('asked')];
+  const [name, evidence, wanted] = [of('name'), of('evidence'), of('target')];
   let shown: ReactNode = piece.text;
   if (name)
     shown = (
@@ -89,9 +89,9 @@ function PieceView({
   if (wanted)
     return (
       <mark
-        className="document-asked"
+        className="document-target"
         title={wanted.label}
-        data-asked={piece.start === asked ? '' : undefined}
+        data-target={piece.start === target ? '' : undefined}
       >
         {shown}
       </mark>
@@ -122,10 +122,10 @@ function Windows({
           disabled={from === 0}
           onClick={() => onGo(Math.max(0, from - windowChars))}
         >
-          Earlier
+          Previous
         </Button>
         <Button size="xs" variant="default" disabled={to === total} onClick={() => onGo(from + windowChars)}>
-          Later
+          Next
         </Button>
       </Group>
     </Group>

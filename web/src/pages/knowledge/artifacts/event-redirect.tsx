@@ -1,8 +1,8 @@
-// An event stands in its document: whoever has only its id is led there.
+// Redirects from an event's id to its place in the document.
 import { Redirect } from 'wouter';
 import type { KnowledgeEventAnswer } from '../../../../../src/http/contract.ts';
 import { Shown } from '../../../parts/states.tsx';
-import { useRead } from '../ask.ts';
+import { useRead } from '../queries.ts';
 import { useAddress } from '../place.ts';
 
 export function EventRedirect({ id }: { readonly id: string }) {

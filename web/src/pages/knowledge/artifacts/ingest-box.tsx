@@ -1,19 +1,19 @@
-// Bringing a document: pasted, chosen or dropped.
+// Ingests a document: pasted, chosen or dropped.
 import { Button, FileButton, Group, Paper, Text, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { DragEvent } from 'react';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { AcceptedAnswer } from '../../../../../src/http/contract.ts';
-import { useAct } from '../../../parts/act.tsx';
-import { change } from '../ask.ts';
+import { useAction } from '../../../parts/action.tsx';
+import { change } from '../queries.ts';
 import { useAddress, usePlace } from '../place.ts';
-import { counted } from '../words.ts';
+import { counted } from '../labels.ts';
 
-const outcomeWords = {
-  added: 'Taken in',
-  revised: 'Taken in as a new revision',
-  unchanged: 'It was here already',
+const outcomeLabels = {
+  added: 'Ingested',
+  revised: 'Ingested as a new revision',
+  unchanged: 'Unchanged',
 };
 
 export function IngestBox() {
@@ -40,12 +40,12 @@ export function IngestBox() {
     >
       <Group gap="xs">
         <Button variant="default" size="xs" onClick={toggle} aria-expanded={isOpen}>
-          Paste a text
+          Paste text
         </Button>
         <FileButton onChange={(file) => file && ingest.run(file)}>
           {(props) => (
             <Button {...props} variant="default" size="xs" loading={ingest.isRunning}>
-              Choose a file
+              Choose file
             </Button>
           )}
         </FileButton>
@@ -97,18 +97,18 @@ function PasteForm({
         onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
       <Button type="submit" size="xs" mt="xs" loading={isRunning} disabled={text.trim() === ''}>
-        Take it in
+        Ingest
       </Button>
     </form>
   );
 }
 
-/** Goes to the document when it is in. */
+/** Opens the document after ingestion. */
 function useIngest() {
   const place = usePlace();
   const address = useAddress();
   const [, go] = useLocation();
-  return useAct(
+  return useAction(
     async (brought: Pasted | File) => {
       const accepted = await change<AcceptedAnswer>(place, 'POST', '/artifacts', await bodyOf(brought));
       go(address(`/artifacts/${accepted.artifact_uid}`));
@@ -116,7 +116,7 @@ function useIngest() {
     },
     {
       stale: ['knowledge'],
-      done: ({ outcome, chunks }) => `${outcomeWords[outcome]}: ${counted(chunks, 'chunk')}.`,
+      done: ({ outcome, chunks }) => `${outcomeLabels[outcome]}: ${counted(chunks, 'chunk')}.`,
     },
   );
 }
@@ -131,7 +131,7 @@ async function bodyOf(brought: Pasted | File): Promise<Readonly<Record<string, u
   return { text, ...(title.trim() === '' ? {} : { title: title.trim() }) };
 }
 
-/** Read by the browser itself: a page's own encoding of 20 MB would hold it up. */
+/** Encoded by the browser: doing it in JavaScript would block the page for 20 MB. */
 const base64Of = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {
     const reader = new FileReader();
@@ -140,7 +140,7 @@ const base64Of = (file: File): Promise<string> =>
       resolve(address.slice(address.indexOf(',') + 1));
     });
     reader.addEventListener('error', () =>
-      reject(new Error(`${file.name} cannot be read. Choose it again.`)),
+      reject(new Error(`Could not read ${file.name}. Choose it again.`)),
     );
     reader.readAsDataURL(file);
   });

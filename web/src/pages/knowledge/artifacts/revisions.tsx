@@ -1,9 +1,9 @@
-// Earlier revisions of a document, if there are any.
+// Revisions of a document, if there are several.
 import { List, Text, Title } from '@mantine/core';
 import type { RevisionsAnswer } from '../../../../../src/http/contract.ts';
 import { Ago } from '../../../parts/time.tsx';
-import { useRead } from '../ask.ts';
-import { counted } from '../words.ts';
+import { useRead } from '../queries.ts';
+import { counted } from '../labels.ts';
 
 export function Revisions({ id }: { readonly id: string }) {
   const { data } = useRead<RevisionsAnswer>(`/artifacts/${id}/revisions`);
@@ -18,7 +18,7 @@ export function Revisions({ id }: { readonly id: string }) {
           <List.Item key={revision.revision_id}>
             <Ago at={revision.ingested_at} />, {counted(revision.token_count, 'token')}
             <Text span size="xs" c="dimmed">
-              {revision.is_latest ? ' what you see' : ' replaced'}
+              {revision.is_latest ? ' current' : ' superseded'}
             </Text>
           </List.Item>
         ))}

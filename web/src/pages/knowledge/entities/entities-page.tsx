@@ -1,4 +1,4 @@
-// Entities of a space: found by name, narrowed by kind and by what waits for another look.
+// Entities of a space, filtered by name, type and review state.
 import { Badge, Checkbox, Code, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useState } from 'react';
@@ -6,8 +6,8 @@ import { useSearchParams } from 'wouter';
 import type { EntitiesAnswer, EntityAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
 import { toneColor } from '../../../theme.ts';
-import { useList } from '../ask.ts';
-import { entityTypeWords, reviewWords } from '../words.ts';
+import { useList } from '../queries.ts';
+import { entityTypeLabels, reviewLabels } from '../labels.ts';
 import { EntityLink } from './entity-link.tsx';
 import { ShowMore } from '../../../parts/show-more.tsx';
 
@@ -26,12 +26,12 @@ export function EntitiesPage() {
   const isNarrowed = name !== undefined || type !== undefined || isReview;
   return (
     <Stack gap="md">
-      <Narrowing />
+      <Filters />
       <Shown
         what="the entities"
         query={list}
         isEmpty={(pages) => pages.every(({ entities }) => entities.length === 0)}
-        empty={isNarrowed ? <Empty title="Nobody and nothing is like that" /> : <Nothing />}
+        empty={isNarrowed ? <Empty title="No matching entities" /> : <EmptyState />}
       >
         {(pages) => (
           <>
@@ -44,16 +44,16 @@ export function EntitiesPage() {
   );
 }
 
-function Nothing() {
+function EmptyState() {
   return (
-    <Empty title="Nobody is known here yet">
-      People, organizations and projects appear when documents that mention them are read:{' '}
-      <Code>headworks ingest examples/knowledge/notes</Code>.
+    <Empty title="No entities yet">
+      People, organizations and projects appear when documents that mention them are ingested:{' '}
+      <Code>headworks ingest FOLDER</Code>.
     </Empty>
   );
 }
 
-function Narrowing() {
+function Filters() {
   const [params, setParams] = useSearchParams();
   const [name, setName] = useState(params.get('name') ?? '');
   const put = (field: string, value: string): void =>
@@ -82,16 +82,16 @@ function Narrowing() {
         }}
       />
       <Select
-        aria-label="Kind"
-        placeholder="all kinds"
+        aria-label="Type"
+        placeholder="All types"
         w={150}
         clearable
-        data={Object.entries(entityTypeWords).map(([value, label]) => ({ value, label }))}
+        data={Object.entries(entityTypeLabels).map(([value, label]) => ({ value, label }))}
         value={params.get('type')}
         onChange={(type) => put('type', type ?? '')}
       />
       <Checkbox
-        label="Waits for another look"
+        label="Needs review"
         checked={params.get('review') === 'yes'}
         onChange={({ currentTarget }) => put('review', currentTarget.checked ? 'yes' : '')}
       />
@@ -106,8 +106,8 @@ function EntityTable({ entities }: { readonly entities: readonly EntityAnswer[] 
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Name</Table.Th>
-            <Table.Th>Kind</Table.Th>
-            <Table.Th>Also</Table.Th>
+            <Table.Th>Type</Table.Th>
+            <Table.Th>Aliases</Table.Th>
             <Table.Th ta="right">Mentions</Table.Th>
             <Table.Th ta="right">Events</Table.Th>
             <Table.Th>Review</Table.Th>
@@ -126,7 +126,7 @@ function EntityTable({ entities }: { readonly entities: readonly EntityAnswer[] 
                     .join(', ')}
                 </Text>
               </Table.Td>
-              <Table.Td>{entityTypeWords[entity.type]}</Table.Td>
+              <Table.Td>{entityTypeLabels[entity.type]}</Table.Td>
               <Table.Td>
                 <Text size="xs" c="dimmed" lineClamp={2}>
                   {entity.aliases.length === 0 ? '–' : entity.aliases.join(', ')}
@@ -149,7 +149,7 @@ export function ReviewBadge({ entity }: { readonly entity: EntityAnswer }) {
   if (entity.review_reason === null) return null;
   return (
     <Badge color={toneColor.warning} variant="dot" tt="none" fw={500} style={{ flexShrink: 0 }}>
-      {reviewWords[entity.review_reason]}
+      {reviewLabels[entity.review_reason]}
     </Badge>
   );
 }

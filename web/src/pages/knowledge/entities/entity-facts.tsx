@@ -1,4 +1,4 @@
-// What is known of an entity, as a list of words and values.
+// Attributes of an entity.
 import { Box, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { EntityAnswer } from '../../../../../src/http/contract.ts';
@@ -6,12 +6,12 @@ import { Ago } from '../../../parts/time.tsx';
 
 export function EntityFacts({ entity }: { readonly entity: EntityAnswer }) {
   const facts: readonly (readonly [string, ReactNode])[] = [
-    ['Also called', entity.aliases.length === 0 ? null : entity.aliases.join(', ')],
+    ['Aliases', entity.aliases.length === 0 ? null : entity.aliases.join(', ')],
     ['Role', entity.role],
     ['Organization', entity.organization],
-    ['Mail', entity.email],
+    ['Email', entity.email],
     ['Notes', entity.context_clues.length === 0 ? null : entity.context_clues.join('; ')],
-    ['Vector', entity.embedding_model ?? 'none'],
+    ['Embedding model', entity.embedding_model ?? 'none'],
     ['First seen', <Ago key="ago" at={entity.created_at} />],
   ];
   return (

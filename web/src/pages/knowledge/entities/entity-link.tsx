@@ -1,9 +1,9 @@
-// An entity by its name, leading to its page.
+// Link to an entity.
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { useAddress } from '../place.ts';
-import type { EntityType } from '../words.ts';
-import { entityTypeWords } from '../words.ts';
+import type { EntityType } from '../labels.ts';
+import { entityTypeLabels } from '../labels.ts';
 
 export function EntityLink({
   id,
@@ -23,7 +23,7 @@ export function EntityLink({
       {type === undefined ? null : (
         <Text span c="dimmed" size="xs">
           {' '}
-          {entityTypeWords[type] ?? type}
+          {entityTypeLabels[type] ?? type}
         </Text>
       )}
     </>

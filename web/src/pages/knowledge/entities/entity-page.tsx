@@ -1,13 +1,13 @@
-// One entity: what is known of it, what lies around it, what it did, where it is mentioned, what was merged.
+// One entity: attributes, graph, events, mentions, possible duplicates, merges.
 import { Alert, Grid, Group, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useId } from 'react';
 import type { EntityDetailAnswer, KnowledgeEventsAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
-import { useRead } from '../ask.ts';
+import { useRead } from '../queries.ts';
 import { EventList } from '../event-list.tsx';
 import { GraphExplorer } from '../graph/graph-explorer.tsx';
-import { counted, entityTypeWords } from '../words.ts';
+import { counted, entityTypeLabels } from '../labels.ts';
 import { ReviewBadge } from './entities-page.tsx';
 import { EntityFacts } from './entity-facts.tsx';
 import { EntityPairs } from './entity-pairs.tsx';
@@ -25,7 +25,7 @@ export function EntityPage({ id }: { readonly id: string }) {
         <Stack gap="lg">
           {entity.entity_id === id ? null : (
             <Alert color="blue" p="xs">
-              What you asked for became part of this one. Its merge can be undone below.
+              The requested entity was merged into this one. Undo the merge below.
             </Alert>
           )}
           <Entity entity={entity} />
@@ -42,11 +42,11 @@ function Entity({ entity }: { readonly entity: EntityDetailAnswer }) {
         <Title order={2} size="h3" style={{ overflowWrap: 'anywhere' }}>
           {entity.canonical_name}
         </Title>
-        <Text c="dimmed">{entityTypeWords[entity.type]}</Text>
+        <Text c="dimmed">{entityTypeLabels[entity.type]}</Text>
         <ReviewBadge entity={entity} />
       </Group>
       <EntityFacts entity={entity} />
-      <Section title="What lies around it">
+      <Section title="Related">
         <GraphExplorer key={entity.entity_id} entityId={entity.entity_id} name={entity.canonical_name} />
       </Section>
       <Grid gap="lg">
@@ -60,7 +60,7 @@ function Entity({ entity }: { readonly entity: EntityDetailAnswer }) {
             <Section title={counted(entity.mention_count, 'mention')}>
               <Mentions entity={entity} />
             </Section>
-            <Section title="Possibly the same">
+            <Section title="Possible duplicates">
               <EntityPairs entity={entity} />
             </Section>
             <Section title="Merges">
@@ -93,14 +93,14 @@ function Events({ id }: { readonly id: string }) {
       what="the events"
       query={query}
       isEmpty={({ events }) => events.length === 0}
-      empty={<Empty title="It took part in nothing that was read" />}
+      empty={<Empty title="No events for this entity" />}
     >
       {({ events, next }) => (
         <>
           <EventList events={events} />
           {next === null ? null : (
             <Text size="xs" c="dimmed" mt="xs">
-              The newest {mostEvents}. All of them: headworks events list --entity {id}
+              Showing the newest {mostEvents}. For all, run headworks events list --entity {id}
             </Text>
           )}
         </>

@@ -1,26 +1,26 @@
-// Who an entity may be the same as, and what was said about it.
+// Possible duplicates of an entity, with their review state.
 import { Anchor, List, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { EntityDetailAnswer, EntityPairAnswer } from '../../../../../src/http/contract.ts';
 import { useAddress } from '../place.ts';
-import { likelyText } from '../words.ts';
-import { EntityName } from './entity-name.tsx';
+import { likelyText } from '../labels.ts';
+import { EntityNameLink } from './entity-name-link.tsx';
 
-const stateWords: Readonly<Record<EntityPairAnswer['state'], string>> = {
-  open: 'waits for an answer',
-  later: 'put off',
-  same: 'said to be the same',
-  different: 'said to be another',
+const stateLabels: Readonly<Record<EntityPairAnswer['state'], string>> = {
+  open: 'open',
+  later: 'postponed',
+  same: 'same',
+  different: 'different',
 };
 
 export function EntityPairs({ entity }: { readonly entity: EntityDetailAnswer }) {
   const address = useAddress();
-  // A pair that was merged has both its sides here.
+  // Both sides of a merged pair are this entity.
   const pairs = entity.pairs.filter(({ state }) => state !== 'same');
   if (pairs.length === 0)
     return (
       <Text size="sm" c="dimmed">
-        Nobody comes near it.
+        No possible duplicates.
       </Text>
     );
   return (
@@ -28,11 +28,11 @@ export function EntityPairs({ entity }: { readonly entity: EntityDetailAnswer })
       <List size="sm" spacing={4}>
         {pairs.map((pair) => (
           <List.Item key={pair.pair_id}>
-            <EntityName id={pair.entity_a === entity.entity_id ? pair.entity_b : pair.entity_a} />,{' '}
-            {likelyText(pair.confidence)} likely
+            <EntityNameLink id={pair.entity_a === entity.entity_id ? pair.entity_b : pair.entity_a} />, match
+            score {likelyText(pair.confidence)}
             <Text span size="xs" c="dimmed">
               {' '}
-              {stateWords[pair.state]}
+              {stateLabels[pair.state]}
               {pair.decided_by === null ? '' : ` (${pair.decided_by})`}
             </Text>
           </List.Item>
@@ -40,7 +40,7 @@ export function EntityPairs({ entity }: { readonly entity: EntityDetailAnswer })
       </List>
       {pairs.some(({ state }) => state === 'open' || state === 'later') ? (
         <Anchor component={Link} href={address('/review')} size="sm">
-          Answer in the review queue
+          Open review queue
         </Anchor>
       ) : null}
     </>

@@ -1,31 +1,31 @@
-// Where an entity is mentioned; mentions that mean somebody else are parted from it.
+// Mentions of an entity; selected mentions can be split off into another entity.
 import { Anchor, Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { EntityDetailAnswer } from '../../../../../src/http/contract.ts';
-import { useAct } from '../../../parts/act.tsx';
+import { useAction } from '../../../parts/action.tsx';
 import { Empty } from '../../../parts/states.tsx';
-import { change } from '../ask.ts';
-import { rangesOut } from '../marks.ts';
+import { change } from '../queries.ts';
+import { formatRanges } from '../marks.ts';
 import { useAddress, usePlace } from '../place.ts';
-import { counted } from '../words.ts';
+import { counted } from '../labels.ts';
 
 type Mention = EntityDetailAnswer['mentions'][number];
 
-const methodWords: Readonly<Record<string, string>> = {
+const methodLabels: Readonly<Record<string, string>> = {
   rules: 'by rules',
   model: 'by a model',
-  structured: 'as the source says',
+  structured: 'from metadata',
 };
 
-/** Shown before somebody asks for all. */
+/** Shown before "Show all". */
 const fewMentions = 12;
 
 export function Mentions({ entity }: { readonly entity: EntityDetailAnswer }) {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [isAll, setAll] = useState(false);
   const { mentions } = entity;
-  if (mentions.length === 0) return <Empty title="No document mentions it now" />;
+  if (mentions.length === 0) return <Empty title="No mentions" />;
   const toggle = (id: string): void =>
     setChosen(chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id]);
   return (
@@ -41,13 +41,13 @@ export function Mentions({ entity }: { readonly entity: EntityDetailAnswer }) {
       {mentions.length > fewMentions && !isAll ? (
         <Button variant="subtle" size="compact-sm" onClick={() => setAll(true)}>
           {entity.mention_count > mentions.length
-            ? `The newest ${mentions.length} of ${entity.mention_count}`
-            : `All ${mentions.length}`}
+            ? `Show the newest ${mentions.length} of ${entity.mention_count}`
+            : `Show all ${mentions.length}`}
         </Button>
       ) : null}
       {entity.mention_count > mentions.length && isAll ? (
         <Text size="xs" c="dimmed">
-          The newest {mentions.length} of {entity.mention_count}.
+          Showing the newest {mentions.length} of {entity.mention_count}.
         </Text>
       ) : null}
       {chosen.length > 0 ? <SplitForm entity={entity} chosen={chosen} onDone={() => setChosen([])} /> : null}
@@ -66,7 +66,7 @@ function MentionRow({
 }) {
   const address = useAddress();
   const { start_char: start, end_char: end, title, surface_form: form } = mention;
-  const at = start === null || end === null ? undefined : rangesOut([{ start, end }]);
+  const at = start === null || end === null ? undefined : formatRanges([{ start, end }]);
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start">
       <Checkbox
@@ -74,7 +74,7 @@ function MentionRow({
         mt={4}
         checked={isChosen}
         onChange={onToggle}
-        aria-label={`${form} in ${title} means somebody else`}
+        aria-label={`Select ${form} in ${title} for splitting`}
       />
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         “{form}” in{' '}
@@ -83,7 +83,7 @@ function MentionRow({
         </Anchor>
         <Text span size="xs" c="dimmed">
           {' '}
-          {methodWords[mention.method] ?? mention.method}, {Math.round(mention.confidence * 100)} %
+          {methodLabels[mention.method] ?? mention.method}, {Math.round(mention.confidence * 100)}%
         </Text>
       </Text>
     </Group>
@@ -103,7 +103,7 @@ function SplitForm({
   const address = useAddress();
   const [, go] = useLocation();
   const [name, setName] = useState('');
-  const splitting = useAct(
+  const splitting = useAction(
     async () => {
       const body = { mention_ids: chosen, name: name.trim() };
       const made = await change<EntityDetailAnswer>(
@@ -118,8 +118,7 @@ function SplitForm({
     },
     {
       stale: ['knowledge'],
-      done: (made) =>
-        `${made.canonical_name} is on its own now, with ${counted(made.mention_count, 'mention')}.`,
+      done: (made) => `Created ${made.canonical_name} with ${counted(made.mention_count, 'mention')}.`,
     },
   );
   return (
@@ -131,7 +130,7 @@ function SplitForm({
     >
       <Group gap="xs" align="flex-end" mt="xs">
         <TextInput
-          label={`${counted(chosen.length, 'mention')} of somebody else, called`}
+          label={`Name of the new entity for ${counted(chosen.length, 'mention')}`}
           required
           size="xs"
           flex="1 1 180px"
@@ -139,7 +138,7 @@ function SplitForm({
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
         <Button type="submit" size="xs" loading={splitting.isRunning} disabled={name.trim() === ''}>
-          Part them
+          Split off
         </Button>
       </Group>
     </form>

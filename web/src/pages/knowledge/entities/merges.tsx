@@ -1,16 +1,16 @@
-// Merges that an entity was part of, each with its undo.
+// Merges into an entity, each with an undo button.
 import { Button, Group, Stack, Text } from '@mantine/core';
 import type { EntityDetailAnswer, EntityMergeAnswer } from '../../../../../src/http/contract.ts';
-import { useAct } from '../../../parts/act.tsx';
+import { useAction } from '../../../parts/action.tsx';
 import { Ago } from '../../../parts/time.tsx';
-import { change } from '../ask.ts';
+import { change } from '../queries.ts';
 import { usePlace } from '../place.ts';
 
 export function Merges({ entity }: { readonly entity: EntityDetailAnswer }) {
   if (entity.merges.length === 0)
     return (
       <Text size="sm" c="dimmed" mb="xs">
-        Nothing was merged into it.
+        No merges.
       </Text>
     );
   return (
@@ -24,10 +24,13 @@ export function Merges({ entity }: { readonly entity: EntityDetailAnswer }) {
 
 function MergeRow({ merge }: { readonly merge: EntityMergeAnswer }) {
   const place = usePlace();
-  const undoing = useAct(() => change<EntityMergeAnswer>(place, 'POST', `/merges/${merge.merge_id}/undo`), {
-    stale: ['knowledge'],
-    done: () => 'The merge is undone: both are on their own again.',
-  });
+  const undoing = useAction(
+    () => change<EntityMergeAnswer>(place, 'POST', `/merges/${merge.merge_id}/undo`),
+    {
+      stale: ['knowledge'],
+      done: () => 'Merge undone.',
+    },
+  );
   const isUndone = merge.undone_at !== null;
   return (
     <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">

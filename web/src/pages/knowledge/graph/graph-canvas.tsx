@@ -1,4 +1,4 @@
-// The graph drawn by WebGL. A node that is clicked is opened; who does not see it has the list beside it.
+// The graph, drawn with WebGL. Clicking a node opens it; the list beside it has the same content.
 import { ActionIcon, Box, Group, Text, useComputedColorScheme, useMantineTheme } from '@mantine/core';
 import { IconFocusCentered, IconMinus, IconPlus } from '@tabler/icons-react';
 import Graphology from 'graphology';
@@ -7,13 +7,13 @@ import { Sigma } from 'sigma';
 import { drawHover, graphColors } from './graph-colors.ts';
 import type { Position } from './graph-layout.ts';
 import { layOut } from './graph-layout.ts';
-import type { Surroundings } from './surroundings.ts';
-import { degreesOf } from './surroundings.ts';
+import type { Neighborhood } from './neighborhood.ts';
+import { degreesOf } from './neighborhood.ts';
 
 export interface GraphCanvasProps {
-  readonly surroundings: Surroundings;
-  readonly centre: string;
-  /** In the list, with pointer or keyboard. */
+  readonly neighborhood: Neighborhood;
+  readonly center: string;
+  /** Node highlighted from the list. */
   readonly pointed: string | null;
   readonly onOpen: (id: string) => void;
   readonly label: string;
@@ -21,7 +21,7 @@ export interface GraphCanvasProps {
 
 const height = 420;
 
-export function GraphCanvas({ surroundings, centre, pointed, onOpen, label }: GraphCanvasProps) {
+export function GraphCanvas({ neighborhood, center, pointed, onOpen, label }: GraphCanvasProps) {
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Sigma | null>(null);
   const places = useRef<ReadonlyMap<string, Position>>(new Map());
@@ -38,10 +38,10 @@ export function GraphCanvas({ surroundings, centre, pointed, onOpen, label }: Gr
   useEffect(() => {
     const container = box.current;
     if (!container) return undefined;
-    places.current = layOut(surroundings, places.current);
+    places.current = layOut(neighborhood, places.current);
     const colors = graphColors(theme, scheme);
     try {
-      const sigma = new Sigma(graphOf(surroundings, places.current, centre, colors), container, {
+      const sigma = new Sigma(graphOf(neighborhood, places.current, center, colors), container, {
         allowInvalidContainer: true,
         labelColor: { color: colors.text },
         labelFont: theme.fontFamily ?? 'sans-serif',
@@ -69,7 +69,7 @@ export function GraphCanvas({ surroundings, centre, pointed, onOpen, label }: Gr
       drawing.current?.kill();
       drawing.current = null;
     };
-  }, [surroundings, centre, theme, scheme]);
+  }, [neighborhood, center, theme, scheme]);
 
   return (
     <Box pos="relative">
@@ -89,7 +89,7 @@ export function GraphCanvas({ surroundings, centre, pointed, onOpen, label }: Gr
         <Zoom drawing={() => drawing.current} />
       ) : (
         <Text size="sm" c="dimmed" pos="absolute" top={16} left={16} right={16}>
-          This browser cannot draw the picture ({problem}). The list has everything that would be in it.
+          This browser cannot draw the graph ({problem}). The list has the same content.
         </Text>
       )}
     </Box>
@@ -100,13 +100,13 @@ function Zoom({ drawing }: { readonly drawing: () => Sigma | null }) {
   const camera = () => drawing()?.getCamera();
   return (
     <Group gap={4} pos="absolute" right={8} bottom={8}>
-      <ActionIcon variant="default" aria-label="Nearer" onClick={() => void camera()?.animatedZoom()}>
+      <ActionIcon variant="default" aria-label="Zoom in" onClick={() => void camera()?.animatedZoom()}>
         <IconPlus size={16} />
       </ActionIcon>
-      <ActionIcon variant="default" aria-label="Farther" onClick={() => void camera()?.animatedUnzoom()}>
+      <ActionIcon variant="default" aria-label="Zoom out" onClick={() => void camera()?.animatedUnzoom()}>
         <IconMinus size={16} />
       </ActionIcon>
-      <ActionIcon variant="default" aria-label="Show all" onClick={() => void camera()?.animatedReset()}>
+      <ActionIcon variant="default" aria-label="Reset zoom" onClick={() => void camera()?.animatedReset()}>
         <IconFocusCentered size={16} />
       </ActionIcon>
     </Group>
@@ -118,23 +118,23 @@ const shortened = (text: string): string =>
   text.length <= longestLabel ? text : `${text.slice(0, longestLabel - 1)}…`;
 
 function graphOf(
-  surroundings: Surroundings,
+  neighborhood: Neighborhood,
   places: ReadonlyMap<string, Position>,
-  centre: string,
+  center: string,
   colors: ReturnType<typeof graphColors>,
 ): Graphology {
-  const degrees = degreesOf(surroundings);
+  const degrees = degreesOf(neighborhood);
   const graph = new Graphology({ multi: true });
-  for (const { id, kind, label, type } of surroundings.nodes)
+  for (const { id, kind, label, type } of neighborhood.nodes)
     graph.addNode(id, {
       ...(places.get(id) ?? { x: 0, y: 0 }),
       label: shortened(label),
       color: kind === 'event' ? colors.event : colors.ofType(type),
       size:
-        kind === 'event' ? 4 : Math.min(14, 7 + Math.sqrt(degrees.get(id) ?? 0)) + (id === centre ? 3 : 0),
-      forceLabel: id === centre,
+        kind === 'event' ? 4 : Math.min(14, 7 + Math.sqrt(degrees.get(id) ?? 0)) + (id === center ? 3 : 0),
+      forceLabel: id === center,
     });
-  for (const { from, to, kind } of surroundings.edges)
+  for (const { from, to, kind } of neighborhood.edges)
     graph.addEdge(from, to, {
       color: kind === 'POSSIBLY_SAME' ? colors.doubt : colors.edge,
       size: kind === 'POSSIBLY_SAME' ? 2 : 1,

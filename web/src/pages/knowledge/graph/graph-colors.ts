@@ -1,20 +1,20 @@
-// Colours of the graph, by theme and scheme; the drawing library knows no CSS variables.
+// Colors of the graph by theme and color scheme; the drawing library does not support CSS variables.
 import type { MantineTheme } from '@mantine/core';
 import type { NodeHoverDrawingFunction } from 'sigma/rendering';
 import { toneColor } from '../../../theme.ts';
-import type { EntityType } from '../words.ts';
+import type { EntityType } from '../labels.ts';
 
 export interface GraphColors {
   readonly text: string;
   readonly paper: string;
   readonly edge: string;
   readonly event: string;
-  /** Of edges between those who may be the same. */
+  /** Edges between possible duplicates. */
   readonly doubt: string;
   ofType(type: string): string;
 }
 
-/** Names in the theme. */
+/** Color names of the theme. */
 export const typeColors: Readonly<Record<EntityType, string>> = {
   person: 'blue',
   org: 'grape',
@@ -37,7 +37,7 @@ export function graphColors({ colors, white }: MantineTheme, scheme: 'light' | '
   };
 }
 
-/** The label on a plate of the page's colour; the library's own is always white. */
+/** Label on the page's background color; the library's own is always white. */
 export const drawHover =
   ({ paper, text, edge }: GraphColors): NodeHoverDrawingFunction =>
   (context, { x, y, size, label, color }, settings) => {

@@ -1,4 +1,4 @@
-// What lies around an entity: a picture that grows, and beside it the same as a list.
+// Related entities and events: an expandable graph, and the same as a list.
 import { ActionIcon, Anchor, Box, Grid, Group, ScrollArea, Stack, Text, Tooltip } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useQueries } from '@tanstack/react-query';
@@ -6,52 +6,50 @@ import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { GraphAroundAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Failed, Loading } from '../../../parts/states.tsx';
-import { readOptions } from '../ask.ts';
+import { readOptions } from '../queries.ts';
 import { useAddress, usePlace } from '../place.ts';
-import type { EntityType } from '../words.ts';
-import { categoryWords, counted, entityTypeWords } from '../words.ts';
-import type { GraphNode } from './surroundings.ts';
-import { degreesOf, joined } from './surroundings.ts';
+import type { EntityType } from '../labels.ts';
+import { categoryLabels, counted, entityTypeLabels } from '../labels.ts';
+import type { GraphNode } from './neighborhood.ts';
+import { degreesOf, joined } from './neighborhood.ts';
 
 // The drawing library is large, and needed here only.
 const GraphCanvas = lazy(async () => ({ default: (await import('./graph-canvas.tsx')).GraphCanvas }));
 
-/** Events around one entity. */
+/** Maximum events loaded per entity. */
 const mostEvents = 60;
 
 export function GraphExplorer({ entityId, name }: { readonly entityId: string; readonly name: string }) {
   const [grown, setGrown] = useState<readonly string[]>([]);
-  const { surroundings, error, isReading } = useSurroundings([entityId, ...grown]);
+  const { neighborhood, error, isReading } = useNeighborhood([entityId, ...grown]);
   const [pointed, setPointed] = useState<string | null>(null);
-  const open = useOpenNode(surroundings.nodes);
-  if (surroundings.nodes.length === 0)
+  const open = useOpenNode(neighborhood.nodes);
+  if (neighborhood.nodes.length === 0)
     return error === null ? <Loading what="the graph" /> : <Failed what="the graph" error={error} />;
-  if (surroundings.nodes.length === 1)
-    return (
-      <Empty title="Nothing lies around it">It takes part in no event, and nobody comes near its name.</Empty>
-    );
-  const events = surroundings.nodes.filter(({ kind }) => kind === 'event').length;
-  const label = `Graph around ${name}: ${counted(surroundings.nodes.length - events, 'entity', 'entities')} and ${counted(events, 'event')}, listed beside it.`;
+  if (neighborhood.nodes.length === 1)
+    return <Empty title="No connections">No events and no similar names.</Empty>;
+  const events = neighborhood.nodes.filter(({ kind }) => kind === 'event').length;
+  const label = `Graph around ${name}: ${counted(neighborhood.nodes.length - events, 'entity', 'entities')} and ${counted(events, 'event')}, listed beside it.`;
   return (
     <Grid gap="md">
       <Grid.Col span={{ base: 12, md: 8 }}>
-        <Suspense fallback={<Loading what="the picture" />}>
+        <Suspense fallback={<Loading what="the graph" />}>
           <GraphCanvas
-            surroundings={surroundings}
-            centre={entityId}
+            neighborhood={neighborhood}
+            center={entityId}
             pointed={pointed}
             onOpen={open}
             label={label}
           />
         </Suspense>
         <Text size="xs" c="dimmed" mt={4}>
-          Large: who and what; small and grey: events; orange lines: possibly the same. Click one to open it;
-          Ctrl and the wheel, or the buttons, bring it nearer.
+          Large nodes are entities, small gray ones events, orange lines possible duplicates. Click a node to
+          open it. Zoom with Ctrl and the mouse wheel, or with the buttons.
         </Text>
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 4 }}>
         <NodeList
-          surroundings={surroundings}
+          neighborhood={neighborhood}
           grown={[entityId, ...grown]}
           isReading={isReading}
           onPoint={setPointed}
@@ -62,7 +60,7 @@ export function GraphExplorer({ entityId, name }: { readonly entityId: string; r
   );
 }
 
-function useSurroundings(ids: readonly string[]) {
+function useNeighborhood(ids: readonly string[]) {
   const place = usePlace();
   const results = useQueries({
     queries: ids.map((id) =>
@@ -74,10 +72,10 @@ function useSurroundings(ids: readonly string[]) {
       isReading: all.some((each) => each.isPending),
     }),
   });
-  // The same parts are the same picture: it must not move because it was read again.
+  // Equal data keeps the same layout: the graph must not move when it is refetched.
   const text = JSON.stringify(results.parts);
-  const surroundings = useMemo(() => joined(JSON.parse(text) as GraphAroundAnswer[]), [text]);
-  return { surroundings, error: results.error, isReading: results.isReading };
+  const neighborhood = useMemo(() => joined(JSON.parse(text) as GraphAroundAnswer[]), [text]);
+  return { neighborhood, error: results.error, isReading: results.isReading };
 }
 
 function useOpenNode(nodes: readonly GraphNode[]): (id: string) => void {
@@ -95,20 +93,20 @@ function useOpenNode(nodes: readonly GraphNode[]): (id: string) => void {
 const pathOf = ({ kind, id }: GraphNode): string => (kind === 'entity' ? `/entities/${id}` : `/events/${id}`);
 
 function NodeList({
-  surroundings,
+  neighborhood,
   grown,
   isReading,
   onPoint,
   onGrow,
 }: {
-  readonly surroundings: ReturnType<typeof joined>;
+  readonly neighborhood: ReturnType<typeof joined>;
   readonly grown: readonly string[];
   readonly isReading: boolean;
   readonly onPoint: (id: string | null) => void;
   readonly onGrow: (id: string) => void;
 }) {
-  const degrees = degreesOf(surroundings);
-  const nodes = surroundings.nodes.toSorted(
+  const degrees = degreesOf(neighborhood);
+  const nodes = neighborhood.nodes.toSorted(
     (a, b) =>
       Number(a.kind === 'event') - Number(b.kind === 'event') ||
       (degrees.get(b.id) ?? 0) - (degrees.get(a.id) ?? 0),
@@ -117,7 +115,7 @@ function NodeList({
     <ScrollArea
       h={420}
       type="auto"
-      viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'The graph as a list' }}
+      viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'Graph as a list' }}
     >
       <Stack component="ul" gap={4} m={0} p={0} pr="sm" style={{ listStyle: 'none' }}>
         {nodes.map((node) => (
@@ -153,8 +151,8 @@ function NodeRow({
   const address = useAddress();
   const word =
     node.kind === 'entity'
-      ? entityTypeWords[node.type as EntityType]
-      : categoryWords[node.type as keyof typeof categoryWords];
+      ? entityTypeLabels[node.type as EntityType]
+      : categoryLabels[node.type as keyof typeof categoryLabels];
   return (
     <Group gap="xs" wrap="nowrap" justify="space-between" align="flex-start">
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
@@ -167,12 +165,12 @@ function NodeRow({
         </Text>
       </Text>
       {node.kind === 'entity' ? (
-        <Tooltip label="Show what lies around it too">
+        <Tooltip label="Expand">
           <ActionIcon
             size="sm"
             variant="subtle"
             disabled={!canGrow}
-            aria-label={`Show what lies around ${node.label} too`}
+            aria-label={`Expand ${node.label}`}
             onClick={() => onGrow(node.id)}
           >
             <IconPlus size={14} />

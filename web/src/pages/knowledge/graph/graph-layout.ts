@@ -1,24 +1,24 @@
-// Where the nodes of the picture lie.
+// Layout of the graph.
 import Graphology from 'graphology';
 import forceAtlas2 from 'graphology-layout-forceatlas2';
-import type { GraphEdge, Surroundings } from './surroundings.ts';
+import type { GraphEdge, Neighborhood } from './neighborhood.ts';
 
 export interface Position {
   readonly x: number;
   readonly y: number;
 }
 
-/** Steps of the layout; a hundred nodes take 30 ms. */
+/** Iterations of the layout; a hundred nodes take 30 ms. */
 const layoutSteps = 200;
 
-/** Where each node lies. Those that had a place begin there, new ones beside a neighbour; the same in, the same out. */
+/** Deterministic positions. Known nodes start at their previous position, new ones beside a neighbor. */
 export function layOut(
-  { nodes, edges }: Surroundings,
+  { nodes, edges }: Neighborhood,
   before: ReadonlyMap<string, Position>,
 ): ReadonlyMap<string, Position> {
   const graph = new Graphology({ type: 'undirected' });
   nodes.forEach(({ id }, index) =>
-    graph.addNode(id, before.get(id) ?? around(neighbourOf(id, edges, before), index)),
+    graph.addNode(id, before.get(id) ?? around(neighborOf(id, edges, before), index)),
   );
   for (const { from, to } of edges) if (!graph.hasEdge(from, to)) graph.addEdge(from, to);
   if (graph.order > 1)
@@ -29,7 +29,7 @@ export function layOut(
   return new Map(graph.mapNodes((id, { x, y }) => [id, { x: Number(x), y: Number(y) }]));
 }
 
-function neighbourOf(
+function neighborOf(
   id: string,
   edges: readonly GraphEdge[],
   places: ReadonlyMap<string, Position>,
@@ -41,7 +41,7 @@ function neighbourOf(
   return { x: 0, y: 0 };
 }
 
-/** On a spiral, by the golden angle: no two at one place, and nothing by chance. */
+/** On a spiral with the golden angle: distinct positions without randomness. */
 const around = ({ x, y }: Position, index: number): Position => ({
   x: x + Math.sqrt(index) * Math.cos(index * 2.4),
   y: y + Math.sqrt(index) * Math.sin(index * 2.4),

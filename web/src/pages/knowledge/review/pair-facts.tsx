@@ -1,18 +1,18 @@
-// What is known of both, row by row; a row whose values agree says so.
+// Attributes of both entities side by side; equal values are labeled.
 import { Box, Group, Text } from '@mantine/core';
 import { Fragment } from 'react';
 import type { EntityAnswer } from '../../../../../src/http/contract.ts';
 import { EntityLink } from '../entities/entity-link.tsx';
-import { counted, entityTypeWords } from '../words.ts';
+import { counted, entityTypeLabels } from '../labels.ts';
 
 const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : values.join(', '));
 
 const rows: readonly (readonly [string, (entity: EntityAnswer) => string | null])[] = [
-  ['Kind', ({ type }) => entityTypeWords[type]],
-  ['Also called', ({ aliases }) => listed(aliases)],
+  ['Type', ({ type }) => entityTypeLabels[type]],
+  ['Aliases', ({ aliases }) => listed(aliases)],
   ['Role', ({ role }) => role],
   ['Organization', ({ organization }) => organization],
-  ['Mail', ({ email }) => email],
+  ['Email', ({ email }) => email],
   ['Notes', ({ context_clues: clues }) => listed(clues)],
   [
     'Seen in',
@@ -44,7 +44,7 @@ export function PairFacts({ a, b }: { readonly a: EntityAnswer; readonly b: Enti
             <Group gap={6} mt={6} style={{ gridColumn: '1 / -1' }}>
               <Text size="xs" c="dimmed">
                 {word}
-                {word !== 'Seen in' && left !== null && left === right ? ', the same' : ''}
+                {word !== 'Seen in' && left !== null && left === right ? ' (same)' : ''}
               </Text>
             </Group>
             <Value of={left} />
@@ -57,6 +57,6 @@ export function PairFacts({ a, b }: { readonly a: EntityAnswer; readonly b: Enti
 
 const Value = ({ of }: { readonly of: string | null }) => (
   <Text size="sm" c={of === null ? 'dimmed' : undefined} style={{ overflowWrap: 'anywhere' }}>
-    {of ?? 'not known'}
+    {of ?? 'unknown'}
   </Text>
 );

@@ -1,20 +1,20 @@
-// Two that may be the same, side by side: what speaks for it, what against, and what is known of each.
+// A pair of possible duplicates side by side: score, reasons, attributes, passages.
 import { Alert, Box, Grid, List, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
-import { readOptions } from '../ask.ts';
+import { readOptions } from '../queries.ts';
 import { usePlace } from '../place.ts';
-import { likelyText } from '../words.ts';
-import type { ReviewPair } from './evidence-words.ts';
-import { alsoCompared, evidenceWords } from './evidence-words.ts';
+import { likelyText } from '../labels.ts';
+import type { ReviewPair } from './match-reasons.ts';
+import { alsoCompared, matchReasons } from './match-reasons.ts';
 import { PairFacts } from './pair-facts.tsx';
 import { SidePassages } from './side-passages.tsx';
 import { passagesOf } from './review-queries.ts';
-import type { Verdict } from './sitting.ts';
+import type { Verdict } from './review-session.ts';
 
-const verdictWords: Readonly<Record<Verdict, string>> = {
-  same: 'You said: the same. They are merged.',
-  different: 'You said: different. They are not asked about again.',
-  later: 'You put it off.',
+const verdictLabels: Readonly<Record<Verdict, string>> = {
+  same: 'Marked as same and merged.',
+  different: 'Marked as different.',
+  later: 'Postponed.',
 };
 
 export function PairView({
@@ -24,22 +24,22 @@ export function PairView({
   isSettled,
 }: {
   readonly pair: ReviewPair;
-  /** That wait for an answer. */
+  /** All open pairs. */
   readonly all: readonly ReviewPair[];
   readonly verdict: Verdict | null;
-  /** By somebody else. */
+  /** Decided by another reviewer. */
   readonly isSettled: boolean;
 }) {
   return (
     <Stack gap="md" component="article" aria-label={`${pair.a.canonical_name} and ${pair.b.canonical_name}`}>
       {verdict === null ? null : (
         <Alert color="blue" p="xs">
-          {verdictWords[verdict]}
+          {verdictLabels[verdict]}
         </Alert>
       )}
       {isSettled ? (
         <Alert color="orange" p="xs" role="status">
-          This one was answered meanwhile, elsewhere or with another. Go on to the next.
+          This pair was decided elsewhere. Continue with the next one.
         </Alert>
       ) : null}
       <Evidence pair={pair} all={all} />
@@ -52,7 +52,7 @@ export function PairView({
   );
 }
 
-/** Reads what the next pair will show, so that it is there when it comes. */
+/** Prefetches the data of the next pair. */
 export function usePairAhead(pair: ReviewPair | null): void {
   const place = usePlace();
   const ids = pair === null ? [] : [pair.a.entity_id, pair.b.entity_id];
@@ -64,14 +64,14 @@ export function usePairAhead(pair: ReviewPair | null): void {
 }
 
 function Evidence({ pair, all }: { readonly pair: ReviewPair; readonly all: readonly ReviewPair[] }) {
-  const { speaksFor, speaksAgainst, notKnown } = evidenceWords(pair);
+  const { reasonsFor, reasonsAgainst, onOneSide } = matchReasons(pair);
   return (
     <Paper withBorder p="sm">
       <Text size="sm" mb="xs">
         <Text span fw={600}>
-          By what is counted below: {likelyText(pair.confidence)} likely the same.
+          Match score {likelyText(pair.confidence)}.
         </Text>{' '}
-        Why it is asked: {pair.reason}
+        Reason for review: {pair.reason}
       </Text>
       {alsoCompared(pair, all).map((words) => (
         <Text key={words} size="sm" mb="xs">
@@ -79,9 +79,9 @@ function Evidence({ pair, all }: { readonly pair: ReviewPair; readonly all: read
         </Text>
       ))}
       <Grid gap="sm">
-        <Reasons title="For" reasons={speaksFor} none="Nothing in particular." />
-        <Reasons title="Against" reasons={speaksAgainst} none="Nothing that is known." />
-        <Reasons title="Known of one only" reasons={notKnown} none="Nothing." />
+        <Reasons title="For" reasons={reasonsFor} none="None." />
+        <Reasons title="Against" reasons={reasonsAgainst} none="None." />
+        <Reasons title="Only on one side" reasons={onOneSide} none="None." />
       </Grid>
     </Paper>
   );

@@ -1,13 +1,13 @@
-// The review queue: two that may be the same, side by side, answered by a key.
+// Review queue: pairs of possible duplicates, decided with buttons or keys.
 import { Code, Progress, Stack, Text } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import type { EntityReviewAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
-import { useRead } from '../ask.ts';
-import type { ReviewPair } from './evidence-words.ts';
+import { useRead } from '../queries.ts';
+import type { ReviewPair } from './match-reasons.ts';
 import { mostPairs } from './review-queries.ts';
 import { PairView, usePairAhead } from './pair-view.tsx';
-import { Through } from './through.tsx';
+import { ReviewSummary } from './review-summary.tsx';
 import type { Reviewing } from './use-reviewing.ts';
 import { useReviewing } from './use-reviewing.ts';
 import { VerdictBar } from './verdict-bar.tsx';
@@ -23,7 +23,7 @@ export function ReviewPage() {
 
 function Queue({ pairs }: { readonly pairs: readonly ReviewPair[] }) {
   const reviewing = useReviewing(pairs);
-  const { sitting, answer, move, undo } = reviewing;
+  const { session, answer, move, undo } = reviewing;
   useHotkeys([
     ['s', () => answer('same')],
     ['d', () => answer('different')],
@@ -32,34 +32,34 @@ function Queue({ pairs }: { readonly pairs: readonly ReviewPair[] }) {
     ['ArrowLeft', () => move(-1)],
     ['ArrowRight', () => move(1)],
   ]);
-  if (sitting.order.length === 0)
+  if (session.order.length === 0)
     return (
-      <Empty title="Nothing waits for an answer">
-        When documents name two that could be one, and neither context nor a model tells, they stand here side
-        by side. On the command line: <Code>headworks entities review</Code>.
+      <Empty title="No pairs to review">
+        Entities that may be the same appear here when neither their context nor a model decides. On the
+        command line: <Code>headworks entities review</Code>.
       </Empty>
     );
   return (
     <Stack gap="md">
-      <Where reviewing={reviewing} />
+      <ReviewProgress reviewing={reviewing} />
       <VerdictBar reviewing={reviewing} />
       <Current reviewing={reviewing} pairs={pairs} />
     </Stack>
   );
 }
 
-function Where({ reviewing: { sitting, hasMore } }: { readonly reviewing: Reviewing }) {
-  const { order, at, said } = sitting;
+function ReviewProgress({ reviewing: { session, hasMore } }: { readonly reviewing: Reviewing }) {
+  const { order, at, said } = session;
   const total = `${order.length}${hasMore ? '+' : ''}`;
   return (
     <div>
       <Text size="sm" fw={600} role="status">
-        {at < order.length ? `${at + 1} of ${total}` : `Through with ${total}`}
+        {at < order.length ? `${at + 1} of ${total}` : `Finished ${total}`}
         <Text span size="sm" c="dimmed" fw={400}>
-          {said.length === 0 ? '' : `, ${said.length} answered`}
+          {said.length === 0 ? '' : `, ${said.length} decided`}
         </Text>
       </Text>
-      <Progress value={(said.length / order.length) * 100} size="xs" mt={4} aria-label="Answered" />
+      <Progress value={(said.length / order.length) * 100} size="xs" mt={4} aria-label="Decided pairs" />
     </div>
   );
 }
@@ -74,7 +74,7 @@ function Current({
   const { current, next, verdict, isSettled } = reviewing;
   usePairAhead(next);
   return current === null ? (
-    <Through reviewing={reviewing} />
+    <ReviewSummary reviewing={reviewing} />
   ) : (
     <PairView pair={current} all={pairs} verdict={verdict} isSettled={isSettled} />
   );

@@ -1,13 +1,13 @@
-// What is read for the review: pairs, and of each side of a pair.
-import type { Query } from '../ask.ts';
+// Queries of the review: pairs, and details of each side.
+import type { Query } from '../queries.ts';
 
-/** Pairs that are read at once; more come when these are answered. */
+/** Page size; more pairs are loaded when these are decided. */
 export const mostPairs = 100;
 
-/** Events that are shown of each. */
+/** Events shown for each side. */
 export const fewEvents = 3;
 
-/** The entity with its mentions, and the last events it took part in. */
+/** The entity with its mentions, and its latest events. */
 export const passagesOf = (id: string): readonly { readonly path: string; readonly query: Query }[] => [
   { path: `/entities/${id}`, query: {} },
   eventsOf(id),

@@ -1,4 +1,4 @@
-// Where one side of a pair stands: documents that name it, and what it did last.
+// Documents and latest events of one side of a pair.
 import { Anchor, List, Stack, Text, Title } from '@mantine/core';
 import { Link } from 'wouter';
 import type {
@@ -6,9 +6,9 @@ import type {
   EntityDetailAnswer,
   KnowledgeEventsAnswer,
 } from '../../../../../src/http/contract.ts';
-import { useRead } from '../ask.ts';
+import { useRead } from '../queries.ts';
 import { CategoryBadge } from '../category-badge.tsx';
-import { rangesOut } from '../marks.ts';
+import { formatRanges } from '../marks.ts';
 import { useAddress } from '../place.ts';
 import { eventsOf } from './review-queries.ts';
 
@@ -30,7 +30,7 @@ function Documents({ id }: { readonly id: string }) {
   return (
     <div>
       <Title order={2} size="h6">
-        Named in
+        Mentioned in
       </Title>
       <List size="sm" spacing={4} style={{ overflowWrap: 'anywhere' }}>
         {documents.slice(0, fewDocuments).map((mentions) => {
@@ -45,7 +45,7 @@ function Documents({ id }: { readonly id: string }) {
               <Anchor
                 component={Link}
                 href={address(`/artifacts/${first.artifact_uid}`, {
-                  at: places.length === 0 ? undefined : rangesOut(places.slice(0, 20)),
+                  at: places.length === 0 ? undefined : formatRanges(places.slice(0, 20)),
                 })}
                 inherit
               >
@@ -76,7 +76,7 @@ function Events({ id }: { readonly id: string }) {
   return (
     <div>
       <Title order={2} size="h6">
-        Took part in
+        Latest events
       </Title>
       <Stack gap={6} style={{ overflowWrap: 'anywhere' }}>
         {data.events.map((event) => (

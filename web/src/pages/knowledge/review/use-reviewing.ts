@@ -1,4 +1,4 @@
-// A sitting over the server's pairs: answers go out at once, the next pair is there already, the last can be taken back.
+// Review session over the server's pairs: sends verdicts at once, prefetches the next pair, supports undo.
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
@@ -8,35 +8,42 @@ import type {
   EntityPairAnswer,
 } from '../../../../../src/http/contract.ts';
 import { get } from '../../../api/client.ts';
-import { useAct } from '../../../parts/act.tsx';
-import { change } from '../ask.ts';
+import { useAction } from '../../../parts/action.tsx';
+import { change } from '../queries.ts';
 import type { Place } from '../place.ts';
 import { usePlace } from '../place.ts';
-import { knownAs } from '../words.ts';
-import type { ReviewPair } from './evidence-words.ts';
+import { knownAs } from '../labels.ts';
+import type { ReviewPair } from './match-reasons.ts';
 import { mostPairs } from './review-queries.ts';
-import type { Sitting, Verdict } from './sitting.ts';
-import { answered, emptySitting, moved, onceMore, takenBack, takenIn } from './sitting.ts';
+import type { ReviewSession, Verdict } from './review-session.ts';
+import {
+  answered,
+  emptySession,
+  moved,
+  withPostponedReopened,
+  reopened,
+  withOpenPairs,
+} from './review-session.ts';
 
 export interface Reviewing {
-  readonly sitting: Sitting;
-  /** Null: through with all. */
+  readonly session: ReviewSession;
+  /** Null at the end of the queue. */
   readonly current: ReviewPair | null;
-  /** What was said of the current one. */
+  /** Verdict on the current pair in this session. */
   readonly verdict: Verdict | null;
-  /** The current one waits for nobody's answer any more, and has none of ours. */
+  /** Decided elsewhere, and not in this session. */
   readonly isSettled: boolean;
   readonly next: ReviewPair | null;
   readonly hasMore: boolean;
   readonly isUndoing: boolean;
   readonly answer: (verdict: Verdict) => void;
   readonly move: (by: number) => void;
-  /** The last answer is taken back. */
+  /** Undoes the last verdict. */
   readonly undo: () => void;
   readonly again: () => void;
 }
 
-interface Said {
+interface StateText {
   readonly pair: ReviewPair;
   readonly verdict: Verdict;
 }
@@ -44,17 +51,17 @@ interface Said {
 export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const place = usePlace();
   const client = useQueryClient();
-  const [sitting, setSitting] = useState<Sitting>(() =>
-    takenIn(
-      emptySitting,
+  const [session, setSitting] = useState<ReviewSession>(() =>
+    withOpenPairs(
+      emptySession,
       pairs.map((pair) => pair.pair_id),
     ),
   );
-  const seen = useSeen(pairs);
+  const seen = useKnownPairs(pairs);
   useEffect(
     () =>
       setSitting((before) =>
-        takenIn(
+        withOpenPairs(
           before,
           pairs.map((pair) => pair.pair_id),
         ),
@@ -62,9 +69,9 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
     [pairs],
   );
 
-  // Taking back waits for what is under way: else there would be nothing to take back yet.
+  // Undo waits for the request in flight: before it there is nothing to undo.
   const sending = useRef<Promise<unknown>>(Promise.resolve());
-  // What one said oneself is known to oneself, also before the list is read again.
+  // Own verdicts, known before the list is refetched.
   const decidedAt = useRef(new Map<string, string>());
   const decide = async (pair: ReviewPair, verdict: Verdict): Promise<void> => {
     const own = decidedAt.current.get(pair.pair_id) ?? '';
@@ -76,43 +83,43 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
     );
     if (at !== null) decidedAt.current.set(pair.pair_id, at);
   };
-  const send = useAct(
-    ({ pair, verdict }: Said) => {
+  const send = useAction(
+    ({ pair, verdict }: StateText) => {
       const sent = decide(pair, verdict);
-      sending.current = sent.catch(() => setSitting((before) => takenBack(before, pair.pair_id)));
+      sending.current = sent.catch(() => setSitting((before) => reopened(before, pair.pair_id)));
       return sent;
     },
     { stale: ['knowledge'] },
   );
-  const undoing = useAct(
-    async ({ pair, verdict }: Said) => {
+  const undoing = useAction(
+    async ({ pair, verdict }: StateText) => {
       await sending.current;
       if (verdict === 'same') await undoMerge(place, pair);
-      // There is no "never asked": it comes back as one that was put off, last in the queue for others.
+      // A verdict cannot be removed: the pair becomes postponed, last in the queue of other reviewers.
       if (verdict === 'different') await decide(pair, 'later');
-      // Read before it is open again: else the list would not know it.
+      // Refetch first: the list must contain the pair when it is reopened.
       await client.invalidateQueries({ queryKey: ['knowledge', '/pairs'] });
-      setSitting((before) => takenBack(before, pair.pair_id));
+      setSitting((before) => reopened(before, pair.pair_id));
     },
-    { stale: ['knowledge'], done: (_nothing, { pair, verdict }) => undoneWords(pair, verdict) },
+    { stale: ['knowledge'], done: (_nothing, { pair, verdict }) => undoneText(pair, verdict) },
   );
 
-  const pairAt = (index: number): ReviewPair | null => seen.get(sitting.order[index] ?? '') ?? null;
-  const current = pairAt(sitting.at);
-  const verdict = (current && sitting.verdicts[current.pair_id]) ?? null;
+  const pairAt = (index: number): ReviewPair | null => seen.get(session.order[index] ?? '') ?? null;
+  const current = pairAt(session.at);
+  const verdict = (current && session.verdicts[current.pair_id]) ?? null;
   return {
-    sitting,
+    session,
     current,
     verdict,
     isSettled:
       current !== null && verdict === null && !pairs.some((pair) => pair.pair_id === current.pair_id),
-    next: pairAt(sitting.at + 1),
+    next: pairAt(session.at + 1),
     hasMore: pairs.length >= mostPairs,
     isUndoing: undoing.isRunning,
     answer: (said) => {
       if (!current) return;
       if (verdict !== null) {
-        notifications.show({ message: 'This one is answered. Take that back first.' });
+        notifications.show({ message: 'Already decided. Undo the decision first.' });
         return;
       }
       setSitting((before) => answered(before, current.pair_id, said));
@@ -120,23 +127,23 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
     },
     move: (by) => setSitting((before) => moved(before, by)),
     undo: () => {
-      const last = sitting.said.at(-1) ?? '';
+      const last = session.said.at(-1) ?? '';
       const pair = seen.get(last);
-      const said = sitting.verdicts[last];
+      const said = session.verdicts[last];
       if (pair && said && !undoing.isRunning) undoing.run({ pair, verdict: said });
     },
-    again: () => setSitting(onceMore),
+    again: () => setSitting(withPostponedReopened),
   };
 }
 
-/** Pairs as they were last seen: an answered one is no longer in the server's list. */
-function useSeen(pairs: readonly ReviewPair[]): ReadonlyMap<string, ReviewPair> {
+/** Latest known data of each pair: decided pairs are no longer in the server's list. */
+function useKnownPairs(pairs: readonly ReviewPair[]): ReadonlyMap<string, ReviewPair> {
   const seen = useRef(new Map<string, ReviewPair>());
   for (const pair of pairs) seen.current.set(pair.pair_id, pair);
   return seen.current;
 }
 
-/** Fails when there is nothing to take back any more. */
+/** Throws when the merge no longer exists. */
 async function undoMerge(place: Place, { a, b }: ReviewPair): Promise<void> {
   const { merges } = await get<EntityDetailAnswer>(`/api/v1/knowledge/entities/${a.entity_id}`, { ...place });
   const sides = [a.entity_id, b.entity_id];
@@ -146,12 +153,12 @@ async function undoMerge(place: Place, { a, b }: ReviewPair): Promise<void> {
   );
   if (!merge)
     throw new Error(
-      'This merge is no longer there: it was undone, or both became part of a third meanwhile.',
+      'The merge no longer exists: it was undone, or both entities were merged into a third one.',
     );
   await change<EntityMergeAnswer>(place, 'POST', `/merges/${merge.merge_id}/undo`);
 }
 
-function undoneWords({ a, b }: ReviewPair, verdict: Verdict): string {
-  if (verdict === 'same') return `${knownAs(a)} and ${knownAs(b)} are two again.`;
-  return verdict === 'different' ? 'It waits for an answer again.' : 'It is no longer put off here.';
+function undoneText({ a, b }: ReviewPair, verdict: Verdict): string {
+  if (verdict === 'same') return `Undone: ${knownAs(a)} and ${knownAs(b)} are separate.`;
+  return verdict === 'different' ? 'Undone: the pair is open again.' : 'Undone: no longer postponed.';
 }

@@ -1,7 +1,7 @@
-// The answers, with the keys that give them.
+// Verdict buttons with their keyboard shortcuts.
 import { ActionIcon, Button, Group, Kbd } from '@mantine/core';
 import { IconArrowBackUp, IconArrowLeft, IconArrowRight } from '@tabler/icons-react';
-import type { Verdict } from './sitting.ts';
+import type { Verdict } from './review-session.ts';
 import type { Reviewing } from './use-reviewing.ts';
 
 const answers: readonly { readonly verdict: Verdict; readonly label: string; readonly key: string }[] = [
@@ -11,10 +11,10 @@ const answers: readonly { readonly verdict: Verdict; readonly label: string; rea
 ];
 
 export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {
-  const { sitting, current, verdict, isUndoing, answer, move, undo } = reviewing;
+  const { session, current, verdict, isUndoing, answer, move, undo } = reviewing;
   const canAnswer = current !== null && verdict === null;
   return (
-    <Group gap="xs" role="group" aria-label="Your answer">
+    <Group gap="xs" role="group" aria-label="Verdict">
       {answers.map(({ verdict: each, label, key }) => (
         <Button
           key={each}
@@ -36,8 +36,8 @@ export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {
         <ActionIcon
           variant="default"
           size="lg"
-          aria-label="The one before"
-          disabled={sitting.at === 0}
+          aria-label="Previous pair"
+          disabled={session.at === 0}
           onClick={() => move(-1)}
         >
           <IconArrowLeft size={18} />
@@ -45,7 +45,7 @@ export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {
         <ActionIcon
           variant="default"
           size="lg"
-          aria-label="The next one"
+          aria-label="Next pair"
           disabled={current === null}
           onClick={() => move(1)}
         >
@@ -61,12 +61,12 @@ export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {
             u
           </Kbd>
         }
-        disabled={sitting.said.length === 0}
+        disabled={session.said.length === 0}
         loading={isUndoing}
         aria-keyshortcuts="u"
         onClick={undo}
       >
-        Take back
+        Undo
       </Button>
     </Group>
   );

@@ -1,16 +1,16 @@
-// A passage that was found, with the words in it; the title leads to the place in the document.
+// Search result with highlights; the title links to the place in the document.
 import { Anchor, Group, Paper, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import type { SearchResultsAnswer } from '../../../../../src/http/contract.ts';
 import { MarkedText } from '../marked-text.tsx';
-import { rangesOut } from '../marks.ts';
+import { formatRanges } from '../marks.ts';
 import { useAddress } from '../place.ts';
-import { artifactTypeWords } from '../words.ts';
+import { artifactTypeLabels } from '../labels.ts';
 import { passageOf } from './passage.ts';
 
 type Hit = SearchResultsAnswer['primary_results'][number];
 
-/** Marks that an address carries. */
+/** Maximum marks in an address. */
 const mostMarks = 40;
 
 export function HitCard({ hit }: { readonly hit: Hit }) {
@@ -27,7 +27,7 @@ export function HitCard({ hit }: { readonly hit: Hit }) {
           {hit.title === '' ? hit.source_id : hit.title}
         </Anchor>
         <Text size="xs" c="dimmed">
-          {artifactTypeWords[hit.type]}
+          {artifactTypeLabels[hit.type]}
           {hit.source_ts === null ? '' : `, ${hit.source_ts.slice(0, 10)}`}
         </Text>
       </Group>
@@ -45,10 +45,10 @@ export function HitCard({ hit }: { readonly hit: Hit }) {
   );
 }
 
-/** In the document: the words, or the whole passage where none stands literally. */
+/** Ranges in the document: the matched words, or the whole passage without literal matches. */
 function placesOf({ start_char: from, end_char: to, highlights }: Hit): string {
   const words = highlights
     .slice(0, mostMarks)
     .map(({ start, end }) => ({ start: from + start, end: from + end }));
-  return rangesOut(words.length === 0 ? [{ start: from, end: to }] : words);
+  return formatRanges(words.length === 0 ? [{ start: from, end: to }] : words);
 }

@@ -10,12 +10,12 @@ const markedIn = ({ text, marks }: ReturnType<typeof passageOf>): readonly strin
   marks.map(({ start, end }) => text.slice(start, end));
 
 describe('passageOf', () => {
-  it('gives a short text whole', () => {
+  it('returns a short text unchanged', () => {
     const passage = passageOf('The launch moved.', [{ start: 4, end: 10 }]);
     expect(passage).toMatchObject({ text: 'The launch moved.', isCutBefore: false, isCutAfter: false });
   });
 
-  it('shows where most of the words stand, with their marks', () => {
+  it('selects the excerpt with the most matches', () => {
     const text = `${filler(30)}launch ${filler(100)}the launch of the pricing page moved ${filler(100)}`;
     const second = text.indexOf('the launch of');
     const marks = [
@@ -31,7 +31,7 @@ describe('passageOf', () => {
     expect(passage.text).toMatch(/^lorem .* lorem$/s);
   });
 
-  it('begins at the beginning when nothing is marked', () => {
+  it('starts at the beginning without matches', () => {
     const passage = passageOf(filler(200), []);
     expect(passage).toMatchObject({ isCutBefore: false, isCutAfter: true, marks: [] });
   });

@@ -1,4 +1,4 @@
-// The part of a chunk that is worth showing: around most of the words that were looked for.
+// Excerpt of a chunk with the most matches.
 import type { Range } from '../marks.ts';
 
 export interface Passage {
@@ -8,7 +8,7 @@ export interface Passage {
   readonly isCutAfter: boolean;
 }
 
-/** How much stands before the first mark. */
+/** Characters before the first mark. */
 const lead = 60;
 
 export function passageOf(text: string, marks: readonly Range[], length = 360): Passage {
@@ -31,7 +31,7 @@ export function passageOf(text: string, marks: readonly Range[], length = 360): 
   };
 }
 
-/** The next word's beginning, unless words are very long there. */
+/** Start of the next word, unless it is very long. */
 function afterBlank(text: string, at: number): number {
   const blank = text.slice(at, at + lead / 2).search(/\s/);
   return blank < 0 ? at : at + blank + 1;

@@ -1,4 +1,4 @@
-// What the graph joins to the results: events that share somebody or something with them, each with its quote.
+// Graph expansion of the results: events that share an actor or subject with them.
 import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
 import { Link } from 'wouter';
 import type { SearchResultsAnswer } from '../../../../../src/http/contract.ts';
@@ -11,11 +11,11 @@ export function RelatedList({ related }: { readonly related: readonly Related[] 
   return (
     <Stack gap="xs">
       <Title order={2} size="h4">
-        Related, by the graph
+        Related events
       </Title>
       {related.length === 0 ? (
         <Text size="sm" c="dimmed">
-          Nothing else shares somebody or something with these passages.
+          No events share an actor or subject with these results.
         </Text>
       ) : (
         related.map((item) => <RelatedItem key={item.id} item={item} />)
@@ -29,7 +29,7 @@ function RelatedItem({ item }: { readonly item: Related }) {
   return (
     <Paper withBorder p="xs" component="article">
       <Text size="xs" c="dimmed">
-        <CategoryBadge category={item.category} /> {reasonWords(item.reason)}
+        <CategoryBadge category={item.category} /> {reasonLabel(item.reason)}
         {item.event_time === null ? '' : `, ${item.event_time.slice(0, 10)}`}
       </Text>
       <Anchor
@@ -44,8 +44,8 @@ function RelatedItem({ item }: { readonly item: Related }) {
   );
 }
 
-/** `same_actor:Alice Chen` in words. */
-function reasonWords(reason: string): string {
+/** Label for a reason like `same_actor:Alice Chen`. */
+function reasonLabel(reason: string): string {
   const [kind = '', ...name] = reason.split(':');
   if (kind === 'same_actor') return `also by ${name.join(':')}`;
   return kind === 'same_subject' ? `also about ${name.join(':')}` : reason;

@@ -1,35 +1,36 @@
-// The question, and what it is asked of.
+// Search form: query and filters.
 import { Button, Group, Select, Switch, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import type { FormEvent } from 'react';
 import { useEffect, useState } from 'react';
-import type { ArtifactType, Category } from '../words.ts';
-import { artifactTypeWords, categoryWords } from '../words.ts';
-import type { Wish } from './search-wish.ts';
+import type { ArtifactType, Category } from '../labels.ts';
+import { artifactTypeLabels, categoryLabels } from '../labels.ts';
+import type { SearchQuery } from './search-query.ts';
 
 const optionsOf = (words: Readonly<Record<string, string>>) =>
   Object.entries(words).map(([value, label]) => ({ value, label }));
 
 export function SearchForm({
-  wish,
+  searchQuery,
   onSearch,
 }: {
-  readonly wish: Wish;
-  readonly onSearch: (wish: Wish) => void;
+  readonly searchQuery: SearchQuery;
+  readonly onSearch: (searchQuery: SearchQuery) => void;
 }) {
-  const [query, setQuery] = useState(wish.query);
-  // The way back leads to another question.
-  useEffect(() => setQuery(wish.query), [wish.query]);
+  const [query, setQuery] = useState(searchQuery.query);
+  // Back and forward change the query.
+  useEffect(() => setQuery(searchQuery.query), [searchQuery.query]);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    onSearch({ ...wish, query: query.trim() });
+    onSearch({ ...searchQuery, query: query.trim() });
   };
-  const refine = (change: Partial<Wish>): void => onSearch({ ...wish, query: query.trim(), ...change });
+  const refine = (change: Partial<SearchQuery>): void =>
+    onSearch({ ...searchQuery, query: query.trim(), ...change });
   return (
     <form role="search" onSubmit={submit}>
       <Group gap="sm" align="center">
         <TextInput
-          aria-label="Question"
+          aria-label="Query"
           placeholder="When was the launch moved?"
           flex="1 1 200px"
           leftSection={<IconSearch size={16} aria-hidden />}
@@ -40,29 +41,29 @@ export function SearchForm({
       </Group>
       <Group gap="sm" mt="xs">
         <Select
-          aria-label="Kind of document"
-          placeholder="all documents"
+          aria-label="Document type"
+          placeholder="All documents"
           size="xs"
           w={150}
           clearable
-          data={optionsOf(artifactTypeWords)}
-          value={wish.type}
+          data={optionsOf(artifactTypeLabels)}
+          value={searchQuery.type}
           onChange={(type) => refine({ type: type as ArtifactType | null })}
         />
         <Select
-          aria-label="Kind of event"
-          placeholder="with any event"
+          aria-label="Event category"
+          placeholder="All categories"
           size="xs"
           w={150}
           clearable
-          data={optionsOf(categoryWords)}
-          value={wish.category}
+          data={optionsOf(categoryLabels)}
+          value={searchQuery.category}
           onChange={(category) => refine({ category: category as Category | null })}
         />
         <Switch
-          label="Follow the graph"
+          label="Include related events"
           size="xs"
-          checked={wish.isExpanded}
+          checked={searchQuery.isExpanded}
           onChange={({ currentTarget }) => refine({ isExpanded: currentTarget.checked })}
         />
       </Group>

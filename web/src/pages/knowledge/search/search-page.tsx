@@ -1,67 +1,73 @@
-// Searching: what was found, on wish what the graph adds to it, with the words marked where they stand.
+// Search page: results with highlights, and optional graph expansion.
 import { Alert, Code, Grid, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { SearchResultsAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
-import { change } from '../ask.ts';
+import { change } from '../queries.ts';
 import { EntityLink } from '../entities/entity-link.tsx';
 import { usePlace } from '../place.ts';
-import type { EntityType } from '../words.ts';
-import { counted } from '../words.ts';
+import type { EntityType } from '../labels.ts';
+import { counted } from '../labels.ts';
 import { HitCard } from './hit-card.tsx';
 import { RelatedList } from './related-list.tsx';
 import { SearchForm } from './search-form.tsx';
-import type { Wish } from './search-wish.ts';
-import { bodyOf, useWish } from './search-wish.ts';
+import type { SearchQuery } from './search-query.ts';
+import { bodyOf, useSearchQuery } from './search-query.ts';
 
 export function SearchPage() {
-  const [wish, setWish] = useWish();
+  const [searchQuery, setSearchQuery] = useSearchQuery();
   return (
     <Stack gap="md">
-      <SearchForm wish={wish} onSearch={setWish} />
-      {wish.query === '' ? <Nothing /> : <Results wish={wish} />}
+      <SearchForm searchQuery={searchQuery} onSearch={setSearchQuery} />
+      {searchQuery.query === '' ? <EmptyState /> : <Results searchQuery={searchQuery} />}
     </Stack>
   );
 }
 
-function Nothing() {
+function EmptyState() {
   return (
-    <Empty title="What would you like to know?">
-      Ask in words: documents are found the moment they are taken in. Bring some under Artifacts, or with{' '}
+    <Empty title="Search your documents">
+      Documents are searchable as soon as they are ingested. Add some under Artifacts, or with{' '}
       <Code>headworks ingest FOLDER</Code>.
     </Empty>
   );
 }
 
-function Results({ wish }: { readonly wish: Wish }) {
+function Results({ searchQuery }: { readonly searchQuery: SearchQuery }) {
   const place = usePlace();
   const query = useQuery({
-    // Not by live events: results should stay where they are while somebody reads them.
-    queryKey: ['knowledge-search', place, wish],
-    queryFn: () => change<SearchResultsAnswer>(place, 'POST', '/search', bodyOf(wish)),
+    // Not refetched on live events: results must not move while they are read.
+    queryKey: ['knowledge-search', place, searchQuery],
+    queryFn: () => change<SearchResultsAnswer>(place, 'POST', '/search', bodyOf(searchQuery)),
     staleTime: 30_000,
   });
   return (
     <Shown what="the results" query={query}>
-      {(answer) => <Answer wish={wish} answer={answer} />}
+      {(answer) => <Answer searchQuery={searchQuery} answer={answer} />}
     </Shown>
   );
 }
 
-function Answer({ wish, answer }: { readonly wish: Wish; readonly answer: SearchResultsAnswer }) {
+function Answer({
+  searchQuery,
+  answer,
+}: {
+  readonly searchQuery: SearchQuery;
+  readonly answer: SearchResultsAnswer;
+}) {
   const { primary_results: hits, related_context: related, entities, warning } = answer;
   return (
     <Stack gap="md">
       {warning === undefined ? null : (
-        <Alert color="orange" title="Something was left out" p="xs">
+        <Alert color="orange" title="Degraded results" p="xs">
           {warning}
         </Alert>
       )}
       {hits.length === 0 ? (
-        <Empty title="Nothing was found">
-          {wish.type === null && wish.category === null
-            ? 'Try fewer or other words; words in quotes must stand there exactly.'
-            : 'Try without the filters, or other words.'}
+        <Empty title="No results">
+          {searchQuery.type === null && searchQuery.category === null
+            ? 'Try fewer or different words. Quoted phrases must match exactly.'
+            : 'Try without filters, or different words.'}
         </Empty>
       ) : (
         <Grid gap="lg">
@@ -92,7 +98,7 @@ function Mentioned({ entities }: { readonly entities: NonNullable<SearchResultsA
   return (
     <Stack gap="xs" mb="lg">
       <Title order={2} size="h4">
-        Mentioned
+        Entities
       </Title>
       <Group gap="xs">
         {entities.map(({ entity_id: id, name, type, mentions }) => (

@@ -1,0 +1,350 @@
+// The use case: brings a session of a vault to its end, or as far as it goes.
+import type { Clock, Emitter, Random } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import { isSqliteBusy } from '../../platform/sqlite/retry-busy.ts';
+import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../../resilience/index.ts';
+import { exponentialBackoff } from '../../resilience/index.ts';
+import type { ExtractionEvents, ProgressFigures, TypeFigures } from '../events.ts';
+import type { ParallelConfig } from '../parallel-config.ts';
+import type {
+  OpenSession,
+  RunTotals,
+  SessionSpec,
+  SessionStatus,
+  SessionTotals,
+  Source,
+  ContentType,
+  TypeProgress,
+  TypeStatus,
+  VaultSessions,
+} from '../types.ts';
+import { vaultLockTimeoutMs, waitForVaultLock } from '../vault/file.ts';
+import type { WorkerMetricsSnapshot } from '../worker-metrics.ts';
+import { WorkerMetrics } from '../worker-metrics.ts';
+import type { RunEnd } from './page-pipeline.ts';
+import { Pacer, PagePipeline } from './page-pipeline.ts';
+import type { ListProblem } from './paginator.ts';
+import { Planner } from './planner.ts';
+import type { OnDeath, PageProcessor } from './worker-pool.ts';
+
+export interface ExtractionSpec {
+  readonly types: readonly ContentType[];
+  readonly parallel: ParallelConfig;
+  readonly maxCalls: number | null;
+  readonly retries: number;
+  readonly retryDelayMs: number;
+  readonly fresh: SessionSpec['fresh'];
+  readonly retryFailed: boolean;
+  /** Where the vault is, for those who watch. */
+  readonly vault: string;
+  /** Settings as given, without secrets: kept with the session. */
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+export interface ExtractionDeps {
+  /** Connected. */
+  readonly source: Source;
+  readonly sessions: VaultSessions;
+  readonly limiter: AdaptiveRateLimiter;
+  /** Called only when there is something to do. */
+  readonly startThreads: (types: readonly ContentType[], onDeath: OnDeath) => PageProcessor;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: Emitter<ExtractionEvents>;
+}
+
+export interface TypeResult extends TypeFigures {
+  /** What the vault holds of it, whichever session brought it. */
+  readonly held: number;
+}
+
+/** Of this run, but for `totals`. */
+export interface ExtractionResult {
+  readonly session: string;
+  readonly status: Exclude<SessionStatus, 'running'>;
+  readonly isResumed: boolean;
+  /** Everything was there already, and nothing was asked for. */
+  readonly wasComplete: boolean;
+  readonly endedBy: RunEnd;
+  /** Pages of the session were given up or items not taken in: `retryFailed` asks for those again. */
+  readonly canRetry: boolean;
+  /** Lists ended too early or led nowhere: only a new session, mostly with other pagination, reads them. */
+  readonly hasBrokenLists: boolean;
+  readonly types: readonly TypeResult[];
+  readonly calls: number;
+  /** Calls that were answered 429. */
+  readonly rateLimitedCalls: number;
+  readonly metrics: WorkerMetricsSnapshot;
+  readonly rateLimiter: RateLimiterSnapshot;
+  readonly itemsPerSecond: number | null;
+  /** Of the session: this run and those before it. */
+  readonly totals: SessionTotals;
+}
+
+/** For people: why nothing comes. */
+const vaultHeld = (vault: string) =>
+  ({
+    reason: 'vault-held',
+    why: `another program holds ${vault}; end it, or wait until it is done`,
+    waitMs: null,
+  }) as const;
+
+const longestRetryMs = 30_000;
+const progressMs = 250;
+
+/**
+ * Goes on with the session that is there, or begins one. Resolves when it is at its end or was stopped (`endedBy`);
+ * rejects when it could not go on, the session then being `failed` and fit to be resumed.
+ */
+export async function runExtraction(
+  spec: ExtractionSpec,
+  parts: ExtractionDeps,
+  signal: AbortSignal,
+): Promise<ExtractionResult> {
+  const { clock, sessions, events, source } = parts;
+  const { workers } = spec.parallel;
+  const workerCount = workers === 1 ? null : workers;
+  const { fresh, retryFailed, types, settings: config } = spec;
+  const asked = { source: source.name, types, workerCount, config, fresh, retryFailed };
+  const onWait = () => events.emit('extraction:waiting', vaultHeld(spec.vault));
+  const session = await waitForVaultLock(() => sessions.open(asked), { clock, signal, onWait });
+  const names = types.map(({ name }) => name);
+  const metrics = new WorkerMetrics(names, clock);
+  if (session.isComplete) return alreadyComplete(session, parts, metrics);
+  const { id, isResumed } = session;
+  emitRestartReason(events, spec.vault, spec, session);
+  events.emit('extraction:started', {
+    session: id,
+    source: source.name,
+    vault: spec.vault,
+    types: names,
+    isResumed,
+    workerCount,
+  });
+
+  const planner = new Planner(types, session.progress, spec.parallel.batchSize);
+  const threads = parts.startThreads(types, (worker, error, workersAlive) => {
+    metrics.recordError(worker, error);
+    events.emit('extraction:worker-died', { session: id, worker, error, workersAlive });
+  });
+  const backoff = exponentialBackoff({
+    initialMs: spec.retryDelayMs,
+    maxMs: longestRetryMs,
+    jitter: 'equal',
+  });
+  const run = new PagePipeline({
+    ...parts,
+    sessionId: id,
+    threads,
+    pacer: new Pacer(spec.parallel.rateLimitPerSecond, clock),
+    planner,
+    metrics,
+    types: new Set(names),
+    workers,
+    queueSize: spec.parallel.queueSize,
+    maxCalls: spec.maxCalls,
+    rules: { retries: spec.retries, backoff },
+  });
+  const figures = (): ProgressFigures => ({
+    types: typeFigures(session, planner, metrics, run.statuses),
+    calls: run.calls,
+    rateLimitedCalls: run.rateLimitedCalls,
+    itemsPerSecond: throughput(metrics) ?? 0,
+    rateLimiter: parts.limiter.snapshot(),
+    workersAlive: threads.alive,
+    workers: threads.size,
+    queuedPages: run.queuedPages,
+    queuedBytes: run.queuedBytes,
+  });
+  const tell = () => events.emit('extraction:progress', { session: id, ...figures() });
+  const stopTelling = everyNowAndThen(clock, tell);
+  let status: ExtractionResult['status'] = 'failed';
+  let endedBy: RunEnd;
+  let totals: SessionTotals;
+  try {
+    // Before the first call: a thread that starts takes the time that the calls' even pace needs.
+    await threads.ready();
+    endedBy = await run.run(signal);
+    metrics.stop();
+    tell();
+    status = endedBy === 'done' ? statusOf(run.statuses) : 'interrupted';
+  } finally {
+    stopTelling();
+    metrics.stop();
+    await threads.close();
+    totals = await end(session, status, run, metrics, parts);
+  }
+  const { types: byType, calls, rateLimitedCalls, rateLimiter } = figures();
+  return {
+    session: id,
+    status,
+    isResumed,
+    wasComplete: false,
+    endedBy,
+    canRetry: run.hasLeftSome || session.progress.some((progress) => hasLeftSome(progress, run.problems)),
+    hasBrokenLists: run.problems.some(({ cause }) => cause !== 'parent-incomplete'),
+    types: withHeld(byType, sessions),
+    calls,
+    rateLimitedCalls,
+    metrics: metrics.snapshot(),
+    rateLimiter,
+    itemsPerSecond: throughput(metrics),
+    totals,
+  };
+}
+
+/** Problems are kept like failed pages, but asking again does not solve them. */
+function hasLeftSome({ type, failed, done }: TypeProgress, problems: readonly ListProblem[]): boolean {
+  const unasked = new Set(problems.map(({ request }) => `${request.type} ${request.key}`));
+  return (
+    failed.some(({ key }) => !unasked.has(`${type} ${key}`)) ||
+    done.some(({ rejectedCount }) => rejectedCount > 0)
+  );
+}
+
+const withHeld = (types: readonly TypeFigures[], sessions: VaultSessions): readonly TypeResult[] =>
+  types.map((figures) => ({ ...figures, held: sessions.held(figures.type) }));
+
+/** A stopped run waits for nobody: what it could not write of its end, the next one finds out. */
+const lastWordMs = 200;
+
+async function end(
+  { id, totals: before }: OpenSession,
+  status: ExtractionResult['status'],
+  { calls }: PagePipeline,
+  metrics: WorkerMetrics,
+  { sessions, events, clock }: ExtractionDeps,
+): Promise<SessionTotals> {
+  const { total: items, errors, duration: seconds } = metrics.snapshot();
+  const itemsPerSecond = throughput(metrics);
+  const isStopped = status === 'interrupted' || status === 'failed';
+  const activeMs = seconds * 1000;
+  const finish = () => sessions.finish(id, status, { calls, errors, activeMs });
+  const wait = { clock, timeoutMs: isStopped ? lastWordMs : vaultLockTimeoutMs };
+  const totals = await waitForVaultLock(finish, wait).catch((error: unknown) => {
+    if (isStopped && isSqliteBusy(error)) return withRun(before, { items, calls, errors, activeMs });
+    throw error;
+  });
+  events.emit('extraction:finished', { session: id, status, items, calls, errors, seconds, itemsPerSecond });
+  return totals;
+}
+
+/** As the vault would say it, could it be written to; items that came in an earlier run too count twice. */
+function withRun(before: SessionTotals, run: RunTotals & { readonly items: number }): SessionTotals {
+  const items = before.items + run.items;
+  const activeMs = before.activeMs + run.activeMs;
+  return {
+    items,
+    calls: before.calls + run.calls,
+    errors: before.errors + run.errors,
+    activeMs,
+    throughputItemsPerSecond: items > 0 && activeMs > 0 ? (items * 1000) / activeMs : null,
+  };
+}
+
+function alreadyComplete(
+  session: OpenSession,
+  { limiter, sessions }: ExtractionDeps,
+  metrics: WorkerMetrics,
+): ExtractionResult {
+  return {
+    session: session.id,
+    status: 'completed',
+    isResumed: true,
+    wasComplete: true,
+    endedBy: 'done',
+    canRetry: false,
+    hasBrokenLists: false,
+    types: withHeld(
+      session.progress.map(({ type, status, itemsSeen }) => ({
+        type,
+        status,
+        items: itemsSeen,
+        itemsThisRun: 0,
+        total: null,
+      })),
+      sessions,
+    ),
+    calls: 0,
+    rateLimitedCalls: 0,
+    metrics: metrics.snapshot(),
+    rateLimiter: limiter.snapshot(),
+    itemsPerSecond: null,
+    totals: session.totals,
+  };
+}
+
+function typeFigures(
+  { progress }: OpenSession,
+  planner: Planner,
+  metrics: WorkerMetrics,
+  statuses: ReadonlyMap<string, TypeStatus>,
+): readonly TypeFigures[] {
+  return progress.map(({ type, itemsSeen }) => {
+    const itemsThisRun = metrics.itemsOf(type);
+    const items = itemsSeen + itemsThisRun;
+    const status = statuses.get(type) ?? (items > 0 ? 'running' : 'pending');
+    return { type, items, itemsThisRun, total: planner.totalOf(type), status };
+  });
+}
+
+function statusOf(statuses: ReadonlyMap<string, TypeStatus>): 'completed' | 'incomplete' {
+  return statuses.values().every((status) => status === 'completed') ? 'completed' : 'incomplete';
+}
+
+/** Items per second of this run; null when there were none. */
+function throughput(metrics: WorkerMetrics): number | null {
+  const { total, duration } = metrics.snapshot();
+  return total > 0 && duration > 0 ? total / duration : null;
+}
+
+function everyNowAndThen(clock: Clock, tell: () => void): () => void {
+  let cancel = clock.after(progressMs, again);
+  function again(): void {
+    tell();
+    cancel = clock.after(progressMs, again);
+  }
+  return () => cancel();
+}
+
+// A run that begins although there seemed to be something to go on with says why.
+
+/** Says nothing of a run that goes on, or that was asked to begin. */
+export function emitRestartReason(
+  events: Emitter<ExtractionEvents>,
+  vault: string,
+  { fresh, retryFailed }: Pick<SessionSpec, 'fresh' | 'retryFailed'>,
+  { isResumed, lost, redefined }: Pick<OpenSession, 'isResumed' | 'lost' | 'redefined'>,
+): void {
+  if (isResumed) return;
+  if (lost.length > 0) events.emit('extraction:rows-lost', { vault, types: lost });
+  else if (redefined.length > 0) events.emit('extraction:types-redefined', { vault, types: redefined });
+  else if (retryFailed && fresh !== true)
+    events.emit('extraction:setting-ignored', {
+      setting: '--retry-failed',
+      reason: 'there is no unfinished extraction of just these types: everything is read',
+    });
+}
+
+// Which types of a source a run extracts.
+
+/**
+ * The types named, in the source's order, with those that they hang on; all when none is named. Fails with
+ * CONFIG_INVALID for names that the source does not have.
+ */
+export function selectTypes(all: readonly ContentType[], named: readonly string[]): readonly ContentType[] {
+  const unknown = named.filter((name) => !all.some((type) => type.name === name));
+  if (unknown.length > 0)
+    throw new CoreError(
+      'CONFIG_INVALID',
+      `extraction.types (--types, HEADWORKS_EXTRACTION_TYPES): "${unknown.join('", "')}" must be of this source's ` +
+        `types: ${all.map(({ name }) => name).join(', ')}.`,
+    );
+  const wanted = new Set(named.length === 0 ? all.map(({ name }) => name) : named);
+  // A Set visits what is added while it is walked: parents of parents too.
+  for (const name of wanted) {
+    const from = all.find((type) => type.name === name)?.parent?.from;
+    if (from !== undefined && from !== 'self') wanted.add(from);
+  }
+  return all.filter(({ name }) => wanted.has(name));
+}

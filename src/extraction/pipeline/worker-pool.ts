@@ -1,0 +1,277 @@
+// The worker threads as the main thread sees them: give a page, get what became of it.
+import { Worker } from 'node:worker_threads';
+import { CoreError, HeadworksError, messageOf } from '../../core/index.ts';
+import type { FailedPageCause } from '../events.ts';
+import type { NamedSecret } from '../sources/secrets.ts';
+import type { RawPage, CommittedPage, PageFormat, PageRequest } from '../types.ts';
+
+export type Processed = Extract<WorkerReply, { kind: 'committed' | 'refused' }>;
+
+/** The thread that had the page died; the page can be given to another one. */
+export class WorkerDiedError extends Error {
+  override readonly name = 'WorkerDiedError';
+  readonly thread: string;
+  /** It was at this page; else the page only waited for it. */
+  readonly wasProcessing: boolean;
+
+  constructor(thread: string, reason: string, wasProcessing: boolean) {
+    super(reason);
+    this.thread = thread;
+    this.wasProcessing = wasProcessing;
+  }
+}
+
+/** What a run needs of them. */
+export interface PageProcessor {
+  /** Threads that were started. */
+  readonly size: number;
+  readonly alive: number;
+  /** Pages that can be with them at once. */
+  readonly places: number;
+  /** Resolves when each is ready for work or dead; rejects when none is left. */
+  ready(): Promise<void>;
+  /**
+   * Waits for a place and then for the answer. Rejects with WorkerDiedError, with the error of a vault that cannot be written
+   * to, or with INTERNAL when no thread is left. The bytes stay the caller's, and must not change until then; those of
+   * `PageBuffers` are read where they are, others are copied.
+   */
+  process(sessionId: string, page: RawPage): Promise<Processed>;
+  /** Lets them finish what they do, and ends them. */
+  close(): Promise<void>;
+  /** Ends them where they are: a transaction under way is rolled back. */
+  terminate(): Promise<void>;
+}
+
+interface Waiting {
+  readonly resolve: (message: WorkerReply) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Thread {
+  readonly name: string;
+  readonly started: PromiseWithResolvers<void>;
+  readonly worker: Worker;
+  readonly exited: Promise<void>;
+  /** The pages it has, the one it is at first; it answers in this order. */
+  readonly pages: Waiting[];
+  isReady: boolean;
+  lastError: string | null;
+}
+
+/** Told of a thread that ended by itself: its name, why, and how many are left. */
+export type OnDeath = (thread: string, reason: string, alive: number) => void;
+
+export interface WorkerPoolOptions {
+  readonly count: number;
+  readonly onDeath: OnDeath;
+}
+
+/** The next page lies with the thread already when it is done with one: without that it idles 5% of the time. */
+const pagesPerThread = 2;
+
+/** Starts threads of the module `entry`. */
+export class WorkerPool implements PageProcessor {
+  readonly size: number;
+  readonly places: number;
+  readonly #threads = new Set<Thread>();
+  readonly #waiting: { resolve: (thread: Thread) => void; reject: (error: Error) => void }[] = [];
+  readonly #onDeath: OnDeath;
+  #lastDeath = 'none was started';
+  #isClosing = false;
+
+  constructor(entry: URL, settings: WorkerSettings, { count, onDeath }: WorkerPoolOptions) {
+    this.size = count;
+    this.places = count * pagesPerThread;
+    this.#onDeath = onDeath;
+    for (let number = 1; number <= count; number++) this.#start(entry, settings, `worker-${number}`);
+  }
+
+  get alive(): number {
+    return this.#threads.size;
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all([...this.#threads].map(({ started }) => started.promise));
+    if (this.#threads.size === 0) throw this.#noneLeft();
+  }
+
+  async process(sessionId: string, page: RawPage): Promise<Processed> {
+    const thread = await this.#take();
+    const message = await this.#ask(thread, sessionId, page);
+    this.#admit();
+    if (message.kind === 'unwritable') throw new HeadworksError(message.code, message.message);
+    if (message.kind === 'ready') throw new TypeError('a thread answered out of turn');
+    return message;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const threads = [...this.#threads];
+    for (const { worker } of threads) post(worker, { kind: 'close' });
+    await Promise.all(threads.map(({ exited }) => exited));
+  }
+
+  async terminate(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()));
+  }
+
+  #start(entry: URL, settings: WorkerSettings, name: string): void {
+    const worker = new Worker(entry, { workerData: settings, name });
+    const { promise: exited, resolve } = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    const thread: Thread = {
+      name,
+      started,
+      worker,
+      exited,
+      pages: [],
+      isReady: false,
+      lastError: null,
+    };
+    this.#threads.add(thread);
+    worker.on('message', (message: WorkerReply) => {
+      if (message.kind !== 'ready') return thread.pages.shift()?.resolve(message);
+      thread.isReady = true;
+      started.resolve();
+      this.#admit();
+    });
+    worker.on('error', (error) => (thread.lastError = messageOf(error)));
+    worker.on('exit', (code) => {
+      this.#lose(thread, thread.lastError ?? `it ended with code ${code}`);
+      started.resolve();
+      resolve();
+    });
+  }
+
+  /** The bytes are not handed over: should the thread die, the page is still here and costs no second call. */
+  #ask(thread: Thread, sessionId: string, page: RawPage): Promise<WorkerReply> {
+    const work: PageWork = { kind: 'page', sessionId, ...page };
+    return new Promise<WorkerReply>((resolve, reject) => {
+      thread.pages.push({ resolve, reject });
+      post(thread.worker, work);
+    });
+  }
+
+  #take(): Promise<Thread> {
+    const thread = this.#leastBusy();
+    if (thread) return Promise.resolve(thread);
+    if (this.#threads.size === 0) return Promise.reject(this.#noneLeft());
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  #leastBusy(): Thread | undefined {
+    const open = [...this.#threads].filter(({ isReady, pages }) => isReady && pages.length < pagesPerThread);
+    return open.sort((one, other) => one.pages.length - other.pages.length)[0];
+  }
+
+  #admit(): void {
+    const thread = this.#waiting.length > 0 ? this.#leastBusy() : undefined;
+    if (thread) this.#waiting.shift()?.resolve(thread);
+  }
+
+  #lose(thread: Thread, reason: string): void {
+    this.#threads.delete(thread);
+    this.#lastDeath = reason;
+    if (!this.#isClosing) this.#onDeath(thread.name, reason, this.alive);
+    for (const [index, { reject }] of thread.pages.splice(0).entries())
+      reject(new WorkerDiedError(thread.name, reason, index === 0));
+    if (this.#threads.size > 0) return;
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#noneLeft());
+  }
+
+  #noneLeft(): CoreError {
+    return new CoreError(
+      'INTERNAL',
+      `Every worker thread died, the last one of this: ${this.#lastDeath}. ` +
+        'What was committed stays; run the same command again to go on.',
+    );
+  }
+}
+
+function post(worker: Worker, message: WorkerRequest): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  worker.postMessage(message);
+}
+
+// Where pages lie from their arrival until they are settled: memory that all threads see and that is used again.
+//
+// A page is a megabyte or so. Left to the garbage collector, pages that wait keep apart what is thrown away between
+// them, and the process grows for as long as it runs; handed to a thread, each would be copied once more.
+
+/** Smaller buffers are not worth telling apart. */
+const smallestStep = 16 * 1024;
+
+export class PageBuffers {
+  readonly #mostFree: number;
+  /** The one that was used last is the last. */
+  readonly #free: SharedArrayBuffer[] = [];
+  #freeBytes = 0;
+
+  /** At most `mostFree` bytes are kept for pages to come. */
+  constructor(mostFree: number) {
+    this.#mostFree = mostFree;
+  }
+
+  /** A copy of `bytes` that threads can read without another one. It holds until it is released. */
+  hold(bytes: Uint8Array): Uint8Array {
+    const held = new Uint8Array(this.#take(bytes.byteLength), 0, bytes.byteLength);
+    held.set(bytes);
+    return held;
+  }
+
+  /** What `hold` gave, once: nobody may look into it any more. */
+  release({ buffer }: Uint8Array): void {
+    if (!(buffer instanceof SharedArrayBuffer)) throw new TypeError('these bytes were never held');
+    this.#free.push(buffer);
+    this.#freeBytes += buffer.byteLength;
+    while (this.#freeBytes > this.#mostFree) this.#freeBytes -= this.#free.shift()?.byteLength ?? 0;
+  }
+
+  #take(size: number): SharedArrayBuffer {
+    const room = roomFor(size);
+    const index = this.#free.findLastIndex(({ byteLength }) => byteLength >= size && byteLength <= 2 * room);
+    const [free] = index < 0 ? [] : this.#free.splice(index, 1);
+    if (!free) return new SharedArrayBuffer(room);
+    this.#freeBytes -= free.byteLength;
+    return free;
+  }
+}
+
+/** A little more than is needed, a quarter at most: the next page is rarely of exactly the same size. */
+function roomFor(size: number): number {
+  const step = Math.max(smallestStep, 2 ** (Math.floor(Math.log2(Math.max(size, 1))) - 2));
+  return Math.max(1, Math.ceil(size / step)) * step;
+}
+
+// What the main thread and the worker threads say to each other. Everything here is cloned, but for the bytes of pages.
+
+/** Given to a thread when it starts. */
+export interface WorkerSettings {
+  readonly vaultPath: string;
+  /** `Vault.turn`. */
+  readonly turn: SharedArrayBuffer;
+  readonly formats: Readonly<Record<string, PageFormat>>;
+  /** `Source.secrets`. */
+  readonly secrets?: readonly NamedSecret[];
+}
+
+export interface PageWork {
+  readonly kind: 'page';
+  readonly sessionId: string;
+  readonly request: PageRequest;
+  /** The main thread's: not to be changed, nor looked at after the answer. */
+  readonly bytes: Uint8Array;
+  readonly total: number | null;
+  readonly nextLink: string | null;
+}
+
+export type WorkerRequest = PageWork | { readonly kind: 'close' };
+
+export type WorkerReply =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'committed'; readonly outcome: CommittedPage }
+  /** The page is not what was asked for; nothing was written. */
+  | { readonly kind: 'refused'; readonly cause: FailedPageCause; readonly message: string }
+  /** The vault cannot be written to: nothing can go on. */
+  | { readonly kind: 'unwritable'; readonly code: string; readonly message: string };

@@ -1,0 +1,137 @@
+// Registering, changing and removing sources. Whatever is wrong with one is told at once, and nothing is then changed.
+import type { Clock, IdSource } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
+import type { SourceChange, SourceInput } from './source-schema.ts';
+import { draftOf, inputOf, sourceInput } from './source-schema.ts';
+import type { RunStore, SourceStore } from './stores.ts';
+import type { ExtractionSource, SourceDraft } from './source-schema.ts';
+
+export interface SourceServiceDeps {
+  readonly sources: SourceStore;
+  readonly runs: Pick<RunStore, 'list'>;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  /** What is wrong with a source beyond its shape: options, schedule, definition. */
+  readonly problems: (draft: SourceDraft) => readonly string[];
+}
+
+export class SourceService {
+  readonly #parts: SourceServiceDeps;
+
+  constructor(parts: SourceServiceDeps) {
+    this.#parts = parts;
+  }
+
+  list(): Promise<readonly ExtractionSource[]> {
+    return this.#parts.sources.list();
+  }
+
+  async get(id: string): Promise<ExtractionSource> {
+    const source = await this.#parts.sources.get(id);
+    if (!source) throw new CoreError('NOT_FOUND', `There is no extraction source ${id}.`);
+    return source;
+  }
+
+  /** Fails with INPUT_INVALID, or CONFLICT when the name is taken. */
+  async add(input: SourceInput): Promise<ExtractionSource> {
+    return this.#add(this.#checked(draftOf(input)), false);
+  }
+
+  async change(id: string, change: SourceChange): Promise<ExtractionSource> {
+    const source = await this.get(id);
+    refuseFromFile(source);
+    return this.#change(source, this.#checked(changed(source, change)));
+  }
+
+  /** Its runs and its vault stay. Fails with CONFLICT while it runs. */
+  async remove(id: string): Promise<void> {
+    const source = await this.get(id);
+    refuseFromFile(source);
+    const [active] = await this.#parts.runs.list({
+      source: source.name,
+      states: ['queued', 'running'],
+      limit: 1,
+    });
+    if (active)
+      throw new CoreError(
+        'CONFLICT',
+        `The source ${source.name} runs now (run ${active.id}). Stop it first.`,
+      );
+    await this.#parts.sources.remove(id);
+  }
+
+  /**
+   * Makes the sources that come from the file those of `inputs`: adds, changes, and removes what stands there no more.
+   * Sources registered otherwise stay; one of the same name now belongs to the file.
+   */
+  async syncFile(inputs: readonly SourceInput[]): Promise<void> {
+    const drafts = inputs.map((input) => this.#checked(draftOf(input)));
+    const known = new Map((await this.list()).map((source) => [source.name, source]));
+    for (const draft of drafts) {
+      const source = known.get(draft.name);
+      if (source) await this.#change({ ...source, isFromFile: true }, draft);
+      else await this.#add(draft, true);
+      known.delete(draft.name);
+    }
+    for (const source of known.values()) if (source.isFromFile) await this.#parts.sources.remove(source.id);
+  }
+
+  async #add(draft: SourceDraft, isFromFile: boolean): Promise<ExtractionSource> {
+    const now = this.#now();
+    const source = {
+      ...draft,
+      id: this.#parts.ids.uuid(),
+      isFromFile,
+      createdAt: now,
+      modifiedAt: now,
+      lastScheduledAt: now,
+    };
+    await this.#parts.sources.add(source);
+    return source;
+  }
+
+  /** A schedule that is new, or counts again, starts now: what it would have done before is not made up for. */
+  async #change(source: ExtractionSource, draft: SourceDraft): Promise<ExtractionSource> {
+    const now = this.#now();
+    const isNewSchedule = draft.schedule !== source.schedule || (draft.isActive && !source.isActive);
+    const next = {
+      ...source,
+      ...draft,
+      modifiedAt: now,
+      lastScheduledAt: isNewSchedule ? now : source.lastScheduledAt,
+    };
+    if (!(await this.#parts.sources.update(next)))
+      throw new CoreError('NOT_FOUND', `The source ${source.name} was removed meanwhile.`);
+    return next;
+  }
+
+  #checked(draft: SourceDraft): SourceDraft {
+    const problems = this.#parts.problems(draft);
+    if (problems.length === 0) return draft;
+    throw new CoreError('INPUT_INVALID', `The source ${draft.name} cannot be used: ${problems.join('; ')}.`, {
+      details: { problems },
+    });
+  }
+
+  #now(): Date {
+    return new Date(this.#parts.clock.now());
+  }
+}
+
+/** Through the schema again: settings must be of the source's own kind. */
+function changed(source: ExtractionSource, change: SourceChange): SourceDraft {
+  const parsed = sourceInput.safeParse({ ...inputOf(source), ...change });
+  if (parsed.success) return draftOf(parsed.data);
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new CoreError('INPUT_INVALID', `The change cannot be made: ${problems.join('; ')}.`, {
+    details: { problems },
+  });
+}
+
+function refuseFromFile({ name, isFromFile }: ExtractionSource): void {
+  if (!isFromFile) return;
+  throw new CoreError(
+    'CONFLICT',
+    `The source ${name} comes from the sources file (extraction.sourcesFile). Change it there and start the server again.`,
+  );
+}

@@ -1,0 +1,230 @@
+// Registered sources and their runs: what is kept of them, and what keeping them needs.
+import { CoreError, isUuid } from '../../core/index.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
+import { hasSqlState } from '../../platform/postgres/sql-error.ts';
+import type { Sql } from '../../platform/postgres/sql.ts';
+import { joinSql, json, sql } from '../../platform/postgres/sql.ts';
+import type { TypeFigures } from '../events.ts';
+import type { SessionStatus } from '../types.ts';
+import type { ExtractionSource } from './source-schema.ts';
+
+export type RunOrigin = 'schedule' | 'http' | 'cli';
+
+/** `queued`: its job has not begun. `interrupted`: stopped, or nothing was heard of it any more. */
+export type RunState = 'queued' | SessionStatus;
+
+export interface RunFigures {
+  readonly types: readonly Omit<TypeFigures, 'itemsThisRun'>[];
+  readonly calls: number;
+  /** Calls that were answered 429. */
+  readonly rateLimitedCalls: number;
+  /** By what the rate limits are divided now. */
+  readonly multiplier: number;
+  readonly itemsPerSecond: number | null;
+}
+
+export interface ExtractionRun extends RunFigures {
+  readonly id: string;
+  /** The registered name; of a command, what it extracted from. */
+  readonly source: string;
+  readonly origin: RunOrigin;
+  readonly vault: string;
+  readonly state: RunState;
+  /** Of the server that runs it; null for a command's. */
+  readonly jobId: string | null;
+  /** In the vault; null until it is open. */
+  readonly session: string | null;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  /** Last sign of life. */
+  readonly reportedAt: Date;
+  /** One sentence on how it ended, if there is something to say. */
+  readonly message: string | null;
+}
+
+export interface RunFilter {
+  readonly source?: string;
+  readonly states?: readonly RunState[];
+  readonly limit: number;
+  /** Only runs before this one (its id). */
+  readonly before?: string;
+}
+
+/** Passed through to stores and the job queue; undefined where there are no transactions. */
+export type InTransaction = <T>(work: (transaction: unknown) => Promise<T>) => Promise<T>;
+
+export interface SourceStore {
+  /** By name. */
+  list(): Promise<readonly ExtractionSource[]>;
+  get(id: string): Promise<ExtractionSource | null>;
+  /** Fails with CONFLICT when the name is taken. */
+  add(source: ExtractionSource): Promise<void>;
+  /** Everything but id, name and time of creation. False when there is no such source. */
+  update(source: ExtractionSource): Promise<boolean>;
+  remove(id: string): Promise<boolean>;
+  /**
+   * Moves `lastScheduledAt` to `at` if the source is as it was seen. False: somebody else took this occurrence, or the
+   * source was changed or removed.
+   */
+  claim(seen: ExtractionSource, at: Date, transaction: unknown): Promise<boolean>;
+}
+
+export interface RunStore {
+  /** Adds the run, or replaces it. False when the id is taken by a run of another origin. */
+  put(run: ExtractionRun, transaction?: unknown): Promise<boolean>;
+  get(id: string): Promise<ExtractionRun | null>;
+  /** Newest first. */
+  list(filter: RunFilter): Promise<readonly ExtractionRun[]>;
+  /** Ends a run that has not begun. False when it has, or is no more. */
+  interruptQueued(id: string, message: string, at: Date): Promise<boolean>;
+  /** Ends running runs that gave no sign of life since `before`; how many. */
+  interruptSilent(before: Date, message: string): Promise<number>;
+  /** Deletes runs that ended before `before`, at most `limit`; how many went. */
+  purge(before: Date, limit: number): Promise<number>;
+}
+
+// Runs in Postgres.
+
+const runColumns = sql`
+  id, source, origin, vault, state, job_id as "jobId", session, types, calls, rate_limited_calls as "rateLimitedCalls", multiplier,
+  items_per_second as "itemsPerSecond", started_at as "startedAt", finished_at as "finishedAt",
+  reported_at as "reportedAt", message`;
+
+export class PostgresRunStore implements RunStore {
+  readonly #database: Queryable;
+
+  constructor(database: Queryable) {
+    this.#database = database;
+  }
+
+  async put(run: ExtractionRun, transaction?: unknown): Promise<boolean> {
+    const on = (transaction as Transaction | undefined) ?? this.#database;
+    const { affected } = await on.query(sql`
+      insert into extraction_runs (id, source, origin, vault, state, job_id, session, types, calls, rate_limited_calls,
+        multiplier, items_per_second, started_at, finished_at, reported_at, message)
+      values (${run.id}, ${run.source}, ${run.origin}, ${run.vault}, ${run.state}, ${run.jobId}, ${run.session},
+        ${json(run.types)}, ${run.calls}, ${run.rateLimitedCalls}, ${run.multiplier}, ${run.itemsPerSecond},
+        ${run.startedAt}, ${run.finishedAt}, ${run.reportedAt}, ${run.message})
+      on conflict (id) do update set source = excluded.source, vault = excluded.vault, state = excluded.state,
+        job_id = excluded.job_id, session = excluded.session, types = excluded.types, calls = excluded.calls,
+        rate_limited_calls = excluded.rate_limited_calls, multiplier = excluded.multiplier,
+        items_per_second = excluded.items_per_second, started_at = excluded.started_at,
+        finished_at = excluded.finished_at, reported_at = excluded.reported_at, message = excluded.message
+      where extraction_runs.origin = excluded.origin`);
+    return affected === 1;
+  }
+
+  async get(id: string): Promise<ExtractionRun | null> {
+    if (!isUuid(id)) return null;
+    const { rows } = await this.#database.query<ExtractionRun>(
+      sql`select ${runColumns} from extraction_runs where id = ${id}::uuid`,
+    );
+    return rows[0] ?? null;
+  }
+
+  async list({ source, states, limit, before }: RunFilter): Promise<readonly ExtractionRun[]> {
+    const conditions: Sql[] = [sql`true`];
+    if (source !== undefined) conditions.push(sql`source = ${source}`);
+    if (states !== undefined) conditions.push(sql`state = any(${states}::text[])`);
+    if (before !== undefined) conditions.push(sql`id < ${before}::uuid`);
+    const { rows } = await this.#database.query<ExtractionRun>(sql`
+      select ${runColumns} from extraction_runs
+      where ${joinSql(conditions, sql` and `)} order by id desc limit ${limit}`);
+    return rows;
+  }
+
+  async interruptQueued(id: string, message: string, at: Date): Promise<boolean> {
+    if (!isUuid(id)) return false;
+    const { affected } = await this.#database.query(sql`
+      update extraction_runs set state = 'interrupted', finished_at = ${at}, message = ${message}
+      where id = ${id}::uuid and state = 'queued'`);
+    return affected === 1;
+  }
+
+  async interruptSilent(before: Date, message: string): Promise<number> {
+    const { affected } = await this.#database.query(sql`
+      update extraction_runs set state = 'interrupted', finished_at = reported_at, message = ${message}
+      where state = 'running' and reported_at < ${before}`);
+    return affected;
+  }
+
+  async purge(before: Date, limit: number): Promise<number> {
+    const { affected } = await this.#database.query(sql`
+      delete from extraction_runs where id in (
+        select id from extraction_runs where finished_at < ${before} order by finished_at limit ${limit})`);
+    return affected;
+  }
+}
+
+// Registered sources in Postgres.
+
+const sourceColumns = sql`
+  id, name, settings, options, schedule, vault, is_active as "isActive", is_from_file as "isFromFile",
+  last_scheduled_at as "lastScheduledAt", created_at as "createdAt", modified_at as "modifiedAt"`;
+
+const uniqueViolation = '23505';
+
+export class PostgresSourceStore implements SourceStore {
+  readonly #database: Queryable;
+
+  constructor(database: Queryable) {
+    this.#database = database;
+  }
+
+  async list(): Promise<readonly ExtractionSource[]> {
+    const { rows } = await this.#database.query<ExtractionSource>(
+      sql`select ${sourceColumns} from extraction_sources order by name collate "C"`,
+    );
+    return rows;
+  }
+
+  async get(id: string): Promise<ExtractionSource | null> {
+    if (!isUuid(id)) return null;
+    const { rows } = await this.#database.query<ExtractionSource>(
+      sql`select ${sourceColumns} from extraction_sources where id = ${id}::uuid`,
+    );
+    return rows[0] ?? null;
+  }
+
+  async add(source: ExtractionSource): Promise<void> {
+    const { id, name, settings, options, schedule, vault, isActive, isFromFile } = source;
+    const { lastScheduledAt, createdAt, modifiedAt } = source;
+    try {
+      await this.#database.query(sql`
+        insert into extraction_sources (id, name, kind, settings, options, schedule, vault, is_active, is_from_file,
+          last_scheduled_at, created_at, modified_at)
+        values (${id}, ${name}, ${settings.kind}, ${json(settings)}, ${json(options)}, ${schedule}, ${vault},
+          ${isActive}, ${isFromFile}, ${lastScheduledAt}, ${createdAt}, ${modifiedAt})`);
+    } catch (error) {
+      if (!hasSqlState(error, uniqueViolation)) throw error;
+      throw new CoreError('CONFLICT', `There is a source named ${name} already.`, { cause: error });
+    }
+  }
+
+  async update(source: ExtractionSource): Promise<boolean> {
+    const { affected } = await this.#database.query(sql`
+      update extraction_sources set settings = ${json(source.settings)}, options = ${json(source.options)},
+        schedule = ${source.schedule}, vault = ${source.vault}, is_active = ${source.isActive},
+        is_from_file = ${source.isFromFile}, last_scheduled_at = ${source.lastScheduledAt},
+        modified_at = ${source.modifiedAt}
+      where id = ${source.id}::uuid`);
+    return affected === 1;
+  }
+
+  async remove(id: string): Promise<boolean> {
+    if (!isUuid(id)) return false;
+    const { affected } = await this.#database.query(
+      sql`delete from extraction_sources where id = ${id}::uuid`,
+    );
+    return affected === 1;
+  }
+
+  async claim(seen: ExtractionSource, at: Date, transaction: unknown): Promise<boolean> {
+    // A Date has milliseconds; what others wrote into the table may have more.
+    const { affected } = await (transaction as Transaction).query(sql`
+      update extraction_sources set last_scheduled_at = ${at}
+      where id = ${seen.id}::uuid and schedule = ${seen.schedule} and is_active
+        and date_trunc('milliseconds', last_scheduled_at) = ${seen.lastScheduledAt}::timestamptz`);
+    return affected === 1;
+  }
+}

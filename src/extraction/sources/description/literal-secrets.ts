@@ -1,0 +1,66 @@
+// Secrets that stand in a source file themselves. Files are shared and kept in git: only `${NAME}` may stand there.
+import { isSecretName, maskShapes } from '../../../core/secret-shapes.ts';
+import type { Path, Problem, SourceFile } from './yaml-file.ts';
+import { pathText } from './yaml-file.ts';
+
+const secretFields = ['token', 'password', 'value', 'client_secret'];
+
+/** What APIs call their keys besides the names that are secret everywhere. */
+const keyNames =
+  /^(x[_-])?(api|app|auth|access)?[_-]?(key|sig|signature|auth|jwt|sid|pin|pass|passcode|credentials?)$/i;
+
+/** What may stand before and after a variable: a scheme or a name, and what separates it (`Bearer `, `token="`). */
+const around = /^(?:[A-Za-z-]{0,20}[\s=:,;"'&@]+)*$/;
+
+/** One problem per literal where a secret belongs, and per text that looks like one anywhere. Never says what it is. */
+export function literalSecrets(file: SourceFile): readonly Problem[] {
+  const root = mapping(file.written);
+  const auth = mapping(root['auth']);
+  const body = mapping(auth['body']);
+  const resources: readonly unknown[] = Array.isArray(root['resources']) ? root['resources'] : [];
+  const places: readonly Path[] = [
+    ...secretFields.filter((field) => field in auth).map((field) => ['auth', field]),
+    ...secretKeys(body).map((key) => ['auth', 'body', key]),
+    ...secretKeys(mapping(root['headers'])).map((key) => ['headers', key]),
+    ...resources.flatMap((resource, index) =>
+      secretKeys(mapping(mapping(resource)['query'])).map((key) => ['resources', index, 'query', key]),
+    ),
+  ];
+  const literal = places.filter((path) => isLiteral(valueAt(file.written, path)));
+  const alike = textsIn(file.written).filter(
+    // A password before the host has a problem of its own.
+    ([path, text]) => maskShapes(text) !== text && !(path[0] === 'base_url' && text.includes('@')),
+  );
+  const found = new Map([...literal, ...alike.map(([path]) => path)].map((path) => [pathText(path), path]));
+  const isLoginWithout =
+    auth['type'] === 'login' &&
+    Object.keys(body).every((key) => !file.variables.has(pathText(['auth', 'body', key]))) &&
+    found.size === 0;
+  return [...found.values(), ...(isLoginWithout ? [['auth', 'body']] : [])].map((path) => ({
+    line: file.lineOf(path),
+    text: `${pathText(path)}: a secret does not belong into this file; write \${NAME} and set that environment variable`,
+  }));
+}
+
+/** No variable at all, or one that only stands beside what may be half of the secret. */
+function isLiteral(value: unknown): boolean {
+  const [first = '', ...others] = String(value).split(/\$\{[^}]*\}/);
+  return others.length === 0 || ![first, ...others].every((text) => around.test(text));
+}
+
+/** Every text with its path, without variables. */
+function textsIn(value: unknown, path: Path = []): readonly (readonly [path: Path, text: string])[] {
+  if (typeof value === 'string') return [[path, value.replaceAll(/\$\{[^}]*\}/g, '')]];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => textsIn(inner, [...path, key]));
+}
+
+const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((at, key) => (at as Readonly<Record<PropertyKey, unknown>>)[key], value);
+
+const secretKeys = (map: Readonly<Record<string, unknown>>): readonly string[] =>
+  Object.keys(map).filter((name) => isSecretName(name) || keyNames.test(name));
+
+function mapping(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

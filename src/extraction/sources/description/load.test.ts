@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import type { ExtractionError } from '../../errors.ts';
+import { loadRestSource } from './load.ts';
+
+const load = (text: string, env: Readonly<Record<string, string>> = {}) =>
+  loadRestSource(text, { env, file: 'acme.yaml' });
+
+function problemsOf(text: string, env: Readonly<Record<string, string>> = {}): readonly string[] {
+  try {
+    load(text, env);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'EXTRACTION_SOURCE_INVALID' });
+    return (error as ExtractionError).details['problems'] as readonly string[];
+  }
+  return [];
+}
+
+const head = 'name: acme\nbase_url: https://api.acme.test\n';
+const one = `${head}resources:\n  - { name: a, path: /a, id: id }\n`;
+/** A file with this resource on line 4. */
+const resource = (text: string) => `${head}resources:\n  - { name: a, id: id, ${text} }\n`;
+
+describe('the file of a REST source', () => {
+  it('gives a definition with its defaults', () => {
+    expect(
+      load(`${head}resources:\n  - { name: a, path: /a, id: id, items: data.rows, fields: { name: title } }`),
+    ).toEqual({
+      name: 'acme',
+      baseUrl: 'https://api.acme.test',
+      headers: {},
+      auth: { type: 'none' },
+      resources: [
+        {
+          name: 'a',
+          path: '/a',
+          query: {},
+          pagination: { type: 'none' },
+          pageSize: null,
+          shape: { items: { kind: 'list', path: ['data', 'rows'] }, id: [['id']], name: ['title'] },
+          totalHeader: null,
+          parent: null,
+        },
+      ],
+      publicUrl: 'https://api.acme.test',
+      secrets: [],
+      credentialVariables: [],
+      file: 'acme.yaml',
+    });
+  });
+
+  it('takes secrets from the environment, and lists them for redaction', () => {
+    const text = `name: acme\nbase_url: \${URL}/v1\nauth: { type: bearer, token: "\${TOKEN}" }\nresources:\n  - { name: a, path: /a, id: id, query: { api_key: "\${KEY}" } }`;
+    const loaded = load(text, { URL: 'https://api.acme.test', TOKEN: 'tok-1', KEY: 'key-1' });
+    expect(loaded).toMatchObject({
+      baseUrl: 'https://api.acme.test/v1',
+      publicUrl: 'https://api.acme.test/v1',
+      secrets: [
+        { name: 'TOKEN', value: 'tok-1' },
+        { name: 'KEY', value: 'key-1' },
+      ],
+      credentialVariables: ['TOKEN'],
+    });
+  });
+
+  it('takes what stands behind the host for a secret, and tells two apart without showing it', () => {
+    const text = `name: acme\nbase_url: https://api.acme.test/bot\${KEY}\nresources:\n  - { name: a, path: /a, id: id }`;
+    const [one, other] = ['key-1', 'key-2'].map((KEY) => load(text, { KEY }));
+    expect(one).toMatchObject({
+      baseUrl: 'https://api.acme.test/botkey-1',
+      secrets: [{ name: 'KEY', value: 'key-1' }],
+    });
+    expect(one?.publicUrl).toMatch(/^https:\/\/api\.acme\.test\/bot\$\{KEY\} \([0-9a-f]{8}\)$/);
+    expect(other?.publicUrl).not.toBe(one?.publicUrl);
+  });
+
+  it('tells everything that is wrong at once, each with its line', () => {
+    const text = [
+      'name: acme',
+      'base_url: ftp://acme',
+      'auth: { type: bearer, token: abcdef }',
+      'resorces: []',
+      'resources:',
+      '  - name: Big Name',
+      '    path: things',
+      '    id: id',
+      '    pagination: { type: offset, ofset_param: x }',
+      '  - name: b',
+      '    path: /b',
+      '    total: { heeder: X }',
+    ].join('\n');
+    expect(problemsOf(text)).toEqual([
+      'acme.yaml line 2: base_url: must be a web address like https://api.example.com.',
+      'acme.yaml line 3: auth.token: a secret does not belong into this file; write ${NAME} and set that environment variable.',
+      'acme.yaml line 4: "resorces" is no key of a source file; there are name, base_url, headers, auth, resources.',
+      'acme.yaml line 6: resources.0.name: must be a name of small letters, digits and _, like open_tickets.',
+      'acme.yaml line 7: resources.0.path: must start with / and have no query; use "query" for that.',
+      'acme.yaml line 9: resources.0.pagination: "ofset_param" is no key of pagination of type offset; there are type, offset_param, limit_param, start, page_size.',
+      'acme.yaml line 10: resources.1.id: is missing.',
+      'acme.yaml line 12: resources.1.total: must have one key, header or path.',
+    ]);
+  });
+
+  const wrong: readonly (readonly [what: string, text: string, problem: RegExp])[] = [
+    ['broken YAML', 'name: [', /line 1: not valid YAML/],
+    ['a variable without quotes', `${one}auth: { type: bearer, token: \${TOKEN} }`, /line 5: not valid YAML.*write "\$\{NAME\}" with quotes/],
+    ['nothing', '', /must have keys like name, base_url, headers/],
+    ['a list', '- a', /must have keys like/],
+    ['no resources', `${head}resources: []`, /line 3: resources: must hold at least one resource/],
+    ['a password in the address', one.replace('api.', 'ann:pw@api.'), /line 2: base_url: holds a user or password/],
+    ['a query in the address', one.replace('.test', '.test?x=1'), /line 2: base_url: ends in a query/],
+    ['an unknown kind of auth', `${one}auth: { type: magic }`, /line 5: auth.*must be one of none, bearer, basic/],
+    ['a literal header', `${one}headers:\n  X-Api-Key: abc`, /line 6: headers\.X-Api-Key: a secret does not belong/],
+    ['a literal in a query', resource('path: /a, query: { access_token: abc }'), /line 4: resources\.0\.query\.access_token: a secret/],
+    ['a login with a literal', `${one}auth: { type: login, url: /l, body: { password: abc }, token_path: t }`, /auth\.body\.password: a secret/],
+    ['a login without variables', `${one}auth: { type: login, url: /l, body: { number: "1234" }, token_path: t }`, /auth\.body: a secret/],
+    ['a literal beside a variable', `${one}auth: { type: bearer, token: "half\${SET}" }`, /auth\.token: a secret/],
+    ['a pin beside a variable', `${one}auth: { type: login, url: /l, body: { user: "\${SET}", pin: "1234" }, token_path: t }`, /auth\.body\.pin: a secret/],
+    ['a literal key', resource('path: /a, query: { apikey: abc }'), /line 4: resources\.0\.query\.apikey: a secret/],
+    ['what looks like a key', `${one}headers:\n  X-Custom: sk_live_0123456789abcdef`, /line 6: headers\.X-Custom: a secret/],
+    ['aliases of aliases', `a: &a [${'x,'.repeat(9)}x]\nb: &b [${'*a,'.repeat(9)}*a]\nc: [${'*b,'.repeat(30)}*b]`, /aliases .* stand for far too much/],
+    ['an unset variable', `${one}auth: { type: bearer, token: "\${NOPE}" }`, /line 5: auth\.token: the environment variable NOPE is not set/],
+    ['a variable that is none', `${one}auth: { type: bearer, token: "\${no pe}" }`, /\$\{no pe\} names no environment variable/],
+    ['POST', resource('path: /a, method: POST'), /method: must be GET/],
+    ['a wrong type', resource('path: /a, single: 7'), /single: must be true or false/],
+    ['two of a name', `${one}  - { name: a, path: /b, id: id }`, /line 5: resources\.1 \(a\): another resource has this name/],
+    ['a gap without a parent', resource('path: "/a/{parent.id}"'), /\{parent\.id\} needs a "parent"/],
+    ['a parent that is not there', resource('path: "/a/{parent.id}", parent: b'), /there is no resource "b"; there are a/],
+    ['its own parent', resource('path: "/a/{parent.id}", parent: a'), /is its own parent/],
+    ['a parent without a gap', `${one}  - { name: b, path: /b, id: id, parent: a }`, /no gap like \{parent\.id\}/],
+    ['a strange gap', `${one}  - { name: b, path: "/b/{x}", id: id, parent: a }`, /\{x\} is no gap/],
+    ['a child gap without children', `${one}  - { name: b, path: "/b/{child.id}", id: id, parent: a }`, /needs "children"/],
+    ['children without a gap', `${one}  - { name: b, path: "/b/{parent.id}", id: id, parent: { resource: a, children: c } }`, /needs one gap like \{child\}/],
+    ['three gaps', `${one}  - { name: b, path: "/{parent.a}/{parent.b}/{parent.c}", id: id, parent: a }`, /more than two different gaps/],
+    ['pages of one item', resource('path: /a, single: true, pagination: { type: page }'), /one item has no pages/],
+    ['a path in one item', resource('path: /a, single: true, items: x'), /the whole body is the item/],
+    ['pages without a size', resource('path: /a, pagination: { type: page, size_param: null }'), /then say "page_size"/],
+    ['a parent in the id, and none', resource('path: /a').replace('id: id', 'id: ["{parent}", n]'), /\{parent\} needs a "parent"/],
+    ['a parent alone in the id', `${one}  - { name: b, path: "/b/{parent.id}", id: "{parent}", parent: a }`, /stands first in a list/],
+    ['a path with holes', resource('path: /a, items: a..b'), /items: must be a path like data\.items/],
+  ]; // oxfmt-ignore
+
+  it.for(wrong)('refuses %s', ([, text, problem]) => {
+    const problems = problemsOf(text, { SET: 'set-by-us' });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(problem);
+  });
+
+  it('says one problem in one line, and never a value', () => {
+    const text = `${one}auth: { type: bearer, token: very-secret-value }`;
+    expect(() => load(text)).toThrow(/^The source is not usable\. acme\.yaml line 5: auth\.token: [^\n]*$/);
+    expect(() => load(text)).not.toThrow(/very-secret-value/);
+    const filled = `${one}auth: { type: header, name: "bad name", value: "\${KEY}" }`;
+    expect(problemsOf(filled, { KEY: 'very-secret-value' }).join()).not.toContain('very-secret-value');
+  });
+
+  it('finds rings of parents', () => {
+    const ring = (name: string, parent: string) =>
+      `  - { name: ${name}, path: "/{parent.id}", id: id, parent: ${parent} }\n`;
+    const problems = problemsOf(
+      `${head}resources:\n${ring('a', 'c')}${ring('b', 'a')}${ring('c', 'b')}${ring('d', 'a')}`,
+    );
+    expect(problems).toHaveLength(3);
+    expect(problems.every((problem) => problem.includes('is its own parent'))).toBe(true);
+  });
+});

@@ -1,0 +1,119 @@
+// What became of the items between two sessions.
+import { canonicalJson, isLongNumber, parseJson } from './canonical-json.ts';
+import { onFile } from './file.ts';
+import type { VaultReader } from './reader.ts';
+
+export interface ItemChange {
+  readonly type: string;
+  readonly id: string;
+  /** As it is called now, or was called last. */
+  readonly name: string | null;
+  readonly kind: 'added' | 'changed' | 'deleted';
+  /** What is different, for a changed item. */
+  readonly fields: readonly FieldChange[];
+  /** How the item was before, or after, is not kept any more: that it changed is known, but not how. */
+  readonly isPruned: boolean;
+}
+
+/**
+ * Compares what the vault held after session `from` with what it held after session `to` (numbers; 0 is the empty
+ * vault before the first). An item that changed and changed back is not mentioned. In the order of types and ids.
+ */
+export function* diffSessions(reader: VaultReader, from: number, to: number): Generator<ItemChange> {
+  const { db, path } = reader;
+  const touched = db.prepare(
+    `SELECT DISTINCT version.content_type AS number, type.name AS type, version.id, head.name
+     FROM content_versions AS version JOIN content_types AS type ON type.number = version.content_type
+     JOIN item_heads AS head ON head.content_type = version.content_type AND head.id = version.id
+     WHERE version.session > ? AND version.session <= ? ORDER BY version.content_type, version.id`,
+  );
+  const stateAfter = db.prepare(
+    `SELECT data FROM content_versions WHERE content_type = ? AND id = ? AND session <= ?
+     ORDER BY number DESC LIMIT 1`,
+  );
+  // Histories begin with 1: one that begins later has lost what came before.
+  const firstKept = db.prepare(
+    'SELECT min(number) AS number FROM content_versions WHERE content_type = ? AND id = ?',
+  );
+  const rows = onFile(path, () => touched.all(Math.min(from, to), Math.max(from, to)));
+  for (const row of rows) {
+    const [number, type, id] = [Number(row['number']), String(row['type']), String(row['id'])];
+    const [before = null, after = null] = onFile(path, () => {
+      const hasLost = Number(firstKept.get(number, id)?.['number']) > 1;
+      return [from, to].map((session): State => {
+        const state = stateAfter.get(number, id, session);
+        if (!state) return hasLost && session > 0 ? pruned : null;
+        return state['data'] as string | null;
+      });
+    });
+    const change = compare(before, after);
+    if (change) yield { type, id, name: row['name'] as string | null, ...change };
+  }
+}
+
+const pruned = Symbol('a state that is not kept any more');
+
+/** JSON; null when there was no such item. */
+type State = string | null | typeof pruned;
+
+function compare(before: State, after: State): Pick<ItemChange, 'kind' | 'fields' | 'isPruned'> | undefined {
+  const isPruned = before === pruned || after === pruned;
+  if (before === after && !isPruned) return undefined;
+  if (before === null) return { kind: 'added', fields: [], isPruned };
+  if (after === null) return { kind: 'deleted', fields: [], isPruned };
+  if (before === pruned || after === pruned) return { kind: 'changed', fields: [], isPruned };
+  const fields = compareJson(parseJson(before), parseJson(after));
+  return fields.length === 0 ? undefined : { kind: 'changed', fields, isPruned };
+}
+
+// What is different between two JSON values, field by field.
+
+export interface FieldChange {
+  /** `query.fields[2]`; empty when the whole value is another kind of thing. */
+  readonly path: string;
+  readonly kind: 'added' | 'removed' | 'changed';
+  /** Canonical JSON, cut; null for what was not there. */
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+const longestValue = 200;
+
+/** At most `limit` changes, in the order of sorted keys. */
+export function compareJson(from: unknown, to: unknown, limit = 50): readonly FieldChange[] {
+  const changes: FieldChange[] = [];
+  for (const change of differences(from, to, '')) {
+    changes.push(change);
+    if (changes.length === limit) break;
+  }
+  return changes;
+}
+
+function* differences(from: unknown, to: unknown, path: string): Generator<FieldChange> {
+  if (isContainer(from) && isContainer(to) && Array.isArray(from) === Array.isArray(to)) {
+    const isList = Array.isArray(from);
+    for (const key of keysOf(from, to)) {
+      const at = isList ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
+      if (!Object.hasOwn(from, key)) yield { path: at, kind: 'added', from: null, to: shown(to[key]) };
+      else if (!Object.hasOwn(to, key)) yield { path: at, kind: 'removed', from: shown(from[key]), to: null };
+      else yield* differences(from[key], to[key], at);
+    }
+  } else if (canonicalJson(from) !== canonicalJson(to)) {
+    yield { path, kind: 'changed', from: shown(from), to: shown(to) };
+  }
+}
+
+type Container = Readonly<Record<string, unknown>>;
+
+const isContainer = (value: unknown): value is Container =>
+  typeof value === 'object' && value !== null && !isLongNumber(value);
+
+function keysOf(from: Container, to: Container): readonly string[] {
+  const keys = new Set([...Object.keys(from), ...Object.keys(to)]);
+  return Array.isArray(from) ? [...keys] : [...keys].sort();
+}
+
+function shown(value: unknown): string {
+  const text = canonicalJson(value);
+  return text.length <= longestValue ? text : `${text.slice(0, longestValue - 1)}…`;
+}

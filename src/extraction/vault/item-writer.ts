@@ -1,0 +1,184 @@
+// Writes one item into the vault: new, changed, unchanged, or seen before in this session.
+//
+// The state after a session does not depend on the order in which its pages were written. An item that comes twice
+// is kept as it stood further back in the source's order (at the same place: the one with the greater hash), and a
+// session adds at most one version to it.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { ParsedItem } from '../types.ts';
+import { isSameJson } from './canonical-json.ts';
+
+export interface Observation {
+  /** Numbers of the session and the type. */
+  readonly session: number;
+  readonly type: number;
+  /** Where in the source's order. */
+  readonly position: number;
+  readonly at: number;
+}
+
+export type WriteOutcome = 'added' | 'changed' | 'unchanged';
+
+interface Change {
+  readonly fate: WriteOutcome;
+  /** How many rows of content_versions there are more than before. */
+  readonly versions: number;
+}
+
+interface Written extends Change {
+  /** The session had seen it before. */
+  readonly isDuplicate: boolean;
+  readonly isNew: boolean;
+}
+
+interface Head {
+  readonly session: number;
+  readonly position: number;
+  readonly rawHash: bigint;
+  readonly version: number;
+  readonly isDeleted: boolean;
+}
+
+const added: Change = { fate: 'added', versions: 1 };
+const changed: Change = { fate: 'changed', versions: 1 };
+const unchanged: Change = { fate: 'unchanged', versions: 0 };
+
+export class ItemWriter {
+  readonly #statements: ReturnType<typeof prepare>;
+
+  constructor(db: DatabaseSync) {
+    this.#statements = prepare(db);
+  }
+
+  /** Within a transaction of the caller's. `isNew`: the vault never had such an item. */
+  write(item: ParsedItem, observation: Observation): Written {
+    const head = this.#head(item.id, observation.type);
+    if (!head) return { ...this.#add(item, observation, 1), isDuplicate: false, isNew: true };
+    const isDuplicate = head.session === observation.session;
+    if (!isDuplicate) return { ...this.#update(head, item, observation), isDuplicate, isNew: false };
+    const change = supersedes(item, observation, head) ? this.#replace(head, item, observation) : unchanged;
+    return { ...change, isDuplicate, isNew: false };
+  }
+
+  #add(item: ParsedItem, observation: Observation, version: number): Change {
+    this.#putVersion(item, observation, version);
+    return added;
+  }
+
+  #putVersion(item: ParsedItem, observation: Observation, version: number): void {
+    const { id, raw, rawHash } = item;
+    const { type, session, at } = observation;
+    this.#statements.insertVersion.run(type, id, version, session, at, raw.byteLength, rawHash, raw);
+    this.#putHead(item, observation, version);
+  }
+
+  /** `head` is what earlier sessions left. */
+  #update(head: Head, item: ParsedItem, observation: Observation): Change {
+    const { type, session, position, at } = observation;
+    if (head.isDeleted) return this.#add(item, observation, this.#newestVersion(item.id, type) + 1);
+    if (head.rawHash === item.rawHash) {
+      this.#statements.touch.run(session, position, at, type, item.id);
+      return unchanged;
+    }
+    if (isSameJson(this.#data(item.id, type, head.version), item.raw)) {
+      this.#statements.touchRaw.run(session, position, at, item.rawHash, type, item.id);
+      return unchanged;
+    }
+    this.#putVersion(item, observation, this.#newestVersion(item.id, type) + 1);
+    return changed;
+  }
+
+  /** Takes back what this session wrote of the item, then writes it as if it came for the first time. */
+  #replace(head: Head, item: ParsedItem, observation: Observation): Change {
+    const { type, session, position, at } = observation;
+    if (head.rawHash === item.rawHash) {
+      this.#statements.touch.run(session, position, at, type, item.id);
+      return unchanged;
+    }
+    const takenBack = Number(this.#statements.deleteVersion.run(type, item.id, session).changes);
+    const { fate, versions } = this.#rewrite(item, observation);
+    return { fate, versions: versions - takenBack };
+  }
+
+  #rewrite(item: ParsedItem, observation: Observation): Change {
+    const { type } = observation;
+    const before = this.#statements.newestVersion.get(type, item.id);
+    if (!before) return this.#add(item, observation, 1);
+    const number = Number(before['number']);
+    if (before['hash'] === null) return this.#add(item, observation, number + 1);
+    const data = this.#data(item.id, type, number);
+    if (isSameJson(data, item.raw)) {
+      this.#putHead({ ...item, raw: data }, observation, number, before['hash'] as bigint);
+      return unchanged;
+    }
+    this.#putVersion(item, observation, number + 1);
+    return changed;
+  }
+
+  #head(id: string, type: number): Head | undefined {
+    const row = this.#statements.head.get(type, id);
+    if (!row) return undefined;
+    return {
+      session: Number(row['session']),
+      position: Number(row['position']),
+      rawHash: row['raw_hash'] as bigint,
+      version: Number(row['version']),
+      isDeleted: row['deleted_at'] !== null,
+    };
+  }
+
+  #newestVersion(id: string, type: number): number {
+    return Number(this.#statements.newestVersion.get(type, id)?.['number'] ?? 0);
+  }
+
+  #data(id: string, type: number, version: number): Uint8Array {
+    return this.#statements.data.get(type, id, version)?.['data'] as Uint8Array;
+  }
+
+  #putHead(item: ParsedItem, observation: Observation, version: number, hash = item.rawHash): void {
+    const { id, name, owner, folder, createdAt, updatedAt, raw, rawHash } = item;
+    const { type, session, position, at } = observation;
+    const facts = [name, owner, folder, createdAt, updatedAt] as const;
+    const rawCheck = hash === rawHash ? null : ~rawHash;
+    const state = [at, session, position, raw.byteLength, hash, rawHash, rawCheck, version] as const;
+    this.#statements.putHead.run(type, id, ...facts, ...state);
+  }
+}
+
+function supersedes(item: ParsedItem, { position }: Observation, head: Head): boolean {
+  return position === head.position ? item.rawHash > head.rawHash : position > head.position;
+}
+
+function prepare(db: DatabaseSync) {
+  const ofItem = 'WHERE content_type = ? AND id = ?';
+  const withBigInts = (statement: StatementSync): StatementSync => {
+    statement.setReadBigInts(true);
+    return statement;
+  };
+  return {
+    head: withBigInts(
+      db.prepare(`SELECT session, position, raw_hash, version, deleted_at FROM item_heads ${ofItem}`),
+    ),
+    touch: db.prepare(`UPDATE item_heads SET session = ?, position = ?, synced_at = ? ${ofItem}`),
+    touchRaw: db.prepare(
+      `UPDATE item_heads SET session = ?1, position = ?2, synced_at = ?3, raw_hash = ?4, 
+         raw_check = CASE WHEN hash = ?4 THEN NULL ELSE ~?4 END
+       WHERE content_type = ?5 AND id = ?6`,
+    ),
+    putHead: db.prepare(
+      `INSERT OR REPLACE INTO item_heads
+         (content_type, id, name, owner, folder, created_at, updated_at, synced_at, session, position, size, hash,
+          raw_hash, raw_check, version)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    // The bytes are JSON in UTF-8: a cast makes them text without passing through a JavaScript string.
+    insertVersion: db.prepare(
+      `INSERT INTO content_versions (content_type, id, number, session, first_seen_at, size, hash, data)
+       VALUES (?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT))`,
+    ),
+    deleteVersion: db.prepare(`DELETE FROM content_versions ${ofItem} AND session = ?`),
+    newestVersion: withBigInts(
+      db.prepare(`SELECT number, hash FROM content_versions ${ofItem} ORDER BY number DESC LIMIT 1`),
+    ),
+    data: db.prepare(`SELECT CAST(data AS BLOB) AS data FROM content_versions ${ofItem} AND number = ?`),
+  };
+}

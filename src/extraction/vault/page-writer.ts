@@ -1,0 +1,195 @@
+// Commits pages: their items, versions, dead letters and their mark in one transaction. One per thread.
+import { hash } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '../../core/index.ts';
+import { immediate } from '../../platform/sqlite/index.ts';
+import type { CommittedPage, PageRequest, PageWriter, ParsedPage, PageResult } from '../types.ts';
+import {
+  blockUntilVaultUnlocked,
+  withWriteLock,
+  mergeLogWhenLong,
+  onFile,
+  openVaultFile,
+  shortBusyMs,
+} from './file.ts';
+import { ItemWriter } from './item-writer.ts';
+import { numberOfSession, numberOfType } from './session-state.ts';
+
+type StoredOutcome = Omit<PageResult, 'request'>;
+type Outcome = StoredOutcome & Pick<CommittedPage, 'written'>;
+
+export interface PageWriterOptions {
+  readonly clock: Clock;
+  /** `Vault.turn`. */
+  readonly turn: SharedArrayBuffer;
+}
+
+/** The file must have been opened with `openVault`, whose lock covers this process. */
+export function openPageWriter(path: string, options: PageWriterOptions): PageWriter {
+  return new SqlitePageWriter(path, options);
+}
+
+class SqlitePageWriter implements PageWriter {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #turn: SharedArrayBuffer;
+  readonly #db: DatabaseSync;
+  readonly #items: ItemWriter;
+  readonly #statements: ReturnType<typeof prepare>;
+  readonly #numbers = new Map<string, number>();
+
+  constructor(path: string, { clock, turn }: PageWriterOptions) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#turn = turn;
+    this.#db = openVaultFile(path, shortBusyMs);
+    this.#items = new ItemWriter(this.#db);
+    this.#statements = prepare(this.#db);
+  }
+
+  write(
+    sessionId: string,
+    page: ParsedPage,
+    header: { readonly total: number | null; readonly nextLink: string | null },
+  ): CommittedPage {
+    const { request } = page;
+    return onFile(this.#path, () => {
+      const session = this.#number(`session ${sessionId}`, () => numberOfSession(this.#db, sessionId));
+      const type = this.#number(`type ${request.type}`, () => numberOfType(this.#db, request.type));
+      const write = () =>
+        this.#writtenBefore(session, type, request.key) ?? this.#write(session, type, page, header);
+      const outcome = blockUntilVaultUnlocked(
+        () => withWriteLock(this.#turn, () => immediate(this.#db, write)),
+        this.#clock,
+      );
+      mergeLogWhenLong(this.#db, this.#turn, bytesOf(page));
+      return { request, ...outcome };
+    });
+  }
+
+  close(): void {
+    if (this.#db.isOpen) this.#db.close();
+  }
+
+  /** The same page again, after a crash between its commit and the news of it, changes nothing. */
+  #writtenBefore(session: number, type: number, key: string): Outcome | undefined {
+    const row = this.#statements.outcome.get(session, type, key);
+    if (typeof row?.['outcome'] !== 'string') return undefined;
+    const stored = JSON.parse(row['outcome']) as StoredOutcome;
+    return { ...stored, written: { added: 0, changed: 0, unchanged: 0, repeated: stored.itemCount } };
+  }
+
+  #write(
+    session: number,
+    type: number,
+    page: ParsedPage,
+    header: { readonly total: number | null; readonly nextLink: string | null },
+  ): Outcome {
+    const { request, items, rejected } = page;
+    const at = this.#clock.now();
+    const start = firstPosition(request);
+    const written = { added: 0, changed: 0, unchanged: 0, repeated: 0 };
+    let [newItems, newVersions] = [0, 0];
+    items.forEach((item, index) => {
+      const observation = { session, type, position: start + index, at };
+      const { fate, versions, isDuplicate, isNew } = this.#items.write(item, observation);
+      written[isDuplicate ? 'repeated' : fate] += 1;
+      if (isNew) newItems += 1;
+      newVersions += versions;
+    });
+    const { resolve, insertLetter, insertPage, advance, count, countCall } = this.#statements;
+    resolve.run(at, session, type, request.key);
+    rejected.forEach(({ cause, message, raw }, index) =>
+      insertLetter.run(session, type, request.key, index + 1, cause, message, raw, at),
+    );
+    const rejectedMembers = rejected.filter(({ isMember }) => isMember).length;
+    const outcome: StoredOutcome = {
+      itemCount: items.length,
+      rejectedCount: rejected.length,
+      ...(rejectedMembers > 0 ? { rejectedMembers } : {}),
+      total: page.total ?? header.total,
+      next: page.nextCursor ?? header.nextLink,
+      children: page.children,
+      ...endsOf(page),
+    };
+    insertPage.run(session, type, request.key, JSON.stringify(request), JSON.stringify(outcome));
+    advance.run(at, items.length - written.repeated, written.repeated, session, type);
+    if (newItems > 0 || newVersions !== 0) count.run(newItems, newVersions, type);
+    countCall.run(session);
+    return { ...outcome, written };
+  }
+
+  #number(name: string, find: () => number): number {
+    const known = this.#numbers.get(name) ?? find();
+    this.#numbers.set(name, known);
+    return known;
+  }
+}
+
+/** By their ids; where a page holds nothing that has one, by their content. */
+function endsOf({ items, children, rejected }: ParsedPage): Pick<PageResult, 'ends'> {
+  const markAt = (place: 0 | -1): string | undefined => {
+    const raw = rejected.at(place)?.raw;
+    const content = raw && contentHash(raw).toString(16);
+    return items.at(place)?.id ?? children.at(place)?.childKey ?? content;
+  };
+  const [first, last] = [markAt(0), markAt(-1)];
+  return first === undefined || last === undefined ? {} : { ends: [first, last] };
+}
+
+const bytesOf = ({ items }: ParsedPage): number => items.reduce((sum, { raw }) => sum + raw.byteLength, 0);
+
+function prepare(db: DatabaseSync) {
+  const ofPage = 'session = ? AND content_type = ?';
+  return {
+    outcome: db.prepare(`SELECT outcome FROM pages WHERE ${ofPage} AND key = ? AND state = 'done'`),
+    resolve: db.prepare(
+      `UPDATE dead_letters SET resolved_at = ? WHERE ${ofPage} AND page_key = ? AND resolved_at IS NULL`,
+    ),
+    insertLetter: db.prepare(
+      `INSERT OR REPLACE INTO dead_letters (session, content_type, page_key, place, cause, message, raw, at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    insertPage: db.prepare(
+      `INSERT OR REPLACE INTO pages (session, content_type, key, state, request, outcome)
+       VALUES (?, ?, ?, 'done', ?, ?)`,
+    ),
+    count: db.prepare('UPDATE content_types SET items = items + ?, versions = versions + ? WHERE number = ?'),
+    // A run that is killed cannot tell how many it made: one for each page is certain.
+    countCall: db.prepare('UPDATE extraction_sessions SET total_calls = total_calls + 1 WHERE number = ?'),
+    advance: db.prepare(
+      `UPDATE checkpoints SET started_at = coalesce(started_at, ?),
+              status = CASE status WHEN 'pending' THEN 'running' ELSE status END,
+              items_seen = items_seen + ?, duplicates = duplicates + ?, pages = pages + 1 WHERE ${ofPage}`,
+    ),
+  };
+}
+
+// Where an item stands in the source's own order: what decides between two sightings of one id, whoever came first.
+
+/** More than any page holds. */
+const largestPage = 1_000_000;
+
+/** The position of the page's first item. Children have no order among themselves. */
+export function firstPosition(request: PageRequest): number {
+  switch (request.kind) {
+    case 'offset':
+      return request.offset;
+    case 'page':
+      return request.page * request.limit;
+    case 'cursor':
+      return request.index * largestPage;
+    case 'child':
+      return (request.position?.index ?? 0) * largestPage;
+    default:
+      return 0;
+  }
+}
+
+// The hash by which the vault tells contents apart.
+
+/** First 64 bits of SHA-256, as a signed integer: SQLite has no unsigned ones. */
+export function contentHash(bytes: Uint8Array): bigint {
+  // Not as a buffer: one for each item costs more than the digits, most of it when they are collected.
+  return BigInt.asIntN(64, BigInt(`0x${hash('sha256', bytes, 'hex').slice(0, 16)}`));
+}

@@ -1,0 +1,322 @@
+// Reads a vault: for people, the HTTP API and programs. At any time, also while an extraction writes.
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { ExtractionError } from '../errors.ts';
+import type { SessionStatus, TypeStatus } from '../types.ts';
+import { bringUpToDate, onFile, openVaultFileReadOnly, sourceOf } from './file.ts';
+
+export interface ItemQuery {
+  readonly limit: number;
+  /** Id of the last item of the page before. */
+  readonly after?: string;
+  /** Default: only what is still there. */
+  readonly withDeleted?: boolean;
+}
+
+/**
+ * Brings the vault of an older program up to date. Fails with a SqliteError when the file is not there or is no vault,
+ * and with EXTRACTION_BUSY when it is older and somebody writes to it.
+ */
+export function openVaultReader(path: string): VaultReader {
+  const wasOlder = bringUpToDate(path);
+  return new VaultReader(path, openVaultFileReadOnly(path), wasOlder);
+}
+
+const itemColumns = `type.name AS type, id, head.name AS name, owner, folder, created_at, updated_at, synced_at,
+  deleted_at, size, hash,
+  (SELECT count(*) FROM content_versions AS kept WHERE kept.content_type = head.content_type AND kept.id = head.id) AS versions
+  FROM item_heads AS head JOIN content_types AS type ON type.number = content_type`;
+
+export class VaultReader {
+  readonly path: string;
+  /** For verification and comparison, which live beside this file. */
+  readonly db: DatabaseSync;
+  /** Older programs can read it no more. */
+  readonly wasOlder: boolean;
+
+  constructor(path: string, db: DatabaseSync, wasOlder: boolean) {
+    this.path = path;
+    this.db = db;
+    this.wasOlder = wasOlder;
+  }
+
+  /** Null when nothing was extracted yet. */
+  source(): string | null {
+    return onFile(this.path, () => sourceOf(this.db));
+  }
+
+  /** Newest first. */
+  sessions(limit = 100): readonly SessionRecord[] {
+    return this.#all('SELECT * FROM extraction_sessions ORDER BY number DESC LIMIT ?', limit).map(toSession);
+  }
+
+  /** By number or id; the newest without either. Fails with EXTRACTION_ITEM_UNKNOWN. */
+  session(numberOrId: string): SessionRecord {
+    const [row] = this.#all(
+      `SELECT * FROM extraction_sessions WHERE id = ?1 OR CAST(number AS TEXT) = ?1`,
+      numberOrId,
+    );
+    if (row) return toSession(row);
+    throw this.#unknown(`no session ${numberOrId}`, 'See "headworks vault list --sessions".');
+  }
+
+  types(): readonly TypeRecord[] {
+    return this.#all(
+      `SELECT type.name AS type, checkpoint.*,
+              count(head.id) FILTER (WHERE head.deleted_at IS NULL) AS live,
+              count(head.deleted_at) AS deleted,
+              coalesce(sum(head.size) FILTER (WHERE head.deleted_at IS NULL), 0) AS bytes
+       FROM content_types AS type
+       JOIN checkpoints AS checkpoint ON checkpoint.content_type = type.number AND checkpoint.session =
+            (SELECT max(session) FROM checkpoints AS other WHERE other.content_type = type.number)
+       LEFT JOIN item_heads AS head ON head.content_type = type.number
+       GROUP BY type.number ORDER BY type.number`,
+    ).map(toType);
+  }
+
+  /** In the order of their ids. Fails with EXTRACTION_ITEM_UNKNOWN for a type that the vault does not hold. */
+  items(type: string, { limit, after = '', withDeleted = false }: ItemQuery): readonly ItemRecord[] {
+    const number = this.typeNumber(type);
+    return this.#all(
+      `SELECT ${itemColumns} WHERE content_type = ? AND id > ? ${withDeleted ? '' : 'AND deleted_at IS NULL'}
+       ORDER BY id LIMIT ?`,
+      number,
+      after,
+      limit,
+    ).map(toItem);
+  }
+
+  /** Fails with EXTRACTION_ITEM_UNKNOWN. */
+  item(type: string, id: string): ItemRecord {
+    const [row] = this.#all(
+      `SELECT ${itemColumns} WHERE content_type = ? AND id = ?`,
+      this.typeNumber(type),
+      id,
+    );
+    if (row) return toItem(row);
+    throw this.#unknown(`no item ${id} of the type ${type}`, `See "headworks vault list ${type}".`);
+  }
+
+  /** Oldest first. */
+  versions(type: string, id: string): readonly VersionRecord[] {
+    const rows = this.#all(
+      `SELECT number, session, first_seen_at, size, hash FROM content_versions
+       WHERE content_type = ? AND id = ? ORDER BY number`,
+      this.typeNumber(type),
+      id,
+    );
+    if (rows.length > 0) return rows.map(toVersion);
+    throw this.#unknown(`no item ${id} of the type ${type}`, `See "headworks vault list ${type}".`);
+  }
+
+  /** JSON text of a version, the newest there is by default; null for a version that says that it was gone. */
+  data(type: string, id: string, version?: number): string | null {
+    const [row] = this.#all(
+      `SELECT data FROM content_versions WHERE content_type = ?1 AND id = ?2 AND number = coalesce(?3,
+         (SELECT version FROM item_heads WHERE content_type = ?1 AND id = ?2))`,
+      this.typeNumber(type),
+      id,
+      version ?? null,
+    );
+    if (row) return typeof row['data'] === 'string' ? row['data'] : null;
+    const what = version === undefined ? `item ${id}` : `version ${version} of ${id}`;
+    throw this.#unknown(
+      `no ${what} of the type ${type}`,
+      `See "headworks vault show ${type} ${id} --versions".`,
+    );
+  }
+
+  /** Those whose page did not come since, newest first. */
+  deadLetters(limit = 100): readonly DeadLetter[] {
+    return this.#all(
+      `SELECT session, type.name AS type, page_key, cause, message, at, resolved_at
+       FROM dead_letters JOIN content_types AS type ON type.number = content_type
+       WHERE resolved_at IS NULL ORDER BY session DESC, at DESC, page_key, place LIMIT ?`,
+      limit,
+    ).map(toDeadLetter);
+  }
+
+  typeNumber(name: string): number {
+    const [row] = this.#all('SELECT number FROM content_types WHERE name = ?', name);
+    if (row) return Number(row['number']);
+    const names = this.#all('SELECT name FROM content_types ORDER BY number').map((type) =>
+      String(type['name']),
+    );
+    throw this.#unknown(
+      `nothing of the type ${name}`,
+      names.length === 0 ? 'It is empty.' : `It has ${names.join(', ')}.`,
+    );
+  }
+
+  /** Safe to call twice. */
+  close(): void {
+    if (this.db.isOpen) this.db.close();
+  }
+
+  #all(sql: string, ...values: readonly SQLInputValue[]): readonly Row[] {
+    return onFile(this.path, () => {
+      const statement = this.db.prepare(sql);
+      statement.setReadBigInts(true);
+      return statement.all(...values);
+    });
+  }
+
+  #unknown(what: string, remedy: string): ExtractionError {
+    return new ExtractionError('EXTRACTION_ITEM_UNKNOWN', `${this.path} has ${what}. ${remedy}`, {
+      details: { path: this.path },
+    });
+  }
+}
+
+// Rows of a vault as records.
+
+export type Row = Readonly<Record<string, unknown>>;
+
+const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const count = (value: unknown): number | null =>
+  typeof value === 'number' || typeof value === 'bigint' ? Number(value) : null;
+
+/** 16 hexadecimal digits of a hash as SQLite keeps it. */
+export const hashText = (hash: unknown): string =>
+  BigInt.asUintN(64, hash as bigint)
+    .toString(16)
+    .padStart(16, '0');
+
+export const toSession = (row: Row): SessionRecord => ({
+  number: Number(row['number']),
+  id: String(row['id']),
+  source: String(row['source']),
+  status: row['status'] as SessionRecord['status'],
+  startedAt: Number(row['started_at']),
+  finishedAt: count(row['finished_at']),
+  totalItems: Number(row['total_items']),
+  totalCalls: Number(row['total_calls']),
+  errors: Number(row['errors']),
+  workerCount: count(row['worker_count']),
+  throughputItemsPerSecond: count(row['throughput_items_per_second']),
+});
+
+export const toType = (row: Row): TypeRecord => ({
+  type: String(row['type']),
+  live: Number(row['live']),
+  deleted: Number(row['deleted']),
+  bytes: Number(row['bytes']),
+  session: Number(row['session']),
+  status: row['status'] as TypeRecord['status'],
+  scope: text(row['scope']),
+  reason: text(row['reason']),
+  expectedTotal: count(row['expected_total']),
+  itemsSeen: Number(row['items_seen']),
+  duplicates: Number(row['duplicates']),
+  completedAt: count(row['completed_at']),
+});
+
+export const toItem = (row: Row): ItemRecord => ({
+  type: String(row['type']),
+  id: String(row['id']),
+  name: text(row['name']),
+  owner: text(row['owner']),
+  folder: text(row['folder']),
+  createdAt: count(row['created_at']),
+  updatedAt: count(row['updated_at']),
+  syncedAt: Number(row['synced_at']),
+  deletedAt: count(row['deleted_at']),
+  size: Number(row['size']),
+  hash: hashText(row['hash']),
+  versions: Number(row['versions']),
+});
+
+export const toVersion = (row: Row): VersionRecord => ({
+  number: Number(row['number']),
+  session: Number(row['session']),
+  firstSeenAt: Number(row['first_seen_at']),
+  size: count(row['size']),
+  hash: row['hash'] === null ? null : hashText(row['hash']),
+});
+
+export const toDeadLetter = (row: Row): DeadLetter => ({
+  session: Number(row['session']),
+  type: String(row['type']),
+  pageKey: String(row['page_key']),
+  cause: String(row['cause']),
+  message: String(row['message']),
+  at: Number(row['at']),
+  resolvedAt: count(row['resolved_at']),
+});
+
+// What can be read of a vault. Times are epoch milliseconds.
+
+export interface SessionRecord {
+  /** 1 is the first; what people type. */
+  readonly number: number;
+  readonly id: string;
+  readonly source: string;
+  readonly status: SessionStatus;
+  readonly startedAt: number;
+  readonly finishedAt: number | null;
+  readonly totalItems: number;
+  readonly totalCalls: number;
+  readonly errors: number;
+  /** Null when sequential. */
+  readonly workerCount: number | null;
+  readonly throughputItemsPerSecond: number | null;
+}
+
+/** A type as the newest session that asked for it left it. */
+export interface TypeRecord {
+  readonly type: string;
+  readonly live: number;
+  readonly deleted: number;
+  /** Of the live items' data. */
+  readonly bytes: number;
+  /** Number of the newest session that asked for the type. */
+  readonly session: number;
+  readonly status: TypeStatus;
+  readonly scope: string | null;
+  /** Why it is incomplete. */
+  readonly reason: string | null;
+  /** What the source says there is; null when it does not say. */
+  readonly expectedTotal: number | null;
+  readonly itemsSeen: number;
+  readonly duplicates: number;
+  readonly completedAt: number | null;
+}
+
+export interface ItemRecord {
+  readonly type: string;
+  readonly id: string;
+  readonly name: string | null;
+  readonly owner: string | null;
+  readonly folder: string | null;
+  readonly createdAt: number | null;
+  readonly updatedAt: number | null;
+  /** When it was last seen. */
+  readonly syncedAt: number;
+  readonly deletedAt: number | null;
+  readonly size: number;
+  /** 16 hexadecimal digits. */
+  readonly hash: string;
+  /** How many are kept; one that says that it was gone is among them. */
+  readonly versions: number;
+}
+
+export interface VersionRecord {
+  /** 1 is the first. */
+  readonly number: number;
+  /** Number of the session that saw it first. */
+  readonly session: number;
+  readonly firstSeenAt: number;
+  /** Null for a version that says that the item was gone. */
+  readonly size: number | null;
+  readonly hash: string | null;
+}
+
+export interface DeadLetter {
+  readonly session: number;
+  readonly type: string;
+  readonly pageKey: string;
+  readonly cause: string;
+  readonly message: string;
+  readonly at: number;
+  /** When the page came after all. */
+  readonly resolvedAt: number | null;
+}

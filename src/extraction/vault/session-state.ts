@@ -1,0 +1,371 @@
+// Which session a run goes on with.
+import { existsSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import type {
+  PageRequest,
+  SessionSpec,
+  PageResult,
+  ContentType,
+  TypeProgress,
+  TypeStatus,
+} from '../types.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { onFile, openVaultFileAsItIs, requireSource } from './file.ts';
+import { firstOwnNumber } from '../sources/looker/description.ts';
+
+export interface Resumable {
+  readonly number: number;
+  readonly id: string;
+  /** Nothing of it is left that was not asked for. */
+  readonly isOver: boolean;
+  readonly isComplete: boolean;
+}
+
+/** The definition of the types as the session keeps it: in another form they are other types. */
+export const typesText = (types: readonly ContentType[]): string =>
+  canonicalJson(types.toSorted((one, other) => (one.name < other.name ? -1 : 1)));
+
+export interface Found {
+  readonly resumable: Resumable | undefined;
+  /** As `OpenSession.redefined`. */
+  readonly redefined: readonly string[];
+}
+
+/**
+ * The newest session that has a type in common with the run, if it asks for the same: same types, defined the same
+ * way, of the same scope. An older one must not go on: it would take for deleted what a newer one saw.
+ *
+ * Every field of a definition counts, also one that a newer program added: pages that were read without it may lack
+ * what it is there for, and a session that went on would mark as deleted what they lack.
+ */
+export function findResumable(db: DatabaseSync, spec: SessionSpec): Found {
+  const newest = spec.fresh === true ? undefined : newestSession(db, spec);
+  if (!newest) return { resumable: undefined, redefined: [] };
+  const { types, ...resumable } = newest;
+  const { isOver, isComplete } = resumable;
+  const isToBegin = spec.fresh === 'when-over' && (isComplete || (isOver && !spec.retryFailed));
+  if (isToBegin) return { resumable: undefined, redefined: [] };
+  if (types === typesText(spec.types)) return { resumable, redefined: [] };
+  return { resumable: undefined, redefined: redefinedTypes(types, spec.types) };
+}
+
+function newestSession(
+  db: DatabaseSync,
+  { types }: SessionSpec,
+): (Resumable & { readonly types: string }) | undefined {
+  const names = JSON.stringify(types.map(({ name }) => name));
+  const newest = db
+    .prepare(
+      `SELECT number, id, types,
+              (SELECT count(*) FROM checkpoints WHERE session = session.number AND status = 'incomplete') AS incomplete,
+              (SELECT count(*) FROM checkpoints WHERE session = session.number
+               AND status IN ('pending', 'running')) AS open
+       FROM extraction_sessions AS session
+       WHERE EXISTS (SELECT 1 FROM checkpoints JOIN content_types AS type ON type.number = content_type
+                     WHERE session = session.number AND type.name IN (SELECT value FROM json_each(?)))
+       ORDER BY number DESC LIMIT 1`,
+    )
+    .get(names);
+  if (!newest) return undefined;
+  return {
+    number: Number(newest['number']),
+    id: String(newest['id']),
+    types: String(newest['types']),
+    isOver: newest['open'] === 0,
+    isComplete: newest['open'] === 0 && newest['incomplete'] === 0,
+  };
+}
+
+/** None when the run asks for something else: for other types, or for another part of one. */
+function redefinedTypes(stored: string, types: readonly ContentType[]): readonly string[] {
+  const before = new Map(parsedTypes(stored).map((type) => [type.name, type]));
+  const asksTheSame =
+    before.size === types.length &&
+    types.every(({ name, scope }) => before.has(name) && before.get(name)?.scope === scope);
+  if (!asksTheSame) return [];
+  return types
+    .filter((type) => canonicalJson(type) !== canonicalJson(before.get(type.name)))
+    .map(({ name }) => name);
+}
+
+function parsedTypes(stored: string): readonly ContentType[] {
+  try {
+    return JSON.parse(stored) as readonly ContentType[];
+  } catch {
+    // Somebody changed it by hand.
+    return [];
+  }
+}
+
+// What a run would find in a vault, without extracting into it, nor bringing an older one up to date.
+
+export interface FoundInVault {
+  /** Of the session that it would go on with; empty where it would begin. */
+  readonly progress: readonly TypeProgress[];
+  /** As `OpenSession.redefined`. */
+  readonly redefined: readonly string[];
+}
+
+const nothing: FoundInVault = { progress: [], redefined: [] };
+
+/** Fails as `openVaultReader` and `openVault` do, but for a missing file. */
+export function readResumable(path: string, spec: SessionSpec): FoundInVault {
+  if (spec.fresh === true || !existsSync(path)) return nothing;
+  const asItIs = openVaultFileAsItIs(path);
+  if (!asItIs) return nothing;
+  const { db } = asItIs;
+  try {
+    return onFile(path, () => {
+      requireSource(db, path, spec.source);
+      const { resumable, redefined } = findResumable(db, spec);
+      const progress = resumable ? readProgress(db, resumable.number, spec.types) : [];
+      return { progress: spec.retryFailed ? progress.map(withoutFailures) : progress, redefined };
+    });
+  } finally {
+    db.close();
+  }
+}
+
+const withoutFailures = (progress: TypeProgress): TypeProgress => ({
+  ...progress,
+  done: progress.done.filter(({ rejectedCount }) => rejectedCount === 0),
+  failed: [],
+});
+
+// What a session has done so far, type by type.
+
+export function readProgress(
+  db: DatabaseSync,
+  session: number,
+  types: readonly ContentType[],
+): readonly TypeProgress[] {
+  const checkpoint = db.prepare(
+    'SELECT status, items_seen FROM checkpoints WHERE session = ? AND content_type = ?',
+  );
+  return types.map(({ name }) => {
+    const type = numberOfType(db, name);
+    const row = checkpoint.get(session, type);
+    return {
+      type: name,
+      status: row?.['status'] as TypeStatus,
+      itemsSeen: Number(row?.['items_seen']),
+      ...readPages(db, session, type),
+    };
+  });
+}
+
+/** The settled pages of a type (by number), in the order of their keys. */
+export function readPages(
+  db: DatabaseSync,
+  session: number,
+  type: number,
+): Pick<TypeProgress, 'done' | 'failed'> {
+  const rows = db
+    .prepare('SELECT state, request, outcome FROM pages WHERE session = ? AND content_type = ? ORDER BY key')
+    .iterate(session, type);
+  const done: PageResult[] = [];
+  const failed: PageRequest[] = [];
+  for (const row of rows) {
+    const request = JSON.parse(String(row['request'])) as PageRequest;
+    if (row['state'] === 'failed') failed.push(request);
+    else done.push({ request, ...(JSON.parse(String(row['outcome'])) as Omit<PageResult, 'request'>) });
+  }
+  return { done, failed };
+}
+
+/** Before every position that a page has. */
+const supersededPosition = -1;
+
+/**
+ * Lets failed pages be asked for again; their dead letters stay until the pages came. Pages with items that could not
+ * be taken in are asked for again too: the source may have been mended.
+ */
+export function forgetFailedPages(db: DatabaseSync, session: number): void {
+  const flawed = "session = ?1 AND outcome ->> 'rejectedCount' > 0";
+  // What a page says when it is asked for again is newer, and must win wherever the item stood before.
+  db.prepare(
+    `UPDATE item_heads SET position = ${supersededPosition}
+     WHERE session = ?1 AND content_type IN (SELECT content_type FROM pages WHERE ${flawed})`,
+  ).run(session);
+  db.prepare(`DELETE FROM pages WHERE ${flawed} OR (session = ?1 AND state = 'failed')`).run(session);
+  db.prepare(
+    `UPDATE checkpoints SET status = 'running', completed_at = NULL, reason = NULL,
+       pages = (SELECT count(*) FROM pages WHERE session = ?1 AND content_type = checkpoints.content_type)
+     WHERE session = ?1 AND status = 'incomplete'`,
+  ).run(session);
+}
+
+// Rows that somebody removed from the file: noticed before a run says that everything is there, and read anew.
+
+/**
+ * The types of which the file has fewer items than were counted, or, of `session`, fewer pages or no checkpoint. Counts
+ * only: "vault verify" looks at the rows themselves. 100,000 items take a tenth of a second.
+ */
+export function typesWithLostRows(
+  db: DatabaseSync,
+  types: readonly ContentType[],
+  session: number | undefined,
+): readonly string[] {
+  const statement = db.prepare(
+    `SELECT type.items = count(version.number) AS has_all,
+            ?2 IS NULL OR (
+              checkpoint.items_seen IS count(version.number) FILTER (WHERE head.session = ?2)
+              AND checkpoint.pages IS (SELECT count(*) FROM pages WHERE session = ?2 AND content_type = type.number
+                                       AND state = 'done')) AS has_seen
+     FROM content_types AS type
+     LEFT JOIN checkpoints AS checkpoint ON checkpoint.content_type = type.number AND checkpoint.session = ?2
+     LEFT JOIN item_heads AS head ON head.content_type = type.number
+     LEFT JOIN content_versions AS version ON version.content_type = head.content_type AND version.id = head.id
+       AND version.number = head.version
+     WHERE type.name = ?1 GROUP BY type.number`,
+  );
+  return types.flatMap(({ name }) => {
+    const row = statement.get(name, session ?? null);
+    // A type that was never read has no row.
+    return row === undefined || (row['has_all'] === 1 && row['has_seen'] === 1) ? [] : [name];
+  });
+}
+
+/** Drops what is left of items that are there in part, so that they can come again. Within a transaction of the caller's. */
+export function dropRemnants(db: DatabaseSync, types: readonly string[]): void {
+  for (const name of types) {
+    const ofType = 'content_type = (SELECT number FROM content_types WHERE name = ?)';
+    db.prepare(
+      `DELETE FROM item_heads WHERE ${ofType} AND NOT EXISTS (
+         SELECT 1 FROM content_versions AS version WHERE version.content_type = item_heads.content_type
+           AND version.id = item_heads.id AND version.number = item_heads.version)`,
+    ).run(name);
+    db.prepare(
+      `DELETE FROM content_versions WHERE ${ofType} AND NOT EXISTS (
+         SELECT 1 FROM item_heads AS head WHERE head.content_type = content_versions.content_type
+           AND head.id = content_versions.id)`,
+    ).run(name);
+    db.prepare(
+      `UPDATE content_types SET items = (SELECT count(*) FROM item_heads WHERE content_type = content_types.number),
+         versions = (SELECT count(*) FROM content_versions WHERE content_type = content_types.number)
+       WHERE name = ?`,
+    ).run(name);
+  }
+}
+
+// Ends a type: is everything there, and if so, what is no longer there?
+
+interface Finish {
+  readonly session: number;
+  readonly type: number;
+  /** What the source says there is. */
+  readonly expectedTotal: number | null;
+  readonly at: number;
+}
+
+/** Within a transaction of the caller's. A type that is completed stays so, whatever is asked again. */
+export function finishType(db: DatabaseSync, finish: Finish): TypeStatus {
+  const { session, type, expectedTotal, at } = finish;
+  const before = checkpoint(db, finish);
+  if (before['status'] === 'completed') return 'completed';
+  const counts = count(db, finish);
+  const reason = whatIsMissing(counts, expectedTotal);
+  const status: TypeStatus = reason === null ? 'completed' : 'incomplete';
+  db.prepare(
+    `UPDATE checkpoints SET status = ?, started_at = coalesce(started_at, ?), completed_at = ?, expected_total = ?,
+       items_seen = ?, duplicates = ?, reason = ? WHERE session = ? AND content_type = ?`,
+  ).run(status, at, at, expectedTotal, counts.seen, counts.came - counts.seen, reason, session, type);
+  const isWhole = before['scope'] === null;
+  if (status === 'completed') resolveLetters(db, finish, isWhole);
+  if (status === 'completed' && isWhole) markDeleted(db, finish);
+  return status;
+}
+
+interface Counts {
+  readonly failed: number;
+  readonly rejected: number;
+  /** Items on all pages. */
+  readonly came: number;
+  /** Different items: one that moved from page to page while they were read came twice. */
+  readonly seen: number;
+}
+
+function count(db: DatabaseSync, { session, type }: Finish): Counts {
+  return db
+    .prepare(
+      `SELECT count(*) FILTER (WHERE state = 'failed') AS failed,
+              coalesce(sum(outcome ->> 'rejectedCount'), 0) AS rejected,
+              coalesce(sum(outcome ->> 'itemCount'), 0) AS came,
+              (SELECT count(*) FROM item_heads WHERE content_type = ?1 AND session = ?2) AS seen
+       FROM pages WHERE session = ?2 AND content_type = ?1`,
+    )
+    .get(type, session) as unknown as Counts;
+}
+
+/** What did not come, for people, or null. */
+function whatIsMissing({ failed, rejected, seen }: Counts, expectedTotal: number | null): string | null {
+  const isShort = expectedTotal !== null && seen + rejected < expectedTotal;
+  const reasons = [
+    failed > 0 && `${failed} ${failed === 1 ? 'page' : 'pages'} did not come`,
+    rejected > 0 && `${rejected} ${rejected === 1 ? 'item' : 'items'} could not be taken in`,
+    failed === 0 && isShort && `the source counts ${expectedTotal} items, ${seen} came`,
+  ].filter((reason) => reason !== false);
+  return reasons.length === 0 ? null : reasons.join('; ');
+}
+
+function checkpoint(db: DatabaseSync, { session, type }: Finish): Record<string, unknown> {
+  const row = db
+    .prepare('SELECT status, scope FROM checkpoints WHERE session = ? AND content_type = ?')
+    .get(session, type);
+  if (!row) throw new RangeError(`Session ${session} does not read the type ${type}.`);
+  return row;
+}
+
+/**
+ * Letters that no page answers: that a parent was incomplete, or a chain led back to where it was. A type that was read
+ * as a whole also lacks nothing of what earlier sessions missed.
+ */
+function resolveLetters(db: DatabaseSync, { session, type, at }: Finish, isWhole: boolean): void {
+  db.prepare(
+    `UPDATE dead_letters SET resolved_at = ?
+     WHERE content_type = ? AND session BETWEEN ? AND ? AND resolved_at IS NULL`,
+  ).run(at, type, isWhole ? 0 : session, session);
+}
+
+/** A version without data says when the item was first missed. */
+function markDeleted(db: DatabaseSync, { session, type, at }: Finish): void {
+  const gone = 'content_type = ? AND session <> ? AND deleted_at IS NULL';
+  const { changes } = db
+    .prepare(
+      `INSERT INTO content_versions (content_type, id, number, session, first_seen_at)
+       SELECT content_type, id, version + 1, ?, ? FROM item_heads WHERE ${gone}`,
+    )
+    .run(session, at, type, session);
+  db.prepare('UPDATE content_types SET versions = versions + ? WHERE number = ?').run(changes, type);
+  db.prepare(`UPDATE item_heads SET deleted_at = ? WHERE ${gone}`).run(at, type, session);
+}
+
+/** Fails when the vault has no such session: a bug of the caller's. */
+export function numberOfSession(db: DatabaseSync, id: string): number {
+  return found(db.prepare('SELECT number FROM extraction_sessions WHERE id = ?').get(id), `session ${id}`);
+}
+
+/** Fails when the vault has no such type: a bug of the caller's. */
+export function numberOfType(db: DatabaseSync, name: string): number {
+  return found(db.prepare('SELECT number FROM content_types WHERE name = ?').get(name), `type ${name}`);
+}
+
+/** Gives each type its number, once and for all. Within a transaction of the caller's. */
+export function numberTypes(db: DatabaseSync, types: readonly ContentType[]): ReadonlyMap<string, number> {
+  const insert = db.prepare(
+    `INSERT INTO content_types (number, name)
+     VALUES (coalesce(?1, (SELECT max(coalesce(max(number), 0) + 1, ?2) FROM content_types)), ?3)
+     ON CONFLICT (name) DO NOTHING`,
+  );
+  return new Map(
+    types.map(({ name, number }) => {
+      insert.run(number, firstOwnNumber, name);
+      return [name, numberOfType(db, name)];
+    }),
+  );
+}
+
+function found(row: Record<string, unknown> | undefined, what: string): number {
+  if (!row) throw new RangeError(`The vault has no ${what}.`);
+  return Number(row['number']);
+}

@@ -1,0 +1,305 @@
+// Opens a vault for an extraction: the main thread's side of it.
+import { statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock, IdSource } from '../../core/index.ts';
+import { immediate } from '../../platform/sqlite/index.ts';
+import type {
+  OpenSession,
+  PageRequest,
+  RunTotals,
+  SessionSpec,
+  SessionStatus,
+  SessionTotals,
+  TypeStatus,
+  VaultSessions,
+} from '../types.ts';
+import {
+  claimFor,
+  withWriteLock,
+  lockVault,
+  createWriteLock,
+  onFile,
+  openVaultFile,
+  openVaultFileAsItIs,
+  refuseOtherFiles,
+  requireSource,
+  shortBusyMs,
+} from './file.ts';
+import type { PruneReport, PruneRule } from './prune.ts';
+import { pruneVersions } from './prune.ts';
+import type { Resumable } from './session-state.ts';
+import {
+  dropRemnants,
+  findResumable,
+  finishType,
+  forgetFailedPages,
+  readProgress,
+  typesText,
+  typesWithLostRows,
+  numberOfSession,
+  numberOfType,
+  numberTypes,
+} from './session-state.ts';
+
+export interface OpenVaultOptions {
+  /** As `Source.name`. */
+  readonly source: string;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+}
+
+/** A vault that this process writes to. Worker threads open the same path with `openPageWriter`. */
+export interface Vault {
+  readonly path: string;
+  /** It was of an older version, and was brought up to date. */
+  readonly wasOlder: boolean;
+  readonly sessions: VaultSessions;
+  /** For `openPageWriter` in every thread: by it they take turns. */
+  readonly turn: SharedArrayBuffer;
+  /** Deletes old versions; page writers must be closed before. */
+  prune(rule: PruneRule, signal: AbortSignal): Promise<PruneReport>;
+  /** Lets go of the file. Safe to call twice; page writers must be closed before. */
+  close(): void;
+}
+
+/** Fails with EXTRACTION_VAULT_FOREIGN: what is somebody else's is not brought up to date either. */
+function isOlderVault(path: string, source: string): boolean {
+  const isThere = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const asItIs = isThere ? openVaultFileAsItIs(path) : null;
+  if (!asItIs) return false;
+  try {
+    requireSource(asItIs.db, path, source);
+    return asItIs.isOlder;
+  } finally {
+    asItIs.db.close();
+  }
+}
+
+/**
+ * Makes the vault if it is not there. Fails with EXTRACTION_BUSY (another process writes to it),
+ * EXTRACTION_VAULT_FOREIGN (it holds another source) or a SqliteError, and then has changed nothing.
+ */
+export function openVault(path: string, options: OpenVaultOptions): Vault {
+  refuseOtherFiles(path);
+  const lock = lockVault(path);
+  try {
+    const wasOlder = isOlderVault(path, options.source);
+    const db = openVaultFile(path, shortBusyMs);
+    const turn = createWriteLock();
+    return {
+      path,
+      wasOlder,
+      turn,
+      sessions: new SqliteVaultSessions({ path, db, turn, clock: options.clock, ids: options.ids }),
+      prune: (rule, signal) => pruneVersions(path, db, rule, { clock: options.clock, signal }),
+      close: () => {
+        if (db.isOpen) db.close();
+        if (lock.isOpen) lock.close();
+      },
+    };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+// The sessions of a vault: which one a run continues, what is known of it, and how it ends.
+
+interface Dependencies {
+  readonly path: string;
+  readonly db: DatabaseSync;
+  readonly turn: SharedArrayBuffer;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+}
+
+type Opened = Omit<OpenSession, 'lost' | 'redefined'>;
+
+export class SqliteVaultSessions implements VaultSessions {
+  readonly #path: string;
+  readonly #db: DatabaseSync;
+  readonly #turn: SharedArrayBuffer;
+  readonly #clock: Clock;
+  readonly #ids: IdSource;
+  /** By session, as it was opened. */
+  readonly #callsBefore = new Map<string, number>();
+
+  constructor({ path, db, turn, clock, ids }: Dependencies) {
+    this.#path = path;
+    this.#db = db;
+    this.#turn = turn;
+    this.#clock = clock;
+    this.#ids = ids;
+  }
+
+  open(spec: SessionSpec): OpenSession {
+    return this.#transaction(() => {
+      claimFor(this.#db, this.#path, spec.source);
+      closeKilledRuns(this.#db);
+      const { resumable, redefined } = findResumable(this.#db, spec);
+      const lost = typesWithLostRows(this.#db, spec.types, resumable?.number);
+      dropRemnants(this.#db, lost);
+      const there = lost.length === 0 ? resumable : undefined;
+      this.#endCrashedSessions(there?.number);
+      const session = there ? this.#resume(there, spec) : this.#begin(spec);
+      this.#callsBefore.set(session.id, session.totals.calls);
+      return { ...session, lost, redefined };
+    });
+  }
+
+  fail(sessionId: string, request: PageRequest, cause: string, message: string): void {
+    this.#transaction(() => {
+      const session = numberOfSession(this.#db, sessionId);
+      const type = numberOfType(this.#db, request.type);
+      const { changes } = this.#db
+        .prepare(
+          `INSERT INTO pages (session, content_type, key, state, request) VALUES (?, ?, ?, 'failed', ?)
+           ON CONFLICT DO NOTHING`,
+        )
+        .run(session, type, request.key, JSON.stringify(request));
+      // A page that is committed did not fail, whatever its worker died of afterwards.
+      if (changes === 0) return;
+      this.#db
+        .prepare(
+          `INSERT OR REPLACE INTO dead_letters (session, content_type, page_key, place, cause, message, at)
+           VALUES (?, ?, ?, 0, ?, ?, ?)`,
+        )
+        .run(session, type, request.key, cause, message, this.#clock.now());
+    });
+  }
+
+  finishType(sessionId: string, type: string, expectedTotal: number | null): TypeStatus {
+    return this.#transaction(() =>
+      finishType(this.#db, {
+        session: numberOfSession(this.#db, sessionId),
+        type: numberOfType(this.#db, type),
+        expectedTotal,
+        at: this.#clock.now(),
+      }),
+    );
+  }
+
+  finish(sessionId: string, status: Exclude<SessionStatus, 'running'>, run: RunTotals): SessionTotals {
+    return this.#transaction(() => {
+      const session = numberOfSession(this.#db, sessionId);
+      this.#db
+        .prepare('UPDATE extraction_sessions SET status = ?, finished_at = ? WHERE number = ?')
+        .run(status, this.#clock.now(), session);
+      addRun(this.#db, session, run, this.#callsBefore.get(sessionId) ?? 0);
+      return readTotals(this.#db, session);
+    });
+  }
+
+  held(type: string): number {
+    return onFile(this.#path, () => {
+      const number = numberOfType(this.#db, type);
+      const row = this.#db
+        .prepare('SELECT count(*) AS held FROM item_heads WHERE content_type = ? AND deleted_at IS NULL')
+        .get(number);
+      return Number(row?.['held']);
+    });
+  }
+
+  #begin(spec: SessionSpec): Opened {
+    const id = this.#ids.uuid();
+    const { source, types, workerCount, config } = spec;
+    const { lastInsertRowid: session } = this.#db
+      .prepare(
+        `INSERT INTO extraction_sessions (id, source, status, started_at, active_since, worker_count, types, config)
+         VALUES (?1, ?2, 'running', ?3, ?3, ?4, ?5, ?6)`,
+      )
+      .run(id, source, this.#clock.now(), workerCount, typesText(types), JSON.stringify(config));
+    const checkpoint = this.#db.prepare(
+      `INSERT INTO checkpoints (session, content_type, scope, status) VALUES (?, ?, ?, 'pending')`,
+    );
+    const numbers = numberTypes(this.#db, types);
+    for (const { name, scope } of types) checkpoint.run(session, numbers.get(name) ?? null, scope ?? null);
+    return {
+      id,
+      isResumed: false,
+      isComplete: false,
+      progress: readProgress(this.#db, Number(session), types),
+      totals: readTotals(this.#db, Number(session)),
+    };
+  }
+
+  #resume(there: Resumable, spec: SessionSpec): Opened {
+    const { number, id } = there;
+    if (spec.retryFailed) forgetFailedPages(this.#db, number);
+    const progress = readProgress(this.#db, number, spec.types);
+    const isComplete = progress.every(({ status }) => status === 'completed');
+    if (!isComplete)
+      this.#db
+        .prepare(
+          `UPDATE extraction_sessions
+           SET status = 'running', finished_at = NULL, active_since = ?, worker_count = ?, config = ?
+           WHERE number = ?`,
+        )
+        .run(this.#clock.now(), spec.workerCount, JSON.stringify(spec.config), number);
+    else this.#db.prepare(`UPDATE extraction_sessions SET status = 'completed' WHERE number = ?`).run(number);
+    return { id, isResumed: true, isComplete, progress, totals: readTotals(this.#db, number) };
+  }
+
+  /** We hold the vault's lock: a session that still says "running" belonged to a process that died. */
+  #endCrashedSessions(except: number | undefined): void {
+    this.#db
+      .prepare(
+        `UPDATE extraction_sessions SET status = 'interrupted' WHERE status = 'running' AND number IS NOT ?`,
+      )
+      .run(except ?? null);
+  }
+
+  #transaction<T>(work: () => T): T {
+    return onFile(this.#path, () => withWriteLock(this.#turn, () => immediate(this.#db, work), shortBusyMs));
+  }
+}
+
+// What the runs of a session come to together: items, calls, errors, and the time in which they worked.
+
+/** The time that a session lay interrupted is not in it. */
+const computed = `
+  total_items = (SELECT coalesce(sum(items_seen), 0) FROM checkpoints WHERE session = number),
+  throughput_items_per_second =
+    (SELECT nullif(sum(items_seen), 0) FROM checkpoints WHERE session = number) * 1000.0 / nullif(active_ms, 0)`;
+
+/**
+ * A run that has ended. `callsBefore` are those of the runs before it: meanwhile its pages were counted as calls, for
+ * the case that it is killed. Within a transaction of the caller's, as everything here.
+ */
+export function addRun(db: DatabaseSync, session: number, run: RunTotals, callsBefore: number): void {
+  const { calls, errors, activeMs } = run;
+  db.prepare(
+    `UPDATE extraction_sessions SET total_calls = ?, errors = errors + ?, active_ms = active_ms + ?,
+       active_since = NULL WHERE number = ?`,
+  ).run(callsBefore + calls, errors, Math.round(activeMs), session);
+  db.prepare(`UPDATE extraction_sessions SET ${computed} WHERE number = ?`).run(session);
+}
+
+/**
+ * Runs that ended without a word: they worked at least until the last item that they wrote. Their calls are counted as
+ * those of the pages that they committed. We hold the vault's lock, so that none of them still works.
+ */
+export function closeKilledRuns(db: DatabaseSync): void {
+  const killed = db.prepare('SELECT number FROM extraction_sessions WHERE active_since IS NOT NULL').all();
+  for (const { number } of killed) {
+    db.prepare(
+      `UPDATE extraction_sessions SET active_since = NULL, active_ms = active_ms + max(0, coalesce(
+         (SELECT max(synced_at) FROM item_heads WHERE session = ?1), active_since) - active_since)
+       WHERE number = ?1`,
+    ).run(Number(number));
+    db.prepare(`UPDATE extraction_sessions SET ${computed} WHERE number = ?`).run(Number(number));
+  }
+}
+
+export function readTotals(db: DatabaseSync, session: number): SessionTotals {
+  const row = db
+    .prepare(
+      `SELECT total_items AS items, total_calls AS calls, errors, active_ms AS activeMs,
+              throughput_items_per_second AS throughputItemsPerSecond
+       FROM extraction_sessions WHERE number = ?`,
+    )
+    .get(session);
+  return { ...row } as unknown as SessionTotals;
+}
+
+// Sessions and types by their numbers: what rows carry instead of ids and names.

@@ -1,0 +1,334 @@
+// Is a vault whole? Every row is read and held against the others; every type is held against what the source said.
+import type { DatabaseSync } from 'node:sqlite';
+import { SqliteError } from '../../platform/sqlite/index.ts';
+import { FactFinder } from '../parsing/json-reader.ts';
+import { readItem } from '../parsing/parse-page.ts';
+import type { ItemShape, ParsedItem, PageResult, ContentType } from '../types.ts';
+import { parseJson } from './canonical-json.ts';
+import { onFile } from './file.ts';
+import { contentHash } from './page-writer.ts';
+import type { Row, TypeRecord, VaultReader } from './reader.ts';
+import { hashText } from './reader.ts';
+import { readPages } from './session-state.ts';
+
+/** Reads the whole file; `signal` stops it between two rows. */
+export function verifyVault(reader: VaultReader, signal?: AbortSignal): VerifyReport {
+  const tally = new Tally();
+  for (const check of [checkFile, checkVersions, checkHeads, checkCheckpoints, checkTypes])
+    try {
+      onFile(reader.path, () => check(reader, tally, signal));
+    } catch (error) {
+      // A file too damaged to be read on is a finding; anything else is a failure of ours.
+      if (!(error instanceof SqliteError) || error.code !== 'SQLITE_UNUSABLE') throw error;
+      tally.add('damaged', null, null, error.message);
+    }
+  return tally.report();
+}
+
+function checkFile({ db }: VaultReader, tally: Tally): void {
+  for (const row of db.prepare('PRAGMA integrity_check').all())
+    if (row['integrity_check'] !== 'ok') tally.add('damaged', null, null, String(row['integrity_check']));
+  for (const row of db.prepare('PRAGMA foreign_key_check').all())
+    tally.add(
+      'damaged',
+      null,
+      null,
+      `A row of ${String(row['table'])} refers to nothing in ${String(row['parent'])}.`,
+    );
+}
+
+// Verifies items and versions: each by its hash, each against the other, and the facts of an item against its data.
+
+/** Every version has the data that it says, and belongs to an item, whose facts are those of its newest data. */
+export function checkVersions({ db }: VaultReader, tally: Tally, signal: AbortSignal | undefined): void {
+  const statement = db.prepare(
+    `SELECT type.name AS type, version.id, version.number, version.session AS version_session, version.size,
+            version.hash, CAST(version.data AS BLOB) AS data, head.id IS NULL AS is_orphan,
+            head.version IS version.number AS is_newest, head.session, head.name, owner, folder, created_at, updated_at
+     FROM content_versions AS version
+     LEFT JOIN content_types AS type ON type.number = version.content_type
+     LEFT JOIN item_heads AS head ON head.content_type = version.content_type AND head.id = version.id`,
+  );
+  statement.setReadBigInts(true);
+  const facts = new FactChecker(db);
+  for (const row of statement.iterate()) {
+    signal?.throwIfAborted();
+    tally.versions += 1;
+    const damaged = (message: string) =>
+      tally.add('damaged', String(row['type']), String(row['id']), message);
+    const problem = versionProblem(row);
+    if (problem) damaged(`Version ${String(row['number'])} ${problem}`);
+    else if (row['is_orphan'] === 1n) damaged(`Version ${String(row['number'])} belongs to no item.`);
+    else if (row['is_newest'] === 1n && row['data'] instanceof Uint8Array) {
+      const wrong = facts.problem(row, row['data']);
+      if (wrong !== undefined) damaged(wrong);
+    }
+  }
+}
+
+function versionProblem({ data, size, hash }: Row): string | undefined {
+  if (data === null) return hash === null && size === null ? undefined : 'has lost its data.';
+  if (!(data instanceof Uint8Array)) return 'has something else than text as its data.';
+  if (BigInt(data.byteLength) !== size) return `has ${data.byteLength} bytes instead of ${String(size)}.`;
+  if (contentHash(data) !== hash) return `does not have the hash ${hashText(hash)}.`;
+  try {
+    parseJson(Buffer.from(data).toString('utf8'));
+    return undefined;
+  } catch {
+    return 'is no JSON.';
+  }
+}
+
+/**
+ * Each item leads to the version that holds its data; a deleted one ends with a version that says so, and no other.
+ * Pruning takes beginnings of histories only: what comes after has no gap.
+ */
+export function checkHeads({ db }: VaultReader, tally: Tally, signal: AbortSignal | undefined): void {
+  const rows = db
+    .prepare(
+      `SELECT type.name AS type, head.id, head.size IS version.size AND head.hash IS version.hash AS fits,
+              version.data IS NOT NULL AS has_data, deleted_at IS NOT NULL AS is_deleted,
+              CASE WHEN raw_check IS NULL THEN raw_hash = head.hash ELSE raw_check = ~raw_hash END AS is_raw_right,
+              EXISTS (SELECT 1 FROM extraction_sessions WHERE number = head.session) AS has_session,
+              (SELECT max(number) > head.version FROM content_versions AS other
+               WHERE other.content_type = head.content_type AND other.id = head.id) AS is_followed,
+              (SELECT count(*) = max(number) - min(number) + 1 FROM content_versions AS other
+               WHERE other.content_type = head.content_type AND other.id = head.id) AS is_whole
+       FROM item_heads AS head
+       LEFT JOIN content_types AS type ON type.number = head.content_type
+       LEFT JOIN content_versions AS version ON version.content_type = head.content_type AND version.id = head.id
+         AND version.number = head.version`,
+    )
+    .iterate();
+  for (const row of rows) {
+    signal?.throwIfAborted();
+    tally.items += 1;
+    const problem = headProblem(row);
+    if (problem) tally.add('damaged', String(row['type']), String(row['id']), problem);
+  }
+}
+
+function headProblem(row: Row): string | undefined {
+  if (row['has_data'] !== 1) return 'The item has no data.';
+  if (row['fits'] !== 1) return 'The item and its newest version do not agree.';
+  if (row['is_followed'] !== row['is_deleted']) return 'The item is deleted in one table and not in another.';
+  if (row['is_whole'] !== 1) return 'A version between its first and its last is missing.';
+  if (row['has_session'] !== 1) return 'The session that saw it last is missing.';
+  if (row['is_raw_right'] !== 1) return 'The hash of what came last was changed.';
+  return undefined;
+}
+
+// Verifies types: as many items, versions and pages as were counted, without gaps, and as many items as the source says.
+
+/** Every session has a checkpoint for each type that it asked for. */
+export function checkCheckpoints({ db }: VaultReader, tally: Tally): void {
+  const rows = db
+    .prepare(
+      `SELECT session.number, asked.value ->> 'name' AS name
+       FROM extraction_sessions AS session, json_each(session.types) AS asked
+       WHERE NOT EXISTS (SELECT 1 FROM checkpoints JOIN content_types AS type ON type.number = content_type
+                         WHERE checkpoints.session = session.number AND type.name = asked.value ->> 'name')`,
+    )
+    .all();
+  for (const { number, name } of rows)
+    tally.add('damaged', String(name), null, `The checkpoint of session ${Number(number)} is missing.`);
+}
+
+export function checkTypes(reader: VaultReader, tally: Tally): void {
+  for (const type of reader.types()) {
+    checkCounts(reader, type, tally);
+    const incomplete = (message: string) => tally.add('incomplete', type.type, null, message);
+    const pages = readPages(reader.db, type.session, reader.typeNumber(type.type)).done;
+    tally.pages += pages.length;
+    if (type.status === 'incomplete') incomplete(`${type.reason ?? 'Something is missing'}.`);
+    else if (type.status !== 'completed')
+      incomplete('It was not read to its end: the extraction did not finish.');
+    else {
+      for (const gap of findGaps(pages)) incomplete(`${gap}.`);
+      if (type.expectedTotal !== null && type.itemsSeen < type.expectedTotal)
+        incomplete(`The source counts ${type.expectedTotal} items, ${type.itemsSeen} came.`);
+    }
+  }
+}
+
+/** Rows that somebody removed leave no trace of their own: they are missed by their number. */
+function checkCounts({ db }: VaultReader, { type, session, itemsSeen }: TypeRecord, tally: Tally): void {
+  const counts = db
+    .prepare(
+      `SELECT items AS kept, (SELECT count(*) FROM item_heads WHERE content_type = type.number) AS present,
+              versions AS added, (SELECT count(*) FROM content_versions WHERE content_type = type.number) AS there,
+              (SELECT count(*) FROM item_heads WHERE content_type = type.number AND session = ?1) AS seen,
+              (SELECT pages FROM checkpoints WHERE content_type = type.number AND session = ?1) AS read,
+              (SELECT count(*) FROM pages WHERE content_type = type.number AND session = ?1 AND state = 'done') AS marked
+       FROM content_types AS type WHERE name = ?2`,
+    )
+    .get(session, type);
+  const count = (name: string): number => Number(counts?.[name]);
+  const damaged = (message: string) => tally.add('damaged', type, null, message);
+  if (count('kept') !== count('present'))
+    damaged(`${count('kept')} items were written, ${count('present')} are in the file.`);
+  else if (count('seen') !== itemsSeen)
+    damaged(`Session ${session} saw ${itemsSeen} items, the file has ${count('seen')} of them.`);
+  // Pruning takes off what it deletes, so that only what others removed is missed.
+  if (count('added') !== count('there'))
+    damaged(`${count('added')} versions of items should be in the file, ${count('there')} are.`);
+  if (count('read') !== count('marked'))
+    damaged(`${count('read')} pages were read, ${count('marked')} are in the file.`);
+}
+
+// What a verification finds, counted to the last; only the first findings are kept.
+
+export interface VaultProblem {
+  /** `damaged`: what is in the file is not what was written. `incomplete`: not everything is in the file. */
+  readonly kind: 'damaged' | 'incomplete';
+  readonly type: string | null;
+  readonly id: string | null;
+  readonly message: string;
+}
+
+export interface VerifyReport {
+  readonly isSound: boolean;
+  readonly isComplete: boolean;
+  readonly checked: { readonly items: number; readonly versions: number; readonly pages: number };
+  /** The first `mostProblems` of them. */
+  readonly problems: readonly VaultProblem[];
+  readonly problemCount: number;
+}
+
+export const mostProblems = 100;
+
+export class Tally {
+  items = 0;
+  versions = 0;
+  pages = 0;
+  readonly #counts = { damaged: 0, incomplete: 0 };
+  readonly #problems: VaultProblem[] = [];
+
+  add(kind: VaultProblem['kind'], type: string | null, id: string | null, message: string): void {
+    this.#counts[kind] += 1;
+    if (this.#problems.length < mostProblems) this.#problems.push({ kind, type, id, message });
+  }
+
+  report(): VerifyReport {
+    const { damaged, incomplete } = this.#counts;
+    return {
+      isSound: damaged === 0,
+      isComplete: incomplete === 0,
+      checked: { items: this.items, versions: this.versions, pages: this.pages },
+      problems: this.#problems,
+      problemCount: damaged + incomplete,
+    };
+  }
+}
+
+// Reads the facts of an item from its data again: what stands beside the data must be what the data says.
+
+interface Reader {
+  readonly shape: ItemShape;
+  readonly finder: FactFinder;
+}
+
+const facts = ['name', 'owner', 'folder', 'createdAt', 'updatedAt'] as const;
+const columns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+
+export class FactChecker {
+  readonly #types: (session: number) => readonly ContentType[];
+  readonly #readers = new Map<string, readonly Reader[]>();
+
+  constructor(db: DatabaseSync) {
+    const statement = db.prepare('SELECT types FROM extraction_sessions WHERE number = ?');
+    this.#types = (session) => JSON.parse(String(statement.get(session)?.['types'] ?? '[]')) as ContentType[];
+  }
+
+  /**
+   * What is wrong with the head in `row`, for people. Its facts were read as the session that wrote the version or the
+   * one that saw the item last defined the type, in the form of any of its listings; nobody noted which.
+   */
+  problem(row: Row, data: Uint8Array): string | undefined {
+    const sessions = [...new Set([Number(row['session']), Number(row['version_session'])])];
+    const readers = sessions.flatMap((session) => this.#readersOf(session, String(row['type'])));
+    const problems = readers.map((reader) => problemOf(row, reader, data));
+    // A definition that is not kept any more permits nothing to compare with; that it is missing is found elsewhere.
+    return problems.includes(undefined) ? undefined : problems[0];
+  }
+
+  #readersOf(session: number, type: string): readonly Reader[] {
+    const key = `${session} ${type}`;
+    const known = this.#readers.get(key);
+    if (known) return known;
+    const definition = this.#types(session).find(({ name }) => name === type);
+    const shapes = definition
+      ? [definition.shape, ...(definition.listings ?? []).flatMap(({ shape }) => shape ?? [])]
+      : [];
+    const readers = shapes.map((shape) => ({ shape, finder: new FactFinder(shape, []) }));
+    this.#readers.set(key, readers);
+    return readers;
+  }
+}
+
+function problemOf(row: Row, { shape, finder }: Reader, data: Uint8Array): string | undefined {
+  const read = readItem(finder.find(data, 0).facts, shape, null);
+  if ('rejected' in read) return `Its data is no item: ${read.rejected.message}`;
+  if (!isIdOf(String(row['id']), read.item, shape)) return `Its data is that of the item ${read.item.id}.`;
+  const wrong = facts.filter((fact) => read.item[fact] !== stored(row, fact));
+  return wrong.length === 0 ? undefined : `Its data says something else: ${wrong.join(', ')}.`;
+}
+
+/** Which parent the item hangs on is not in its data. */
+const isIdOf = (id: string, item: ParsedItem, { isIdWithinParent }: ItemShape): boolean =>
+  id === item.id || (isIdWithinParent === true && id.endsWith(`::${item.id}`));
+
+function stored(row: Row, fact: (typeof facts)[number]): unknown {
+  if (fact === 'createdAt' || fact === 'updatedAt') {
+    const value = row[columns[fact]];
+    return value === null ? null : Number(value);
+  }
+  return row[fact];
+}
+
+// Whether the pages of a type follow each other without a gap.
+
+interface Range {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+}
+
+/** A sentence per gap; empty when the pages cover everything from the beginning on. */
+export function findGaps(pages: readonly PageResult[]): readonly string[] {
+  const lists = Map.groupBy(pages, ({ request }) => request.listing ?? '');
+  return [...lists].flatMap(([listing, ofList]) =>
+    [...gapsBetween(ofList.flatMap(rangeOf)), ...unfinishedChain(ofList)].map((gap) =>
+      listing === '' ? gap : `${listing}: ${gap}`,
+    ),
+  );
+}
+
+function rangeOf({ request }: PageResult): readonly Range[] {
+  if (request.kind === 'offset') return [{ from: request.offset, to: request.offset + request.limit }];
+  if (request.kind !== 'page') return [];
+  return [{ from: request.page * request.limit, to: (request.page + 1) * request.limit }];
+}
+
+/** Pages may overlap: the batch size may have changed halfway. */
+function gapsBetween(ranges: readonly Range[]): readonly string[] {
+  const gaps: string[] = [];
+  let covered = 0;
+  for (const { from, to } of ranges.toSorted((one, other) => one.from - other.from)) {
+    if (from > covered) gaps.push(`items ${covered} to ${from - 1} were never asked for`);
+    covered = Math.max(covered, to);
+  }
+  return gaps;
+}
+
+/** Where each page names the next, all must be there, and the last must name none. */
+function unfinishedChain(pages: readonly PageResult[]): readonly string[] {
+  const chain = pages.flatMap(({ request, next }) =>
+    request.kind === 'cursor' ? [{ index: request.index, next }] : [],
+  );
+  if (chain.length === 0) return [];
+  const sorted = chain.toSorted((one, other) => one.index - other.index);
+  const missing = sorted.findIndex(({ index }, place) => index !== place);
+  if (missing !== -1) return [`page ${missing} of the chain is missing`];
+  return sorted.at(-1)?.next === null ? [] : ['the last page names another that was never asked for'];
+}

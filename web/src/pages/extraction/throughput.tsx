@@ -1,0 +1,62 @@
+// Throughput of a run, and its backoff after 429 responses.
+import { SimpleGrid, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import type { ExtractionRunAnswer, RunSamplesAnswer } from '../../../../src/http/contract.ts';
+import { get } from '../../api/client.ts';
+import { Chart, type Line } from '../../parts/chart.tsx';
+import { Empty, Shown } from '../../parts/states.tsx';
+import { throughputOf } from './throughput-of.ts';
+import { isOpen } from './run-facts.ts';
+
+export function Throughput({ run }: { readonly run: ExtractionRunAnswer }) {
+  const query = useQuery({
+    queryKey: ['extraction', 'samples', run.id],
+    queryFn: ({ signal }) => get<RunSamplesAnswer>(`/api/v1/extraction/runs/${run.id}/samples`, {}, signal),
+    refetchInterval: isOpen(run) ? 2_000 : false,
+  });
+  return (
+    <section>
+      <Title order={2} size="h4" mb="xs">
+        Throughput
+      </Title>
+      <Shown
+        what="throughput"
+        query={query}
+        isEmpty={({ samples }) => samples.length < 2}
+        empty={
+          isOpen(run) ? (
+            <Empty title="Not enough data yet" />
+          ) : (
+            <Empty title="Not enough data to chart">
+              Throughput is sampled about once a second and kept in memory until the server restarts.
+            </Empty>
+          )
+        }
+      >
+        {({ samples }) => <ThroughputCharts samples={samples} />}
+      </Shown>
+    </section>
+  );
+}
+
+function ThroughputCharts({ samples }: { readonly samples: RunSamplesAnswer['samples'] }) {
+  const { times, rate, multiplier } = useMemo(() => {
+    const throughput = throughputOf(samples);
+    const rateLines: Line[] = [
+      { label: 'items/s', color: 'teal', values: throughput.itemsPerSecond },
+      { label: 'calls/s', color: 'blue', values: throughput.callsPerSecond },
+    ];
+    const multiplierLines: Line[] = [
+      { label: 'backoff multiplier', color: 'orange', values: throughput.multiplier },
+      { label: '429 responses', color: 'red', isSecond: true, values: throughput.refusals },
+    ];
+    return { times: throughput.times, rate: rateLines, multiplier: multiplierLines };
+  }, [samples]);
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <Chart label="Items and calls per second over time." times={times} lines={rate} />
+      <Chart label="Backoff multiplier and 429 responses over time." times={times} lines={multiplier} />
+    </SimpleGrid>
+  );
+}

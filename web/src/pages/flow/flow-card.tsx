@@ -1,0 +1,92 @@
+// One card of the diagram: figure, limit, last 30 minutes, degradations. Links to its page.
+import { Badge, Progress, Text, UnstyledButton } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { toneColor } from '../../theme.ts';
+import classes from './flow-diagram.module.css';
+import { MinuteBars, type MinuteBarsProps } from './minute-bars.tsx';
+import { openOf, type Degraded } from './labels.ts';
+
+export interface FlowCardProps {
+  readonly name: string;
+  readonly href: string;
+  readonly value: number | string;
+  readonly unit: string;
+  readonly degraded?: Degraded;
+  /** 0 to 1, of its limit. */
+  readonly share?: number | null | undefined;
+  readonly bars?: MinuteBarsProps;
+  /** Queue, cooldowns and similar: one line each. */
+  readonly children: ReactNode;
+}
+
+const mostLines = 3;
+
+export function FlowCard({
+  name,
+  href,
+  value,
+  unit,
+  degraded = [],
+  share = null,
+  bars,
+  children,
+}: FlowCardProps) {
+  const open = openOf(degraded);
+  return (
+    <UnstyledButton
+      component={Link}
+      href={href}
+      className={classes['gate']}
+      data-degraded={open > 0 || undefined}
+    >
+      <span className={classes['head']}>
+        <Text component="span" fw={600} size="sm">
+          {name}
+        </Text>
+        {open > 0 ? (
+          <Badge
+            component="span"
+            size="sm"
+            variant="light"
+            color={toneColor.warning}
+            tt="none"
+            title="Open ledger entries"
+          >
+            {open} open
+          </Badge>
+        ) : null}
+      </span>
+      <span className={classes['figure']}>
+        <Text component="span" fz={26} fw={700} lh={1.1}>
+          {value}
+        </Text>
+        <Text component="span" size="xs" c="dimmed">
+          {unit}
+        </Text>
+      </span>
+      {share === null ? null : (
+        <Progress
+          value={share * 100}
+          size="sm"
+          color={toneColor[share >= 1 ? 'bad' : share >= 0.8 ? 'warning' : 'good']}
+          aria-hidden
+        />
+      )}
+      {bars === undefined ? null : <MinuteBars {...bars} />}
+      <Text component="span" size="xs" c="dimmed" className={classes['words']}>
+        {children}
+        {degraded.slice(0, mostLines).map((each) => (
+          <Line key={each.kind}>
+            {each.kind}: {each.open}
+          </Line>
+        ))}
+        {degraded.length > mostLines ? <Line>and {degraded.length - mostLines} other kinds</Line> : null}
+      </Text>
+    </UnstyledButton>
+  );
+}
+
+export function Line({ children }: { readonly children: ReactNode }) {
+  return <span className={classes['line']}>{children}</span>;
+}

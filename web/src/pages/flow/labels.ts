@@ -1,0 +1,51 @@
+// Labels and figures of the diagram.
+import type { FlowAnswer } from '../../../../src/http/contract.ts';
+
+export type Degraded = FlowAnswer['degraded'];
+
+export const plural = (count: number, word: string): string => (count === 1 ? word : `${word}s`);
+
+export const counted = (count: number, word: string): string => `${count} ${plural(count, word)}`;
+
+/** Kinds of one domain, without its prefix. */
+export const degradedOf = (all: Degraded, domain: string): Degraded =>
+  all
+    .filter(({ kind }) => kind.startsWith(`${domain}.`))
+    .map(({ kind, open }) => ({ kind: kind.slice(domain.length + 1), open }));
+
+export const openOf = (degraded: Degraded): number => degraded.reduce((sum, { open }) => sum + open, 0);
+
+/** Calls and limit of all active runs; the limit is null unless every run has one. */
+export function callsNow(running: FlowAnswer['extraction']['running']): {
+  readonly calls: number;
+  readonly limit: number | null;
+} {
+  return {
+    calls: running.reduce((sum, run) => sum + (run.calls_last_minute ?? 0), 0),
+    limit: running.reduce<number | null>(
+      (sum, { calls_per_minute_limit: limit }) => (sum === null || limit === null ? null : sum + limit),
+      0,
+    ),
+  };
+}
+
+/** Backoff and 429s of a run; null without any. */
+export function backoffText({
+  multiplier,
+  refusals,
+}: Pick<FlowAnswer['extraction']['running'][number], 'multiplier' | 'refusals'>): string | null {
+  const parts = [
+    multiplier > 1 ? `backoff ×${multiplier.toFixed(1)}` : null,
+    refusals > 0 ? `${refusals} rate-limited` : null,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join(', ');
+}
+
+/** Requests in flight, and those waiting for a model. */
+export function unanswered({
+  unanswered: all,
+  waiting,
+}: Pick<FlowAnswer['gateway'], 'unanswered' | 'waiting'>): string {
+  if (all === 0) return 'No requests in flight';
+  return `${counted(all, 'request')} in flight, ${waiting} waiting for a model`;
+}

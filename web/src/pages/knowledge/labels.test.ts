@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { counted, knownAs, likelyText, rangesText } from './labels.ts';
+
+describe('likelyText', () => {
+  it('never shows certainty for a pair under review', () =>
+    expect([0.0004, 0.5, 0.62, 0.999].map(likelyText)).toEqual(['< 1%', '50%', '62%', '> 99%']));
+});
+
+describe('labels', () => {
+  it('join adjacent chunks', () => {
+    expect(rangesText([9, 2, 3, 0, 4])).toBe('0, 2–4, 9');
+    expect(rangesText([])).toBe('');
+  });
+
+  it('count one and many', () => {
+    expect([counted(1, 'event'), counted(1200, 'event'), counted(0, 'entity', 'entities')]).toEqual([
+      '1 event',
+      '1,200 events',
+      '0 entities',
+    ]);
+  });
+
+  it('tell entities of the same name apart', () => {
+    const of = (email: string | null, organization: string | null) =>
+      knownAs({ canonical_name: 'Alice Chen', email, organization });
+    expect([of(null, null), of('a@x.example', null), of('a@x.example', 'Acme')]).toEqual([
+      'Alice Chen',
+      'Alice Chen (a@x.example)',
+      'Alice Chen (Acme)',
+    ]);
+  });
+});
