@@ -34,9 +34,7 @@ export const DeploymentWithSecret = Deployment.extend({
     .string()
     .nullable()
     .describe('Signs webhooks (Standard Webhooks); null without a webhook.'),
-  warnings: z
-    .array(z.string())
-    .describe('What keeps it from working now, for example an unknown model.'),
+  warnings: z.array(z.string()).describe('What keeps it from working now, for example an unknown model.'),
 }).meta({ id: 'DeploymentWithSecret' });
 export type DeploymentWithSecret = z.infer<typeof DeploymentWithSecret>;
 
@@ -56,7 +54,9 @@ export const deploymentsApi = {
     summary: 'List deployments, oldest first',
     access: 'admin',
     query: z.strictObject({
-      organization: organizationReference.optional().describe('Id or name: only deployments of this organization.'),
+      organization: organizationReference
+        .optional()
+        .describe('Id or name: only deployments of this organization.'),
     }),
     output: z.object({ deployments: z.array(Deployment) }).meta({ id: 'Deployments' }),
   }),

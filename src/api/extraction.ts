@@ -6,7 +6,7 @@ import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
 const tag = 'extraction';
-const runState = z.enum(['waiting', 'running', 'completed', 'incomplete', 'failed', 'interrupted']);
+const runState = z.enum(['queued', 'running', 'completed', 'incomplete', 'failed', 'interrupted']);
 const sourceName = z.string().min(1).max(500);
 const natural = z.number().int().min(0);
 
@@ -39,7 +39,7 @@ const figures = {
     )
     .max(1000),
   calls: natural.describe('Requests sent by this run, all attempts included.'),
-  refusals: natural.describe('Requests that got status 429.'),
+  rate_limited_calls: natural.describe('Requests that got status 429.'),
   multiplier: z.number().min(1).describe('Current divisor of the rate limits.'),
   items_per_second: z.number().min(0).nullable(),
 };
@@ -179,7 +179,8 @@ export const runsApi = {
     id: 'extraction.runs.report',
     tag,
     summary: 'Report the progress of a run that a command executes itself',
-    description: 'At its start, about once a second and at its end; without a report for a minute it counts as interrupted.',
+    description:
+      'At its start, about once a second and at its end; without a report for a minute it counts as interrupted.',
     access: 'admin',
     // Once a second for every command that extracts.
     audit: false,
@@ -189,7 +190,7 @@ export const runsApi = {
         source: sourceName,
         vault: z.string().min(1).max(4096),
         session: z.string().min(1).max(200).nullable(),
-        state: runState.exclude(['waiting']),
+        state: runState.exclude(['queued']),
         ...figures,
         message: z.string().max(4000).nullable(),
       })
@@ -207,7 +208,13 @@ export const runsApi = {
       .object({
         samples: z
           .array(
-            z.object({ at: instant, items: count, calls: count, refusals: count, multiplier: z.number() }),
+            z.object({
+              at: instant,
+              items: count,
+              calls: count,
+              rate_limited_calls: count,
+              multiplier: z.number(),
+            }),
           )
           .describe('Oldest first; empty when this server did not see the run.'),
       })

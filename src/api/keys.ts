@@ -63,7 +63,12 @@ export const keysApi = {
     access: 'admin',
     query: z.strictObject({
       from_day: z.iso.date().optional().describe('First day, UTC; default: today.'),
-      caller: z.string().min(1).max(200).optional().describe('`admin`, `probe`, or `key:` and the id of a key.'),
+      caller: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('`admin`, `probe`, or `key:` and the id of a key.'),
     }),
     output: z
       .object({

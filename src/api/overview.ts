@@ -81,7 +81,7 @@ export const overviewApi = {
                 .nullable()
                 .describe('Of a registered source; null for a run of a command.'),
               multiplier: z.number().describe('Current divisor of its rate limits.'),
-              refusals: count,
+              rate_limited_calls: count,
             }),
           ),
           last_finished: z

@@ -34,7 +34,10 @@ export const promptsApi = {
         prompt: z.string().min(1).max(10_000),
         model_name: z.string().min(1).max(500).nullish().describe('Tried first, before all others.'),
         system_prompt: z.string().min(1).max(5_000).nullish(),
-        response_format: z.looseObject({ type: z.string() }).nullish().describe("As in OpenAI's chat request."),
+        response_format: z
+          .looseObject({ type: z.string() })
+          .nullish()
+          .describe("As in OpenAI's chat request."),
         tags: z.array(z.string().min(1).max(100)).max(20).nullish().describe('Accepted and ignored.'),
       })
       .meta({ id: 'PromptRequest' }),

@@ -153,7 +153,10 @@ export const serverApi = {
             id,
             at: instant,
             actor: z.string().meta({ examples: ['admin'] }),
-            action: z.string().describe('Id of the operation.').meta({ examples: ['ledger.repair'] }),
+            action: z
+              .string()
+              .describe('Id of the operation.')
+              .meta({ examples: ['ledger.repair'] }),
             subject: z.string().nullable().describe('Path parameters; null without any.'),
             outcome: z.enum(['done', 'refused', 'failed']),
             status: z.number().int().nullable().describe('HTTP status; null for local commands.'),
@@ -194,7 +197,7 @@ export type StreamedEvent = z.infer<typeof StreamedEvent>;
 
 export const streamsApi = {
   streamEvents: operation('GET /api/v1/events', {
-    id: 'events.stream',
+    id: 'live.stream',
     summary: 'Stream events as they happen',
     description:
       'Server-sent events: `event` (the name) and `data` (JSON: name, at, payload). `stream:closing` announces that ' +
@@ -230,6 +233,23 @@ export const streamsApi = {
     access: 'admin',
     status: 202,
     output: z.object({ accepted: z.literal(true) }).meta({ id: 'Handover' }),
+  }),
+} as const;
+
+export const mcpApi = {
+  call: operation('POST /mcp', {
+    id: 'mcp.call',
+    summary: 'Model Context Protocol: tools and resources for models',
+    description:
+      'Streamable HTTP without sessions: every message is a POST of its own with a JSON response. GET and DELETE are ' +
+      'not supported. See docs/mcp.md for clients and tools.',
+    access: 'tenant',
+    // Tools call the API with the caller's own credentials: what they change is audited there.
+    audit: false,
+    nulAllowedIn: 'everywhere',
+    body: z.unknown().describe('One message of JSON-RPC 2.0.'),
+    output: z.unknown().describe('The response, as JSON-RPC 2.0.'),
+    otherResponses: { 202: z.null().describe('Accepted; this message has no response.') },
   }),
 } as const;
 

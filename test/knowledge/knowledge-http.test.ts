@@ -81,7 +81,7 @@ describe('knowledge over HTTP', () => {
     return { status: answer.statusCode, body: answer.body === '' ? null : answer.json<Answer>() };
   };
   type Answer = Record<string, unknown> & {
-    readonly artifact_uid: string;
+    readonly artifact_id: string;
     readonly artifacts: readonly Record<string, unknown>[];
     readonly events: readonly Record<string, unknown>[];
     readonly spaces: readonly Record<string, unknown>[];
@@ -103,7 +103,7 @@ describe('knowledge over HTTP', () => {
   it('takes a document in and tells what became of it', async () => {
     const taken = await call('acme-key', 'POST', '/artifacts', { text: '[Ann] decided.', title: 'Minutes' });
     expect(taken).toMatchObject({ status: 202, body: { outcome: 'added', chunks: 1 } });
-    const id = taken.body?.artifact_uid ?? '';
+    const id = taken.body?.artifact_id ?? '';
     await settled('acme-key', id);
     expect(await call('acme-key', 'GET', `/artifacts/${id}`)).toMatchObject({
       status: 200,
@@ -115,7 +115,7 @@ describe('knowledge over HTTP', () => {
     });
     const gone = '01900000-0000-7000-8000-000000000000';
     expect((await call('acme-key', 'GET', `/artifacts/statuses?ids=${id},${gone}`)).body).toMatchObject({
-      statuses: [{ artifact_uid: id, title: 'Minutes', status: { state: 'complete' } }],
+      statuses: [{ artifact_id: id, title: 'Minutes', status: { state: 'complete' } }],
     });
     expect((await call('acme-key', 'GET', '/events?category=Decision')).body?.events).toMatchObject([
       {
@@ -164,7 +164,7 @@ describe('knowledge over HTTP', () => {
       body: { chunks: 1, model_calls: 0, prompt_tokens: 0, answer_tokens: 0, embedding_calls: 0 },
     });
     const taken = await call('acme-key', 'POST', '/artifacts', { file, type: 'doc' });
-    const view = await call('acme-key', 'GET', `/artifacts/${taken.body?.artifact_uid ?? ''}`);
+    const view = await call('acme-key', 'GET', `/artifacts/${taken.body?.artifact_id ?? ''}`);
     expect(view.body).toMatchObject({ title: 'Plan', type: 'doc', source_id: 'notes.md' });
   });
 
@@ -189,7 +189,7 @@ describe('knowledge over HTTP', () => {
     };
     const taken = await call('acme-key', 'POST', '/artifacts', document);
     expect(taken.status).toBe(202);
-    const id = taken.body?.artifact_uid ?? '';
+    const id = taken.body?.artifact_id ?? '';
     expect(await call('acme-key', 'GET', `/artifacts/${id}`)).toMatchObject({
       body: { text: '[Ann] met Bo.', title: 'Minutes', source_id: 'nul' },
     });
@@ -264,7 +264,7 @@ describe('knowledge over HTTP', () => {
       text: `[${secret}] decided.`,
       title: secret,
     });
-    const id = taken.body?.artifact_uid ?? '';
+    const id = taken.body?.artifact_id ?? '';
     await settled('acme-key', id);
     await call('acme-key', 'POST', '/spaces', { name: 'only-acme' });
     const events = (await call('acme-key', 'GET', '/events')).body?.events ?? [];
@@ -281,7 +281,7 @@ describe('knowledge over HTTP', () => {
       ['GET', `/artifacts/${id}?organization=acme`],
       ['GET', `/artifacts/${id}/revisions`],
       ['GET', '/events'],
-      ['GET', `/events?artifact_uid=${id}`],
+      ['GET', `/events?artifact_id=${id}`],
       ['GET', `/events/${event}`],
       ['DELETE', `/artifacts/${id}`],
       ['DELETE', '/spaces/only-acme'],

@@ -28,7 +28,8 @@ export function deploymentRoutes(
           .map((each) => view(each, names.get(each.organizationId) ?? '')),
       };
     },
-    create: async ({ body: { organization, ...input } }) => detail(await deployments.add(organization, input)),
+    create: async ({ body: { organization, ...input } }) =>
+      detail(await deployments.add(organization, input)),
     get: async ({ params }) => detail(deployments.get(params.id)),
     update: async ({ params, body: { workflow: _never, ...change } }) =>
       detail(await deployments.change(params.id, change)),

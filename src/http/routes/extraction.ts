@@ -53,9 +53,11 @@ export function extractionRoutes(server: TypedServer, dependencies: HttpDependen
     stop: async ({ params }) => runs.stop(params.id),
     report: async ({ body }) => runs.report(body),
     getSamples: async ({ params }) => ({
-      samples: dependencies.activity
-        .run(params.id)
-        .map((sample) => ({ ...sample, at: new Date(sample.at) })),
+      samples: dependencies.activity.run(params.id).map(({ refusals, ...sample }) => ({
+        ...sample,
+        rateLimitedCalls: refusals,
+        at: new Date(sample.at),
+      })),
     }),
   });
 

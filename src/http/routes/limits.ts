@@ -32,7 +32,8 @@ export function limitRoutes(server: TypedServer, { tenants }: HttpDependencies):
     },
     clearCache: async ({ body }) => {
       const { organization, all = false } = body ?? {};
-      const which = organization === undefined ? (all ? 'all' : 'custom') : [organizations.find(organization).id];
+      const which =
+        organization === undefined ? (all ? 'all' : 'custom') : [organizations.find(organization).id];
       return { deleted: await limits.clearCache(which) };
     },
   });

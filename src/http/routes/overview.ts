@@ -41,8 +41,13 @@ async function organizationsNow({ tenants, activity }: HttpDependencies, part: s
     globalUsed,
     waiting: tenants.waiting(),
     organizations: found.map((each) => {
-      const { admitted = 0, refused = 0, ended = 0, averageHoldMs = null, longestHoldMs = null } =
-        active.get(each.organizationId) ?? {};
+      const {
+        admitted = 0,
+        refused = 0,
+        ended = 0,
+        averageHoldMs = null,
+        longestHoldMs = null,
+      } = active.get(each.organizationId) ?? {};
       const limit = limitView(each, names.get(each.organizationId) ?? each.organizationId);
       return { limit, admitted, refused, ended, averageHoldMs, longestHoldMs };
     }),
@@ -95,7 +100,7 @@ async function flowNow(dependencies: HttpDependencies) {
 
 async function extractionNow({ extraction, activity, clock }: HttpDependencies) {
   const [running, [last], sources] = await Promise.all([
-    extraction.runs.list({ states: ['running', 'waiting'], limit: 20 }),
+    extraction.runs.list({ states: ['running', 'queued'], limit: 20 }),
     extraction.runs.list({ states: ['completed', 'incomplete', 'failed', 'interrupted'], limit: 1 }),
     extraction.sources.list(),
   ]);

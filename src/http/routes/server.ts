@@ -12,7 +12,7 @@ export function serverRoutes(server: TypedServer, dependencies: HttpDependencies
     server,
     healthApi,
     {
-      live: async () => ({ status: 'ok', version, instance: instanceId }),
+      live: async () => ({ status: 'ok' as const, version, instance: instanceId }),
       ready: async ({ reply }) => {
         const report = await readinessOf(dependencies);
         const { isDraining } = server.traffic;
@@ -58,7 +58,7 @@ export function serverRoutes(server: TypedServer, dependencies: HttpDependencies
       return { entries: items, next };
     },
     getCaller: async ({ caller }) => ({
-      kind: caller?.kind === 'organization' ? 'organization' : 'admin',
+      kind: caller?.kind === 'organization' ? ('organization' as const) : ('admin' as const),
       organizationId: caller?.kind === 'organization' ? caller.organizationId : null,
     }),
   });
@@ -70,7 +70,14 @@ async function readinessOf(dependencies: HttpDependencies): Promise<ReadinessRep
     return await dependencies.readiness();
   } catch (error) {
     const detail = `The check itself failed (${kindOf(error)}).`;
-    const check = { name: 'readiness', state: 'down', required: true, detail, since: null, remedy: null } as const;
+    const check = {
+      name: 'readiness',
+      state: 'down',
+      required: true,
+      detail,
+      since: null,
+      remedy: null,
+    } as const;
     return { status: 'unavailable', dependencies: [check], capabilities: [] };
   }
 }

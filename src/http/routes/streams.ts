@@ -1,11 +1,10 @@
 // Handlers of responses that stay open: live events and attached clients.
 import { streamsApi } from '../../api/server.ts';
 import type { EmittedEvent } from '../../core/index.ts';
-import { CoreError, plainValue, withoutContent } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
 import { implement } from '../implement.ts';
-import { eventText, sendStream } from '../open-streams.ts';
+import { eventText, liveEventText, sendStream } from '../open-streams.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { snakeCase } from '../snake-case.ts';
 import type { TypedServer } from './typed-server.ts';
 
 export function streamRoutes(server: TypedServer, dependencies: HttpDependencies): void {
@@ -29,16 +28,11 @@ export function streamRoutes(server: TypedServer, dependencies: HttpDependencies
   const stopListening = dependencies.liveEvents.listen(deliver);
   server.addHook('onClose', async () => stopListening());
 
-  const textOf = (emitted: EmittedEvent): string => {
-    const payload = plainValue(withoutContent(emitted), { text: (raw) => redactor.text(raw) });
-    const at = new Date(emitted.at).toISOString();
-    return eventText(emitted.name, { name: emitted.name, at, payload: snakeCase(payload) });
-  };
-
   implement(server, streamsApi, {
     streamEvents: async ({ query: { names }, request, reply }) => {
       const read = (event: EmittedEvent): void => {
-        if (names?.some((prefix) => event.name.startsWith(prefix)) ?? true) stream.write(textOf(event));
+        if (names?.some((prefix) => event.name.startsWith(prefix)) ?? true)
+          stream.write(liveEventText(event, redactor));
       };
       const stream = server.openStreams.open(request, () => readers.delete(read));
       readers.add(read);
@@ -57,11 +51,8 @@ export function streamRoutes(server: TypedServer, dependencies: HttpDependencies
     },
     handOver: async () => {
       if (!presence.requestHandover())
-        throw new CoreError(
-          'CONFLICT',
-          'This server was started to stay; stop it where it was started.',
-        );
-      return { accepted: true };
+        throw new CoreError('CONFLICT', 'This server was started to stay; stop it where it was started.');
+      return { accepted: true as const };
     },
   });
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Execution } from '../../tenancy/index.ts';
 import { forTenant } from '../../tenancy/index.ts';
-import { id } from './fields.ts';
+import { id } from '../../api/fields.ts';
 
 const longestTimeout = 300;
 const timeoutRule = `must be a whole number from -1 to ${longestTimeout}`;

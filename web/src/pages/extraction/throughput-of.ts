@@ -1,7 +1,6 @@
 // Rates between consecutive samples of a run.
-import type { RunSamplesAnswer } from '../../../../src/http/contract.ts';
 
-type Sample = RunSamplesAnswer['samples'][number];
+type Sample = RunSamples['samples'][number];
 
 export interface RunThroughput {
   /** Milliseconds; one fewer than samples. */
@@ -24,7 +23,7 @@ export function throughputOf(samples: readonly Sample[]): RunThroughput {
       items: perSecond(sample.items, before.items),
       calls: perSecond(sample.calls, before.calls),
       multiplier: sample.multiplier,
-      refusals: sample.refusals,
+      refusals: sample.rate_limited_calls,
     };
   });
   return {
@@ -35,3 +34,4 @@ export function throughputOf(samples: readonly Sample[]): RunThroughput {
     refusals: steps.map(({ refusals }) => refusals),
   };
 }
+import type { RunSamples } from '../../../../src/api/extraction.ts';

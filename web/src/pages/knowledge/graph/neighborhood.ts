@@ -1,8 +1,7 @@
 // Merges the neighborhoods of several entities into one graph.
-import type { GraphAroundAnswer } from '../../../../../src/http/contract.ts';
 
-export type GraphNode = GraphAroundAnswer['nodes'][number];
-export type GraphEdge = GraphAroundAnswer['edges'][number];
+export type GraphNode = RelatedEntities['nodes'][number];
+export type GraphEdge = RelatedEntities['edges'][number];
 
 export interface Neighborhood {
   readonly nodes: readonly GraphNode[];
@@ -26,3 +25,4 @@ export function degreesOf({ edges }: Neighborhood): ReadonlyMap<string, number> 
   for (const { from, to } of edges) for (const id of [from, to]) degrees.set(id, (degrees.get(id) ?? 0) + 1);
   return degrees;
 }
+import type { RelatedEntities } from '../../../../../src/api/entities.ts';
