@@ -334,7 +334,7 @@ describe('the sources file', () => {
     const first = await startServer(config, { role: 'serve' });
     onTestFinished(() => first.stop());
     const { body } = await callAsAdmin(first, 'GET', sources);
-    expect(body).toMatchObject({ sources: [{ name: 'one', from_file: true }, { name: 'two' }] });
+    expect(body).toMatchObject({ sources: [{ name: 'one', is_from_file: true }, { name: 'two' }] });
     const [{ id }] = (body as { sources: [{ id: string }] }).sources;
     expect(await callAsAdmin(first, 'PATCH', `${sources}/${id}`, { active: false })).toMatchObject({
       status: 409,
@@ -370,7 +370,7 @@ describe('a run of a command', () => {
     expect(run).toMatchObject({ origin: 'cli', state: 'completed', calls: result.calls, job_id: null });
     expect(run?.vault).toBe(basename(result.vault));
     expect(run?.source).toContain(simulator.url);
-    const { rows } = (await callAsAdmin(server, 'GET', '/api/v1/audit')).body as { rows: unknown[] };
+    const { entries: rows } = (await callAsAdmin(server, 'GET', '/api/v1/audit')).body as { entries: unknown[] };
     expect(rows).toEqual([]);
   });
 

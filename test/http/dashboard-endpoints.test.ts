@@ -132,8 +132,8 @@ describe('with something everywhere', () => {
       const { item, versions } = await world.read<VaultItem>(`${path()}/item?type=users&item=1`);
       expect(item).toMatchObject({ id: '1', type: 'users', versions: 2 });
       expect(versions).toMatchObject([
-        { number: 1, session: 1, is_gone: false },
-        { number: 2, session: 2, is_gone: false },
+        { number: 1, session: 1, is_deleted: false },
+        { number: 2, session: 2, is_deleted: false },
       ]);
       const data = async (query: string) =>
         (await world.read<VaultData>(`${path()}/data?type=users&${query}`)).json;
@@ -157,7 +157,7 @@ describe('with something everywhere', () => {
       const own = join(world.folder, '.headworks', 'vaults', 'acme.vault');
       const made = async (vault: string) => {
         const id = crypto.randomUUID();
-        const figures = { types: [], calls: 0, refusals: 0, multiplier: 1, items_per_second: null };
+        const figures = { types: [], calls: 0, rate_limited_calls: 0, multiplier: 1, items_per_second: null };
         const run = { id, source: 'made up', vault, session: null, state: 'completed', message: null };
         await world.send<ExtractionRun>('POST', '/extraction/runs/report', { ...run, ...figures });
         return status(`/extraction/runs/${id}/vault`);

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => house.close(), 60_000);
 
 type Answer = Record<string, never> & {
-  readonly artifact_id: string;
+  readonly id: string;
   readonly results: readonly { artifact_id: string; text: string; start_char: number; uri: string }[];
 };
 
@@ -53,7 +53,7 @@ function textOf({ content: [first] }: CallToolResult): string {
 
 /** Takes a document in and waits until it was read. */
 async function taken(client: Client, args: Record<string, unknown>): Promise<string> {
-  const { artifact_id: uid } = await use(client, 'ingest', args);
+  const { id: uid } = await use(client, 'ingest', args);
   const { space, organization } = args;
   const place = { ...(space ? { space } : {}), ...(organization ? { organization } : {}) };
   await vi.waitFor(
@@ -105,7 +105,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const uid = await taken(organization, document);
     expect(await use(organization, 'ingest', document)).toMatchObject({
       outcome: 'unchanged',
-      artifact_id: uid,
+      id: uid,
     });
     const found = await use(organization, 'search', { query: `turbine ${transport} Frankfurt`, limit: 1 });
     expect(found).toMatchObject({
@@ -348,9 +348,9 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     await taken(admin, { text: 'Dan Fox will fix the pump. Bob Smith decided to buy a hose.', ...place });
     const idOf = async (name: string) => {
       const { entity } = (await use(admin, 'get_entity', { name, ...place })) as never as {
-        entity: { entity_id: string };
+        entity: { id: string };
       };
-      return entity.entity_id;
+      return entity.id;
     };
     const [winner, loser] = [await idOf('Dan Fox'), await idOf('Bob Smith')];
     expect(await use(admin, 'review_queue', place)).toMatchObject({
@@ -363,12 +363,12 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       next: expect.stringContaining('headworks entities unmerge') as string,
     });
     expect(await use(admin, 'get_entity', { entity_id: loser, ...place })).toMatchObject({
-      entity: { entity_id: winner, aliases: ['Bob Smith'] },
+      entity: { id: winner, aliases: ['Bob Smith'] },
     });
-    const { rows } = (await callAsAdmin(house.server, 'GET', '/api/v1/audit?limit=20')).body as {
-      rows: readonly { action: string }[];
+    const { entries } = (await callAsAdmin(house.server, 'GET', '/api/v1/audit?limit=20')).body as {
+      entries: readonly { action: string }[];
     };
-    const actions = rows.map(({ action }) => action);
+    const actions = entries.map(({ action }) => action);
     expect(actions).toContain('entities.merge');
     expect(actions).not.toContain('mcp');
     expect(await use(admin, 'list_ledger', { state: 'all' })).toMatchObject({ next: null });
@@ -382,7 +382,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const whole = Array.from({ length: 3_000 }, (_, index) => line(index))
       .join('')
       .trim();
-    const uid = (await use(admin, 'ingest', { text: whole, title: 'Marathon' })).artifact_id;
+    const uid = (await use(admin, 'ingest', { text: whole, title: 'Marathon' })).id;
     let read = '';
     for (let offset: number | null = 0; offset !== null;) {
       const part = (await use(admin, 'get_artifact', {
@@ -418,9 +418,9 @@ describe('tenants', () => {
       source_id: 'purple',
     });
     const { entity } = (await use(globexClient, 'get_entity', { name: 'Zebulon Quint' })) as never as {
-      entity: { entity_id: string };
+      entity: { id: string };
     };
-    theirs['entity'] = entity.entity_id;
+    theirs['entity'] = entity.id;
     await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', {
       name: 'hidden',
       organization: globex.id,

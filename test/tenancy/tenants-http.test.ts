@@ -191,9 +191,9 @@ describe('deployments', () => {
       body: {
         ...prompt,
         organization_id: acme.id,
-        organization: 'acme',
+        organization_name: 'acme',
         wait_seconds: 0,
-        active: true,
+        is_active: true,
         path: `/deployment/api/${acme.id}/Summary`,
         webhook_secret: expect.stringMatching(/^whsec_/),
       },
@@ -205,11 +205,11 @@ describe('deployments', () => {
     const path = `/api/v1/deployments/${listed.id}`;
     expect((await call('GET', path)).body).toEqual(added.body);
     const changed = await call<DeploymentWithSecret>('PATCH', path, {
-      active: false,
+      is_active: false,
       wait_seconds: 2.5,
       webhook_url: null,
     });
-    expect(changed.body).toMatchObject({ ...prompt, active: false, wait_seconds: 2.5, webhook_secret: null });
+    expect(changed.body).toMatchObject({ ...prompt, is_active: false, wait_seconds: 2.5, webhook_secret: null });
     expect((await call('DELETE', path)).status).toBe(204);
     expect((await call('GET', path)).status).toBe(404);
   });
@@ -226,7 +226,7 @@ describe('deployments', () => {
     [{ wait_seconds: -1 }, 'wait_seconds: must be from 0 to 60'],
     [{ wait_seconds: 61 }, 'wait_seconds: must be from 0 to 60'],
     [{ wait_seconds: 'ten' }, 'body.wait_seconds'],
-    [{ active: 'yes' }, 'body.active'],
+    [{ is_active: 'yes' }, 'body.is_active'],
     [{ webhook_url: 'https://u:p@example.com' }, 'webhook_url: must hold no user name'],
     [{ webhook_url: 'gopher://example.com' }, 'webhook_url: must be an http'],
     [{ unknown: 1 }, 'unknown'],
@@ -240,8 +240,8 @@ describe('deployments', () => {
 
   it.each([
     [
-      { name: undefined, active: 'yes', wait_seconds: '1' },
-      'body.name: is missing; body.wait_seconds: must be a number; body.active: must be true or false',
+      { name: undefined, is_active: 'yes', wait_seconds: '1' },
+      'body.name: is missing; body.wait_seconds: must be a number; body.is_active: must be true or false',
     ],
     [{ workflow: 'x' }, 'body.workflow: must be one of structure, prompt, search, ingest'],
     [{ options: [] }, 'body.options: must be an object'],
@@ -281,7 +281,7 @@ describe('deployments', () => {
       ...prompt,
     });
     const path = `/api/v1/deployments/${body.id}`;
-    expect((await call('PATCH', path, { active: false, wait_seconds: 1e12 })).status).toBe(400);
+    expect((await call('PATCH', path, { is_active: false, wait_seconds: 1e12 })).status).toBe(400);
     expect(await call('PATCH', path, { workflow: 'structure' })).toMatchObject({
       status: 400,
       body: {
@@ -303,19 +303,19 @@ it('every change leaves a row in the audit log, without the key', async () => {
     organization: 'acme',
     ...prompt,
   });
-  await call('PATCH', `/api/v1/deployments/${added.body.id}`, { active: false });
+  await call('PATCH', `/api/v1/deployments/${added.body.id}`, { is_active: false });
   await call('DELETE', `/api/v1/deployments/${added.body.id}`);
   await call('PATCH', `/api/v1/organizations/${acme.id}`, { name: 'a/b' });
   await call('DELETE', '/api/v1/organizations/acme');
   expect(auditRows.map(({ action, subject, outcome }) => [action, subject, outcome]).toReversed()).toEqual([
-    ['organizations.add', null, 'done'],
-    ['organizations.keys.create', 'organization=acme', 'done'],
-    ['organizations.keys.revoke', `organization=acme id=${made.body.id}`, 'done'],
-    ['deployments.add', null, 'done'],
-    ['deployments.change', `id=${added.body.id}`, 'done'],
-    ['deployments.remove', `id=${added.body.id}`, 'done'],
-    ['organizations.rename', `organization=${acme.id}`, 'refused'],
-    ['organizations.remove', 'organization=acme', 'done'],
+    ['organizations.create', null, 'done'],
+    ['organizations.create-key', 'organization=acme', 'done'],
+    ['organizations.revoke-key', `organization=acme id=${made.body.id}`, 'done'],
+    ['deployments.create', null, 'done'],
+    ['deployments.update', `id=${added.body.id}`, 'done'],
+    ['deployments.delete', `id=${added.body.id}`, 'done'],
+    ['organizations.update', `organization=${acme.id}`, 'refused'],
+    ['organizations.delete', 'organization=acme', 'done'],
   ]);
   expect(JSON.stringify(auditRows)).not.toContain(made.body.key.slice(10));
 });

@@ -283,7 +283,7 @@ function showGone({ out }: CliSession, { missing, removed, problems }: MissingIt
   for (const problem of problems) out.line(problem);
   for (const { source_id, id } of missing.slice(0, mostShown))
     out.line(
-      `${printable(source_id)} is gone at the source; its document stays: headworks artifacts remove ${artifact_id}`,
+      `${printable(source_id)} is gone at the source; its document stays: headworks artifacts remove ${id}`,
     );
   if (missing.length > mostShown) out.line(`… and ${missing.length - mostShown} more.`);
   if (missing.length > 0 && problems.length === 0) out.note('--remove-missing removes them.');
