@@ -1,7 +1,10 @@
 // Takes a collection in as any documents are, asks its queries, and holds the rankings against its judgements.
-import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { defaultBatchSize, embeddedText } from '../../src/knowledge/ingest/embed-chunks.ts';
-import type { ArtifactStore, Blend, Embedder, LexicalHit, Space } from '../../src/knowledge/ports.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk.ts';
+import { defaultBatchSize, embeddedText } from '../../src/knowledge/ingest/embed-step.ts';
+import type { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
+import type { Blend, Embedder } from '../../src/knowledge/vectors/types.ts';
+import type { LexicalHit } from '../../src/knowledge/search/types.ts';
+import type { Space } from '../../src/knowledge/spaces/spaces.ts';
 import type { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { fuse, rerank } from '../../src/knowledge/search/rank.ts';
 import type { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';

@@ -4,7 +4,7 @@ import { count, idParams, instant, listOf, pageSize } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
-const state = z.enum(['pending', 'running', 'done', 'failed', 'skipped']);
+const state = z.enum(['queued', 'running', 'completed', 'failed', 'canceled', 'skipped']);
 const name = z
   .string()
   .min(1)

@@ -10,7 +10,7 @@ import type { Environment } from './extraction-environment.ts';
 import type { SourceChoice } from './extract.ts';
 import { extract } from './extract.ts';
 import type { Telemetry } from './telemetry.ts';
-import { vaultsFolder } from './vault.ts';
+import { vaultsFolder } from '../platform/data-folder/layout.ts';
 import { traceEvents } from './trace-events.ts';
 
 export interface ExtractRegisteredDeps {

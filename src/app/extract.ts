@@ -36,7 +36,7 @@ import type { AdaptiveRateLimiter } from '../resilience/index.ts';
 import type { SourceChoice } from './extraction-source.ts';
 import { makeSource } from './extraction-source.ts';
 import { WaitReporter } from './extraction-waits.ts';
-import { vaultsFolder } from './vault.ts';
+import { vaultsFolder } from '../platform/data-folder/layout.ts';
 
 export type { SourceChoice } from './extraction-source.ts';
 export type { Estimate } from '../extraction/index.ts';
@@ -69,7 +69,7 @@ export async function extract(
     waits.end();
     const { extraction } = config;
     const { workers } = extraction;
-    const entry = threadModule('../extraction/pipeline/page-thread', import.meta.url);
+    const entry = threadModule('../extraction/pipeline/worker', import.meta.url);
     const result = await runExtraction(
       {
         types,

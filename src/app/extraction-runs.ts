@@ -8,7 +8,7 @@ import type { Database } from '../platform/postgres/index.ts';
 import { extractRegistered } from './extract-registered.ts';
 import type { Environment } from './extraction-environment.ts';
 import { sourceEnvironment } from './extraction-environment.ts';
-import type { RetentionRule } from './retention/index.ts';
+import type { RetentionRule } from '../operations/retention.ts';
 import type { ServerRole } from './server-role.ts';
 import { sourceProblems } from './source-problems.ts';
 import { readSourcesFile } from './sources-file.ts';

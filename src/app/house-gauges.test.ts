@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { createMetrics } from '../platform/metrics/index.ts';
 import { Redactor } from '../core/index.ts';
+import { Readiness } from '../operations/readiness.ts';
+import { createMetrics } from '../platform/metrics/index.ts';
 import { registerHouseGauges } from './house-gauges.ts';
 import { Presence } from './presence.ts';
-import { Readiness } from './readiness.ts';
 import type { Stores } from './stores.ts';
 
 it('tells what the process is, and of each store whether it answers, also of one that hangs', async () => {

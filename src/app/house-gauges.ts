@@ -1,9 +1,9 @@
 // What every process tells a scrape of itself: what it is, who needs it, and whether its stores answer.
+import { version } from '../config/version.ts';
+import type { Readiness } from '../operations/readiness.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
 import type { Presence } from './presence.ts';
-import type { Readiness } from './readiness.ts';
 import type { ServerRole } from './server-role.ts';
-import { version } from './version.ts';
 
 export interface HouseGaugeParts {
   readonly metrics: Pick<Metrics, 'gauge'>;

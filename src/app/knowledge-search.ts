@@ -28,7 +28,7 @@ export function knowledgeSearchOf({
           : [{ field: issue.path.join('.'), message: issue.message }];
       }),
     search: async ({ organizationId, space, query, wish, signal }) => {
-      const owned = await spaces.of(organizationId, space ?? undefined);
+      const owned = await spaces.resolve(organizationId, space ?? undefined);
       const request = fromWire(searchBody, searchBody.parse({ query, ...wish }));
       const response = await search.search(owned, searchRequest(request as never), signal);
       return { answer: toWire(output, searchView(response)) as never, warning: response.warning };

@@ -1,10 +1,10 @@
 // Plugs MCP in: models reach this server's own HTTP API, over HTTP, with their own credentials.
+import { version } from '../config/version.ts';
 import type { HttpTransport } from '../core/index.ts';
 import type { McpDesk } from '../http/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import { ServerSession } from './server-session.ts';
 import type { Telemetry } from './telemetry.ts';
-import { version } from './version.ts';
 
 /** `urlOf` tells where the server listens, once it does. */
 export function openMcp(

@@ -1,10 +1,10 @@
 // MCP on standard input and output, as a client of a server.
+import { version } from '../config/version.ts';
 import { HeadworksError } from '../core/index.ts';
+import { documentBodyBytes } from '../http/limits.ts';
 import type { CallerKind, StdioStreams } from '../mcp/index.ts';
 import { serveStdio, withoutHeader } from '../mcp/index.ts';
-import { documentBodyBytes } from '../http/limits.ts';
 import type { HeadworksClient } from './headworks-client.ts';
-import { version } from './version.ts';
 
 export interface McpSession extends Omit<StdioStreams, 'maxMessageBytes'> {
   /** Largest document that may be brought. */

@@ -1,32 +1,35 @@
 // Composition root: opens the stores, plugs the parts together, listens, and stops it all in reverse order.
-import type { Log } from '../core/index.ts';
-import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { processEnvironment } from '../config/index.ts';
+import { version } from '../config/version.ts';
+import type { Log } from '../core/index.ts';
+import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import { buildServer, createSessions, createTokenCheck, drain } from '../http/index.ts';
-import { EventActivity } from './activity/event-activity.ts';
+import { Activity } from '../operations/activity.ts';
+import { BackupService } from '../operations/backup/backup-service.ts';
+import { removeStaleScratch } from '../operations/backup/disk-space.ts';
+import { holdWorkerLock } from '../operations/backup/open-target.ts';
+import { DashboardLogins, openDashboardFiles } from '../operations/dashboard.ts';
+import type { DoctorDeps } from '../operations/doctor.ts';
+import { runDoctor } from '../operations/doctor.ts';
+import { Readiness } from '../operations/readiness.ts';
 import type { AdminToken } from './admin-token.ts';
 import { ensureAdminToken, markAdminTokenSeen } from './admin-token.ts';
+import type { Background } from './background.ts';
 import { startBackground } from './background.ts';
-import { removeLeftovers } from './backup/leftovers.ts';
-import { BackupDesk } from './backup/write-backup.ts';
-import { showWorker } from './backup/worker-lock.ts';
-import { loadDashboard } from './dashboard/load-dashboard.ts';
-import { PostgresLogins } from './dashboard/postgres-logins.ts';
-import { examine } from './doctor.ts';
+import { keyRefusedKind } from './gateway-ledger.ts';
+import { registerHouseGauges } from './house-gauges.ts';
 import { httpDependencies } from './http-dependencies.ts';
 import { listen } from './listen.ts';
 import { openMcp } from './mcp.ts';
-import { registerHouseGauges } from './house-gauges.ts';
 import { Presence } from './presence.ts';
-import { Readiness } from './readiness.ts';
 import { removeServerFile, writeServerFile } from './server-file.ts';
 import type { ServerRole } from './server-role.ts';
+import type { Stores } from './stores.ts';
 import { openStores } from './stores.ts';
 import { takeDataFolder } from './take-data-folder.ts';
 import { createTelemetry } from './telemetry.ts';
 import { openTracer, tracingWarnings } from './tracing.ts';
-import { version } from './version.ts';
 
 export interface StartServerOptions {
   readonly role: ServerRole;
@@ -79,7 +82,7 @@ async function start(
   const token = await prepareFolder(config, options, closing);
   telemetry.redactor.add(token.token);
   signal?.throwIfAborted();
-  if (role === 'worker') await showWorker(config, closing);
+  if (role === 'worker') await holdWorkerLock(config, closing);
   const stores = await openStores(config, telemetry, closing);
   signal?.throwIfAborted();
   const background = await startBackground(
@@ -89,7 +92,7 @@ async function start(
     { role, env: options.env ?? processEnvironment().env },
     closing,
   );
-  const activity = new EventActivity(systemClock);
+  const activity = new Activity(systemClock);
   closing.defer(telemetry.events.listen(activity.take));
   const readiness = new Readiness(stores);
   const presence = new Presence();
@@ -108,8 +111,8 @@ async function start(
       instance,
       isAdminToken: createTokenCheck(token.token),
       readiness: () => readiness.report(),
-      doctor: () => examine({ config, stores, background, readiness }),
-      backup: new BackupDesk({
+      doctor: () => runDoctor(doctorDeps(config, stores, background, readiness)),
+      backup: new BackupService({
         config,
         database: stores.database,
         redactor: telemetry.redactor,
@@ -117,8 +120,8 @@ async function start(
       }),
       activity,
       dashboard: {
-        files: await loadDashboard(),
-        logins: new PostgresLogins(stores.database, systemClock, systemIds),
+        files: await openDashboardFiles(),
+        logins: new DashboardLogins(stores.database, systemClock, systemIds),
         sessions: createSessions(token.token, systemClock, systemIds),
       },
       mcp,
@@ -166,6 +169,34 @@ async function start(
   };
 }
 
+function doctorDeps(
+  config: Config,
+  stores: Stores,
+  { jobs, ledgerStore, repairs, gateway, knowledge, tenants }: Background,
+  readiness: Readiness,
+): DoctorDeps {
+  return {
+    config,
+    ...stores,
+    readiness,
+    jobs,
+    ledger: ledgerStore,
+    repairs,
+    embedding: knowledge.embedders,
+    graph: knowledge.graph,
+    models: () =>
+      gateway.models.list({
+        activeOnly: true,
+        availableOnly: false,
+        configuredOnly: false,
+        includeRecent: false,
+        windowDays: 7,
+      }),
+    rejectedKeys: () => ledgerStore.list({ state: 'open', kind: keyRefusedKind, limit: 100 }),
+    alerts: () => tenants.alerts.list(),
+  };
+}
+
 /** Without shared stores a worker would find no jobs, and count limits that others count as well. */
 function checkRole({ state, redis }: Config, role: ServerRole): void {
   if (role !== 'worker') return;
@@ -191,7 +222,7 @@ async function prepareFolder(
     return { token: config.server.adminToken ?? systemIds.token(32), isUnseen: false };
   const folder = await takeDataFolder(config, options);
   closing.defer(() => folder.release());
-  await removeLeftovers(folder.path);
+  await removeStaleScratch(folder.path);
   return ensureAdminToken(folder.path, config.server.adminToken, systemIds);
 }
 

@@ -1,6 +1,7 @@
 // Takes the data folder; `headworks serve` asks a command that holds it to make room.
-import { HeadworksError, systemClock } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
+import { version } from '../config/version.ts';
+import { HeadworksError, systemClock } from '../core/index.ts';
 import type { DataFolder } from '../platform/data-folder/index.ts';
 import { openDataFolder } from '../platform/data-folder/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
@@ -8,7 +9,6 @@ import { readAdminToken } from './admin-token.ts';
 import { readServerFile } from './server-file.ts';
 import type { ServerRole } from './server-role.ts';
 import { ServerSession } from './server-session.ts';
-import { version } from './version.ts';
 
 /** A command that makes room first finishes the requests and jobs that run in it. */
 const handoverMs = 30_000;

@@ -1,30 +1,28 @@
 // What the house says about itself: one event bus, and its consumers (log lines, metrics); the live stream is in http.
-import type { AdmissionEvents } from '../tenancy/index.ts';
-import { admissionEvents } from '../tenancy/index.ts';
-import type { Log, Tracer } from '../core/index.ts';
-import { EventBus, kindOf, noTracer, Redactor, systemClock } from '../core/index.ts';
 import type { Config } from '../config/index.ts';
 import { secretsOf } from '../config/index.ts';
+import type { Log, Tracer } from '../core/index.ts';
+import { EventBus, Redactor, kindOf, noTracer, systemClock } from '../core/index.ts';
 import type { RunEvents } from '../extraction/index.ts';
 import { runEvents } from '../extraction/index.ts';
 import type { GatewayEvents } from '../gateway/index.ts';
-import type { ExecutionEvents, TenantEvents } from '../tenancy/index.ts';
-import { executionEvents, tenantEvents } from '../tenancy/index.ts';
 import { gatewayEvents } from '../gateway/index.ts';
 import type { HttpEvents } from '../http/index.ts';
 import { httpEvents } from '../http/index.ts';
 import type { LedgerEvents } from '../ledger/index.ts';
 import { ledgerEvents } from '../ledger/index.ts';
-import type { JobEventSpecs } from '../platform/jobs/job-events.ts';
-import { jobEventSpecs } from '../platform/jobs/job-events.ts';
+import type { RetentionEvents } from '../operations/retention.ts';
+import { retentionEvents } from '../operations/retention.ts';
+import type { JobEventSpecs } from '../platform/jobs/events.ts';
+import { jobEventSpecs } from '../platform/jobs/events.ts';
 import { createLogger, logEvents } from '../platform/logging/index.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
 import { countEvents, createMetrics } from '../platform/metrics/index.ts';
+import type { AdmissionEvents, ExecutionEvents, TenantEvents } from '../tenancy/index.ts';
+import { admissionEvents, executionEvents, tenantEvents } from '../tenancy/index.ts';
 import type { AppEvents } from './events.ts';
 import { appEvents } from './events.ts';
 import { logFormat } from './log-format.ts';
-import type { RetentionEvents } from './retention/index.ts';
-import { retentionEvents } from './retention/index.ts';
 import type { ServerRole } from './server-role.ts';
 import { traceEvents } from './trace-events.ts';
 

@@ -48,7 +48,7 @@ describe('traceEvents', () => {
     const extraction = new EventBus(extractionEvents, () => 0);
     traceEvents(admission, tracer);
     traceEvents(extraction, tracer);
-    admission.emit('admission:admitted', {
+    admission.emit('admission:request-admitted', {
       organizationId: 'org_x',
       executionId: 'e',
       decider: 'store',

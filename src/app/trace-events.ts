@@ -27,8 +27,8 @@ const spans: Readonly<Record<string, SpanOf>> = {
     facts: ['requestId', 'model', 'outcome', 'status', 'promptTokens', 'completionTokens'],
     hasFailed: ({ outcome }) => outcome !== 'success',
   },
-  'admission:admitted': decision,
-  'admission:refused': decision,
+  'admission:request-admitted': decision,
+  'admission:request-rejected': decision,
   'extraction:call': {
     name: 'source call',
     duration: 'durationMs',

@@ -1,9 +1,9 @@
 // Traces, if the standard variables of OpenTelemetry ask for them.
 import type { Config } from '../config/index.ts';
+import { version } from '../config/version.ts';
 import type { Log, Tracer } from '../core/index.ts';
 import { noTracer } from '../core/index.ts';
 import type { SamplerName } from '../platform/telemetry/otel-tracer.ts';
-import { version } from './version.ts';
 
 type Tracing = Config['tracing'];
 

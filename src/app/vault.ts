@@ -2,6 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CoreError } from '../core/index.ts';
+import { vaultsFolder } from '../platform/data-folder/layout.ts';
 import type { VaultReader } from '../extraction/vault/index.ts';
 import { openVaultReader } from '../extraction/vault/index.ts';
 
@@ -22,9 +23,6 @@ export {
   type VerifyReport,
   type VersionRecord,
 } from '../extraction/vault/index.ts';
-
-/** Where extractions put their vaults unless told otherwise. */
-export const vaultsFolder = (dataFolder: string): string => join(dataFolder, 'vaults');
 
 /** As runs name it: a file in the data folder's vaults by its name, any other by its path. */
 export function vaultName(path: string, dataFolder: string): string {

@@ -1,6 +1,6 @@
 // The secret from which webhooks' signing secrets are derived: from the configuration, or kept in the data folder.
-import { join } from 'node:path';
 import type { IdSource } from '../core/index.ts';
+import { webhookSecretPath } from '../platform/data-folder/layout.ts';
 import { ensureKeptSecret } from './kept-secret.ts';
 
 export interface WebhookSecretSource {
@@ -11,8 +11,6 @@ export interface WebhookSecretSource {
   /** Can other machines use the same database? */
   readonly isShared: boolean;
 }
-
-export const webhookSecretPath = (folder: string): string => join(folder, 'webhook-secret');
 
 /**
  * Null where none was configured and other machines may share the database: each would make its own, and receivers

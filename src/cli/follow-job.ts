@@ -44,5 +44,5 @@ export async function followJob(client: HeadworksClient, id: string, options: Fo
 }
 
 export function hasEnded(job: Job): boolean {
-  return job.state === 'done' || job.state === 'failed' || job.state === 'skipped';
+  return job.state !== 'queued' && job.state !== 'running';
 }

@@ -40,7 +40,7 @@ export function spaceOf(
   caller: Caller | null,
   { organization, space }: SpaceRef,
 ): Promise<Space> {
-  return dependencies.knowledge.spaces.of(ownerOf(dependencies, caller, organization), space);
+  return dependencies.knowledge.spaces.resolve(ownerOf(dependencies, caller, organization), space);
 }
 
 /** `admin` or the id of the organization: for records of who decided. */

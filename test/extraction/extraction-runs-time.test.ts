@@ -17,8 +17,8 @@ import {
   RunService,
   runEvents,
 } from '../../src/extraction/index.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
 import { createRateLimiter } from '../../src/resilience/index.ts';
 import { exampleSource } from '../support/extraction/run-stores.contract.ts';
 
@@ -100,7 +100,7 @@ const tell = (onEvent: EventListener, name: keyof ExtractionEvents, payload: obj
   });
 };
 
-it('starts each occurrence once, whoever looks, and permits out those that the run before reaches into', async () => {
+it('starts each occurrence once, whoever looks, and skips those that the run before reaches into', async () => {
   let takes = minute;
   const { sources, pass, times, told } = await world((clock) => async () => {
     await clock.sleep(takes);

@@ -170,7 +170,7 @@ describe('an extraction from Looker', () => {
 });
 
 describe('what cannot even begin', () => {
-  it('says that credentials are wrong, and permits no file', async () => {
+  it('says that credentials are wrong, and leaves no file', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     await expect(extractLooker({ ...looker, clientSecret: 'wrong' }, folder)).rejects.toMatchObject({
@@ -179,7 +179,7 @@ describe('what cannot even begin', () => {
     expect(existsSync(join(folder, 'test.vault'))).toBe(false);
   });
 
-  it('says that nobody answers, or that it is no Looker, and permits no file', async () => {
+  it('says that nobody answers, or that it is no Looker, and leaves no file', async () => {
     const looker = await simulatedLooker();
     const folder = await temporaryFolder();
     const other = createServer((_request, response) => response.end('<html>hello</html>'));

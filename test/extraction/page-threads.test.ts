@@ -57,7 +57,7 @@ describe('a worker thread that dies', () => {
     await expect(pool.process('session', page('later'))).rejects.toMatchObject(noneLeft);
   });
 
-  it('permits the others to those who wait', async () => {
+  it('leaves the others to the waiting pages', async () => {
     const pool = await threads(2);
     const texts = ['die', 'one', 'two', 'three', 'four', 'five'];
     const settled = reasons(await give(pool, texts));

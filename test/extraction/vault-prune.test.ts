@@ -117,7 +117,7 @@ describe('pruning a vault', () => {
     expect(world.rows('SELECT count(*) AS count FROM content_versions')).toEqual([{ count: 900n }]);
   });
 
-  it('permits alone what a session that can be resumed may still need', async () => {
+  it('keeps what a session that can be resumed may still need', async () => {
     const world = await vaultWorld();
     extract(world, [pageWith({ a: 'one' })]);
     const { id } = world.vault.sessions.open(specOf({ fresh: true }));

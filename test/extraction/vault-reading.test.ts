@@ -448,7 +448,7 @@ describe('exporting a vault', () => {
     );
   });
 
-  it('touches only what changed, removes what is gone, permits other files alone', async () => {
+  it('touches only what changed, removes what is gone, leaves other files alone', async () => {
     const world = await vaultWorld();
     const folder = await temporaryFolder();
     await mkdir(join(folder, '.git'));

@@ -170,7 +170,7 @@ describe('a session', () => {
   it.each([
     [undefined, 0],
     ['folders 12', 1],
-  ])('that read a type (%s of it) permits open %i letters of the sessions before', async (scope, open) => {
+  ])('that read a type (%s of it) leaves open %i letters of the sessions before', async (scope, open) => {
     const world = await vaultWorld();
     const { sessions } = world.vault;
     const first = sessions.open(specOf());

@@ -8,11 +8,12 @@ import type {
   ExpansionRequest,
   Graph,
   SearchResponse,
-  SearchDeps,
   SearchRequest,
   Space,
 } from '../../src/knowledge/index.ts';
-import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
+import type { SearchDeps } from '../../src/knowledge/search/search.ts';
+import { openSearch } from '../../src/knowledge/search/search.ts';
+import { KnowledgeError, searchDefaults } from '../../src/knowledge/index.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
@@ -379,9 +380,9 @@ describe('search', () => {
       const real = new SearchStore(world.database);
       let calls = 0;
       const store = Object.assign(new SearchStore(world.database), {
-        eventsOf: async (...given: Parameters<typeof real.eventsOf>) => {
+        eventIdsOf: async (...given: Parameters<typeof real.eventIdsOf>) => {
           if (++calls === 1) return new Promise<never>(() => undefined);
-          const found = await real.eventsOf(...given);
+          const found = await real.eventIdsOf(...given);
           setImmediate(() => void world.clock.advance(world.options.chunkLookupTimeoutMs));
           return found;
         },

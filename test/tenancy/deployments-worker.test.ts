@@ -20,7 +20,6 @@ it('executes what was dispatched elsewhere, renews its slot while nobody else co
   const stores: Readonly<Record<string, string>> = {
     ...houses[1]?.[1](),
     HEADWORKS_ADMISSION_LEASE_SECONDS: String(leaseSeconds),
-    HEADWORKS_ADMISSION_DECISION_TIMEOUT_MS: '2000',
   };
   const worker = startHeadworks(['worker', '--json'], await temporaryFolder(), {
     ...houseEnv,

@@ -64,7 +64,7 @@ async function watchOne(
   );
   if (!out.isJson)
     out.line(printable(`${job.name} ${job.state}${job.reason === null ? '' : `: ${job.reason}`}`));
-  return job.state === 'done' ? exitCodes.ok : exitCodes.incomplete;
+  return job.state === 'completed' ? exitCodes.ok : exitCodes.incomplete;
 }
 
 function messageOf(job: Job): string {
@@ -85,7 +85,7 @@ async function watchAll(
   return io.signal.aborted ? exitCodes.interrupted : exitCodes.ok;
 }
 
-/** `12:03:04 job:done ledger.repair 0190… 350 ms` (UTC) */
+/** `12:03:04 job:completed ledger.repair 0190… 350 ms` (UTC) */
 function eventLine({ name, at, payload }: StreamedEvent): string {
   const { name: jobName, job_id: jobId, done, total, duration_ms: durationMs, reason } = payload;
   const amount = typeof done === 'number' ? `${done}${typeof total === 'number' ? ` of ${total}` : ''}` : '';

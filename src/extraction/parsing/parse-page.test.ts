@@ -80,7 +80,7 @@ describe('parsing a page', () => {
     expect(page.items.map(({ id }) => id)).toEqual(['12345678901234567891', '12345678901234567892']);
   });
 
-  it('permits empty what is not there or no date: no stand-in, no "now"', () => {
+  it('leaves empty what is not there or no date: no stand-in, no "now"', () => {
     const [item] = parse('[{"id":1,"title":["x"],"created":"soon","updated":"2023-02-30"}]').items;
     expect(item).toMatchObject({ name: null, owner: null, folder: null, createdAt: null, updatedAt: null });
   });

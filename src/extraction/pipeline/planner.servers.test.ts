@@ -96,7 +96,7 @@ describe('the planner, with a server that gives fewer than it is asked for', () 
   });
 });
 
-describe('the planner, with a server that permits items out of single pages', () => {
+describe('the planner, with a server that leaves items out of single pages', () => {
   const leavesOut =
     (hidden: (item: number) => boolean, count = 3_000): Server =>
     ({ from, page, limit }) => ({

@@ -51,7 +51,7 @@ describe('a token that all calls share', () => {
     expect(state.logins).toBe(2);
   });
 
-  it('stays under way for those who still wait when one of them permits', async () => {
+  it('stays under way for those who still wait when one of them leaves', async () => {
     const clock = new VirtualClock();
     const { state, authorizer } = server(clock);
     const leaver = new AbortController();

@@ -1,4 +1,4 @@
-// The address that a page of a REST source is asked by. It never permits the base URL's origin.
+// The address that a page of a REST source is asked by. It never leaves the base URL's origin.
 import { FetchError } from '../errors.ts';
 import type { PageRequest } from '../types.ts';
 import type { RestPagination, RestResource } from './description/types.ts';

@@ -4,7 +4,7 @@ import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts'
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
 import { executionJobName } from '../../tenancy/index.ts';
-import type { RunSample } from '../activity.ts';
+import type { RunSample } from '../../operations/index.ts';
 import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { limitView } from './limits.ts';
@@ -75,7 +75,7 @@ async function flowNow(dependencies: HttpDependencies) {
     minutes: minutesOf(activity),
     extraction,
     knowledge: {
-      jobsWaiting: jobCount(counts, 'knowledge.', 'pending'),
+      jobsWaiting: jobCount(counts, 'knowledge.', 'queued'),
       jobsRunning: jobCount(counts, 'knowledge.', 'running'),
     },
     gateway,
@@ -86,7 +86,7 @@ async function flowNow(dependencies: HttpDependencies) {
       waiting: tenants.waiting(),
     },
     executions: {
-      queued: jobCount(counts, executionJobName, 'pending'),
+      queued: jobCount(counts, executionJobName, 'queued'),
       executing: jobCount(counts, executionJobName, 'running'),
     },
     degraded: kinds

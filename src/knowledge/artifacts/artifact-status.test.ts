@@ -1,8 +1,8 @@
 // What is said of an artifact in each of its states: which parts are in, which are missing, why, and what will do it.
 import { describe, expect, it } from 'vitest';
-import type { ChunkStepResult } from '../ports.ts';
-import type { StatusFacts } from './artifact-status.ts';
-import { artifactStatus } from './artifact-status.ts';
+import type { ChunkStepResult } from './types.ts';
+import type { StatusInput } from './artifacts.ts';
+import { artifactStatus } from './artifacts.ts';
 
 const chunks = [0, 1].map((position) => ({ chunkId: position + 10, position }));
 const mark = (
@@ -18,22 +18,22 @@ const mark = (
 const indexed = chunks.map(({ chunkId }) => mark('index', chunkId));
 const read = chunks.map(({ chunkId }) => mark('read', chunkId, { method: 'rules' }));
 const inGraph = chunks.map(({ chunkId }) => mark('graph', chunkId));
-const ended = { state: 'done', attempts: 1, reason: null } as const;
+const ended = { state: 'completed', attempts: 1, reason: null } as const;
 
-const statusOf = (facts: Partial<StatusFacts>) =>
+const statusOf = (facts: Partial<StatusInput>) =>
   artifactStatus({
     chunks,
     steps: indexed,
     job: ended,
     embeddingModel: null,
-    isGraphWanted: false,
+    isGraphEnabled: false,
     ...facts,
   });
-const messages = (facts: Partial<StatusFacts>) =>
+const messages = (facts: Partial<StatusInput>) =>
   statusOf(facts).missing.map(({ step, cause, message }) => `${step} ${cause ?? ''}: ${message ?? ''}`);
 
 describe('the status of an artifact', () => {
-  it('is complete when everything that is wanted is done; what is not configured counts nothing', () => {
+  it('is complete when every configured step is done', () => {
     const none = { done: 0, failed: 0, skipped: 0, pending: 0 };
     expect(statusOf({ steps: [...indexed, ...read] })).toEqual({
       state: 'complete',
@@ -47,31 +47,25 @@ describe('the status of an artifact', () => {
   });
 
   it.each([
-    [
-      'queued',
-      { state: 'pending', attempts: 0, reason: null },
-      /^read JOB_PENDING: Its job waits for its turn/,
-    ],
+    ['queued', { state: 'queued', attempts: 0, reason: null }, /^read JOB_PENDING: Its job is queued/],
     [
       'waiting for another try',
-      { state: 'pending', attempts: 2, reason: null },
-      /^read JOB_PENDING: .*tried again/,
+      { state: 'queued', attempts: 2, reason: null },
+      /^read JOB_PENDING: .*will be retried/,
     ],
-    ['being read', { state: 'running', attempts: 1, reason: null }, /^read JOB_RUNNING: Its job is at work/],
+    ['being read', { state: 'running', attempts: 1, reason: null }, /^read JOB_RUNNING: Its job is running/],
   ] as const)('says when it is %s', (_, job, message) => {
     expect(statusOf({ job })).toMatchObject({ state: 'processing', steps: { read: { pending: 2 } } });
     expect(messages({ job })).toEqual([expect.stringMatching(message)]);
   });
 
-  it('says what will do what was not tried, and when: nothing that would not', () => {
+  it('names the job that does a missing step and when, and no repair that would not', () => {
     const steps = [...indexed, ...read];
-    const facts = { embeddingModel: 'm2', isGraphWanted: true };
+    const facts = { embeddingModel: 'm2', isGraphEnabled: true };
     expect(statusOf({ ...facts, steps }).state).toBe('partial');
     expect(messages({ ...facts, steps })).toEqual([
-      expect.stringMatching(
-        /^embed NOT_TRIED: A running server makes its vector within a quarter of an hour/,
-      ),
-      expect.stringMatching(/^graph NOT_TRIED: A running server puts it into the graph within five minutes/),
+      expect.stringMatching(/^embed NOT_TRIED: A running server embeds it within 15 minutes/),
+      expect.stringMatching(/^graph NOT_TRIED: A running server adds it to the graph within five minutes/),
     ]);
     expect(messages({ job: null })).toEqual([
       expect.stringMatching(/^read NOT_TRIED: .*five minutes.*"headworks repair"/),
@@ -86,7 +80,9 @@ describe('the status of an artifact', () => {
     ]);
     const old = chunks.map(({ chunkId }) => mark('embed', chunkId, { method: 'm1' }));
     expect(messages({ steps: [...indexed, ...read, ...old], embeddingModel: 'm2' })).toEqual([
-      expect.stringMatching(/^embed NOT_TRIED: Its vector is of m1, which does not embed here any more\./),
+      expect.stringMatching(
+        /^embed NOT_TRIED: Its vector was made by m1, which is no longer the embedding model\./,
+      ),
     ]);
   });
 
@@ -105,7 +101,7 @@ describe('the status of an artifact', () => {
       mark('graph', 10),
       mark('graph', 11, { status: 'skipped', cause: 'Z', message: 'The graph was away.' }),
     ];
-    expect(statusOf({ steps, embeddingModel: 'm', isGraphWanted: true })).toMatchObject({
+    expect(statusOf({ steps, embeddingModel: 'm', isGraphEnabled: true })).toMatchObject({
       state: 'partial',
       readByRules: 0,
       steps: { read: { done: 1, failed: 1 }, embed: { failed: 2 }, graph: { done: 1, skipped: 1 } },
@@ -139,7 +135,7 @@ describe('the status of an artifact', () => {
           positions: [1],
           status: 'done',
           cause: 'READING_TOO_LARGE',
-          message: expect.stringContaining('Left out: 7 mentions.') as string,
+          message: expect.stringContaining('Not stored: 7 mentions.') as string,
         },
       ],
     });
@@ -159,7 +155,7 @@ describe('the status of an artifact', () => {
       mark('read', 11, { method: 'rules' }),
       ...inGraph,
     ];
-    expect(statusOf({ steps, isGraphWanted: true })).toMatchObject({
+    expect(statusOf({ steps, isGraphEnabled: true })).toMatchObject({
       state: 'complete',
       readByRules: 2,
       modelFallbacks: [{ cause: 'DEADLINE_EXCEEDED', positions: [0] }],

@@ -1,8 +1,7 @@
 // Chunks: exact offsets, nothing lost, bounded, cut where people would cut.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chunkSizes, chunkText } from './chunk-text.ts';
-import { estimateTokens } from './token-estimate.ts';
+import { chunkSizes, chunkText, estimateTokens } from './chunk.ts';
 
 const sentence = (number: number): string => `Sentence number ${number} says that the migration went well.`;
 const paragraph = (from: number, count: number): string =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { StructuredMention } from '../ports.ts';
-import { cleanMentions } from './clean-input.ts';
+import type { StructuredMention } from '../reading/types.ts';
+import { cleanMentions } from './parse-input.ts';
 
 const ann = (relation: string, contextClues: StructuredMention['contextClues']): StructuredMention => ({
   surfaceForm: 'Ann Lee',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTextHead } from './text-head.ts';
+import { readTextHead } from './headers.ts';
 
 describe('the head of a plain text', () => {
   it.each([

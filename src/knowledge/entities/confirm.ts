@@ -1,19 +1,19 @@
-// Asks a model whom a name means: once over all that are close, and once more when its answer cannot be used.
+// Asks a model which candidate a name refers to: once for all candidates, and once more to repair an unusable reply.
 import type { IdSource } from '../../core/index.ts';
 import { abortable, findJson, kindOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
 import { KnowledgeError } from '../errors.ts';
+import { confirmationSchema } from '../models/answer-schema.ts';
 import { asData } from '../models/prompt-data.ts';
-import { confirmationSchema } from '../reading/model/answer-schema.ts';
-import type { Messages } from '../reading/model/reading-prompt.ts';
-import { repairPrompt } from '../reading/model/reading-prompt.ts';
+import type { Messages } from '../reading/model-reader.ts';
+import { repairPrompt } from '../reading/model-reader.ts';
 import type { EntityType, LanguageModel } from '../reading/types.ts';
 import type { Profile } from './compare-clues.ts';
 import { identityOf } from './compare-clues.ts';
 import type { ResolutionDeps } from './deps.ts';
 import type { MergeDecision } from './types.ts';
 
-/** What is said of a mention or a candidate. */
+/** What the model is told about a mention or a candidate. */
 export interface ProfileSummary {
   readonly name: string;
   readonly type: EntityType;
@@ -54,11 +54,11 @@ export function confirmationMessages(
 export interface Question {
   readonly mention: ProfileSummary;
   readonly candidates: readonly ProfileSummary[];
-  /** Who pays. */
+  /** The caller the request is billed to. */
   readonly caller: string;
 }
 
-/** Within the time that a question may take, its repair included; a model that does not listen is left behind. */
+/** Within the confirmation timeout, repair included. */
 export async function confirmWithTimeout(
   { model, clock, ids, options }: Pick<ResolutionDeps, 'model' | 'clock' | 'ids' | 'options'>,
   question: Question,
@@ -72,7 +72,7 @@ export async function confirmWithTimeout(
   }
 }
 
-/** What became of the question, in a sentence for whoever reviews the pair. */
+/** What happened to the request, in a sentence for the reviewer of the pair. */
 export function describeConfirmationFailure(error: unknown): string {
   const kind = kindOf(error);
   if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'A model answered, and its answers could not be used.';
@@ -81,7 +81,7 @@ export function describeConfirmationFailure(error: unknown): string {
     : 'No model could be asked.';
 }
 
-/** Fails as the model does; with KNOWLEDGE_CONFIRMATION_FAILED when its answer and the repair cannot be used. */
+/** Fails as the model does; with KNOWLEDGE_CONFIRMATION_FAILED when neither the reply nor its repair is usable. */
 export async function confirmMatch(
   model: LanguageModel,
   question: Question,
@@ -108,20 +108,20 @@ export async function confirmMatch(
   );
 }
 
-// What a model said to the question whom a name means, read: small models have habits, and what cannot be used is told.
+// Parses the reply leniently: small models vary the format. Reports why a reply is unusable.
 
 export interface Confirmation extends MergeDecision {
-  /** Of a `same`: which candidate, counted from 0. */
+  /** For `same`: index of the candidate. */
   readonly match: number | null;
 }
 
-/** Longer answers are no answers. */
-const longestAnswer = 20_000;
-const longestText = 300;
+/** Longer replies are not parsed. */
+const maxReplyLength = 20_000;
+const maxTextLength = 300;
 
 type Decision = MergeDecision['decision'];
 
-/** In plain letters: no case, no blanks, dashes or signs. */
+/** Compared without case, spaces and punctuation. */
 const decisions: ReadonlyMap<string, Decision> = new Map(
   Object.entries({
     same: 'same yes true match matches matched identical equal equals equivalent merge sameentity sameperson samething',
@@ -142,13 +142,13 @@ const plainWord = (value: unknown): string =>
         .replaceAll(/[^a-z]/g, '')
     : '';
 
-/** A decision, or what is wrong with the answer, in a sentence. Never fails. `names`: those of the candidates. */
+/** Never fails: returns a decision or the problem in a sentence. `names`: the names of the candidates. */
 export function parseConfirmation(
   said: unknown,
   names: readonly string[],
 ): Confirmation | { readonly problem: string } {
   if (typeof said !== 'string') return { problem: 'It is no text.' };
-  if (said.length > longestAnswer) return { problem: `It has ${said.length} characters.` };
+  if (said.length > maxReplyLength) return { problem: `It has ${said.length} characters.` };
   const fields = fieldsOf(said);
   if (fields === null) return { problem: 'It holds no JSON object.' };
   const decision = decisions.get(
@@ -172,9 +172,9 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object that the answer holds, also one in a list or in another; a bare word of decision is one. */
+/** The object in the reply, also inside a list or another object; a minimalDraft decision word counts as one. */
 function fieldsOf(said: string): Fields | null {
-  const found = findJson(said, longestAnswer);
+  const found = findJson(said, maxReplyLength);
   const value = Array.isArray(found?.value) && found.value.length === 1 ? found.value[0] : found?.value;
   if (isFields(value)) {
     const [inner] = Object.values(value);
@@ -184,14 +184,14 @@ function fieldsOf(said: string): Fields | null {
   return decisions.has(plainWord(word)) ? { decision: word } : null;
 }
 
-/** The first of these that is there, however its name is written. */
+/** The first of these fields that exists, whatever its notation. */
 function fieldOf(fields: Fields, ...keys: readonly string[]): unknown {
   for (const key of keys)
     for (const [name, value] of Object.entries(fields)) if (plainWord(name) === plainWord(key)) return value;
   return undefined;
 }
 
-/** By its number, in digits or as "candidate 2"; by its name, if no other is called that. Alone it needs neither. */
+/** By number ("2", "candidate 2") or by unique name; a single candidate needs neither. */
 function candidateOf(fields: Fields, names: readonly string[]): number | null {
   const given = fieldOf(fields, 'candidate', 'candidate_number', 'number', 'match');
   if (given === undefined || given === null || given === true) return names.length === 1 ? 0 : null;
@@ -205,9 +205,9 @@ function candidateOf(fields: Fields, names: readonly string[]): number | null {
 }
 
 const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value.trim().slice(0, longestText) : '';
+  typeof value === 'string' ? value.trim().slice(0, maxTextLength) : '';
 
-// What a model is told of somebody: little, and bounded.
+// A bounded summary of a profile for the model.
 
 export const summarizeProfile = (profile: Profile): ProfileSummary => ({
   name: profile.names[0] ?? '',

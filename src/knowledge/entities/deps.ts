@@ -6,7 +6,7 @@ import type { LanguageModel } from '../reading/types.ts';
 import type { Embedders } from '../vectors/types.ts';
 import type { EntityStore } from './entity-store.ts';
 
-/** Told of every name that was resolved and every question to a model, for rates and alerts. */
+/** Counts resolved names and confirmations, for metrics and alerts. */
 export interface ResolutionMetrics {
   resolved(outcome: 'ok' | 'degraded'): void;
   asked(outcome: 'answered' | 'failed'): void;
@@ -29,10 +29,10 @@ export interface ResolutionDeps {
     | 'cooldownSeconds'
   >;
   readonly watch?: ResolutionMetrics;
-  /** With those that read: a model that is away is not waited for name by name. Without it one of its own. */
+  /** Shared with reading, so that a model that is down is not tried for every name. Default: its own. */
   readonly patience?: Pick<ReadingPatience, 'ask'>;
 }
 
-/** Whether doubtful names can be put to a model at all: without one it is no degradation that none answers. */
+/** Whether uncertain names can be confirmed. Without a model, unconfirmed names are not a degradation. */
 export const canUseModel = ({ model, options }: Pick<ResolutionDeps, 'model' | 'options'>): boolean =>
   options.readWithModel && model.isConfigured();

@@ -3,8 +3,8 @@
 import type { Clock } from '../../core/index.ts';
 import { abortable, kindOf } from '../../core/index.ts';
 import { withDeadline } from '../../resilience/index.ts';
-import { isFatalForJob } from '../ingest/failure-kinds.ts';
-import type { EntityNode, EventNode, GraphFailure, GraphBatch } from './graph.ts';
+import { isFatalForJob } from '../degradations.ts';
+import type { EntityNode, EventNode, GraphBatch, GraphFailure } from './graph.ts';
 
 export interface GraphWrites {
   readonly entity: EntityNode;
@@ -29,7 +29,7 @@ export interface WriteLimits {
 }
 
 /** After so many that took too long in a row, the rest of the kind is not waited for. */
-const mostTimeouts = 3;
+const maxTimeouts = 3;
 const timedOut = 'DEADLINE_EXCEEDED';
 
 export async function writeBatch(
@@ -84,7 +84,7 @@ function listOf<What extends GraphFailure['what']>(
     const failures: GraphFailure[] = [];
     let timeouts = 0;
     for (const item of items) {
-      const one = timeouts < mostTimeouts ? await within([item]) : { error: null, cause: timedOut };
+      const one = timeouts < maxTimeouts ? await within([item]) : { error: null, cause: timedOut };
       const cause =
         'cause' in one
           ? one.cause

@@ -127,6 +127,12 @@ export interface Reader {
   read(task: ReadingTask, signal: AbortSignal): Promise<Reading>;
 }
 
+/** The model reader while a model is configured and enabled, else rules; evaluated for every chunk. */
+export interface Readers {
+  readonly rules: Reader;
+  model(): Reader | null;
+}
+
 /** In the strict form that providers take: every property is required, none is added. */
 export interface AnswerSchema {
   readonly name: string;

@@ -31,15 +31,15 @@ interface RankedSpace {
 /** Each half of a fusion gives this many. */
 const fusedDepth = 100;
 /** How many chunks have no vector yet is counted anew after this. */
-const countAgainMs = 5_000;
-const mostCounts = 10_000;
+const countTtlMs = 5_000;
+const maxCounts = 10_000;
 
 export class Ranker {
-  readonly #parts: RankerDeps;
+  readonly #deps: RankerDeps;
   readonly #counts = new Map<string, { readonly at: number; readonly sentence: string | null }>();
 
-  constructor(parts: RankerDeps) {
-    this.#parts = parts;
+  constructor(deps: RankerDeps) {
+    this.#deps = deps;
   }
 
   /** Fails only when the state store is away; vectors that are missing become a warning. */
@@ -53,7 +53,7 @@ export class Ranker {
   ): Promise<readonly LexicalHit[]> {
     const embedder = this.#usableEmbedder(warnings);
     const wanted = embedder === null ? limit : Math.max(limit, depthOf(embedder));
-    const lexical = this.#parts.lexical.search(space, query, wanted, filter, signal, (sentence) =>
+    const lexical = this.#deps.lexical.search(space, query, wanted, filter, signal, (sentence) =>
       warnings.add(sentence),
     );
     if (embedder === null) return lexical;
@@ -77,7 +77,7 @@ export class Ranker {
 
   /** Null when nobody embeds, which is no failure, or when the store cannot compare vectors. */
   #usableEmbedder(warnings: Warnings): Embedder | null {
-    const { embedders, vectors } = this.#parts;
+    const { embedders, vectors } = this.#deps;
     const state = embedders.current();
     if (state.state === 'not-configured') return null;
     if (vectors.capability.available) return state.embedder;
@@ -94,7 +94,7 @@ export class Ranker {
     warnings: Warnings,
     signal: AbortSignal,
   ): Promise<Float32Array | null> {
-    const { clock, options } = this.#parts;
+    const { clock, options } = this.#deps;
     const deadline = withDeadline(signal, options.embeddingTimeoutMs, clock, 'embedding');
     try {
       const [vector] = await abortable(
@@ -119,7 +119,7 @@ export class Ranker {
     why: string,
     warnings: Warnings,
   ): void {
-    const { ledger, log } = this.#parts;
+    const { ledger, log } = this.#deps;
     const message = `Results are by words only: ${why}`;
     const cause = kindOf(error);
     const details = { space_id: spaceId, model, error_type: cause, error_message: messageOf(error) };
@@ -137,7 +137,7 @@ export class Ranker {
     by: { readonly embedder: Embedder; readonly vector: Float32Array; readonly filter: SearchFilter },
     signal: AbortSignal,
   ): Promise<readonly LexicalHit[]> {
-    const { vectors } = this.#parts;
+    const { vectors } = this.#deps;
     const { blend, model } = by.embedder;
     if (blend.kind === 'rerank') {
       const ids = words.slice(0, blend.depth).map(({ chunkId }) => chunkId);
@@ -153,15 +153,15 @@ export class Ranker {
   /** Counting takes longer than searching in a large space: what was counted holds for a few seconds. */
   async #missing(spaceId: number, model: string): Promise<string | null> {
     const key = `${spaceId} ${model}`;
-    const now = this.#parts.clock.monotonic();
+    const now = this.#deps.clock.monotonic();
     const known = this.#counts.get(key);
-    if (known && now - known.at < countAgainMs) return known.sentence;
-    const { missing, total } = await this.#parts.vectors.missing(spaceId, model);
+    if (known && now - known.at < countTtlMs) return known.sentence;
+    const { missing, total } = await this.#deps.vectors.missing(spaceId, model);
     const sentence =
       missing === 0
         ? null
         : `Not every chunk is embedded yet (missing: ${missing} of ${total}); words find them all.`;
-    if (this.#counts.size > mostCounts) this.#counts.clear();
+    if (this.#counts.size > maxCounts) this.#counts.clear();
     this.#counts.set(key, { at: now, sentence });
     return sentence;
   }

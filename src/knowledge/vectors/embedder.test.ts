@@ -20,7 +20,7 @@ function embedding(embed: Embedder['embed']) {
         return embed(texts, given);
       },
     },
-    { clock, cooldownMs: 30_000, onBack: () => (back += 1) },
+    { clock, cooldownMs: 30_000, onRecovered: () => (back += 1) },
   );
   return { embedder, clock, calls, timesBack: () => back };
 }
@@ -82,12 +82,12 @@ describe('a careful embedder', () => {
       return [Float32Array.of(1)];
     });
     await expect(embedder.embed(['a'], signal)).rejects.toThrow('no answer');
-    embedder.askAgain();
+    embedder.resetCooldown();
     await expect(embedder.embed(['a'], signal)).rejects.toThrow('no answer');
     await expect(embedder.embed(['a'], signal)).rejects.toThrow('asked again in 30 s');
     expect([calls.length, timesBack()]).toEqual([2, 0]);
     isUp = true;
-    embedder.askAgain();
+    embedder.resetCooldown();
     await embedder.embed(['a'], signal);
     await embedder.embed(['a'], signal);
     expect([calls.length, timesBack()]).toEqual([4, 1]);

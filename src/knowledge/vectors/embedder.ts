@@ -10,24 +10,24 @@ export interface GuardOptions {
   /** How long it is left alone after it failed. */
   readonly cooldownMs: number;
   /** It failed before, and answers again. */
-  readonly onBack?: () => void;
+  readonly onRecovered?: () => void;
 }
 
 export interface GuardedEmbedder extends Embedder {
   /** Somebody has a reason to think that it is back: the next text is put to it, however lately it failed. */
-  askAgain(): void;
+  resetCooldown(): void;
 }
 
 /** Every failure but the caller's own abort becomes KNOWLEDGE_EMBEDDING_FAILED. */
 export function guardEmbedder(
   embedder: Embedder,
-  { clock, cooldownMs, onBack = () => undefined }: GuardOptions,
+  { clock, cooldownMs, onRecovered = () => undefined }: GuardOptions,
 ): GuardedEmbedder {
   let failed: { readonly at: number; readonly message: string } | null = null;
   let isAway = false;
   return {
     ...embedder,
-    askAgain: () => {
+    resetCooldown: () => {
       failed = null;
     },
     embed: async (texts, signal) => {
@@ -45,7 +45,7 @@ export function guardEmbedder(
         if (new Set(vectors.map(({ length }) => length)).size > 1)
           throw new TypeError('It gave vectors of different lengths.');
         failed = null;
-        if (isAway) onBack();
+        if (isAway) onRecovered();
         isAway = false;
         return vectors;
       } catch (error) {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { seededIds, seededRandom } from '../../../core/index.ts';
 import { VirtualClock } from '../../../../test/support/core/virtual-clock.ts';
+import { seededIds, seededRandom } from '../../../core/index.ts';
 import { withDeadline } from '../../../resilience/index.ts';
-import type { LanguageModel, Reading, ReadingTask } from '../../ports.ts';
-import { readingSchema } from './answer-schema.ts';
-import { readType } from './lenient-fields.ts';
-import { createModelReader } from './model-reader.ts';
+import { readingSchema } from '../../models/answer-schema.ts';
+import type { LanguageModel, Reading, ReadingTask } from '../types.ts';
+import { createModelReader } from '../model-reader.ts';
+import { readType } from '../parse-answer.ts';
 
 const text = 'On Monday Ana decided to buy “the boat”.\nBen Roth of Acme GmbH\nwill pay for it.';
 /** What another chunk says. */
