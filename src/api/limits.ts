@@ -1,6 +1,6 @@
 // Concurrency limits of organizations, and alerts.
 import { z } from 'zod';
-import { largestLimit } from '../tenancy/vocabulary.ts';
+import { maxLimit } from '../tenancy/vocabulary.ts';
 import { count, instant } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
@@ -35,7 +35,7 @@ export const Limit = z
   .meta({ id: 'Limit', description: 'How many requests an organization may have in flight.' });
 export type Limit = z.infer<typeof Limit>;
 
-const range = `must be a whole number from 1 to ${largestLimit}`;
+const range = `must be a whole number from 1 to ${maxLimit}`;
 
 const flag = z
   .enum(['true', 'false'], 'must be true or false')
@@ -70,7 +70,7 @@ export const limitsApi = {
     access: 'admin',
     params: organizationParams,
     body: z
-      .strictObject({ limit: z.number(range).int(range).min(1, range).max(largestLimit, range) })
+      .strictObject({ limit: z.number(range).int(range).min(1, range).max(maxLimit, range) })
       .meta({ id: 'LimitRequest', examples: [{ limit: 50 }] }),
     output: Limit.extend({ is_new: z.boolean().describe('It had no custom limit before.') }).meta({
       id: 'LimitChanged',

@@ -55,7 +55,12 @@ type Figures = Parameters<typeof figuresOf>[0];
 
 function reportOf(figures: Figures) {
   const { itemsPerSecond, rateLimitedCalls, types, ...counts } = figuresOf(figures);
-  return { ...counts, types: [...types], rate_limited_calls: rateLimitedCalls, items_per_second: itemsPerSecond };
+  return {
+    ...counts,
+    types: [...types],
+    rate_limited_calls: rateLimitedCalls,
+    items_per_second: itemsPerSecond,
+  };
 }
 
 /** Begins when the vault is open: what never got so far is no run. */

@@ -159,7 +159,7 @@ describe('dashboard page Knowledge', () => {
       const states = (await entityOf(space, second.a.id)).pairs.map(({ state }) => state);
       expect(states).toContain('different');
     }, patient);
-    expect((await pairsOf(space)).map(({ id: id, state }) => [id, state])).toEqual([[first.id, 'later']]);
+    expect((await pairsOf(space)).map(({ id, state }) => [id, state])).toEqual([[first.id, 'later']]);
 
     await page.getByRole('button', { name: 'Review remaining pairs' }).click();
     await page.keyboard.press('s');

@@ -370,7 +370,9 @@ describe('a run of a command', () => {
     expect(run).toMatchObject({ origin: 'cli', state: 'completed', calls: result.calls, job_id: null });
     expect(run?.vault).toBe(basename(result.vault));
     expect(run?.source).toContain(simulator.url);
-    const { entries: rows } = (await callAsAdmin(server, 'GET', '/api/v1/audit')).body as { entries: unknown[] };
+    const { entries: rows } = (await callAsAdmin(server, 'GET', '/api/v1/audit')).body as {
+      entries: unknown[];
+    };
     expect(rows).toEqual([]);
   });
 

@@ -209,7 +209,12 @@ describe('deployments', () => {
       wait_seconds: 2.5,
       webhook_url: null,
     });
-    expect(changed.body).toMatchObject({ ...prompt, is_active: false, wait_seconds: 2.5, webhook_secret: null });
+    expect(changed.body).toMatchObject({
+      ...prompt,
+      is_active: false,
+      wait_seconds: 2.5,
+      webhook_secret: null,
+    });
     expect((await call('DELETE', path)).status).toBe(204);
     expect((await call('GET', path)).status).toBe(404);
   });

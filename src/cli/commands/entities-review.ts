@@ -150,7 +150,7 @@ async function ask(
     // A merge changes who the others are asked about.
     const isChanged = verdict === 'same' || refusal !== null;
     const open = isChanged ? (await readOpen(session, options)).pairs : waiting;
-    waiting = open.filter(({ id: id }) => !passed.has(id));
+    waiting = open.filter(({ id }) => !passed.has(id));
   }
   out.line(`${counted(answered, 'pair')} answered.`);
   return exitCodes.ok;

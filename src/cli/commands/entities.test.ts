@@ -136,9 +136,7 @@ describe('headworks entities', () => {
     });
     const silent = world();
     expect(await silent.run('entities', 'merge', alice.id, bob.id, '--json')).toBe(2);
-    expect(await silent.run('entities', 'merge', alice.id, bob.id, '--json', '--force')).toBe(
-      0,
-    );
+    expect(await silent.run('entities', 'merge', alice.id, bob.id, '--json', '--force')).toBe(0);
     expect(await silent.run('entities', 'unmerge', merge.id)).toBe(0);
     expect(silent.calls.at(-1)).toMatchObject({
       method: 'POST',
@@ -151,9 +149,7 @@ describe('headworks entities', () => {
 
   it('parts mentions from an entity', async () => {
     const here = world();
-    expect(
-      await here.run('entities', 'split', alice.id, mention.id, '--name', 'Alice Wong'),
-    ).toBe(0);
+    expect(await here.run('entities', 'split', alice.id, mention.id, '--name', 'Alice Wong')).toBe(0);
     expect(here.calls[0]).toMatchObject({ body: { mention_ids: [mention.id], name: 'Alice Wong' } });
     expect(here.err).toMatch(new RegExp(`Undo it with: .* entities merge ${alice.id}`));
     expect(await here.run('entities', 'split', alice.id, mention.id)).toBe(2);

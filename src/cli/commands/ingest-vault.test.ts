@@ -101,10 +101,7 @@ describe('headworks ingest --vault', () => {
     expect(told.err).toContain('--remove-missing removes them.');
     const json: unknown = JSON.parse((await ingest(vault, '--json')).out);
     expect(json).toMatchObject({
-      gone: [
-        { source_id: 'dashboards/2', title: 'Title 2', id: 'a1' },
-        { source_id: 'dashboards/3' },
-      ],
+      gone: [{ source_id: 'dashboards/2', title: 'Title 2', id: 'a1' }, { source_id: 'dashboards/3' }],
       gone_removed: 0,
     });
     expect((await ingest(vault, '--remove-missing')).out).toContain(

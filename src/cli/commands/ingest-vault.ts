@@ -78,8 +78,7 @@ export async function missingItems(
   const items = there.filter(({ source_id }) => gone.has(source_id));
   if (options.removeMissing !== true) return { missing: items, removed: 0, problems: [] };
   const kept = items.filter(({ source_id }) => emptyTypes.includes(typeOfItem(source_id)));
-  for (const item of items)
-    if (!kept.includes(item)) await removeQuietly(session, client, options, item.id);
+  for (const item of items) if (!kept.includes(item)) await removeQuietly(session, client, options, item.id);
   const problems = emptyTypes.map(
     (type) =>
       `Nothing of the type ${type} is left at the source, as if nobody might see it any more: no document of it was removed.`,
@@ -116,8 +115,7 @@ async function allOf(
       limit: 500,
       ...(after === undefined ? {} : { after }),
     });
-    for (const { source_id, title, id } of page.artifacts)
-      all.push({ source_id, title, id });
+    for (const { source_id, title, id } of page.artifacts) all.push({ source_id, title, id });
     after = page.next;
   }
   return all;

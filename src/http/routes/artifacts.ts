@@ -52,7 +52,7 @@ export function artifactRoutes(server: TypedServer, dependencies: HttpDependenci
         return { revisions: (await artifacts.revisions(space, params.id)).map(revisionView) };
       },
       delete: async ({ params, query, caller }) => {
-        await artifacts.remove(await spaceOf(dependencies, caller, query), params.id);
+        await artifacts.delete(await spaceOf(dependencies, caller, query), params.id);
         return null;
       },
     },

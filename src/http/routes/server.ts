@@ -3,7 +3,8 @@ import { healthApi, serverApi } from '../../api/server.ts';
 import { kindOf } from '../../core/index.ts';
 import { implement } from '../implement.ts';
 import { pageOf } from '../page.ts';
-import type { ConfigValue, DoctorReport, HttpDependencies, ReadinessReport } from '../ports.ts';
+import type { DoctorReport, ReadinessReport } from '../../operations/index.ts';
+import type { ConfigValue, HttpDependencies } from '../ports.ts';
 import type { TypedServer } from './typed-server.ts';
 
 export function serverRoutes(server: TypedServer, dependencies: HttpDependencies): void {

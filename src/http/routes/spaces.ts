@@ -15,9 +15,9 @@ export function spaceRoutes(server: TypedServer, dependencies: HttpDependencies)
       return { spaces: await spaces.list(owner) };
     },
     create: async ({ query, body: { name, language, organization = query.organization }, caller }) =>
-      spaces.add(ownerOf(dependencies, caller, organization), name, language),
+      spaces.create(ownerOf(dependencies, caller, organization), name, language),
     delete: async ({ params, query, caller }) => {
-      await spaces.remove(await spaceOf(dependencies, caller, { ...query, ...params }));
+      await spaces.delete(await spaceOf(dependencies, caller, { ...query, ...params }));
       return null;
     },
   });
@@ -29,14 +29,18 @@ export function spaceRoutes(server: TypedServer, dependencies: HttpDependencies)
     },
     create: async ({ body: { path, cron = null, deleteMissing, ...ref }, caller, reply }) => {
       const space = await spaceOf(dependencies, caller, ref);
-      const { outcome, ...folder } = await folders.add(space, { path, cron, removesMissing: deleteMissing });
+      const { outcome, ...folder } = await folders.create(space, {
+        path,
+        cron,
+        removesMissing: deleteMissing,
+      });
       reply.code(outcome === 'added' ? 201 : 200);
       return { ...folderView(folder), outcome };
     },
     scan: async ({ params, body, signal }) =>
       resultView(await folders.scan(params.id, { removesMissing: body.deleteMissing }, signal)),
     delete: async ({ params }) => {
-      await folders.remove(params.id);
+      await folders.delete(params.id);
       return null;
     },
   });

@@ -45,10 +45,7 @@ describe('get_entity', () => {
   const detail = { ...entity('Ann Lee'), mentions: [] };
 
   it('takes the one that is called exactly so', async () => {
-    const entities = [
-      entity('Joann Lee', { id: 'other' }),
-      entity('A. Lee', { aliases: ['Ann lee'] }),
-    ];
+    const entities = [entity('Joann Lee', { id: 'other' }), entity('A. Lee', { aliases: ['Ann lee'] })];
     const answers = { entities: { entities, next: null }, [`entities/${entityId}`]: detail };
     expect(await run('get_entity', { name: 'ann Lee' }, answers)).toMatchObject({
       entity: { canonical_name: 'Ann Lee' },

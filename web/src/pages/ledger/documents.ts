@@ -64,7 +64,7 @@ async function documentsOf(
     const query = { ids: ids.join(','), ...place };
     const { statuses } = await get<ArtifactStatuses>(`${root}/statuses`, query, signal);
     if (statuses.length > 0)
-      return statuses.map(({ id: id, title, source_id: source }) => [
+      return statuses.map(({ id, title, source_id: source }) => [
         id,
         { title: title || source, href: addressOf(`/artifacts/${id}`, place) },
       ]);

@@ -19,7 +19,7 @@ export function MergeForm({ entity }: { readonly entity: Entity }) {
   const isSearching = name !== '' && (chosen === null || name !== optionText(chosen));
   const { data } = useRead<Entities>('/entities', { name, limit: mostFound }, { isEnabled: isSearching });
   const found = (isSearching ? data?.entities : undefined) ?? (chosen === null ? [] : [chosen]);
-  const others = found.filter(({ id: id }) => id !== entity.id);
+  const others = found.filter(({ id }) => id !== entity.id);
   const merging = useAction(
     (loser: Entity) =>
       change<EntityMerge>(place, 'POST', '/merges', {

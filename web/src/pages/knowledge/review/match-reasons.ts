@@ -31,7 +31,7 @@ export function matchReasons(pair: ReviewPair): MatchReasons {
 export function alsoCompared(pair: ReviewPair, all: readonly ReviewPair[]): readonly string[] {
   return [pair.a, pair.b].flatMap((side) => {
     const others = all
-      .filter(({ id: id }) => id !== pair.id)
+      .filter(({ id }) => id !== pair.id)
       .flatMap(({ a, b }) => (a.id === side.id ? [b] : b.id === side.id ? [a] : []));
     const names = [...new Set(others.map(knownAs))];
     return names.length === 0 ? [] : [`${side.canonical_name} may also be ${names.join(', or ')}.`];

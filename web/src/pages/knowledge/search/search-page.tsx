@@ -101,7 +101,7 @@ function Mentioned({ entities }: { readonly entities: NonNullable<SearchResponse
         Entities
       </Title>
       <Group gap="xs">
-        {entities.map(({ id: id, name, type, mentions }) => (
+        {entities.map(({ id, name, type, mentions }) => (
           <Text key={id} size="sm" component="span">
             <EntityLink id={id} name={name} type={type as EntityType} />
             {mentions > 1 ? (
