@@ -109,7 +109,7 @@ describe('knowledge over HTTP', () => {
       body: {
         title: 'Minutes',
         text: '[Ann] decided.',
-        status: { steps: { read: { done: 1 } }, not_taken: [], missing: [] },
+        status: { steps: { read: { done: 1 } }, dropped: [], missing: [] },
       },
     });
     const gone = '01900000-0000-7000-8000-000000000000';
@@ -160,7 +160,7 @@ describe('knowledge over HTTP', () => {
     const estimate = await call('acme-key', 'POST', '/artifacts/estimate', { file });
     expect(estimate).toMatchObject({
       status: 200,
-      body: { chunks: 1, model_calls: 0, prompt_tokens: 0, answer_tokens: 0, embedding_calls: 0 },
+      body: { chunks: 1, model_calls: 0, prompt_tokens: 0, completion_tokens: 0, embedding_calls: 0 },
     });
     const taken = await call('acme-key', 'POST', '/artifacts', { file, type: 'doc' });
     const view = await call('acme-key', 'GET', `/artifacts/${taken.body?.id ?? ''}`);

@@ -1,4 +1,5 @@
 // Which queries an event of the live stream makes stale.
+import type { StreamedEvent } from '../../../src/api/server.ts';
 
 type Table = Readonly<Record<string, readonly string[]>>;
 
@@ -36,4 +37,3 @@ export function staleBy({ name, payload }: Pick<StreamedEvent, 'name' | 'payload
   const { operation } = payload;
   return typeof operation === 'string' ? (byOperation[operation.split('.', 1)[0] ?? ''] ?? []) : [];
 }
-import type { StreamedEvent } from '../../../src/api/server.ts';

@@ -1,4 +1,5 @@
 // Rates between consecutive samples of a run.
+import type { RunSamples } from '../../../../src/api/extraction.ts';
 
 type Sample = RunSamples['samples'][number];
 
@@ -34,4 +35,3 @@ export function throughputOf(samples: readonly Sample[]): RunThroughput {
     refusals: steps.map(({ refusals }) => refusals),
   };
 }
-import type { RunSamples } from '../../../../src/api/extraction.ts';

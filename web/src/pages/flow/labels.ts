@@ -1,4 +1,5 @@
 // Labels and figures of the diagram.
+import type { Flow } from '../../../../src/api/overview.ts';
 
 export type Degraded = Flow['degraded'];
 
@@ -48,4 +49,3 @@ export function unanswered({
   if (all === 0) return 'No requests in flight';
   return `${counted(all, 'request')} in flight, ${waiting} waiting for a model`;
 }
-import type { Flow } from '../../../../src/api/overview.ts';

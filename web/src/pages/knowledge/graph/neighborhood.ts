@@ -1,4 +1,5 @@
 // Merges the neighborhoods of several entities into one graph.
+import type { RelatedEntities } from '../../../../../src/api/entities.ts';
 
 export type GraphNode = RelatedEntities['nodes'][number];
 export type GraphEdge = RelatedEntities['edges'][number];
@@ -25,4 +26,3 @@ export function degreesOf({ edges }: Neighborhood): ReadonlyMap<string, number> 
   for (const { from, to } of edges) for (const id of [from, to]) degrees.set(id, (degrees.get(id) ?? 0) + 1);
   return degrees;
 }
-import type { RelatedEntities } from '../../../../../src/api/entities.ts';
