@@ -141,7 +141,7 @@ async function embedAll(
   const size = embedder.maxBatchSize ?? defaultBatchSize;
   for (let first = 0; first < chunks.length; first += size) {
     const batch = chunks.slice(first, first + size);
-    const texts = batch.map((chunk) => embeddedText(chunk.document.title, chunk));
+    const texts = batch.map((chunk) => embeddedText({ ...chunk, title: chunk.document.title }));
     const made = await embedder.embed(texts, signal);
     const rows = batch.flatMap(({ chunkId }, index) => {
       const vector = made[index];

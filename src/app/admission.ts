@@ -10,7 +10,7 @@ import type { AdmissionDeps, ExecutionIndex, OpenAdmission } from '../tenancy/in
 import { AdmissionError, MemorySlotStore, openAdmission } from '../tenancy/index.ts';
 import { PostgresLimitStore, limitsChannel, limitsTopic } from '../tenancy/postgres/postgres-limit-store.ts';
 import { serverLockName } from '../platform/postgres/server/process-locks.ts';
-import type { ServerRole } from './server-role.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 

@@ -33,7 +33,7 @@ import { startGateway } from './gateway.ts';
 import type { ServerKnowledge } from './knowledge.ts';
 import { composeKnowledge } from './knowledge.ts';
 import { askingRepairs } from './request-repairs.ts';
-import type { ServerRole } from './server-role.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 

@@ -14,7 +14,7 @@ import { PostgresExecutionStore } from '../tenancy/postgres/postgres-execution-s
 import { postgresTenantStores } from '../tenancy/postgres/postgres-tenant-stores.ts';
 import { startAdmission } from './admission.ts';
 import { requestRepairs } from './request-repairs.ts';
-import type { ServerRole } from './server-role.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 import { ensureWebhookSecret } from './webhook-secret.ts';

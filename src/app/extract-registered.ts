@@ -11,7 +11,7 @@ import type { SourceChoice } from './extract.ts';
 import { extract } from './extract.ts';
 import type { Telemetry } from './telemetry.ts';
 import { vaultsFolder } from '../platform/data-folder/layout.ts';
-import { traceEvents } from './trace-events.ts';
+import { traceEvents } from './tracing.ts';
 
 export interface ExtractRegisteredDeps {
   readonly config: Config;

@@ -9,7 +9,7 @@ import { extractRegistered } from './extract-registered.ts';
 import type { Environment } from './extraction-environment.ts';
 import { sourceEnvironment } from './extraction-environment.ts';
 import type { RetentionRule } from '../operations/retention.ts';
-import type { ServerRole } from './server-role.ts';
+import type { ServerRole } from './client/server-file.ts';
 import { sourceProblems } from './source-problems.ts';
 import { readSourcesFile } from './sources-file.ts';
 import type { Telemetry } from './telemetry.ts';

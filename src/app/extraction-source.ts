@@ -8,7 +8,7 @@ import { ExtractionError, selectTypes } from '../extraction/index.ts';
 import type { PermitProvider } from '../extraction/sources/index.ts';
 import { createLookerSource } from '../extraction/sources/looker/create-looker-source.ts';
 import { lookerAddress, lookerTypes } from '../extraction/sources/looker/description.ts';
-import { allAtOnce } from './all-at-once.ts';
+import { collectErrors } from './collect-errors.ts';
 
 /** `file` is absolute, or relative to the working directory; with `text` it is only what messages call it. */
 export type SourceChoice =
@@ -34,7 +34,7 @@ export async function makeSource(config: Config, choice: SourceChoice, tools: So
 async function lookerSource({ looker, extraction }: Config, tools: SourceTools): Promise<Source> {
   const { baseUrl, clientId, clientSecret } = looker;
   const { folders, recursive } = extraction;
-  await allAtOnce([
+  await collectErrors([
     () => baseUrl === null || lookerAddress(baseUrl),
     () => requireCredentials(looker),
     () =>
@@ -70,7 +70,7 @@ async function restSource(
     import('../extraction/sources/http-source.ts'),
   ]);
   let source: Source | undefined;
-  await allAtOnce([
+  await collectErrors([
     () => requireNoFolders(extraction),
     async () => {
       const definition = loadRestSource(text ?? (await textOf(file)), { env: tools.env, file });

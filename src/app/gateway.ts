@@ -9,7 +9,7 @@ import { RedisQuotaCounter } from '../gateway/quotas/redis/redis-quota-counter.t
 import type { RetentionRule } from '../operations/retention.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import type { Environment } from './extraction-environment.ts';
-import type { ServerRole } from './server-role.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 

@@ -11,7 +11,7 @@ import { knowledgeDocuments } from './knowledge-documents.ts';
 import type { ServerEmbedders } from './knowledge-embedder.ts';
 import { createEmbedders } from './knowledge-embedder.ts';
 import { embedderKinds, repairWhenModelsAnswer, requestRepairs, whenWarmed } from './request-repairs.ts';
-import type { ServerRole } from './server-role.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 import { languageModelOf } from './workflow-parts.ts';

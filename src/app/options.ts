@@ -223,6 +223,15 @@ export const loggingOptions = defineOptions({
   },
 });
 
+/** With "auto": readable on a terminal, JSON elsewhere. */
+export function logFormat(
+  { logging }: { readonly logging: { readonly format: 'auto' | 'json' | 'pretty' } },
+  isTerminal: boolean,
+): 'json' | 'pretty' {
+  if (logging.format !== 'auto') return logging.format;
+  return isTerminal ? 'pretty' : 'json';
+}
+
 export const tracingOptions = defineOptions({
   section: 'tracing',
   describe:

@@ -1,8 +1,8 @@
-// What the house says about itself: one event bus, and its consumers (log lines, metrics); the live stream is in http.
+// One event bus and its consumers: log lines, metrics and spans. The live stream is in http.
 import type { Config } from '../config/index.ts';
 import { secretsOf } from '../config/index.ts';
 import type { Log, Tracer } from '../core/index.ts';
-import { EventBus, Redactor, kindOf, noTracer, systemClock } from '../core/index.ts';
+import { EventBus, Redactor, event, kindOf, noTracer, systemClock } from '../core/index.ts';
 import type { RunEvents } from '../extraction/index.ts';
 import { runEvents } from '../extraction/index.ts';
 import type { GatewayEvents } from '../gateway/index.ts';
@@ -20,13 +20,35 @@ import type { Metrics } from '../platform/metrics/index.ts';
 import { countEvents, createMetrics } from '../platform/metrics/index.ts';
 import type { AdmissionEvents, ExecutionEvents, TenantEvents } from '../tenancy/index.ts';
 import { admissionEvents, executionEvents, tenantEvents } from '../tenancy/index.ts';
-import type { AppEvents } from './events.ts';
-import { appEvents } from './events.ts';
-import { logFormat } from './log-format.ts';
-import type { ServerRole } from './server-role.ts';
-import { traceEvents } from './trace-events.ts';
+import { logFormat } from './options.ts';
+import type { ServerRole } from './client/server-file.ts';
+import { traceEvents } from './tracing.ts';
 
-type HouseEvents = AdmissionEvents &
+export const appEvents = {
+  'server:started': event<{ role: string; url: string; startedInMs: number }>({
+    level: 'info',
+    message: 'server started',
+  }),
+  'server:stopping': event<{ reason: string }>({ level: 'info', message: 'server is stopping' }),
+  'server:stopped': event<{ reason: string }>({ level: 'info', message: 'server has stopped' }),
+  'dependency:changed': event<{ dependency: string; state: string }>({
+    level: 'warn',
+    message: 'a dependency went down or came back',
+    counter: {
+      name: 'headworks_dependency_changes_total',
+      help: 'State changes of a store, by dependency and new state.',
+      labels: ['dependency', 'state'],
+      knownValues: ['state store', 'redis'].flatMap((name) => [
+        [name, 'up'],
+        [name, 'down'],
+      ]),
+    },
+  }),
+};
+
+export type AppEvents = typeof appEvents;
+
+type ServerEvents = AdmissionEvents &
   AppEvents &
   ExecutionEvents &
   GatewayEvents &
@@ -37,7 +59,7 @@ type HouseEvents = AdmissionEvents &
   RunEvents &
   TenantEvents;
 
-export const eventSpecs: HouseEvents = {
+export const eventSpecs: ServerEvents = {
   ...admissionEvents,
   ...appEvents,
   ...executionEvents,
@@ -53,7 +75,7 @@ export const eventSpecs: HouseEvents = {
 export interface Telemetry {
   readonly redactor: Redactor;
   readonly log: Log;
-  readonly events: EventBus<HouseEvents>;
+  readonly events: EventBus<ServerEvents>;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
 }
@@ -67,12 +89,12 @@ export function createTelemetry(config: Config, role: ServerRole, tracer: Tracer
     format: logFormat(config, isTerminal),
     redactor,
     colour: isTerminal,
-    ...(tracer === noTracer ? {} : { context: () => tracer.current() }),
+    context: tracer === noTracer ? undefined : () => tracer.current(),
   });
   const events = new EventBus(
     eventSpecs,
     () => systemClock.now(),
-    (error) => log.error('A consumer of events failed.', { cause: kindOf(error), error }),
+    (error) => log.error('an event listener failed', { cause: kindOf(error), error }),
   );
   const metrics = createMetrics({ redactor });
   logEvents(events, log);
@@ -81,9 +103,9 @@ export function createTelemetry(config: Config, role: ServerRole, tracer: Tracer
   return { redactor, log, events, metrics, tracer };
 }
 
-/** A command that became a server does not talk over its own output, unless somebody asked for a level. */
+/** A command that became the server logs errors only, so that its output stays readable, unless a level is set. */
 function levelFor(config: Config, role: ServerRole): Config['logging']['level'] {
-  const isAskedFor = config.resolution.origins['logging.level']?.kind !== 'default';
-  if (isAskedFor) return config.logging.level;
+  const isSet = config.resolution.origins['logging.level']?.kind !== 'default';
+  if (isSet) return config.logging.level;
   return role === 'command' ? 'error' : role === 'demo' ? 'warn' : config.logging.level;
 }

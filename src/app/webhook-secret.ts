@@ -1,7 +1,7 @@
 // The secret from which webhooks' signing secrets are derived: from the configuration, or kept in the data folder.
 import type { IdSource } from '../core/index.ts';
 import { webhookSecretPath } from '../platform/data-folder/layout.ts';
-import { ensureKeptSecret } from './kept-secret.ts';
+import { ensureStoredSecret } from './secrets.ts';
 
 export interface WebhookSecretSource {
   /** `deployments.webhookSecret`. */
@@ -27,5 +27,5 @@ export async function ensureWebhookSecret(
     what: 'secret for webhooks',
     variable: 'HEADWORKS_WEBHOOK_SECRET',
   };
-  return (await ensureKeptSecret(kept, () => ids.token(32))).secret;
+  return (await ensureStoredSecret(kept, () => ids.token(32))).secret;
 }

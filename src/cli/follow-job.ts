@@ -1,6 +1,6 @@
 // Waits for a job to end, wherever it runs.
 import type { Job } from '../api/jobs.ts';
-import type { HeadworksClient } from '../app/headworks-client.ts';
+import type { HeadworksClient } from '../app/client/session.ts';
 import type { Clock } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
 

@@ -16,10 +16,10 @@ function world() {
 describe('activity', () => {
   it('counts by the minute, including minutes without events', async () => {
     const { clock, activity, emit } = world();
-    emit('admission:admitted', { organizationId: 'a' });
+    emit('admission:request-admitted', { organizationId: 'a' });
     emit('gateway:attempt-finished', { outcome: 'success' });
     await clock.advance(2 * minute);
-    emit('admission:refused', { organizationId: 'a' });
+    emit('admission:request-rejected', { organizationId: 'a' });
     emit('gateway:attempt-finished', { outcome: 'timeout' });
     expect(
       activity
@@ -41,11 +41,11 @@ describe('activity', () => {
   it('counts the last 60 seconds across full minutes', async () => {
     const { clock, activity, emit } = world();
     await clock.advance(50_000);
-    emit('admission:refused', { organizationId: 'a' });
+    emit('admission:request-rejected', { organizationId: 'a' });
     emit('job:completed', { name: 'knowledge.ingest' });
     emit('job:completed', { name: 'ledger.repair' });
     await clock.advance(15_000);
-    emit('admission:refused', { organizationId: 'a' });
+    emit('admission:request-rejected', { organizationId: 'a' });
     expect(activity.lastMinute()).toMatchObject({ refused: 2, documentsRead: 1, admitted: 0 });
     expect(activity.minutes().map(({ refused }) => refused)).toEqual([1, 1]);
     await clock.advance(45_000);
@@ -56,11 +56,11 @@ describe('activity', () => {
 
   it('drops counts after one hour', async () => {
     const { clock, activity, emit } = world();
-    emit('admission:refused', { organizationId: 'a' });
+    emit('admission:request-rejected', { organizationId: 'a' });
     await clock.advance(59 * minute);
     expect(activity.tenants()).toMatchObject([{ organizationId: 'a', refused: 1 }]);
     await clock.advance(minute);
-    emit('admission:admitted', { organizationId: 'b' });
+    emit('admission:request-admitted', { organizationId: 'b' });
     expect(activity.minutes()).toHaveLength(60);
     expect(activity.tenants().map(({ organizationId }) => organizationId)).toEqual(['b']);
   });
@@ -69,7 +69,7 @@ describe('activity', () => {
     const { activity, emit } = world();
     emit('deployments:execution-ended', { organizationId: 'a', durationMs: 1_000 });
     emit('deployments:execution-ended', { organizationId: 'a', durationMs: 3_000 });
-    emit('admission:admitted', { organizationId: 'b' });
+    emit('admission:request-admitted', { organizationId: 'b' });
     expect(activity.tenants()).toMatchObject([
       { organizationId: 'a', ended: 2, averageHoldMs: 2_000, longestHoldMs: 3_000 },
       { organizationId: 'b', averageHoldMs: null, longestHoldMs: null },
@@ -79,7 +79,7 @@ describe('activity', () => {
   it('bounds the number of organizations', () => {
     const { activity, emit } = world();
     for (let index = 0; index < 3_000; index += 1)
-      emit('admission:refused', { organizationId: `org-${index}` });
+      emit('admission:request-rejected', { organizationId: `org-${index}` });
     expect(activity.tenants().length).toBeLessThanOrEqual(1_001);
     expect(activity.minutes()[0]?.refused).toBe(3_000);
   });

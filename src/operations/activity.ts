@@ -1,6 +1,10 @@
 // Recent activity of this server for the dashboard: events counted by the minute, in memory, gone with the process.
 import type { Clock, EmittedEvent } from '../core/index.ts';
+import type { RunEvents } from '../extraction/index.ts';
+import type { GatewayEvents } from '../gateway/index.ts';
 import { ingestJobName } from '../knowledge/ingest/ingest-job.ts';
+import type { JobEventSpecs } from '../platform/jobs/events.ts';
+import type { AdmissionEvents, ExecutionEvents } from '../tenancy/index.ts';
 
 export interface ActivityCounts {
   readonly admitted: number;
@@ -47,6 +51,14 @@ const maxRuns = 50;
 /** At this number every second sample is dropped and the interval doubles. */
 const maxSamplesPerRun = 400;
 
+/** Names are checked against the domains' events, so that a rename there does not silently stop the count. */
+type CountedEvent =
+  | keyof AdmissionEvents
+  | keyof ExecutionEvents
+  | keyof GatewayEvents
+  | keyof JobEventSpecs
+  | keyof RunEvents;
+
 type Counts = Record<keyof ActivityCounts, number>;
 
 const noCounts: ActivityCounts = {
@@ -89,34 +101,43 @@ export class Activity {
 
   /** Listener for the event bus. */
   readonly take = ({ name, payload }: EmittedEvent): void => {
-    const organization = textOf(payload['organizationId']);
-    if (name === 'admission:admitted') {
+    this.#handlers[name as CountedEvent]?.(payload, textOf(payload['organizationId']));
+  };
+
+  readonly #handlers: Partial<
+    Record<CountedEvent, (payload: EmittedEvent['payload'], organizationId: string) => void>
+  > = {
+    'admission:request-admitted': (_, organizationId) => {
       this.#count('admitted');
-      this.#tenant(organization).admitted += 1;
-    } else if (name === 'admission:refused') {
+      this.#tenant(organizationId).admitted += 1;
+    },
+    'admission:request-rejected': (_, organizationId) => {
       this.#count('refused');
-      this.#tenant(organization).refused += 1;
-    } else if (name === 'gateway:attempt-finished') {
+      this.#tenant(organizationId).refused += 1;
+    },
+    'gateway:attempt-finished': ({ outcome }) => {
       this.#count('modelCalls');
-      if (payload['outcome'] !== 'success') this.#count('modelFailures');
-    } else if (name === 'deployments:execution-ended') {
+      if (outcome !== 'success') this.#count('modelFailures');
+    },
+    'deployments:execution-ended': ({ durationMs }, organizationId) => {
       this.#count('executionsEnded');
-      const tenant = this.#tenant(organization);
-      const heldMs = Number(payload['durationMs'] ?? 0);
+      const tenant = this.#tenant(organizationId);
+      const heldMs = Number(durationMs ?? 0);
       tenant.ended += 1;
       tenant.heldMs += heldMs;
       tenant.longestMs = Math.max(tenant.longestMs, heldMs);
-    } else if (name === 'job:completed') {
-      if (payload['name'] === ingestJobName) this.#count('documentsRead');
-    } else if (name === 'extraction:run-progress') {
-      this.#sample(textOf(payload['run']), {
+    },
+    'job:completed': ({ name }) => {
+      if (name === ingestJobName) this.#count('documentsRead');
+    },
+    'extraction:run-progress': ({ run, items, calls, rateLimitedCalls, multiplier }) =>
+      this.#sample(textOf(run), {
         at: this.#clock.now(),
-        items: Number(payload['items']),
-        calls: Number(payload['calls']),
-        refusals: Number(payload['rateLimitedCalls']),
-        multiplier: Number(payload['multiplier']),
-      });
-    }
+        items: Number(items),
+        calls: Number(calls),
+        refusals: Number(rateLimitedCalls),
+        multiplier: Number(multiplier),
+      }),
   };
 
   /** The last hour, oldest first, including minutes without any event. */

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { extractAndReport } from '../../src/app/report-cli-run.ts';
-import { startServer } from '../../src/app/start-server.ts';
+import { startServer } from '../../src/app/start.ts';
 import type { RunningServer } from '../../src/app/index.ts';
 import { messageOf } from '../../src/core/index.ts';
 import type { Config } from '../../src/config/index.ts';

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appEvents } from '../../src/app/events.ts';
+import { appEvents } from '../../src/app/telemetry.ts';
 import type { CoreErrorCode, EventSpecs, JobDefinition } from '../../src/core/index.ts';
 import {
   CoreError,

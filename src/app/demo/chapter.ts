@@ -1,7 +1,7 @@
 // What the demo is made of: chapters that do something through the server's API, once.
 import type { ExtractionRun } from '../../api/extraction.ts';
 import type { Clock, HttpTransport } from '../../core/index.ts';
-import type { HeadworksClient } from '../headworks-client.ts';
+import type { HeadworksClient } from '../client/session.ts';
 import type { DemoWorld } from './demo-world.ts';
 
 export interface ChapterProgress {

@@ -2,7 +2,7 @@
 import type { StreamedEvent } from '../../api/server.ts';
 import type { Job } from '../../api/jobs.ts';
 import type { Command } from 'commander';
-import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
 import { linkSignals } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';

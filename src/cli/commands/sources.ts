@@ -8,7 +8,7 @@ import type {
 } from '../../api/extraction.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';

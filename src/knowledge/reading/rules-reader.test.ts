@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Reading } from '../types.ts';
-import { longestQuoteWords } from '../../text/quotes.ts';
-import { createRulesReader } from '../rules-reader.ts';
+import type { Reading } from './types.ts';
+import { longestQuoteWords } from '../text/quotes.ts';
+import { createRulesReader } from './rules-reader.ts';
 
 const reader = createRulesReader();
 const { signal } = new AbortController();

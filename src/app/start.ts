@@ -1,9 +1,11 @@
-// Composition root: opens the stores, plugs the parts together, listens, and stops it all in reverse order.
+// Starts a server: opens the stores and domains, listens, and stops everything in reverse order.
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/index.ts';
 import { processEnvironment } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import type { Log } from '../core/index.ts';
-import { CoreError, systemClock, systemIds } from '../core/index.ts';
+import { CoreError, messageOf, systemClock, systemIds } from '../core/index.ts';
 import { buildServer, createSessions, createTokenCheck, drain } from '../http/index.ts';
 import { Activity } from '../operations/activity.ts';
 import { BackupService } from '../operations/backup/backup-service.ts';
@@ -13,49 +15,48 @@ import { DashboardLogins, openDashboardFiles } from '../operations/dashboard.ts'
 import type { DoctorDeps } from '../operations/doctor.ts';
 import { runDoctor } from '../operations/doctor.ts';
 import { Readiness } from '../operations/readiness.ts';
-import type { AdminToken } from './admin-token.ts';
-import { ensureAdminToken, markAdminTokenSeen } from './admin-token.ts';
 import type { Background } from './background.ts';
 import { startBackground } from './background.ts';
+import { takeDataFolder } from './client/data-folder.ts';
+import { Presence } from './client/presence.ts';
+import type { ServerRole } from './client/server-file.ts';
+import { removeServerFile, writeServerFile } from './client/server-file.ts';
 import { keyRefusedKind } from './gateway-ledger.ts';
-import { registerHouseGauges } from './house-gauges.ts';
 import { httpDependencies } from './http-dependencies.ts';
-import { listen } from './listen.ts';
 import { openMcp } from './mcp.ts';
-import { Presence } from './presence.ts';
-import { removeServerFile, writeServerFile } from './server-file.ts';
-import type { ServerRole } from './server-role.ts';
+import { registerProcessMetrics } from './process-metrics.ts';
+import type { AdminToken } from './secrets.ts';
+import { ensureAdminToken, markAdminTokenSeen } from './secrets.ts';
 import type { Stores } from './stores.ts';
 import { openStores } from './stores.ts';
-import { takeDataFolder } from './take-data-folder.ts';
 import { createTelemetry } from './telemetry.ts';
 import { openTracer, tracingWarnings } from './tracing.ts';
 
 export interface StartServerOptions {
   readonly role: ServerRole;
-  /** Where registered sources find their secrets. Default: the environment of this process. */
+  /** Environment with the secrets of registered sources. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The command, as a person would recognise it. Default `headworks ROLE`. */
+  /** The command line, shown to other processes that find the folder locked. Default `headworks ROLE`. */
   readonly purpose?: string;
-  /** Told, in whole sentences, what takes a while. */
+  /** Receives whole sentences about what takes a while. */
   readonly announce?: (sentence: string) => void;
-  /** Gives up starting when it aborts. A server that has started is stopped with `stop()`. */
+  /** Cancels the start. Stop a started server with `stop()`. */
   readonly signal?: AbortSignal;
 }
 
 export interface RunningServer {
   readonly url: string;
   readonly adminToken: string;
-  /** The token if it was made just now: print it, it is not shown again. */
+  /** The token, if it was never printed: print it, it is not shown again. */
   readonly newAdminToken: string | null;
   readonly presence: Presence;
-  /** Resolves when everything is closed, whoever asked for it. */
+  /** Resolves when everything is closed, for whatever reason. */
   readonly stopped: Promise<void>;
-  /** Finishes what runs, within the configured times, and closes everything. Safe to call twice. */
+  /** Drains requests and jobs within the configured times and closes everything. Safe to call twice. */
   stop(): Promise<void>;
 }
 
-/** Fails with one line of cause and remedy, and then has left nothing open. */
+/** Fails with one line of cause and remedy, and leaves nothing open then. */
 export async function startServer(config: Config, options: StartServerOptions): Promise<RunningServer> {
   const closing = new AsyncDisposableStack();
   try {
@@ -96,7 +97,7 @@ async function start(
   closing.defer(telemetry.events.listen(activity.take));
   const readiness = new Readiness(stores);
   const presence = new Presence();
-  registerHouseGauges({ metrics: telemetry.metrics, role, presence, readiness });
+  registerProcessMetrics({ metrics: telemetry.metrics, role, presence, readiness });
   const instance = systemIds.uuid();
   const stopping = Promise.withResolvers<void>();
 
@@ -137,8 +138,8 @@ async function start(
     closing.defer(() => removeServerFile(config.data.folder, instance));
   }
   closing.defer(() => presence.close());
-  const isToBePrinted = token.isUnseen && (role === 'serve' || role === 'demo');
-  if (isToBePrinted) await markAdminTokenSeen(config.data.folder);
+  const mustPrintToken = token.isUnseen && (role === 'serve' || role === 'demo');
+  if (mustPrintToken) await markAdminTokenSeen(config.data.folder);
   telemetry.events.emit('server:started', {
     role,
     url,
@@ -154,7 +155,7 @@ async function start(
     })();
     return stopped;
   };
-  /** Answers first, then goes: the one who asks waits for the folder. */
+  /** Responds first, then stops: the requester waits for the data folder. */
   function handOver(): boolean {
     systemClock.after(0, () => void stop('handover'));
     return true;
@@ -162,10 +163,10 @@ async function start(
   return {
     url,
     adminToken: token.token,
-    newAdminToken: isToBePrinted ? token.token : null,
+    newAdminToken: mustPrintToken ? token.token : null,
     presence,
     stopped: stopping.promise,
-    stop: () => stop('asked to'),
+    stop: () => stop('requested'),
   };
 }
 
@@ -197,7 +198,7 @@ function doctorDeps(
   };
 }
 
-/** Without shared stores a worker would find no jobs, and count limits that others count as well. */
+/** Without shared stores a worker would find no jobs, and would count limits of its own. */
 function checkRole({ state, redis }: Config, role: ServerRole): void {
   if (role !== 'worker') return;
   const missing = [
@@ -207,12 +208,12 @@ function checkRole({ state, redis }: Config, role: ServerRole): void {
   if (missing.length === 0) return;
   throw new CoreError(
     'CONFIG_INVALID',
-    `A worker shares its stores with servers; set ${missing.join(' and ')} to the same as theirs. ` +
-      'On one machine "headworks serve" alone does the jobs as well.',
+    `A worker shares the stores of the servers; set ${missing.join(' and ')} to the same values as theirs. ` +
+      'On one machine "headworks serve" runs the jobs too.',
   );
 }
 
-/** A worker keeps nothing on its machine; everybody else holds the data folder while they run. */
+/** A worker has no data folder; every other role holds it while running. */
 async function prepareFolder(
   config: Config,
   options: StartServerOptions,
@@ -226,8 +227,36 @@ async function prepareFolder(
   return ensureAdminToken(folder.path, config.server.adminToken, systemIds);
 }
 
-/** The default port belongs to "headworks serve"; what else runs beside it takes any, unless it was told one. */
+/** The default port belongs to "headworks serve"; commands and workers use any free port unless one is set. */
 function portFor({ server, resolution }: Config, role: ServerRole): number {
   const isDefault = resolution.origins['server.port']?.kind === 'default';
   return role === 'command' || (role === 'worker' && isDefault) ? 0 : server.port;
+}
+
+/** Returns the address. Fails with PORT_UNAVAILABLE. */
+export async function listen(server: FastifyInstance, host: string, port: number): Promise<string> {
+  try {
+    await server.listen({ host, port });
+  } catch (error) {
+    throw new CoreError('PORT_UNAVAILABLE', listenFailure(error as NodeJS.ErrnoException, host, port), {
+      cause: error,
+    });
+  }
+  const bound = server.server.address() as AddressInfo;
+  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return `http://${name}:${bound.port}`;
+}
+
+function listenFailure(error: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is in use by another program. Choose another with --port or HEADWORKS_PORT (0 takes any free one).`;
+    case 'EACCES':
+      return `This user is not allowed to listen on port ${port}. Choose one above 1023 with --port or HEADWORKS_PORT.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `This machine has no address ${host}. Choose another with --host or HEADWORKS_HOST.`;
+    default:
+      return `Cannot listen on ${host}:${port}: ${messageOf(error)}.`;
+  }
 }

@@ -1,46 +1,53 @@
-// One holder, many clients: finds the server that runs on this data folder, or becomes it for the time being.
-import type { Clock, HttpTransport } from '../core/index.ts';
-import { abortable, CoreError, HeadworksError, HttpFailure, messageOf, systemClock } from '../core/index.ts';
-import type { Config } from '../config/index.ts';
-import { createUndiciTransport } from '../platform/http-client/index.ts';
-import { readAdminToken } from './admin-token.ts';
-import type { CallOptions, HeadworksClient, StreamedAnswer, StreamedEvent } from './headworks-client.ts';
+// Connects to the server of the data folder, or becomes it while none is running.
+import type { Config } from '../../config/index.ts';
+import type { Clock, HttpTransport } from '../../core/index.ts';
+import {
+  CoreError,
+  HeadworksError,
+  HttpFailure,
+  abortable,
+  messageOf,
+  systemClock,
+} from '../../core/index.ts';
+import { createUndiciTransport } from '../../platform/http-client/index.ts';
+import { readAdminToken } from '../secrets.ts';
+import type { RunningServer } from '../start.ts';
 import type { ServerFile } from './server-file.ts';
 import { readServerFile } from './server-file.ts';
-import { ServerSession } from './server-session.ts';
-import type { RunningServer } from './start-server.ts';
+import type { CallOptions, HeadworksClient, StreamedAnswer, StreamedEvent } from './session.ts';
+import { ServerSession } from './session.ts';
 
-/** A cold embedded store opens in 5 s on two cores; a crowd of commands on a busy machine takes many times that. */
-const patienceMs = 60_000;
-const lookAgainMs = 50;
-/** A server that takes connections and says nothing for so many times five seconds is stuck, not busy. */
-const mostSilences = 3;
-/** After making room for `headworks serve`, how long we leave it the first try at the data folder. */
-const courtesyMs = 5_000;
+/** A new embedded store opens in 5 s on two cores; many commands on a busy machine take a multiple of that. */
+const connectTimeoutMs = 60_000;
+const retryMs = 50;
+/** A server that accepts connections but times out this often, 5 s each, is stuck, not busy. */
+const maxTimeouts = 3;
+/** After a handover to `headworks serve`: how long this process does not compete for the data folder. */
+const yieldMs = 5_000;
 
 export interface ConnectOptions {
-  /** The command, as a person would recognise it: shown to others who find the folder held. */
+  /** The command line, shown in errors of other processes while this one holds the data folder. */
   readonly purpose: string;
-  /** Called when this process stays only because others still use its server. */
+  /** Called when this process keeps running only because others use its server. */
   readonly onWaitingForOthers?: (attached: number) => void;
   readonly signal?: AbortSignal;
-  /** Calls are made with this key; default: as the admin. Only the admin can become the server, or keep it running. */
+  /** Credential of the calls; default: the admin token. Only the admin can become the server or keep it running. */
   readonly key?: string;
 }
 
-/** What `find` came up with: somebody else's server, or our own. */
+/** `own` is set when this process is the server. */
 interface Connection {
   readonly session: ServerSession;
   readonly own: RunningServer | null;
   readonly detach: () => void;
-  isGone: boolean;
+  isLost: boolean;
 }
 
 /** Attaches to the server of this data folder (or the one at `client.serverUrl`), becoming it if there is none. */
 export async function connect(config: Config, options: ConnectOptions): Promise<HeadworksClient> {
-  const client = new FollowingClient(config, options, systemClock, createUndiciTransport({}));
+  const client = new ReconnectingClient(config, options, systemClock, createUndiciTransport({}));
   try {
-    // Opening a store cannot be interrupted half-way; whoever gives up does not wait for it.
+    // Opening a store cannot be interrupted; a canceled command does not wait for it.
     await abortable(client.connection(), options.signal);
   } catch (error) {
     await client.close();
@@ -49,8 +56,8 @@ export async function connect(config: Config, options: ConnectOptions): Promise<
   return client;
 }
 
-/** Follows the server: when it goes away, the next call finds its successor, or becomes it. */
-class FollowingClient implements HeadworksClient {
+/** When the server is lost, the next call connects to its successor or becomes it. */
+class ReconnectingClient implements HeadworksClient {
   readonly #config: Config;
   readonly #options: ConnectOptions;
   readonly #clock: Clock;
@@ -83,10 +90,10 @@ class FollowingClient implements HeadworksClient {
       try {
         return await connection.session.call<T>(method, path, options);
       } catch (error) {
-        if (!isGone(error)) throw error;
-        connection.isGone = true;
-        const isSafeToRepeat = method === 'GET' || isRefused(error);
-        if (!isSafeToRepeat || attempt === 3) throw gone(connection.session.url, method, error);
+        if (!isConnectionLost(error)) throw error;
+        connection.isLost = true;
+        const isSafeToRepeat = method === 'GET' || wasNotSent(error);
+        if (!isSafeToRepeat || attempt === 3) throw serverUnreachable(connection.session.url, method, error);
       }
     }
   }
@@ -104,7 +111,9 @@ class FollowingClient implements HeadworksClient {
     try {
       return await work(session);
     } catch (error) {
-      throw isGone(error) && !signal.aborted ? gone(session.url, 'POST', error) : error;
+      throw isConnectionLost(error) && !signal.aborted
+        ? serverUnreachable(session.url, 'POST', error)
+        : error;
     }
   }
 
@@ -119,11 +128,11 @@ class FollowingClient implements HeadworksClient {
         }
       } catch (error) {
         if (signal.aborted) return;
-        if (!isGone(error)) throw error;
+        if (!isConnectionLost(error)) throw error;
       }
-      connection.isGone = true;
+      connection.isLost = true;
       last = undefined;
-      await this.#clock.sleep(lookAgainMs, signal).catch(() => undefined);
+      await this.#clock.sleep(retryMs, signal).catch(() => undefined);
     }
   }
 
@@ -131,53 +140,53 @@ class FollowingClient implements HeadworksClient {
     const connection = this.#current;
     this.#current = null;
     connection?.detach();
-    if (connection?.own) await this.#leaveWhenAlone(connection.own);
+    if (connection?.own) await this.#stopWhenIdle(connection.own);
     await this.#transport.close();
   }
 
-  /** The live connection, made anew when the last one is gone. Callers at the same time share one search. */
+  /** The current connection, replaced when it is lost. Concurrent callers share one attempt. */
   async connection(): Promise<Connection> {
-    if (this.#current && !this.#current.isGone) return this.#current;
-    this.#connecting ??= this.#find().finally(() => (this.#connecting = null));
+    if (this.#current && !this.#current.isLost) return this.#current;
+    this.#connecting ??= this.#connect().finally(() => (this.#connecting = null));
     this.#current = await this.#connecting;
     return this.#current;
   }
 
-  async #leaveWhenAlone(own: RunningServer): Promise<void> {
+  async #stopWhenIdle(own: RunningServer): Promise<void> {
     if (own.presence.attached > 0) this.#options.onWaitingForOthers?.(own.presence.attached);
     const stopped = Promise.withResolvers<void>();
     this.#options.signal?.addEventListener('abort', () => stopped.resolve(), { once: true });
     if (this.#options.signal?.aborted) stopped.resolve();
-    await Promise.race([own.presence.whenAlone(), own.stopped, stopped.promise]);
+    await Promise.race([own.presence.onIdle(), own.stopped, stopped.promise]);
     await own.stop();
   }
 
-  async #find(): Promise<Connection> {
+  async #connect(): Promise<Connection> {
     const previous = this.#current;
     previous?.detach();
     const remote = this.#config.client.serverUrl;
     if (remote !== null) return this.#attachRemote(remote);
-    let silent = 0;
-    const giveUpAt = this.#clock.monotonic() + patienceMs;
-    const mayBecomeAt = this.#clock.monotonic() + (previous?.own ? courtesyMs : 0);
+    let timeouts = 0;
+    const deadline = this.#clock.monotonic() + connectTimeoutMs;
+    const canBecomeAt = this.#clock.monotonic() + (previous?.own ? yieldMs : 0);
     for (;;) {
       const found = await this.#attachLocal();
       if (typeof found === 'object' && found) return found;
-      if (found === 'silent' && ++silent === mostSilences)
-        throw frozen(await readServerFile(this.#config.data.folder));
-      if (this.#clock.monotonic() >= mayBecomeAt) {
-        const own = await this.#become(this.#clock.monotonic() >= giveUpAt);
+      if (found === 'timeout' && ++timeouts === maxTimeouts)
+        throw serverStuck(await readServerFile(this.#config.data.folder));
+      if (this.#clock.monotonic() >= canBecomeAt) {
+        const own = await this.#become(this.#clock.monotonic() >= deadline);
         if (own) return own;
       }
-      await this.#clock.sleep(lookAgainMs, this.#options.signal);
+      await this.#clock.sleep(retryMs, this.#options.signal);
     }
   }
 
   async #attachRemote(url: string): Promise<Connection> {
     const { key } = this.#options;
-    // Whoever has only a key is no reason for a server elsewhere to stay.
-    if (key !== undefined) return this.#visit(this.#session(url, key));
-    // The token in our own folder is of our own server: it is not sent to another one.
+    // A client with only a key does not keep a remote server running.
+    if (key !== undefined) return this.#use(this.#session(url, key));
+    // The token in the data folder belongs to the local server: it is never sent to another one.
     const token = this.#config.server.adminToken;
     if (token === null)
       throw new CoreError(
@@ -187,12 +196,12 @@ class FollowingClient implements HeadworksClient {
     try {
       return await this.#attach(this.#session(url, token));
     } catch (error) {
-      throw isGone(error) ? gone(url, 'GET', error) : error;
+      throw isConnectionLost(error) ? serverUnreachable(url, 'GET', error) : error;
     }
   }
 
-  /** The server that `server.json` names, if it lives and lets us in; `null` and `silent` mean look again. */
-  async #attachLocal(): Promise<Connection | 'silent' | null> {
+  /** Attaches to the server that `server.json` names; `null` and `timeout` mean try again. */
+  async #attachLocal(): Promise<Connection | 'timeout' | null> {
     const folder = this.#config.data.folder;
     const file = await readServerFile(folder);
     if (!file) return null;
@@ -203,8 +212,8 @@ class FollowingClient implements HeadworksClient {
       if ((await session.identity(this.#options.signal)).instance !== file.instance) return null;
       return await this.#attach(session);
     } catch (error) {
-      if (error instanceof HttpFailure && error.kind === 'timeout') return 'silent';
-      if (isGone(error)) return null;
+      if (error instanceof HttpFailure && error.kind === 'timeout') return 'timeout';
+      if (isConnectionLost(error)) return null;
       throw error;
     }
   }
@@ -213,36 +222,36 @@ class FollowingClient implements HeadworksClient {
     return new ServerSession(url, token, this.#transport, this.#options.key);
   }
 
-  /** Uses the server without being attached to it. */
-  async #visit(session: ServerSession): Promise<Connection> {
+  /** Uses the server without attaching to it. */
+  async #use(session: ServerSession): Promise<Connection> {
     try {
       await session.identity(this.#options.signal);
     } catch (error) {
-      throw isGone(error) ? gone(session.url, 'GET', error) : error;
+      throw isConnectionLost(error) ? serverUnreachable(session.url, 'GET', error) : error;
     }
-    return { session, own: null, detach: () => undefined, isGone: false };
+    return { session, own: null, detach: () => undefined, isLost: false };
   }
 
   async #attach(session: ServerSession): Promise<Connection> {
-    const connection: Connection = { session, own: null, detach: () => release(), isGone: false };
-    const release = await session.attach(() => (connection.isGone = true));
+    const connection: Connection = { session, own: null, detach: () => release(), isLost: false };
+    const release = await session.attach(() => (connection.isLost = true));
     return connection;
   }
 
-  /** Our own server; `null` while another process holds the folder and we are still patient. */
+  /** Starts a server in this process; `null` while another process holds the folder and there is time to retry. */
   async #become(isLastTry: boolean): Promise<Connection | null> {
-    // Loaded only now: a command that finds a server never pays for the stores.
-    const { startServer } = await import('./start-server.ts');
+    // Imported here: a command that finds a server never loads the stores.
+    const { startServer } = await import('../start.ts');
     try {
       const { purpose, signal } = this.#options;
       const own = await startServer(this.#config, {
         role: 'command',
         purpose,
-        ...(signal ? { signal } : {}),
+        signal,
       });
       const session = this.#session(own.url, own.adminToken);
-      const connection: Connection = { session, own, detach: () => undefined, isGone: false };
-      void own.stopped.then(() => (connection.isGone = true));
+      const connection: Connection = { session, own, detach: () => undefined, isLost: false };
+      void own.stopped.then(() => (connection.isLost = true));
       return connection;
     } catch (error) {
       if (!isLastTry && error instanceof HeadworksError && error.code === 'DATA_FOLDER_BUSY') return null;
@@ -251,33 +260,35 @@ class FollowingClient implements HeadworksClient {
   }
 }
 
-function frozen(file: ServerFile | null): CoreError {
+function serverStuck(file: ServerFile | null): CoreError {
   return new CoreError(
     'SERVER_UNREACHABLE',
-    `The Headworks server${file ? ` (process ${file.pid})` : ''} holds the data folder but does not answer. ` +
-      'Look whether it is stopped or overloaded; if it is stuck, end it and try again.',
+    `The Headworks server${file ? ` (process ${file.pid})` : ''} holds the data folder but does not respond. ` +
+      'Check whether it is suspended or overloaded; if it is stuck, kill it and try again.',
     { isRetryable: true },
   );
 }
 
-/** The server is not there, or is leaving: look for its successor. */
-function isGone(error: unknown): boolean {
+/** The server does not exist any more or is stopping: connect to its successor. */
+function isConnectionLost(error: unknown): boolean {
   if (error instanceof HttpFailure) return error.kind === 'network' || error.kind === 'timeout';
   return (
     error instanceof HeadworksError && (error.code === 'SHUTTING_DOWN' || error.code === 'SERVER_UNREACHABLE')
   );
 }
 
-/** Nothing was sent, so nothing can have been done twice. */
-function isRefused(error: unknown): boolean {
+/** The request was not processed, so repeating it does nothing twice. */
+function wasNotSent(error: unknown): boolean {
   if (error instanceof HeadworksError) return error.code === 'SHUTTING_DOWN';
   const cause: unknown = error instanceof Error ? error.cause : undefined;
   return (cause as { code?: unknown } | undefined)?.code === 'ECONNREFUSED';
 }
 
-function gone(url: string, method: string, cause: unknown): CoreError {
+function serverUnreachable(url: string, method: string, cause: unknown): CoreError {
   const what =
-    method === 'GET' ? 'does not answer' : 'went away during the call; it may or may not have been done';
+    method === 'GET'
+      ? 'does not respond'
+      : 'was lost during the call, which may or may not have been executed';
   return new CoreError(
     'SERVER_UNREACHABLE',
     `The Headworks server at ${url} ${what} (${messageOf(cause)}). Check that it runs (headworks doctor), then try again.`,

@@ -1,13 +1,13 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../test/support/services.ts';
+import { temporaryFolder } from '../../../test/support/services.ts';
 import { readServerFile, removeServerFile, writeServerFile } from './server-file.ts';
 
 const file = { pid: 1, url: 'http://127.0.0.1:1', instance: 'a', role: 'serve', version: '0.2.0' } as const;
 
 describe('server.json', () => {
-  it('is read back as written, and only the owner may read it', async () => {
+  it('is read as written, and readable by its owner only', async () => {
     const folder = await temporaryFolder();
     await writeServerFile(folder, file);
     expect(await readServerFile(folder)).toEqual(file);
@@ -22,7 +22,7 @@ describe('server.json', () => {
     'null',
     '{"url":"not a url","instance":"x"}',
     '{"url":"ftp://x","instance":"x"}',
-  ])('counts %j as no server', async (text) => {
+  ])('ignores %j', async (text) => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'server.json'), text);
     expect(await readServerFile(folder)).toBeNull();

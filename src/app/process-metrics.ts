@@ -1,36 +1,36 @@
-// What every process tells a scrape of itself: what it is, who needs it, and whether its stores answer.
+// Metrics of every process: its role and version, attached clients, and the state of its stores.
 import { version } from '../config/version.ts';
 import type { Readiness } from '../operations/readiness.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
-import type { Presence } from './presence.ts';
-import type { ServerRole } from './server-role.ts';
+import type { Presence } from './client/presence.ts';
+import type { ServerRole } from './client/server-file.ts';
 
-export interface HouseGaugeParts {
+export interface ProcessMetricsDeps {
   readonly metrics: Pick<Metrics, 'gauge'>;
   readonly role: ServerRole;
   readonly presence: Pick<Presence, 'attached'>;
   readonly readiness: Pick<Readiness, 'report'>;
 }
 
-/** Shorter than a gauge may take: a store that hangs is told as 0, not left out. */
+/** Shorter than the limit of a gauge: a store that hangs is reported as 0, not left out. */
 const pingTimeoutMs = 1_000;
 
-export function registerHouseGauges({ metrics, role, presence, readiness }: HouseGaugeParts): void {
+export function registerProcessMetrics({ metrics, role, presence, readiness }: ProcessMetricsDeps): void {
   metrics.gauge({
     name: 'headworks_process_info',
-    help: 'Always 1: what this process is (serve, worker, demo; command: a command that became a server).',
+    help: 'Always 1. Role of this process (serve, worker, demo; command: a command that became the server) and its version.',
     labels: ['role', 'version'],
     collect: () => [{ labels: { role, version }, value: 1 }],
   });
   metrics.gauge({
     name: 'headworks_clients_attached',
-    help: 'Commands, MCP clients and dashboards that need this server now.',
+    help: 'Commands, MCP clients and dashboards attached to this server.',
     labels: [],
     collect: () => [{ labels: {}, value: presence.attached }],
   });
   metrics.gauge({
     name: 'headworks_dependency_up',
-    help: 'Whether a store that is configured answers now.',
+    help: 'Whether a configured store responds: 1 or 0.',
     labels: ['dependency'],
     collect: async () =>
       (await readiness.report(pingTimeoutMs)).dependencies

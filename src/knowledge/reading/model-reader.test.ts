@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../../../test/support/core/virtual-clock.ts';
-import { seededIds, seededRandom } from '../../../core/index.ts';
-import { withDeadline } from '../../../resilience/index.ts';
-import { readingSchema } from '../../models/answer-schema.ts';
-import type { LanguageModel, Reading, ReadingTask } from '../types.ts';
-import { createModelReader } from '../model-reader.ts';
-import { readType } from '../parse-answer.ts';
+import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { seededIds, seededRandom } from '../../core/index.ts';
+import { withDeadline } from '../../resilience/index.ts';
+import type { LanguageModel } from '../models/structured-output.ts';
+import type { Reading, ReadingTask } from './types.ts';
+import { createModelReader, readingSchema } from './model-reader.ts';
+import { readType } from './parse-answer.ts';
 
 const text = 'On Monday Ana decided to buy “the boat”.\nBen Roth of Acme GmbH\nwill pay for it.';
 /** What another chunk says. */

@@ -1,12 +1,11 @@
-// `server.json` in the data folder: where the server that holds it can be reached.
+// `server.json` in the data folder: the address of the server that holds the folder.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ServerRole } from './server-role.ts';
 
 export interface ServerFile {
   readonly pid: number;
   readonly url: string;
-  /** Changes with every start: tells a live server from a file left behind by a dead one. */
+  /** New for every start: distinguishes a running server from the file of a dead one. */
   readonly instance: string;
   readonly role: ServerRole;
   readonly version: string;
@@ -14,12 +13,12 @@ export interface ServerFile {
 
 const pathIn = (folder: string): string => join(folder, 'server.json');
 
-/** What the file says, or `null` if there is none or it makes no sense (it is only a hint: ask the server). */
+/** Null when the file does not exist or is invalid. It is only a hint: verify it with the server. */
 export async function readServerFile(folder: string): Promise<ServerFile | null> {
   try {
     const file = JSON.parse(await readFile(pathIn(folder), 'utf8')) as Partial<ServerFile>;
-    const isWhole = typeof file.url === 'string' && typeof file.instance === 'string';
-    return isWhole && /^https?:$/.test(URL.parse(file.url ?? '')?.protocol ?? '')
+    const isComplete = typeof file.url === 'string' && typeof file.instance === 'string';
+    return isComplete && /^https?:$/.test(URL.parse(file.url ?? '')?.protocol ?? '')
       ? (file as ServerFile)
       : null;
   } catch {
@@ -27,14 +26,20 @@ export async function readServerFile(folder: string): Promise<ServerFile | null>
   }
 }
 
-/** Written beside and renamed, so that a reader never sees half a file. */
+/** Atomic: written to a temporary file and renamed. */
 export async function writeServerFile(folder: string, file: ServerFile): Promise<void> {
   const draft = `${pathIn(folder)}.${file.pid}`;
   await writeFile(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
   await rename(draft, pathIn(folder));
 }
 
-/** Removes the file if it is still ours. */
+/** Removes the file unless another server has replaced it. */
 export async function removeServerFile(folder: string, instance: string): Promise<void> {
   if ((await readServerFile(folder))?.instance === instance) await rm(pathIn(folder), { force: true });
 }
+
+/**
+ * `serve` and `demo` run until stopped. `command` is a command that became the server because none was running; it
+ * hands over to `serve` on request. `worker` runs jobs only and holds no data folder.
+ */
+export type ServerRole = 'serve' | 'demo' | 'command' | 'worker';

@@ -1,17 +1,16 @@
-// One conversation with one Headworks server over HTTP: calls, the live stream, and being attached.
-import type { HttpAnswer, HttpRequest, HttpTransport } from '../core/index.ts';
-import { CoreError, HeadworksError } from '../core/index.ts';
-import type { CallOptions, StreamedAnswer, StreamedEvent } from './headworks-client.ts';
+// HTTP calls to one Headworks server: JSON calls, streams, downloads, and attaching to it.
+import type { HttpAnswer, HttpRequest, HttpTransport } from '../../core/index.ts';
+import { CoreError, HeadworksError } from '../../core/index.ts';
 
-/** No answer of our own API comes near this; it bounds what a foreign server on the port could make us read. */
-const largestAnswerBytes = 64 * 1024 * 1024;
+/** Far above any response of our API; bounds what a foreign server on the port could make this process read. */
+const maxResponseBytes = 64 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
-/** A server that is alive says who it is, and starts a stream, far sooner than this, also under load. */
-const promptMs = 5_000;
-/** The server sends a heartbeat far more often than this on streams. */
-const streamSilenceMs = 60_000;
-/** The most that x-headworks-timeout and the server's own setting allow, and a little. */
-const longestThoughtMs = 3_700_000;
+/** A running server sends its identity and the headers of a stream far sooner, also under load. */
+const headersTimeoutMs = 5_000;
+/** The server sends heartbeats on streams far more often. */
+const streamTimeoutMs = 60_000;
+/** A little more than x-headworks-timeout and the server's own setting allow. */
+const modelTimeoutMs = 3_700_000;
 
 type CallMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -26,7 +25,7 @@ export class ServerSession {
   readonly #key: string;
   readonly #transport: HttpTransport;
 
-  /** Calls are made with `key`; being attached takes the token. */
+  /** `key` is the credential of calls; attaching needs the token. */
   constructor(url: string, token: string, transport: HttpTransport, key = token) {
     this.url = url.replace(/\/+$/, '');
     this.#token = token;
@@ -35,16 +34,16 @@ export class ServerSession {
   }
 
   /**
-   * Who answers there; fails when nobody does in time, or when it is not a Headworks server. Asked without the token:
-   * the port may belong to somebody else by now.
+   * Identifies the server; fails on a timeout, or when it is not a Headworks server. Sent without the token: the port
+   * may belong to another program by now.
    */
   async identity(signal?: AbortSignal): Promise<ServerIdentity> {
     const answer = await this.#call<Partial<ServerIdentity>>('GET', '/healthz', signal ? { signal } : {}, {
       headers: { accept: 'application/json' },
-      headersTimeoutMs: promptMs,
+      headersTimeoutMs: headersTimeoutMs,
     });
     if (typeof answer.instance !== 'string' || typeof answer.version !== 'string')
-      throw new CoreError('SERVER_UNREACHABLE', `What answers at ${this.url} is not a Headworks server.`);
+      throw new CoreError('SERVER_UNREACHABLE', `The program at ${this.url} is not a Headworks server.`);
     return { version: answer.version, instance: answer.instance };
   }
 
@@ -70,20 +69,20 @@ export class ServerSession {
       ...(options.signal ? { signal: options.signal } : {}),
       connectTimeoutMs,
     });
-    const text = Buffer.from(await answer.bytes(largestAnswerBytes)).toString();
+    const text = Buffer.from(await answer.bytes(maxResponseBytes)).toString();
     if (answer.status >= 400) throw errorFrom(answer, text, this.url);
     return (text === '' ? undefined : parseJson(text, this.url)) as T;
   }
 
-  /** Counts as attached from when this resolves until the returned function is called or the server goes away. */
-  async attach(onGone: () => void): Promise<() => void> {
-    const hangUp = new AbortController();
-    const answer = await this.#open('/api/v1/attach', { signal: hangUp.signal });
-    void drain(answer).then(onGone, onGone);
-    return () => hangUp.abort();
+  /** Attached from when this resolves until the returned function is called or the connection is lost. */
+  async attach(onLost: () => void): Promise<() => void> {
+    const detach = new AbortController();
+    const answer = await this.#open('/api/v1/attach', { signal: detach.signal });
+    void drain(answer).then(onLost, onLost);
+    return () => detach.abort();
   }
 
-  /** The live stream of one connection; ends or fails with it. */
+  /** The event stream of one connection; ends or fails with it. */
   async *events(after: string | undefined, signal: AbortSignal): AsyncGenerator<StreamedEvent> {
     const resume: Record<string, string> = after === undefined ? {} : { 'last-event-id': after };
     const answer = await this.#open('/api/v1/events', { headers: resume, signal });
@@ -93,7 +92,7 @@ export class ServerSession {
     }
   }
 
-  /** How long the answer takes to begin is the server's to limit. */
+  /** The server limits the time until the response starts. */
   async stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer> {
     const answer = await this.#post(path, body, signal, 'text/event-stream');
     return { headers: answer.headers, data: dataOf(answer.body) };
@@ -108,8 +107,8 @@ export class ServerSession {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept },
       body: JSON.stringify(body),
-      headersTimeoutMs: longestThoughtMs,
-      bodyTimeoutMs: longestThoughtMs,
+      headersTimeoutMs: modelTimeoutMs,
+      bodyTimeoutMs: modelTimeoutMs,
       signal,
     });
   }
@@ -121,14 +120,14 @@ export class ServerSession {
     const answer = await this.#transport.request({
       method: 'GET',
       connectTimeoutMs,
-      headersTimeoutMs: promptMs,
-      bodyTimeoutMs: streamSilenceMs,
+      headersTimeoutMs: headersTimeoutMs,
+      bodyTimeoutMs: streamTimeoutMs,
       ...request,
       url: this.url + path,
       headers: { ...this.#headers(), accept: 'text/event-stream', ...request.headers },
     });
     if (answer.status >= 400)
-      throw errorFrom(answer, Buffer.from(await answer.bytes(largestAnswerBytes)).toString(), this.url);
+      throw errorFrom(answer, Buffer.from(await answer.bytes(maxResponseBytes)).toString(), this.url);
     return answer;
   }
 
@@ -150,7 +149,7 @@ function parseJson(text: string, url: string): unknown {
   } catch (error) {
     throw new CoreError(
       'SERVER_UNREACHABLE',
-      `What answers at ${url} does not speak JSON: not a Headworks server?`,
+      `The program at ${url} does not return JSON: it is probably not a Headworks server.`,
       {
         cause: error,
       },
@@ -161,7 +160,7 @@ function parseJson(text: string, url: string): unknown {
 interface ErrorBody {
   readonly error?: {
     readonly code?: string;
-    /** On /v1, where `code` is OpenAI's word. */
+    /** On /v1, where `code` is OpenAI's. */
     readonly headworks_code?: string;
     readonly message?: string;
     readonly retry_after_seconds?: number;
@@ -169,18 +168,18 @@ interface ErrorBody {
   };
 }
 
-/** Builds the error again that the server described. */
+/** Rebuilds the error that the server sent. */
 function errorFrom(answer: HttpAnswer, text: string, url: string): Error {
   const error = (parseJson(text, url) as ErrorBody | null)?.error;
   const code = error?.headworks_code ?? error?.code;
   if (typeof code !== 'string' || typeof error?.message !== 'string')
     return new CoreError(
       'SERVER_UNREACHABLE',
-      `What answers at ${url} (status ${answer.status}) is not Headworks.`,
+      `The program at ${url} (status ${answer.status}) is not a Headworks server.`,
     );
   return new HeadworksError(code, error.message, {
     isRetryable: answer.status === 429 || answer.status === 503,
-    ...(error.retry_after_seconds === undefined ? {} : { retryAfterMs: error.retry_after_seconds * 1000 }),
+    retryAfterMs: error.retry_after_seconds === undefined ? undefined : error.retry_after_seconds * 1000,
     details: error.details ?? {},
   });
 }
@@ -189,7 +188,7 @@ async function drain(answer: HttpAnswer): Promise<void> {
   for await (const _ of answer.body);
 }
 
-/** The blocks of a server-sent event stream, which are separated by empty lines. */
+/** The events of a server-sent event stream, separated by empty lines. */
 async function* blocks(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -219,4 +218,43 @@ function parseEvent(block: string): StreamedEvent | null {
   const data = fields.get('data');
   if (name === undefined || data === undefined) return null;
   return { id: fields.get('id') ?? '', name, data: JSON.parse(data) as Record<string, unknown> };
+}
+
+export interface CallOptions {
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export interface StreamedEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface StreamedAnswer {
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data: AsyncIterable<string>;
+}
+
+export interface HeadworksClient {
+  /** The address of the server. */
+  readonly url: string;
+  /** True when no server was running and this process became the server. */
+  readonly isOwnServer: boolean;
+  /** Returns the parsed JSON. An error response is thrown as the HeadworksError that it describes. */
+  call<T>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    options?: CallOptions,
+  ): Promise<T>;
+  /** Posts and streams the response: its headers, and the data of its server-sent events. */
+  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer>;
+  /** Posts and streams the bytes of the response. */
+  download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  /** The events of `/api/v1/events`, reconnecting when needed, until the signal aborts. */
+  events(signal: AbortSignal): AsyncIterable<StreamedEvent>;
+  /** Detaches. If this process is the server, waits until no other client is attached, then stops it. */
+  close(): Promise<void>;
 }

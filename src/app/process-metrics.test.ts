@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { Redactor } from '../core/index.ts';
 import { Readiness } from '../operations/readiness.ts';
 import { createMetrics } from '../platform/metrics/index.ts';
-import { registerHouseGauges } from './house-gauges.ts';
-import { Presence } from './presence.ts';
+import { Presence } from './client/presence.ts';
+import { registerProcessMetrics } from './process-metrics.ts';
 import type { Stores } from './stores.ts';
 
-it('tells what the process is, and of each store whether it answers, also of one that hangs', async () => {
+it('reports the role of the process and the state of each store, also of one that hangs', async () => {
   const metrics = createMetrics({ redactor: new Redactor(), processMetrics: false });
   const absent = { available: false, reason: 'not there.', remedy: 'None.' };
   const stores = {
@@ -16,7 +16,7 @@ it('tells what the process is, and of each store whether it answers, also of one
     },
     redis: { address: '127.0.0.1', ping: () => new Promise(() => undefined) },
   } as unknown as Stores;
-  registerHouseGauges({
+  registerProcessMetrics({
     metrics,
     role: 'worker',
     presence: new Presence(),

@@ -1,8 +1,8 @@
-// What is wrong before anything is asked for is told at once, not one thing per try.
+// Reports all configuration problems together, not one per attempt.
 import { CoreError, HeadworksError } from '../core/index.ts';
 
-/** Runs every check. Fails as the one that failed, or with CONFIG_INVALID and a line for each thing that several found. */
-export async function allAtOnce(checks: readonly (() => unknown)[]): Promise<void> {
+/** Runs every check. Fails with the only error, or with CONFIG_INVALID and one line per problem. */
+export async function collectErrors(checks: readonly (() => unknown)[]): Promise<void> {
   const failures: HeadworksError[] = [];
   for (const check of checks) {
     try {

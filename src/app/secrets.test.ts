@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/services.ts';
 import { systemIds } from '../core/index.ts';
-import { ensureAdminToken, markAdminTokenSeen, readAdminToken } from './admin-token.ts';
+import { ensureAdminToken, markAdminTokenSeen, readAdminToken } from './secrets.ts';
 
 describe('the admin token', () => {
-  it('is made once, kept for the owner only, found again, and to be shown until somebody has seen it', async () => {
+  it('is generated once, stored for its owner only, and unseen until it was printed', async () => {
     const folder = await temporaryFolder();
     expect(await readAdminToken(folder, null)).toBeNull();
     const first = await ensureAdminToken(folder, null, systemIds);
@@ -19,7 +19,7 @@ describe('the admin token', () => {
     expect((await stat(join(folder, 'admin-token'))).mode & 0o777).toBe(0o600);
   });
 
-  it('is not taken from a file that somebody spoilt, and is shut to others again', async () => {
+  it('is not read from an invalid file, and its permissions are restored', async () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'admin-token');
     for (const text of ['x\n', 'two lines of\nsixteen letters and more'])
@@ -34,7 +34,7 @@ describe('the admin token', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('comes from the configuration when that has one, and is then not written down', async () => {
+  it('comes from the configuration when that has one, and is then not stored', async () => {
     const folder = await temporaryFolder();
     expect(await ensureAdminToken(folder, 'configured-token-123', systemIds)).toEqual({
       token: 'configured-token-123',
