@@ -279,7 +279,7 @@ describe('knowledge when a part fails', () => {
       await house.ingest(space, ['[Bob] decided.']);
       const behind = await house.search(space, {});
       expect(behind.warning).toContain('events of these results that it lacks: 1 of 2');
-      expect(behind.warning).toContain('wait to be put into the graph: 1;');
+      expect(behind.warning).toContain('not in the graph yet: 1;');
       await allRepaired();
       expect((await house.search(space, {})).warning).toBeNull();
       house.graph.events.clear();
@@ -339,7 +339,7 @@ describe('knowledge when a part fails', () => {
         expect(answer.primaryResults.map(({ chunkId }) => chunkId)).toEqual(
           expect.arrayContaining([ann, bob]),
         );
-        expect(answer.warning).toContain('Not every result was followed');
+        expect(answer.warning).toContain('Not every result was expanded');
         expect(house.waitedMs).toEqual(waited);
         expect(await house.rows()).toEqual([`knowledge.chunk-lookup-failed ${cause}`]);
         expect(await house.entries()).toMatchObject([

@@ -1,9 +1,8 @@
-// A storm of statements and transactions, some of which fail: money neither appears nor vanishes.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Database } from '../ports.ts';
-import { sql, type Sql } from '../sql.ts';
 import { freshTable, type Subject } from './subject.contract.ts';
+import type { Database } from '../../../src/platform/postgres/ports.ts';
+import { sql, type Sql } from '../../../src/platform/postgres/sql.ts';
 
 const accounts = 4;
 const total = accounts * 100;

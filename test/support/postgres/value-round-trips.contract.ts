@@ -1,8 +1,7 @@
-// Values go in and come back alike, whatever the adapter.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { json, rawSql, sql } from '../sql.ts';
 import type { Subject } from './subject.contract.ts';
+import { json, rawSql, sql } from '../../../src/platform/postgres/sql.ts';
 
 /** [what Postgres is told, what it gives back]. */
 const literals: readonly (readonly [text: string, value: unknown])[] = [

@@ -1,7 +1,6 @@
-// Whoever gives up is let go at once, and nobody else pays for it.
 import { describe, expect, it } from 'vitest';
-import { sql } from '../sql.ts';
 import { countRows, failure, freshTable, gate, holdAllSessions, type Subject } from './subject.contract.ts';
+import { sql } from '../../../src/platform/postgres/sql.ts';
 
 const reason = new Error('no longer interested');
 

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Turns } from './turns.ts';
+import { Semaphore } from './semaphore.ts';
 
-describe('Turns', () => {
+describe('Semaphore', () => {
   it('lets in as many as there are places, the others in the order they came', async () => {
-    const turns = new Turns(2);
+    const turns = new Semaphore(2);
     const entered: number[] = [];
     const leave = new Map<number, () => void>();
     const all = [1, 2, 3, 4].map(async (number) => {
-      leave.set(number, await turns.take());
+      leave.set(number, await turns.acquire());
       entered.push(number);
     });
     await Promise.all(all.slice(0, 2));
@@ -22,23 +22,23 @@ describe('Turns', () => {
   });
 
   it('gives a place back once, however often it is left', async () => {
-    const turns = new Turns(1);
-    const leave = await turns.take();
+    const turns = new Semaphore(1);
+    const leave = await turns.acquire();
     leave();
     leave();
-    await turns.take();
+    await turns.acquire();
     let isIn = false;
-    void turns.take().then(() => (isIn = true));
+    void turns.acquire().then(() => (isIn = true));
     await Promise.resolve();
     expect(isIn).toBe(false);
   });
 
   it('lets those who wait leave the line, with their reason', async () => {
-    const turns = new Turns(1);
-    const leave = await turns.take();
+    const turns = new Semaphore(1);
+    const leave = await turns.acquire();
     const controller = new AbortController();
-    const impatient = turns.take(controller.signal);
-    const patient = turns.take();
+    const impatient = turns.acquire(controller.signal);
+    const patient = turns.acquire();
     controller.abort(new Error('enough'));
     await expect(impatient).rejects.toThrow('enough');
     leave();
@@ -52,7 +52,7 @@ describe('Turns', () => {
         fc.integer({ min: 1, max: 3 }),
         fc.array(visit, { maxLength: 30 }),
         async (size, visits) => {
-          const turns = new Turns(size);
+          const turns = new Semaphore(size);
           let inside = 0;
           let most = 0;
           const steps = async (count: number) => {
@@ -62,14 +62,14 @@ describe('Turns', () => {
             const controller = new AbortController();
             if (givesUpAfter !== null)
               void steps(givesUpAfter).then(() => controller.abort(new Error('gave up')));
-            const leave = await turns.take(controller.signal).catch(() => undefined);
+            const leave = await turns.acquire(controller.signal).catch(() => undefined);
             if (!leave) return;
             most = Math.max(most, ++inside);
             await steps(staysFor);
             inside--;
             leave();
           });
-          await turns.whenIdle();
+          await turns.onIdle();
           expect(inside).toBe(0);
           await Promise.all(all);
           expect(most).toBeLessThanOrEqual(size);

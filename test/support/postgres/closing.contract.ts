@@ -1,7 +1,6 @@
-// Closing finishes what was accepted and refuses what comes.
 import { describe, expect, it } from 'vitest';
-import { sql } from '../sql.ts';
 import { failure, holdTransaction, type Subject } from './subject.contract.ts';
+import { sql } from '../../../src/platform/postgres/sql.ts';
 
 export function describeClosing(subject: Subject): void {
   describe('closing', () => {

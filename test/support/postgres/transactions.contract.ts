@@ -1,9 +1,8 @@
-// Transactions: all or nothing, nobody in between, and never for longer than their lease.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Transaction } from '../ports.ts';
-import { sql } from '../sql.ts';
 import { countRows, failure, freshTable, gate, holdTransaction, type Subject } from './subject.contract.ts';
+import type { Transaction } from '../../../src/platform/postgres/ports.ts';
+import { sql } from '../../../src/platform/postgres/sql.ts';
 
 export function describeTransactions(subject: Subject): void {
   describe('transactions', () => {

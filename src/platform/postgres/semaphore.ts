@@ -1,15 +1,15 @@
-// First come, first served: a fixed number of places, and a line in front of them that one can leave.
+// A fair semaphore: a fixed number of permits and a queue that a waiter can leave.
 import { onAbort } from '../../core/abort.ts';
 
 interface Waiter {
-  readonly enter: () => void;
-  readonly refuse: (reason: unknown) => void;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
 }
 
-export class Turns {
+export class Semaphore {
   #free: number;
   readonly #size: number;
-  readonly #line = new Set<Waiter>();
+  readonly #waiters = new Set<Waiter>();
   #idle: (() => void)[] = [];
 
   constructor(size: number) {
@@ -17,21 +17,21 @@ export class Turns {
     this.#free = size;
   }
 
-  /** Waits for a place; rejects with the signal's reason as soon as it aborts. Call the result once to leave. */
-  async take(signal?: AbortSignal): Promise<() => void> {
+  /** Waits for a permit; rejects with the signal's reason when it aborts. Call the result to release the permit. */
+  async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free--;
     else await this.#wait(signal);
-    let left = false;
+    let isReleased = false;
     return () => {
-      if (left) return;
-      left = true;
-      this.#leave();
+      if (isReleased) return;
+      isReleased = true;
+      this.#release();
     };
   }
 
-  /** Resolves when every place is free and nobody waits. */
-  async whenIdle(): Promise<void> {
+  /** Resolves when every permit is free and nobody waits. */
+  async onIdle(): Promise<void> {
     if (this.#free === this.#size) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
@@ -39,25 +39,25 @@ export class Turns {
   async #wait(signal: AbortSignal | undefined): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const waiter: Waiter = {
-        enter: () => {
+        resolve: () => {
           stopListening();
           resolve();
         },
-        refuse: (reason) => {
-          this.#line.delete(waiter);
+        reject: (reason) => {
+          this.#waiters.delete(waiter);
           reject(reason);
         },
       };
-      this.#line.add(waiter);
-      const stopListening = onAbort(signal, waiter.refuse);
+      this.#waiters.add(waiter);
+      const stopListening = onAbort(signal, waiter.reject);
     });
   }
 
-  #leave(): void {
-    const [next] = this.#line;
+  #release(): void {
+    const [next] = this.#waiters;
     if (next) {
-      this.#line.delete(next);
-      next.enter();
+      this.#waiters.delete(next);
+      next.resolve();
       return;
     }
     this.#free++;

@@ -1,17 +1,16 @@
-// One transaction's hold on a session: commands in order, an end that nothing gets past, a way to stop it early.
+// The hold of one transaction on a session: commands in order, and a way to stop it early.
 import { onAbort } from '../../core/abort.ts';
 import { CoreError } from '../../core/errors.ts';
-import { queryCommand, scriptCommand } from './command.ts';
 import type { QueryOptions, QueryResult, Transaction } from './ports.ts';
-import { sql, type RawSql, type Sql } from './sql.ts';
-import { SqlError } from './sql-error.ts';
+import { sql, Sql, SqlError, type RawSql } from './sql.ts';
 import type { Command, CommandResult, Session } from './store.ts';
+import { encodeParameter } from './values.ts';
 
-export class Lease implements Transaction {
+export class TransactionLease implements Transaction {
   readonly #session: Session;
   readonly #stopped = Promise.withResolvers<never>();
   #stop: { readonly reason: unknown } | undefined;
-  /** No more commands are taken; those taken before still run. */
+  /** No more commands are accepted; accepted ones still run. */
   #hasEnded = false;
   #firstFailure: unknown;
   #last: Promise<unknown> = Promise.resolve();
@@ -34,12 +33,12 @@ export class Lease implements Transaction {
     await this.query(sql`select pg_notify(${channel}, ${payload})`);
   }
 
-  /** Waits for `work`, but not longer than the lease lasts. */
+  /** Waits for `work` until the lease is stopped. */
   whileHeld<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#stopped.promise]);
   }
 
-  /** Ends it before its time: everything the holder waits for or asks for fails with `reason`. */
+  /** Ends it early: pending and later commands of the holder fail with `reason`. */
   stop(reason: unknown): void {
     if (this.#stop || this.#hasEnded) return;
     this.#stop = { reason };
@@ -47,7 +46,7 @@ export class Lease implements Transaction {
     void this.#session.cancel();
   }
 
-  /** For a commit that nobody answers: it cannot be taken back, only waited for no longer. */
+  /** For a commit without a reply: it cannot be undone, only waited for no longer. */
   giveUpCommit(reason: unknown): void {
     this.#stop ??= { reason };
     this.#stopped.reject(reason);
@@ -58,7 +57,7 @@ export class Lease implements Transaction {
     return this.#stop !== undefined;
   }
 
-  /** Commits after the commands that nobody awaited. Postgres answers ROLLBACK if one in between failed. */
+  /** Commits after commands that were not awaited. Postgres replies ROLLBACK if one of them failed. */
   async commit(): Promise<void> {
     await this.whileHeld(this.settled());
     const committing = this.#session.run(scriptCommand('commit'));
@@ -66,25 +65,28 @@ export class Lease implements Transaction {
     const { tag } = await this.whileHeld(committing);
     if (tag === 'COMMIT') return;
     throw new SqlError(
-      { message: 'A statement in the transaction failed, so none of it was kept.', sqlState: '25P02' },
+      {
+        message: 'A statement in the transaction failed, so the transaction was rolled back.',
+        sqlState: '25P02',
+      },
       this.#firstFailure,
     );
   }
 
-  /** Takes no more commands, and resolves when none runs any more. */
+  /** Accepts no more commands; resolves when none is running. */
   async settled(): Promise<void> {
     this.#hasEnded = true;
     await this.#last;
   }
 
   async #run(command: Command, signal: AbortSignal | undefined): Promise<CommandResult> {
-    if (this.#hasEnded && !this.#stop) throw usedAfterItsEnd();
+    if (this.#hasEnded && !this.#stop) throw usedAfterEnd();
     const stopListening = onAbort(signal, (reason) => this.stop(reason));
     const result = this.#last.then(async () => {
       if (this.#stop) throw this.#stop.reason;
-      const answer = await this.#session.run(command);
+      const reply = await this.#session.run(command);
       if (!this.#session.inTransaction) throw endedByScript();
-      return answer;
+      return reply;
     });
     this.#last = result.catch((error: unknown) => (this.#firstFailure ??= error));
     try {
@@ -95,7 +97,7 @@ export class Lease implements Transaction {
   }
 }
 
-function usedAfterItsEnd(): CoreError {
+function usedAfterEnd(): CoreError {
   return new CoreError(
     'INTERNAL',
     'A query was made in a transaction that has ended. Await every query before the transaction returns.',
@@ -105,6 +107,17 @@ function usedAfterItsEnd(): CoreError {
 function endedByScript(): CoreError {
   return new CoreError(
     'INTERNAL',
-    'A script ended the transaction that it ran in. Leave BEGIN, COMMIT and ROLLBACK to the transaction.',
+    'A script ended the transaction that it ran in. Do not use BEGIN, COMMIT and ROLLBACK in it.',
   );
+}
+
+/** Raw SQL without parameters may have several statements, as pg-boss sends them: it runs as a script. */
+export function queryCommand(query: Sql | RawSql, { isFrequent = false }: QueryOptions = {}): Command {
+  const { text, values } = query instanceof Sql ? query.compile() : query;
+  if (!(query instanceof Sql) && values.length === 0) return scriptCommand(text);
+  return { kind: 'query', text, values: values.map(encodeParameter), isFrequent };
+}
+
+export function scriptCommand(text: string): Command {
+  return { kind: 'script', text };
 }

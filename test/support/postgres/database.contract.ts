@@ -1,13 +1,12 @@
-// What every Database does. Run by each adapter: embedded in memory, embedded on files, and a real server.
 import { afterAll, beforeAll, describe } from 'vitest';
-import { describeAborting } from './contract/aborting.contract.ts';
-import { describeClosing } from './contract/closing.contract.ts';
-import { describeInterleaving } from './contract/interleaving.contract.ts';
-import { describeNotifications } from './contract/notifications.contract.ts';
-import { describeStatements } from './contract/statements.contract.ts';
-import { describeTransactions } from './contract/transactions.contract.ts';
-import { describeValues } from './contract/value-round-trips.contract.ts';
-import type { DatabaseUnderTest } from './contract/subject.contract.ts';
+import { describeAborting } from './aborting.contract.ts';
+import { describeClosing } from './closing.contract.ts';
+import { describeInterleaving } from './interleaving.contract.ts';
+import { describeNotifications } from './notifications.contract.ts';
+import { describeStatements } from './statements.contract.ts';
+import type { DatabaseUnderTest } from './subject.contract.ts';
+import { describeTransactions } from './transactions.contract.ts';
+import { describeValues } from './value-round-trips.contract.ts';
 
 /** Opening is slow (seconds, embedded), so one database serves the whole suite; tables are each test's own. */
 export function describeDatabaseContract(name: string, open: () => Promise<DatabaseUnderTest>): void {

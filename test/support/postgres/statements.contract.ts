@@ -1,8 +1,6 @@
-// Single statements and scripts.
 import { describe, expect, it } from 'vitest';
-import { rawSql, sql } from '../sql.ts';
-import { SqlError } from '../sql-error.ts';
 import { countRows, failure, freshTable, type Subject } from './subject.contract.ts';
+import { rawSql, sql, SqlError } from '../../../src/platform/postgres/sql.ts';
 
 export function describeStatements(subject: Subject): void {
   describe('statements', () => {

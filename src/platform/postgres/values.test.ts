@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readArray, writeArray } from './array-literal.ts';
+import { readArray, writeArray } from './values.ts';
 
 const same = (element: string) => element;
 const asText = (item: unknown) => (typeof item === 'string' ? item : null);

@@ -1,8 +1,7 @@
-// What the parts of the contract suite share.
 import { randomBytes } from 'node:crypto';
-import { identifier, sql, type Sql } from '../sql.ts';
-import type { Database } from '../ports.ts';
-import type { VirtualClock } from '../../../../test/support/core/virtual-clock.ts';
+import type { Database } from '../../../src/platform/postgres/ports.ts';
+import { identifier, sql, type Sql } from '../../../src/platform/postgres/sql.ts';
+import type { VirtualClock } from '../core/virtual-clock.ts';
 
 /** A database in a fresh schema that exists, and what the suite needs to know of it. */
 export interface DatabaseUnderTest {

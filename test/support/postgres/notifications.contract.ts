@@ -1,9 +1,8 @@
-// Notifications: to everyone who listens, when and only if the transaction commits.
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import type { Database } from '../ports.ts';
-import { sql } from '../sql.ts';
 import { failure, type Subject } from './subject.contract.ts';
+import type { Database } from '../../../src/platform/postgres/ports.ts';
+import { sql } from '../../../src/platform/postgres/sql.ts';
 
 const freshChannel = () => `Channel_${randomBytes(6).toString('hex')}`;
 
