@@ -20,7 +20,7 @@ import {
   openAiModel,
   openAiModels,
   steeringHeaders,
-} from '../schemas/openai.ts';
+} from '../../api/openai.ts';
 import type { TypedServer } from './typed-server.ts';
 
 const tags = ['openai'];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callsNow, degradedOf, openOf, backoffText, unanswered } from './labels.ts';
+import { callsNow, degradedOf, openOf, backoffText, requestsInFlight } from './labels.ts';
 
 const run = (calls: number | null, limit: number | null) => ({
   run_id: 'r',
@@ -11,7 +11,7 @@ const run = (calls: number | null, limit: number | null) => ({
   calls_last_minute: calls,
   calls_per_minute_limit: limit,
   multiplier: 1,
-  refusals: 0,
+  rate_limited_calls: 0,
 });
 
 describe('labels of the diagram', () => {
@@ -32,15 +32,15 @@ describe('labels of the diagram', () => {
   });
 
   it('shows backoff and 429s of a run', () => {
-    expect(backoffText({ multiplier: 1, refusals: 0 })).toBeNull();
-    expect(backoffText({ multiplier: 2, refusals: 3 })).toBe('backoff ×2.0, 3 rate-limited');
-    expect(backoffText({ multiplier: 1, refusals: 1 })).toBe('1 rate-limited');
-    expect(backoffText({ multiplier: 1.5, refusals: 0 })).toBe('backoff ×1.5');
+    expect(backoffText({ multiplier: 1, rate_limited_calls: 0 })).toBeNull();
+    expect(backoffText({ multiplier: 2, rate_limited_calls: 3 })).toBe('backoff ×2.0, 3 rate-limited');
+    expect(backoffText({ multiplier: 1, rate_limited_calls: 1 })).toBe('1 rate-limited');
+    expect(backoffText({ multiplier: 1.5, rate_limited_calls: 0 })).toBe('backoff ×1.5');
   });
 
   it('counts requests in flight and those waiting for a model', () => {
-    expect(unanswered({ unanswered: 0, waiting: 0 })).toBe('No requests in flight');
-    expect(unanswered({ unanswered: 1, waiting: 0 })).toBe('1 request in flight, 0 waiting for a model');
-    expect(unanswered({ unanswered: 3, waiting: 1 })).toBe('3 requests in flight, 1 waiting for a model');
+    expect(requestsInFlight({ in_flight: 0, waiting: 0 })).toBe('No requests in flight');
+    expect(requestsInFlight({ in_flight: 1, waiting: 0 })).toBe('1 request in flight, 0 waiting for a model');
+    expect(requestsInFlight({ in_flight: 3, waiting: 1 })).toBe('3 requests in flight, 1 waiting for a model');
   });
 });
