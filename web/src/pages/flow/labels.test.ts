@@ -41,6 +41,8 @@ describe('labels of the diagram', () => {
   it('counts requests in flight and those waiting for a model', () => {
     expect(requestsInFlight({ in_flight: 0, waiting: 0 })).toBe('No requests in flight');
     expect(requestsInFlight({ in_flight: 1, waiting: 0 })).toBe('1 request in flight, 0 waiting for a model');
-    expect(requestsInFlight({ in_flight: 3, waiting: 1 })).toBe('3 requests in flight, 1 waiting for a model');
+    expect(requestsInFlight({ in_flight: 3, waiting: 1 })).toBe(
+      '3 requests in flight, 1 waiting for a model',
+    );
   });
 });
