@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { CoreError } from '../core/index.ts';
 import type { VaultReader } from '../extraction/vault/index.ts';
 import { openVaultReader } from '../extraction/vault/index.ts';
+import { vaultsFolder } from '../extraction/index.ts';
 
 export {
   canonicalJson,
@@ -23,8 +24,7 @@ export {
   type VersionRecord,
 } from '../extraction/vault/index.ts';
 
-/** Where extractions put their vaults unless told otherwise. */
-export const vaultsFolder = (dataFolder: string): string => join(dataFolder, 'vaults');
+export { vaultsFolder } from '../extraction/index.ts';
 
 /** As runs name it: a file in the data folder's vaults by its name, any other by its path. */
 export function vaultName(path: string, dataFolder: string): string {

@@ -3,10 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
-import { createLookerSource } from '../../src/extraction/sources/index.ts';
+import { lookerDescription } from '../../src/extraction/sources/looker/description.ts';
 import type { InMemoryAnswer } from '../../src/platform/http-client/index.ts';
 import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
-import { createLookerApi, lookerCredentials, lookerSourceOn } from './looker-source-world.ts';
+import { offsetPage } from '../support/extraction/pages.ts';
+import { createLooker, createLookerApi, lookerCredentials, lookerSourceOn } from './looker-source-world.ts';
 
 const never = new AbortController().signal;
 const html = { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Welcome</html>' };
@@ -26,7 +27,7 @@ const logins: readonly (readonly [what: string, InMemoryAnswer, code: string, me
 function sourceAt(baseUrl: string) {
   const transport = createUndiciTransport({ connectTimeoutMs: 5_000 });
   onTestFinished(() => transport.close());
-  return createLookerSource({ baseUrl, transport, clock: systemClock, ...lookerCredentials });
+  return createLooker({ baseUrl, transport, clock: systemClock, ...lookerCredentials });
 }
 
 async function plainServer(onData: string): Promise<number> {
@@ -44,7 +45,7 @@ async function plainServer(onData: string): Promise<number> {
 describe('connecting to Looker', () => {
   it.for(logins)('tells %s by its cause', async ([, answer, code, message]) => {
     const transport = createInMemoryTransport({ handler: () => answer });
-    const source = createLookerSource({
+    const source = createLooker({
       baseUrl: 'https://acme.looker.test',
       transport,
       clock: systemClock,
@@ -108,9 +109,10 @@ describe('connecting to Looker', () => {
   });
 
   it('keeps port and prefix', () => {
-    const source = lookerSourceOn(createLookerApi(), { baseUrl: 'http://looker.test:19999/bi/api/4.0' });
-    expect(source.name).toBe('looker http://looker.test:19999/bi');
-    expect(source.limiterKey).toMatch(/^looker\.test:19999:/);
+    const baseUrl = 'http://looker.test:19999/bi/api/4.0';
+    const { name, limiterKey } = lookerDescription({ baseUrl, ...lookerCredentials });
+    expect(name).toBe('looker http://looker.test:19999/bi');
+    expect(limiterKey).toMatch(/^looker\.test:19999:/);
   });
 
   it.for(['acme.looker.test', 'ftp://acme', '', 'https://user:pass@acme', 'https://acme?x=1'])(
@@ -129,7 +131,7 @@ describe('the token of Looker', () => {
     const api = createLookerApi();
     const secrets: string[] = [];
     const source = lookerSourceOn(api, { clock, onSecret: (token) => void secrets.push(token) });
-    const fetch = () => source.fetch({ type: 'users', key: 'k', kind: 'offset', offset: 0, limit: 5 }, never);
+    const fetch = () => source.fetch(offsetPage('users', 0, 5), never);
     await fetch();
     await clock.advance(3_600_000 - 61_000);
     await fetch();
@@ -146,7 +148,7 @@ describe('the token of Looker', () => {
     const api = createLookerApi();
     api.setLifetime(10);
     const source = lookerSourceOn(api, { clock });
-    const fetch = () => source.fetch({ type: 'users', key: 'k', kind: 'offset', offset: 0, limit: 5 }, never);
+    const fetch = () => source.fetch(offsetPage('users', 0, 5), never);
     await fetch();
     await clock.advance(8_900);
     await fetch();

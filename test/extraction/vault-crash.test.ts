@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openVaultReader, verifyVault } from '../../src/extraction/vault/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import { temporaryFolder } from '../support/services.ts';
-import { dump, specOf, vaultWorld, type VaultWorld } from '../support/vault-world.ts';
+import { dump, specOf, vaultWorld, type VaultWorld, endWith } from '../support/vault-world.ts';
 
 const script = fileURLToPath(new URL('./vault-writing-process.ts', import.meta.url));
 
@@ -83,12 +83,12 @@ async function writeInThreads(world: VaultWorld, threads: number, isDying = fals
       (page) => page % threads === thread,
     );
     return new Worker(new URL('./vault-writing-thread.ts', import.meta.url), {
-      workerData: { path: world.path, turn: world.vault.turn, session: session.id, pages, isDying },
+      workerData: { path: world.path, writeLock: world.vault.writeLock, session: session.id, pages, isDying },
     });
   });
   const codes = await Promise.all(workers.map(async (worker) => (await once(worker, 'exit')) as [number]));
   expect(codes.flat()).toEqual(workers.map(() => 0));
-  expect(world.vault.sessions.finishType(session.id, 'dashboards', null)).toBe('completed');
+  expect(world.vault.sessions.finishType(session.id, 'dashboards', endWith(null))).toBe('completed');
 }
 
 describe('threads that write to one vault', () => {

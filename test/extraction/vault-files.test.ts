@@ -56,11 +56,11 @@ describe('a vault', () => {
       UPDATE extraction_sessions SET throughput_items_per_second = 2.5;
       DROP INDEX content_versions_by_session;
       CREATE INDEX content_versions_by_session ON content_versions (session, content_type, id);
-      CREATE INDEX live_items_by_name ON item_heads (content_type, name) WHERE deleted_at IS NULL;
-      CREATE INDEX live_items_by_folder ON item_heads (content_type, folder) WHERE deleted_at IS NULL;
+      CREATE INDEX live_items_by_name ON items (content_type, name) WHERE deleted_at IS NULL;
+      CREATE INDEX live_items_by_folder ON items (content_type, folder) WHERE deleted_at IS NULL;
       ALTER TABLE content_types DROP COLUMN items;
       ALTER TABLE content_types DROP COLUMN versions;
-      ALTER TABLE item_heads DROP COLUMN raw_check;
+      ALTER TABLE items DROP COLUMN raw_check;
       ALTER TABLE checkpoints DROP COLUMN pages;
       DELETE FROM schema_migrations WHERE version > 1;
       PRAGMA user_version = 1;`);

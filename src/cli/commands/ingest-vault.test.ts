@@ -14,8 +14,7 @@ import {
   source,
   specOf,
   typeNamed,
-  vaultWorld,
-} from '../../../test/support/vault-world.ts';
+  vaultWorld, endWith } from '../../../test/support/vault-world.ts';
 
 interface Kept {
   readonly artifact_uid: string;
@@ -81,7 +80,7 @@ function extract(
   for (const [type, ids] of Object.entries(seen)) {
     const items = (ids ?? []).map((id) => itemOf(id, JSON.stringify({ title: id }), { name: `Title ${id}` }));
     if (items.length > 0) vault.writer.write(session, pageOf(offsetRequest(0, 100, type), items), noHeader);
-    sessions.finishType(session, type, ids === null ? 99 : null);
+    sessions.finishType(session, type, endWith(ids === null ? 99 : null));
   }
   sessions.finish(session, Object.values(seen).includes(null) ? 'incomplete' : 'completed', noTotals);
 }

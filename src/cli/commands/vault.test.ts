@@ -12,8 +12,7 @@ import {
   simplePage,
   source,
   specOf,
-  vaultWorld,
-} from '../../../test/support/vault-world.ts';
+  vaultWorld, endWith } from '../../../test/support/vault-world.ts';
 
 let folder: string;
 
@@ -110,7 +109,7 @@ describe('headworks vault', () => {
     const world = await vaultWorld(join(folder, 'vaults', 'acme.vault'));
     const { id } = world.vault.sessions.open(specOf({ fresh: true }));
     world.vault.sessions.fail(id, offsetRequest(0, 3), 'http-500', 'It is broken: token=abc123def456');
-    world.vault.sessions.finishType(id, 'dashboards', null);
+    world.vault.sessions.finishType(id, 'dashboards', endWith(null));
     world.vault.close();
     const report = await run('verify');
     expect(report.exitCode).toBe(4);
@@ -144,7 +143,7 @@ describe('headworks vault', () => {
     const { id } = vault.sessions.open(specOf({ fresh: true }));
     vault.sessions.fail(id, offsetRequest(0, 3), cause, 'It led nowhere.');
     vault.sessions.fail(id, offsetRequest(3, 3), 'parent-incomplete', 'Its parent neither.');
-    vault.sessions.finishType(id, 'dashboards', null);
+    vault.sessions.finishType(id, 'dashboards', endWith(null));
     vault.close();
     const { err } = await run('verify');
     expect(err).toContain('Correct the pagination of the source if it is wrong');

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { EmittedEvent } from '../core/index.ts';
 import { EventBus } from '../core/index.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
-import { extractionEvents } from '../extraction/index.ts';
+import { extractionEvents } from './index.ts';
 import { createRateLimiter } from '../resilience/index.ts';
-import { WaitReporter } from './extraction-waits.ts';
+import { WaitReporter } from './open-extraction.ts';
 
 function world(limits = { perSecond: 5, perMinute: 5 }) {
   const clock = new VirtualClock();
@@ -24,7 +24,7 @@ describe('what an extraction waits for before it begins', () => {
     expect(told).toEqual([
       {
         reason: 'rate-limit',
-        why: 'calls that were made before have used up the rate limit (5 calls a minute, 5 a second)',
+        why: 'earlier calls have used up the rate limit (5 calls per minute, 5 per second)',
         waitMs: null,
       },
     ]);
@@ -42,9 +42,9 @@ describe('what an extraction waits for before it begins', () => {
     await clock.run(Promise.all([acquirePermit(), acquirePermit()]));
     expect(told).toEqual([]);
     const waiting = acquirePermit();
-    waits.tell('limits-held', 'somebody holds limits.sqlite');
+    waits.report('limits-locked', 'somebody holds limits.sqlite');
     await clock.run(waiting);
-    expect(told).toMatchObject([{ reason: 'limits-held' }]);
+    expect(told).toMatchObject([{ reason: 'limits-locked' }]);
   });
 
   it('is progress from then on, and no longer told', async () => {
