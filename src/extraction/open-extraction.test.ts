@@ -17,8 +17,8 @@ function world(limits = { perSecond: 5, perMinute: 5 }) {
   return { clock, told, limiter, waits, acquirePermit };
 }
 
-describe('what an extraction waits for before it begins', () => {
-  it('is the rate limit, said once, when earlier calls have used it up', async () => {
+describe('WaitReporter', () => {
+  it('reports the rate limit once when earlier calls have used it up', async () => {
     const { clock, told, acquirePermit } = world();
     await clock.run(Promise.all(Array.from({ length: 8 }, acquirePermit)));
     expect(told).toEqual([
@@ -30,14 +30,14 @@ describe('what an extraction waits for before it begins', () => {
     ]);
   });
 
-  it('is a pause that the source asked for', async () => {
+  it('reports a pause that the source requested', async () => {
     const { clock, told, acquirePermit, limiter } = world();
     (await limiter.acquire()).rateLimited({ retryAfterMs: 30_000 });
     await clock.run(acquirePermit());
-    expect(told).toMatchObject([{ why: 'the source asked for a pause until 2023-11-14T22:13:50.000Z' }]);
+    expect(told).toMatchObject([{ why: 'the source requested a pause until 2023-11-14T22:13:50.000Z' }]);
   });
 
-  it('is not told when it is short, nor with another reason when one was told', async () => {
+  it('reports no short wait, and no second reason', async () => {
     const { clock, told, acquirePermit, waits } = world({ perSecond: 5, perMinute: 2 });
     await clock.run(Promise.all([acquirePermit(), acquirePermit()]));
     expect(told).toEqual([]);
@@ -47,7 +47,7 @@ describe('what an extraction waits for before it begins', () => {
     expect(told).toMatchObject([{ reason: 'limits-locked' }]);
   });
 
-  it('is progress from then on, and no longer told', async () => {
+  it('reports nothing once there is progress', async () => {
     const { clock, told, acquirePermit, waits } = world({ perSecond: 1, perMinute: 1 });
     await acquirePermit();
     waits.end();

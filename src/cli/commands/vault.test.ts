@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CliWorld } from '../../../test/support/cli-world.ts';
-import { makeOlderVault } from '../../../test/support/older-vault.ts';
+import { addMigration, makeOlderVault } from '../../../test/support/older-vault.ts';
 import { temporaryFolder } from '../../../test/support/services.ts';
 import {
   extract,
@@ -62,6 +62,7 @@ describe('headworks vault', () => {
   });
 
   it('says that it brought a vault of an older version up to date', async () => {
+    addMigration();
     const path = join(folder, 'vaults', 'old.vault');
     makeOlderVault(path);
     const first = await run('list');
@@ -113,9 +114,9 @@ describe('headworks vault', () => {
     world.vault.close();
     const report = await run('verify');
     expect(report.exitCode).toBe(4);
-    expect(report.out).toContain('incomplete  dashboards: 1 page did not come.\n');
+    expect(report.out).toContain('incomplete  dashboards: 1 page failed.\n');
     expect(report.out).toContain(
-      'dead letter  dashboards offset 0 limit 3: http-500: It is broken: token=[redacted]\n',
+      'dead letter  dashboards offset:0+3: http-500: It is broken: token=[redacted]\n',
     );
     expect(report.err).toContain('again with --retry-failed, or with --fresh.');
     const json = await run('verify', '--json');
@@ -124,7 +125,7 @@ describe('headworks vault', () => {
       is_sound: true,
       is_complete: false,
       problem_count: 1,
-      dead_letters: [{ page_key: 'offset 0 limit 3' }],
+      dead_letters: [{ page_key: 'offset:0+3' }],
     });
   });
 
@@ -133,7 +134,7 @@ describe('headworks vault', () => {
     extract(world, [simplePage(0, 2)], 3);
     world.vault.close();
     const { out, err } = await run('verify');
-    expect(out).toContain('the source counts 3 items, 2 came');
+    expect(out).toContain('the source counts 3 items, 2 were received');
     expect(err).toBe('Run "headworks extract" again; if something is still missing then, with --fresh.\n');
   });
 

@@ -43,7 +43,7 @@ describe('parsing a page', () => {
     ['[1]', 'not-an-object'],
     ['"text"', 'not-an-object'],
     ['{"id":nope}', 'malformed'],
-  ])('rejects %s as %s and keeps its neighbours, under no invented id', (bad, cause) => {
+  ])('rejects %s as %s and keeps its neighbors, under no invented id', (bad, cause) => {
     const page = parse(`[{"id":1},${bad},{"id":3}]`);
     expect(page.items.map(({ id }) => id)).toEqual(['1', '3']);
     expect(page.rejected).toHaveLength(1);
@@ -58,17 +58,17 @@ describe('parsing a page', () => {
     ['[{"id":1}] x', 'malformed'],
     ['{"message":"Not found"}', 'unexpected-shape'],
     ['null', 'unexpected-shape'],
-  ])('refuses the whole page %j as %s', (text, refusal) => {
-    expect(() => parse(text)).toThrow(expect.objectContaining({ name: 'PageRejectedError', refusal }));
+  ])('rejects the whole page %j as %s', (text, rejection) => {
+    expect(() => parse(text)).toThrow(expect.objectContaining({ name: 'PageRejectedError', rejection }));
   });
 
-  it('refuses a body that should be one item and is no JSON', () => {
+  it('rejects a body that should be one item and is not JSON', () => {
     const single: ItemShape = { items: { kind: 'single' }, id: [['id']] };
-    expect(() => parse('{"id":', single)).toThrow(expect.objectContaining({ refusal: 'malformed' }));
+    expect(() => parse('{"id":', single)).toThrow(expect.objectContaining({ rejection: 'malformed' }));
     expect(parse('{"message":"?"}', single).rejected).toMatchObject([{ cause: 'no-id' }]);
   });
 
-  it('refuses bytes that are not UTF-8', () => {
+  it('rejects bytes that are not UTF-8', () => {
     const broken = new Uint8Array([...bytesOf('[{"id":"'), 0xff, 0xfe, ...bytesOf('"}]')]);
     expect(() => parsePage(request, broken, formatOf(list))).toThrow(PageRejectedError);
   });
