@@ -42,7 +42,7 @@ export default defineConfig({
           include: ['test/*/**/*.test.ts'],
           exclude: ['test/e2e/**', 'test/browser/**', 'test/support/**'],
           globalSetup: embeddedTemplate,
-          // As above: importing the whole house 120 times took a minute of two cores.
+          // As above: importing the whole application 120 times took a minute of two cores.
           isolate: false,
         },
       },

@@ -8,8 +8,8 @@ const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
 
 // Compiled code is kept between runs: a command starts in half the time. In a folder of this user, not in the shared
-// temporary folder, where somebody else could place code. NODE_COMPILE_CACHE names another; NODE_DISABLE_COMPILE_CACHE=1
-// turns it off; where nothing can be written, Node goes on without.
+// temporary folder, where another user could place code. NODE_COMPILE_CACHE names another; NODE_DISABLE_COMPILE_CACHE=1
+// turns it off; if nothing can be written, Node runs without it.
 if (!process.env.NODE_V8_COVERAGE)
   enableCompileCache(process.env.NODE_COMPILE_CACHE || join(cacheFolder(), 'headworks', 'compile-cache'));
 

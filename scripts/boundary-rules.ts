@@ -71,6 +71,12 @@ const boundaries: readonly Boundary[] = [
     comment: 'api imports core and the vocabulary.ts of domains: clients load it without any domain.',
   },
   {
+    name: 'client',
+    from: inside('client'),
+    mayImport: [api, inside('client')],
+    comment: 'client imports api only: it runs outside of the server.',
+  },
+  {
     name: 'http',
     from: '^src/(http|mcp)/',
     mayImport: [core, api, '^src/$1/', `^src/${domain}/index\\.ts$`, '^src/operations/index\\.ts$'],

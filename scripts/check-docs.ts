@@ -60,7 +60,7 @@ function unknownNames(text: string, facts: DocFacts): readonly string[] {
 const codeBlock = /^ *```[^\n]*\n([\s\S]*?)^ *```/gm;
 const withoutCode = (text: string): string => text.replace(codeBlock, '').replace(/`[^`\n]+`/g, '');
 
-/** What stands in code, as single commands without prompts and comments. */
+/** Code of a page as single commands without prompts and comments. */
 function commandLines(text: string): readonly string[] {
   const blocks = [...text.matchAll(codeBlock)].flatMap(([, block = '']) => block.split('\n'));
   const spans = [...text.replace(codeBlock, '').matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);

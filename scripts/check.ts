@@ -1,9 +1,9 @@
-// npm run check: everything that can be said about the code without running it.
+// npm run check: every static check of the code and its docs.
 import { partLine, runPart } from './run-part.ts';
 
 const parts: Readonly<Record<string, readonly string[]>> = {
   types: ['tsc', '--noEmit', '-p', '.'],
-  build: ['tsc', '--noEmit', '-p', 'tsconfig.build.json'], // what declarations need is asked only here
+  build: ['tsc', '--noEmit', '-p', 'tsconfig.build.json'], // only here declarations are checked
   web: ['tsc', '--noEmit', '-p', 'web'],
   lint: ['oxlint', '--type-aware', '--deny-warnings', '.'],
   format: ['oxfmt', '--check'],

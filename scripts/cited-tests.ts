@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 const citation = /`([\w./*-]+\.(?:test|contract)\.ts)`(?:: "([^"]+)")?/g;
 /** How a page shortens paths: `G/` is `src/gateway/`. */
 const abbreviation = /`([A-Z]\/)` is `([^`]+\/)`/g;
-/** The first argument of it, test and describe, and of what .each and .for give back. */
+/** The first argument of it, test and describe, and of the functions that .each and .for return. */
 const title = /(?:\b(?:it|test|describe)(?:\.\w+)*\(|\)\()\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/g;
 
 /** One line per test that the page `path` names and that does not exist. */

@@ -1,4 +1,4 @@
-// What the documentation may speak of, read from the code itself.
+// Names that the documentation may use, read from the code.
 import type { Command } from 'commander';
 import { globSync, readFileSync } from 'node:fs';
 import type { CliIo } from '../src/cli/ports.ts';
@@ -47,11 +47,13 @@ export function readDocFacts(): DocFacts {
   };
 }
 
-function readCommands(): CommandFacts {
-  // Nothing is run, so nothing of the world is needed.
+/** The whole command tree. It is built, not run, so it needs nothing of the process. */
+export function documentedProgram(): Command {
   const io = { version: '0', columns: null } as unknown as CliIo;
-  return factsOf(buildProgram(io, { io, session: null, exitCode: 0 }), ['-h', '--help', '-V', '--version']);
+  return buildProgram(io, { io, session: null, exitCode: 0 });
 }
+
+const readCommands = (): CommandFacts => factsOf(documentedProgram(), ['-h', '--help', '-V', '--version']);
 
 /** The command and everything below it. */
 export function factsOf(command: Command, inherited: Iterable<string>): CommandFacts {

@@ -17,7 +17,7 @@ export interface PrismProxy {
   stop(): Promise<void>;
 }
 
-/** Passes calls on to `upstream`; what the OpenAPI document does not allow is told in `sl-violations` of the answer. */
+/** Proxies calls to `upstream`; violations of the OpenAPI document are in the response header `sl-violations`. */
 export async function startPrism(document: string, upstream: string): Promise<PrismProxy> {
   const program = await installPrism();
   const port = await freePort();
@@ -63,7 +63,7 @@ async function installPrism(): Promise<string> {
   return program;
 }
 
-/** Prism cannot be told to take any. */
+/** Prism has no option for a random port. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

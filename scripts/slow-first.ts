@@ -1,4 +1,4 @@
-// The order of test files: what takes longest begins first, so that nobody waits for it at the end.
+// Order of test files: the slowest start first.
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** They wait for real time to pass, more than they work: beside the checks, which work at the beginning. */

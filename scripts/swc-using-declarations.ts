@@ -1,4 +1,4 @@
-// swc's visitor, through which dependency-cruiser reads our sources, stops at `using`; this teaches it to go on.
+// swc's visitor, through which dependency-cruiser reads our sources, stops at `using`; this adds support for it.
 import { Visitor } from '@swc/core/Visitor.js';
 import type { Statement, VariableDeclarator } from '@swc/core';
 

@@ -20,10 +20,10 @@ interface Part {
 const args = process.argv.slice(2);
 const isUnitOnly = args.includes('--unit');
 const forVitest = args.filter((arg) => arg !== '--unit');
-/** Everything; otherwise somebody wants a quick answer about a part, without checks. */
+/** The whole suite; a selection of tests runs without checks. */
 const isWhole = !isUnitOnly && forVitest.length === 0;
 
-/** vitest cannot end a test that loops without ever waiting; somebody has to. */
+/** vitest cannot stop a test in a synchronous endless loop, so the run has a limit. */
 const limitMinutes = 20;
 
 const children = new Set<ChildProcess>();

@@ -1,6 +1,6 @@
 // One of the processes of a burst: asks for many slots at once when it is told to, and tells how many it got.
 import { connectRedis } from '../../src/platform/redis/index.ts';
-import { RedisSlotStore } from '../../src/tenancy/admission/slots/redis/redis-slot-store.ts';
+import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import type { Burst } from './bursts.ts';
 
 const [url = '', keyPrefix = '', number = ''] = process.argv.slice(2);
@@ -16,7 +16,8 @@ async function ask({ round, organizations, limit, globalLimit }: Burst, caller: 
   let answer = await store.acquire(request);
   if (answer.kind === 'limit-unknown')
     answer = await store.acquire({ ...request, limit: { value: limit, token: answer.token } });
-  if (answer.kind !== 'admitted' && answer.kind !== 'refused') throw new Error(`Not decided: ${answer.kind}`);
+  if (answer.kind !== 'admitted' && answer.kind !== 'rejected')
+    throw new Error(`Not decided: ${answer.kind}`);
   return answer.kind === 'admitted';
 }
 

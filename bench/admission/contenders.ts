@@ -1,7 +1,7 @@
 // Who decides over a slot and gives it back: ours, empty scripts, a peer with one layer, and the document's way.
 import { createHash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { RedisSlotStore } from '../../src/tenancy/admission/slots/redis/redis-slot-store.ts';
+import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
 import type { RedisScript } from '../../src/platform/redis/index.ts';
 import { FoundingLimiter } from './founding-limiter.ts';

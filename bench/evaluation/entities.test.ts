@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { seededRandom, systemClock, systemIds } from '../../src/core/index.ts';
-import type { Resolver } from '../../src/knowledge/ports.ts';
+import type { Resolver } from '../../src/knowledge/entities/types.ts';
 import { evaluateEntities, pairScores } from './entities.ts';
 import { nicknamesOf, readCsv, recordsOf } from './entity-records.ts';
 import { generateNames } from './generated-names.ts';

@@ -1,15 +1,15 @@
 // Measures resolution as it is used: every record is a mention of its own artifact, pairs of records are counted.
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, IdSource } from '../../src/core/index.ts';
 import { CoreError, seededRandom, silentLog, systemClock, systemIds } from '../../src/core/index.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
+import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import type { MentionPlace, Resolver } from '../../src/knowledge/entities/types.ts';
 import type { ParsedDocument } from '../../src/knowledge/index.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
+import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import type { Table } from './entity-records.ts';
 import { isNicknameTable, isRecordTable, nicknamesOf, readCsv, recordsOf } from './entity-records.ts';
@@ -206,8 +206,8 @@ export async function entityReport(
     readonly onProgress: (what: string, done: number, total: number) => void;
   },
 ): Promise<EvaluationReport> {
-  const spaces = new PostgresSpaceStore(database, systemClock);
-  const artifacts = new PostgresArtifactStore(database, { clock: systemClock, ids: systemIds });
+  const spaces = new Spaces({ database, clock: systemClock });
+  const artifacts = new ArtifactStore(database, { clock: systemClock, ids: systemIds });
   const { candidatesTimeoutMs, embeddingTimeoutMs, confirmationTimeoutMs, cooldownSeconds } =
     knowledgeOptions.fields;
   const resolver = new EntityResolver({

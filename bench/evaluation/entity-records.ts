@@ -1,5 +1,5 @@
 // Records with known duplicates out of CSV files, as mentions with clues.
-import type { ContextClues } from '../../src/knowledge/ports.ts';
+import type { ContextClues } from '../../src/knowledge/reading/types.ts';
 import type { NameRecord } from './generated-names.ts';
 
 export interface Table {

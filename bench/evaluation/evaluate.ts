@@ -2,9 +2,9 @@
 import type { Environment } from '../../src/app/extraction-environment.ts';
 import type { Config } from '../../src/config/index.ts';
 import { CoreError, systemClock, systemIds } from '../../src/core/index.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
+import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
+import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Collection } from './collections.ts';
 import { isCranfield, readBeir, readCranfield, readMultihop } from './collections.ts';
@@ -71,12 +71,12 @@ async function rankingReport(
 ): Promise<EvaluationReport> {
   const collection = await read(request.data);
   const { database, embedder } = environment;
-  const space = await new PostgresSpaceStore(database, systemClock).ensure(null, 'evaluation');
+  const space = await new Spaces({ database, clock: systemClock }).ensure(null, 'evaluation');
   const scores = await evaluateCollection(
     space,
     collection,
     {
-      artifacts: new PostgresArtifactStore(database, { clock: systemClock, ids: systemIds }),
+      artifacts: new ArtifactStore(database, { clock: systemClock, ids: systemIds }),
       lexical: new LexicalIndex(database),
       vectors: new VectorIndex(database),
       embedder,

@@ -1,6 +1,6 @@
 // People and companies with the ways others write them, made from a seed: a set to measure on that nobody owns.
 import type { Random } from '../../src/core/index.ts';
-import type { ContextClues, EntityType } from '../../src/knowledge/ports.ts';
+import type { ContextClues, EntityType } from '../../src/knowledge/reading/types.ts';
 
 /** One way of writing somebody down, and who it is. */
 export interface NameRecord {

@@ -1,6 +1,8 @@
 // Who is known after a corpus was taken in, and whom and what the graph joins them with.
-import type { EntityService, EventService } from '../../src/knowledge/desk-ports.ts';
-import type { Entity, Space } from '../../src/knowledge/ports.ts';
+import type { EventService } from '../../src/knowledge/events/event-store.ts';
+import type { EntityService } from '../../src/knowledge/types.ts';
+import type { Entity } from '../../src/knowledge/entities/types.ts';
+import type { Space } from '../../src/knowledge/spaces/spaces.ts';
 import type { GraphQuestion, NurData } from './nur-data.ts';
 import { matchAll, nameLikeness, scoreOf } from './nur-scores.ts';
 

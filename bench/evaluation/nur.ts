@@ -12,9 +12,10 @@
 //   `overAll` counts those that name no connections as 0, as the origin.
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/index.ts';
-import type { ArtifactType, StoredEvent } from '../../src/knowledge/ports.ts';
-import { searchDefaults } from '../../src/knowledge/ports.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
+import type { ArtifactType } from '../../src/knowledge/artifacts/types.ts';
+import type { StoredEvent } from '../../src/knowledge/events/types.ts';
+import { searchDefaults } from '../../src/knowledge/search/types.ts';
+import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
 import type { EvaluationEnvironment, EvaluationReport } from './environment.ts';
 import { rankingFigures } from './metrics.ts';
 import type { NurData, TrueEvent } from './nur-data.ts';
@@ -179,7 +180,7 @@ export async function nurReport(
     options,
     signal,
   });
-  const space = await new PostgresSpaceStore(database, systemClock).ensure(null, 'evaluation');
+  const space = await new Spaces({ database, clock: systemClock }).ensure(null, 'evaluation');
   const figures = await evaluateNur(data, { ...desks, space });
   const { entities, events, search, graph } = figures;
   const row = (name: string, figure: number, note: string): string[] => [name, figure.toFixed(3), note];

@@ -1,24 +1,14 @@
 // The whole way of a document without model and embedder: accepted, read by rules, names resolved, events and graph,
 // as a server does it, in jobs on the same Postgres.
-import { folderFiles } from '../../src/app/folder-files.ts';
 import { EventBus, silentLog, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
-import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
-import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
-import { EventStore } from '../../src/knowledge/events/event-store.ts';
-import { PostgresFolderStore } from '../../src/knowledge/folders/postgres-folder-store.ts';
-import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
-import { GraphSync } from '../../src/knowledge/graph/graph-sync.ts';
-import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
+import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import type { Embedders, LanguageModel, ParsedDocument } from '../../src/knowledge/index.ts';
-import { createReaders, openKnowledge } from '../../src/knowledge/index.ts';
+import { openKnowledge } from '../../src/knowledge/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
-import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { createJobQueue } from '../../src/platform/jobs/queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { MadeMinutes } from './minutes.ts';
 
@@ -51,50 +41,28 @@ export async function openJobBench(database: Database): Promise<JobBench> {
     options,
     embedders: noEmbedder,
   };
-  const jobs = await createPgBossJobQueue({
+  const jobs = await createJobQueue({
     database,
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,
     events,
     redact: (text) => text,
-    schedules: false,
+    runSchedules: false,
   });
-  const spaces = new PostgresSpaceStore(database, systemClock);
-  const artifacts = new PostgresArtifactStore(database, common);
-  const knowledge = await openKnowledge({
-    ...common,
-    jobs,
-    spaces,
-    artifacts,
-    events: new EventStore(database, common),
-    readers: createReaders({ model: noModel, ids: systemIds, readWithModel: false }),
-    resolver: new EntityResolver({
-      ...common,
-      entities: new EntityStore(database),
-      model: noModel,
-    }),
-    vectors: new VectorIndex(database),
-    graph: new GraphSync({
-      ...common,
-      artifacts,
-      graph: new SqlGraph(database),
-      source: new GraphSource(database),
-    }),
-    folders: new PostgresFolderStore(database),
-    files: folderFiles,
-    documents: { read: () => Promise.reject(new Error('Only texts come in here.')) },
-  });
+  const artifacts = new ArtifactStore(database, common);
+  const knowledge = await openKnowledge({ ...common, database, jobs, model: noModel });
+  const { spaces } = knowledge;
   const space = await spaces.ensure(null, 'jobs');
   const other = await spaces.ensure(null, 'accepted');
   const minutes = new MadeMinutes(7);
   const { signal } = new AbortController();
   const ended = new Countdown();
   events.listen(({ name }) => {
-    if (name === 'job:done') ended.count();
+    if (name === 'job:completed') ended.count();
     else if (['job:skipped', 'job:failed', 'job:retried'].includes(name)) ended.fail(new Error(name));
   });
-  await knowledge.work();
+  await knowledge.start({ isLongRunning: false, scansFolders: false });
   const document = (minutesEach: number): ParsedDocument => {
     const parts = Array.from({ length: minutesEach }, () => minutes.document());
     return {

@@ -1,13 +1,13 @@
 // Knowledge on a Postgres of its own, filled to a given size: made-up documents, events with actors and subjects.
 import { silentLog, systemClock, systemIds } from '../../src/core/index.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
+import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import type { ChunkDraft, Embedders, SearchService, Space } from '../../src/knowledge/index.ts';
-import { openSearch } from '../../src/knowledge/index.ts';
+import { openSearch } from '../../src/knowledge/search/search.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
+import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
@@ -18,7 +18,7 @@ import { MadeCorpus } from './corpus.ts';
 export interface KnowledgeBench {
   readonly database: Database;
   readonly space: Space;
-  readonly artifacts: PostgresArtifactStore;
+  readonly artifacts: ArtifactStore;
   readonly vectors: VectorIndex;
   readonly corpus: MadeCorpus;
   readonly search: SearchService;
@@ -44,8 +44,8 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
   const vectors = new VectorIndex(database);
   return {
     database,
-    space: await new PostgresSpaceStore(database, systemClock).ensure(null, 'bench'),
-    artifacts: new PostgresArtifactStore(database, { clock: systemClock, ids: systemIds }),
+    space: await new Spaces({ database, clock: systemClock }).ensure(null, 'bench'),
+    artifacts: new ArtifactStore(database, { clock: systemClock, ids: systemIds }),
     vectors,
     corpus: new MadeCorpus(7),
     sample: [],
@@ -153,9 +153,9 @@ async function addEvents({ database, space: { spaceId } }: KnowledgeBench): Prom
   const person = (offset: number) =>
     sql`md5('person' || (hashint8(chunk_id + ${offset}) & 2147483647) % ${peopleCount})::uuid`;
   await database.query(sql`
-    insert into event_actor (event_id, entity_id, space_id, role)
-    select event_id, ${person(0)}, space_id, 'owner' from semantic_event on conflict do nothing`);
+    insert into event_actor (event_id, entity_id, resolved_id, space_id, role)
+    select event_id, ${person(0)}, ${person(0)}, space_id, 'owner' from semantic_event on conflict do nothing`);
   await database.query(sql`
-    insert into event_subject (event_id, entity_id, space_id)
-    select event_id, ${person(1_000_000)}, space_id from semantic_event on conflict do nothing`);
+    insert into event_subject (event_id, entity_id, resolved_id, space_id)
+    select event_id, ${person(1_000_000)}, ${person(1_000_000)}, space_id from semantic_event on conflict do nothing`);
 }

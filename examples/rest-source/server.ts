@@ -1,4 +1,4 @@
-// A small help desk that speaks HTTP: agents, projects, and tickets per project, behind a login.
+// HTTP API of a small help desk: agents, projects, and tickets per project, behind a login.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -17,7 +17,7 @@ export interface Exception {
 
 /** Private dialect: the left column of the glossary. */
 export const dialect: readonly Term[] = [
-  { pattern: 'desks?', instead: 'service' },
+  { pattern: '(?<!help )desks?', instead: 'service' },
   { pattern: 'houses?', instead: 'app, server' },
   { pattern: 'doors?', instead: 'deployment API, endpoint, request validation' },
   { pattern: 'wish(?:es|ed)?', instead: 'request, input' },
@@ -51,10 +51,10 @@ export const dialect: readonly Term[] = [
 
 /** Identifiers only: these endings name nothing that a reader knows. */
 export const dialectSuffixes: readonly Term[] = [
-  { pattern: '\\w+Parts', instead: '…Deps, …Options' },
-  { pattern: '\\w+Help', instead: '…Deps' },
-  { pattern: '\\w+(?:Board|Books)', instead: '…Registry, …Cache, …Ledger' },
-  { pattern: '\\w+Answer', instead: '…Response' },
+  { pattern: '[A-Z]\\w*Parts', instead: '…Deps, …Options' },
+  { pattern: '[A-Z]\\w*Help', instead: '…Deps' },
+  { pattern: '[A-Z]\\w*(?:Board|Books)', instead: '…Registry, …Cache, …Ledger' },
+  { pattern: '[A-Z]\\w*Answer', instead: '…Response' },
 ];
 
 /** British spelling, with the American form. */
@@ -70,7 +70,11 @@ export const british: readonly Term[] = [
     instead: '-ize',
   },
   { pattern: 'optimis(?:e|ed|es|ing|ation)\\w*|summaris\\w+|categoris\\w+|prioritis\\w+', instead: '-ize' },
-  { pattern: 'synchronis\\w+|authoris\\w+|customis\\w+|minimis\\w+|maximis\\w+|utilis\\w+', instead: '-ize' },
+  {
+    pattern:
+      'synchronis\\w+|authoris\\w+|customis\\w+|minimis(?:e|ed|es|ing|ation)|maximis(?:e|ed|es|ing|ation)|utilis\\w+',
+    instead: '-ize',
+  },
   { pattern: 'memoris\\w+|tokenis\\w+|finalis\\w+|standardis\\w+|realis(?:e|ed|es|ing)', instead: '-ize' },
   { pattern: 'analys(?:e|ed|es|ing)(?<!analyses)|paralys(?:e|ed)', instead: '-yze' },
   {
@@ -96,5 +100,6 @@ export const exceptions: readonly Exception[] = [
   { files: 'scripts/language/**', reason: 'the list itself, and its test' },
   { files: 'CHANGELOG.md', reason: 'names what things were called before 0.2.0' },
   { files: 'LICENSE', reason: 'the text of the license' },
-  { files: 'package-lock.json', reason: 'names of packages' },
+  { files: '**/package-lock.json', reason: 'names of packages' },
+  { files: 'scripts/services/server-user.ts', words: ['nobody'], reason: 'the name of a system user' },
 ];

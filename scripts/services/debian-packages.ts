@@ -39,7 +39,7 @@ export async function openPrivateApt(folder: string): Promise<PrivateApt> {
   const apt: PrivateApt = (tool, ...args) =>
     runCommand(tool, ['-qq', ...settings, ...args], { cwd: join(folder, 'archives') });
   await apt('apt-get', 'update').catch((error: unknown) =>
-    say(`apt-get update complained; going on with what it got. ${String(error)}`),
+    say(`apt-get update failed in part; continuing. ${String(error)}`),
   );
   return apt;
 }
@@ -57,7 +57,7 @@ export async function unpackServers(apt: PrivateApt, archives: string, root: str
     if (name.endsWith('.deb')) await runCommand('dpkg-deb', ['-x', join(archives, name), root]);
 }
 
-/** Installs packages on the system. Only root on Debian can; everybody else is told what to install. */
+/** Installs system packages. Requires root on Debian; otherwise fails with the list of packages to install. */
 export async function installPackages(names: readonly string[], purpose: string): Promise<void> {
   const list = names.join(' ');
   if (!isDebian())

@@ -17,7 +17,7 @@ function temporaryParent(): string {
 
 /**
  * Makes the folder. `owned`: a watchdog takes it down when this process ends, together with every process started
- * from now on, which are marked through the environment. `free`: it stays until somebody calls `takeDown`.
+ * from now on, which are marked through the environment. `free`: it stays until `takeDown` is called.
  */
 export async function openInstance(kind: 'owned' | 'free'): Promise<string> {
   const folder = await mkdtemp(join(temporaryParent(), prefix));
@@ -29,7 +29,7 @@ export async function openInstance(kind: 'owned' | 'free'): Promise<string> {
   return folder;
 }
 
-/** Takes down every instance of this user that nobody owns (any more); their folders. */
+/** Stops every instance of this user without a running owner, and returns their folders. */
 export async function takeDownAbandoned(): Promise<readonly string[]> {
   const parent = temporaryParent();
   const uid = process.getuid?.();

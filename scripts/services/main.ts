@@ -27,7 +27,7 @@ async function main([verb, ...rest]: readonly string[]): Promise<number> {
 }
 
 try {
-  // exit and not exitCode: while a build is under way after Ctrl-C there are handles open; the watchdog ends them.
+  // exit and not exitCode: a build that still runs after Ctrl-C has open handles; the watchdog ends them.
   process.exit(await main(process.argv.slice(2)));
 } catch (error) {
   say(messageOf(error));

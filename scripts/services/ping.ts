@@ -7,7 +7,7 @@ const timeoutMs = 5_000;
 /** Runs `work` on a connection of its own. */
 export async function withPostgres<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: timeoutMs });
-  client.on('error', () => undefined); // a query that is under way rejects anyway
+  client.on('error', () => undefined); // a running query rejects anyway
   try {
     await client.connect();
     return await work(client);
@@ -16,12 +16,12 @@ export async function withPostgres<T>(url: string, work: (client: Client) => Pro
   }
 }
 
-/** Rejects when nobody answers there, or refuses us. */
+/** Rejects when the server is unreachable or rejects the connection. */
 export async function pingPostgres(url: string): Promise<void> {
   await withPostgres(url, async (client) => await client.query('SELECT 1'));
 }
 
-/** Rejects when nobody answers there, or refuses us. */
+/** Rejects when the server is unreachable or rejects the connection. */
 export async function pingRedis(url: string): Promise<void> {
   const redis = new Redis(url, {
     lazyConnect: true,

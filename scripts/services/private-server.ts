@@ -88,7 +88,7 @@ async function launchOnFreePort(plan: ServerPlan): Promise<{ port: number; pid: 
     try {
       return { port, pid: await launch(plan, port) };
     } catch (error) {
-      // Somebody may have taken the port between our look and the server's.
+      // The port may have been taken between the check and the start.
       if (tries === portTries || !/address already in use/i.test(messageOf(error))) throw error;
     }
   }

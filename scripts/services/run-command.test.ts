@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { lastLines, runCommand } from './run-command.ts';
 
 describe('runCommand', () => {
-  it('gives back what the program printed', async () => {
+  it('returns the output of the program', async () => {
     expect(await runCommand('sh', ['-c', 'echo said'])).toBe('said\n');
   });
 

@@ -23,7 +23,7 @@ export interface ServerTree {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Raise it when what a tree contains changes: trees of other recipes are left alone. */
+/** Increase when the contents of a tree change: trees of other recipes are not touched. */
 const recipe = 1;
 const buildWaitSeconds = 900;
 const leaveOut: readonly (readonly Extension[])[] = [['vector'], ['pg_trgm'], ['pg_trgm', 'vector']];
@@ -31,7 +31,7 @@ const leaveOut: readonly (readonly Extension[])[] = [['vector'], ['pg_trgm'], ['
 /** The finished tree; made first when there is none that runs here. Safe when several processes ask at once. */
 export async function serverTree(): Promise<ServerTree> {
   if (!isDebian()) return installedServers();
-  const umask = process.umask(0o022); // root may be strict, and nobody must be able to read the tree
+  const umask = process.umask(0o022); // root may have a strict umask, and the server's user must read the tree
   try {
     return await findOrMake(await cacheFolder());
   } finally {

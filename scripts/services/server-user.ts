@@ -16,7 +16,7 @@ export function serverUser(): ServerUser | undefined {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Can that user go into the folder? The cache in root's home is shut to nobody. */
+/** Whether that user can enter the folder; root's home is closed to other users. */
 export function canEnter(folder: string, user: ServerUser | undefined): boolean {
   const tried = spawnSync('test', ['-x', folder], { cwd: '/', ...user });
   if (tried.error)

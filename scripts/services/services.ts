@@ -23,7 +23,7 @@ export interface ServiceUrls {
 
 /**
  * Checks the servers that `given` names and starts the others. Rejects when a named one does not answer: starting
- * another in its place would test something else than was asked for. With `owned`, what it started ends with this
+ * a replacement would test something other than requested. With `owned`, what it started ends with this
  * process at the latest.
  */
 export async function openServices(given: ServiceUrls, kind: 'owned' | 'free'): Promise<Services> {

@@ -15,7 +15,7 @@ const graceMs = 5_000;
 
 /**
  * Processes whose working directory is in the folder: servers and their workers, wherever they were forked from.
- * By directory and not by remembered ids: an id may be somebody else's by now.
+ * By directory, not by stored process ids: an id may belong to another process by now.
  */
 export function processesIn(folder: string): readonly number[] {
   return processes((pid) => `${readlinkSync(`/proc/${pid}/cwd`)}/`.startsWith(`${folder}/`));

@@ -28,6 +28,8 @@ export type ApiInput<Route extends ApiRoute> = Part<'params', PathParams<Route>>
   Part<'body', SchemaInput<ByRoute[Route]['body']>> & { readonly signal?: AbortSignal };
 
 type Args<Input> = Empty extends Input ? [input?: Input] : [input: Input];
+/** The arguments after the route: optional where every part of the input is. */
+export type ApiArguments<Route extends ApiRoute> = Args<ApiInput<Route>>;
 
 export type QueryValue = string | number | boolean | readonly string[] | null | undefined;
 

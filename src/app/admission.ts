@@ -1,15 +1,15 @@
 // Plugs admission into the house: where slots are counted, what is under way, and work beside requests.
-import type { AdmissionParts, ExecutionsView, OpenAdmission } from '../tenancy/index.ts';
-import { AdmissionError, admissionGauges, MemorySlotStore, openAdmission } from '../tenancy/index.ts';
-import { limitsChannel, limitsTopic, PostgresLimitStore } from '../tenancy/postgres/postgres-limit-store.ts';
-import { RedisSlotStore } from '../tenancy/admission/slots/redis/redis-slot-store.ts';
 import type { Config } from '../config/index.ts';
 import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
-import { PostgresChangeFeed } from '../platform/postgres/postgres-change-feed.ts';
-import { hearsItself, poolerRemedy } from './hears-itself.ts';
-import type { ServerRole } from './server-role.ts';
+import { checkNotifyRoundTrip, poolerRemedy, ChangeFeed } from '../platform/postgres/change-feed.ts';
+import { RedisSlotStore } from '../tenancy/admission/redis/redis-slot-store.ts';
+import type { AdmissionDeps, ExecutionIndex, OpenAdmission } from '../tenancy/index.ts';
+import { AdmissionError, MemorySlotStore, openAdmission } from '../tenancy/index.ts';
+import { PostgresLimitStore, limitsChannel, limitsTopic } from '../tenancy/postgres/postgres-limit-store.ts';
+import { serverLockName } from '../platform/postgres/server/session-lock.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -19,12 +19,12 @@ export interface AdmissionHouseParts {
   readonly telemetry: Telemetry;
   readonly role: ServerRole;
   readonly ledger: LedgerRecorder;
-  readonly executions: ExecutionsView & {
+  readonly executions: ExecutionIndex & {
     /** Calls back with the id of every execution that ends, in any process. */
     onEnded(listener: (executionId: string) => void): Promise<() => Promise<void>>;
   };
   /** Ends an execution that has held its slot for as long as it may; that frees the slot. */
-  readonly endOverdue: AdmissionParts['endOverdue'];
+  readonly endOverdue: AdmissionDeps['endOverdue'];
   /** Redis is back and knows everything: the ledger's row of this kind can be closed. */
   readonly onRedisBack: (kind: string) => void;
 }
@@ -53,11 +53,14 @@ export async function startAdmission(
   const refusal = await guard(parts, closing);
   const store = { ...config.admission, clock: systemClock };
   const slots = redis ? new RedisSlotStore({ ...store, redis }) : new MemorySlotStore(store);
+  const probe = await openProbe(config);
+  closing.defer(() => probe?.close());
   const admission = await openAdmission({
     clock: systemClock,
     events: telemetry.events,
     ledger,
     slots,
+    probe,
     limits: new PostgresLimitStore(database, systemIds),
     executions,
     options: config.admission,
@@ -72,27 +75,31 @@ export async function startAdmission(
     },
   });
   closing.defer(() => admission.close());
-  closing.defer(await executions.onEnded((executionId) => admission.gate.executionEnded(executionId)));
+  closing.defer(await executions.onEnded((executionId) => admission.controller.executionEnded(executionId)));
   // With Redis whoever changes a limit clears the cache for all; this process's own memory only it can reach.
-  if (!redis) closing.defer(await limitChanges(database).watch(() => void slots.forgetLimits('all')));
-  if (redis) closing.defer(redis.onStateChange((state) => admission.redisChanged(state === 'up')));
+  if (!redis) closing.defer(await limitChanges(database).watch(() => void slots.invalidateLimits('all')));
+  if (redis) closing.defer(redis.onStateChange((state) => admission.connectionChanged(state === 'up')));
   closing.defer(
     telemetry.events.listen(({ name }) => {
-      if (name === 'admission:redis-back') parts.onRedisBack(admission.repair.kind);
+      if (name === 'admission:outage-ended') parts.onRedisBack(admission.repair.kind);
     }),
   );
-  for (const gauge of admissionGauges(admission)) telemetry.metrics.gauge(gauge);
+  for (const gauge of admission.gauges) telemetry.metrics.gauge(gauge);
   return { ...admission, takesExecutions: refusal() === null };
+}
+
+/** Loaded only when it is used. */
+async function openProbe({ redis }: Config) {
+  if (redis.url === null) return undefined;
+  const { RedisProbe } = await import('../platform/redis/index.ts');
+  return new RedisProbe({ url: redis.url, keyPrefix: redis.keyPrefix });
 }
 
 /** A server that callers know, unlike a worker, or a command that is a server for a moment. */
 const isLasting = (role: ServerRole): boolean => role === 'serve' || role === 'demo';
 
 const limitChanges = (database: Database) =>
-  new PostgresChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
-
-/** Every server that stays holds it, alone or shared: whoever has it alone knows that there is no other. */
-export const serverLock = (schema: string): string => `headworks.admission.${schema}`;
+  new ChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
 
 /**
  * Without Redis one server alone may count. On a database that others can reach it holds a lock alone, which servers
@@ -110,15 +117,15 @@ async function guard(
   const { takeSessionLock } = await import('../platform/postgres/server/index.ts');
   const lock = await takeSessionLock({
     url: databaseUrl,
-    name: serverLock(schema),
-    mode: hasRedis ? 'shared' : 'alone',
+    name: serverLockName(schema),
+    mode: hasRedis ? 'shared' : 'exclusive',
     clock: systemClock,
-    onChange: (state) => telemetry.events.emit('admission:guard-changed', { state }),
+    onChange: (state) => telemetry.events.emit('admission:server-lock-changed', { state }),
   });
   const other = hasRedis ? 'Another server without Redis' : 'Another server';
   if (!lock) throw needsRedis(`${other} uses the same database.`);
   closing.defer(() => lock.close());
-  if (!hasRedis && !(await hearsItself(stores.database))) throw lockDoesNotHold();
+  if (!hasRedis && !(await checkNotifyRoundTrip(stores.database))) throw lockDoesNotHold();
   return () => (lock.state === 'taken' ? needsRedis(`${other} took over this database.`) : null);
 }
 

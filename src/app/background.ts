@@ -1,45 +1,45 @@
 // Work that goes on beside requests: jobs, repairs, retention.
+import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
-import type { Config } from '../config/index.ts';
+import type { OpenGateway } from '../gateway/index.ts';
+import type { AlertDesk, TenantDesks } from '../http/index.ts';
 import {
   BatchingLedgerRecorder,
+  RepairRegistry,
+  RepairRunner,
   dueRepairs,
   ledgerRepairHandler,
   ledgerRepairJob,
   openRowsGauge,
   repairCron,
-  RepairRegistry,
-  RepairRunner,
 } from '../ledger/index.ts';
 import { PostgresLedgerStore } from '../ledger/postgres/postgres-ledger-store.ts';
-import { createPgBossJobQueue } from '../platform/jobs/pg-boss/pg-boss-job-queue.ts';
-import { PostgresAuditTrail } from './audit/index.ts';
+import { AuditTrail } from '../operations/audit.ts';
+import {
+  coreRetentionRules,
+  purgeRepair,
+  retentionHandler,
+  retentionJob,
+  registerRetentionMetrics,
+} from '../operations/retention.ts';
+import { createJobQueue } from '../platform/jobs/queue.ts';
 import { startDeployments } from './deployments.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
-import type { OpenGateway } from '../gateway/index.ts';
-import type { AlertDesk, TenantDesks } from '../http/index.ts';
-import { startGateway } from './gateway.ts';
 import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
-import type { HouseKnowledge } from './knowledge.ts';
-import { startKnowledge } from './knowledge.ts';
+import { startGateway } from './gateway.ts';
+import type { ServerKnowledge } from './knowledge.ts';
+import { composeKnowledge } from './knowledge.ts';
 import { askingRepairs } from './request-repairs.ts';
-import {
-  houseRules,
-  purgeRepair,
-  retentionHandler,
-  retentionJob,
-  showRetentionFailures,
-} from './retention/index.ts';
-import type { ServerRole } from './server-role.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface Background {
   readonly jobs: JobQueue;
-  readonly audit: PostgresAuditTrail;
+  readonly audit: AuditTrail;
   readonly ledgerStore: PostgresLedgerStore;
   readonly recorder: BatchingLedgerRecorder;
   readonly repairs: RepairRegistry;
@@ -47,7 +47,7 @@ export interface Background {
   readonly extraction: ExtractionRuns;
   readonly gateway: OpenGateway;
   readonly tenants: TenantDesks;
-  readonly knowledge: HouseKnowledge;
+  readonly knowledge: ServerKnowledge;
 }
 
 /**
@@ -68,15 +68,15 @@ export async function startBackground(
   const ledgerStore = new PostgresLedgerStore(database, systemIds);
   const recorder = new BatchingLedgerRecorder({ ...parts, store: ledgerStore, options: config.ledger });
   closing.defer(() => recorder.close());
-  const audit = new PostgresAuditTrail(database, systemIds, redactor);
+  const audit = new AuditTrail(database, systemIds, redactor);
 
-  const jobs = await createPgBossJobQueue({
+  const jobs = await createJobQueue({
     database,
     ...parts,
     ids: systemIds,
     redact: (text) => redactor.text(text),
-    schedules: withSchedules,
-    around: (name, id, work) =>
+    runSchedules: withSchedules,
+    wrapAttempt: (name, id, work) =>
       telemetry.tracer.within(`job ${name}`, { 'headworks.job': name, 'headworks.job_id': id }, work),
   });
   closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));
@@ -86,15 +86,15 @@ export async function startBackground(
   const isRecorded = async (kind: string, subject: string) =>
     (await ledgerStore.list({ kind, subject, limit: 1 })).length > 0;
   const shared = { config, stores, telemetry, role, jobs, ledger: recorder, gateway, isRecorded };
-  const knowledge = await startKnowledge(shared, closing);
-  const deployments = await startDeployments({ ...shared, knowledge: knowledge.desks }, closing);
+  const knowledge = await composeKnowledge(shared, closing);
+  const deployments = await startDeployments({ ...shared, knowledge }, closing);
   const rules = [
-    ...houseRules({ audit, ledger: ledgerStore, jobs }, config.retention),
+    ...coreRetentionRules({ audit, ledger: ledgerStore, jobs }, config.retention),
     extractionRunsRule(database, config.retention.extractionRunsDays),
     ...gateway.retention,
     ...deployments.retention,
   ];
-  showRetentionFailures(metrics, rules);
+  registerRetentionMetrics(metrics, rules);
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
   repairs.register(refusedKeyRepair(gateway.models));
@@ -109,7 +109,7 @@ export async function startBackground(
   await jobs.define([ledgerRepairJob, retentionJob]);
   await jobs.work(
     ledgerRepairJob,
-    askingRepairs(ledgerRepairHandler(runner), () => knowledge.askAgain()),
+    askingRepairs(ledgerRepairHandler(runner), () => knowledge.resetCooldowns()),
   );
   await jobs.work(retentionJob, retentionHandler({ ...parts, ledger: recorder, rules }));
   if (withSchedules) await schedule(config, jobs);

@@ -2,19 +2,19 @@
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { kindOf, systemClock, systemIds, systemRandom } from '../core/index.ts';
+import type { OpenGateway } from '../gateway/index.ts';
+import type { HttpDependencies, TenantDesks } from '../http/index.ts';
+import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import type { RetentionRule } from '../operations/retention.ts';
+import { isPrivateHost } from '../platform/http-client/index.ts';
+import { every } from '../resilience/index.ts';
 import type { OpenExecutions } from '../tenancy/index.ts';
 import { executionRetentionRules, openExecutions, openTenants } from '../tenancy/index.ts';
 import { PostgresExecutionStore } from '../tenancy/postgres/postgres-execution-store.ts';
 import { postgresTenantStores } from '../tenancy/postgres/postgres-tenant-stores.ts';
-import type { OpenGateway } from '../gateway/index.ts';
-import type { HttpDependencies, TenantDesks } from '../http/index.ts';
-import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
-import { isPrivateHost } from '../platform/http-client/index.ts';
-import { every } from '../resilience/index.ts';
 import { startAdmission } from './admission.ts';
 import { requestRepairs } from './request-repairs.ts';
-import type { RetentionRule } from './retention/index.ts';
-import type { ServerRole } from './server-role.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 import { ensureWebhookSecret } from './webhook-secret.ts';
@@ -77,8 +77,8 @@ export async function startDeployments(
     organizations: tenants.organizations,
     deployments: tenants.deployments,
     workflows,
-    slots: admission.gate,
-    freeSlot: admission.freeSlotOf,
+    slots: admission.controller,
+    freeSlot: admission.releaseSlotOf,
     jobs,
     ledger,
     transport,
@@ -88,7 +88,7 @@ export async function startDeployments(
     log,
     redact: (text) => redactor.text(text),
     options: config.deployments,
-    longestWaitSeconds: config.admission.longestWaitSeconds,
+    longestWaitSeconds: config.admission.maxWaitSeconds,
     longestHours: config.admission.ttlHours,
   });
   executions = opened;
@@ -104,7 +104,7 @@ export async function startDeployments(
       executions: opened.desk,
       limits: admission.limits,
       alerts: admission.alerts,
-      waiting: () => admission.gate.waiting,
+      waiting: () => admission.controller.queued,
     },
     repairs: [admission.repair, ...opened.repairs],
     retention: executionRetentionRules(store, config.retention),
@@ -143,7 +143,7 @@ async function startTenants(
     events: telemetry.events,
     stores: postgresTenantStores(database),
     workflows,
-    longestWaitSeconds: config.admission.longestWaitSeconds,
+    longestWaitSeconds: config.admission.maxWaitSeconds,
     webhookSecret,
     isForbiddenHost: config.deployments.allowPrivateWebhooks ? () => false : isPrivateHost,
   });

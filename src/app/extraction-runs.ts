@@ -10,10 +10,10 @@ import { countEvents } from '../platform/metrics/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import type { Environment } from './extraction-environment.ts';
 import { serverSecretVariables } from './extraction-environment.ts';
-import type { RetentionRule } from './retention/index.ts';
-import type { ServerRole } from './server-role.ts';
+import type { RetentionRule } from '../operations/retention.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Telemetry } from './telemetry.ts';
-import { traceEvents } from './trace-events.ts';
+import { traceEvents } from './tracing.ts';
 
 export type ExtractionRuns = Extraction;
 

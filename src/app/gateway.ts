@@ -6,10 +6,10 @@ import { gatewayRetentionRules, openGateway } from '../gateway/index.ts';
 import { postgresGatewayStores } from '../gateway/postgres/index.ts';
 import { PostgresProbeSchedule } from '../gateway/postgres/postgres-probe-rounds.ts';
 import { RedisQuotaCounter } from '../gateway/quotas/redis/redis-quota-counter.ts';
+import type { RetentionRule } from '../operations/retention.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import type { Environment } from './extraction-environment.ts';
-import type { RetentionRule } from './retention/index.ts';
-import type { ServerRole } from './server-role.ts';
+import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
 

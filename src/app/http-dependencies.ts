@@ -1,15 +1,15 @@
 // Plugs the house into the HTTP server.
-import { noTracer, systemClock, systemIds } from '../core/index.ts';
 import type { Config, ConfigRow } from '../config/index.ts';
 import { describeConfig } from '../config/index.ts';
+import { version } from '../config/version.ts';
+import { noTracer, systemClock, systemIds } from '../core/index.ts';
 import type { ConfigValue, HttpDependencies, LedgerDesk } from '../http/index.ts';
 import type { SearchService } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
+import { isLoopback } from '../platform/loopback.ts';
 import type { Background } from './background.ts';
-import { isLoopback } from './loopback.ts';
 import { openVaultService } from './vault-desk.ts';
 import type { Telemetry } from './telemetry.ts';
-import { version } from './version.ts';
 
 export interface HttpParts extends Pick<
   HttpDependencies,
@@ -63,7 +63,7 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
     },
     gateway: background.gateway,
     tenants: background.tenants,
-    knowledge: { ...background.knowledge.desks, search: tracedSearch(background, telemetry) },
+    knowledge: { ...background.knowledge, search: tracedSearch(background, telemetry) },
     activity: parts.activity,
     dashboard: parts.dashboard,
     mcp: parts.mcp,
@@ -78,12 +78,12 @@ export function httpDependencies(parts: HttpParts): HttpDependencies {
   };
 }
 
-function tracedSearch({ knowledge: { desks } }: Background, { tracer }: Telemetry): SearchService {
-  if (tracer === noTracer) return desks.search;
+function tracedSearch({ knowledge }: Background, { tracer }: Telemetry): SearchService {
+  if (tracer === noTracer) return knowledge.search;
   return {
     search: (space, request, signal) =>
       tracer.within('knowledge search', { 'headworks.space_id': space.spaceId }, () =>
-        desks.search.search(space, request, signal),
+        knowledge.search.search(space, request, signal),
       ),
   };
 }

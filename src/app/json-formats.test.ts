@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { GatewayError } from '../gateway/index.ts';
-import { confirmationSchema, readingSchema } from '../knowledge/reading/model/answer-schema.ts';
+import { confirmationSchema } from '../knowledge/entities/confirm.ts';
+import { readingSchema } from '../knowledge/reading/model-reader.ts';
 import type { CompletionGateway } from './workflow-parts.ts';
 import { languageModelOf } from './workflow-parts.ts';
 

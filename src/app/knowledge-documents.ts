@@ -1,10 +1,10 @@
-// Documents of strangers as text for knowledge.
+// Parses uploaded documents into text for knowledge.
 import type { Clock } from '../core/index.ts';
 import type { DocumentReader } from '../knowledge/index.ts';
 import { KnowledgeError } from '../knowledge/index.ts';
 import { Documents, UnreadableDocument } from '../platform/documents/index.ts';
 
-/** Parsed in threads that start at first need and end with `closing`. */
+/** Parses files in threads that start on first use and end with `closing`. */
 export function knowledgeDocuments(clock: Clock, closing: AsyncDisposableStack): DocumentReader {
   const documents = new Documents({ clock, takesPictures: false });
   closing.defer(() => documents.close());

@@ -38,7 +38,7 @@ function gatewayWith(...names: readonly string[]) {
 function embedders(
   gateway: EmbeddingGateway,
   options: Partial<EmbedderParts['options']> = {},
-  onChosen: () => void = () => undefined,
+  onModelChanged: () => void = () => undefined,
 ) {
   const usual = {
     embedder: 'auto',
@@ -47,7 +47,7 @@ function embedders(
     cooldownSeconds: 30,
   } as const;
   const clock = new VirtualClock();
-  const parts = { gateway, clock, ids: systemIds, onChosen, options: { ...usual, ...options } };
+  const parts = { gateway, clock, ids: systemIds, onModelChanged, options: { ...usual, ...options } };
   return createEmbedders(parts, new AsyncDisposableStack());
 }
 
@@ -112,8 +112,8 @@ describe('who embeds', () => {
     gateway.isAway = true;
     await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('nobody answers');
     gateway.isAway = false;
-    await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('asked again');
-    found.askAgain();
+    await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('called again');
+    found.resetCooldown();
     expect(await state.embedder.embed(['a'], signal)).toHaveLength(1);
     expect(asked).toHaveLength(2);
   });

@@ -31,29 +31,29 @@ export interface EmbedderParts {
   readonly clock: Clock;
   readonly ids: IdSource;
   /** One that failed answers again. */
-  readonly onBack?: () => void;
+  readonly onRecovered?: () => void;
   /** From now on another model of the gateway embeds. */
-  readonly onChosen?: () => void;
+  readonly onModelChanged?: () => void;
 }
 
-export interface HouseEmbedders extends Embedders {
+export interface ServerEmbedders extends Embedders {
   /** Whoever failed lately is asked again with the next text: somebody repairs, or says that it is back. */
-  askAgain(): void;
+  resetCooldown(): void;
   /** Why the model that is named cannot embed, and what to do; null when it can, or none is named. */
   problem(): { readonly why: string; readonly remedy: string } | null;
 }
 
 /** Looks at every use: models come and go. Threads are ended with `closing`. Fails with CONFIG_INVALID. */
-export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): HouseEmbedders {
-  const { options, clock, onBack = () => undefined } = parts;
-  const care = { clock, cooldownMs: options.cooldownSeconds * 1_000, onBack };
+export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableStack): ServerEmbedders {
+  const { options, clock, onRecovered = () => undefined } = parts;
+  const care = { clock, cooldownMs: options.cooldownSeconds * 1_000, onRecovered };
   if (options.embedder === 'none') return fixed({ state: 'not-configured', why: 'EMBEDDER is none.' });
   if (options.embedder === 'local') {
     if (!isOfflineModelInstalled()) throw new CoreError('CONFIG_INVALID', localModelMissing);
     const local = openLocalEmbedder(clock, options.embeddingBlend);
     closing.defer(() => local.close());
     const embedder = guardEmbedder(local, care);
-    return fixed({ state: 'ready', embedder }, () => embedder.askAgain());
+    return fixed({ state: 'ready', embedder }, () => embedder.resetCooldown());
   }
   const known = new Map<string, GuardedEmbedder>();
   let last: string | null = null;
@@ -65,23 +65,23 @@ export function createEmbedders(parts: EmbedderParts, closing: AsyncDisposableSt
       known.set(model, embedder);
       const isAnother = model !== last;
       last = model;
-      if (isAnother) parts.onChosen?.();
+      if (isAnother) parts.onModelChanged?.();
       return { state: 'ready', embedder };
     },
-    askAgain: () => {
-      for (const embedder of known.values()) embedder.askAgain();
+    resetCooldown: () => {
+      for (const embedder of known.values()) embedder.resetCooldown();
     },
     problem: () => problemOfNamed(parts),
   };
 }
 
-const fixed = (state: EmbedderState, askAgain: () => void = () => undefined): HouseEmbedders => ({
+const fixed = (state: EmbedderState, resetCooldown: () => void = () => undefined): ServerEmbedders => ({
   current: () => state,
-  askAgain,
+  resetCooldown,
   problem: () => null,
 });
 
-function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<HouseEmbedders['problem']> {
+function problemOfNamed({ options, gateway }: EmbedderParts): ReturnType<ServerEmbedders['problem']> {
   const { embeddingModel: name } = options;
   if (name === null) return null;
   const model = gateway.models.listCallable().find((other) => other.name === name);

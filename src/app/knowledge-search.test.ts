@@ -17,7 +17,7 @@ function world() {
   const made = knowledgeSearchOf({
     spaces: {
       ...emptyKnowledgeDesks.spaces,
-      of: async (organizationId, name) => {
+      resolve: async (organizationId, name) => {
         owners.push([organizationId, name]);
         return space;
       },

@@ -25,7 +25,7 @@ export function knowledgeSearchOf({
           : [{ field: issue.path.join('.'), message: issue.message }];
       }),
     search: async ({ organizationId, space, query, wish, signal }) => {
-      const owned = await spaces.of(organizationId, space ?? undefined);
+      const owned = await spaces.resolve(organizationId, space ?? undefined);
       const answer = await search.search(owned, requestOf(searchBody.parse({ query, ...wish })), signal);
       return { answer: viewOfSearch(answer), warning: answer.warning };
     },

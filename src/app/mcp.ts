@@ -1,20 +1,23 @@
-// Plugs MCP in: models reach this server's own HTTP API, over HTTP, with their own credentials.
+// MCP on this server's own HTTP API: over HTTP with the caller's credentials, and on standard input and output.
+import { version } from '../config/version.ts';
 import type { HttpTransport } from '../core/index.ts';
+import { HeadworksError } from '../core/index.ts';
 import type { McpDesk } from '../http/index.ts';
+import type { CallerKind, StdioStreams } from '../mcp/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
-import { ServerSession } from './server-session.ts';
+import type { HeadworksClient } from './client/session.ts';
+import { ServerSession } from './client/session.ts';
 import type { Telemetry } from './telemetry.ts';
-import { version } from './version.ts';
 
-/** `urlOf` tells where the server listens, once it does. */
+/** `urlOf` returns the server's address once it listens. */
 export function openMcp(
   { log, tracer }: Pick<Telemetry, 'log' | 'tracer'>,
   urlOf: () => string,
 ): McpDesk & { close(): Promise<void> } {
   const bare = createUndiciTransport({});
-  // What a tool asks for belongs to the trace of whoever called the tool.
+  // Calls of a tool belong to the trace of the request that called the tool.
   const transport: HttpTransport = {
-    request: (wish) => bare.request({ ...wish, headers: { ...wish.headers, ...tracer.headers() } }),
+    request: (request) => bare.request({ ...request, headers: { ...request.headers, ...tracer.headers() } }),
     close: () => bare.close(),
   };
   return {
@@ -26,4 +29,41 @@ export function openMcp(
     },
     close: () => transport.close(),
   };
+}
+
+export interface McpSession extends Omit<StdioStreams, 'maxMessageBytes'> {
+  readonly maxDocumentBytes: number;
+  /** Receives unexpected errors, one sentence each. */
+  readonly complain: (sentence: string) => void;
+}
+
+/** Runs until the peer closes the stream. Fails at once when the server rejects the credentials. */
+export async function serveMcp(client: HeadworksClient, session: McpSession): Promise<void> {
+  const { serveStdio, withoutHeader } = await import('../mcp/index.ts');
+  const { documentBodyBytes } = await import('../http/limits.ts');
+  const { kind: caller } = await client
+    .call<{ kind: CallerKind }>('GET', '/api/v1/caller', { signal: session.signal })
+    .catch((error: unknown) => {
+      throw namingVariables(error, withoutHeader);
+    });
+  const log = {
+    error: (message: string, fields?: { readonly error?: unknown }) =>
+      session.complain(
+        `${message}: ${fields?.error instanceof Error ? fields.error.message : 'no cause given'}`,
+      ),
+  };
+  const streams = { ...session, maxMessageBytes: documentBodyBytes(session.maxDocumentBytes) };
+  await serveStdio({ api: client, caller, version, log }, streams);
+}
+
+/** A stdio client sends no header: its credentials come from environment variables. */
+function namingVariables(error: unknown, withoutHeader: (message: string) => string): unknown {
+  if (!(error instanceof HeadworksError) || !['UNAUTHENTICATED', 'FORBIDDEN'].includes(error.code))
+    return error;
+  return new HeadworksError(
+    error.code,
+    `${withoutHeader(error.message)} Set HEADWORKS_API_KEY, or the variable that --key-env names, to a valid ` +
+      'organization key, or HEADWORKS_ADMIN_TOKEN to the admin token.',
+    { cause: error },
+  );
 }

@@ -6,12 +6,12 @@ import { messageOf, Redactor, systemClock, systemIds } from '../core/index.ts';
 import type { ProgressFigures } from '../extraction/index.ts';
 import { figuresOf, noFigures } from '../extraction/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
-import { readAdminToken } from './admin-token.ts';
+import { readAdminToken } from './secrets.ts';
 import type { ExtractionRunReport } from './api-answers.ts';
 import type { CommandExtractOptions, ExtractionSummary, SourceChoice } from './extract.ts';
 import { extract } from './extract.ts';
-import { readServerFile } from './server-file.ts';
-import { ServerSession } from './server-session.ts';
+import { readServerFile } from './client/server-file.ts';
+import { ServerSession } from './client/session.ts';
 import { vaultName } from './vault.ts';
 
 const everyMs = 1_000;

@@ -1,8 +1,8 @@
 // Has repairs run as soon as what they wait for is back, instead of when their time has come; and ask the parts they need.
 import type { Clock, EmittedEvent, JobHandler, JobQueue } from '../core/index.ts';
+import { ingestDegradations } from '../knowledge/degradations.ts';
 import { resolutionLedgerKinds } from '../knowledge/entities/resolve-mentions.ts';
-import { ingestDegradations } from '../knowledge/ingest/failure-kinds.ts';
-import { searchWithoutVectors } from '../knowledge/search/rank.ts';
+import { searchWithoutVectors } from '../knowledge/search/vector-source.ts';
 import type { RepairRequest } from '../ledger/index.ts';
 import { ledgerRepairJob } from '../ledger/index.ts';
 

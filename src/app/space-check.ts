@@ -1,13 +1,13 @@
 // Which spaces an organization has, for deployments that name one.
 import { CoreError } from '../core/index.ts';
 import type { SpaceCheck } from '../tenancy/workflows/index.ts';
-import type { SpaceDesk } from '../knowledge/index.ts';
+import type { Spaces } from '../knowledge/index.ts';
 
-export function spaceCheckOf(spaces: Pick<SpaceDesk, 'of'>): SpaceCheck {
+export function spaceCheckOf(spaces: Pick<Spaces, 'resolve'>): SpaceCheck {
   return {
     spaceProblem: async (organizationId, space) => {
       try {
-        await spaces.of(organizationId, space);
+        await spaces.resolve(organizationId, space);
         return null;
       } catch (error) {
         const isUnknown = error instanceof CoreError && error.code === 'NOT_FOUND';

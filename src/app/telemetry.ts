@@ -1,34 +1,54 @@
-// What the house says about itself: one event bus, and its consumers (log lines, metrics); the live stream is in http.
-import type { AdmissionEvents } from '../tenancy/index.ts';
-import { admissionEvents } from '../tenancy/index.ts';
-import type { Log, Tracer } from '../core/index.ts';
-import { EventBus, kindOf, noTracer, Redactor, systemClock } from '../core/index.ts';
+// One event bus and its consumers: log lines, metrics and spans. The live stream is in http.
 import type { Config } from '../config/index.ts';
 import { secretsOf } from '../config/index.ts';
+import type { Log, Tracer } from '../core/index.ts';
+import { EventBus, Redactor, event, kindOf, noTracer, systemClock } from '../core/index.ts';
 import type { RunEvents } from '../extraction/index.ts';
 import { runEvents } from '../extraction/index.ts';
 import type { GatewayEvents } from '../gateway/index.ts';
-import type { ExecutionEvents, TenantEvents } from '../tenancy/index.ts';
-import { executionEvents, tenantEvents } from '../tenancy/index.ts';
 import { gatewayEvents } from '../gateway/index.ts';
 import type { HttpEvents } from '../http/index.ts';
 import { httpEvents } from '../http/index.ts';
 import type { LedgerEvents } from '../ledger/index.ts';
 import { ledgerEvents } from '../ledger/index.ts';
-import type { JobEventSpecs } from '../platform/jobs/job-events.ts';
-import { jobEventSpecs } from '../platform/jobs/job-events.ts';
+import type { RetentionEvents } from '../operations/retention.ts';
+import { retentionEvents } from '../operations/retention.ts';
+import type { JobEventSpecs } from '../platform/jobs/events.ts';
+import { jobEventSpecs } from '../platform/jobs/events.ts';
 import { createLogger, logEvents } from '../platform/logging/index.ts';
 import type { Metrics } from '../platform/metrics/index.ts';
 import { countEvents, createMetrics } from '../platform/metrics/index.ts';
-import type { AppEvents } from './events.ts';
-import { appEvents } from './events.ts';
-import { logFormat } from './log-format.ts';
-import type { RetentionEvents } from './retention/index.ts';
-import { retentionEvents } from './retention/index.ts';
-import type { ServerRole } from './server-role.ts';
-import { traceEvents } from './trace-events.ts';
+import type { AdmissionEvents, ExecutionEvents, TenantEvents } from '../tenancy/index.ts';
+import { admissionEvents, executionEvents, tenantEvents } from '../tenancy/index.ts';
+import { logFormat } from './options.ts';
+import type { ServerRole } from './client/server-file.ts';
+import { traceEvents } from './tracing.ts';
 
-type HouseEvents = AdmissionEvents &
+export const appEvents = {
+  'server:started': event<{ role: string; url: string; startedInMs: number }>({
+    level: 'info',
+    message: 'server started',
+  }),
+  'server:stopping': event<{ reason: string }>({ level: 'info', message: 'server is stopping' }),
+  'server:stopped': event<{ reason: string }>({ level: 'info', message: 'server has stopped' }),
+  'dependency:changed': event<{ dependency: string; state: string }>({
+    level: 'warn',
+    message: 'a dependency went down or came back',
+    counter: {
+      name: 'headworks_dependency_changes_total',
+      help: 'State changes of a store, by dependency and new state.',
+      labels: ['dependency', 'state'],
+      knownValues: ['state store', 'redis'].flatMap((name) => [
+        [name, 'up'],
+        [name, 'down'],
+      ]),
+    },
+  }),
+};
+
+export type AppEvents = typeof appEvents;
+
+type ServerEvents = AdmissionEvents &
   AppEvents &
   ExecutionEvents &
   GatewayEvents &
@@ -39,7 +59,7 @@ type HouseEvents = AdmissionEvents &
   RunEvents &
   TenantEvents;
 
-export const eventSpecs: HouseEvents = {
+export const eventSpecs: ServerEvents = {
   ...admissionEvents,
   ...appEvents,
   ...executionEvents,
@@ -55,7 +75,7 @@ export const eventSpecs: HouseEvents = {
 export interface Telemetry {
   readonly redactor: Redactor;
   readonly log: Log;
-  readonly events: EventBus<HouseEvents>;
+  readonly events: EventBus<ServerEvents>;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
 }
@@ -69,12 +89,12 @@ export function createTelemetry(config: Config, role: ServerRole, tracer: Tracer
     format: logFormat(config, isTerminal),
     redactor,
     colour: isTerminal,
-    ...(tracer === noTracer ? {} : { context: () => tracer.current() }),
+    context: tracer === noTracer ? undefined : () => tracer.current(),
   });
   const events = new EventBus(
     eventSpecs,
     () => systemClock.now(),
-    (error) => log.error('A consumer of events failed.', { cause: kindOf(error), error }),
+    (error) => log.error('an event listener failed', { cause: kindOf(error), error }),
   );
   const metrics = createMetrics({ redactor });
   logEvents(events, log);
@@ -83,9 +103,9 @@ export function createTelemetry(config: Config, role: ServerRole, tracer: Tracer
   return { redactor, log, events, metrics, tracer };
 }
 
-/** A command that became a server does not talk over its own output, unless somebody asked for a level. */
+/** A command that became the server logs errors only, so that its output stays readable, unless a level is set. */
 function levelFor(config: Config, role: ServerRole): Config['logging']['level'] {
-  const isAskedFor = config.resolution.origins['logging.level']?.kind !== 'default';
-  if (isAskedFor) return config.logging.level;
+  const isSet = config.resolution.origins['logging.level']?.kind !== 'default';
+  if (isSet) return config.logging.level;
   return role === 'command' ? 'error' : role === 'demo' ? 'warn' : config.logging.level;
 }

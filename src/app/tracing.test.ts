@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../config/index.ts';
-import { noTracer, silentLog } from '../core/index.ts';
-import { openTracer, pairs, tracingWarnings } from './tracing.ts';
+import type { Tracer } from '../core/index.ts';
+import { EventBus, noTracer, silentLog } from '../core/index.ts';
+import { extractionEvents } from '../extraction/events.ts';
+import { gatewayEvents } from '../gateway/events.ts';
+import { admissionEvents } from '../tenancy/admission/events.ts';
+import { openTracer, pairs, traceEvents, tracingWarnings } from './tracing.ts';
 
 describe('openTracer', () => {
   it.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SDK_DISABLED: 'true' }])(
@@ -14,7 +18,7 @@ describe('openTracer', () => {
     },
   );
 
-  it('keeps to the trace of the caller, names it for log lines, and parts with it outside', async () => {
+  it('continues the trace of the caller, exposes its id to log lines, and ends with the span', async () => {
     await using closing = new AsyncDisposableStack();
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
     const tracer = await openTracer(resolveConfig({ flags: {}, cwd: '/', env }), closing, () => undefined);
@@ -34,8 +38,8 @@ describe('openTracer', () => {
   });
 });
 
-describe('a collector that is away', () => {
-  it('is in the log once, as is a protocol that is not spoken', async () => {
+describe('an unreachable collector', () => {
+  it('is logged once, as is an unsupported protocol', async () => {
     const closing = new AsyncDisposableStack();
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
     const config = resolveConfig({ flags: {}, cwd: '/', env });
@@ -51,23 +55,23 @@ describe('a collector that is away', () => {
   });
 });
 
-describe('variables that are everybody’s', () => {
+describe('shared OpenTelemetry variables', () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
   const configOf = (env: Record<string, string>) => resolveConfig({ flags: {}, cwd: '/', env });
 
   it.each([
     [{ OTEL_TRACES_EXPORTER: 'console' }, [/^no spans are sent: .* console$/], false],
-    [{ OTEL_TRACES_EXPORTER: 'otlp,console' }, [/console is not known here/], true],
+    [{ OTEL_TRACES_EXPORTER: 'otlp,console' }, [/console is not supported/], true],
     [{ OTEL_TRACES_EXPORTER: 'none' }, [], false],
-    [{ OTEL_TRACES_SAMPLER: 'xray' }, [/xray is not known here; parentbased_always_on is taken/], true],
+    [{ OTEL_TRACES_SAMPLER: 'xray' }, [/xray is not supported; parentbased_always_on is used/], true],
     [{ OTEL_TRACES_SAMPLER_ARG: 'abc' }, [], true],
     [
       { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: 'abc' },
-      [/no number from 0 to 1 \(abc\)/],
+      [/not a number from 0 to 1 \(abc\)/],
       true,
     ],
     [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' }, [], true],
-  ])('%o are never refused, and what is not done is said', async (env, warnings, isOn) => {
+  ])('%o are accepted, with a warning for what is not supported', async (env, warnings, isOn) => {
     await using closing = new AsyncDisposableStack();
     expect(tracingWarnings(configOf(env))).toEqual([]);
     const config = configOf({ ...endpoint, ...env });
@@ -77,8 +81,70 @@ describe('variables that are everybody’s', () => {
 });
 
 describe('pairs', () => {
-  it('reads lists as the variables have them', () => {
+  it('parses the lists of the variables', () => {
     expect(pairs('a=b, c=d%20e=f,,=x,broken,g=%zz')).toEqual({ a: 'b', c: 'd e=f', g: '%zz' });
     expect(pairs(null)).toEqual({});
+  });
+});
+
+function recording() {
+  const spans: unknown[] = [];
+  const past: Tracer['past'] = (...span) => void spans.push(span);
+  return { spans, tracer: { ...noTracer, past } };
+}
+
+describe('traceEvents', () => {
+  it('creates a span of a model attempt: its ids and numbers, and whether it failed', () => {
+    const bus = new EventBus(gatewayEvents, () => 0);
+    const { spans, tracer } = recording();
+    const stop = traceEvents(bus, tracer);
+    const attempt = {
+      requestId: 'r-1',
+      model: 'a',
+      status: null,
+      durationMs: 12,
+      promptTokens: 3,
+      completionTokens: 4,
+      isOutdated: false,
+    };
+    bus.emit('gateway:attempt-finished', { ...attempt, outcome: 'success' });
+    bus.emit('gateway:attempt-finished', { ...attempt, outcome: 'rate-limit' });
+    const facts = {
+      'headworks.request_id': 'r-1',
+      'headworks.model': 'a',
+      'headworks.prompt_tokens': 3,
+      'headworks.completion_tokens': 4,
+    };
+    expect(spans).toEqual([
+      ['model attempt', { ...facts, 'headworks.outcome': 'success' }, 12, false],
+      ['model attempt', { ...facts, 'headworks.outcome': 'rate-limit' }, 12, true],
+    ]);
+    stop();
+    bus.emit('gateway:models-exhausted', { requestId: 'r-1', code: 'X', tried: 1 });
+    expect(spans).toHaveLength(2);
+  });
+
+  it('creates a span of an admission decision, and of a source call', () => {
+    const { spans, tracer } = recording();
+    const admission = new EventBus(admissionEvents, () => 0);
+    const extraction = new EventBus(extractionEvents, () => 0);
+    traceEvents(admission, tracer);
+    traceEvents(extraction, tracer);
+    admission.emit('admission:request-admitted', {
+      organizationId: 'org_x',
+      executionId: 'e',
+      decider: 'store',
+      decisionMs: 1,
+      cacheHits: 1,
+      cacheMisses: 0,
+      localDecisions: 0,
+    });
+    extraction.emit('extraction:call', { session: 's', type: 'looks', outcome: 'answered', durationMs: 5 });
+    extraction.emit('extraction:call', { session: 's', type: 'looks', outcome: 'server', durationMs: 6 });
+    expect(spans).toMatchObject([
+      ['admission decision', { 'headworks.decider': 'store' }, 1, false],
+      ['source call', { 'headworks.type': 'looks' }, 5, false],
+      ['source call', { 'headworks.outcome': 'server' }, 6, true],
+    ]);
   });
 });

@@ -1,15 +1,18 @@
-// Traces, if the standard variables of OpenTelemetry ask for them.
+// Traces, configured by the standard variables of OpenTelemetry.
 import type { Config } from '../config/index.ts';
-import type { Log, Tracer } from '../core/index.ts';
+import { version } from '../config/version.ts';
+import type { EventListener, Log, SpanFacts, Tracer } from '../core/index.ts';
 import { noTracer } from '../core/index.ts';
 import type { SamplerName } from '../platform/telemetry/otel-tracer.ts';
-import { version } from './version.ts';
+import type { ExtractionEvents } from '../extraction/index.ts';
+import type { GatewayEvents } from '../gateway/index.ts';
+import type { AdmissionEvents } from '../tenancy/index.ts';
 
 type Tracing = Config['tracing'];
 
 /**
- * Loads nothing, and costs nothing, while no endpoint is set. `logOf` gives the log once there is one, to say when spans
- * do not arrive.
+ * Loads nothing while no endpoint is set. `logOf` returns the log once it exists, to report spans that cannot be
+ * exported.
  */
 export async function openTracer(
   { tracing }: Pick<Config, 'tracing'>,
@@ -37,8 +40,8 @@ export async function openTracer(
 }
 
 /**
- * What somebody asked for and does not get. Nothing of it is refused: these variables are everybody's, and may be meant
- * for other programs of the machine; without an endpoint nothing is said either.
+ * Settings that are not supported. They are warnings, not errors: these variables are shared by all programs of the
+ * machine. Without an endpoint there are none.
  */
 export function tracingWarnings({ tracing }: Pick<Config, 'tracing'>): readonly string[] {
   if (urlOf(tracing) === null) return [];
@@ -47,15 +50,17 @@ export function tracingWarnings({ tracing }: Pick<Config, 'tracing'>): readonly 
   if (!exporters.includes('otlp'))
     return others.length === 0 ? [] : [`no spans are sent: OTEL_TRACES_EXPORTER is ${others.join(', ')}`];
   return [
-    ...others.map((name) => `OTEL_TRACES_EXPORTER: ${name} is not known here, and left out`),
+    ...others.map((name) => `OTEL_TRACES_EXPORTER: ${name} is not supported and ignored`),
     ...(tracing.protocol === 'http/json'
       ? []
       : [`spans are sent as http/json, not as OTEL_EXPORTER_OTLP_PROTOCOL says (${tracing.protocol})`]),
     ...(samplerOf(tracing)
       ? []
-      : [`OTEL_TRACES_SAMPLER ${tracing.sampler} is not known here; ${defaultSampler} is taken`]),
+      : [`OTEL_TRACES_SAMPLER ${tracing.sampler} is not supported; ${defaultSampler} is used`]),
     ...(ratioOf(tracing) === null && tracing.sampler.endsWith('ratio')
-      ? [`OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1 (${tracing.samplerArg}); all traces are kept`]
+      ? [
+          `OTEL_TRACES_SAMPLER_ARG is not a number from 0 to 1 (${tracing.samplerArg}); all traces are sampled`,
+        ]
       : []),
   ];
 }
@@ -86,11 +91,11 @@ function ratioOf({ samplerArg }: Tracing): number | null {
   return ratio >= 0 && ratio <= 1 ? ratio : null;
 }
 
-/** The endpoint for all signals is a base; the one for traces is taken as it is. */
+/** The endpoint of all signals is a base URL; the one of traces is complete. */
 const withPath = (endpoint: string | null): string | null =>
   endpoint === null ? null : `${endpoint.replace(/\/+$/, '')}/v1/traces`;
 
-/** `a=b,c=d`, percent-encoded, as the variables have it. */
+/** `a=b,c=d`, percent-encoded. */
 export function pairs(text: string | null): Readonly<Record<string, string>> {
   return Object.fromEntries(
     (text ?? '').split(',').flatMap((pair) => {
@@ -108,3 +113,63 @@ function decoded(text: string): string {
     return text;
   }
 }
+
+interface Listenable {
+  listen(listener: EventListener): () => void;
+}
+
+interface SpanSpec {
+  readonly name: string;
+  /** Payload field with the duration in milliseconds. */
+  readonly duration: string;
+  /** Payload fields that become attributes: ids, classes and numbers. */
+  readonly facts: readonly string[];
+  readonly hasFailed?: (payload: Readonly<Record<string, unknown>>) => boolean;
+}
+
+const decision: SpanSpec = {
+  name: 'admission decision',
+  duration: 'decisionMs',
+  facts: ['organizationId', 'executionId', 'decider', 'reason'],
+};
+
+const spans: Partial<Record<keyof AdmissionEvents | keyof GatewayEvents | keyof ExtractionEvents, SpanSpec>> =
+  {
+    'gateway:attempt-finished': {
+      name: 'model attempt',
+      duration: 'durationMs',
+      facts: ['requestId', 'model', 'outcome', 'status', 'promptTokens', 'completionTokens'],
+      hasFailed: ({ outcome }) => outcome !== 'success',
+    },
+    'admission:request-admitted': decision,
+    'admission:request-rejected': decision,
+    'extraction:call': {
+      name: 'source call',
+      duration: 'durationMs',
+      facts: ['session', 'type', 'outcome'],
+      hasFailed: ({ outcome }) => outcome !== 'answered',
+    },
+  };
+
+/** Turns events with a duration into spans, children of the span in which the event was emitted. Returns a function that stops it. */
+export function traceEvents(events: Listenable, tracer: Tracer): () => void {
+  return events.listen(({ name, payload }) => {
+    const spec = spans[name as keyof typeof spans];
+    if (!spec) return;
+    const durationMs = payload[spec.duration];
+    if (typeof durationMs !== 'number') return;
+    tracer.past(spec.name, factsOf(payload, spec.facts), durationMs, spec.hasFailed?.(payload) ?? false);
+  });
+}
+
+function factsOf(payload: Readonly<Record<string, unknown>>, fields: readonly string[]): SpanFacts {
+  return Object.fromEntries(
+    fields.flatMap((field) => {
+      const value = payload[field];
+      const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+      return isPlain ? [[`headworks.${snake(field)}`, value]] : [];
+    }),
+  );
+}
+
+const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

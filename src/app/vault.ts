@@ -2,9 +2,9 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { CoreError } from '../core/index.ts';
+import { vaultsFolder } from '../platform/data-folder/layout.ts';
 import type { VaultReader } from '../extraction/vault/index.ts';
 import { openVaultReader } from '../extraction/vault/index.ts';
-import { vaultsFolder } from '../extraction/index.ts';
 
 export {
   canonicalJson,
@@ -23,8 +23,6 @@ export {
   type VerifyReport,
   type VersionRecord,
 } from '../extraction/vault/index.ts';
-
-export { vaultsFolder } from '../extraction/index.ts';
 
 /** As runs name it: a file in the data folder's vaults by its name, any other by its path. */
 export function vaultName(path: string, dataFolder: string): string {

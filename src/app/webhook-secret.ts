@@ -1,7 +1,7 @@
 // The secret from which webhooks' signing secrets are derived: from the configuration, or kept in the data folder.
-import { join } from 'node:path';
 import type { IdSource } from '../core/index.ts';
-import { ensureKeptSecret } from './kept-secret.ts';
+import { webhookSecretPath } from '../platform/data-folder/layout.ts';
+import { ensureStoredSecret } from './secrets.ts';
 
 export interface WebhookSecretSource {
   /** `deployments.webhookSecret`. */
@@ -11,8 +11,6 @@ export interface WebhookSecretSource {
   /** Can other machines use the same database? */
   readonly isShared: boolean;
 }
-
-export const webhookSecretPath = (folder: string): string => join(folder, 'webhook-secret');
 
 /**
  * Null where none was configured and other machines may share the database: each would make its own, and receivers
@@ -29,5 +27,5 @@ export async function ensureWebhookSecret(
     what: 'secret for webhooks',
     variable: 'HEADWORKS_WEBHOOK_SECRET',
   };
-  return (await ensureKeptSecret(kept, () => ids.token(32))).secret;
+  return (await ensureStoredSecret(kept, () => ids.token(32))).secret;
 }

@@ -69,7 +69,7 @@ export function documentIntakeOf({
     ...spaceCheckOf(spaces),
     problemOf: (file) => contradictionOf(file, false),
     take: async ({ organizationId, space, document, signal }) => {
-      const owned = await spaces.of(organizationId, space ?? undefined);
+      const owned = await spaces.resolve(organizationId, space ?? undefined);
       const { outcome, artifactUid, revisionId, jobId, chunks } = await artifacts.ingest(
         owned,
         { content: document, sourceSystem: 'deployment' },

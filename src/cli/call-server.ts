@@ -1,5 +1,5 @@
 // One call to the server: most commands make no more.
-import type { CallOptions } from '../app/headworks-client.ts';
+import type { CallOptions } from '../app/client/session.ts';
 import type { CliSession } from './session.ts';
 
 export function callServer<T>(

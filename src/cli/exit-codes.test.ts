@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { admissionErrorCodes } from '../tenancy/admission/errors.ts';
+import { admissionErrorCodes } from '../tenancy/errors.ts';
 import { CoreError, coreErrorCodes, HeadworksError } from '../core/index.ts';
 import { deploymentErrorCodes } from '../tenancy/errors.ts';
 import { knowledgeErrorCodes } from '../knowledge/errors.ts';

@@ -1,5 +1,5 @@
 // The one place where errors become exit codes.
-import type { AdmissionErrorCode } from '../tenancy/admission/errors.ts';
+import type { AdmissionErrorCode } from '../tenancy/errors.ts';
 import type { CoreErrorCode } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
 import type { DeploymentErrorCode } from '../tenancy/errors.ts';

@@ -1,5 +1,5 @@
 // Waits for a job to end, wherever it runs.
-import type { HeadworksClient } from '../app/headworks-client.ts';
+import type { HeadworksClient } from '../app/client/session.ts';
 import type { Clock } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
 import type { JobAnswer } from '../app/api-answers.ts';
@@ -48,5 +48,5 @@ export async function followJob(
 }
 
 export function hasEnded(job: JobAnswer): boolean {
-  return job.state === 'done' || job.state === 'failed' || job.state === 'skipped';
+  return job.state !== 'queued' && job.state !== 'running';
 }

@@ -1,6 +1,6 @@
 // Waits for a job with a bar to look at; the job goes on when the one who looks goes away.
 import type { JobAnswer } from '../app/api-answers.ts';
-import type { HeadworksClient } from '../app/headworks-client.ts';
+import type { HeadworksClient } from '../app/client/session.ts';
 import { followJob } from './follow-job.ts';
 import { startProgress } from './progress.ts';
 import type { CliSession } from './session.ts';

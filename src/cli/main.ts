@@ -2,8 +2,8 @@
 // Starts the command line in this process: its streams, its signals, its application.
 import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
-import { version } from '../app/version.ts';
 import { processEnvironment } from '../config/index.ts';
+import { version } from '../config/version.ts';
 import { systemClock } from '../core/index.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { AppPort } from './ports.ts';

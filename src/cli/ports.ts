@@ -1,6 +1,6 @@
 // What the command line needs of the world and of the application; main.ts plugs in the real ones, tests their own.
 import type { Readable, Writable } from 'node:stream';
-import type { HeadworksClient } from '../app/headworks-client.ts';
+import type { HeadworksClient } from '../app/client/session.ts';
 import type { Config } from '../config/index.ts';
 import type { Clock } from '../core/index.ts';
 

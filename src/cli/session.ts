@@ -1,7 +1,7 @@
 // One run of one command: its flags, its configuration, its way to speak, its way to a server.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { HeadworksClient } from '../app/headworks-client.ts';
+import type { HeadworksClient } from '../app/client/session.ts';
 import type { Config, ConfigInput } from '../config/index.ts';
 import { resolveConfig, secretsOf } from '../config/index.ts';
 import { Redactor, shellWord } from '../core/index.ts';

@@ -26,14 +26,14 @@ describe('options of admission', () => {
     expect(changed.resolution.warnings).toEqual([]);
   });
 
-  it('say that no lock is needed when one of the two lock variables is set', () => {
+  it('warn that the lock variables have no effect', () => {
     const { resolution } = resolve({
       API_DEPLOYMENT_RATE_LIMIT_LOCK_TIMEOUT: '2',
       API_DEPLOYMENT_RATE_LIMIT_LOCK_BLOCKING_TIMEOUT: '9',
     });
     expect(resolution.warnings).toEqual([
-      'admission.lockTimeoutSeconds (env API_DEPLOYMENT_RATE_LIMIT_LOCK_TIMEOUT): it is accepted and changes nothing: a decision takes no lock. Unset it.',
-      'admission.lockBlockingTimeoutSeconds (env API_DEPLOYMENT_RATE_LIMIT_LOCK_BLOCKING_TIMEOUT): it is accepted and changes nothing: a decision takes no lock. Unset it.',
+      'admission.lockTimeoutSeconds (env API_DEPLOYMENT_RATE_LIMIT_LOCK_TIMEOUT): it has no effect: decisions take no lock. Unset it.',
+      'admission.lockBlockingTimeoutSeconds (env API_DEPLOYMENT_RATE_LIMIT_LOCK_BLOCKING_TIMEOUT): it has no effect: decisions take no lock. Unset it.',
     ]);
   });
 

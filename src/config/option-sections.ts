@@ -10,7 +10,7 @@ import {
   stateOptions,
   tracingOptions,
 } from '../app/options.ts';
-import { admissionOptions } from '../tenancy/admission/options.ts';
+import { admissionOptions } from '../tenancy/options.ts';
 import { deploymentOptions } from '../tenancy/options.ts';
 import { extractionOptions, lookerOptions } from '../extraction/options.ts';
 import { gatewayOptions } from '../gateway/options.ts';

@@ -1,7 +1,7 @@
 // Extraction: everything out of a source with a rate limit, into a vault.
 export * from './errors.ts';
 export * from './events.ts';
-export { estimateExtraction, extract, openExtraction, vaultsFolder } from './open-extraction.ts';
+export { estimateExtraction, extract, openExtraction } from './open-extraction.ts';
 export type {
   Extraction,
   ExtractionDeps,

@@ -14,6 +14,7 @@ import {
   systemIds,
   systemRandom,
 } from '../core/index.ts';
+import { vaultsFolder } from '../platform/data-folder/layout.ts';
 import { makeFolder } from '../platform/data-folder/make-folder.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
@@ -268,9 +269,6 @@ function parallelConfigOf(extraction: ExtractionOptionValues): ParallelConfig {
     adaptiveRateLimiting: adaptive,
   };
 }
-
-/** The default folder of vaults. */
-export const vaultsFolder = (dataFolder: string): string => join(dataFolder, 'vaults');
 
 /** The configured file, or one like `looker-acme.looker.com.vault`. */
 function vaultPathFor({ data, extraction }: ExtractionSettings, { name }: Source): string {

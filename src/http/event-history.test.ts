@@ -14,9 +14,9 @@ const emitted = (name: string): EmittedEvent => ({
 describe('EventHistory', () => {
   it('writes an event without its content, named in snake_case, in one line of data', () => {
     const history = new EventHistory('a', new Redactor(), 10);
-    expect(history.add(emitted('job:done')).text).toBe(
-      'id: a-1\nevent: job:done\n' +
-        'data: {"name":"job:done","at":"1970-01-01T00:00:00.000Z","payload":{"some_id":1}}\n\n',
+    expect(history.add(emitted('job:completed')).text).toBe(
+      'id: a-1\nevent: job:completed\n' +
+        'data: {"name":"job:completed","at":"1970-01-01T00:00:00.000Z","payload":{"some_id":1}}\n\n',
     );
   });
 

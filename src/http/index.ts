@@ -1,8 +1,6 @@
 // The HTTP server: build it, listen with it, drain it.
-export type { Activity, ActivityCounts, MinuteCounts, RunSample, TenantActivity } from './activity.ts';
 export { createTokenCheck } from './access.ts';
 export { buildServer } from './build-server.ts';
-export type { DashboardAsset, DashboardFiles } from './dashboard/files.ts';
 export { createSessions } from './dashboard/sessions.ts';
 export type { DrainReport } from './drain.ts';
 export { drain } from './drain.ts';
@@ -20,12 +18,7 @@ export type {
   AuditRecord,
   AuditRow,
   AuditTrail,
-  BackupDesk,
-  CapabilityReport,
   ConfigValue,
-  DependencyReport,
-  DoctorCheck,
-  DoctorReport,
   ExtractionDesk,
   GatewayDesk,
   HttpDependencies,
@@ -35,7 +28,6 @@ export type {
   McpDesk,
   McpRequest,
   Presence,
-  ReadinessReport,
   AlertDesk,
   TenantDesks,
 } from './ports.ts';

@@ -65,7 +65,7 @@ export function spaceOf(
   request: Pick<FastifyRequest, 'caller'>,
   { organization, space }: SpaceWish,
 ): Promise<Space> {
-  return dependencies.knowledge.spaces.of(ownerOf(dependencies, request, organization), space);
+  return dependencies.knowledge.spaces.resolve(ownerOf(dependencies, request, organization), space);
 }
 
 /** `admin`, or the organization's id: for rows that say who decided. */

@@ -1,6 +1,4 @@
 // What the HTTP server needs of the rest of the house. The composition root plugs it in.
-import type { Readable } from 'node:stream';
-import type { Alert, LimitDesk } from '../tenancy/index.ts';
 import type {
   Clock,
   Emitter,
@@ -12,68 +10,30 @@ import type {
   Redactor,
   Tracer,
 } from '../core/index.ts';
+import type { ExtractionSource, RunService, SourceService } from '../extraction/index.ts';
+import type { OpenGateway } from '../gateway/index.ts';
+import type { KnowledgeAlert, KnowledgeServices } from '../knowledge/index.ts';
+import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type {
+  Activity,
+  BackupService,
+  DashboardFiles,
+  DoctorReport,
+  ReadinessReport,
+} from '../operations/index.ts';
+import type {
+  Alert,
   DeploymentDesk,
   Door,
   ExecutionDesk,
+  LimitAdministration,
   OrganizationDesk,
   OrganizationKeyDesk,
 } from '../tenancy/index.ts';
-import type { ExtractionSource, RunService, SourceService } from '../extraction/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
-import type { FolderDesk, KnowledgeAlert, KnowledgeDesks } from '../knowledge/index.ts';
-import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
-import type { Activity } from './activity.ts';
-import type { DashboardFiles } from './dashboard/files.ts';
 import type { Sessions } from './dashboard/sessions.ts';
 import type { VaultService } from './vault-desk.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
-
-export interface DependencyReport {
-  readonly name: string;
-  readonly state: 'up' | 'down' | 'not-configured';
-  /** Without it nothing useful can be done: down means "unavailable", not "degraded". */
-  readonly required: boolean;
-  /** One sentence for a person. */
-  readonly detail: string | null;
-  /** Since when it has been in this state. */
-  readonly since: Date | null;
-  /** What to do about it. */
-  readonly remedy: string | null;
-}
-
-/** Something that works only with an extension, a key or a model. Missing is a state, not an error. */
-export interface CapabilityReport {
-  readonly name: string;
-  readonly isAvailable: boolean;
-  readonly detail: string | null;
-}
-
-export interface ReadinessReport {
-  readonly status: 'ready' | 'degraded' | 'unavailable';
-  readonly dependencies: readonly DependencyReport[];
-  readonly capabilities: readonly CapabilityReport[];
-}
-
-export interface DoctorCheck {
-  readonly name: string;
-  readonly state: 'ok' | 'warning' | 'problem' | 'not-configured';
-  readonly detail: string;
-  readonly remedy: string | null;
-}
-
-export interface DoctorReport {
-  readonly checks: readonly DoctorCheck[];
-}
-
-export interface BackupDesk {
-  /**
-   * Everything that the store and the data folder hold, compressed. Fails with CONFLICT while another one is under way;
-   * what goes wrong later is said in the last line.
-   */
-  open(wish: { readonly vaults: boolean }): Readable;
-}
 
 export interface Access {
   /** Must take the same time for every wrong token: see createTokenCheck. */
@@ -150,7 +110,7 @@ export interface TenantDesks {
   readonly deployments: DeploymentDesk;
   readonly door: Door;
   readonly executions: ExecutionDesk;
-  readonly limits: LimitDesk;
+  readonly limits: LimitAdministration;
   readonly alerts: AlertDesk;
   /** Requests that wait for a slot in this server. */
   waiting(): number;
@@ -221,7 +181,7 @@ export interface HttpDependencies {
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
   readiness(): Promise<ReadinessReport>;
   doctor(): Promise<DoctorReport>;
-  readonly backup: BackupDesk;
+  readonly backup: Pick<BackupService, 'open'>;
   configView(): readonly ConfigValue[];
   readonly audit: AuditTrail;
   readonly jobs: Pick<JobQueue, 'get' | 'list' | 'counts' | 'retry' | 'cancel'>;
@@ -229,7 +189,7 @@ export interface HttpDependencies {
   readonly extraction: ExtractionDesk;
   readonly gateway: GatewayDesk;
   readonly tenants: TenantDesks;
-  readonly knowledge: KnowledgeDesks & { readonly folders: FolderDesk };
+  readonly knowledge: KnowledgeServices;
   readonly activity: Activity;
   readonly dashboard: DashboardParts;
   readonly mcp: McpDesk;

@@ -1,19 +1,28 @@
-// Knowledge: documents in, evidence out: events, entities, graph and search, each going on when another is away.
-export type * from './desk-ports.ts';
+// Knowledge: documents in, evidence out: events, entities, graph and search.
+export * from './artifacts/types.ts';
+export type { DocumentFile, DocumentReader } from './documents/parse-input.ts';
+export * from './entities/types.ts';
 export * from './errors.ts';
-export * from './ports.ts';
-export type { KnowledgeParts, OpenKnowledge } from './open-knowledge.ts';
-export { openKnowledge } from './open-knowledge.ts';
-export type { GraphStep, Readers, StepParts } from './ingest/step-ports.ts';
-export { noGraph } from './ingest/step-ports.ts';
-export type { ClosedFolder, FolderFiles, FoundFile } from './folders/folder-ports.ts';
-export type { DocumentFile, DocumentReader } from './documents/read-wish.ts';
-export type { KnowledgeOptions } from './options.ts';
-export { createReaders, estimateReading } from './reading/create-readers.ts';
-export { openSearch } from './search/search.ts';
-export type { SearchDeps } from './search/search.ts';
-export type { GuardedEmbedder } from './vectors/embedder.ts';
-export { guardEmbedder } from './vectors/embedder.ts';
-export { reembedCron, reembedHandler, reembedJob, reembedKey } from './vectors/embed-again.ts';
+export type { EventService } from './events/event-store.ts';
+export type * from './events/types.ts';
+export type {
+  ClosedFolder,
+  FolderFiles,
+  FolderRequest,
+  FolderResult,
+  FoundFile,
+  KnowledgeFolder,
+} from './folders/folder-store.ts';
+export * from './graph/graph.ts';
 export type { KnowledgeAlert } from './maintenance/alerts.ts';
-export { blendOf } from './vectors/embedder.ts';
+export type { AnswerSchema, LanguageModel } from './models/structured-output.ts';
+export type { Knowledge, KnowledgeDeps, KnowledgeServices } from './open-knowledge.ts';
+export { openKnowledge } from './open-knowledge.ts';
+export type { KnowledgeOptions } from './options.ts';
+export * from './reading/types.ts';
+export * from './search/types.ts';
+export type { Space, Spaces } from './spaces/spaces.ts';
+export type * from './types.ts';
+export type { GuardedEmbedder } from './vectors/embedder.ts';
+export { blendOf, guardEmbedder } from './vectors/embedder.ts';
+export * from './vectors/types.ts';

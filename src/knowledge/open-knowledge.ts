@@ -1,86 +1,302 @@
-// Puts ingest together: desks, the job that works on what was accepted, folders. Other parts come as ports.
-import type { Clock, IdSource, JobQueue, Log } from '../core/index.ts';
+// Opens knowledge: all wiring of stores, services, jobs, repairs and alerts, for server, tests and evaluation.
+import type { Clock, IdSource, JobHandler, JobQueue, Log } from '../core/index.ts';
 import { kindOf } from '../core/index.ts';
-import type { RegisteredRepair } from '../ledger/index.ts';
+import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import type { Metrics } from '../platform/metrics/index.ts';
+import type { Database } from '../platform/postgres/ports.ts';
 import { every } from '../resilience/index.ts';
+import { ArtifactStore } from './artifacts/artifact-store.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
-import type { ArtifactDesk, EventService, FolderDesk, SpaceDesk } from './desk-ports.ts';
-import type { DocumentReader } from './documents/read-wish.ts';
-import { openEventService } from './events/event-store.ts';
-import type { FolderFiles, FolderStore } from './folders/folder-ports.ts';
+import { ingestDegradations, modelCircuitBreaker } from './degradations.ts';
+import type { DocumentReader } from './documents/parse-input.ts';
+import { canUseModel } from './entities/deps.ts';
+import { openEntityService } from './entities/entity-service.ts';
+import { EntityStore } from './entities/entity-store.ts';
+import { MergeStore } from './entities/merge-store.ts';
+import { PairStore } from './entities/pair-store.ts';
+import { entityRepairs } from './entities/reconcile.ts';
+import { EntityResolver } from './entities/resolve-mentions.ts';
+import type { Resolver } from './entities/types.ts';
+import type { EventService } from './events/event-store.ts';
+import { EventStore, openEventService } from './events/event-store.ts';
+import type { FolderFiles } from './folders/folder-store.ts';
+import { FolderStore } from './folders/folder-store.ts';
 import { Folders } from './folders/folders.ts';
-import { ingestHandler } from './ingest/ingest-handler.ts';
-import { ingestJob } from './ingest/ingest-job.ts';
-import type { StepParts } from './ingest/step-ports.ts';
-import { folderRepairs } from './maintenance/folder-repairs.ts';
+import { AgeGraph } from './graph/age/age-graph.ts';
+import { GraphView, countNeedsReview, openGraphService } from './graph/graph-service.ts';
+import { GraphSource } from './graph/graph-source.ts';
+import { GraphSync, graphRebuildHandler, graphRebuildJob } from './graph/graph-sync.ts';
+import type { Graph } from './graph/graph.ts';
+import { offGraph } from './graph/graph.ts';
+import { SqlGraph } from './graph/sql-graph.ts';
+import type { GraphStep, IngestDeps } from './ingest/deps.ts';
+import { reembedCron, reembedHandler, reembedJob, reembedKey } from './ingest/embed-step.ts';
+import type { IngestJobPayload } from './ingest/ingest-job.ts';
+import { ingestHandler, ingestJob } from './ingest/ingest-job.ts';
+import type { KnowledgeAlerts } from './maintenance/alerts.ts';
+import { meteredGraph, openAlerts } from './maintenance/alerts.ts';
+import { backfillCron, backfillHandler, backfillJob } from './maintenance/backfill.ts';
+import {
+  chunkRepairs,
+  folderRepairs,
+  graphKinds,
+  graphRepairs,
+  registeredEntityRepairs,
+  searchRepairs,
+} from './maintenance/repairs.ts';
 import type { KnowledgeOptions } from './options.ts';
-import type { SpaceStore } from './ports.ts';
+import { createReaders } from './reading/rules-reader.ts';
+import type { LanguageModel } from './models/structured-output.ts';
+import type { Readers } from './reading/types.ts';
+import { LexicalIndex } from './search/lexical-index.ts';
+import { SearchStore } from './search/results.ts';
+import { openSearch } from './search/search.ts';
 import { Spaces } from './spaces/spaces.ts';
+import type { EntityService, GraphService, SearchService } from './types.ts';
+import type { Embedders } from './vectors/types.ts';
+import { VectorIndex } from './vectors/vector-index.ts';
 
-export interface KnowledgeParts extends Omit<StepParts, 'spaces' | 'options'> {
-  readonly spaces: SpaceStore;
-  readonly folders: FolderStore;
-  readonly files: FolderFiles;
-  readonly documents: DocumentReader;
-  /** A file of a folder that failed does not fail any more: its row of the ledger can be closed. */
-  readonly onFileHealed?: () => void;
+export interface KnowledgeDeps {
+  readonly database: Database;
   readonly jobs: JobQueue;
+  readonly ledger: LedgerRecorder;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly log: Log;
   readonly options: KnowledgeOptions;
+  readonly model: LanguageModel;
+  readonly embedders: Embedders & { resetCooldown?(): void };
+  /** Parses files; default: only texts can be ingested. */
+  readonly documents?: DocumentReader;
+  /** Default: no folder can be scanned. */
+  readonly files?: FolderFiles;
+  readonly metrics?: Metrics;
+  /** Whether the ledger has an open row of this kind and subject. */
+  readonly isRecorded?: (kind: string, subject: string) => Promise<boolean>;
+  /** Repairs of these kinds are likely to succeed now. */
+  readonly requestRepairs?: (kinds: readonly string[]) => void;
+  /** Replacements for tests and evaluation. */
+  readonly overrides?: KnowledgeOverrides;
 }
 
-export interface OpenKnowledge {
-  readonly spaces: SpaceDesk;
-  readonly artifacts: ArtifactDesk;
+export interface KnowledgeOverrides {
+  readonly entities?: EntityStore;
+  readonly graph?: Graph;
+  readonly graphStep?: GraphStep;
+  readonly readers?: Readers;
+  readonly resolver?: Resolver;
+  readonly searchStore?: SearchStore;
+  /** Called when a search finds the graph behind the tables; default: enqueue the backfill. */
+  readonly onGraphBehind?: () => void;
+}
+
+/** The services that HTTP, MCP and workflows call. Tests may bring their own. */
+export interface KnowledgeServices {
+  readonly spaces: Pick<Spaces, 'resolve' | 'list' | 'create' | 'delete'>;
+  readonly artifacts: Pick<
+    Artifacts,
+    'maxDocumentBytes' | 'ingest' | 'estimate' | 'list' | 'get' | 'revisions' | 'delete'
+  >;
+  readonly entities: EntityService;
   readonly events: EventService;
-  readonly folders: FolderDesk;
-  /** Of files that could not be taken in. */
-  readonly repairs: readonly RegisteredRepair[];
-  /** Takes accepted artifacts in this process. */
-  work(): Promise<void>;
-  /** Reads watched folders every few seconds and others on their schedules, until the returned function is called. */
-  watchFolders(): () => void;
+  readonly folders: Pick<Folders, 'list' | 'create' | 'delete' | 'scan'>;
+  readonly search: SearchService;
+  readonly graph: GraphService;
 }
 
-/** Watched means looked at so often. */
-const lookEveryMs = 5_000;
+export interface Knowledge extends KnowledgeServices {
+  readonly spaces: Spaces;
+  readonly artifacts: Artifacts;
+  readonly folders: Folders;
+  readonly graphSync: GraphSync;
+  readonly repairs: readonly RegisteredRepair[];
+  readonly alerts: KnowledgeAlerts;
+  readonly embedders: Embedders;
+  readonly handleIngest: JobHandler<IngestJobPayload>;
+  readonly handleBackfill: JobHandler<Record<string, never>>;
+  /** Enqueues the job that embeds chunks without a vector of the current model. */
+  reembed(): void;
+  /** Components in cooldown are called again at the next use. */
+  resetCooldowns(): void;
+  /** Starts the workers, and in a long-running process the schedules. Returns a function that stops the timers. */
+  start(mode: { readonly isLongRunning: boolean; readonly scansFolders: boolean }): Promise<() => void>;
+}
 
-/** Makes the job known; runs nothing before `work`. */
-export async function openKnowledge(parts: KnowledgeParts): Promise<OpenKnowledge> {
-  const { jobs, options, clock, log, graph } = parts;
+const folderScanIntervalMs = 5_000;
+/** Same interval as the alerts of admission. */
+const alertIntervalMs = 15_000;
+
+/** Defines the jobs; nothing runs before `start`. */
+export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
+  const { database, jobs, clock, ids, log, options, model, embedders, overrides = {} } = deps;
+  const isRecorded = deps.isRecorded ?? (async () => false);
+  const requestRepairs = deps.requestRepairs ?? (() => undefined);
+  const breaker = modelCircuitBreaker(clock, options);
+  const common = { clock, ids, log, ledger: deps.ledger, options, breaker };
+
+  const artifactStore = new ArtifactStore(database, common);
+  const events = new EventStore(database, common);
+  const entityStore = overrides.entities ?? new EntityStore(database);
+  const pairs = new PairStore(database);
+  const merges = new MergeStore(database, ids);
+  const vectors = new VectorIndex(database, (embeddingModel, error) =>
+    log.warn('vector index not created, exact scan is used', { model: embeddingModel, error }),
+  );
+
+  const backend = overrides.graph ?? graphOf(deps);
+  const alerts = openAlerts({
+    clock,
+    metrics: deps.metrics,
+    graph: backend,
+    needsReview: () => countNeedsReview(database),
+    onGraphBack: () => requestRepairs(graphKinds),
+  });
+  const graph = meteredGraph(backend, alerts);
+  const source = new GraphSource(database);
+  const graphDeps = { ...common, graph, source, artifacts: artifactStore };
+  const graphSync = new GraphSync(graphDeps);
+  const graphStep = overrides.graphStep ?? graphSync;
+  // Failures are in the ledger.
+  const onChanged = (spaceId: number, entityIds: readonly string[]): void =>
+    void graphSync.refresh(spaceId, entityIds, new AbortController().signal).catch(() => undefined);
+
+  const spaces = new Spaces({
+    database,
+    clock,
+    onDeleted: ({ spaceId }) => graphStep.forgetSpace(spaceId),
+  });
+  const readers = overrides.readers ?? createReaders({ model, ids, readWithModel: options.readWithModel });
+  const resolution = { ...common, entities: entityStore, embedders, model, watch: alerts };
+  const ingest: IngestDeps = {
+    ...common,
+    spaces,
+    artifacts: artifactStore,
+    events,
+    readers,
+    resolver: overrides.resolver ?? new EntityResolver(resolution),
+    embedders,
+    vectors,
+    graph: graphStep,
+  };
+  const isModelUsable = (): boolean => canUseModel({ model, options });
+
   const job = ingestJob(options.concurrency);
-  await jobs.define([job]);
+  await jobs.define([job, reembedJob, graphRebuildJob, backfillJob]);
+  // Both jobs are also scheduled: a failed enqueue is not an error.
+  const backfillNow = (): void =>
+    void jobs.enqueue(backfillJob, {}, { key: backfillJob.name }).catch(() => undefined);
+  const reembed = (): void => void jobs.enqueue(reembedJob, {}, { key: reembedKey }).catch(() => undefined);
+
   const artifacts = new Artifacts({
-    ...parts,
-    store: parts.artifacts,
+    ...ingest,
+    jobs,
     job,
+    documents: deps.documents ?? noDocuments,
     maxDocumentBytes: options.maxDocumentBytes,
   });
-  const onHealed = (): void => parts.onFileHealed?.();
-  const folders = new Folders({ ...parts, store: parts.folders, artifacts, onHealed });
-  return {
-    spaces: new Spaces({
-      store: parts.spaces,
-      onRemoved: ({ spaceId }) => graph.forgetSpace(spaceId),
-    }),
+  const folders = new Folders({
+    ...common,
+    store: new FolderStore(database),
+    spaces,
     artifacts,
-    events: openEventService(parts.events),
+    files: deps.files ?? noFiles,
+    onRecovered: () => requestRepairs([ingestDegradations.fileNotIngested]),
+  });
+  const search = { ...common, embedders, vectors, store: overrides.searchStore ?? new SearchStore(database) };
+  const handleIngest = ingestHandler(ingest);
+  const handleBackfill = backfillHandler({
+    ...graphDeps,
+    readers,
+    pairs,
+    jobs,
+    isRecorded,
+    keeper: graphSync,
+    canUseModel: isModelUsable,
+  });
+
+  return {
+    spaces,
+    artifacts,
     folders,
-    repairs: folderRepairs(folders),
-    work: () => jobs.work(job, ingestHandler(parts)),
-    watchFolders: () => {
-      const stop = new AbortController();
-      const look = (): Promise<void> =>
-        folders.readDue(stop.signal).catch((error: unknown) => {
-          if (!stop.signal.aborted) log.warn('folders could not be looked at', { cause: kindOf(error) });
-        });
-      const end = every(clock, lookEveryMs, look);
+    events: openEventService(events),
+    entities: openEntityService({ ...common, entities: entityStore, pairs, merges, onChanged }),
+    search: openSearch({
+      ...search,
+      lexical: new LexicalIndex(database),
+      graph,
+      onGraphBehind: overrides.onGraphBehind ?? backfillNow,
+    }),
+    graph: openGraphService({ graph, view: new GraphView(database), jobs }),
+    graphSync,
+    repairs: [
+      ...folderRepairs(folders),
+      ...chunkRepairs({ ...ingest, options }),
+      ...registeredEntityRepairs({
+        entities: entityRepairs({ ...resolution, spaces, pairs, merges, onChanged }),
+        pairs,
+        canUseModel: isModelUsable,
+        options,
+      }),
+      ...searchRepairs(search),
+      ...graphRepairs(graphDeps),
+    ],
+    alerts,
+    embedders,
+    handleIngest,
+    handleBackfill,
+    reembed,
+    resetCooldowns: () => {
+      embedders.resetCooldown?.();
+      graph.resetCooldown?.();
+    },
+    start: async ({ isLongRunning, scansFolders }) => {
+      await jobs.work(job, handleIngest);
+      await jobs.work(reembedJob, reembedHandler({ ...ingest, vectors, jobs }));
+      await jobs.work(graphRebuildJob, graphRebuildHandler({ ...graphDeps, keeper: graphSync, spaces }));
+      await jobs.work(backfillJob, handleBackfill);
+      if (!isLongRunning) return () => undefined;
+      await jobs.schedule(reembedJob, reembedCron, {});
+      await jobs.schedule(backfillJob, backfillCron, {});
+      // Another backend may have been configured before: add what this one lacks without waiting for the schedule.
+      if (graph.isSeparateStore) backfillNow();
+      void alerts.evaluate();
+      const stopAlerts = every(clock, alertIntervalMs, () => alerts.evaluate());
+      const stopScans = scansFolders ? scanFolders(folders, clock, log) : () => undefined;
       return () => {
-        stop.abort();
-        end();
+        stopAlerts();
+        stopScans();
       };
     },
   };
 }
+
+function graphOf({ options, database, clock }: KnowledgeDeps): Graph {
+  if (options.graphBackend === 'off') return offGraph;
+  if (options.graphBackend === 'sql') return new SqlGraph(database);
+  return new AgeGraph({ database, clock, options });
+}
+
+function scanFolders(folders: Folders, clock: Clock, log: Log): () => void {
+  const stop = new AbortController();
+  const scan = (): Promise<void> =>
+    folders.scanDue(stop.signal).catch((error: unknown) => {
+      if (!stop.signal.aborted) log.warn('folder scan failed', { cause: kindOf(error) });
+    });
+  const stopTimer = every(clock, folderScanIntervalMs, scan);
+  return () => {
+    stop.abort();
+    stopTimer();
+  };
+}
+
+const noDocuments: DocumentReader = {
+  read: () => Promise.reject(new TypeError('No document parser is configured: only texts can be ingested.')),
+};
+
+const noFiles: FolderFiles = {
+  resolve: () => Promise.reject(new TypeError('Folders are not available here.')),
+  // oxlint-disable-next-line typescript/require-await -- the interface streams
+  list: async function* () {},
+  find: async () => null,
+  read: () => Promise.reject(new TypeError('Folders are not available here.')),
+};

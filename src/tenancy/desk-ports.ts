@@ -97,7 +97,7 @@ export interface UploadLimits {
   readonly maxFileBytes: number;
   readonly maxBodyBytes: number;
   /** Of all requests together that are being read; at least one of the largest fits. */
-  readonly maxBytesAtOnce: number;
+  readonly maxUploadMemoryBytes: number;
   readonly timeoutMs: number;
   /** Over five seconds; 0 lets it take its time. */
   readonly minBytesPerSecond: number;

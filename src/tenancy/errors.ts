@@ -1,19 +1,76 @@
-// What can go wrong with deployments, each with its consequence.
+// Error codes of admission and deployments, and the messages of the founding document.
 import type { ErrorCodes, HeadworksErrorOptions } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
+import type { Rejection, Usage } from './admission/types.ts';
+
+export const admissionErrorCodes = {
+  ADMISSION_ORG_LIMIT: {
+    category: 'limit_reached',
+    consequence: 'The organization is at its limit of concurrent requests; nothing was accepted.',
+  },
+  ADMISSION_GLOBAL_LIMIT: {
+    category: 'limit_reached',
+    consequence: 'All organizations together are at the global limit; nothing was accepted.',
+  },
+  ADMISSION_UNAVAILABLE: {
+    category: 'unavailable',
+    consequence:
+      'Redis did not decide within a second, or is down and requests are rejected without it; nothing was accepted.',
+  },
+  ADMISSION_NEEDS_REDIS: {
+    category: 'misconfigured',
+    consequence:
+      'A server on the same database counts slots in its own memory, so this process cannot; nothing was done.',
+  },
+} as const satisfies ErrorCodes;
+
+export type AdmissionErrorCode = keyof typeof admissionErrorCodes;
+
+export class AdmissionError extends HeadworksError<AdmissionErrorCode> {
+  /** What was counted when a limit rejected the request. */
+  readonly usage: Usage | undefined;
+
+  constructor(
+    code: AdmissionErrorCode,
+    message: string,
+    options: HeadworksErrorOptions & { readonly usage?: Usage } = {},
+  ) {
+    super(code, message, options);
+    this.usage = options.usage;
+  }
+}
+
+/** A 429 with the text of the founding document. */
+export function rejectionError({ limitedBy, usage }: Rejection, retryAfterMs: number): AdmissionError {
+  const options = { isRetryable: true, retryAfterMs, usage };
+  if (limitedBy === 'global')
+    return new AdmissionError(
+      'ADMISSION_GLOBAL_LIMIT',
+      'Our system is currently experiencing high load. Please try again in a few moments.',
+      options,
+    );
+  const { organization, organizationLimit } = usage;
+  return new AdmissionError(
+    'ADMISSION_ORG_LIMIT',
+    `Organization has reached the maximum concurrent API requests limit (${organization}/${organizationLimit}). ` +
+      'Please try again later.',
+    options,
+  );
+}
 
 export const deploymentErrorCodes = {
   DEPLOYMENT_INACTIVE: {
     category: 'conflict',
-    consequence: 'The deployment is switched off; nothing was accepted.',
+    consequence: 'The deployment is disabled; nothing was accepted.',
   },
   DEPLOYMENT_WORKFLOW_UNAVAILABLE: {
     category: 'misconfigured',
-    consequence: 'The workflow cannot be used in this house yet; nothing was accepted.',
+    consequence: 'The workflow is not available on this server; nothing was accepted.',
   },
   DEPLOYMENT_INPUT_INVALID: {
     category: 'invalid_input',
-    consequence: 'The request does not fit the workflow; every problem is named, nothing was accepted.',
+    consequence:
+      'The request does not match the workflow; the message lists every problem, nothing was accepted.',
   },
   DEPLOYMENT_UPLOAD_TOO_LARGE: {
     category: 'too_large',
@@ -21,12 +78,11 @@ export const deploymentErrorCodes = {
   },
   DEPLOYMENT_UPLOADS_FULL: {
     category: 'temporary',
-    consequence:
-      'All uploads together hold as much memory as they may; the slot was given back, nothing was accepted.',
+    consequence: 'The memory for uploads is exhausted; the slot was released, nothing was accepted.',
   },
   DEPLOYMENT_UPLOAD_TOO_SLOW: {
     category: 'request_timeout',
-    consequence: 'The body did not arrive in time; the slot was given back.',
+    consequence: 'The body did not arrive in time; the slot was released.',
   },
   DEPLOYMENT_IDEMPOTENCY_CONFLICT: {
     category: 'conflict',
@@ -38,23 +94,23 @@ export const deploymentErrorCodes = {
   },
   DEPLOYMENT_SCHEMA_TOO_SLOW: {
     category: 'unprocessable',
-    consequence: 'Checking against the JSON schema took too long; the execution ended with an error.',
+    consequence: 'Validation against the JSON schema took too long; the execution ended with an error.',
   },
   DEPLOYMENT_ANSWER_INVALID: {
     category: 'upstream_failed',
     consequence:
-      'The model gave no JSON that fits the schema, after one repair; the execution ended with an error.',
+      'The model returned no JSON that matches the schema, after one repair; the execution ended with an error.',
   },
   DEPLOYMENT_STOPPED: {
     category: 'conflict',
-    consequence: 'The execution was stopped; it will not be tried again.',
+    consequence: 'The execution was stopped; it is not retried.',
   },
 } as const satisfies ErrorCodes;
 
 export type DeploymentErrorCode = keyof typeof deploymentErrorCodes;
 
 export class DeploymentError extends HeadworksError<DeploymentErrorCode> {
-  /** What the organization hears instead; undefined where the message is for it as well. */
+  /** Message for the organization; undefined where `message` may be shown to it. */
   readonly tenantMessage: string | undefined;
 
   constructor(

@@ -1,5 +1,5 @@
 // Deployments: organizations, their keys, published workflows and executions; and what these need of others.
-import type { Slot } from './slots-port.ts';
+import type { Slot } from './admission/types.ts';
 
 export interface Organization {
   /** `org_` and 16 letters and digits. */

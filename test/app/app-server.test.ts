@@ -76,7 +76,7 @@ describe('a running server', () => {
       .poll(async () => (await callAsAdmin(server, 'GET', `/api/v1/jobs/${job_id}`)).body, {
         timeout: 10_000,
       })
-      .toMatchObject({ state: 'done', result: { repaired: 1 } });
+      .toMatchObject({ state: 'completed', result: { repaired: 1 } });
     expect((await callAsAdmin(server, 'GET', '/api/v1/ledger')).body).toMatchObject({ entries: [] });
     expect((await callAsAdmin(server, 'GET', '/api/v1/audit')).body).toMatchObject({
       rows: [{ actor: 'admin', action: 'ledger.repair', status: 202, outcome: 'done' }],
@@ -108,7 +108,7 @@ describe('a running server', () => {
     const jobs = `${config.state.schema}_jobs`;
     const schedules = await sqlOn(config, `select name from ${jobs}.schedule order by name`);
     expect(schedules).toEqual(
-      ['knowledge.reembed', 'knowledge.backfill', 'ledger.repair', 'retention.run'].map((name) => ({ name })),
+      ['knowledge.backfill', 'knowledge.reembed', 'ledger.repair', 'retention.run'].map((name) => ({ name })),
     );
     await addJob(jobs, 'retention.run');
     await expect

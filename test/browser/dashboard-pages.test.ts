@@ -338,7 +338,7 @@ describe('dashboard pages with data', () => {
 
   it('show firing alerts on every page', async () => {
     const { page } = await at('/');
-    const alert = page.getByRole('alert').filter({ hasText: 'HeadworksAdmissionRefusalBurst' });
+    const alert = page.getByRole('alert').filter({ hasText: 'HeadworksAdmissionRejectionBurst' });
     // On a busy machine it may have resolved already.
     await vi.waitFor(
       () =>

@@ -17,8 +17,8 @@ import {
   RunService,
   runEvents,
 } from '../../src/extraction/index.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
 import { createRateLimiter } from '../../src/resilience/index.ts';
 import { exampleSource } from '../support/extraction/run-stores.contract.ts';
 

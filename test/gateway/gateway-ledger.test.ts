@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
 import { refusedKeyRecorder } from '../../src/app/gateway-ledger.ts';
-import { startServer } from '../../src/app/start-server.ts';
+import { startServer } from '../../src/app/start.ts';
 import type { Config } from '../../src/config/index.ts';
 import { EventBus } from '../../src/core/index.ts';
 import { gatewayEvents } from '../../src/gateway/index.ts';

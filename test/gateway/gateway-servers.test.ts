@@ -1,6 +1,6 @@
 // The gateway in whole servers on a real Postgres: several of them, restarts, and a store that goes away.
 import { expect, it, onTestFinished } from 'vitest';
-import { startServer } from '../../src/app/start-server.ts';
+import { startServer } from '../../src/app/start.ts';
 import type { RunningServer } from '../../src/app/index.ts';
 import type { Config } from '../../src/config/index.ts';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';

@@ -1,8 +1,8 @@
 // Tokens of login links in Postgres, embedded and on a server: once, within their time, on whichever server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PostgresLogins } from '../../src/app/dashboard/postgres-logins.ts';
 import { systemClock, systemIds } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
+import { DashboardLogins } from '../../src/operations/dashboard.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
@@ -18,7 +18,7 @@ describe.each(migratedDatabases)('%s', (_name, open) => {
 
   const logins = (clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'))) => ({
     clock,
-    desk: new PostgresLogins(opened.database, clock, systemIds),
+    desk: new DashboardLogins(opened.database, clock, systemIds),
   });
 
   it('a token works once, however many use it at the same moment', async () => {
@@ -65,7 +65,9 @@ describe('two servers on one database', () => {
     );
     const other = await openServerDatabase({ url, schema: database.schema, clock: systemClock });
     try {
-      const [here, there] = [database, other].map((each) => new PostgresLogins(each, systemClock, systemIds));
+      const [here, there] = [database, other].map(
+        (each) => new DashboardLogins(each, systemClock, systemIds),
+      );
       const { token = '' } = (await here?.create()) ?? {};
       expect(await there?.use(token)).toBe(true);
       expect(await here?.use(token)).toBe(false);

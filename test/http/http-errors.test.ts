@@ -7,7 +7,7 @@ import { answerTo } from '../../src/http/error-answer.ts';
 import { buildServer, errorMapping, httpErrorCodes } from '../../src/http/index.ts';
 import { ErrorResponse } from '../../src/api/fields.ts';
 import { extractionErrorCodes } from '../../src/extraction/errors.ts';
-import { admissionErrorCodes } from '../../src/tenancy/admission/errors.ts';
+import { admissionErrorCodes } from '../../src/tenancy/errors.ts';
 import { deploymentErrorCodes } from '../../src/tenancy/errors.ts';
 import { knowledgeErrorCodes } from '../../src/knowledge/errors.ts';
 import { gatewayErrorCodes } from '../../src/gateway/errors.ts';

@@ -37,7 +37,7 @@ async function house() {
 describe('/api/v1/limits', () => {
   it('sets, shows, lists and deletes, by id or name', async () => {
     const { world, call } = await house();
-    await world.admit(acme?.id ?? '', 'one');
+    await world.acquire(acme?.id ?? '', 'one');
     expect(await call('PUT', '/api/v1/limits/acme-corp', { limit: 50 })).toMatchObject({
       status: 200,
       body: {
@@ -103,7 +103,7 @@ describe('/api/v1/limits', () => {
 
   it('forgets cached limits and says how many', async () => {
     const { world, call } = await house();
-    for (const { id } of organizations) await world.admit(id, `of-${id}`);
+    for (const { id } of organizations) await world.acquire(id, `of-${id}`);
     const clear = async (body?: object) => (await call('POST', '/api/v1/limits/clear-cache', body)).body;
     expect(await clear({ organization: 'acme-corp' })).toEqual({ deleted: 1 });
     expect(await clear()).toEqual({ deleted: 0 });
@@ -116,11 +116,11 @@ describe('/api/v1/alerts', () => {
     const { world, call } = await house();
     expect((await call('GET', '/api/v1/alerts')).body).toEqual({ alerts: [] });
     world.faulty.state = 'down';
-    await world.admit('a', '1');
+    await world.acquire('a', '1');
     await world.clock.advance(0);
     expect((await call('GET', '/api/v1/alerts')).body).toMatchObject({
       alerts: [
-        { name: 'HeadworksAdmissionRedisAway', severity: 'critical', state: 'firing', organization_id: null },
+        { name: 'HeadworksAdmissionRedisDown', severity: 'critical', state: 'firing', organization_id: null },
       ],
     });
   });

@@ -192,19 +192,19 @@ describe('the ledger over HTTP', () => {
 describe('jobs over HTTP', () => {
   it('lists by name and by one or several states', async () => {
     const { get, jobViews } = await house();
-    for (const [index, state] of (['pending', 'failed', 'done'] as const).entries())
+    for (const [index, state] of (['queued', 'failed', 'completed'] as const).entries())
       jobViews.set(`j${index}`, jobView({ id: `j${index}`, state }));
     const states = async (query: string) =>
       (await get(`/api/v1/jobs${query}`))
         .json<{ jobs: { state: string }[] }>()
         .jobs.map(({ state }) => state);
-    expect(await states('')).toEqual(['pending', 'failed', 'done']);
+    expect(await states('')).toEqual(['queued', 'failed', 'completed']);
     expect(await states('?state=failed')).toEqual(['failed']);
-    expect(await states('?state=failed,done')).toEqual(['failed', 'done']);
-    expect(await states('?state=failed&state=done&limit=1')).toEqual(['failed']);
+    expect(await states('?state=failed,completed')).toEqual(['failed', 'completed']);
+    expect(await states('?state=failed&state=completed&limit=1')).toEqual(['failed']);
     expect(await states('?name=other')).toEqual([]);
     expect((await get('/api/v1/jobs/counts')).json()).toMatchObject({
-      counts: [{ name: 'ledger.repair', state: 'pending', count: 1 }, {}, {}],
+      counts: [{ name: 'ledger.repair', state: 'queued', count: 1 }, {}, {}],
     });
   });
 
@@ -215,13 +215,13 @@ describe('jobs over HTTP', () => {
       state: 'failed',
       progress: { done: 1, total: null, message: null },
     });
-    expect((await post(`/api/v1/jobs/${someId}/retry`)).json()).toMatchObject({ state: 'pending' });
+    expect((await post(`/api/v1/jobs/${someId}/retry`)).json()).toMatchObject({ state: 'queued' });
     const again = await post(`/api/v1/jobs/${someId}/retry`);
     expect({ status: again.statusCode, body: again.json<unknown>() }).toMatchObject({
       status: 409,
-      body: { error: { code: 'CONFLICT', message: expect.stringContaining('is pending') as string } },
+      body: { error: { code: 'CONFLICT', message: expect.stringContaining('is queued') as string } },
     });
-    expect((await post(`/api/v1/jobs/${someId}/cancel`)).json()).toMatchObject({ state: 'skipped' });
+    expect((await post(`/api/v1/jobs/${someId}/cancel`)).json()).toMatchObject({ state: 'canceled' });
     expect((await post(`/api/v1/jobs/${someId}/cancel`)).statusCode).toBe(409);
     jobViews.clear();
     expect((await post(`/api/v1/jobs/${someId}/retry`)).statusCode).toBe(404);

@@ -388,8 +388,9 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
       insert into entity_pair (pair_id, space_id, entity_a, entity_b, confidence, reason, created_at)
       values (${world.ids.uuid()}, ${spaceId}, ${first}, ${second}, 0.5, 'alike', now())`);
     await world.database.query(sql`
-      insert into entity_merge (merge_id, space_id, winner_id, loser_id, reason, decided_by, moved, merged_at, undone_at)
-      values (${world.ids.uuid()}, ${spaceId}, ${a}, ${b}, 'r', 'admin', '{}', now(), now())`);
+      insert into entity_merge (merge_id, space_id, winner_id, loser_id, reason, decided_by, winner_aliases,
+        settled_pairs, merged_at, undone_at)
+      values (${world.ids.uuid()}, ${spaceId}, ${a}, ${b}, 'r', 'admin', '{}', '[]', now(), now())`);
   };
 
   const merge = (spaceId: number, winnerId: string, loserId: string) =>

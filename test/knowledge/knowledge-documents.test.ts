@@ -2,8 +2,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { contentHash } from '../../src/knowledge/documents/content-hash.ts';
-import { parseIngestRequest } from '../../src/knowledge/documents/read-wish.ts';
+import { contentHash, parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
 import { docxOf, paragraph, pdfOf, zipOf } from '../support/sample-documents.ts';
 
 const { signal } = new AbortController();

@@ -7,8 +7,8 @@ import { resolveConfig } from '../../src/config/index.ts';
 import type { JobContext, JobProgress, JobView } from '../../src/core/index.ts';
 import { silentLog, systemClock } from '../../src/core/index.ts';
 import type { Embedder, Embedders } from '../../src/knowledge/index.ts';
-import { reembedHandler, KnowledgeError } from '../../src/knowledge/index.ts';
-import { embedChunks } from '../../src/knowledge/ingest/embed-chunks.ts';
+import { KnowledgeError } from '../../src/knowledge/index.ts';
+import { embedChunks, reembedHandler } from '../../src/knowledge/ingest/embed-step.ts';
 import { isOfflineModelInstalled, openLocalEmbedder } from '../../src/knowledge/vectors/local-embedder.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
@@ -27,7 +27,7 @@ describe('embedding again', () => {
   });
   afterAll(() => world.dispose());
 
-  async function run(embedders: Embedders, state: JobView['state'] = 'done') {
+  async function run(embedders: Embedders, state: JobView['state'] = 'completed') {
     const steps: JobProgress[] = [];
     const jobs = { get: async () => ({ state }) as JobView };
     const handler = reembedHandler({ ...world, vectors, embedders, jobs, log: silentLog });
@@ -67,7 +67,7 @@ describe('embedding again', () => {
     const embedder = wordEmbedder('fresh-model');
     await run(embeddersOf(embedder), 'running');
     expect(await missing(space.spaceId, embedder)).toEqual({ missing: 1, total: 1 });
-    await run(embeddersOf(embedder), 'done');
+    await run(embeddersOf(embedder), 'completed');
     expect(await missing(space.spaceId, embedder)).toEqual({ missing: 0, total: 1 });
   });
 

@@ -31,7 +31,7 @@ async function houseOf(own: Space, house: Space) {
     knowledge: {
       ...emptyKnowledgeDesks,
       entities: at.desk,
-      spaces: { ...emptyKnowledgeDesks.spaces, of },
+      spaces: { ...emptyKnowledgeDesks.spaces, resolve: of },
     },
   });
   const server = await buildServer(dependencies);
@@ -135,7 +135,7 @@ it('takes the space in the query on every route, and refuses what it does not kn
       entities: at.desk,
       spaces: {
         ...emptyKnowledgeDesks.spaces,
-        of: async (_, name) => {
+        resolve: async (_, name) => {
           named.push(name);
           return space;
         },

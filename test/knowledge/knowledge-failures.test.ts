@@ -17,7 +17,7 @@ describe('knowledge when a part fails', () => {
   });
   afterAll(() => world.dispose());
   beforeEach(async () => {
-    house = failingHouse(world);
+    house = await failingHouse(world);
     space = await world.space();
   });
 
@@ -60,7 +60,7 @@ describe('knowledge when a part fails', () => {
       ['takes longer than 10 s', 'hang', 'DEADLINE_EXCEEDED', [10_000, 10_000]],
     ] as const)('makes the entity without a vector when embedding %s', async (_, fault, cause, waited) => {
       // Candidates are looked for meanwhile, in real time.
-      house = failingHouse(world, { candidatesTimeoutMs: 600_000 });
+      house = await failingHouse(world, { candidatesTimeoutMs: 600_000 });
       house.faults.embedding = fault;
       await house.ingest(space, ['[Alice Chen] decided.']);
       expect(await entityCalled('Alice Chen')).toMatchObject({
@@ -279,7 +279,7 @@ describe('knowledge when a part fails', () => {
       await house.ingest(space, ['[Bob] decided.']);
       const behind = await house.search(space, {});
       expect(behind.warning).toContain('events of these results that it lacks: 1 of 2');
-      expect(behind.warning).toContain('wait to be put into the graph: 1;');
+      expect(behind.warning).toContain('not in the graph yet: 1;');
       await allRepaired();
       expect((await house.search(space, {})).warning).toBeNull();
       house.graph.events.clear();
@@ -339,7 +339,7 @@ describe('knowledge when a part fails', () => {
         expect(answer.primaryResults.map(({ chunkId }) => chunkId)).toEqual(
           expect.arrayContaining([ann, bob]),
         );
-        expect(answer.warning).toContain('Not every result was followed');
+        expect(answer.warning).toContain('Not every result was expanded');
         expect(house.waitedMs).toEqual(waited);
         expect(await house.rows()).toEqual([`knowledge.chunk-lookup-failed ${cause}`]);
         expect(await house.entries()).toMatchObject([
@@ -381,7 +381,7 @@ describe('knowledge when a part fails', () => {
   });
 
   it('records nothing for parts that nobody configured', async () => {
-    house = failingHouse(world, {}, 'off');
+    house = await failingHouse(world, {}, 'off');
     await house.ingest(space, ['[Ann] decided.']);
     await house.search(space, {});
     expect(await house.rows()).toEqual([]);

@@ -6,7 +6,7 @@ import { AgeSession } from '../../src/knowledge/graph/age/age-session.ts';
 import { writeStatements } from '../../src/knowledge/graph/age/age-statements.ts';
 import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
 import { GraphSync } from '../../src/knowledge/graph/graph-sync.ts';
-import { graphRepairs } from '../../src/knowledge/maintenance/graph-repairs.ts';
+import { graphRepairs } from '../../src/knowledge/maintenance/repairs.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import { entityWorld, eventOf } from '../support/entity-world.ts';
@@ -256,7 +256,7 @@ describe('a Postgres server without Apache AGE', () => {
     await world.clock.advance(world.options.cooldownSeconds * 1_000);
     await graph.availability();
     expect(looks).toBe(2);
-    graph.askAgain();
+    graph.resetCooldown();
     await graph.availability();
     expect(looks).toBe(3);
   });

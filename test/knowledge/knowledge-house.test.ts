@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parse } from 'yaml';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alert-rules.ts';
+import { parse } from 'yaml';
+import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alerts.ts';
 import { callAsAdmin, startTestServer, testConfig } from '../support/test-server.ts';
 
 interface Rule {
@@ -131,7 +131,7 @@ describe('a server whose embedder is away', () => {
       .toContain('own/embedder failed: ');
     const search = () => call('POST', '/api/v1/knowledge/search', { query: 'launch' });
     expect((await search()).body).toMatchObject({
-      warning: expect.stringContaining('asked again in') as string,
+      warning: expect.stringContaining('called again in') as string,
     });
 
     isUp = true;

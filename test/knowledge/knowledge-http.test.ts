@@ -3,14 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, silentLog } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
-import { PostgresFolderStore } from '../../src/knowledge/folders/postgres-folder-store.ts';
 import { openKnowledge } from '../../src/knowledge/index.ts';
-import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { adminToken, testHouse } from '../support/http-dependencies.ts';
 import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
-import { bracketReader, exactResolver, NotedGraph } from '../support/knowledge-stand-ins.ts';
+import { NotedGraph, bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
-import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
+import { embeddersOf, knowledgeWorld, noModel } from '../support/knowledge-world.ts';
 import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
 
 const base = '/api/v1/knowledge';
@@ -26,24 +24,25 @@ describe('knowledge over HTTP', () => {
     [acme, other] = [await world.organization(), await world.organization()];
     const knowledge = await openKnowledge({
       ...world,
-      folders: new PostgresFolderStore(world.database),
       files: {
         resolve: async (path) => path,
-        // oxlint-disable-next-line typescript/require-await -- the port streams; this folder is empty
+        // oxlint-disable-next-line typescript/require-await -- the interface streams; this folder is empty
         list: async function* () {},
         find: async () => null,
         read: async () => new Uint8Array(),
       },
       documents: { read: async ({ bytes }) => ({ text: Buffer.from(bytes).toString(), warnings: [] }) },
-      readers: { rules: bracketReader('rules'), model: () => null },
-      resolver: exactResolver(world),
+      model: noModel,
       embedders: embeddersOf(null),
-      vectors: new VectorIndex(world.database),
-      graph: new NotedGraph(),
       log: silentLog,
       options: { ...world.options, maxDocumentBytes: 100_000 },
+      overrides: {
+        readers: { rules: bracketReader('rules'), model: () => null },
+        resolver: exactResolver(world),
+        graphStep: new NotedGraph(),
+      },
     });
-    await knowledge.work();
+    await knowledge.start({ isLongRunning: false, scansFolders: false });
     const house = testHouse();
     const organizations = { acme, other };
     server = await buildServer({

@@ -5,13 +5,12 @@ import { CoreError, silentLog } from '../../src/core/index.ts';
 import { Artifacts } from '../../src/knowledge/artifacts/artifacts.ts';
 import type { Embedder, Reader, Space } from '../../src/knowledge/index.ts';
 import { KnowledgeError } from '../../src/knowledge/index.ts';
-import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
-import { ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
-import type { StepParts } from '../../src/knowledge/ingest/step-ports.ts';
-import { chunkRepairs } from '../../src/knowledge/maintenance/chunk-repairs.ts';
+import { ingestHandler, ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
+import type { IngestDeps } from '../../src/knowledge/ingest/deps.ts';
+import { chunkRepairs } from '../../src/knowledge/maintenance/repairs.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
-import { bracketReader, exactResolver, NotedGraph } from '../support/knowledge-stand-ins.ts';
+import { NotedGraph, bracketReader, exactResolver } from '../support/knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
 
@@ -28,7 +27,7 @@ describe('ingest', () => {
   let model: Reader | null;
   let embedder: Embedder | null;
   let graph: NotedGraph;
-  let parts: StepParts;
+  let parts: IngestDeps;
   let artifacts: Artifacts;
 
   beforeAll(async () => {
@@ -52,7 +51,6 @@ describe('ingest', () => {
     };
     artifacts = new Artifacts({
       ...parts,
-      store: world.artifacts,
       jobs: world.jobs,
       job: ingestJob(2),
       documents: {
@@ -73,7 +71,7 @@ describe('ingest', () => {
   };
   const take = (text: string, more: object = {}) =>
     artifacts.ingest(space, { content: { text }, sourceId: 'a', ...more }, signal);
-  const run = (revisionId: string, change: Partial<StepParts> = {}) =>
+  const run = (revisionId: string, change: Partial<IngestDeps> = {}) =>
     ingestHandler({ ...parts, ...change })({ spaceId: space.spaceId, revisionId }, context);
   const statusOf = async (artifactUid: string) => (await artifacts.get(space, artifactUid)).status;
   const narratives = async () =>
@@ -187,7 +185,7 @@ describe('ingest', () => {
     expect(status.missing).toContainEqual(
       expect.objectContaining({ positions: [], cause: 'READING_TOO_LARGE', status: 'done' }),
     );
-    expect(status.missing[0]?.message).toContain('left out: 50.');
+    expect(status.missing[0]?.message).toContain('not stored: 50.');
     expect(warnings).toEqual(['Only the first 10000 of its 10050 structured mentions were taken.']);
   });
 
@@ -285,14 +283,14 @@ describe('ingest', () => {
   });
 
   it('loses one chunk, not the artifact, when its reading cannot be written', async () => {
-    const events: StepParts['events'] = Object.create(world.events, {
+    const events: IngestDeps['events'] = Object.create(world.events, {
       write: {
-        value: (...args: Parameters<StepParts['events']['write']>) =>
+        value: (...args: Parameters<IngestDeps['events']['write']>) =>
           args[2].events.some(({ narrative }) => narrative.startsWith('Bob'))
             ? Promise.reject(new RangeError('no'))
             : world.events.write(...args),
       },
-    }) as StepParts['events'];
+    }) as IngestDeps['events'];
     const { revisionId, artifactUid } = await take(longText);
     await run(revisionId, { events });
     expect(await narratives()).toEqual(['Ann decided.', 'Eve decided.']);
@@ -308,7 +306,7 @@ describe('ingest', () => {
 
   it('looks for an entity again that was removed before it was mentioned', async () => {
     let turns = 0;
-    const resolver: StepParts['resolver'] = {
+    const resolver: IngestDeps['resolver'] = {
       resolve: async (...args) => {
         const results = await exactResolver(world).resolve(...args);
         return turns++ === 0 ? results.map((each) => ({ ...each, entityId: world.ids.uuid() })) : results;
@@ -322,7 +320,7 @@ describe('ingest', () => {
   it('fails, to be tried again behind what is done, when the state store is away', async () => {
     const away = new CoreError('STATE_UNAVAILABLE', 'away');
     let resolved = 0;
-    const resolver: StepParts['resolver'] = {
+    const resolver: IngestDeps['resolver'] = {
       resolve: (...args) => (++resolved === 2 ? Promise.reject(away) : exactResolver(world).resolve(...args)),
     };
     const { revisionId } = await take(longText);
@@ -351,10 +349,10 @@ describe('ingest', () => {
     expect(await run(first.revisionId)).toEqual({ skipped: 'A newer revision took its place.' });
     expect(await run(world.ids.uuid())).toEqual({ skipped: 'The artifact was removed.' });
     const { artifactUid, revisionId } = await take('[Eve] decided.');
-    const resolver: StepParts['resolver'] = {
+    const resolver: IngestDeps['resolver'] = {
       resolve: async (...args) => {
         const results = await exactResolver(world).resolve(...args);
-        await artifacts.remove(space, artifactUid);
+        await artifacts.delete(space, artifactUid);
         return results;
       },
     };
@@ -425,10 +423,10 @@ describe('ingest', () => {
   it('tells the graph what is gone with an artifact', async () => {
     const { revisionId, artifactUid } = await take('[Ann] decided.');
     await run(revisionId);
-    await artifacts.remove(space, artifactUid);
+    await artifacts.delete(space, artifactUid);
     expect(graph.gone).toMatchObject([{ eventIds: [expect.any(String)], entityIds: [expect.any(String)] }]);
     await expect(artifacts.get(space, artifactUid)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await expect(artifacts.remove(space, artifactUid)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(artifacts.delete(space, artifactUid)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('estimates calls and tokens without writing anything', async () => {

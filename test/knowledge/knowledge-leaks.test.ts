@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
-import { startServer } from '../../src/app/start-server.ts';
+import { startServer } from '../../src/app/start.ts';
 import { redisUrl, uniqueName } from '../support/services.ts';
 import { testConfig } from '../support/test-server.ts';
 

@@ -94,7 +94,7 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
     await world.database.query(sql`delete from artifact where artifact_uid = ${artifactUid}::uuid`);
     expect(await totals(space)).toEqual(await counted(space));
     expect((await totals(space))?.chunks).toBe(1);
-    await world.spaces.remove(space.spaceId);
+    await world.spaces.delete(space);
     expect(await counted(space)).toEqual({ chunks: 0, len: 0 });
   });
 
@@ -257,9 +257,9 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
       insert into entity (entity_id, space_id, entity_type, canonical_name, normalized_name, created_at, updated_at)
       values (${entityId}, ${space.spaceId}, 'person', 'Ann', 'ann', now(), now())`);
     await world.database.query(sql`
-      insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, chunk_id, surface_form,
+      insert into entity_mention (mention_id, space_id, entity_id, resolved_id, artifact_uid, revision_id, chunk_id, surface_form,
         method, confidence)
-      values (${world.ids.uuid()}, ${space.spaceId}, ${entityId}, ${mail.artifactUid}, ${mail.revisionId},
+      values (${world.ids.uuid()}, ${space.spaceId}, ${entityId}, ${entityId}, ${mail.artifactUid}, ${mail.revisionId},
         ${chunk?.chunkId}, 'Ann', 'rules', 1)`);
     await world.database.query(sql`
       insert into semantic_event (event_id, space_id, artifact_uid, revision_id, chunk_id, category, narrative,
@@ -296,9 +296,9 @@ export function lexicalSuite(open: () => KnowledgeWorld): void {
           updated_at)
         values (${entityId}, ${space.spaceId}, 'person', 'Ann', 'ann', ${into}, now(), now())`);
     await world.database.query(sql`
-      insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, surface_form, method,
+      insert into entity_mention (mention_id, space_id, entity_id, resolved_id, artifact_uid, revision_id, surface_form, method,
         confidence, relation)
-      values (${world.ids.uuid()}, ${space.spaceId}, ${live}, ${item.artifactUid}, ${item.revisionId}, 'Ann',
+      values (${world.ids.uuid()}, ${space.spaceId}, ${live}, ${live}, ${item.artifactUid}, ${item.revisionId}, 'Ann',
         'structured', 1, 'owner')`);
     for (const id of [live, merged, older])
       expect(await titles(space, 'harbour', { entityIds: [id] }), id).toEqual(['item', 'item']);

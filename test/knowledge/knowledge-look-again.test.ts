@@ -31,7 +31,7 @@ describe('looking again', () => {
   beforeEach(async () => {
     // Looks go over all spaces.
     await world.database.query(sql`delete from knowledge_space`);
-    house = failingHouse(world);
+    house = await failingHouse(world);
     space = await world.space();
   });
 
@@ -108,7 +108,7 @@ describe('looking again', () => {
   });
 
   it('leaves alone what came before the model when nothing is to be read again, and closes rows of before', async () => {
-    house = failingHouse(world, { backfill: false });
+    house = await failingHouse(world, { backfill: false });
     const { revisionId } = await house.ingest(space, ['[Alice Chen] decided.']);
     await house.ingest(space, ['[A. Chen] decided.']);
     house.faults.reader = 'none';
@@ -124,7 +124,7 @@ describe('looking again', () => {
   });
 
   it('reads again what a model failed at, even when nothing else is to be read again', async () => {
-    house = failingHouse(world, { backfill: false });
+    house = await failingHouse(world, { backfill: false });
     house.faults.reader = 'fail';
     const { revisionId } = await house.ingest(space, ['[Ann] decided.']);
     expect(await house.rows()).toHaveLength(1);
@@ -134,7 +134,7 @@ describe('looking again', () => {
   });
 
   it('puts into a graph what came while none was wanted, and builds one that is empty', async () => {
-    const { revisionId } = await failingHouse(world, {}, 'off').ingest(space, ['[Ann] decided.']);
+    const { revisionId } = await (await failingHouse(world, {}, 'off')).ingest(space, ['[Ann] decided.']);
     expect(await look()).toMatchObject({ result: { rebuilds: 1 } });
     expect(await look()).toMatchObject({ skipped: expect.any(String) as string });
     house.graph.entities.set('x', 'somebody');

@@ -233,9 +233,9 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
       const [written, removed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const mentioning = world.database.transaction(async (transaction) => {
         await transaction.query(sql`
-          insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, surface_form, method,
+          insert into entity_mention (mention_id, space_id, entity_id, resolved_id, artifact_uid, revision_id, surface_form, method,
             confidence)
-          values (${world.ids.uuid()}, ${space.spaceId}, ${ids[0]}, ${other.artifactUid}, ${other.revisionId}, 'Alice',
+          values (${world.ids.uuid()}, ${space.spaceId}, ${ids[0]}, ${ids[0]}, ${other.artifactUid}, ${other.revisionId}, 'Alice',
             'structured', 1)`);
         written.resolve();
         await removed.promise;
@@ -402,7 +402,7 @@ describe('resolution when a part fails', () => {
       const { result, entity, kinds } = await outcome(broken, space, 'A. Chen');
       expect(result).toMatchObject({ isNew: true, uncertainMatch: alice });
       expect(entity).toMatchObject({ needsReview: true, reviewReason: 'confirmation-failed' });
-      const unusable = 'A model answered, and its answers could not be used.';
+      const unusable = 'The replies of the model were unusable.';
       expect(entity.pairs).toMatchObject([{ state: 'open', decidedBy: null, reason: unusable }]);
       expect(kinds).toEqual(rowOf('confirmation-failed', entity.entityId));
       expect(world.recorded[0]).toMatchObject({
@@ -584,11 +584,11 @@ describe('a model in the grey zone', () => {
     const without = entityWorld(world, { model: noModel });
     const [alice] = (await without.read(space, ['Alice Chen'])).ids;
     const { ids } = await without.read(space, ['A. Chen']);
-    const before = await without.repairs.settleUncertain(10, without.signal);
+    const before = await without.repairs.confirmOpenPairs(10, without.signal);
     expect(before).toEqual({ asked: 0, merged: 0, different: 0 });
     const model = new ScriptedModel(same());
     const at = entityWorld(world, { model, embedder: null });
-    expect((await at.repairs.settleUncertain(100, at.signal)).merged).toBeGreaterThan(0);
+    expect((await at.repairs.confirmOpenPairs(100, at.signal)).merged).toBeGreaterThan(0);
     expect((await at.desk.get(space, ids[0] ?? '')).entityId).toBe(alice);
     expect(await at.desk.review(space, 10)).toEqual([]);
   });
@@ -600,9 +600,9 @@ describe('a model in the grey zone', () => {
     await without.read(space, ['A. Chen']);
     const model = new ScriptedModel('{"decision": "uncertain", "reason": "Who knows."}');
     const at = entityWorld(world, { model });
-    expect((await at.repairs.settleUncertain(100, at.signal)).asked).toBeGreaterThan(0);
+    expect((await at.repairs.confirmOpenPairs(100, at.signal)).asked).toBeGreaterThan(0);
     const asked = model.questions.length;
-    expect(await at.repairs.settleUncertain(100, at.signal)).toEqual({ asked: 0, merged: 0, different: 0 });
+    expect(await at.repairs.confirmOpenPairs(100, at.signal)).toEqual({ asked: 0, merged: 0, different: 0 });
     expect(model.questions).toHaveLength(asked);
     expect(await at.desk.review(space, 10)).toMatchObject([{ state: 'open', decidedBy: 'model' }]);
   });

@@ -4,10 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, silentLog } from '../../src/core/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { offGraph } from '../../src/knowledge/graph/graph.ts';
-import { openSearch } from '../../src/knowledge/index.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
-import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
+import { openSearch } from '../../src/knowledge/search/search.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import { adminToken, testHouse } from '../support/http-dependencies.ts';
 import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
@@ -51,7 +50,7 @@ describe('search over HTTP', () => {
       },
       knowledge: {
         ...emptyKnowledgeDesks,
-        spaces: new Spaces({ store: world.spaces, onRemoved: async () => undefined }),
+        spaces: world.spaces,
         search: openSearch({
           ...world,
           lexical: new LexicalIndex(world.database),

@@ -8,11 +8,12 @@ import type {
   ExpansionRequest,
   Graph,
   SearchResponse,
-  SearchDeps,
   SearchRequest,
   Space,
 } from '../../src/knowledge/index.ts';
-import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
+import type { SearchDeps } from '../../src/knowledge/search/search.ts';
+import { openSearch } from '../../src/knowledge/search/search.ts';
+import { KnowledgeError, searchDefaults } from '../../src/knowledge/index.ts';
 import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
 import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
@@ -202,7 +203,9 @@ describe('search', () => {
     await world.accept(space, { text: 'harbour two' });
     const answer = await search(space, {}, { embedders: embeddersOf(embedder) });
     expect(answer.primaryResults).toHaveLength(2);
-    expect(answer.warning).toBe('Not every chunk is embedded yet (missing: 1 of 2); words find them all.');
+    expect(answer.warning).toBe(
+      'Not every chunk is embedded yet (missing: 1 of 2); lexical search covers all of them.',
+    );
   });
 
   it('answers by words, with the remedy, where the store cannot compare vectors', async () => {
@@ -356,9 +359,7 @@ describe('search', () => {
       ).toEqual(seeds.toSorted());
       expect(asked[0]?.exceptEventIds?.toSorted()).toEqual(seeds.toSorted());
       expect(answer.relatedContext).toMatchObject([{ id: elsewhere, reason: 'same_actor:Ann' }]);
-      expect(answer.warning).toBe(
-        'Graph expansion timed out after 500 ms; only what was found by then is related.',
-      );
+      expect(answer.warning).toBe('Graph expansion timed out after 500 ms; related items are incomplete.');
       expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toMatchObject([
         { kind: 'knowledge.expansion-failed', cause: 'DEADLINE_EXCEEDED' },
       ]);
@@ -379,9 +380,9 @@ describe('search', () => {
       const real = new SearchStore(world.database);
       let calls = 0;
       const store = Object.assign(new SearchStore(world.database), {
-        eventsOf: async (...given: Parameters<typeof real.eventsOf>) => {
+        eventIdsOf: async (...given: Parameters<typeof real.eventIdsOf>) => {
           if (++calls === 1) return new Promise<never>(() => undefined);
-          const found = await real.eventsOf(...given);
+          const found = await real.eventIdsOf(...given);
           setImmediate(() => void world.clock.advance(world.options.chunkLookupTimeoutMs));
           return found;
         },
@@ -394,7 +395,7 @@ describe('search', () => {
       const answer = await search(space, { graphExpand: true }, { graph, store });
       expect(asked[0]?.seedEventIds).toHaveLength(1);
       expect(answer.warning).toBe(
-        'Not every result was followed (left out: 1 of 2): events could not be looked up.',
+        'Not every result was expanded (omitted: 1 of 2): their events could not be loaded.',
       );
     });
   });

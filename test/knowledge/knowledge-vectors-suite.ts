@@ -75,13 +75,17 @@ export function vectorsSuite(open: () => KnowledgeWorld): void {
     await vectors.put(space.spaceId, 'old', rows(ids));
     await vectors.put(space.spaceId, 'new', rows(ids.slice(0, 1)));
     expect(await vectors.missing(space.spaceId, 'new')).toEqual({ missing: 2, total: 3 });
-    const lacking = await vectors.lacking({ model: 'new', after: (ids[0] ?? 0) - 1, limit: 10 });
-    expect(lacking.map(({ chunkId, spaceId }) => [chunkId, spaceId])).toEqual(
+    const listUnembedded = await vectors.listUnembedded({
+      model: 'new',
+      after: (ids[0] ?? 0) - 1,
+      limit: 10,
+    });
+    expect(listUnembedded.map(({ chunkId, spaceId }) => [chunkId, spaceId])).toEqual(
       ids.slice(1).map((chunkId) => [chunkId, space.spaceId]),
     );
-    expect(await vectors.forgetOthers(space.spaceId, 'new')).toBe(0);
+    expect(await vectors.deleteOtherModels(space.spaceId, 'new')).toBe(0);
     await vectors.put(space.spaceId, 'new', rows(ids));
-    expect(await vectors.forgetOthers(space.spaceId, 'new')).toBe(3);
+    expect(await vectors.deleteOtherModels(space.spaceId, 'new')).toBe(3);
     expect(await vectors.cosines(space.spaceId, 'old', turned(0), ids, signal)).toEqual(new Map());
   });
 

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { restore } from '../../src/app/backup/restore.ts';
+import { restore } from '../../src/operations/backup/restore.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
+import type { StoreKind } from '../support/backup-world.ts';
 import {
   contentsOf,
   dumpAsItIs,
@@ -12,7 +13,6 @@ import {
   inStore,
   linesIn,
   restoreFrom,
-  type StoreKind,
   writeLines,
 } from '../support/backup-world.ts';
 import { startHeadworks } from '../support/headworks-process.ts';
@@ -49,8 +49,8 @@ const damages: readonly (readonly [what: string, change: Change, says: RegExp])[
   ],
   ['a row was changed', changed(/"r7"/, (line) => line.replace('"r7"', '"r8"')), /gateway_attempts/],
   ['a table is missing', (lines) => without(lines, 'organization_keys'), /tables or files are missing/],
-  ['something follows its end', (lines) => [...lines, '{}'], /something stands where nothing should/],
-  ['a line cannot be read', changed(/"table-end"/, (line) => line.slice(0, -3)), /cannot be read/],
+  ['something follows its end', (lines) => [...lines, '{}'], /outside of any table or file/],
+  ['a line cannot be read', changed(/"table-end"/, (line) => line.slice(0, -3)), /cannot be parsed/],
   ['it is of a newer format', header((found) => ({ ...found, format: 99 })), /newer Headworks/],
   [
     'it is of a newer version',
@@ -76,7 +76,7 @@ const damages: readonly (readonly [what: string, change: Change, says: RegExp])[
   [
     'a table has a column that nobody knows',
     changed(/"name":"organizations"/, (line) => line.replace('["id"', '["odd","id"')),
-    /does not fit/,
+    /does not match its migrations/,
   ],
   ['a row refers to another that is not there', withoutOrganizations, /violates foreign key/],
   [
@@ -85,7 +85,7 @@ const damages: readonly (readonly [what: string, change: Change, says: RegExp])[
       ...lines.slice(0, 40),
       '{"headworks":"failed","code":"STATE_UNAVAILABLE","message":"The store went away."}',
     ],
-    /not finished when it was written: The store went away/,
+    /Writing the backup failed: The store went away/,
   ],
 ];
 
@@ -104,7 +104,7 @@ function withoutOrganizations(lines: readonly string[]): readonly string[] {
 }
 
 /** A store, a backup of it, and what it holds since: not the same any more. */
-async function fullHouse(kind: StoreKind) {
+async function filledStore(kind: StoreKind) {
   const config = await emptyHouse(kind);
   const file = join(await temporaryFolder(), 'whole.backup');
   const before = await inStore(config, async (database) => {
@@ -116,9 +116,9 @@ async function fullHouse(kind: StoreKind) {
   return { config, file, before };
 }
 
-describe('a backup that is not whole, or not for this version', () => {
-  it('is refused, and the store stays as it was, whatever is wrong', patience, async () => {
-    const { config, file, before } = await fullHouse('server');
+describe('a backup that is incomplete, or of another version', () => {
+  it('is rejected, and the store is unchanged, for every kind of damage', patience, async () => {
+    const { config, file, before } = await filledStore('server');
     const lines = await linesIn(file);
     for (const [what, change, says] of damages) {
       const damaged = join(await temporaryFolder(), 'damaged.backup');
@@ -158,9 +158,9 @@ describe('a backup that is not whole, or not for this version', () => {
   });
 });
 
-describe('a restore that is interrupted', () => {
-  it('leaves the store as it was when somebody stops it', patience, async () => {
-    const { config, file, before } = await fullHouse('server');
+describe('an interrupted restore', () => {
+  it('leaves the store unchanged when it is canceled', patience, async () => {
+    const { config, file, before } = await filledStore('server');
     const stopping = new AbortController();
     const restoring = restore(config, {
       file,
@@ -172,8 +172,8 @@ describe('a restore that is interrupted', () => {
     expect(await inStore(config, contentsOf)).toEqual(before);
   });
 
-  it('leaves the embedded store as it was when its process is killed', patience, async () => {
-    const { config, file, before } = await fullHouse('embedded');
+  it('leaves the embedded store unchanged when its process is killed', patience, async () => {
+    const { config, file, before } = await filledStore('embedded');
     const run = startHeadworks(
       ['restore', file, '--replace', '--data-dir', config.data.folder],
       await temporaryFolder(),

@@ -2,16 +2,18 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { migrateStore, type MigrateStoreReport } from '../../src/app/backup/migrate-store.ts';
 import type { Config } from '../../src/config/index.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { defineMigration, migrate, sql, type Migration } from '../../src/platform/postgres/index.ts';
+import type { MigrateStoreReport } from '../../src/operations/backup/restore.ts';
+import { migrateStore } from '../../src/operations/backup/restore.ts';
+import type { Migration } from '../../src/platform/postgres/index.ts';
+import { defineMigration, migrate, sql } from '../../src/platform/postgres/index.ts';
 import {
   contentsOf,
   dropStore,
   emptyHouse,
-  filledHouse,
   fillStore,
+  filledHouse,
   inStore,
   ourMigrations,
 } from '../support/backup-world.ts';
@@ -71,7 +73,7 @@ describe('migrate-store', () => {
       await writeFile(join(config.data.folder, 'webhook-secret'), 'a-secret-of-sixteen\n');
       const target = withSchema(config, uniqueName('moved'));
       onTestFinished(() => dropStore(target.state.schema));
-      const later = defineMigration('0002-later.sql', 'create table later ();');
+      const later = defineMigration('0002-later.sql', 'create table later (id integer);');
       const report = await migrating(target, false, [...(await ourMigrations()), later]);
       expect(report.schema).toBe(target.state.schema);
       expect(report.rows).toBe(Object.values(contents).reduce((sum, rows) => sum + rows.length, 0));
@@ -95,7 +97,7 @@ describe('migrate-store', () => {
     },
   );
 
-  it('refuses a folder without a store, and replaces nothing', patience, async () => {
+  it('rejects a folder without a store, and replaces nothing', patience, async () => {
     const { config: full, contents } = await filledHouse('server');
     const nowhere = join(await temporaryFolder(), 'typo');
     const without = {
@@ -111,12 +113,12 @@ describe('migrate-store', () => {
     const empty = withSchema(await emptyHouse('embedded'), full.state.schema);
     await expect(migrating(empty, true)).rejects.toMatchObject({
       code: 'INPUT_INVALID',
-      message: expect.stringContaining('nothing to copy') as string,
+      message: expect.stringContaining('is empty') as string,
     });
     expect(await inStore(full, contentsOf)).toEqual(contents);
   });
 
-  it('refuses while a server works with the embedded store', patience, async () => {
+  it('fails while a server uses the embedded store', patience, async () => {
     const config = await emptyHouse('embedded');
     await startTestServer(config);
     await expect(migrating(config)).rejects.toMatchObject({ code: 'DATA_FOLDER_BUSY' });

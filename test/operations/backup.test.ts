@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeScratch } from '../../src/app/backup/leftovers.ts';
-import { openServerTarget } from '../../src/app/backup/open-target.ts';
-import { requireStoreOrServer } from '../../src/app/backup/source-store.ts';
-import { readServerFile, writeServerFile } from '../../src/app/server-file.ts';
-import { startServer } from '../../src/app/start-server.ts';
+import { requireStoreOrServer } from '../../src/app/client/data-folder.ts';
 import type { RunningServer } from '../../src/app/index.ts';
+import { readServerFile, writeServerFile } from '../../src/app/client/server-file.ts';
+import { startServer } from '../../src/app/start.ts';
 import type { Config } from '../../src/config/index.ts';
+import { createScratch } from '../../src/operations/backup/disk-space.ts';
+import { openServerTarget } from '../../src/operations/backup/open-target.ts';
 import { defineMigration, sql } from '../../src/platform/postgres/index.ts';
 import { openSqlite } from '../../src/platform/sqlite/index.ts';
 import {
@@ -16,8 +16,8 @@ import {
   contentsOf,
   dumpAsItIs,
   emptyHouse,
-  filledHouse,
   fillStore,
+  filledHouse,
   inStore,
   linesIn,
   ourMigrations,
@@ -81,41 +81,45 @@ describe.each([
   ['embedded', 'server'],
   ['server', 'embedded'],
 ] as const)('a backup of the %s store, while a server writes to it', (kind, other) => {
-  it(`restores into a store of the other kind: rows of one moment, vaults, secrets`, patience, async () => {
-    const source = await filledHouse(kind);
-    await addVault(source.config, 'längst');
-    const file = join(await temporaryFolder(), 'a.backup');
-    const killed = await makeScratch(source.config.data.folder, 'restore');
-    const server = await startTestServer(source.config);
-    expect(existsSync(killed)).toBe(false);
-    const stopWriting = keepWriting(server);
-    const saved = await backUp(source.config, file);
-    await stopWriting();
-    await server.stop();
-    expect(saved).toMatchObject({ file, vaults: ['acme.vault'], hasWebhookSecret: kind === 'embedded' });
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    const token = (await readFile(join(source.config.data.folder, 'admin-token'), 'utf8')).trim();
-    expect((await linesIn(file)).some((line) => line.includes(token))).toBe(false);
+  it(
+    `restores into a store of the other kind: a consistent snapshot of rows, vaults, secrets`,
+    patience,
+    async () => {
+      const source = await filledHouse(kind);
+      await addVault(source.config, 'längst');
+      const file = join(await temporaryFolder(), 'a.backup');
+      const killed = await createScratch(source.config.data.folder, 'restore');
+      const server = await startTestServer(source.config);
+      expect(existsSync(killed)).toBe(false);
+      const stopWriting = keepWriting(server);
+      const saved = await backUp(source.config, file);
+      await stopWriting();
+      await server.stop();
+      expect(saved).toMatchObject({ file, vaults: ['acme.vault'], hasWebhookSecret: kind === 'embedded' });
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      const token = (await readFile(join(source.config.data.folder, 'admin-token'), 'utf8')).trim();
+      expect((await linesIn(file)).some((line) => line.includes(token))).toBe(false);
 
-    const target = await emptyHouse(other);
-    await mkdir(target.data.folder, { recursive: true });
-    const left = await makeScratch(target.data.folder, 'backup');
-    const report = await restoreFrom(target, file);
-    expect(existsSync(left)).toBe(false);
-    expect(report).toMatchObject({ rows: saved.rows, tables: saved.tables, backup: { store: kind } });
-    expect(untouched(await inStore(target, contentsOf))).toEqual(untouched(source.contents));
-    // Whoever wrote an artifact wrote its revision and its chunk in the same transaction.
-    const counts = await countsIn(target);
-    expect(counts).toEqual({
-      artifacts: counts?.artifacts,
-      revisions: counts?.artifacts,
-      chunks: counts?.artifacts,
-    });
-    expect(textInVault(target)).toBe('längst');
-    expect(existsSync(join(target.data.folder, 'webhook-secret'))).toBe(kind === 'embedded');
-    const isTold = report.notes.some((note) => note.includes('HEADWORKS_WEBHOOK_SECRET'));
-    expect(isTold).toBe(kind === 'embedded');
-  });
+      const target = await emptyHouse(other);
+      await mkdir(target.data.folder, { recursive: true });
+      const left = await createScratch(target.data.folder, 'backup');
+      const report = await restoreFrom(target, file);
+      expect(existsSync(left)).toBe(false);
+      expect(report).toMatchObject({ rows: saved.rows, tables: saved.tables, backup: { store: kind } });
+      expect(untouched(await inStore(target, contentsOf))).toEqual(untouched(source.contents));
+      // Whoever wrote an artifact wrote its revision and its chunk in the same transaction.
+      const counts = await countsIn(target);
+      expect(counts).toEqual({
+        artifacts: counts?.artifacts,
+        revisions: counts?.artifacts,
+        chunks: counts?.artifacts,
+      });
+      expect(textInVault(target)).toBe('längst');
+      expect(existsSync(join(target.data.folder, 'webhook-secret'))).toBe(kind === 'embedded');
+      const isTold = report.notes.some((note) => note.includes('HEADWORKS_WEBHOOK_SECRET'));
+      expect(isTold).toBe(kind === 'embedded');
+    },
+  );
 });
 
 describe('restore', () => {
@@ -144,7 +148,7 @@ describe('restore', () => {
     },
   );
 
-  it('refuses a store or a vault that is there, until it may replace it', patience, async () => {
+  it('rejects a store or a vault that exists, unless --replace is given', patience, async () => {
     const source = await filledHouse('server');
     await addVault(source.config, 'from the backup');
     const file = join(await temporaryFolder(), 'a.backup');
@@ -188,7 +192,7 @@ describe('restore', () => {
       const elsewhere = { ...busy, data: { ...busy.data, folder: await temporaryFolder() } };
       await expect(restoreFrom(elsewhere, file, { replace: true })).rejects.toMatchObject({
         code: 'CONFLICT',
-        message: expect.stringContaining('A Headworks server works') as string,
+        message: expect.stringContaining('A Headworks server uses') as string,
       });
       await server.stop();
       const shared = {
@@ -198,7 +202,7 @@ describe('restore', () => {
       const worker = await startServer(shared, { role: 'worker' });
       await expect(restoreFrom(busy, file, { replace: true })).rejects.toMatchObject({
         code: 'CONFLICT',
-        message: expect.stringContaining('A Headworks worker works') as string,
+        message: expect.stringContaining('A Headworks worker uses') as string,
       });
       await worker.stop();
       const closing = new AsyncDisposableStack();
@@ -224,7 +228,7 @@ describe('restore', () => {
     },
   );
 
-  it('brings a backup of an older version up to date', patience, async () => {
+  it('migrates a backup of an older version', patience, async () => {
     const source = await emptyHouse('server');
     const file = join(await temporaryFolder(), 'older.backup');
     const older = await inStore(source, async (database) => {
@@ -236,7 +240,7 @@ describe('restore', () => {
     const target = await emptyHouse('server');
     const migrations = [
       ...(await ourMigrations()),
-      defineMigration('0002-later.sql', 'create table later ();'),
+      defineMigration('0002-later.sql', 'create table later (id integer);'),
     ];
     await restoreFrom(target, file, { migrations });
     expect(await inStore(target, contentsOf)).toEqual(older);
@@ -246,7 +250,7 @@ describe('restore', () => {
     expect(rows).toEqual([{ newest: 'later' }]);
   });
 
-  it('refuses a backup of 0.1.0 and names the version that restores it', patience, async () => {
+  it('rejects a backup of 0.1.0 and names the version that restores it', patience, async () => {
     const source = await emptyHouse('server');
     const file = join(await temporaryFolder(), 'first.backup');
     await inStore(source, async (database) => {

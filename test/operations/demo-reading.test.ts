@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { knownNames } from '../../src/app/demo/acme-people.ts';
 import type { ProfileSummary } from '../../src/knowledge/entities/confirm.ts';
 import { confirmationMessages, parseConfirmation } from '../../src/knowledge/entities/confirm.ts';
-import type { ReadingTask } from '../../src/knowledge/ports.ts';
-import { readAnswer } from '../../src/knowledge/reading/model/reading-answer.ts';
-import { readingPrompt } from '../../src/knowledge/reading/model/reading-prompt.ts';
-import { SaidInDocuments } from '../../src/knowledge/text/said-in.ts';
+import type { ReadingTask } from '../../src/knowledge/reading/types.ts';
+import { readingPrompt } from '../../src/knowledge/reading/model-reader.ts';
+import { readAnswer } from '../../src/knowledge/reading/parse-answer.ts';
+import { SaidInDocuments } from '../../src/knowledge/text/quotes.ts';
 import { readingOf } from '../../src/simulators/models/reader.ts';
 
 const folder = fileURLToPath(new URL('../../src/app/demo/documents/', import.meta.url));

@@ -2,18 +2,19 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { startBackground } from '../../src/app/background.ts';
-import { registerHouseGauges } from '../../src/app/house-gauges.ts';
-import { Presence } from '../../src/app/presence.ts';
-import { Readiness } from '../../src/app/readiness.ts';
-import { startServer } from '../../src/app/start-server.ts';
-import { openStores } from '../../src/app/stores.ts';
-import { createTelemetry } from '../../src/app/telemetry.ts';
-import { alertRules } from '../../src/tenancy/admission/alerts/alert-rules.ts';
-import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alert-rules.ts';
-import { countEvents, type Metrics, type MetricSpec } from '../../src/platform/metrics/index.ts';
 import type { CommandFacts } from '../../scripts/doc-facts.ts';
 import { readDocFacts } from '../../scripts/doc-facts.ts';
+import { startBackground } from '../../src/app/background.ts';
+import { registerProcessMetrics } from '../../src/app/process-metrics.ts';
+import { Presence } from '../../src/app/client/presence.ts';
+import { startServer } from '../../src/app/start.ts';
+import { openStores } from '../../src/app/stores.ts';
+import { createTelemetry } from '../../src/app/telemetry.ts';
+import { knowledgeAlertRules } from '../../src/knowledge/maintenance/alerts.ts';
+import { Readiness } from '../../src/operations/readiness.ts';
+import type { MetricSpec, Metrics } from '../../src/platform/metrics/index.ts';
+import { countEvents } from '../../src/platform/metrics/index.ts';
+import { alertRules } from '../../src/tenancy/index.ts';
 import { redisUrl, uniqueName } from '../support/services.ts';
 import { testConfig } from '../support/test-server.ts';
 
@@ -69,7 +70,7 @@ async function freshServer(): Promise<{ readonly known: LabelsByMetric; readonly
   const stores = await openStores(config, telemetry, closing);
   await startBackground(config, stores, { ...telemetry, metrics }, { role: 'serve', env: {} }, closing);
   const readiness = new Readiness(stores);
-  registerHouseGauges({ metrics, role: 'serve', presence: new Presence(), readiness });
+  registerProcessMetrics({ metrics, role: 'serve', presence: new Presence(), readiness });
   const text = await telemetry.metrics.text();
   for (const [, name = ''] of text.matchAll(/^# TYPE ((?:process|nodejs)_\w+) \w+$/gm)) found.set(name, []);
   return { known: found, text };

@@ -1,9 +1,9 @@
 // Retention on a real store: old rows go, the others stay.
 import { expect, it, onTestFinished } from 'vitest';
-import { PostgresAuditTrail } from '../../src/app/audit/index.ts';
-import { houseRules, retentionEvents, runRetention } from '../../src/app/retention/index.ts';
 import { EventBus, Redactor, systemClock, systemIds } from '../../src/core/index.ts';
 import { PostgresLedgerStore } from '../../src/ledger/postgres/postgres-ledger-store.ts';
+import { AuditTrail } from '../../src/operations/audit.ts';
+import { coreRetentionRules, retentionEvents, runRetention } from '../../src/operations/retention.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import { migratedDatabase } from '../support/migrated-databases.ts';
@@ -23,9 +23,9 @@ it('deletes old audit rows and old repaired ledger rows, and nothing that is you
     select gen_random_uuid(), 'demo.kind', age::text, 'X', 'x', 1, now() - interval '10 years', now(),
       case when age % 2 = 0 then now() - age * interval '1 day' end, case when age % 2 = 0 then 'repair' end
     from generate_series(1, 100) age`);
-  const rules = houseRules(
+  const rules = coreRetentionRules(
     {
-      audit: new PostgresAuditTrail(database, systemIds, new Redactor()),
+      audit: new AuditTrail(database, systemIds, new Redactor()),
       ledger: new PostgresLedgerStore(database, systemIds),
       jobs: { purge: async () => 0 },
     },

@@ -69,7 +69,9 @@ describe('job worker processes', () => {
     await queue.define([sleepyJob]);
     const workers = await Promise.all([1, 2].map(() => startWorker(databaseUrl(), schema, 2)));
     const ids = await Promise.all(Array.from({ length: 200 }, (_, n) => queue.enqueue(sleepyJob, { n })));
-    await until(async () => (await queue.counts()).some((row) => row.state === 'done' && row.count === 200));
+    await until(async () =>
+      (await queue.counts()).some((row) => row.state === 'completed' && row.count === 200),
+    );
     const starts = workers.map(({ lines }) => lines.filter((line) => line.startsWith('start')));
     expect(starts.flat().toSorted()).toEqual(ids.map((id) => `start ${id}`).toSorted());
     for (const started of starts) expect(started.length).toBeGreaterThan(0);
@@ -77,7 +79,7 @@ describe('job worker processes', () => {
 
   it('leave their job to another one when they are killed', async () => {
     const { schema, database } = await openStore(databaseUrl());
-    const timing = { pollMs: 100, beatMs: 200, lostAfterMs: 1_500 };
+    const timing = { pollMs: 100, heartbeatMs: 200, lostAfterMs: 1_500 };
     const { queue, events } = await openJobQueue(database, { timing });
     onTestFinished(() => queue.stop(0));
     await queue.define([sleepyJob]);
@@ -87,15 +89,15 @@ describe('job worker processes', () => {
     doomed.child.kill('SIGKILL');
     const attempts: number[] = [];
     await queue.work(sleepyJob, async (_, { attempt }) => void attempts.push(attempt));
-    await until(async () => (await queue.get(id))?.state === 'done');
+    await until(async () => (await queue.get(id))?.state === 'completed');
     expect(attempts).toEqual([2]);
-    expect(events.map(({ name }) => name)).toEqual(['job:retried', 'job:started', 'job:done']);
+    expect(events.map(({ name }) => name)).toEqual(['job:retried', 'job:started', 'job:completed']);
   });
 
   it('come back by themselves when the server was away', async () => {
     const server = await startPrivatePostgres();
     const { database } = await openStore(server.url);
-    const { queue, events } = await openJobQueue(database, { timing: { pollMs: 100, beatMs: 200 } });
+    const { queue, events } = await openJobQueue(database, { timing: { pollMs: 100, heartbeatMs: 200 } });
     onTestFinished(() => queue.stop(0));
     await queue.define([sleepyJob]);
     const gate = Promise.withResolvers<void>();
@@ -112,10 +114,10 @@ describe('job worker processes', () => {
     await until(() => events.some(({ name }) => name === 'job:store-unavailable'));
     await expect(queue.enqueue(sleepyJob, {})).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
     await server.restart();
-    await until(async () => (await queue.get(id).catch(() => null))?.state === 'done', 20_000);
+    await until(async () => (await queue.get(id).catch(() => null))?.state === 'completed', 20_000);
     expect(await queue.get(id)).toMatchObject({ attempts: 1, result: 'finished while the server was away' });
     const next = (await queue.enqueue(sleepyJob, {})) ?? '';
-    await until(async () => (await queue.get(next))?.state === 'done');
+    await until(async () => (await queue.get(next))?.state === 'completed');
     await until(() => events.some(({ name }) => name === 'job:store-available'));
     expect(runs).toBe(2);
   }, 60_000);

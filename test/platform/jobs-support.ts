@@ -1,12 +1,9 @@
 // Job queues on real stores, with their events recorded, and databases that can be cut off.
 import type { JobDefinition, JobQueue } from '../../src/core/index.ts';
 import { CoreError, EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { contractSecret } from '../../src/platform/jobs/job-queue.contract.ts';
-import {
-  createPgBossJobQueue,
-  type PgBossJobQueueOptions,
-} from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { contractSecret } from '../support/jobs/job-queue.contract.ts';
+import { createJobQueue, type JobQueueOptions } from '../../src/platform/jobs/queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 
 /** A job that any process of these tests may work on. */
@@ -28,19 +25,19 @@ export interface RecordedQueue {
 
 export async function openJobQueue(
   database: Database,
-  options: Partial<PgBossJobQueueOptions> = {},
+  options: Partial<JobQueueOptions> = {},
 ): Promise<RecordedQueue> {
   const bus = new EventBus(jobEventSpecs, () => systemClock.now());
   const events: { name: string; payload: Readonly<Record<string, unknown>> }[] = [];
   bus.listen((event) => events.push(event));
-  const queue = await createPgBossJobQueue({
+  const queue = await createJobQueue({
     database,
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,
     events: bus,
     redact: (text) => text.replaceAll(contractSecret, '[redacted]'),
-    schedules: false,
+    runSchedules: false,
     abortGraceMs: 200,
     ...options,
   });

@@ -1,7 +1,7 @@
 // Jobs on pg-boss: the contract, and beyond it transactions, notifications, several workers, and processes and stores that die.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, type JobDefinition } from '../../src/core/index.ts';
-import { describeJobQueueContract } from '../../src/platform/jobs/job-queue.contract.ts';
+import { describeJobQueueContract } from '../support/jobs/job-queue.contract.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
@@ -64,7 +64,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     await expect(rolledBack).rejects.toThrow('changed my mind');
     expect(await queue.list({ name: kind.name })).toEqual([]);
     const id = await database.transaction((transaction) => queue.enqueue(kind, {}, { transaction }));
-    await until(async () => (await queue.get(id ?? ''))?.state === 'done');
+    await until(async () => (await queue.get(id ?? ''))?.state === 'completed');
   });
 
   it('starts a job that another process added promptly, by notification', async () => {
@@ -98,14 +98,16 @@ describe.each(stores)('jobs on %s', (name, open) => {
     await until(async () => (await other.queue.get(id))?.state === 'running');
     expect(await other.queue.cancel(id)).toBe(true);
     await until(() => aborted.length === 1);
-    expect(await other.queue.get(id)).toMatchObject({ state: 'skipped' });
+    expect(await other.queue.get(id)).toMatchObject({ state: 'canceled' });
   });
 
   it('adds each scheduled job once, however many processes keep the schedule', async () => {
     const kind = newKind();
     const now = new Date();
     const keepers = await Promise.all(
-      [1, 2].map(() => openQueue(database, { schedules: true, timing: { cronMs: 1_000, upkeepAfterMs: 0 } })),
+      [1, 2].map(() =>
+        openQueue(database, { runSchedules: true, timing: { cronMs: 1_000, maintenanceDelayMs: 0 } }),
+      ),
     );
     let runs = 0;
     for (const { queue } of keepers) {
@@ -136,7 +138,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
 
   it('never sees an aborted transaction of somebody else while everything goes on at once', async () => {
     const kind = newKind({ concurrency: 5 });
-    const { queue, events } = await openQueue(database, { timing: { pollMs: 20, beatMs: 20 } });
+    const { queue, events } = await openQueue(database, { timing: { pollMs: 20, heartbeatMs: 20 } });
     await queue.define([kind]);
     await queue.work(kind, async (_, { progress }) => {
       progress({ done: 1 });
@@ -155,7 +157,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     expect(failures.map((error: { code?: string }) => error.code)).toEqual(Array(20).fill('22012'));
     const done = await until(async () => {
-      const jobs = await queue.list({ name: kind.name, states: ['done'] });
+      const jobs = await queue.list({ name: kind.name, states: ['completed'] });
       return jobs.length === 40 && jobs;
     });
     expect(done).toHaveLength(40);
@@ -170,7 +172,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     const texts = ['fine', 'a \u0000 in it', 'fine too'];
     await queue.work(kind, async (payload) => ({ result: texts[(payload as { n: number }).n] }));
     const ids = await Promise.all(texts.map((_, n) => queue.enqueue(kind, { n })));
-    await until(async () => (await queue.list({ name: kind.name, states: ['done'] })).length === 2);
+    await until(async () => (await queue.list({ name: kind.name, states: ['completed'] })).length === 2);
     const id = ids[1] ?? '';
     const failed = await until(async () => {
       const view = await queue.get(id);
@@ -196,7 +198,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     const ids = await Promise.all([1, 2, 3, 4, 5].map((n) => queue.enqueue(kind, { n })));
     const statesOf = async (...picked: readonly number[]) =>
       Promise.all(picked.map(async (index) => (await queue.get(ids[index] ?? ''))?.state));
-    await until(async () => (await statesOf(0, 1, 3, 4)).join() === 'done,failed,done,done');
+    await until(async () => (await statesOf(0, 1, 3, 4)).join() === 'completed,failed,completed,completed');
     expect((await queue.get(ids[1] ?? ''))?.reason).toContain('cannot be stored');
     // Refused even as failed: it waits to be found without a sign of life, and its slot is free.
     expect(await statesOf(2)).toEqual(['running']);
@@ -230,20 +232,20 @@ describe.each(stores)('jobs on %s', (name, open) => {
       await queue.work(kind, async () => undefined);
       const view = await until(async () => {
         const job = await queue.get(id);
-        return job?.state === 'done' && job;
+        return job?.state === 'completed' && job;
       });
       expect(view.attempts).toBe(2);
     });
 
   it('runs a job again when its process died, but not for ever', async () => {
     const kind = newKind({ retries: 0 });
-    const timing = { pollMs: 50, beatMs: 100, lostAfterMs: 400 };
+    const timing = { pollMs: 50, heartbeatMs: 100, lostAfterMs: 400 };
     const watcher = await openQueue(database, { timing });
     await watcher.queue.define([kind]);
     const id = (await watcher.queue.enqueue(kind, {})) ?? '';
     for (const attempts of [1, 2, 3, 4]) {
       const process = mortal(database);
-      const worker = await openJobQueue(process.database, { timing: { ...timing, beatMs: 60_000 } });
+      const worker = await openJobQueue(process.database, { timing: { ...timing, heartbeatMs: 60_000 } });
       await worker.queue.define([kind]);
       await worker.queue.work(kind, () => new Promise(() => undefined));
       await until(async () => {
@@ -256,16 +258,16 @@ describe.each(stores)('jobs on %s', (name, open) => {
       const job = await watcher.queue.get(id);
       return job?.state === 'failed' && job;
     });
-    expect(view).toMatchObject({ attempts: 4, reason: 'The process that ran it went away.' });
+    expect(view).toMatchObject({ attempts: 4, reason: 'The process that ran it stopped without finishing.' });
     const told = watcher.events.filter((event) => event.payload['jobId'] === id).map(({ name }) => name);
     expect(told).toContain('job:failed');
   });
 
   it('lets nobody write who has lost the job', async () => {
     const kind = newKind({ concurrency: 1 });
-    const timing = { pollMs: 50, beatMs: 100, lostAfterMs: 400 };
+    const timing = { pollMs: 50, heartbeatMs: 100, lostAfterMs: 400 };
     // Its signs of life come too seldom, as from a process that stands still.
-    const slow = await openQueue(database, { timing: { ...timing, beatMs: 60_000 } });
+    const slow = await openQueue(database, { timing: { ...timing, heartbeatMs: 60_000 } });
     const quick = await openQueue(database, { timing });
     const gate = Promise.withResolvers<void>();
     for (const { queue } of [slow, quick]) await queue.define([kind]);
@@ -275,7 +277,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     await quick.queue.work(kind, async () => ({ result: 'quick' }));
     const view = await until(async () => {
       const job = await quick.queue.get(id);
-      return job?.state === 'done' && job;
+      return job?.state === 'completed' && job;
     });
     expect(view).toMatchObject({ attempts: 2, result: 'quick' });
     gate.resolve();
@@ -290,8 +292,8 @@ describe.each(stores)('jobs on %s', (name, open) => {
     'lets nobody write who has lost the job to one that runs it now, when it %s',
     async (act) => {
       const kind = newKind({ concurrency: 1 });
-      const timing = { pollMs: 50, beatMs: 100, lostAfterMs: 400 };
-      const slow = await openQueue(database, { timing: { ...timing, beatMs: 60_000 } });
+      const timing = { pollMs: 50, heartbeatMs: 100, lostAfterMs: 400 };
+      const slow = await openQueue(database, { timing: { ...timing, heartbeatMs: 60_000 } });
       const quick = await openQueue(database, { timing });
       for (const { queue } of [slow, quick]) await queue.define([kind]);
       const [lost, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -311,11 +313,11 @@ describe.each(stores)('jobs on %s', (name, open) => {
       if (act === 'ends') await slow.queue.stop(5_000);
       else await stopped.promise;
       expect(await quick.queue.get(id)).toMatchObject({ state: 'running', attempts: 2, progress: null });
-      expect(slow.events.filter(({ name }) => name === 'job:done')).toEqual([]);
+      expect(slow.events.filter(({ name }) => name === 'job:completed')).toEqual([]);
       over.resolve();
       const view = await until(async () => {
         const job = await quick.queue.get(id);
-        return job?.state === 'done' && job;
+        return job?.state === 'completed' && job;
       });
       expect(view).toMatchObject({ attempts: 2, result: 'quick', progress: null });
     },
@@ -327,7 +329,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     await queue.define([kind]);
     await queue.work(kind, async () => undefined);
     await queue.enqueue(kind, {});
-    const done = await until(() => events.find(({ name }) => name === 'job:done'));
+    const done = await until(() => events.find(({ name }) => name === 'job:completed'));
     expect(done.payload['durationMs']).toSatisfy(Number.isInteger);
   });
 });

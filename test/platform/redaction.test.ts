@@ -2,15 +2,13 @@
 import * as fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PostgresAuditTrail } from '../../src/app/audit/index.ts';
-import { appEvents } from '../../src/app/events.ts';
-import { retentionEvents } from '../../src/app/retention/index.ts';
+import { appEvents } from '../../src/app/telemetry.ts';
 import type { CoreErrorCode, EventSpecs, JobDefinition } from '../../src/core/index.ts';
 import {
   CoreError,
-  coreErrorCodes,
   EventBus,
   Redactor,
+  coreErrorCodes,
   systemClock,
   systemIds,
   systemRandom,
@@ -19,16 +17,18 @@ import { EventHistory } from '../../src/http/event-history.ts';
 import { buildServer, httpEvents } from '../../src/http/index.ts';
 import {
   BatchingLedgerRecorder,
+  RepairRegistry,
+  RepairRunner,
   closeEntry,
   ledgerEvents,
   openRowsGauge,
-  RepairRegistry,
-  RepairRunner,
 } from '../../src/ledger/index.ts';
 import { ledgerOptions } from '../../src/ledger/options.ts';
 import { PostgresLedgerStore } from '../../src/ledger/postgres/postgres-ledger-store.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
+import { AuditTrail } from '../../src/operations/audit.ts';
+import { retentionEvents } from '../../src/operations/retention.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
 import { createLogger, logEvents } from '../../src/platform/logging/index.ts';
 import { countEvents, createMetrics } from '../../src/platform/metrics/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
@@ -204,7 +204,7 @@ describe.each(migratedDatabases.slice(0, 1))('no secret is stored by', (_, open)
   });
 
   it('the audit trail', async () => {
-    const trail = new PostgresAuditTrail(opened.database, systemIds, redactor);
+    const trail = new AuditTrail(opened.database, systemIds, redactor);
     await forSecrets(25, async (secret) => {
       await opened.database.query(sql`truncate audit_log`);
       for (const text of hiddenIn(secret))

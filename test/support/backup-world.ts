@@ -3,28 +3,24 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
-import { controlLine } from '../../src/app/backup/archive.ts';
-import { dumpStore } from '../../src/app/backup/dump-store.ts';
-import { oneMoment } from '../../src/app/backup/snapshot-store.ts';
-import { saveBackup, type SavedBackup } from '../../src/app/backup/save-backup.ts';
-import { linesOf } from '../../src/app/backup/read-archive.ts';
-import { restore, type RestoreReport, type RestoreWish } from '../../src/app/backup/restore.ts';
-import { storeTables, tableOf } from '../../src/app/backup/store-tables.ts';
-import { connect } from '../../src/app/index.ts';
-import { resolveConfig, type Config } from '../../src/config/index.ts';
-import { type JobDefinition, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
-import { createPgBossJobQueue } from '../../src/platform/jobs/pg-boss/pg-boss-job-queue.ts';
-import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
-import type { Database } from '../../src/platform/postgres/index.ts';
-import {
-  identifier,
-  loadMigrations,
-  migrate,
-  sql,
-  type Migration,
-} from '../../src/platform/postgres/index.ts';
-import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { onTestFinished } from 'vitest';
+import { connect } from '../../src/app/index.ts';
+import type { Config } from '../../src/config/index.ts';
+import { resolveConfig } from '../../src/config/index.ts';
+import type { JobDefinition } from '../../src/core/index.ts';
+import { systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
+import { controlLine, linesOf } from '../../src/operations/backup/archive.ts';
+import { dumpStore, inSnapshot } from '../../src/operations/backup/dump.ts';
+import type { RestoreOptions, RestoreReport } from '../../src/operations/backup/restore.ts';
+import { restore } from '../../src/operations/backup/restore.ts';
+import type { SavedBackup } from '../../src/operations/backup/save-backup.ts';
+import { saveBackup } from '../../src/operations/backup/save-backup.ts';
+import { storeTables, tableOf } from '../../src/operations/backup/store-tables.ts';
+import { createJobQueue } from '../../src/platform/jobs/queue.ts';
+import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
+import type { Database, Migration } from '../../src/platform/postgres/index.ts';
+import { identifier, loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
+import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { folderWithStore } from './embedded-database.ts';
 import { databaseUrl, temporaryFolder, uniqueName } from './services.ts';
 
@@ -88,14 +84,14 @@ const waiting: JobDefinition<unknown> = {
 /** Tables of this version or an older one, jobs that wait, and rows of every domain. */
 export async function fillStore(database: Database): Promise<void> {
   await migrate(database, await ourMigrations(), { clock: systemClock });
-  const jobs = await createPgBossJobQueue({
+  const jobs = await createJobQueue({
     database,
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,
     events: { emit: () => undefined },
     redact: (text) => text,
-    schedules: false,
+    runSchedules: false,
   });
   await jobs.define([waiting]);
   await jobs.enqueue(waiting, { text: 'wartet – 等待', nested: [null, { deep: 1e300 }] }, { key: 'one' });
@@ -179,7 +175,7 @@ const short = (text: string): string =>
 export async function dumpAsItIs(database: Database, file: string): Promise<void> {
   const lines: string[] = [];
   const write = (line: string) => Promise.resolve(void lines.push(line));
-  await oneMoment(
+  await inSnapshot(
     database,
     async (transaction) => {
       const { kind: store, version: postgres } = database.capabilities;
@@ -207,7 +203,7 @@ export async function backUp(config: Config, file: string): Promise<SavedBackup>
 export function restoreFrom(
   config: Config,
   file: string,
-  change: Partial<Pick<RestoreWish, 'replace' | 'signal' | 'migrations'>> = {},
+  change: Partial<Pick<RestoreOptions, 'replace' | 'signal' | 'migrations'>> = {},
 ): Promise<RestoreReport> {
   const { replace = false, signal = new AbortController().signal, migrations } = change;
   return restore(config, { file, replace, signal, migrations, onProgress: () => undefined });

@@ -1,6 +1,6 @@
 // A world for the command line in which nothing is real but the commands: streams, server, clock and signals are ours.
 import { Readable, Writable } from 'node:stream';
-import type { CallOptions, HeadworksClient, StreamedEvent } from '../../src/app/headworks-client.ts';
+import type { CallOptions, HeadworksClient, StreamedEvent } from '../../src/app/client/session.ts';
 import type { ExitCode } from '../../src/cli/exit-codes.ts';
 import type { AppPort, CliIo, RunningServer } from '../../src/cli/ports.ts';
 import { Interrupt } from '../../src/cli/ports.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
-import { startServer } from '../../src/app/start-server.ts';
+import { startServer } from '../../src/app/start.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import type { ExtractionRunAnswer, ExtractionRunStarted } from '../../src/http/contract.ts';
 import type { LookerSimulator } from '../../src/simulators/looker/index.ts';

@@ -1,14 +1,8 @@
 // All of knowledge on a real store, with parts that fail or hang as a test wants, a ledger, and its repairs.
 import type { JobContext, Log, LogLevel } from '../../src/core/index.ts';
 import { EventBus, Redactor, seededRandom } from '../../src/core/index.ts';
-import { openEntityService } from '../../src/knowledge/entities/entity-service.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
-import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
 import { PairStore } from '../../src/knowledge/entities/pair-store.ts';
-import { entityRepairs } from '../../src/knowledge/entities/reconcile.ts';
-import { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
-import { GraphSource } from '../../src/knowledge/graph/graph-source.ts';
-import { GraphSync } from '../../src/knowledge/graph/graph-sync.ts';
 import { SqlGraph } from '../../src/knowledge/graph/sql-graph.ts';
 import type { GraphWriter } from '../../src/knowledge/graph/write-batch.ts';
 import { writeBatch } from '../../src/knowledge/graph/write-batch.ts';
@@ -19,21 +13,14 @@ import type {
   GraphBatch,
   KnowledgeOptions,
   LanguageModel,
+  Readers,
   SearchRequest,
   Space,
 } from '../../src/knowledge/index.ts';
-import { KnowledgeError, openSearch, searchDefaults } from '../../src/knowledge/index.ts';
-import { ingestHandler } from '../../src/knowledge/ingest/ingest-handler.ts';
-import type { Readers } from '../../src/knowledge/ingest/step-ports.ts';
-import { chunkRepairs } from '../../src/knowledge/maintenance/chunk-repairs.ts';
-import { registeredEntityRepairs } from '../../src/knowledge/maintenance/entity-repairs.ts';
-import { graphRepairs } from '../../src/knowledge/maintenance/graph-repairs.ts';
-import { searchRepairs } from '../../src/knowledge/maintenance/search-repairs.ts';
-import { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
+import { KnowledgeError, openKnowledge, searchDefaults } from '../../src/knowledge/index.ts';
 import { SearchStore } from '../../src/knowledge/search/results.ts';
-import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
-import { ledgerEvents, MemoryLedgerStore, RepairRegistry, RepairRunner } from '../../src/ledger/index.ts';
+import { MemoryLedgerStore, RepairRegistry, RepairRunner, ledgerEvents } from '../../src/ledger/index.ts';
 import { bracketReader } from './knowledge-stand-ins.ts';
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import { embeddersOf, wordEmbedder } from './knowledge-world.ts';
@@ -59,10 +46,10 @@ export interface Faults {
 const { signal } = new AbortController();
 const context: JobContext = { id: 'job', attempt: 1, signal, progress: () => undefined };
 
-export type FailingHouse = ReturnType<typeof failingHouse>;
+export type FailingHouse = Awaited<ReturnType<typeof failingHouse>>;
 
 /** Time stands still but for what hangs; what runs beside that may need a longer time than usual. */
-export function failingHouse(
+export async function failingHouse(
   world: KnowledgeWorld,
   change: Partial<KnowledgeOptions> = {},
   graphAtStart: Faults['graph'] = 'there',
@@ -155,43 +142,34 @@ export function failingHouse(
     }
   }
   class FaultyLookup extends SearchStore {
-    override async eventsOf(...wish: Parameters<SearchStore['eventsOf']>) {
+    override async eventIdsOf(...wish: Parameters<SearchStore['eventIdsOf']>) {
       await suffer(faults.lookup[wish[1]], wish[2]);
-      return super.eventsOf(...wish);
+      return super.eventIdsOf(...wish);
     }
   }
   const graph = new StandInGraph(world, faults, suffer);
-  const source = new GraphSource(database);
-  const common = { clock, ids, log, ledger, options };
-  const graphParts = { ...common, graph, source, artifacts };
-  const keeper = new GraphSync(graphParts);
-  const entities = new FaultyEntities(database);
-  const pairs = new PairStore(database);
-  const merges = new MergeStore(database, ids);
-  const resolution = { ...common, entities, embedders, model };
-  const steps = {
-    ...world,
-    ...common,
-    readers,
-    resolver: new EntityResolver(resolution),
+  const knowledge = await openKnowledge({
+    database,
+    clock,
+    ids,
+    log,
+    ledger,
+    options,
     embedders,
-    vectors: new VectorIndex(database),
-    graph: keeper,
-  };
-  const search = { ...common, embedders, vectors: steps.vectors, store: new FaultyLookup(database) };
+    model,
+    jobs: world.jobs,
+    isRecorded: async (kind, subject) =>
+      (await store.list({})).some((entry) => entry.kind === kind && entry.subject === subject),
+    overrides: {
+      readers,
+      graph,
+      entities: new FaultyEntities(database),
+      searchStore: new FaultyLookup(database),
+      onGraphBehind: () => void behind++,
+    },
+  });
   const registry = new RepairRegistry();
-  const repairs = [
-    ...chunkRepairs(steps),
-    ...graphRepairs(graphParts),
-    ...searchRepairs(search),
-    ...registeredEntityRepairs({
-      entities: entityRepairs({ ...resolution, spaces: steps.spaces, pairs, merges }),
-      pairs,
-      canUseModel: () => model.isConfigured(),
-      options,
-    }),
-  ];
-  for (const repair of repairs) registry.register(repair);
+  for (const repair of knowledge.repairs) registry.register(repair);
   const runner = new RepairRunner({
     store,
     registry,
@@ -213,10 +191,10 @@ export function failingHouse(
     waitedMs,
     logged,
     graph,
-    keeper,
-    pairs,
+    keeper: knowledge.graphSync,
+    pairs: new PairStore(database),
     ledger,
-    desk: openEntityService({ ...common, entities, pairs, merges }),
+    desk: knowledge.entities,
     /** Open rows, as `kind cause`. */
     rows: async () => (await store.list({})).map(({ kind, cause }) => `${kind} ${cause}`).sort(),
     entries: (): Promise<readonly LedgerEntry[]> => store.list({}),
@@ -226,10 +204,10 @@ export function failingHouse(
       const text = chunks.join('\n');
       const accepted = await world.accept(
         space,
-        { text, ...(sourceId === undefined ? {} : { sourceId }) },
+        sourceId === undefined ? { text } : { text, sourceId },
         chunks,
       );
-      await ingestHandler(steps)({ spaceId: space.spaceId, revisionId: accepted.revisionId }, context);
+      await knowledge.handleIngest({ spaceId: space.spaceId, revisionId: accepted.revisionId }, context);
       return accepted;
     },
     /** `read done`, `graph skipped`, … of a revision's chunks in order. */
@@ -246,12 +224,11 @@ export function failingHouse(
     /** Searches that found the graph behind the tables. */
     behind: () => behind,
     search: (space: Space, wish: Partial<SearchRequest>) =>
-      openSearch({
-        ...search,
-        lexical: new LexicalIndex(database),
-        graph,
-        onGraphBehind: () => void behind++,
-      }).search(space, { ...searchDefaults, query: 'decided', graphExpand: true, ...wish }, signal),
+      knowledge.search.search(
+        space,
+        { ...searchDefaults, query: 'decided', graphExpand: true, ...wish },
+        signal,
+      ),
   };
 }
 

@@ -38,13 +38,15 @@ export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject 
       const id = await entityId(spaceId, name);
       entityIds.push(id);
       await database.query(sql`
-        insert into event_actor (event_id, entity_id, space_id, role) values (${eventId}, ${id}, ${spaceId}, 'owner')`);
+        insert into event_actor (event_id, entity_id, resolved_id, space_id, role)
+        values (${eventId}, ${id}, ${id}, ${spaceId}, 'owner')`);
     }
     for (const name of subjects) {
       const id = await entityId(spaceId, name);
       entityIds.push(id);
       await database.query(sql`
-        insert into event_subject (event_id, entity_id, space_id) values (${eventId}, ${id}, ${spaceId})`);
+        insert into event_subject (event_id, entity_id, resolved_id, space_id)
+        values (${eventId}, ${id}, ${id}, ${spaceId})`);
     }
     return { eventId, entityIds };
   }
@@ -53,7 +55,7 @@ export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject 
     graph,
     space: async () => (await world.space()).spaceId,
     tell: async (spaceId, events) => {
-      const space = await world.spaces.byId(spaceId);
+      const space = await world.spaces.get(spaceId);
       if (!space) throw new Error('There is no such space.');
       const { artifactUid, revisionId, stored } = await world.accept(space, { text: 'It happened.' });
       const place = { artifactUid, revisionId, chunkId: stored[0]?.chunkId ?? 0 };
@@ -75,7 +77,7 @@ export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject 
       )),
     forgetRows: async (eventIds) =>
       void (await database.query(sql`delete from semantic_event where event_id = any(${eventIds}::uuid[])`)),
-    forgetSpace: async (spaceId) => void (await world.spaces.remove(spaceId)),
+    forgetSpace: (spaceId) => world.spaces.delete({ spaceId, name: '' }),
     all: (after) => source.all(after),
   };
 }

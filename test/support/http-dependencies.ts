@@ -17,7 +17,7 @@ import { GatewayError } from '../../src/gateway/index.ts';
 import type { AuditRecord, ExtractionDesk, GatewayDesk, HttpDependencies } from '../../src/http/index.ts';
 import { createSessions, createTokenCheck, httpEvents } from '../../src/http/index.ts';
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
-import { EventActivity } from '../../src/app/activity/event-activity.ts';
+import { Activity } from '../../src/operations/activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
 import { emptyTenantDesks } from './tenancy/tenant-desks.ts';
 
@@ -113,7 +113,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     gateway: silentGateway,
     tenants: emptyTenantDesks,
     knowledge: emptyKnowledgeDesks,
-    activity: new EventActivity(clock),
+    activity: new Activity(clock),
     dashboard: {
       files: null,
       logins: memoryLogins(clock, ids),
@@ -241,11 +241,11 @@ function jobQueueOf(views: Map<string, JobView>): HttpDependencies['jobs'] {
     counts: async () =>
       [...Map.groupBy(views.values(), ({ name, state }) => `${name} ${state}`).values()].map((same) => ({
         name: same[0]?.name ?? '',
-        state: same[0]?.state ?? 'pending',
+        state: same[0]?.state ?? 'queued',
         count: same.length,
       })),
-    retry: async (id) => move(id, ['failed'], 'pending'),
-    cancel: async (id) => move(id, ['pending', 'running'], 'skipped'),
+    retry: async (id) => move(id, ['failed'], 'queued'),
+    cancel: async (id) => move(id, ['queued', 'running'], 'canceled'),
   };
 }
 

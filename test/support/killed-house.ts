@@ -23,7 +23,6 @@ export const killedEnv = {
   HEADWORKS_ADMIN_TOKEN: adminToken,
   HEADWORKS_LOG_LEVEL: 'error',
   HEADWORKS_ADMISSION_LEASE_SECONDS: '6',
-  HEADWORKS_ADMISSION_DECISION_TIMEOUT_MS: '2000',
 };
 
 export async function serveToBeKilled(

@@ -9,7 +9,7 @@ const none = async (): Promise<readonly never[]> => [];
 
 /** `testHouse({ knowledge: { ...emptyKnowledgeDesks, search: … } })`. */
 export const emptyKnowledgeDesks: HttpDependencies['knowledge'] = {
-  spaces: { of: nothing, list: none, add: nothing, remove: nothing },
+  spaces: { resolve: nothing, list: none, create: nothing, delete: nothing },
   artifacts: {
     maxDocumentBytes: 1_000_000,
     ingest: nothing,
@@ -17,7 +17,7 @@ export const emptyKnowledgeDesks: HttpDependencies['knowledge'] = {
     list: none,
     get: nothing,
     revisions: nothing,
-    remove: nothing,
+    delete: nothing,
   },
   entities: {
     list: none,
@@ -31,5 +31,5 @@ export const emptyKnowledgeDesks: HttpDependencies['knowledge'] = {
   events: { list: none, get: nothing },
   search: { search: nothing },
   graph: { requestRebuild: nothing, status: nothing, around: nothing },
-  folders: { list: none, add: nothing, remove: nothing, scan: nothing },
+  folders: { list: none, create: nothing, delete: nothing, scan: nothing },
 };

@@ -1,6 +1,6 @@
 // Stand-ins for the parts of knowledge that may be away: a reader of marked-up text, a resolver by exact name, a graph.
 import type { KnowledgeWorld } from './knowledge-world.ts';
-import type { GraphStep } from '../../src/knowledge/ingest/step-ports.ts';
+import type { GraphStep } from '../../src/knowledge/ingest/deps.ts';
 import type { EntityMention, RemovedIds, Reader, Reading, Resolver } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 

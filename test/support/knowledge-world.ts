@@ -1,27 +1,28 @@
 // A world for knowledge: a database with our tables, spaces of tenants, stores, a clock that stands, a ledger to look at.
 import type { IdSource, JobQueue } from '../../src/core/index.ts';
 import { EventBus, seededIds, seededRandom, systemClock, systemIds } from '../../src/core/index.ts';
-import { VirtualClock } from './core/virtual-clock.ts';
-import { PostgresArtifactStore } from '../../src/knowledge/artifacts/postgres-artifact-store.ts';
-import { chunkText } from '../../src/knowledge/documents/chunk-text.ts';
+import { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
+import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { EventStore } from '../../src/knowledge/events/event-store.ts';
 import type {
-  IngestResult,
   Chunk,
   Embedder,
   Embedders,
+  IngestResult,
+  LanguageModel,
   ParsedDocument,
   Space,
 } from '../../src/knowledge/index.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import { knowledgeOptions } from '../../src/knowledge/options.ts';
-import { PostgresSpaceStore } from '../../src/knowledge/spaces/postgres-space-store.ts';
+import { Spaces } from '../../src/knowledge/spaces/spaces.ts';
 import type { Degradation } from '../../src/ledger/index.ts';
-import { jobEventSpecs } from '../../src/platform/jobs/job-events.ts';
-import { createMemoryJobQueue } from '../../src/platform/jobs/memory-job-queue.ts';
+import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
+import { createMemoryJobQueue } from './jobs/memory-job-queue.ts';
 import { openEmbeddedDatabase } from '../../src/platform/postgres/embedded/index.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
+import { VirtualClock } from './core/virtual-clock.ts';
 import { migratedDatabase, migratedDatabases } from './migrated-databases.ts';
 import { uniqueName } from './services.ts';
 
@@ -30,8 +31,8 @@ export interface KnowledgeWorld {
   /** Stands still until the test moves it. */
   readonly clock: VirtualClock;
   readonly ids: IdSource;
-  readonly spaces: PostgresSpaceStore;
-  readonly artifacts: PostgresArtifactStore;
+  readonly spaces: Spaces;
+  readonly artifacts: ArtifactStore;
   readonly events: EventStore;
   /** In memory, so that it knows nothing of transactions: jobs start when the clock moves. */
   readonly jobs: JobQueue;
@@ -74,8 +75,8 @@ export async function knowledgeWorld(
     enqueue: (...[job, payload, options]: Parameters<JobQueue['enqueue']>) =>
       enqueue(job, payload, { startAfterMs: 1, ...options }),
   });
-  const spaces = new PostgresSpaceStore(database, clock);
-  const artifacts = new PostgresArtifactStore(database, { clock, ids });
+  const spaces = new Spaces({ database, clock });
+  const artifacts = new ArtifactStore(database, { clock, ids });
   return {
     database,
     clock,
@@ -176,3 +177,9 @@ export const embeddersOf = (embedder: Embedder | null): Embedders => ({
       ? { state: 'not-configured', why: 'This test has no embedder.' }
       : { state: 'ready', embedder },
 });
+
+/** No model is configured. */
+export const noModel: LanguageModel = {
+  isConfigured: () => false,
+  complete: () => Promise.reject(new Error('This test has no model.')),
+};

@@ -9,10 +9,10 @@ import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/s
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'vitest';
-import { connect } from '../../src/app/connect.ts';
+import { connect } from '../../src/app/client/connect.ts';
 import type { RunningServer } from '../../src/app/index.ts';
-import { serveMcp } from '../../src/app/serve-mcp.ts';
-import { startServer } from '../../src/app/start-server.ts';
+import { serveMcp } from '../../src/app/mcp.ts';
+import { startServer } from '../../src/app/start.ts';
 import { resolveConfig } from '../../src/config/index.ts';
 import { databaseUrl, uniqueName } from './services.ts';
 import { callAsAdmin } from './test-server.ts';

@@ -1,6 +1,6 @@
 // The whole house in this process, on stores of its own.
 import { onTestFinished } from 'vitest';
-import { startServer } from '../../src/app/start-server.ts';
+import { startServer } from '../../src/app/start.ts';
 import type { RunningServer } from '../../src/app/index.ts';
 import type { Config } from '../../src/config/index.ts';
 import { resolveConfig } from '../../src/config/index.ts';

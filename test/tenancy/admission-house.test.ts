@@ -1,23 +1,23 @@
 // Admission as the house starts it: one server alone without Redis, metrics for every shipped alert.
-import { readFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FakeExecutions } from '../support/tenancy/admission-world.ts';
-import { alertRules } from '../../src/tenancy/index.ts';
+import { parse } from 'yaml';
+import { withPostgres } from '../../scripts/services/ping.ts';
 import { startAdmission } from '../../src/app/admission.ts';
-import { hearsItself } from '../../src/app/hears-itself.ts';
 import type { ServerRole } from '../../src/app/index.ts';
 import { openStores } from '../../src/app/stores.ts';
 import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config } from '../../src/config/index.ts';
 import { kindOf, systemClock } from '../../src/core/index.ts';
-import { withPostgres } from '../../scripts/services/ping.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
+import { checkNotifyRoundTrip } from '../../src/platform/postgres/change-feed.ts';
 import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
+import { alertRules } from '../../src/tenancy/index.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
+import { FakeExecutions } from '../support/tenancy/admission-world.ts';
 import { testConfig } from '../support/test-server.ts';
 import { withoutNotifications } from './admission-pooler.ts';
 
@@ -70,7 +70,7 @@ describe('without Redis', () => {
     await house(await testConfig());
     await first.close();
     const second = await house(config);
-    expect(await second.admission.gate.admit(request('1'))).toMatchObject({ decidedBy: 'store' });
+    await second.admission.controller.acquire(request('1'));
     expect(second.admission.takesExecutions).toBe(true);
   });
 
@@ -79,7 +79,7 @@ describe('without Redis', () => {
     await house(config);
     const command = await house(config, 'command');
     expect(command.admission.takesExecutions).toBe(false);
-    await expect(command.admission.gate.admit(request('1'))).rejects.toMatchObject({
+    await expect(command.admission.controller.acquire(request('1'))).rejects.toMatchObject({
       code: 'ADMISSION_NEEDS_REDIS',
     });
   });
@@ -89,19 +89,19 @@ describe('without Redis', () => {
     const server = await house(config);
     await server.stores.database.query(sql`
       insert into organizations (id, name, name_key, created_at) values ('org_x', 'x', 'x', now())`);
-    await server.admission.gate.admit(request('1'));
+    await server.admission.controller.acquire(request('1'));
     const command = await house(config, 'command');
     const { view } = await command.admission.limits.set('org_x', 1);
     // It cannot know what the server counts and remembers, and does not claim to.
     expect(view).toMatchObject({ limit: 1, usage: { countedBy: 'executions' }, isCacheKnown: false });
     await expect(command.admission.limits.clearCache('all')).rejects.toMatchObject({
       code: 'ADMISSION_NEEDS_REDIS',
-      message: expect.stringContaining('Set REDIS_URL as the servers have it') as string,
+      message: expect.stringContaining('Set REDIS_URL to the Redis of the servers') as string,
     });
     await expect
       .poll(async () => (await server.admission.limits.get('org_x')).cachedLimit, { timeout: 20_000 })
       .toBeNull();
-    await expect(server.admission.gate.admit(request('2'))).rejects.toMatchObject({
+    await expect(server.admission.controller.acquire(request('2'))).rejects.toMatchObject({
       code: 'ADMISSION_ORG_LIMIT',
       usage: { organizationLimit: 1 },
     });
@@ -121,13 +121,13 @@ describe('behind a pooler in transaction mode', () => {
       const prefix = `${uniqueName('adm')}:`;
       const redis = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: prefix };
       const { stores } = await house(await testConfig({ DATABASE_URL: proxy, ...redis }));
-      expect(await hearsItself(stores.database)).toBe(false);
+      expect(await checkNotifyRoundTrip(stores.database)).toBe(false);
     },
   );
 
   it('is told from a database that can be listened to', async () => {
     const { stores } = await house(await testConfig());
-    expect(await hearsItself(stores.database)).toBe(true);
+    expect(await checkNotifyRoundTrip(stores.database)).toBe(true);
   });
 });
 
@@ -137,12 +137,12 @@ describe('with Redis', () => {
     const prefix = { REDIS_URL: redisUrl(), HEADWORKS_REDIS_KEY_PREFIX: `${uniqueName('adm')}:` };
     const one = await house(await testConfig({ ...schema, ...prefix }));
     const two = await house(await testConfig({ ...schema, ...prefix }));
-    expect(await one.admission.gate.admit(request('1'))).toMatchObject({ usage: { organization: 1 } });
-    expect(await two.admission.gate.admit(request('2'))).toMatchObject({ usage: { organization: 2 } });
+    await one.admission.controller.acquire(request('1'));
+    await two.admission.controller.acquire(request('2'));
     const worker = await house(await testConfig({ ...schema, ...prefix }), 'worker');
     expect(worker.admission.takesExecutions).toBe(true);
-    await one.admission.gate.release({ organizationId: 'org_x', executionId: '1' });
-    await two.admission.gate.release({ organizationId: 'org_x', executionId: '2' });
+    await one.admission.controller.release({ organizationId: 'org_x', executionId: '1' });
+    await two.admission.controller.release({ organizationId: 'org_x', executionId: '2' });
   });
 });
 
@@ -178,11 +178,11 @@ describe('servers with Redis and one without', () => {
       for (const each of [config.with, config.without]) await house(each, role);
     const alone = await house(config.without);
     for (const each of [config.with, config.without]) await house(each, 'command');
-    expect(await alone.admission.gate.admit(request('1'))).toMatchObject({ decidedBy: 'store' });
+    await alone.admission.controller.acquire(request('1'));
     await alone.close();
     const server = await house(config.with);
     for (const each of [config.with, config.without]) await house(each, 'command');
-    expect(await server.admission.gate.admit(request('2'))).toMatchObject({ decidedBy: 'store' });
+    await server.admission.controller.acquire(request('2'));
   });
 
   it('shut the door of those whose lock was lost and taken by the other', async () => {
@@ -190,17 +190,22 @@ describe('servers with Redis and one without', () => {
     const server = await house(config.with);
     const take = async () => {
       await cut(config.lock);
-      return takeSessionLock({ url: databaseUrl(), name: config.lock, mode: 'alone', clock: systemClock });
+      return takeSessionLock({
+        url: databaseUrl(),
+        name: config.lock,
+        mode: 'exclusive',
+        clock: systemClock,
+      });
     };
     let alone = await take();
     await expect.poll(async () => (alone ??= await take()), { timeout: 20_000 }).not.toBeNull();
     await expect
-      .poll(() => server.admission.gate.admit(request('1')).catch(kindOf), { timeout: 20_000 })
+      .poll(() => server.admission.controller.acquire(request('1')).catch(kindOf), { timeout: 20_000 })
       .toBe('ADMISSION_NEEDS_REDIS');
     await alone?.close();
     await expect
-      .poll(() => server.admission.gate.admit(request('1')).catch(kindOf), { timeout: 20_000 })
-      .toMatchObject({ usage: { organization: 1 } });
+      .poll(() => server.admission.controller.acquire(request('1')).catch(kindOf), { timeout: 20_000 })
+      .toBeUndefined();
   });
 });
 
@@ -213,7 +218,7 @@ describe('the lock of one server', () => {
     });
     onTestFinished(() => void holder.kill('SIGKILL'));
     await once(holder.stdout, 'data');
-    const take = () => takeSessionLock({ url: databaseUrl(), name, mode: 'alone', clock: systemClock });
+    const take = () => takeSessionLock({ url: databaseUrl(), name, mode: 'exclusive', clock: systemClock });
     expect(await take()).toBeNull();
     holder.kill('SIGKILL');
     let lock = await take();
@@ -224,7 +229,7 @@ describe('the lock of one server', () => {
   it('is had again when its connection was cut, unless another was quicker', async () => {
     const name = uniqueName('lock');
     const states: string[] = [];
-    const options = { url: databaseUrl(), name, mode: 'alone', clock: systemClock } as const;
+    const options = { url: databaseUrl(), name, mode: 'exclusive', clock: systemClock } as const;
     const lock = await takeSessionLock({ ...options, onChange: (state) => states.push(state) });
     onTestFinished(() => lock?.close());
     await cut(name);
@@ -259,7 +264,7 @@ describe('monitoring/headworks-alerts.yml', async () => {
 
   it('names only metrics that there are', async () => {
     const { telemetry, admission } = await house(await testConfig());
-    await admission.gate.admit(request('1'));
+    await admission.controller.acquire(request('1'));
     const text = await telemetry.metrics.text();
     const named = rules.flatMap(({ expr }) => expr.match(/headworks_\w+/g) ?? []);
     expect(named.length).toBeGreaterThan(4);
@@ -272,10 +277,10 @@ describe('monitoring/headworks-alerts.yml', async () => {
     // Those with labels are there before the first event, so that its increase is seen.
     for (const series of [
       'admissions_total{decider="local"}',
-      'refusals_total{reason="organization"}',
-      'refusals_total{reason="global"}',
-      'unavailable_total{cause="STATE_UNAVAILABLE"}',
-      'unavailable_total{cause="ADMISSION_UNAVAILABLE"}',
+      'rejections_total{reason="organization"}',
+      'rejections_total{reason="global"}',
+      'undecided_total{cause="STATE_UNAVAILABLE"}',
+      'undecided_total{cause="ADMISSION_UNAVAILABLE"}',
     ])
       expect(text).toContain(`headworks_admission_${series} 0\n`);
   });

@@ -1,19 +1,19 @@
-// The gate on a Redis of its own, which is killed, frozen, filled up, flushed and kept loading.
+// Admission on a Redis of its own, which is paused, stopped, killed, restarted, filled up, flushed and kept loading.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FakeExecutions, standardOptions } from '../support/tenancy/admission-world.ts';
-import type { OpenAdmission } from '../../src/tenancy/index.ts';
-import { admissionEvents, openAdmission } from '../../src/tenancy/index.ts';
-import { MemoryLimitStore } from '../support/tenancy/memory-limit-store.ts';
-import { RedisSlotStore } from '../../src/tenancy/admission/slots/redis/redis-slot-store.ts';
+import { pingRedis } from '../../scripts/services/ping.ts';
 import type { EmittedEvent } from '../../src/core/index.ts';
-import { EventBus, messageOf, systemClock, systemIds } from '../../src/core/index.ts';
+import { EventBus, kindOf, messageOf, systemClock, systemIds } from '../../src/core/index.ts';
 import type { Degradation } from '../../src/ledger/index.ts';
 import type { RedisConnection } from '../../src/platform/redis/index.ts';
-import { connectRedis } from '../../src/platform/redis/index.ts';
-import { pingRedis } from '../../scripts/services/ping.ts';
+import { connectRedis, RedisProbe } from '../../src/platform/redis/index.ts';
+import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
+import type { OpenAdmission } from '../../src/tenancy/index.ts';
+import { admissionEvents, openAdmission } from '../../src/tenancy/index.ts';
 import { startPrivateRedis } from '../support/private-servers.ts';
+import { FakeExecutions, standardOptions } from '../support/tenancy/admission-world.ts';
+import { MemoryLimitStore } from '../support/tenancy/memory-limit-store.ts';
 
-interface Gate {
+interface Server {
   readonly admission: OpenAdmission;
   readonly redis: RedisConnection;
   readonly emitted: EmittedEvent[];
@@ -21,11 +21,12 @@ interface Gate {
   readonly executions: FakeExecutions;
 }
 
-async function gateOn(
+async function serverOn(
   url: string,
   { options = {}, executions = new FakeExecutions(), limits = new MemoryLimitStore(systemIds) } = {},
-): Promise<Gate> {
-  const redis = await connectRedis({ url, commandTimeoutMs: 1_000, whenUnreachable: 'stay-down' });
+): Promise<Server> {
+  const redis = await connectRedis({ url, commandTimeoutMs: 2_000, whenUnreachable: 'stay-down' });
+  const probe = new RedisProbe({ url });
   const events = new EventBus(admissionEvents, () => systemClock.now());
   const emitted: EmittedEvent[] = [];
   events.listen((event) => void emitted.push(event));
@@ -36,6 +37,7 @@ async function gateOn(
     events,
     ledger: { record: async (degradation) => void recorded.push(degradation) },
     slots: new RedisSlotStore({ ...all, redis }),
+    probe,
     limits,
     executions,
     options: all,
@@ -45,9 +47,10 @@ async function gateOn(
     endOverdue: async () => undefined,
     checkReady: () => undefined,
   });
-  const ignore = redis.onStateChange((state) => admission.redisChanged(state === 'up'));
+  const ignore = redis.onStateChange((state) => admission.connectionChanged(state === 'up'));
   onTestFinished(async () => {
     ignore();
+    probe.close();
     await admission.close();
     await redis.close();
   });
@@ -55,32 +58,71 @@ async function gateOn(
 }
 
 const { signal } = new AbortController();
+const slot = (executionId: string) => ({ organizationId: 'a', executionId });
 
-async function burst({ admission }: Gate, count: number, tag: string): Promise<readonly string[]> {
+/** The ids of the admitted requests of `count` concurrent ones. */
+async function burst({ admission }: Server, count: number, tag: string): Promise<readonly string[]> {
   const ids = Array.from({ length: count }, (_, index) => `${tag}-${index}`);
-  const tries = await Promise.allSettled(
-    ids.map((executionId) => admission.gate.admit({ organizationId: 'a', executionId, waitMs: 0, signal })),
+  const requests = await Promise.allSettled(
+    ids.map((id) => admission.controller.acquire({ ...slot(id), waitMs: 0, signal })),
   );
-  return ids.filter((_, index) => tries[index]?.status === 'fulfilled');
+  return ids.filter((_, index) => requests[index]?.status === 'fulfilled');
 }
 
-const localDecisions = ({ emitted }: Gate): readonly number[] =>
-  emitted
-    .filter(({ payload }) => payload['decider'] === 'local')
-    .map(({ payload }) => Number(payload['decisionMs']));
+const eventsOf = ({ emitted }: Server, name: string): readonly EmittedEvent[] =>
+  emitted.filter((event) => event.name === name);
 
-const isBack = (gate: Gate) =>
-  expect.poll(() => gate.admission.isStoreUp(), { timeout: 20_000, interval: 50 }).toBe(true);
+const localDecisions = ({ emitted }: Server): number =>
+  emitted.filter(({ payload }) => payload['decider'] === 'local').length;
 
-const holders = async ({ redis }: Gate): Promise<readonly string[]> =>
+const stateBecomes = (server: Server, state: 'up' | 'down') =>
+  expect.poll(() => server.admission.health().state, { timeout: 20_000, interval: 20 }).toBe(state);
+
+const holders = async ({ redis }: Server): Promise<readonly string[]> =>
   ((await redis.command('zrange', ['api_deployment:rate_limit:org:a', 0, -1])) as string[]).sort();
 
-describe('the gate', () => {
-  it.each(['unreachable', 'hanging', 'loading'] as const)(
-    'admits what is left while Redis is %s, quickly, and tells Redis afterwards',
+describe('a slow Redis', () => {
+  it(
+    'decides by itself after a pause shorter than a second; no server does',
     { timeout: 60_000 },
+    async () => {
+      const redis = await startPrivateRedis();
+      const limits = new MemoryLimitStore(systemIds);
+      const executions = new FakeExecutions();
+      const one = await serverOn(redis.url, { limits, executions });
+      const two = await serverOn(redis.url, { limits, executions });
+      await one.redis.command('client', ['pause', 500, 'ALL']);
+      const admitted = (await Promise.all([burst(one, 50, 'one'), burst(two, 50, 'two')])).flat();
+      expect(admitted).toHaveLength(5);
+      for (const server of [one, two]) {
+        expect(eventsOf(server, 'admission:outage-confirmed')).toEqual([]);
+        expect(localDecisions(server)).toBe(0);
+        await stateBecomes(server, 'up');
+      }
+      expect(await holders(one)).toEqual([...admitted].sort());
+    },
+  );
+
+  it('decides exactly although its process was stopped for half a second', { timeout: 60_000 }, async () => {
+    const redis = await startPrivateRedis();
+    const server = await serverOn(redis.url);
+    redis.pause();
+    const requests = burst(server, 20, 'x');
+    await systemClock.sleep(500);
+    redis.resume();
+    const admitted = await requests;
+    expect(admitted).toHaveLength(5);
+    expect(localDecisions(server)).toBe(0);
+    expect(await holders(server)).toEqual([...admitted].sort());
+  });
+});
+
+describe('a Redis that is not reachable', () => {
+  it.each(['killed', 'stopped', 'loading'] as const)(
+    'leaves the rest of the limit to the server when %s, and is updated afterwards',
+    { timeout: 90_000 },
     async (how) => {
-      const server = await startPrivateRedis({
+      const redis = await startPrivateRedis({
         extraConfig: [
           'appendonly yes',
           'enable-debug-command yes',
@@ -88,83 +130,118 @@ describe('the gate', () => {
           'loading-process-events-interval-bytes 1024',
         ],
       });
-      const gate = await gateOn(server.url);
-      const before = await burst(gate, 2, 'before');
+      const server = await serverOn(redis.url);
+      const before = await burst(server, 2, 'before');
       expect(before).toHaveLength(2);
-      const mend = await breakRedis(how, server, gate);
-      const during = await burst(gate, 20, 'during');
+      const mend = await breakRedis(how, redis, server);
+      await stateBecomes(server, 'down');
+      const during = await burst(server, 20, 'during');
       expect(during).toHaveLength(3);
-      expect(await burst(gate, 20, 'still')).toHaveLength(0);
-      expect(gate.recorded[0]).toMatchObject({ kind: 'admission.redis-away', subject: gate.redis.address });
-      const times = localDecisions(gate).toSorted((a, b) => a - b);
-      expect(times).toHaveLength(40);
-      // On an idle machine 45 ms for the first and nothing for the rest; this one may be busy.
-      expect(times[20]).toBeLessThan(200);
-      expect(times.at(-1)).toBeLessThan(1_000);
+      expect(await burst(server, 20, 'still')).toHaveLength(0);
+      expect(localDecisions(server)).toBe(40);
+      expect(server.recorded[0]).toMatchObject({
+        kind: 'admission.redis-down',
+        subject: server.redis.address,
+      });
       const [gone = ''] = before;
-      await gate.admission.gate.release({ organizationId: 'a', executionId: gone });
+      await server.admission.controller.release(slot(gone));
       await mend();
-      await isBack(gate);
-      expect(await holders(gate)).toEqual([...before.slice(1), ...during].sort());
-      expect(await burst(gate, 5, 'after')).toHaveLength(1);
+      await stateBecomes(server, 'up');
+      expect(await holders(server)).toEqual([...before.slice(1), ...during].sort());
+      expect(await burst(server, 5, 'after')).toHaveLength(1);
     },
   );
 
-  it('admits what is left while Redis is out of memory, whoever decides', { timeout: 60_000 }, async () => {
-    const server = await startPrivateRedis({ extraConfig: ['maxmemory-policy noeviction'] });
-    const gate = await gateOn(server.url, { options: { leaseSeconds: 3 } });
-    const before = await burst(gate, 2, 'before');
-    await gate.redis.command('config', ['set', 'maxmemory', '1']);
-    const during = await burst(gate, 20, 'during');
-    expect([...before, ...during]).toHaveLength(5);
-    // It cannot be told any more that this server is alive: from then on this process decides.
-    await expect.poll(() => gate.admission.isStoreUp(), { timeout: 10_000 }).toBe(false);
-    expect(await burst(gate, 20, 'still')).toHaveLength(0);
-    await gate.redis.command('config', ['set', 'maxmemory', '0']);
-    await isBack(gate);
-    expect(await holders(gate)).toEqual([...before, ...during].sort());
-  });
+  it(
+    'answers 503 after a second at most while the outage is only suspected',
+    { timeout: 60_000 },
+    async () => {
+      const redis = await startPrivateRedis();
+      const server = await serverOn(redis.url, { options: { redisFailureMode: 'closed' } });
+      redis.pause();
+      const startedAt = systemClock.monotonic();
+      const rejected = await server.admission.controller
+        .acquire({ ...slot('1'), waitMs: 0, signal })
+        .catch(kindOf);
+      expect(rejected).toBe('ADMISSION_UNAVAILABLE');
+      // A second, and what a busy machine adds.
+      expect(systemClock.monotonic() - startedAt).toBeLessThan(5_000);
+      redis.resume();
+      await stateBecomes(server, 'up');
+      expect(await holders(server)).toEqual([]);
+    },
+  );
 
-  it('restores what is under way after a flush, before it admits anybody', async () => {
-    const server = await startPrivateRedis();
-    const gate = await gateOn(server.url);
-    const ids = await burst(gate, 5, 'x');
-    for (const executionId of ids.slice(0, 3)) {
-      gate.executions.begin({ organizationId: 'a', executionId }, new Date());
-      gate.admission.gate.letGo({ organizationId: 'a', executionId });
+  it('restarted empty is restored before it admits anybody', { timeout: 60_000 }, async () => {
+    const redis = await startPrivateRedis();
+    const server = await serverOn(redis.url);
+    const before = await burst(server, 5, 'before');
+    await redis.kill();
+    await redis.restart();
+    await stateBecomes(server, 'up');
+    expect(await burst(server, 10, 'after')).toEqual([]);
+    expect(await holders(server)).toEqual([...before].sort());
+  });
+});
+
+describe('a Redis that replies', () => {
+  it(
+    'with errors because it is out of memory counts as down, until it accepts writes',
+    { timeout: 60_000 },
+    async () => {
+      const redis = await startPrivateRedis({ extraConfig: ['maxmemory-policy noeviction'] });
+      const server = await serverOn(redis.url, { options: { leaseSeconds: 3 } });
+      const before = await burst(server, 2, 'before');
+      await server.redis.command('config', ['set', 'maxmemory', '1']);
+      await stateBecomes(server, 'down');
+      const during = await burst(server, 20, 'during');
+      expect([...before, ...during]).toHaveLength(5);
+      await server.redis.command('config', ['set', 'maxmemory', '0']);
+      await stateBecomes(server, 'up');
+      expect(await holders(server)).toEqual([...before, ...during].sort());
+    },
+  );
+
+  it('restores unfinished executions after a flush before it admits anybody', async () => {
+    const redis = await startPrivateRedis();
+    const server = await serverOn(redis.url);
+    const ids = await burst(server, 5, 'x');
+    for (const id of ids.slice(0, 3)) {
+      server.executions.begin(slot(id), new Date());
+      server.admission.controller.detach(slot(id));
     }
-    await gate.redis.command('flushall', []);
-    expect(await burst(gate, 10, 'y')).toHaveLength(0);
-    expect(await holders(gate)).toEqual([...ids]);
+    await server.redis.command('flushall', []);
+    expect(await burst(server, 10, 'y')).toHaveLength(0);
+    expect(await holders(server)).toEqual([...ids]);
   });
 
-  it('is exact for two servers, hears of limits at once, and lets waiters in', async () => {
-    const server = await startPrivateRedis();
+  it('is exact for two servers, applies limits at once, and admits queued requests', async () => {
+    const redis = await startPrivateRedis();
     const limits = new MemoryLimitStore(systemIds);
     const executions = new FakeExecutions();
-    const one = await gateOn(server.url, { limits, executions });
-    const two = await gateOn(server.url, { limits, executions });
+    const one = await serverOn(redis.url, { limits, executions });
+    const two = await serverOn(redis.url, { limits, executions });
     const both = await Promise.all([burst(one, 100, 'one'), burst(two, 100, 'two')]);
     expect(both.flat()).toHaveLength(5);
     await one.admission.limits.set('a', 8);
     expect(await burst(two, 10, 'more')).toHaveLength(3);
-    const waiting = two.admission.gate.admit({
-      organizationId: 'a',
-      executionId: 'w',
-      waitMs: 10_000,
-      signal,
-    });
+    const queued = two.admission.controller.acquire({ ...slot('w'), waitMs: 10_000, signal });
     const [first = ''] = both[0].length > 0 ? both[0] : both[1];
-    await one.admission.gate.release({ organizationId: 'a', executionId: first });
-    expect(await waiting).toMatchObject({ decidedBy: 'store', usage: { organization: 8 } });
+    await one.admission.controller.release(slot(first));
+    await queued;
+    expect(await holders(two)).toHaveLength(8);
   });
 });
 
 type PrivateRedis = Awaited<ReturnType<typeof startPrivateRedis>>;
 
-/** Takes Redis away; the returned function brings it back. */
-async function breakRedis(how: string, server: PrivateRedis, { redis }: Gate): Promise<() => Promise<void>> {
-  if (how === 'hanging') {
+/** The returned function makes Redis available again. */
+async function breakRedis(
+  how: string,
+  server: PrivateRedis,
+  { redis }: Server,
+): Promise<() => Promise<void>> {
+  if (how === 'stopped') {
     server.pause();
     return async () => server.resume();
   }
@@ -176,7 +253,7 @@ async function breakRedis(how: string, server: PrivateRedis, { redis }: Gate): P
     await expect.poll(info, { timeout: 10_000 }).toContain('aof_rewrite_in_progress:0');
   }
   await server.kill();
-  if (how === 'unreachable') return () => server.restart();
+  if (how === 'killed') return () => server.restart();
   const restarted = server.restart();
   await expect
     .poll(() => pingRedis(server.url).then(() => 'up', messageOf), { timeout: 10_000 })

@@ -1,6 +1,6 @@
 // A process that asks for many slots at once over several connections, whenever it is told to; tells who was admitted.
 import type { SlotStore } from '../../src/tenancy/index.ts';
-import { RedisSlotStore } from '../../src/tenancy/admission/slots/redis/redis-slot-store.ts';
+import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
 
 interface Burst {
@@ -31,7 +31,8 @@ async function ask(store: SlotStore, caller: number, round: number): Promise<str
   let answer = await store.acquire(request);
   if (answer.kind === 'limit-unknown')
     answer = await store.acquire({ ...request, limit: { value: burst.limit, token: answer.token } });
-  if (answer.kind !== 'admitted' && answer.kind !== 'refused') throw new Error(`Not decided: ${answer.kind}`);
+  if (answer.kind !== 'admitted' && answer.kind !== 'rejected')
+    throw new Error(`Not decided: ${answer.kind}`);
   return answer.kind === 'admitted' ? executionId : undefined;
 }
 

@@ -1,6 +1,6 @@
 // Redis slots under test: a store with keys of its own, and time that passes by making all it holds older.
 import { randomBytes } from 'node:crypto';
-import { RedisSlotStore } from '../../src/tenancy/admission/slots/redis/redis-slot-store.ts';
+import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import { slotStoreSettings } from '../support/tenancy/slot-store-world.contract.ts';
 import type { SlotStoreWorld } from '../support/tenancy/slot-store-world.contract.ts';
 import type { RedisConnection } from '../../src/platform/redis/index.ts';

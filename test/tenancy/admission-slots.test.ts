@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { MemorySlotStore } from '../../src/tenancy/admission/slots/memory-slot-store.ts';
-import { RedisSlotStore } from '../../src/tenancy/admission/slots/redis/redis-slot-store.ts';
+import { MemorySlotStore } from '../../src/tenancy/admission/memory-slot-store.ts';
+import { RedisSlotStore } from '../../src/tenancy/admission/redis/redis-slot-store.ts';
 import { acquireWith, slotStoreSettings } from '../support/tenancy/slot-store-world.contract.ts';
 import { describeSlotStoreContract } from '../support/tenancy/slot-store.contract.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
@@ -89,7 +89,7 @@ describe('Redis slot store', () => {
           } else if (taken.act === 'renew') {
             await both(async ({ store }) => new Set(await store.renew(taken.slots.map(named))));
           } else if (taken.act === 'forget') {
-            await both(({ store }) => store.forgetLimits([taken.organizationId]));
+            await both(({ store }) => store.invalidateLimits([taken.organizationId]));
           } else {
             // Never near a whole lease or time to live, where the two may differ by a second.
             await both(({ advance }) => advance(taken.times * 25_000));
@@ -217,8 +217,8 @@ describe('Redis slot store', () => {
         () => store.holders(),
         () => store.usage(['a', 'b']),
         () => store.cachedLimits(['a', 'b']),
-        () => store.forgetLimits(['a', 'b']),
-        () => store.forgetLimits('all'),
+        () => store.invalidateLimits(['a', 'b']),
+        () => store.invalidateLimits('all'),
         () => store.heartbeat('one'),
         () => store.release(slot),
       ];
@@ -268,11 +268,11 @@ describe('Redis slot store', () => {
       const request = { organizationId: 'a', executionId: 'next', globalLimit: 100 };
       const unknown = await store.acquire({ ...request, organizationId: 'b' });
       await connection.command('flushall', []);
-      expect(await store.acquire(request)).toEqual({ kind: 'unrestored' });
+      expect(await store.acquire(request)).toEqual({ kind: 'not-restored' });
       await store.restore([running]);
       expect(await acquireWith(store, 'a', 'next', { limit: 1 })).toMatchObject({
-        kind: 'refused',
-        layer: 'organization',
+        kind: 'rejected',
+        limitedBy: 'organization',
         usage: { organization: 1, global: 1 },
       });
       // A limit that was read before the flush is old, although the generation is the same again.
@@ -291,9 +291,9 @@ describe('Redis slot store', () => {
       await server.kill();
       await server.restart();
       await isUp(connection);
-      expect(await acquireWith(store, 'a', 'next', { limit: 1 })).toEqual({ kind: 'unrestored' });
+      expect(await acquireWith(store, 'a', 'next', { limit: 1 })).toEqual({ kind: 'not-restored' });
       await store.restore([running]);
-      expect(await acquireWith(store, 'a', 'next', { limit: 1 })).toMatchObject({ kind: 'refused' });
+      expect(await acquireWith(store, 'a', 'next', { limit: 1 })).toMatchObject({ kind: 'rejected' });
     });
 
     it('goes on after a restart that kept everything', async () => {
@@ -303,7 +303,7 @@ describe('Redis slot store', () => {
       await server.kill();
       await server.restart();
       await isUp(connection);
-      expect(await acquireWith(store, 'a', 'next', { limit: 1 })).toMatchObject({ kind: 'refused' });
+      expect(await acquireWith(store, 'a', 'next', { limit: 1 })).toMatchObject({ kind: 'rejected' });
       expect(await store.holders()).toMatchObject([running]);
     });
 
@@ -313,7 +313,7 @@ describe('Redis slot store', () => {
       await acquireWith(store, 'a', 'running', { limit: 2 });
       await connection.command('config', ['set', 'maxmemory', '1']);
       expect(await acquireWith(store, 'a', 'second')).toMatchObject({ kind: 'admitted' });
-      expect(await acquireWith(store, 'a', 'third')).toMatchObject({ kind: 'refused' });
+      expect(await acquireWith(store, 'a', 'third')).toMatchObject({ kind: 'rejected' });
       for (const executionId of ['running', 'second'])
         expect(await store.release({ organizationId: 'a', executionId })).toBe(true);
       await expect(acquireWith(store, 'b', 'fourth')).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' });

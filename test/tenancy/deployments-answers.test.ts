@@ -170,7 +170,7 @@ describe('an idempotency key', () => {
 
 describe('uploads', () => {
   it('together hold no more memory than they may: 503 with Retry-After, no slot held, and room again later', async () => {
-    const world = await doorWorld({ options: { maxBodyBytes: 10_000, maxBytesAtOnce: 10_000 } });
+    const world = await doorWorld({ options: { maxBodyBytes: 10_000, maxUploadMemoryBytes: 10_000 } });
     const { socket, received } = world.socket(`${rawHead(9_000)}{"a":"${'x'.repeat(8_000)}`);
     await soon(() => expect(world.slots.held.size).toBe(1));
     const call = () => world.call('POST', doorPath, { headers: json, body: `{"a":"${'x'.repeat(5_000)}"}` });
@@ -188,7 +188,7 @@ describe('uploads', () => {
 
 it('whoever waits for a slot when the server stops is sent away at once', async () => {
   const slots = new CountedSlots(0);
-  slots.admit = ({ signal }) =>
+  slots.acquire = ({ signal }) =>
     new Promise((_, reject) => void onAbort(signal, () => reject(new CoreError('CANCELED', 'left'))));
   const world = await doorWorld({ slots });
   const waiting = world.call('POST', `${doorPath}?wait=60`, { headers: json, body: '{}' });

@@ -1,6 +1,6 @@
 // The door over HTTP: what is accepted, refused and answered, and that no bad request leaves a slot behind.
 import { describe, expect, it, vi } from 'vitest';
-import { refusalError } from '../../src/tenancy/admission/gate/refusal.ts';
+import { rejectionError } from '../../src/tenancy/errors.ts';
 import { AdmissionError } from '../../src/tenancy/index.ts';
 import { CoreError, onAbort } from '../../src/core/index.ts';
 import type { ExecutionStore, WorkflowTask } from '../../src/tenancy/index.ts';
@@ -128,9 +128,9 @@ describe('a request', () => {
 
 describe('a refusal', () => {
   const usage = { organization: 20, organizationLimit: 20, global: 93, globalLimit: 100 };
-  const refusing = async (layer: 'organization' | 'global') => {
+  const refusing = async (limitedBy: 'organization' | 'global') => {
     const slots = new CountedSlots(1);
-    slots.admit = () => Promise.reject(refusalError({ layer, usage }, 4_200));
+    slots.acquire = () => Promise.reject(rejectionError({ limitedBy, usage }, 4_200));
     return (await doorWorld({ slots })).call('POST', doorPath, { headers: json, body: '{}' });
   };
 

@@ -35,7 +35,6 @@ async function twoServers(): Promise<readonly [RunningServer, RunningServer]> {
   const shared = {
     ...houseEnv,
     ...houses[1]?.[1](),
-    HEADWORKS_ADMISSION_DECISION_TIMEOUT_MS: '5000',
     HEADWORKS_REDIS_COMMAND_TIMEOUT_MS: '5000',
   };
   const start = async (): Promise<RunningServer> => {
@@ -81,7 +80,7 @@ it('admits exactly the limit of a burst on both, and stops and shows executions 
   // Stopped ones stay stopped: nobody renews a slot of theirs, nobody runs them again.
   const { body } = await callAsAdmin(two, 'GET', '/api/v1/jobs/counts');
   const running = (body as { counts: { name: string; state: string; count: number }[] }).counts.filter(
-    ({ name, state }) => name === 'deployments.execute' && (state === 'running' || state === 'pending'),
+    ({ name, state }) => name === 'deployments.execute' && (state === 'running' || state === 'queued'),
   );
   expect(running).toEqual([]);
 }, 60_000);

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
-import { startServer } from '../../src/app/start-server.ts';
+import { startServer } from '../../src/app/start.ts';
 import { connectRedis } from '../../src/platform/redis/index.ts';
 import { startHeadworks } from '../support/headworks-process.ts';
 import { redisUrl, temporaryFolder } from '../support/services.ts';
@@ -20,7 +20,6 @@ it('executes what was dispatched elsewhere, renews its slot while nobody else co
   const stores: Readonly<Record<string, string>> = {
     ...houses[1]?.[1](),
     HEADWORKS_ADMISSION_LEASE_SECONDS: String(leaseSeconds),
-    HEADWORKS_ADMISSION_DECISION_TIMEOUT_MS: '2000',
   };
   const worker = startHeadworks(['worker', '--json'], await temporaryFolder(), {
     ...houseEnv,

@@ -1,6 +1,6 @@
 // What the demo is made of: chapters that do something through the server's API, once.
 import type { Clock, HttpTransport } from '../../core/index.ts';
-import type { HeadworksClient } from '../headworks-client.ts';
+import type { HeadworksClient } from '../client/session.ts';
 import type { ExtractionRunAnswer } from '../api-answers.ts';
 import type { DemoWorld } from './demo-world.ts';
 

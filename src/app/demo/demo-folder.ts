@@ -1,11 +1,11 @@
 // The demo's own data folder: how it is known to be the demo's, what it remembers between starts, how it is deleted.
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { version } from '../../config/version.ts';
 import { CoreError } from '../../core/index.ts';
 import { openDataFolder } from '../../platform/data-folder/index.ts';
 import { makeFolder } from '../../platform/data-folder/make-folder.ts';
 import { writeWhole } from '../../platform/data-folder/write-whole.ts';
-import { version } from '../version.ts';
 
 /** What the next start has to know, and cannot ask the server for. */
 export interface DemoMemory {

@@ -11,7 +11,7 @@ import type {
 import { fileDocument, documentPaths } from '../ingest-files.ts';
 import { documentsOfVault } from '../vault-artifacts.ts';
 import { typeOfItem } from '../vault-presence.ts';
-import { vaultsFolder } from '../vault.ts';
+import { vaultsFolder } from '../../platform/data-folder/layout.ts';
 import type { Chapter, Stage } from './chapter.ts';
 import { until } from './chapter.ts';
 import { nameOf, readingModels } from './demo-models.ts';
@@ -131,7 +131,7 @@ async function takeIn(stage: Stage, bodies: readonly Body[]): Promise<number> {
   return bodies.length;
 }
 
-const unfinished = ['pending', 'running'];
+const unfinished = ['queued', 'running'];
 
 /** Until nothing of these waits to be read. */
 async function read(stage: Stage, taken: number): Promise<void> {

@@ -1,7 +1,7 @@
 // Runs the demo's chapters that have not come to their end yet, in order.
 import type { Clock } from '../../core/index.ts';
 import { createUndiciTransport } from '../../platform/http-client/index.ts';
-import type { HeadworksClient } from '../headworks-client.ts';
+import type { HeadworksClient } from '../client/session.ts';
 import type { Chapter, ChapterProgress, Stage } from './chapter.ts';
 import type { DemoMemory } from './demo-folder.ts';
 import { writeMemory } from './demo-folder.ts';

@@ -76,7 +76,7 @@ describe('headworks backup', () => {
     await writeFile(join(cwd, 'a.backup'), 'precious');
     const world = worldWith(wholeBackup, cwd);
     expect(await world.start('backup', 'a.backup')).toBe(exitCodes.error);
-    expect(world.err).toContain('is there already');
+    expect(world.err).toContain('already exists');
     expect(world.calls).toEqual([]);
     expect(await readFile(join(cwd, 'a.backup'), 'utf8')).toBe('precious');
   });
@@ -110,7 +110,9 @@ describe('headworks backup', () => {
       env: { HEADWORKS_URL: 'http://127.0.0.1:1' },
     });
     expect(await world.start('backup', 'a.backup')).toBe(exitCodes.connection);
-    expect(world.err).toMatch(/The server went away.*a\.backup was not written.*run it again/);
+    expect(world.err).toMatch(
+      /The connection to the server was lost.*a\.backup was not written.*run it again/,
+    );
     expect(world.err).not.toContain('should not');
     expect(await readdir(cwd)).toEqual([]);
   });
@@ -149,13 +151,13 @@ describe('headworks restore', () => {
     const cwd = await temporaryFolder();
     const world = new CliWorld({ cwd });
     expect(await world.start('restore', 'nothing.backup')).toBe(exitCodes.usage);
-    expect(world.err).toContain('There is no file');
+    expect(world.err).toContain('does not exist');
     expect(await world.start('restore', '.')).toBe(exitCodes.usage);
     expect(world.err).toContain(`${cwd} is a folder`);
     expect(await world.start('restore', 'nothing.backup', '--server', 'http://127.0.0.1:1')).toBe(
       exitCodes.usage,
     );
-    expect(world.err).toContain('restored where the store is');
+    expect(world.err).toContain('on the machine of the store');
     expect(await readdir(cwd)).toEqual([]);
   });
 });
@@ -167,6 +169,6 @@ describe('headworks migrate-store', () => {
     expect(await world.start('migrate-store')).toBe(exitCodes.usage);
     expect(world.err).toContain('--to postgres://');
     expect(await world.start('migrate-store', '--to', 'postgres://127.0.0.1/b')).toBe(exitCodes.usage);
-    expect(world.err).toContain('is a Postgres server already');
+    expect(world.err).toContain('is already a Postgres server');
   });
 });

@@ -30,8 +30,8 @@ export function registerBackup(program: Command, host: CommandHost): void {
   ]);
   act<{ readonly vaults: boolean }>(host, command, async (session, { vaults }, [given = '']) => {
     const { out, io } = session;
-    const { backupPath, saveBackup } = await import('../../app/backup/save-backup.ts');
-    const { requireStoreOrServer } = await import('../../app/backup/source-store.ts');
+    const { backupPath, saveBackup } = await import('../../operations/backup/save-backup.ts');
+    const { requireStoreOrServer } = await import('../../app/client/data-folder.ts');
     const path = await backupPath(resolve(io.cwd, given), /[/\\]$/.test(given), new Date(io.clock.now()));
     await requireStoreOrServer(session.config(), io.signal);
     const saved = await session.withClient(async (client) => {

@@ -56,7 +56,7 @@ describe('headworks doctor', () => {
     const world = new CliWorld({ env });
     expect(await world.start('doctor')).toBe(1);
     expect(world.out).toMatch(/PROBLEM +configuration +The configuration is not valid: server\.port/);
-    expect(world.out).toMatch(/off +data folder +\/nonexistent\/chosen is not there/);
+    expect(world.out).toMatch(/off +data folder +\/nonexistent\/chosen does not exist/);
     expect(world.out).toMatch(/ok +version/);
   });
 

@@ -84,8 +84,8 @@ async function checksHere(session: CliSession, failure: HeadworksError): Promise
   const config = session.validConfig();
   // This machine has no part in a server elsewhere.
   if (config.client.serverUrl !== null) return [];
-  const { examineHere } = await import('../../app/doctor/examine-here.ts');
-  const { checks } = await examineHere(config, failure);
+  const { runOfflineDoctor } = await import('../../operations/doctor.ts');
+  const { checks } = await runOfflineDoctor(config, failure);
   session.io.signal.throwIfAborted();
   return checks;
 }

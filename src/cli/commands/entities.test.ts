@@ -34,7 +34,7 @@ const pair = {
   entity_a: alice.entity_id,
   entity_b: bob.entity_id,
   confidence: 0.4,
-  reason: 'Names and context do not tell.',
+  reason: 'Names and context are inconclusive.',
   evidence: { reasons: ['the initial of the given name'] },
   state: 'open',
   decided_by: null,

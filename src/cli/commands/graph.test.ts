@@ -5,7 +5,7 @@ import type { FakeCall } from '../../../test/support/cli-world.ts';
 const job = {
   id: 'j1',
   name: 'knowledge.graph-rebuild',
-  state: 'done',
+  state: 'completed',
   progress: { done: 3, total: 3, message: null },
   reason: null,
 };

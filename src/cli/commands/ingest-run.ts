@@ -1,6 +1,6 @@
 // Takes documents in one after the other, or only estimates; then waits until the server has read them.
 import type { AcceptedAnswer, ArtifactAnswer, IngestEstimateAnswer } from '../../app/api-answers.ts';
-import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
 import { HeadworksError, messageOf } from '../../core/index.ts';
 import { counted } from '../counted.ts';
 import type { ExitCode } from '../exit-codes.ts';

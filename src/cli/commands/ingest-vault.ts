@@ -1,6 +1,6 @@
 // Items of a vault and the space they go into: under which name it has them, and which are gone at the source.
 import type { ArtifactAnswer, ArtifactsAnswer } from '../../app/api-answers.ts';
-import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
 import type { VaultChoice } from '../../app/vault.ts';
 import { kindOf } from '../../core/index.ts';
 import type { CliSession } from '../session.ts';

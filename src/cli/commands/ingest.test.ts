@@ -108,7 +108,7 @@ const world = (cwd: string, stdin = '') =>
           throw new CoreError('INTERNAL', 'Something went wrong.');
         return { outcome: 'added', artifact_uid: uid, revision_id: uid, job_id: 'j1', chunks: 1 };
       }
-      if (path.includes('/jobs/')) return { id: 'j1', name: 'knowledge.ingest', state: 'done' };
+      if (path.includes('/jobs/')) return { id: 'j1', name: 'knowledge.ingest', state: 'completed' };
       if (path.endsWith('/artifacts')) return { artifacts: [artifact], next: null };
       if (path.endsWith('/revisions')) return { revisions: [artifact] };
       if (path.includes('/artifacts/')) return method === 'DELETE' ? undefined : shown;

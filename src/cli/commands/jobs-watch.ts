@@ -1,6 +1,6 @@
 // headworks jobs watch: one job until it ends, or all of them live until Ctrl-C.
 import type { Command } from 'commander';
-import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
 import { linkSignals } from '../../core/index.ts';
 import type { JobAnswer, StreamedEventData } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
@@ -63,7 +63,7 @@ async function watchOne(
   );
   if (!out.isJson)
     out.line(printable(`${job.name} ${job.state}${job.reason === null ? '' : `: ${job.reason}`}`));
-  return job.state === 'done' ? exitCodes.ok : exitCodes.incomplete;
+  return job.state === 'completed' ? exitCodes.ok : exitCodes.incomplete;
 }
 
 function messageOf(job: JobAnswer): string {
@@ -84,7 +84,7 @@ async function watchAll(
   return io.signal.aborted ? exitCodes.interrupted : exitCodes.ok;
 }
 
-/** `12:03:04 job:done ledger.repair 0190… 350 ms` (UTC) */
+/** `12:03:04 job:completed ledger.repair 0190… 350 ms` (UTC) */
 function eventLine({ name, at, payload }: StreamedEventData): string {
   const { name: jobName, job_id: jobId, done, total, duration_ms: durationMs, reason } = payload;
   const amount = typeof done === 'number' ? `${done}${typeof total === 'number' ? ` of ${total}` : ''}` : '';

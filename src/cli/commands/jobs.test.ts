@@ -22,20 +22,20 @@ describe('headworks jobs list', () => {
     const jobs = [
       job('running', { progress: { done: 3, total: 10, message: 'going' } }),
       job('failed', { finished_at: '2026-03-01T11:59:05Z', reason: 'it broke' }),
-      job('pending', { start_after: '2026-03-01T12:10:00Z' }),
+      job('queued', { start_after: '2026-03-01T12:10:00Z' }),
     ];
     const counts = [
       { name: 'a', state: 'failed', count: 2 },
       { name: 'b', state: 'failed', count: 1 },
-      { name: 'b', state: 'done', count: 9 },
+      { name: 'b', state: 'completed', count: 9 },
     ];
     const world = new CliWorld({ answer: ({ path }) => (path.endsWith('counts') ? { counts } : { jobs }) });
     expect(await world.run('jobs', '--state', 'failed')).toBe(0);
     expect(world.calls[0]).toMatchObject({ path: '/api/v1/jobs', query: { state: 'failed', limit: 50 } });
     expect(world.out).toMatch(/running +2 +2 min ago +1 min +3 of 10 going\n/);
     expect(world.out).toMatch(/failed +2 +2 min ago +5 s +it broke\n/);
-    expect(world.out).toMatch(/pending +2 +2 min ago +– +starts in 10 min\n/);
-    expect(world.err).toBe('In all: 9 done, 3 failed.\n');
+    expect(world.out).toMatch(/queued +2 +2 min ago +– +starts in 10 min\n/);
+    expect(world.err).toBe('In all: 9 completed, 3 failed.\n');
   });
 
   it('shows how far a job is that runs again, and why its last try ended until that is known', async () => {
@@ -62,10 +62,10 @@ describe('headworks jobs list', () => {
   });
 
   it('asks once and answers with one document with --json', async () => {
-    const world = new CliWorld({ answer: () => ({ jobs: [job('done')] }) });
+    const world = new CliWorld({ answer: () => ({ jobs: [job('completed')] }) });
     await world.run('jobs', 'list', '--json');
     expect(world.calls).toHaveLength(1);
-    expect(JSON.parse(world.out)).toEqual({ jobs: [job('done')] });
+    expect(JSON.parse(world.out)).toEqual({ jobs: [job('completed')] });
   });
 });
 
@@ -97,7 +97,7 @@ describe('headworks jobs watch', () => {
   const events = [
     event('job:started', { name: 'ledger.repair', job_id: 'j1', attempt: 1 }),
     event('ledger:recorded', { kind: 'k' }),
-    event('job:progress', { name: 'ledger.repair', job_id: 'j1', done: 1, total: 4 }),
+    event('job:progressed', { name: 'ledger.repair', job_id: 'j1', done: 1, total: 4 }),
     event('job:failed', { name: 'ledger.repair', job_id: 'j1', duration_ms: 1500, reason: 'bad\u001b[2J' }),
   ];
 
@@ -106,7 +106,7 @@ describe('headworks jobs watch', () => {
     expect(await world.run('jobs', 'watch')).toBe(0);
     expect(world.out.split('\n')).toEqual([
       '11:59:58 job:started  ledger.repair j1',
-      '11:59:58 job:progress ledger.repair j1 1 of 4',
+      '11:59:58 job:progressed ledger.repair j1 1 of 4',
       '11:59:58 job:failed   ledger.repair j1 1 s bad [2J',
       '',
     ]);
@@ -118,7 +118,7 @@ describe('headworks jobs watch', () => {
     const lines = world.out.trimEnd().split('\n');
     expect(lines.map((line) => (JSON.parse(line) as { name: string }).name)).toEqual([
       'job:started',
-      'job:progress',
+      'job:progressed',
       'job:failed',
     ]);
   });
@@ -133,12 +133,12 @@ describe('headworks jobs watch', () => {
   });
 
   it.each([
-    ['done', 0],
+    ['completed', 0],
     ['failed', 4],
     ['skipped', 4],
   ])('follows one job until it is %s: %d', async (state, code) => {
     const looks = [
-      job('pending'),
+      job('queued'),
       job('running', { progress: { done: 1, total: 2, message: 'on' } }),
       job(state),
     ];

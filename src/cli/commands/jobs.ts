@@ -10,7 +10,7 @@ import { wholeNumber } from '../number-argument.ts';
 import type { CliSession } from '../session.ts';
 import { registerJobsWatch } from './jobs-watch.ts';
 
-const states = ['pending', 'running', 'done', 'failed', 'skipped'] as const;
+const states = ['queued', 'running', 'completed', 'failed', 'canceled', 'skipped'] as const;
 
 interface ListOptions {
   readonly name?: string;
@@ -98,7 +98,7 @@ function styleOf(
 }
 
 function took(job: JobAnswer, now: number): string {
-  if (job.started_at === null || job.state === 'pending') return '–';
+  if (job.started_at === null || job.state === 'queued') return '–';
   const end = job.finished_at === null ? now : Date.parse(job.finished_at);
   return humanDuration(end - Date.parse(job.started_at));
 }
@@ -106,7 +106,7 @@ function took(job: JobAnswer, now: number): string {
 function note(job: JobAnswer, now: number): string {
   // A reason that a running job has is of its last try.
   if (job.reason !== null && !(job.state === 'running' && job.progress !== null)) return job.reason;
-  if (job.state === 'pending' && job.start_after !== null && Date.parse(job.start_after) > now)
+  if (job.state === 'queued' && job.start_after !== null && Date.parse(job.start_after) > now)
     return `starts ${humanMoment(job.start_after, now)}`;
   if (job.state !== 'running' || job.progress === null) return '';
   const { done, total, message } = job.progress;

@@ -21,7 +21,7 @@ import {
 
 const path = '/api/v1/limits';
 /** As the server says, too: what Postgres's integer holds. */
-const largestLimit = 2_147_483_647;
+const maxLimit = 2_147_483_647;
 const pathOf = (organization: string): string => `${path}/${encodeURIComponent(organization)}`;
 
 export function registerLimits(program: Command, host: CommandHost): void {
@@ -40,7 +40,7 @@ function registerSet(group: Command, host: CommandHost): void {
   const command = group
     .command('set')
     .argument(...organizationArgument)
-    .argument('<limit>', `concurrent requests, from 1 to ${largestLimit}`, wholeNumber(1, largestLimit))
+    .argument('<limit>', `concurrent requests, from 1 to ${maxLimit}`, wholeNumber(1, maxLimit))
     .description('give an organization a limit of its own; it counts at once');
   examples(command, ['headworks limits set acme-corp 50', 'headworks limits set org_a1b2c3d4e5f6g7h8 50']);
   act(host, command, async (session, _options, [organization = '', limit = '']) => {

@@ -34,7 +34,7 @@ async function speak(session: CliSession, options: McpOptions): Promise<ExitCode
   const key = keyOf(session, options);
   if (io.isTty.stdin)
     out.note('This speaks MCP, which is for programs: let a client start it (docs/mcp.md). Ctrl-D ends it.');
-  const { serveMcp } = await import('../../app/serve-mcp.ts');
+  const { serveMcp } = await import('../../app/mcp.ts');
   // Nobody reads any more: the conversation is over.
   const over = linkSignals(io.signal, io.outputClosed);
   try {

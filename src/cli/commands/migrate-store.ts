@@ -31,7 +31,7 @@ export function registerMigrateStore(program: Command, host: CommandHost): void 
       );
     session.redactor.add(to);
     const config = session.config();
-    const { migrateStore } = await import('../../app/backup/migrate-store.ts');
+    const { migrateStore } = await import('../../operations/backup/restore.ts');
     const report = await withProgress(session, 'migrating', (onProgress) =>
       migrateStore(config, { to, replace, onProgress, signal: io.signal }),
     );

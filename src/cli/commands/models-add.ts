@@ -2,7 +2,7 @@
 import type { Model } from '../../api/models.ts';
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
-import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';

@@ -1,7 +1,7 @@
 // headworks models probe and explain: is it up, and why is it where it is in the order.
 import type { ModelExplanation, Probes } from '../../api/models.ts';
 import type { Command } from 'commander';
-import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';

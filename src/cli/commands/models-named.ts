@@ -1,6 +1,6 @@
 // Finds a model by the name or id that somebody typed, and changes it.
 import type { Model } from '../../api/models.ts';
-import type { CallOptions, HeadworksClient } from '../../app/headworks-client.ts';
+import type { CallOptions, HeadworksClient } from '../../app/client/session.ts';
 import { CoreError, nearNames } from '../../core/index.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';

@@ -52,7 +52,12 @@ function serving({ jobId = 'j1', jobs = [], looks, open = [], one }: Script): (c
 describe('headworks repair', () => {
   it('waits for the job with progress, and ends with 0 when nothing is open', async () => {
     const progress = { done: 1, total: 2, message: null };
-    const looks = [job('pending'), job('running', { progress }), job('running', { progress }), job('done')];
+    const looks = [
+      job('queued'),
+      job('running', { progress }),
+      job('running', { progress }),
+      job('completed'),
+    ];
     const world = new CliWorld({ answer: serving({ looks }) });
     expect(await world.run('repair', '--kind', 'k')).toBe(0);
     expect(world.calls[0]).toMatchObject({
@@ -65,7 +70,7 @@ describe('headworks repair', () => {
   });
 
   it('ends with 4 and lists what is still broken, and why', async () => {
-    const world = new CliWorld({ answer: serving({ looks: [job('done')], open: [entry] }) });
+    const world = new CliWorld({ answer: serving({ looks: [job('completed')], open: [entry] }) });
     expect(await world.run('repair')).toBe(4);
     expect(world.out).toMatch(/e1 +k +s +no model\n/);
     expect(world.err).toContain('1 still broken.');
@@ -73,17 +78,21 @@ describe('headworks repair', () => {
 
   it('gives one JSON document with --json and nothing on the side', async () => {
     const running = job('running', { progress: { done: 0, total: 9, message: 'x' } });
-    const world = new CliWorld({ answer: serving({ looks: [running, job('done')], open: [entry] }) });
+    const world = new CliWorld({ answer: serving({ looks: [running, job('completed')], open: [entry] }) });
     expect(await world.run('repair', '--json')).toBe(4);
-    expect(JSON.parse(world.out)).toEqual({ job: job('done'), still_open: [entry], more: false });
+    expect(JSON.parse(world.out)).toEqual({ job: job('completed'), still_open: [entry], more: false });
     expect(world.err).toBe('');
   });
 
   it('looks only at the one entry it was asked for', async () => {
-    const broken = new CliWorld({ answer: serving({ looks: [job('done')], one: entry, open: [entry] }) });
+    const broken = new CliWorld({
+      answer: serving({ looks: [job('completed')], one: entry, open: [entry] }),
+    });
     expect(await broken.run('repair', '--id', 'e1')).toBe(4);
     const repaired = { ...entry, repaired_at: '2026-03-01T12:00:00Z' };
-    const done = new CliWorld({ answer: serving({ looks: [job('done')], one: repaired, open: [entry] }) });
+    const done = new CliWorld({
+      answer: serving({ looks: [job('completed')], one: repaired, open: [entry] }),
+    });
     expect(await done.run('repair', '--id', 'e1')).toBe(0);
   });
 
@@ -92,7 +101,7 @@ describe('headworks repair', () => {
       job('running', { id: 'j7', payload: { due: true } }),
       job('running', { id: 'j8', payload: { kind: 'k' } }),
     ];
-    const world = new CliWorld({ answer: serving({ jobId: null, jobs: others, looks: [job('done')] }) });
+    const world = new CliWorld({ answer: serving({ jobId: null, jobs: others, looks: [job('completed')] }) });
     expect(await world.run('repair', '--kind', 'k')).toBe(0);
     expect(world.calls.map(({ path }) => path)).toContain('/api/v1/jobs/j8');
   });
@@ -107,7 +116,7 @@ describe('headworks repair', () => {
 
   it('bears with a server that is away for a moment, but not for ever', async () => {
     const away = new CoreError('STATE_UNAVAILABLE', 'Away.', { isRetryable: true });
-    const moment = new CliWorld({ answer: serving({ looks: [away, away, job('done')] }) });
+    const moment = new CliWorld({ answer: serving({ looks: [away, away, job('completed')] }) });
     expect(await moment.run('repair')).toBe(0);
     const forEver = new CliWorld({ answer: serving({ looks: [away] }) });
     expect(await forEver.run('repair')).toBe(3);
@@ -130,7 +139,7 @@ describe('headworks repair', () => {
 
   it('draws a bar on a terminal', async () => {
     const running = job('running', { progress: { done: 1, total: 2, message: 'half' } });
-    const world = new CliWorld({ isTty: true, answer: serving({ looks: [running, job('done')] }) });
+    const world = new CliWorld({ isTty: true, answer: serving({ looks: [running, job('completed')] }) });
     expect(await world.run('repair')).toBe(0);
     expect(world.err).toContain('Repairing');
   });

@@ -2,7 +2,7 @@
 import type { LedgerEntry, LedgerPage, RepairRequested } from '../../api/ledger.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError } from '../../core/index.ts';
 import type { JobAnswer, JobsAnswer } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';

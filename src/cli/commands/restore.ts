@@ -1,7 +1,7 @@
 // headworks restore: puts a backup into the store of this configuration.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { BackupProgress } from '../../app/backup/progress-teller.ts';
+import type { BackupProgress } from '../../operations/backup/save-backup.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { counted } from '../counted.ts';
@@ -29,7 +29,7 @@ export function registerRestore(program: Command, host: CommandHost): void {
   ]);
   act<{ readonly replace: boolean }>(host, command, async (session, { replace }, [given = '']) => {
     const { out, io } = session;
-    const { restore } = await import('../../app/backup/restore.ts');
+    const { restore } = await import('../../operations/backup/restore.ts');
     const file = resolve(io.cwd, given);
     const report = await withProgress(session, 'restoring', (onProgress) =>
       restore(session.config(), { file, replace, onProgress, signal: io.signal }),

@@ -1,5 +1,5 @@
 // What serve, worker and demo have in common: start, say so, run until told to stop, drain.
-import { logFormat } from '../../app/log-format.ts';
+import { logFormat } from '../../app/options.ts';
 import type { Config } from '../../config/index.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { exitCodes } from '../exit-codes.ts';

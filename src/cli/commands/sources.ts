@@ -8,7 +8,7 @@ import type {
   ExtractionSourceAnswer,
   ExtractionSourcesAnswer,
 } from '../../app/api-answers.ts';
-import type { HeadworksClient } from '../../app/headworks-client.ts';
+import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';

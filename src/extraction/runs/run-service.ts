@@ -182,7 +182,7 @@ export class RunService {
     await this.#interruptSilent();
     for (const { id, jobId } of await runs.list({ states: ['queued'], limit: 500 })) {
       const job = jobId === null ? null : await jobs.get(jobId);
-      if (job?.state === 'pending' || job?.state === 'running') continue;
+      if (job?.state === 'queued' || job?.state === 'running') continue;
       await runs.interruptQueued(id, 'Its job was stopped before it began.', this.#now());
     }
   }

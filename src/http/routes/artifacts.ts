@@ -179,7 +179,7 @@ function ownRoutes(server: TypedServer, dependencies: HttpDependencies): void {
       },
     },
     async (request, reply) => {
-      await artifacts.remove(await spaceOf(dependencies, request, request.query), request.params.id);
+      await artifacts.delete(await spaceOf(dependencies, request, request.query), request.params.id);
       return reply.code(204).send(null);
     },
   );

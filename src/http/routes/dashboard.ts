@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
 import { CoreError } from '../../core/index.ts';
-import type { DashboardAsset, DashboardFiles } from '../dashboard/files.ts';
+import type { DashboardAsset, DashboardFiles } from '../../operations/index.ts';
 import { dropSession, keepSession } from '../dashboard/session-cookie.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { loginBody, loginLinkAnswer, sessionAnswer } from '../schemas/dashboard.ts';

@@ -34,7 +34,7 @@ type Params = z.infer<typeof doorParams>;
 
 export function doorRoutes(root: TypedServer, dependencies: HttpDependencies): void {
   const { door, executions } = dependencies.tenants;
-  const memory = new UploadMemory(door.uploads.maxBytesAtOnce);
+  const memory = new UploadMemory(door.uploads.maxUploadMemoryBytes);
   // A room of its own: here errors have another shape, of unknown paths too, and bodies are read by ourselves.
   const inRoom = async (room: FastifyInstance): Promise<void> => {
     const server = room.withTypeProvider<ZodTypeProvider>();

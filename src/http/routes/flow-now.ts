@@ -1,9 +1,9 @@
 // The way of the data now: every gate with its rate, its limit, its queue, and what is degraded.
-import { executionJobName } from '../../tenancy/index.ts';
 import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
-import type { RunSample } from '../activity.ts';
+import type { RunSample } from '../../operations/index.ts';
+import { executionJobName } from '../../tenancy/index.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { isoOrNull } from '../schemas/fields.ts';
 import { viewOfCounts, viewOfMinute } from '../schemas/overview.ts';
@@ -30,7 +30,7 @@ export async function flowNow(dependencies: HttpDependencies) {
     minutes: activity.minutes().map(viewOfMinute),
     extraction,
     knowledge: {
-      jobs_waiting: jobCount(counts, 'knowledge.', 'pending'),
+      jobs_waiting: jobCount(counts, 'knowledge.', 'queued'),
       jobs_running: jobCount(counts, 'knowledge.', 'running'),
     },
     gateway,
@@ -41,7 +41,7 @@ export async function flowNow(dependencies: HttpDependencies) {
       waiting: tenants.waiting(),
     },
     executions: {
-      queued: jobCount(counts, executionJobName, 'pending'),
+      queued: jobCount(counts, executionJobName, 'queued'),
       executing: jobCount(counts, executionJobName, 'running'),
     },
     degraded: degradedKinds(kinds),

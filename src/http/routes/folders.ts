@@ -58,7 +58,7 @@ export function folderRoutes(server: TypedServer, dependencies: HttpDependencies
     },
     async (request, reply) => {
       const space = await spaceOf(dependencies, request, request.body);
-      const { outcome, ...folder } = await folders.add(space, wishOfFolder(request.body));
+      const { outcome, ...folder } = await folders.create(space, wishOfFolder(request.body));
       return reply.code(outcome === 'added' ? 201 : 200).send({ ...viewOfFolder(folder), outcome });
     },
   );
@@ -95,7 +95,7 @@ export function folderRoutes(server: TypedServer, dependencies: HttpDependencies
       },
     },
     async (request, reply) => {
-      await folders.remove(request.params.id);
+      await folders.delete(request.params.id);
       return reply.code(204).send(null);
     },
   );

@@ -1,7 +1,8 @@
 // Probes and metrics.
 import { z } from 'zod';
 import { kindOf } from '../../core/index.ts';
-import type { HttpDependencies, ReadinessReport } from '../ports.ts';
+import type { ReadinessReport } from '../../operations/index.ts';
+import type { HttpDependencies } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
 import { isoOrNull } from '../schemas/fields.ts';
 import { healthAnswer, readinessAnswer } from '../schemas/health.ts';

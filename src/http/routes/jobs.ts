@@ -98,8 +98,9 @@ export function jobRoutes(server: TypedServer, { jobs }: HttpDependencies): void
       schema: {
         operationId: 'jobs.cancel',
         tags,
-        summary: 'Stops a pending or running job',
-        description: 'It ends as skipped; a running job is told to stop and may take a moment.',
+        summary: 'Cancel a queued or running job',
+        description:
+          'It ends as canceled; the signal of a running job is aborted, and it may take a moment to stop.',
         params: idParams,
         response: { 202: jobAnswer, ...errorAnswers },
       },

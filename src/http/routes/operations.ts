@@ -1,6 +1,7 @@
 // What an operator asks of a running server: its settings, its health in full, its API document.
 import { z } from 'zod';
-import type { ConfigValue, DoctorReport, HttpDependencies } from '../ports.ts';
+import type { DoctorReport } from '../../operations/index.ts';
+import type { ConfigValue, HttpDependencies } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
 import { backupAnswer, backupBody, configAnswer, doctorAnswer } from '../schemas/health.ts';
 import type { TypedServer } from './typed-server.ts';

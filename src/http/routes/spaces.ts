@@ -55,7 +55,7 @@ export function spaceRoutes(server: TypedServer, dependencies: HttpDependencies)
     },
     async (request, reply) => {
       const { name, language, organization = request.query.organization } = request.body;
-      const added = await spaces.add(ownerOf(dependencies, request, organization), name, language);
+      const added = await spaces.create(ownerOf(dependencies, request, organization), name, language);
       return reply.code(201).send(viewOfSpace(added));
     },
   );
@@ -75,7 +75,7 @@ export function spaceRoutes(server: TypedServer, dependencies: HttpDependencies)
     },
     async (request, reply) => {
       const { organization } = request.query;
-      await spaces.remove(await spaceOf(dependencies, request, { organization, ...request.params }));
+      await spaces.delete(await spaceOf(dependencies, request, { organization, ...request.params }));
       return reply.code(204).send(null);
     },
   );

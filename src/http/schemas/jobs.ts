@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { JobView } from '../../core/index.ts';
 import { instant, isoOrNull, limitOf, listOf } from './fields.ts';
 
-const jobState = z.enum(['pending', 'running', 'done', 'failed', 'skipped']);
+const jobState = z.enum(['queued', 'running', 'completed', 'failed', 'canceled', 'skipped']);
 const jobName = z
   .string()
   .min(1)

@@ -1,7 +1,7 @@
 // Concurrency limits and alerts over HTTP.
 import { z } from 'zod';
 import type { Alert, LimitView } from '../../tenancy/index.ts';
-import { largestLimit } from '../../tenancy/index.ts';
+import { maxLimit } from '../../tenancy/index.ts';
 import type { KnowledgeAlert } from '../../knowledge/index.ts';
 import { instant, isoOrNull } from './fields.ts';
 import { organizationId, organizationReference } from './organizations.ts';
@@ -46,10 +46,10 @@ export const limitsAnswer = z
   .object({ default_limit: whole, global_limit: whole, limits: z.array(limitAnswer) })
   .meta({ id: 'Limits', description: 'Organizations that have a limit of their own.' });
 
-const rule = `must be a whole number from 1 to ${largestLimit}`;
+const rule = `must be a whole number from 1 to ${maxLimit}`;
 
 export const limitBody = z
-  .strictObject({ limit: z.number(rule).int(rule).min(1, rule).max(largestLimit, rule) })
+  .strictObject({ limit: z.number(rule).int(rule).min(1, rule).max(maxLimit, rule) })
   .meta({ id: 'LimitRequest', examples: [{ limit: 50 }] });
 
 const yesOrNo = z

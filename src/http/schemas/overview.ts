@@ -1,6 +1,6 @@
 // What the dashboard shows at a glance, one answer a page.
 import { z } from 'zod';
-import type { ActivityCounts, MinuteCounts, RunSample, TenantActivity } from '../activity.ts';
+import type { ActivityCounts, MinuteCounts, RunSample, TenantActivity } from '../../operations/index.ts';
 import { instant } from './fields.ts';
 import { limitAnswer } from './limits.ts';
 

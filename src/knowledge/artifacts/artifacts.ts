@@ -1,62 +1,72 @@
-// Artifacts as people, the HTTP API and workflows handle them.
-import type { JobQueue } from '../../core/index.ts';
+// Artifacts: ingest, list, get with an exact status, delete.
+import type { JobQueue, JobView } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import type { ArtifactDesk, ArtifactView, IngestEstimate, IngestRequest } from '../desk-ports.ts';
+import { truncationOf } from '../degradations.ts';
+import { chunkText } from '../documents/chunk.ts';
+import { hasProse } from '../documents/json.ts';
+import type { ParseDeps } from '../documents/parse-input.ts';
+import { parseIngestRequest } from '../documents/parse-input.ts';
+import type { IngestDeps } from '../ingest/deps.ts';
+import { defaultBatchSize } from '../ingest/embed-step.ts';
+import type { ingestJob } from '../ingest/ingest-job.ts';
+import { estimateReading } from '../reading/model-reader.ts';
+import type { DroppedCount } from '../reading/types.ts';
+import type { Space } from '../spaces/spaces.ts';
+import type { ArtifactStore } from './artifact-store.ts';
 import type {
-  IngestResult,
   ArtifactFilter,
-  ArtifactStore,
-  Embedders,
+  ArtifactState,
+  ArtifactStatus,
+  ArtifactView,
+  Chunk,
+  ChunkStep,
+  ChunkStepResult,
+  IngestEstimate,
+  IngestRequest,
+  IngestResult,
   ParsedDocument,
   Revision,
-  Space,
-} from '../ports.ts';
-import { estimateReading } from '../reading/create-readers.ts';
-import { artifactStatus } from './artifact-status.ts';
-import { chunkText } from '../documents/chunk-text.ts';
-import { hasProse } from '../documents/data-prose.ts';
-import { defaultBatchSize } from '../ingest/embed-chunks.ts';
-import type { ingestJob } from '../ingest/ingest-job.ts';
-import type { ParseDeps } from '../documents/read-wish.ts';
-import { parseIngestRequest } from '../documents/read-wish.ts';
-import type { GraphStep, Readers } from '../ingest/step-ports.ts';
+  StepStatus,
+} from './types.ts';
+import { chunkSteps } from './types.ts';
 
-export interface ArtifactsParts extends ParseDeps {
-  readonly store: ArtifactStore;
+export interface ArtifactsDeps
+  extends ParseDeps, Pick<IngestDeps, 'readers' | 'embedders' | 'graph' | 'artifacts'> {
   readonly jobs: Pick<JobQueue, 'enqueue' | 'get'>;
   readonly job: ReturnType<typeof ingestJob>;
-  readonly readers: Pick<Readers, 'model'>;
-  readonly embedders: Embedders;
-  readonly graph: GraphStep;
 }
 
-export class Artifacts implements ArtifactDesk {
+export class Artifacts {
+  /** Size limit of a file or text in bytes. */
   readonly maxDocumentBytes: number;
-  readonly #parts: ArtifactsParts;
+  readonly #deps: ArtifactsDeps;
+  readonly #store: ArtifactStore;
 
-  constructor(parts: ArtifactsParts) {
-    this.#parts = parts;
-    this.maxDocumentBytes = parts.maxDocumentBytes;
+  constructor(deps: ArtifactsDeps) {
+    this.#deps = deps;
+    this.#store = deps.artifacts;
+    this.maxDocumentBytes = deps.maxDocumentBytes;
   }
 
-  async ingest(space: Space, wish: IngestRequest, signal: AbortSignal): Promise<IngestResult> {
-    return this.take(space, await parseIngestRequest(this.#parts, wish, signal));
+  /** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE; then nothing was written. */
+  async ingest(space: Space, request: IngestRequest, signal: AbortSignal): Promise<IngestResult> {
+    return this.accept(space, await parseIngestRequest(this.#deps, request, signal));
   }
 
-  /** What has been read already. */
-  take(space: Space, incoming: ParsedDocument): Promise<IngestResult> {
-    const { store, jobs, job } = this.#parts;
-    return store.accept(space, incoming, chunkText(incoming.text), (revision, transaction) =>
+  /** Stores a parsed document. The job is enqueued in the same transaction, keyed by the revision. */
+  accept(space: Space, document: ParsedDocument): Promise<IngestResult> {
+    const { jobs, job } = this.#deps;
+    return this.#store.accept(space, document, chunkText(document.text), (revision, transaction) =>
       jobs.enqueue(job, revision, { key: revision.revisionId, transaction }),
     );
   }
 
-  async estimate(_space: Space, wish: IngestRequest, signal: AbortSignal): Promise<IngestEstimate> {
-    const { readers, embedders } = this.#parts;
-    const incoming = await parseIngestRequest(this.#parts, wish, signal);
-    const chunks = chunkText(incoming.text);
+  async estimate(_space: Space, request: IngestRequest, signal: AbortSignal): Promise<IngestEstimate> {
+    const { readers, embedders } = this.#deps;
+    const document = await parseIngestRequest(this.#deps, request, signal);
+    const chunks = chunkText(document.text);
     const tokens = chunks.map(({ tokenCount }) => tokenCount);
-    const toRead = readers.model() ? chunks.filter((chunk) => hasProse(incoming, chunk)) : [];
+    const toRead = readers.model() ? chunks.filter((chunk) => hasProse(document, chunk)) : [];
     const { calls, promptTokens, answerTokens } = estimateReading(toRead.map(({ tokenCount }) => tokenCount));
     const state = embedders.current();
     return {
@@ -73,46 +83,186 @@ export class Artifacts implements ArtifactDesk {
   }
 
   list(filter: ArtifactFilter): Promise<readonly Revision[]> {
-    return this.#parts.store.list(filter);
+    return this.#store.list(filter);
   }
 
+  /** Fails with NOT_FOUND. */
   async get(space: Space, artifactUid: string): Promise<ArtifactView & { readonly text: string }> {
-    const { store } = this.#parts;
-    const latest = await store.get(space.spaceId, artifactUid);
-    const revision = latest && (await store.revision(space.spaceId, latest.revisionId));
-    if (!revision) throw unknown(artifactUid);
+    const latest = await this.#store.get(space.spaceId, artifactUid);
+    const revision = latest && (await this.#store.revision(space.spaceId, latest.revisionId));
+    if (!revision) throw notFound(artifactUid);
     return { ...revision, status: await this.#statusOf(revision) };
   }
 
   async revisions(space: Space, artifactUid: string): Promise<readonly Revision[]> {
-    const found = await this.#parts.store.revisions(space.spaceId, artifactUid);
-    if (found.length === 0) throw unknown(artifactUid);
+    const found = await this.#store.revisions(space.spaceId, artifactUid);
+    if (found.length === 0) throw notFound(artifactUid);
     return found;
   }
 
-  async remove(space: Space, artifactUid: string): Promise<void> {
-    const gone = await this.#parts.store.remove(space.spaceId, artifactUid);
-    if (!gone) throw unknown(artifactUid);
-    await this.#parts.graph.forget(space.spaceId, gone);
+  async delete(space: Space, artifactUid: string): Promise<void> {
+    const removed = await this.#store.remove(space.spaceId, artifactUid);
+    if (!removed) throw notFound(artifactUid);
+    await this.#deps.graph.forget(space.spaceId, removed);
   }
 
-  async #statusOf({ revisionId, jobId, metadata }: Revision): Promise<ArtifactView['status']> {
-    const { store, jobs, embedders, graph } = this.#parts;
-    const job = jobId === null ? null : await jobs.get(jobId);
+  async #statusOf({ revisionId, jobId, metadata }: Revision): Promise<ArtifactStatus> {
+    const { jobs, embedders, graph } = this.#deps;
     const state = embedders.current();
     return artifactStatus({
-      chunks: await store.chunks(revisionId),
-      steps: await store.steps(revisionId),
-      job,
+      chunks: await this.#store.chunks(revisionId),
+      steps: await this.#store.steps(revisionId),
+      job: jobId === null ? null : await jobs.get(jobId),
       embeddingModel: state.state === 'ready' ? state.embedder.model : null,
-      isGraphWanted: graph.isWanted,
+      isGraphEnabled: graph.isWanted,
       truncatedMentions: Number(metadata['mentions_truncated'] ?? 0),
     });
   }
 }
 
-const unknown = (artifactUid: string): CoreError =>
+const notFound = (artifactUid: string): CoreError =>
   new CoreError(
     'NOT_FOUND',
     `There is no artifact ${JSON.stringify(artifactUid.slice(0, 60))} in this space.`,
   );
+
+export interface StatusInput {
+  readonly chunks: readonly Pick<Chunk, 'chunkId' | 'position'>[];
+  readonly steps: readonly ChunkStepResult[];
+  /** The revision's job; null when it no longer exists. */
+  readonly job: Pick<JobView, 'state' | 'attempts' | 'reason'> | null;
+  /** The current embedding model; null: embeddings are not configured. */
+  readonly embeddingModel: string | null;
+  readonly isGraphEnabled: boolean;
+  /** Structured mentions beyond the limit of one document. */
+  readonly truncatedMentions?: number;
+}
+
+type Missing = ArtifactStatus['missing'][number] & { positions: number[] };
+type StepCounts = ArtifactStatus['steps'][ChunkStep];
+
+/** Which steps of which chunks are done, and which are missing and why. */
+export function artifactStatus(input: StatusInput): ArtifactStatus {
+  const results = new Map(input.steps.map((result) => [`${result.step} ${result.chunkId}`, result]));
+  const missing = new Map<string, Missing>();
+  const countStep = (step: ChunkStep): StepCounts => {
+    const counts: Record<StepStatus | 'pending', number> = { done: 0, failed: 0, skipped: 0, pending: 0 };
+    if (!isEnabled(step, input)) return counts;
+    for (const { chunkId, position } of input.chunks) {
+      const result = results.get(`${step} ${chunkId}`);
+      const status = result && !isOutdated(result, input) ? result.status : 'pending';
+      counts[status] += 1;
+      const truncation = status === 'done' && result ? truncationOf(result) : null;
+      if (truncation)
+        addMissing(missing, { step, status, cause: truncation.cause, message: truncation.message }, position);
+      if (status !== 'done')
+        addMissing(missing, { step, status, ...causeOf(step, status, result, input) }, position);
+    }
+    return counts;
+  };
+  if (input.truncatedMentions) missing.set('', truncatedMentionsRow(input.truncatedMentions));
+  const [index, read, embed, graph] = chunkSteps.map(countStep) as [
+    StepCounts,
+    StepCounts,
+    StepCounts,
+    StepCounts,
+  ];
+  return {
+    state: stateOf(input, missing.size),
+    chunks: input.chunks.length,
+    steps: { index, read, embed, graph },
+    readByRules: input.steps.filter(isReadByRules).length,
+    modelFallbacks: modelFallbacksOf(input),
+    dropped: droppedOf(input),
+    missing: [...missing.values()],
+  };
+}
+
+const isReadByRules = ({ step, method }: ChunkStepResult): boolean => step === 'read' && method === 'rules';
+
+/** Chunks read by rules because a model call failed: the step result has the cause. */
+function modelFallbacksOf({ chunks, steps }: StatusInput): ArtifactStatus['modelFallbacks'] {
+  const positions = new Map(chunks.map(({ chunkId, position }) => [chunkId, position]));
+  const byCause = Map.groupBy(
+    steps.filter((step) => isReadByRules(step) && step.status === 'done' && step.cause !== undefined),
+    ({ cause = '' }) => cause,
+  );
+  return Array.from(byCause, ([cause, results]) => ({
+    cause,
+    positions: results.flatMap(({ chunkId }) => positions.get(chunkId) ?? []),
+  }));
+}
+
+/** Each reason once, with the sum over all chunks. */
+function droppedOf({ chunks, steps }: StatusInput): ArtifactStatus['dropped'] {
+  const positions = new Map(chunks.map(({ chunkId, position }) => [chunkId, position]));
+  const byReason = new Map<DroppedCount['reason'], { count: number; positions: number[] }>();
+  for (const { chunkId, dropped = [] } of steps)
+    for (const { reason, count } of dropped) {
+      const sum = byReason.get(reason) ?? { count: 0, positions: [] };
+      const position = positions.get(chunkId);
+      sum.count += count;
+      if (position !== undefined) sum.positions.push(position);
+      byReason.set(reason, sum);
+    }
+  return Array.from(byReason, ([reason, sum]) => ({ reason, ...sum }));
+}
+
+/** Belongs to no chunk: structured mentions are known without reading one. */
+const truncatedMentionsRow = (count: number): Missing => ({
+  step: 'read',
+  positions: [],
+  status: 'done',
+  cause: 'READING_TOO_LARGE',
+  message: `The fields name more people and things than the limit of one document; not stored: ${count}. Split the document and ingest it again.`,
+});
+
+function isEnabled(step: ChunkStep, { embeddingModel, isGraphEnabled }: StatusInput): boolean {
+  return step === 'embed' ? embeddingModel !== null : step !== 'graph' || isGraphEnabled;
+}
+
+/** A vector of another model cannot be compared. */
+const isOutdated = ({ step, method }: ChunkStepResult, { embeddingModel }: StatusInput): boolean =>
+  step === 'embed' && method !== undefined && method !== embeddingModel;
+
+function causeOf(
+  step: ChunkStep,
+  status: StepStatus | 'pending',
+  result: ChunkStepResult | undefined,
+  { job }: StatusInput,
+): Pick<Missing, 'cause' | 'message'> {
+  if (status !== 'pending') return { cause: result?.cause ?? null, message: result?.message ?? null };
+  if (job?.state === 'running') return { cause: 'JOB_RUNNING', message: 'Its job is running.' };
+  if (job?.state === 'queued')
+    return {
+      cause: 'JOB_PENDING',
+      message: job.attempts === 0 ? 'Its job is queued.' : 'Its job failed and will be retried.',
+    };
+  const failure = job?.state === 'failed' ? `Its job failed: ${job.reason ?? 'unknown reason'}. ` : '';
+  const why =
+    step === 'embed' && result?.method !== undefined
+      ? `Its vector was made by ${result.method}, which is no longer the embedding model. `
+      : failure;
+  return { cause: failure === '' ? 'NOT_TRIED' : 'JOB_FAILED', message: why + whatHappensNext[step] };
+}
+
+/** Done by the jobs `knowledge.backfill` and `knowledge.reembed` of a running server. */
+const whatHappensNext: Readonly<Record<ChunkStep, string>> = {
+  index: 'It cannot be searched. Delete the artifact and ingest it again.',
+  read: 'A running server records it in the ledger within five minutes; "headworks repair" then reads it.',
+  embed: 'A running server embeds it within 15 minutes; until then search finds it by its words.',
+  graph: 'A running server adds it to the graph within five minutes after it was read.',
+};
+
+/** One row for all chunks that miss the same for the same reason. */
+function addMissing(missing: Map<string, Missing>, row: Omit<Missing, 'positions'>, position: number): void {
+  const key = JSON.stringify([row.step, row.status, row.cause, row.message]);
+  const existing = missing.get(key);
+  if (existing) existing.positions.push(position);
+  else missing.set(key, { ...row, positions: [position] });
+}
+
+function stateOf({ job }: StatusInput, missing: number): ArtifactState {
+  if (missing === 0) return 'complete';
+  return job?.state === 'queued' || job?.state === 'running' ? 'processing' : 'partial';
+}

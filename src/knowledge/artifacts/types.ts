@@ -1,25 +1,24 @@
-// Artifacts, their revisions, chunks, and what has been done with each of them.
+// Artifacts, their revisions, chunks, and the processing steps of each chunk.
 import type { DroppedCount, StructuredMention } from '../reading/types.ts';
-import type { Space } from '../spaces/types.ts';
 
 export const artifactTypes = ['email', 'doc', 'chat', 'transcript', 'note'] as const;
 export type ArtifactType = (typeof artifactTypes)[number];
 
-/** A document as text, ready to be taken in. */
+/** A document as text, ready to be stored. */
 export interface ParsedDocument {
   readonly type: ArtifactType;
   /** `upload`, `files`, `vault:NAME`, … */
   readonly sourceSystem: string;
-  /** What the source calls it; the same again with other content is a new revision. */
+  /** The source's id; other content under the same id is a new revision. */
   readonly sourceId: string;
   readonly title: string;
   readonly text: string;
-  /** When the source says it was written. */
+  /** Date of the document according to the source. */
   readonly sourceTs: Date | null;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** What reading the file left out, in sentences. */
+  /** What the file parser skipped, in sentences. */
   readonly warnings: readonly string[];
-  /** Known without reading the text: owner, folder, author, recipient, … */
+  /** Known from the source without reading the text: owner, folder, author, recipient, … */
   readonly mentions: readonly StructuredMention[];
 }
 
@@ -44,19 +43,19 @@ export interface Chunk extends ChunkDraft {
 export const chunkSteps = ['index', 'read', 'embed', 'graph'] as const;
 export type ChunkStep = (typeof chunkSteps)[number];
 
-/** `failed`: tried and not done, with a row in the ledger. `skipped`: cannot be done now (the part is away). */
+/** `failed`: tried, with a ledger row. `skipped`: not possible now (the component is unavailable). */
 export type StepStatus = 'done' | 'failed' | 'skipped';
 
 export interface ChunkStepResult {
   readonly chunkId: number;
   readonly step: ChunkStep;
   readonly status: StepStatus;
-  /** read: `model`, `rules`, or `structured` (data without a sentence); embed: the model's name. */
+  /** read: `model`, `rules`, or `structured` (data without prose); embed: the model's name. */
   readonly method?: string;
-  /** Why it is not done; of a chunk that rules read: why no model did, where one was asked. */
+  /** Why it is not done; of a chunk read by rules after a failed model call: why the call failed. */
   readonly cause?: string;
   readonly message?: string;
-  /** read: what was listed and not taken; absent where all of it was. */
+  /** read: entries of the answer that were not stored; absent when all were. */
   readonly dropped?: readonly DroppedCount[];
 }
 
@@ -79,10 +78,10 @@ export interface Revision {
   readonly ingestedAt: Date;
 }
 
-/** `processing` while its job has work to do; `complete` when every step of every chunk is done (or not configured). */
+/** `processing` while its job has work to do; `complete` when every configured step of every chunk is done. */
 export type ArtifactState = 'processing' | 'complete' | 'partial';
 
-/** Exactly which parts are in, and which are missing and why. */
+/** Exactly which steps are done, and which are missing and why. */
 export interface ArtifactStatus {
   readonly state: ArtifactState;
   readonly chunks: number;
@@ -92,16 +91,16 @@ export interface ArtifactStatus {
       { readonly done: number; readonly failed: number; readonly skipped: number; readonly pending: number }
     >
   >;
-  /** Chunks that were read by rules because no model was to be had. */
+  /** Chunks read by rules because no model was available. */
   readonly readByRules: number;
-  /** Of these, those that a model was asked to read and failed to, by why. A repair lets it read them. */
+  /** Of these, those where the model call failed, by cause. A repair reads them with a model. */
   readonly modelFallbacks: readonly { readonly cause: string; readonly positions: readonly number[] }[];
   /**
-   * What readings listed and was not taken. What the text does not bear out (a quote that does not stand there) is
-   * rightly refused, and nothing is missing; what was left out because it was too much is under `missing` as well.
+   * Entries of readings that were not stored. Those that the text does not support (a quote that does not occur) are
+   * rejected, and nothing is missing; those beyond a limit are also listed under `missing`.
    */
   readonly dropped: readonly (DroppedCount & { readonly positions: readonly number[] })[];
-  /** A step that is `done` is here when a part of what was read was left out. */
+  /** Includes `done` steps whose reading exceeded a limit. */
   readonly missing: readonly {
     readonly step: ChunkStep;
     readonly positions: readonly number[];
@@ -111,7 +110,7 @@ export interface ArtifactStatus {
   }[];
 }
 
-/** `unchanged`: the latest revision has this very content, nothing was written. */
+/** `unchanged`: the latest revision has the same content; nothing was written. */
 export interface IngestResult {
   readonly outcome: 'added' | 'revised' | 'unchanged';
   readonly artifactUid: string;
@@ -120,49 +119,7 @@ export interface IngestResult {
   readonly chunks: number;
 }
 
-export interface ArtifactStore {
-  /**
-   * Artifact, revision, chunks, postings, structured mentions (kept in the revision's metadata under `mentions`) and
-   * job in one transaction, all or nothing; the artifact can be searched when it resolves. A newer revision takes the
-   * place of the old one: its postings and vectors go, its events are marked as superseded.
-   */
-  accept(
-    space: Space,
-    incoming: ParsedDocument,
-    chunks: readonly ChunkDraft[],
-    enqueue: (
-      revision: { readonly spaceId: number; readonly revisionId: string },
-      transaction: unknown,
-    ) => Promise<string | null>,
-  ): Promise<IngestResult>;
-  get(spaceId: number, artifactUid: string): Promise<Revision | null>;
-  revision(spaceId: number, revisionId: string): Promise<(Revision & { readonly text: string }) | null>;
-  revisions(spaceId: number, artifactUid: string): Promise<readonly Revision[]>;
-  /** Latest revisions, newest first. */
-  list(filter: ArtifactFilter): Promise<readonly Revision[]>;
-  chunks(revisionId: string): Promise<readonly Chunk[]>;
-  chunk(spaceId: number, chunkId: number): Promise<Chunk | null>;
-  /** Marks steps; the newest mark of a chunk's step wins. */
-  saveSteps(spaceId: number, marks: readonly ChunkStepResult[]): Promise<void>;
-  /** Whether no newer one took its place, and it was not removed. */
-  isLatest(spaceId: number, revisionId: string): Promise<boolean>;
-  steps(revisionId: string): Promise<readonly (ChunkStepResult & { readonly updatedAt: Date })[]>;
-  /** Latest-revision chunks whose step is not done (or was done by `method`), lowest id first, at most `limit`. */
-  unfinished(filter: {
-    readonly step: ChunkStep;
-    readonly spaceId?: number;
-    readonly doneBy?: string;
-    readonly after?: number;
-    readonly limit: number;
-  }): Promise<readonly Chunk[]>;
-  /**
-   * The artifact with everything derived from it, entities that nothing else mentions and their merges included. What
-   * a graph elsewhere has to forget; null when there is no such artifact.
-   */
-  remove(spaceId: number, artifactUid: string): Promise<RemovedIds | null>;
-}
-
-/** Events and entities that are no more. */
+/** Events and entities that were deleted. */
 export interface RemovedIds {
   readonly eventIds: readonly string[];
   readonly entityIds: readonly string[];
@@ -173,6 +130,37 @@ export interface ArtifactFilter {
   readonly type?: ArtifactType;
   readonly sourceSystem?: string;
   readonly limit: number;
-  /** Only revisions ingested before this one (its id). */
+  /** Id of a revision; lists those ingested before it. */
   readonly before?: string;
+}
+
+/** A file or text to ingest. */
+export interface IngestRequest {
+  readonly content:
+    | { readonly text: string }
+    | { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array };
+  readonly type?: ArtifactType;
+  readonly title?: string;
+  readonly sourceSystem?: string;
+  readonly sourceId?: string;
+  readonly sourceTs?: Date;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly mentions?: readonly StructuredMention[];
+}
+
+/** Model usage of an ingest. Calls that confirm whether two names are the same entity are not predictable, and not included. */
+export interface IngestEstimate {
+  readonly chunks: number;
+  /** Tokens of the text. */
+  readonly tokens: number;
+  /** 0, like their tokens, when rules read. */
+  readonly modelCalls: number;
+  /** Tokens of the text and of the instructions. */
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+  readonly embeddingCalls: number;
+}
+
+export interface ArtifactView extends Revision {
+  readonly status: ArtifactStatus;
 }

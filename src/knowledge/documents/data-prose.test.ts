@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readByRules } from '../reading/rules/rules-reader.ts';
-import { viewDocument } from './document-view.ts';
-import { isProse, proseOf } from './data-prose.ts';
-import { readJsonDocument } from './json-document.ts';
+import { readByRules } from '../reading/rules-reader.ts';
+import { viewDocument } from './document.ts';
+import { isProse, proseOf, readJsonDocument } from './json.ts';
 
 const proseLines = (value: unknown): readonly string[] => {
   const { text, data } = readJsonDocument(JSON.stringify(value));

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readJsonDocument } from './json-document.ts';
+import { readJsonDocument } from './json.ts';
 
 const people = (value: unknown) =>
   readJsonDocument(JSON.stringify(value)).mentions.map(({ surfaceForm, relation, contextClues }) => ({

@@ -1,4 +1,4 @@
-// Under which keys an entity is kept, and which keys a mention looks under: exact matches stand in for likeness.
+// Lookup keys: exact matches on derived keys find similar names without comparing all entities.
 import type { EntityType } from '../reading/types.ts';
 import { fieldsOf, identityOf } from './compare-clues.ts';
 import { parseOrganizationName, sortedKey, thingWords } from './compare-names.ts';
@@ -8,7 +8,7 @@ import { handleForms, isInitial, parsePersonName } from './normalize.ts';
 
 export type KeyKind = 'initials' | 'nickname' | 'trigram' | 'email' | 'identity' | 'clue' | 'part';
 
-/** The kind of a key is its first letter. */
+/** The first letter of a key is its kind. Stored. */
 const kinds: Readonly<Record<string, KeyKind>> = {
   i: 'initials',
   r: 'nickname',
@@ -24,16 +24,16 @@ const kinds: Readonly<Record<string, KeyKind>> = {
 export const kindOfKey = (key: string): KeyKind => kinds[key[0] ?? ''] ?? 'part';
 
 export interface NameKeys {
-  /** An entity of this name is found under these. */
+  /** Keys under which an entity with this name is stored. */
   readonly kept: readonly string[];
-  /** A mention of this name looks under these. */
+  /** Keys under which a mention with this name is looked up. */
   readonly wanted: readonly string[];
 }
 
-/** Longer keys are cut: they must fit an index, and what follows is compared anyway. */
-const longestKey = 200;
+/** Longer keys are cut to fit an index; the names are compared afterwards anyway. */
+const maxKeyLength = 200;
 const bounded = (keys: readonly string[]): readonly string[] => [
-  ...new Set(keys.map((key) => key.slice(0, longestKey).toWellFormed())),
+  ...new Set(keys.map((key) => key.slice(0, maxKeyLength).toWellFormed())),
 ];
 
 export function nameKeys(name: string, type: EntityType): NameKeys {
@@ -71,7 +71,7 @@ function fullNameKeys({ given, surname }: PersonName): readonly string[] {
     `i:${first.slice(0, 1)} ${last}`,
     `s:${sortedKey([first, ...last.split(' ')])}`,
     ...(isInitial(first) ? [] : givenNameRoots(first).map((root) => `r:${root} ${last}`)),
-    // A slip of the keyboard is seldom in both beginnings.
+    // A typo is rarely in both prefixes.
     ...(last.length >= 4 ? [`p:${first.slice(0, 1)} ${last.slice(0, 3)}`] : []),
     ...(first.length >= 4 ? [`p:${first.slice(0, 4)} ${last.slice(0, 1)}`] : []),
   ];
@@ -102,7 +102,7 @@ function thingKeys(name: string): NameKeys {
   return compact === '' ? { kept: [], wanted: [] } : { kept: shared, wanted: shared };
 }
 
-/** Nobody knew what it is: it is found, and looks, as whatever else is called exactly that. */
+/** Type unknown: matches entities of any type with exactly this name. */
 function otherKeys(name: string): NameKeys {
   const things = thingKeys(name);
   const whole = [...personKeys(name).kept, ...organizationKeys(name).kept].filter((key) =>
@@ -120,10 +120,10 @@ const keysOf: Readonly<Record<EntityType, (name: string) => NameKeys>> = {
   other: otherKeys,
 };
 
-/** Keys of what else is known: ids at sources, addresses, and fields whose values are rare enough to look for. */
+/** Keys from other clues: source ids, addresses, and fields with rare values. */
 export function clueKeys(emails: readonly string[], notes: readonly string[]): readonly string[] {
   const fields = [...fieldsOf(notes)].flatMap(([field, values]) =>
-    field === '' ? [] : values.filter(isTelling).map((value) => `f:${field}=${value}`),
+    field === '' ? [] : values.filter(isDistinctive).map((value) => `f:${field}=${value}`),
   );
   const identities = notes.map(identityOf).filter((identity) => identity !== null);
   return bounded([
@@ -133,5 +133,5 @@ export function clueKeys(emails: readonly string[], notes: readonly string[]): r
   ]);
 }
 
-const isTelling = (value: string): boolean =>
+const isDistinctive = (value: string): boolean =>
   value.replaceAll(/\P{N}/gu, '').length >= 6 || value.replaceAll(/\P{L}/gu, '').length >= 9;

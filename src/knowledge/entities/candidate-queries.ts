@@ -1,4 +1,4 @@
-// Whom a name may mean: indexed lookups for all names of a batch together, then a look at those they lead to.
+// SQL that finds candidate entities: indexed lookups for all names of a batch at once, then their families.
 import type { Database, Queryable, QueryOptions } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import type { EntityType } from '../reading/types.ts';
@@ -7,16 +7,18 @@ import type { Candidate, CandidateQuery, Entity, CandidateEntity } from './types
 
 type FoundBy = Candidate['foundBy'][number];
 
-/** Rows per key and name; a key that more share tells nobody apart. */
-const mostPerKey = 20;
-const mostPerWish = 30;
-/** Trigrams cost about 0.15 ms each, more in large spaces; beyond this many names the keys of beginnings stand in for them. */
-const mostByTrigram = 200;
+/** Rows per key and name; a key shared by more entities distinguishes none of them. */
+const maxPerKey = 20;
+const maxPerQuery = 30;
+/**
+ * A trigram search takes about 0.15 ms per name, more in large spaces; names beyond this number use prefix keys only.
+ */
+const maxByTrigram = 200;
 const trigramThreshold = 0.45;
-const longestAlike = 100;
+const maxTrigramLength = 100;
 
 interface Hit {
-  readonly wish: number;
+  readonly query: number;
   readonly entityId: string;
   readonly by: FoundBy;
 }
@@ -24,7 +26,7 @@ interface Hit {
 export async function findCandidates(
   database: Queryable,
   spaceId: number,
-  wishes: readonly CandidateQuery[],
+  queries: readonly CandidateQuery[],
   options: {
     readonly artifactUid: string | null;
     readonly withTrigrams: boolean;
@@ -32,8 +34,8 @@ export async function findCandidates(
   },
 ): Promise<readonly (readonly CandidateEntity[])[]> {
   const { signal } = options;
-  const hits = await findHits(database, spaceId, wishes, options);
-  const kept = boundedHits(hits, wishes.length);
+  const hits = await findHits(database, spaceId, queries, options);
+  const kept = limitHits(hits, queries.length);
   const ids = [...new Set(kept.flat().map(({ entityId }) => entityId))];
   const families = await loadFamilies(database, spaceId, ids, options.artifactUid, { signal });
   const byFound = new Map(families.flatMap((family) => family.found.map((id) => [id, family] as const)));
@@ -51,7 +53,7 @@ export async function findCandidates(
   });
 }
 
-/** Surest kinds first, so that a bound costs the least sure. */
+/** The most reliable first, so that a limit cuts off the least reliable. */
 const order: readonly FoundBy[] = [
   'identity',
   'name',
@@ -63,11 +65,11 @@ const order: readonly FoundBy[] = [
   'embedding',
 ];
 
-function boundedHits(hits: readonly Hit[], count: number): readonly (readonly Hit[])[] {
-  const byWish = Array.from({ length: count }, (): Hit[] => []);
-  for (const hit of hits) byWish[hit.wish]?.push(hit);
-  return byWish.map((own) =>
-    own.sort((a, b) => order.indexOf(a.by) - order.indexOf(b.by)).slice(0, mostPerWish),
+function limitHits(hits: readonly Hit[], count: number): readonly (readonly Hit[])[] {
+  const byQuery = Array.from({ length: count }, (): Hit[] => []);
+  for (const hit of hits) byQuery[hit.query]?.push(hit);
+  return byQuery.map((own) =>
+    own.sort((a, b) => order.indexOf(a.by) - order.indexOf(b.by)).slice(0, maxPerQuery),
   );
 }
 
@@ -81,20 +83,20 @@ const foundByOf = (via: string, key: string): FoundBy => {
 async function findHits(
   database: Queryable,
   spaceId: number,
-  wishes: readonly CandidateQuery[],
+  queries: readonly CandidateQuery[],
   { withTrigrams, signal }: { readonly withTrigrams: boolean; readonly signal: AbortSignal },
 ): Promise<readonly Hit[]> {
-  const names = wantedBy(wishes, ({ normalizedNames }) => normalizedNames);
-  const keys = wantedBy(wishes, (wish) => wish.keys);
-  const emails = wantedBy(wishes, (wish) => wish.emails);
-  const alike = wantedBy(withTrigrams ? wishes : [], ({ normalizedNames }) =>
-    normalizedNames.slice(0, 1).filter((name) => name.length <= longestAlike),
+  const names = queriesByText(queries, ({ normalizedNames }) => normalizedNames);
+  const keys = queriesByText(queries, (query) => query.keys);
+  const emails = queriesByText(queries, (query) => query.emails);
+  const alike = queriesByText(withTrigrams ? queries : [], ({ normalizedNames }) =>
+    normalizedNames.slice(0, 1).filter((name) => name.length <= maxTrigramLength),
   );
   const { rows } = await database.query<{ via: string; key: string; entityId: string }>(
     sql`
     select via, found_key as key, found_id as "entityId" from knowledge_find_entities(${spaceId}::integer,
-      ${[...names.keys()]}::text[], ${[...emails.keys()]}::text[], ${[...keys.keys()]}::text[], ${mostPerKey}::integer,
-      ${[...alike.keys()]}::text[], ${mostByTrigram}::integer, ${trigramThreshold}::real)`,
+      ${[...names.keys()]}::text[], ${[...emails.keys()]}::text[], ${[...keys.keys()]}::text[], ${maxPerKey}::integer,
+      ${[...alike.keys()]}::text[], ${maxByTrigram}::integer, ${trigramThreshold}::real)`,
     { signal, isFrequent: true },
   );
   const wantedOf: Readonly<Record<string, ReadonlyMap<string, readonly number[]>>> = {
@@ -105,18 +107,18 @@ async function findHits(
     trigram: alike,
   };
   return rows.flatMap(({ via, key, entityId }) =>
-    (wantedOf[via]?.get(key) ?? []).map((wish) => ({ wish, entityId, by: foundByOf(via, key) })),
+    (wantedOf[via]?.get(key) ?? []).map((query) => ({ query, entityId, by: foundByOf(via, key) })),
   );
 }
 
-/** Each wanted text once, with the wishes that want it. */
-function wantedBy(
-  wishes: readonly CandidateQuery[],
-  read: (wish: CandidateQuery) => readonly string[],
+/** Each distinct text with the queries that look for it. */
+function queriesByText(
+  queries: readonly CandidateQuery[],
+  read: (query: CandidateQuery) => readonly string[],
 ): ReadonlyMap<string, readonly number[]> {
   const wanted = new Map<string, number[]>();
-  for (const [index, wish] of wishes.entries())
-    for (const text of new Set(read(wish))) {
+  for (const [index, query] of queries.entries())
+    for (const text of new Set(read(query))) {
       const known = wanted.get(text);
       if (known) known.push(index);
       else wanted.set(text, [index]);
@@ -124,11 +126,11 @@ function wantedBy(
   return wanted;
 }
 
-// Who stands near an entity: in the same artifacts, or in the space of vectors.
+// Entities near another: mentioned in the same artifacts, or with a similar vector.
 
 const maxCoMentions = 20;
-/** Of one entity's mentions so many say whom it is seen with; the newest tell most. */
-const mostMentions = 100;
+/** Newest mentions of an entity whose co-mentions are counted. */
+const maxMentions = 100;
 
 export async function findCoMentions(
   database: Database,
@@ -145,7 +147,7 @@ export async function findCoMentions(
           select e.canonical_name as name, count(*) as times
           from (select distinct revision_id from (
               select revision_id from entity_mention where entity_id = t.id order by mention_id desc
-              limit ${mostMentions}) newest) own
+              limit ${maxMentions}) newest) own
             join lateral (select distinct entity_id from (select entity_id from entity_mention m
               where m.revision_id = own.revision_id and m.space_id = ${spaceId} limit 500) few) other on true
             join entity e on e.entity_id = other.entity_id
@@ -157,20 +159,20 @@ export async function findCoMentions(
   return new Map(rows.map(({ id, names }) => [id, names]));
 }
 
-/** Below this a vector says nothing, whatever the model. */
-const leastCosine = 0.6;
+/** Vectors below this cosine are unrelated, for every model. */
+const minCosine = 0.6;
 
 export async function findNearestEntities(
   database: Database,
   spaceId: number,
   model: string,
-  wishes: readonly { readonly type: EntityType; readonly vector: Float32Array }[],
+  queries: readonly { readonly type: EntityType; readonly vector: Float32Array }[],
   artifactUid: string | null,
   signal: AbortSignal,
 ): Promise<readonly (readonly CandidateEntity[])[]> {
-  if (wishes.length === 0 || !database.capabilities.vector.available) return wishes.map(() => []);
+  if (queries.length === 0 || !database.capabilities.vector.available) return queries.map(() => []);
   const found: (readonly { id: string; cosine: number }[])[] = [];
-  for (const { type, vector } of wishes) {
+  for (const { type, vector } of queries) {
     const { rows } = await database.query<{ id: string; cosine: number }>(
       sql`
       select entity_id as id, 1 - distance as cosine from (
@@ -179,7 +181,7 @@ export async function findNearestEntities(
           and context_embedding is not null and merged_into is null
           and array_length(context_embedding, 1) = ${vector.length}
         order by distance limit 5) nearest
-      where 1 - distance >= ${leastCosine}`,
+      where 1 - distance >= ${minCosine}`,
       { signal },
     );
     found.push(rows);
@@ -195,10 +197,10 @@ export async function findNearestEntities(
   );
 }
 
-// An entity with everything that was merged into it: names, addresses and clues stay with the row they came with.
+// An entity with everything merged into it: names, emails and clues stay with their original row.
 
-/** Names and clues of one family that are looked at. */
-const mostNames = 50;
+/** Names and clues of one family that are compared. */
+const maxNames = 50;
 
 interface FamilyRow extends Entity {
   readonly found: readonly string[];
@@ -212,11 +214,11 @@ interface FamilyRow extends Entity {
 
 export interface Family {
   readonly known: Omit<CandidateEntity, 'foundBy' | 'cosine'>;
-  /** Those of the ids asked for that are this entity now. */
+  /** Those of the requested ids that are this entity, directly or by merge. */
   readonly found: readonly string[];
 }
 
-/** The live entities that these ids mean now, each once; ids of other spaces mean nothing. */
+/** The unmerged entities of these ids, each once; ids of other spaces are ignored. */
 export async function loadFamilies(
   database: Queryable,
   spaceId: number,
@@ -229,14 +231,13 @@ export async function loadFamilies(
     sql`
     select ${entityColumns}, f.found, f.aliases, f.emails, f.organizations, f.roles, f.notes,
       f.is_in_artifact as "isInArtifact"
-    from knowledge_families(${spaceId}::integer, ${ids}::uuid[], ${artifactUid}::uuid, ${mostNames}::integer,
-      ${longestChain}::integer) f join entity e on e.entity_id = f.root`,
+    from knowledge_families(${spaceId}::integer, ${ids}::uuid[], ${artifactUid}::uuid, ${maxNames}::integer) f join entity e on e.entity_id = f.root`,
     { ...options, isFrequent: true },
   );
-  return rows.map(familyOf);
+  return rows.map(toFamily);
 }
 
-function familyOf({
+function toFamily({
   found,
   aliases,
   emails,
@@ -259,13 +260,10 @@ function familyOf({
   return { known: { entity, aliases: names.slice(1), coMentions: [], profile, isInArtifact }, found };
 }
 
-/** Of the table `entity`, called `e`. */
+/** Columns of the table `entity` under the alias `e`. */
 export const entityColumns = sql`
   e.entity_id as "entityId", e.space_id as "spaceId", e.entity_type as type, e.canonical_name as "canonicalName",
   e.normalized_name as "normalizedName", e.role, e.organization, e.email, e.context_clues as "contextClues",
   e.embedding_model as "embeddingModel", e.first_artifact_uid as "firstArtifactUid",
   e.needs_review as "needsReview", e.review_reason as "reviewReason", e.merged_into as "mergedInto",
   e.created_at as "createdAt", e.updated_at as "updatedAt"`;
-
-/** Merges upon merges are followed this far; nobody merges deeper. */
-export const longestChain = 32;

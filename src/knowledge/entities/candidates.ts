@@ -1,8 +1,9 @@
-// Mentions of one chunk put together by what they are called: each name is resolved once, however often it stands there.
-import { abortable, kindOf } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
+// Groups the mentions of a chunk by name, so that each name is resolved once, and finds the entities each group may
+// refer to.
+import { kindOf, executeWithDeadline } from '../../core/index.ts';
 import type { EntityMention, EntityType } from '../reading/types.ts';
 import { entityTypes } from '../reading/types.ts';
+import type { Embedder } from '../vectors/types.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import type { CleanClues } from './compare-clues.ts';
 import { cleanClues, identityOf, profileOf } from './compare-clues.ts';
@@ -20,10 +21,10 @@ import {
 import type { CandidateEntity, MentionPlace, NameRow } from './types.ts';
 import type { MentionGroup } from './types.ts';
 
-/** Companions that are looked at. */
+/** Co-mentions that are compared. */
 const maxCoMentions = 200;
 
-/** Those that tell most come first, so that the others can be recognised in them. */
+/** The most informative first, so that shorter forms can match them. */
 export function groupMentions(
   mentions: readonly EntityMention[],
   place: MentionPlace,
@@ -44,7 +45,7 @@ export function groupMentions(
   }
   const firsts = [...byKey.values()].slice(0, maxCoMentions).map(({ first }) => plainWords(first.name));
   const everybody = [...new Set(firsts)];
-  return [...byKey.values()].map(({ members }) => groupOf(members, everybody)).sort(byTelling);
+  return [...byKey.values()].map(({ members }) => groupOf(members, everybody)).sort(byInformativeness);
 }
 
 interface Named {
@@ -61,7 +62,7 @@ function readMention(mention: EntityMention, index: number, place: MentionPlace)
   const surface = visibleName(mention.surfaceForm);
   const given = isUnnamed(mention.canonicalSuggestion) ? mention.surfaceForm : mention.canonicalSuggestion;
   const name = visibleName(given);
-  // Whoever has no name is nobody else's namesake: one for each artifact.
+  // Unnamed entities never match across artifacts: one per artifact.
   const normalizedName =
     name === unnamedEntityName ? `${unnamedEntityName} ${place.artifactUid}` : normalizeName(given, type);
   return { index, type, name, normalizedName, surface, clues: cleanClues(mention.contextClues, name) };
@@ -99,7 +100,7 @@ function groupOf(members: readonly Named[], everybody: readonly string[]): Menti
     names: [own, ...(isNamed ? spellings(members, own) : [])],
     clues,
     profile,
-    wish: {
+    query: {
       normalizedNames: [normalizedName],
       keys: isNamed ? [...wanted, ...keys] : [],
       emails: profile.emails,
@@ -107,7 +108,7 @@ function groupOf(members: readonly Named[], everybody: readonly string[]): Menti
   };
 }
 
-/** How the text writes it, where that is a form of the name: "she" and "the manager" are nobody's names. */
+/** Spellings in the text that are forms of the name; "she" and "the manager" are not. */
 function spellings(members: readonly Named[], own: NameRow): readonly NameRow[] {
   const rows = new Map<string, NameRow>();
   for (const { surface, type, name } of members) {
@@ -120,40 +121,40 @@ function spellings(members: readonly Named[], own: NameRow): readonly NameRow[] 
   return [...rows.values()];
 }
 
-function byTelling(a: MentionGroup, b: MentionGroup): number {
+function byInformativeness(a: MentionGroup, b: MentionGroup): number {
   const rank = ({ clues, type, name }: MentionGroup) =>
     (clues.email === null ? 0 : 10) + (type === 'person' ? nameFullness(name) : 4);
   return rank(b) - rank(a) || b.name.length - a.name.length || (a.members[0] ?? 0) - (b.members[0] ?? 0);
 }
 
-// What can be known of the names of a chunk before anything is decided: candidates, their company, vectors.
+// Evidence for the names of a chunk before anything is decided: candidates, their co-mentions, vectors.
 
 export interface MentionEvidence {
   readonly group: MentionGroup;
   known: readonly CandidateEntity[];
-  /** Set: nobody knows whether it is there already. */
+  /** Set when the candidates could not be loaded: the entity may exist already. */
   candidatesProblem: unknown;
   embedding: { readonly model: string; readonly vector: Float32Array } | null;
-  /** Set: a vector was wanted and could not be made. */
+  /** Set when a vector was requested and could not be computed. */
   embeddingProblem: unknown;
 }
 
-/** Names that are looked for together: one deadline, a few queries. */
+/** Names looked up together, within one timeout and a few queries. */
 const namesPerLookup = 1_000;
-/** Entities whose company is looked at in one go. */
+/** Entities whose co-mentions are loaded at once. */
 const maxWithCoMentions = 200;
 const textsPerEmbedding = 128;
-/** Vectors cost a scan each; beyond this many names their keys must do. */
-const mostByVector = 50;
+/** Each vector costs a scan; names beyond this number are found by their keys only. */
+const maxByVector = 50;
 
 const fatal = ['STATE_UNAVAILABLE', 'STATE_NESTED_QUERY', 'CANCELED', 'SHUTTING_DOWN', 'CONFLICT'];
 
-/** After these nothing can go on: the state store is away, what is resolved is gone, or nobody wants it any more. */
+/** Nothing can continue after these: the state store is down, the revision or entity is gone, or the caller aborted. */
 export const isFatal = (error: unknown, signal: AbortSignal): boolean =>
   signal.aborted || fatal.includes(kindOf(error));
 
 export async function findCandidatesFor(
-  parts: ResolutionDeps,
+  deps: ResolutionDeps,
   groups: readonly MentionGroup[],
   place: MentionPlace,
   signal: AbortSignal,
@@ -166,64 +167,73 @@ export async function findCandidatesFor(
     embeddingProblem: null,
   }));
   for (let from = 0; from < all.length; from += namesPerLookup)
-    await findCandidates(parts, all.slice(from, from + namesPerLookup), place, signal);
-  await embed(parts, all, place, signal);
+    await findCandidates(deps, all.slice(from, from + namesPerLookup), place, signal);
+  await embed(deps, all, place, signal);
   return all;
 }
 
-/** Not settled by what is known already. Other names of the chunk may still settle it: that is looked at later. */
+/** Not decided by the candidates alone; other names of the chunk may still decide it later. */
 const isOpen = (evidence: MentionEvidence): boolean =>
   decide(matchCandidates(evidence.group, evidence.known), true).kind !== 'join';
 
 async function findCandidates(
-  parts: ResolutionDeps,
+  deps: ResolutionDeps,
   evidence: readonly MentionEvidence[],
   { spaceId, artifactUid }: MentionPlace,
   signal: AbortSignal,
 ): Promise<void> {
-  const { entities, clock, options } = parts;
-  const deadline = withDeadline(signal, options.candidatesTimeoutMs, clock, 'candidates');
+  const { entities, clock, options } = deps;
+  const queries = evidence.map(({ group }) => group.query);
+  const load = async (timeout: AbortSignal) => {
+    const found = await entities.candidates(spaceId, queries, artifactUid, timeout);
+    const known = evidence.map((_, index) => found[index] ?? []);
+    return addCoMentions(deps, evidence, known, spaceId, timeout);
+  };
   try {
-    const wishes = evidence.map(({ group }) => group.wish);
-    const found = await abortable(
-      entities.candidates(spaceId, wishes, artifactUid, deadline.signal),
-      deadline.signal,
-    );
-    for (const [index, each] of evidence.entries()) each.known = found[index] ?? [];
-    await addCoMentions(parts, evidence, spaceId, deadline.signal);
+    const known = await executeWithDeadline(load, {
+      clock,
+      timeoutMs: options.candidatesTimeoutMs,
+      operation: 'candidates',
+      signal,
+    });
+    for (const [index, each] of evidence.entries()) each.known = known[index] ?? [];
   } catch (error) {
     if (isFatal(error, signal)) throw error;
     for (const each of evidence) Object.assign(each, { known: [], candidatesProblem: error });
-  } finally {
-    deadline.dispose();
   }
 }
 
-/** Only where it could tip the balance. */
+/** Only for candidates whose score co-mentions could change. */
 async function addCoMentions(
   { entities }: ResolutionDeps,
   evidence: readonly MentionEvidence[],
+  known: readonly (readonly CandidateEntity[])[],
   spaceId: number,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly (readonly CandidateEntity[])[]> {
   const wanted = new Set<string>();
-  for (const { group, known } of evidence)
-    for (const { candidate, match } of matchCandidates(group, known))
-      if (match.verdict === 'grey' && match.points >= minSamePoints - 2)
+  for (const [index, { group }] of evidence.entries())
+    for (const { candidate, match } of matchCandidates(group, known[index] ?? []))
+      if (match.verdict === 'uncertain' && match.points >= minSamePoints - 2)
         wanted.add(candidate.entity.entityId);
   const ids = [...wanted].slice(0, maxWithCoMentions);
-  if (ids.length === 0) return;
-  const coMentions = await abortable(entities.coMentions(spaceId, ids, signal), signal);
-  for (const each of evidence)
-    each.known = each.known.map((known) => {
-      const names = coMentions.get(known.entity.entityId);
-      return names === undefined
-        ? known
-        : { ...known, coMentions: names, profile: { ...known.profile, coMentions: names.map(plainWords) } };
-    });
+  if (ids.length === 0) return known;
+  const coMentions = await entities.coMentions(spaceId, ids, signal);
+  return known.map((own) =>
+    own.map((one) => {
+      const names = coMentions.get(one.entity.entityId);
+      return names === undefined ? one : withCoMentions(one, names);
+    }),
+  );
 }
 
-/** What a vector of an entity is made of. */
+export const withCoMentions = (one: CandidateEntity, names: readonly string[]): CandidateEntity => ({
+  ...one,
+  coMentions: names,
+  profile: { ...one.profile, coMentions: names.map(plainWords) },
+});
+
+/** The text that is embedded for an entity. */
 export const embeddingText = (
   name: string,
   type: EntityType,
@@ -231,61 +241,70 @@ export const embeddingText = (
 ): string => [name, type, clues.role, clues.organization].filter((part) => part !== null).join(', ');
 
 async function embed(
-  parts: ResolutionDeps,
+  deps: ResolutionDeps,
   all: readonly MentionEvidence[],
   place: MentionPlace,
   signal: AbortSignal,
 ): Promise<void> {
-  const current = parts.embedders.current();
+  const current = deps.embedders.current();
   if (current.state !== 'ready') return;
   const { embedder } = current;
   const evidence = all.filter((each) => isOpen(each));
   for (let from = 0; from < evidence.length; from += textsPerEmbedding) {
     const batch = evidence.slice(from, from + textsPerEmbedding);
-    const deadline = withDeadline(signal, parts.options.embeddingTimeoutMs, parts.clock, 'embedding');
+    const texts = batch.map(({ group }) => embeddingText(group.name, group.type, group.clues));
     try {
-      const texts = batch.map(({ group }) => embeddingText(group.name, group.type, group.clues));
-      const vectors = await abortable(embedder.embed(texts, deadline.signal), deadline.signal);
+      const vectors = await embedInTime(deps, embedder, texts, signal);
       for (const [index, each] of batch.entries()) {
         const vector = vectors[index];
-        if (!isVector(vector))
-          throw new TypeError('The embedder gave fewer vectors than texts, or broken ones.');
+        if (!isVector(vector)) throw new TypeError('The embedder returned too few or invalid vectors.');
         each.embedding = { model: embedder.model, vector };
       }
     } catch (error) {
       if (isFatal(error, signal)) throw error;
-      // The next batch would meet the same: what is left goes without, and is made good later.
+      // The next batch would fail too: the rest goes without a vector and is repaired later.
       for (const each of evidence.slice(from))
         Object.assign(each, { embedding: null, embeddingProblem: error });
       return;
-    } finally {
-      deadline.dispose();
     }
   }
-  await findNear(parts, evidence.slice(0, mostByVector), place, embedder.model, signal);
+  await findNear(deps, evidence.slice(0, maxByVector), place, embedder.model, signal);
 }
+
+export const embedInTime = (
+  { clock, options }: Pick<ResolutionDeps, 'clock' | 'options'>,
+  embedder: Embedder,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Float32Array[]> =>
+  executeWithDeadline((timeout) => embedder.embed(texts, timeout), {
+    clock,
+    timeoutMs: options.embeddingTimeoutMs,
+    operation: 'embedding',
+    signal,
+  });
 
 export const isVector = (vector: Float32Array | undefined): vector is Float32Array =>
   vector !== undefined && vector.length > 0 && vector.every(Number.isFinite);
 
-/** Vectors only bring up questions: without a model to put them to, nobody looks. */
+/** Vectors only suggest candidates for a model to confirm: without a model they are not searched. */
 async function findNear(
-  parts: ResolutionDeps,
+  deps: ResolutionDeps,
   evidence: readonly MentionEvidence[],
   { spaceId, artifactUid }: MentionPlace,
   model: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!canUseModel(parts)) return;
+  if (!canUseModel(deps)) return;
   const wanted = evidence.flatMap((each) =>
     each.embedding && each.group.type !== 'person' ? [{ each, vector: each.embedding.vector }] : [],
   );
-  const deadline = withDeadline(signal, parts.options.candidatesTimeoutMs, parts.clock, 'candidates');
+  const { entities, clock, options } = deps;
+  const queries = wanted.map(({ each, vector }) => ({ type: each.group.type, vector }));
   try {
-    const wishes = wanted.map(({ each, vector }) => ({ type: each.group.type, vector }));
-    const near = await abortable(
-      parts.entities.nearest(spaceId, model, wishes, artifactUid, deadline.signal),
-      deadline.signal,
+    const near = await executeWithDeadline(
+      (timeout) => entities.nearest(spaceId, model, queries, artifactUid, timeout),
+      { clock, timeoutMs: options.candidatesTimeoutMs, operation: 'candidates', signal },
     );
     for (const [index, { each }] of wanted.entries()) {
       const cosines = new Map((near[index] ?? []).map((known) => [known.entity.entityId, known]));
@@ -301,7 +320,5 @@ async function findNear(
   } catch (error) {
     if (isFatal(error, signal)) throw error;
     for (const { each } of wanted) each.candidatesProblem = error;
-  } finally {
-    deadline.dispose();
   }
 }

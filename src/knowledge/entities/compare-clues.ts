@@ -1,4 +1,4 @@
-// What is known of somebody or something, in a form that two can be compared in.
+// What is known about an entity or mention (its profile), and how two profiles compare apart from their names.
 import type { ContextClues, EntityType } from '../reading/types.ts';
 import { compareOrganizationNames, comparePersonNames, parseOrganizationName } from './compare-names.ts';
 import { publicMailDomains, sharedMailboxes } from './name-data.ts';
@@ -7,30 +7,30 @@ import { editDistance, jaroWinkler } from './string-distance.ts';
 
 export interface Profile {
   readonly type: EntityType;
-  /** What it is called; the first is the one it goes by. */
+  /** The first is the canonical name. */
   readonly names: readonly string[];
-  /** In lower case. */
+  /** Lower case. */
   readonly emails: readonly string[];
   readonly organizations: readonly string[];
   readonly roles: readonly string[];
-  /** `field: value`, or plain words; identities that sources gave are among them. */
+  /** `field: value` or plain text; source identities are among them. */
   readonly notes: readonly string[];
-  /** Names of those it is mentioned with, in plain words. */
+  /** Normalized names of the entities it is mentioned with. */
   readonly coMentions: readonly string[];
 }
 
-/** A longer clue than this is cut: it tells no more, and rows stay small. */
-const longestClue = 500;
-const mostNotes = 50;
+/** Longer clues are cut to keep rows small. */
+const maxClueLength = 500;
+const maxNotes = 50;
 
 const clean = (text: string | undefined): string | null => {
-  const seen = text === undefined ? '' : visibleName(text.slice(0, longestClue));
+  const seen = text === undefined ? '' : visibleName(text.slice(0, maxClueLength));
   return plainWords(seen) === '' ? null : seen;
 };
 
 const addressPattern = /^[^\s@<>",;]+@[^\s@<>",;]+\.[^\s@<>",;.]+$/;
 
-/** The address in lower case; null when it is none. */
+/** The address in lower case; null when it is not an address. */
 export function parseEmail(text: string | undefined): string | null {
   const address = text
     ?.trim()
@@ -47,11 +47,11 @@ export interface CleanClues {
   readonly notes: readonly string[];
 }
 
-/** Identities are kept as notes: nobody but a source writes one. */
+/** Identities are stored as notes with this prefix; only sources set them. */
 const identityField = 'source id: ';
 const identityPattern = /^([^#]+)#([^#/]+)\/(.+)$/;
 
-/** As a source knows somebody or something. */
+/** An id that a source assigned. */
 export interface SourceIdentity {
   readonly source: string;
   readonly kind: string;
@@ -65,15 +65,15 @@ export function identitiesOf(notes: readonly string[]): readonly SourceIdentity[
   });
 }
 
-/** Null for any other note. */
+/** Null for other notes. */
 export const identityOf = (note: string): string | null =>
   note.startsWith(identityField) ? note.slice(identityField.length) : null;
 
-/** Clues as they may be kept: what a reader or a source wrote there can be anything. */
+/** Clues as they are stored: readers and sources may provide anything. */
 export function cleanClues(clues: ContextClues, name = ''): CleanClues {
   const given = (clues.notes ?? []).map(clean).filter((note) => note !== null && identityOf(note) === null);
   const identity = clues.identity === undefined ? null : clean(identityField + clues.identity);
-  const notes = [...new Set([identity, ...given].slice(0, mostNotes))];
+  const notes = [...new Set([identity, ...given].slice(0, maxNotes))];
   return {
     role: clean(clues.role),
     organization: clean(clues.organization),
@@ -100,7 +100,7 @@ export function profileOf(
   };
 }
 
-/** Notes of the form `field: value`, by field; the others under the empty field. */
+/** Notes of the form `field: value` by field; others under the empty field. */
 export function fieldsOf(notes: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const fields = new Map<string, string[]>();
   for (const note of notes) {
@@ -114,18 +114,18 @@ export function fieldsOf(notes: readonly string[]): ReadonlyMap<string, readonly
   return fields;
 }
 
-// What the context says: whether two of one name can be one, and whether two unlike names are.
+// What the context says: whether two with the same name can be one entity, and whether two with different names are.
 
 export interface ClueComparison {
   readonly points: number;
-  /** Those of them, 0 or more, that colleagues share: organization, role, coMentions. */
-  readonly pointsOfColleagues: number;
-  /** Set: they are two, whatever they are called. */
+  /** The non-negative points for what colleagues share: organization, role, co-mentions. */
+  readonly colleaguePoints: number;
+  /** Set: they are different, whatever their names. */
   readonly contradiction: string | null;
   readonly hasSameEmail: boolean;
-  /** One source knows both by one id: they are one, whatever they are called. */
+  /** The same source id: they are the same, whatever their names. */
   readonly hasSameIdentity: boolean;
-  /** Long numbers and the like that are exactly the same: two of them nobody shares by chance. */
+  /** Identical long numbers and the like; two of them are never a coincidence. */
   readonly proofs: number;
   readonly reasons: readonly string[];
 }
@@ -150,7 +150,7 @@ export function compareClues(a: Profile, b: Profile): ClueComparison {
     findings.find((finding) => finding.contradiction !== undefined)?.contradiction ?? null;
   return {
     points: findings.reduce((sum, { points }) => sum + points, 0),
-    pointsOfColleagues: ofColleagues.reduce((sum, { points }) => sum + Math.max(0, points), 0),
+    colleaguePoints: ofColleagues.reduce((sum, { points }) => sum + Math.max(0, points), 0),
     // One address is one person, also after a change of employer.
     contradiction: hasSameEmail || hasSameIdentity ? null : contradiction,
     hasSameEmail,
@@ -161,9 +161,9 @@ export function compareClues(a: Profile, b: Profile): ClueComparison {
 }
 
 /** More than everything else together. */
-const pointsOfIdentity = 40;
+const identityPoints = 40;
 
-/** A folder is no model, and a source gives no two ids to one; ids of two sources say nothing of each other. */
+/** Different kinds or different ids at one source contradict each other; ids of two sources cannot be compared. */
 function compareIdentities(a: Profile, b: Profile): Finding {
   const own = identitiesOf(a.notes);
   const others = identitiesOf(b.notes);
@@ -171,7 +171,7 @@ function compareIdentities(a: Profile, b: Profile): Finding {
   const isSame = pairs.some(
     ({ one, other }) => one.source === other.source && one.kind === other.kind && one.id === other.id,
   );
-  if (isSame) return { points: pointsOfIdentity, reason: 'the same id at its source', isSameIdentity: true };
+  if (isSame) return { points: identityPoints, reason: 'the same id at its source', isSameIdentity: true };
   const apart = pairs.find(({ one, other }) => one.kind !== other.kind || one.source === other.source);
   if (!apart) return nothing;
   const { one, other } = apart;
@@ -194,7 +194,7 @@ function compareEmails(a: Profile, b: Profile): Finding {
   if (own.length === 0 || others.length === 0) return nothing;
   if (own.some((email) => others.includes(email)))
     return { points: 6, reason: 'the same mail address', isSameEmail: true };
-  // Alice has alice@ and alice.chen@ at one employer; with addresses of two employers she is two people.
+  // alice@ and alice.chen@ at one employer are one person; addresses of two employers are two people.
   const areAliases = own.some((email) => others.some((other) => mayShareMailbox(email, other)));
   return areAliases ? nothing : { points: -6, contradiction: 'they have different mail addresses' };
 }
@@ -205,7 +205,7 @@ function mayShareMailbox(a: string, b: string): boolean {
   return relation === 'part' || relation === 'initials';
 }
 
-/** The employer that clues name, and the one that a mail address belongs to. */
+/** The employers from clues and from email domains. */
 function employersOf({ organizations, emails }: Profile): readonly string[] {
   const domains = emails.map(domainOf).filter((domain) => domain !== '' && !publicMailDomains.has(domain));
   const names = domains.map((domain) => domain.split('.').slice(0, -1).at(-1) ?? '');
@@ -216,20 +216,20 @@ function compareEmployers(a: Profile, b: Profile): Finding {
   const own = employersOf(a);
   const others = employersOf(b);
   if (own.length === 0 || others.length === 0) return nothing;
-  const pairs = own.flatMap((one) => others.map((other) => likenessOfEmployers(one, other)));
+  const pairs = own.flatMap((one) => others.map((other) => compareEmployerNames(one, other)));
   if (pairs.includes('same')) return { points: 2, reason: 'the same organization' };
   return pairs.includes('maybe')
     ? nothing
     : { points: -6, contradiction: 'they belong to different organizations' };
 }
 
-/** `maybe`: one may be a part or a short form of the other. */
-function likenessOfEmployers(a: string, b: string): 'same' | 'maybe' | 'other' {
+/** `maybe`: one may be a part or short form of the other. */
+function compareEmployerNames(a: string, b: string): 'same' | 'maybe' | 'other' {
   if (compareOrganizationNames(a, b).points >= 4) return 'same';
   const [own, other] = [parseOrganizationName(a), parseOrganizationName(b)];
   if (compareOrganizationNames(a, b).points >= 2) return 'maybe';
   const [short = '', long = ''] = [own.base, other.base].sort((x, y) => x.length - y.length);
-  // Acme and Acme Labs may be one; Acme Foods and Acme Capital, or Blue Foods and Red Foods, are two.
+  // Acme and Acme Labs may be the same; Acme Foods and Acme Capital, or Blue Foods and Red Foods, are not.
   const compact = (text: string) => text.replaceAll(' ', '');
   return short.length >= 3 && compact(long).startsWith(compact(short)) ? 'maybe' : 'other';
 }
@@ -252,10 +252,10 @@ function compareCoMentions(a: Profile, b: Profile): Finding {
   };
 }
 
-/** What seven digits weigh. */
-const pointsOfProof = 3.5;
+/** The weight of seven digits. */
+const proofPoints = 3.5;
 
-/** Any other field, whatever it is: a value that few share weighs more, a long number most. */
+/** Any other field: rarer values weigh more, long numbers most. */
 function compareFields(a: Profile, b: Profile): readonly Finding[] {
   const own = fieldsOf(a.notes);
   const others = fieldsOf(b.notes);
@@ -268,7 +268,7 @@ function compareFields(a: Profile, b: Profile): readonly Finding[] {
     }
     const best = Math.max(...values.flatMap((value) => theirs.map((other) => valuePoints(value, other))));
     return [
-      { points: best, isProof: best >= pointsOfProof, ...(best > 0 ? { reason: `the same ${field}` } : {}) },
+      { points: best, isProof: best >= proofPoints, ...(best > 0 ? { reason: `the same ${field}` } : {}) },
     ];
   });
 }

@@ -1,24 +1,24 @@
-// What comparing two names says, in points: about what logarithms of odds would be, found on generated names.
+// Compares two names. Points are about the log odds of being the same, calibrated on generated names.
 import { isGivenName } from '../text/lexicon.ts';
-import { areSameGivenName, companyForms, genericNouns, looseForms } from './name-data.ts';
+import { areSameGivenName, companyForms, genericNouns, interchangeableForms } from './name-data.ts';
 import type { PersonName } from './normalize.ts';
 import { handleForms, isInitial, nameTokens, parsePersonName } from './normalize.ts';
-import { editDistance, isSlip, isTypingError, jaroWinkler } from './string-distance.ts';
+import { editDistance, isTransposition, isTypingError, jaroWinkler } from './string-distance.ts';
 
 export type NameRelation =
   | 'same' // the same words
-  | 'variant' // the same name written otherwise: nickname, word order, company form, generic noun
+  | 'variant' // the same name in another form: nickname, word order, company form, generic noun
   | 'typing-error'
-  | 'initials' // initials or a handle of it, an acronym
+  | 'initials' // initials, handle or acronym
   | 'part' // one word of it
   | 'other';
 
 export interface NameComparison {
   readonly relation: NameRelation;
-  /** `minSamePoints` and more: the same unless something speaks against it. Below 0: it speaks against it. */
+  /** At least `minSamePoints`: the same unless the context contradicts. Below 0: evidence against it. */
   readonly points: number;
   readonly reason: string;
-  /** Written otherwise, and two people may be called that: Johnson and Johnston, Maria and Mario. */
+  /** Spelled differently, and two people may have these names: Johnson and Johnston, Maria and Mario. */
   readonly isOtherSpelling?: boolean;
 }
 
@@ -28,7 +28,7 @@ export const otherName = (points: number): NameComparison => ({
   reason: 'the names differ',
 });
 
-// Do two names mean one person, as far as names can tell?
+// Person names.
 
 export function comparePersonNames(a: string, b: string): NameComparison {
   const own = parsePersonName(a);
@@ -73,23 +73,23 @@ function compareSingle(single: string, full: PersonName): NameComparison {
 function compareFull(a: PersonName, b: PersonName): NameComparison {
   const straight = compareInOrder(a, b);
   if (straight.points >= 3) return straight;
-  const turned = compareInOrder(a, turnedAround(b));
+  const turned = compareInOrder(a, reversed(b));
   if (turned.points - 0.5 <= straight.points) return straight;
   const relation = turned.relation === 'same' ? 'variant' : turned.relation;
   return { ...turned, relation, points: turned.points - 0.5, reason: `${turned.reason}, in another order` };
 }
 
-/** "Chen Alice" for "Alice Chen": some write the family first. */
-const turnedAround = (name: PersonName): PersonName => ({
+/** "Chen Alice" for "Alice Chen": family name first. */
+const reversed = (name: PersonName): PersonName => ({
   ...name,
   given: [name.surname ?? ''],
   surname: name.given[0] ?? '',
 });
 
-type Likeness = 'equal' | 'variant' | 'slip' | 'typo' | 'initial' | 'other';
+type Similarity = 'equal' | 'variant' | 'slip' | 'typo' | 'initial' | 'other';
 
-const pointsOf: Readonly<Record<Likeness, Readonly<Record<Exclude<Likeness, 'initial'>, number>>>> = {
-  // given name → surname: the same, a part of a double name, a slip of the fingers, a typing error, another
+const pointsOf: Readonly<Record<Similarity, Readonly<Record<Exclude<Similarity, 'initial'>, number>>>> = {
+  // given name → surname: equal, part of a double name, transposition, typo, other
   equal: { equal: 6, variant: 3, slip: 4.25, typo: 3, other: -4 },
   variant: { equal: 4, variant: 1.5, slip: 2.5, typo: 1.5, other: -5 },
   slip: { equal: 4.25, variant: 1.5, slip: 2.5, typo: 2, other: -5 },
@@ -98,7 +98,7 @@ const pointsOf: Readonly<Record<Likeness, Readonly<Record<Exclude<Likeness, 'ini
   other: { equal: -4, variant: -4, slip: -4, typo: -4, other: -7 },
 };
 
-const relationOf: Readonly<Record<Likeness, NameComparison['relation']>> = {
+const relationOf: Readonly<Record<Similarity, NameComparison['relation']>> = {
   equal: 'same',
   variant: 'variant',
   slip: 'typing-error',
@@ -127,15 +127,15 @@ function compareInOrder(a: PersonName, b: PersonName): NameComparison {
     relation,
     points,
     reason: reasonOf(given, surname),
-    isOtherSpelling: surname === 'slip' || surname === 'typo' || areTwoGivenNames(givenA, givenB),
+    isOtherSpelling: surname === 'slip' || surname === 'typo' || areDifferentGivenNames(givenA, givenB),
   };
 }
 
-/** Maria and Mario: no slip of one another. */
-const areTwoGivenNames = (a: string, b: string): boolean =>
+/** Maria and Mario: two names, not a typo. */
+const areDifferentGivenNames = (a: string, b: string): boolean =>
   a !== b && isGivenName(a) && isGivenName(b) && !areSameGivenName(a, b);
 
-const reasonWords: Readonly<Record<Likeness, string>> = {
+const reasonWords: Readonly<Record<Similarity, string>> = {
   equal: 'the same',
   variant: 'a form of the same',
   slip: 'a slip of the same',
@@ -144,30 +144,30 @@ const reasonWords: Readonly<Record<Likeness, string>> = {
   other: 'another',
 };
 
-const reasonOf = (given: Likeness, surname: Likeness): string =>
+const reasonOf = (given: Similarity, surname: Similarity): string =>
   given === 'equal' && surname === 'equal'
     ? 'the same name'
     : `${reasonWords[given]} given name, ${reasonWords[surname]} surname`;
 
-function givenLikeness(a: string, b: string): Likeness {
+function givenLikeness(a: string, b: string): Similarity {
   if (a === b) return isInitial(a) ? 'initial' : 'equal';
   if (isInitial(a) || isInitial(b)) return a[0] === b[0] ? 'initial' : 'other';
   if (areSameGivenName(a, b)) return 'variant';
-  return slipOrTypo(a, b);
+  return typoKind(a, b);
 }
 
-function surnameLikeness(a: string, b: string): Exclude<Likeness, 'initial'> {
+function surnameLikeness(a: string, b: string): Exclude<Similarity, 'initial'> {
   if (a === b) return 'equal';
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   if (long.split(' ').includes(short) && short.length > 2) return 'variant';
-  const likeness = slipOrTypo(a, b);
-  // Philips and Phillips, Jansen and Janssen are two families; nobody is called Abbtot.
-  return likeness === 'slip' && a.length !== b.length ? 'typo' : likeness;
+  const similarity = typoKind(a, b);
+  // Philips and Phillips, Jansen and Janssen are different families; nobody is called Abbtot.
+  return similarity === 'slip' && a.length !== b.length ? 'typo' : similarity;
 }
 
-function slipOrTypo(a: string, b: string): 'slip' | 'typo' | 'other' {
+function typoKind(a: string, b: string): 'slip' | 'typo' | 'other' {
   if (!isTypingError(a, b)) return 'other';
-  return isSlip(a, b) ? 'slip' : 'typo';
+  return isTransposition(a, b) ? 'slip' : 'typo';
 }
 
 /** Middle names and generations that contradict each other. */
@@ -180,17 +180,17 @@ function againstByDetail(a: PersonName, b: PersonName): number {
   return (contradicts ? 5 : 0) + generations;
 }
 
-/** Names that are nearly alike speak less against being the same: typing errors come in threes, too. */
-const softened = (points: number, likeness: number): number =>
-  points * (1 - Math.max(0, Math.min(1, (likeness - 0.6) / 0.5)));
+/** Similar names are weaker evidence against a match: a name may have several typos. */
+const softened = (points: number, similarity: number): number =>
+  points * (1 - Math.max(0, Math.min(1, (similarity - 0.6) / 0.5)));
 
-// Do two names mean one company, or one project, product or place?
+// Names of organizations, projects, products and places.
 
 export interface OrganizationName {
-  /** Without its form: `acme`; words joined by spaces. */
+  /** Without its legal form: `acme`; words joined by spaces. */
   readonly base: string;
   readonly form: string | null;
-  /** First letters, when there are at least two words: `ibm`. */
+  /** First letters of at least two words: `ibm`. */
   readonly acronym: string | null;
 }
 
@@ -230,22 +230,22 @@ export function compareOrganizationNames(a: string, b: string): NameComparison {
   return otherName(-5);
 }
 
-/** A slip in a long name, or one letter of a very long one, is no other name. */
+/** A transposition in a long name, or one letter in a very long one, is clearly a typo. */
 function almost(a: string, b: string): NameComparison {
   const length = Math.min(a.length, b.length);
-  const isClear = (length >= 8 && isSlip(a, b)) || (length >= 14 && editDistance(a, b, 1) === 1);
+  const isClear = (length >= 8 && isTransposition(a, b)) || (length >= 14 && editDistance(a, b, 1) === 1);
   return { relation: 'typing-error', points: isClear ? 4.25 : 3, reason: 'almost the same name' };
 }
 
 function compareForms(a: string | null, b: string | null): NameComparison {
   if (a === b) return { relation: 'same', points: 6, reason: 'the same name' };
-  const isLoose = (form: string | null) => form === null || looseForms.has(form);
+  const isLoose = (form: string | null) => form === null || interchangeableForms.has(form);
   if (a === null || b === null || (isLoose(a) && isLoose(b)))
     return { relation: 'variant', points: 5, reason: 'the same name, with and without its form' };
   return { relation: 'variant', points: 2.5, reason: `the same name as ${a} and as ${b}` };
 }
 
-/** The words that tell a thing apart, without what it is: `phoenix` of "the Phoenix project". */
+/** The distinctive words, without the generic noun: `phoenix` of "the Phoenix project". */
 export function thingWords(name: string): readonly string[] {
   const tokens = nameTokens(name, 'other');
   const telling = tokens.filter((word) => !genericNouns.has(word));
@@ -272,7 +272,7 @@ export const sortedKey = (words: readonly string[]): string => [...words].sort()
 
 const withoutPlural = (key: string): string => key.replaceAll(/(?<=[a-z]{3})s\b/g, '');
 
-/** Q1 and Q2, version 7 and version 8 are never a typing error of each other. */
+/** Q1 and Q2, version 7 and version 8 are never typos of each other. */
 function haveSameNumbers(a: string, b: string): boolean {
   const numbered = (text: string) =>
     text

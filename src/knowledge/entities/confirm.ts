@@ -1,19 +1,15 @@
-// Asks a model whom a name means: once over all that are close, and once more when its answer cannot be used.
+// Asks a model which candidate a name refers to: once for all candidates, and once more to repair an unusable answer.
 import type { IdSource } from '../../core/index.ts';
-import { abortable, findJson, kindOf } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
-import { KnowledgeError } from '../errors.ts';
-import { asData } from '../models/prompt-data.ts';
-import { confirmationSchema } from '../reading/model/answer-schema.ts';
-import type { Messages } from '../reading/model/reading-prompt.ts';
-import { repairPrompt } from '../reading/model/reading-prompt.ts';
-import type { EntityType, LanguageModel } from '../reading/types.ts';
+import { executeWithDeadline, findJson, kindOf } from '../../core/index.ts';
+import type { AnswerSchema, LanguageModel, Messages } from '../models/structured-output.ts';
+import { completeJson, promptData, schemaOf } from '../models/structured-output.ts';
+import type { EntityType } from '../reading/types.ts';
 import type { Profile } from './compare-clues.ts';
 import { identityOf } from './compare-clues.ts';
 import type { ResolutionDeps } from './deps.ts';
 import type { MergeDecision } from './types.ts';
 
-/** What is said of a mention or a candidate. */
+/** What the model is told about a mention or a candidate. */
 export interface ProfileSummary {
   readonly name: string;
   readonly type: EntityType;
@@ -47,81 +43,87 @@ export function confirmationMessages(
   };
   return [
     { role: 'system', content: instructions },
-    { role: 'user', content: `<data>\n${asData(data)}\n</data>` },
+    { role: 'user', content: `<data>\n${promptData(data)}\n</data>` },
   ];
 }
 
 export interface Question {
   readonly mention: ProfileSummary;
   readonly candidates: readonly ProfileSummary[];
-  /** Who pays. */
+  /** The caller the request is billed to. */
   readonly caller: string;
 }
 
-/** Within the time that a question may take, its repair included; a model that does not listen is left behind. */
+/** Within the confirmation timeout, repair included. */
 export async function confirmWithTimeout(
   { model, clock, ids, options }: Pick<ResolutionDeps, 'model' | 'clock' | 'ids' | 'options'>,
   question: Question,
   signal: AbortSignal,
 ): Promise<Confirmation> {
-  const deadline = withDeadline(signal, options.confirmationTimeoutMs, clock, 'confirmation');
-  try {
-    return await abortable(confirmMatch(model, question, ids, deadline.signal), deadline.signal);
-  } finally {
-    deadline.dispose();
-  }
+  return executeWithDeadline((within) => confirmMatch(model, question, ids, within), {
+    clock,
+    timeoutMs: options.confirmationTimeoutMs,
+    operation: 'confirmation',
+    signal,
+  });
 }
 
-/** What became of the question, in a sentence for whoever reviews the pair. */
+/** What happened to the request, in a sentence for the reviewer of the pair. */
 export function describeConfirmationFailure(error: unknown): string {
   const kind = kindOf(error);
-  if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'A model answered, and its answers could not be used.';
-  return kind === 'DEADLINE_EXCEEDED'
-    ? 'A model was asked, and did not answer in time.'
-    : 'No model could be asked.';
+  if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'The replies of the model were unusable.';
+  return kind === 'DEADLINE_EXCEEDED' ? 'The model did not reply in time.' : 'No model was available.';
 }
 
-/** Fails as the model does; with KNOWLEDGE_CONFIRMATION_FAILED when its answer and the repair cannot be used. */
-export async function confirmMatch(
+export const confirmationSchema: AnswerSchema = {
+  name: 'confirmation',
+  schema: schemaOf.object({
+    decision: schemaOf.oneOf(['same', 'different', 'uncertain']),
+    candidate: schemaOf.integerOrNull,
+    canonical_name: schemaOf.text,
+    reason: schemaOf.text,
+  }),
+};
+
+/** Fails as the model does; with KNOWLEDGE_CONFIRMATION_FAILED when neither its answer nor the repair can be used. */
+export function confirmMatch(
   model: LanguageModel,
-  question: Question,
+  { mention, candidates, caller }: Question,
   ids: IdSource,
   signal: AbortSignal,
 ): Promise<Confirmation> {
-  const names = question.candidates.map(({ name }) => name);
-  const ask = async (messages: Messages) => {
-    const { caller } = question;
-    const format = { json: true, schema: confirmationSchema };
-    const request = { caller, messages, temperature: 0, maxTokens: 400, ...format, signal };
-    const { text } = await model.complete({ requestId: ids.uuid(), ...request });
-    return { text, read: parseConfirmation(text, names) };
-  };
-  const asked = confirmationMessages(question.mention, question.candidates);
-  const first = await ask(asked);
-  if (!('problem' in first.read)) return first.read;
-  signal.throwIfAborted();
-  const second = await ask(repairPrompt(asked, first.text, first.read.problem));
-  if (!('problem' in second.read)) return second.read;
-  throw new KnowledgeError(
-    'KNOWLEDGE_CONFIRMATION_FAILED',
-    `The model's answer could not be used, and neither could its repair: ${second.read.problem} Try a larger model.`,
+  const names = candidates.map(({ name }) => name);
+  return completeJson(
+    { model, ids },
+    {
+      caller,
+      messages: confirmationMessages(mention, candidates),
+      maxTokens: 400,
+      schema: confirmationSchema,
+      maxAnswerLength,
+      parse: (text) => {
+        const parsed = parseConfirmation(text, names);
+        return 'problem' in parsed ? parsed : { value: parsed };
+      },
+      errorCode: 'KNOWLEDGE_CONFIRMATION_FAILED',
+    },
+    signal,
   );
 }
 
-// What a model said to the question whom a name means, read: small models have habits, and what cannot be used is told.
+// Parses the answer leniently: small models vary the format. Reports why a answer is unusable.
 
 export interface Confirmation extends MergeDecision {
-  /** Of a `same`: which candidate, counted from 0. */
+  /** For `same`: index of the candidate. */
   readonly match: number | null;
 }
 
-/** Longer answers are no answers. */
-const longestAnswer = 20_000;
-const longestText = 300;
+const maxAnswerLength = 20_000;
+const maxTextLength = 300;
 
 type Decision = MergeDecision['decision'];
 
-/** In plain letters: no case, no blanks, dashes or signs. */
+/** Compared without case, spaces and punctuation. */
 const decisions: ReadonlyMap<string, Decision> = new Map(
   Object.entries({
     same: 'same yes true match matches matched identical equal equals equivalent merge sameentity sameperson samething',
@@ -142,14 +144,12 @@ const plainWord = (value: unknown): string =>
         .replaceAll(/[^a-z]/g, '')
     : '';
 
-/** A decision, or what is wrong with the answer, in a sentence. Never fails. `names`: those of the candidates. */
+/** Never fails: returns a decision or the problem in a sentence. `names`: the names of the candidates. */
 export function parseConfirmation(
-  said: unknown,
+  text: string,
   names: readonly string[],
 ): Confirmation | { readonly problem: string } {
-  if (typeof said !== 'string') return { problem: 'It is no text.' };
-  if (said.length > longestAnswer) return { problem: `It has ${said.length} characters.` };
-  const fields = fieldsOf(said);
+  const fields = fieldsOf(text);
   if (fields === null) return { problem: 'It holds no JSON object.' };
   const decision = decisions.get(
     plainWord(fieldOf(fields, 'decision', 'answer', 'verdict', 'same', 'match')),
@@ -172,26 +172,26 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object that the answer holds, also one in a list or in another; a bare word of decision is one. */
-function fieldsOf(said: string): Fields | null {
-  const found = findJson(said, longestAnswer);
+/** The object in the answer, also inside a list or another object; a bare decision word counts as one. */
+function fieldsOf(text: string): Fields | null {
+  const found = findJson(text, maxAnswerLength);
   const value = Array.isArray(found?.value) && found.value.length === 1 ? found.value[0] : found?.value;
   if (isFields(value)) {
     const [inner] = Object.values(value);
     return Object.keys(value).length === 1 && isFields(inner) ? inner : value;
   }
-  const word = found === undefined ? said : value;
+  const word = found === undefined ? text : value;
   return decisions.has(plainWord(word)) ? { decision: word } : null;
 }
 
-/** The first of these that is there, however its name is written. */
+/** The first of these fields that exists, whatever its notation. */
 function fieldOf(fields: Fields, ...keys: readonly string[]): unknown {
   for (const key of keys)
     for (const [name, value] of Object.entries(fields)) if (plainWord(name) === plainWord(key)) return value;
   return undefined;
 }
 
-/** By its number, in digits or as "candidate 2"; by its name, if no other is called that. Alone it needs neither. */
+/** By number ("2", "candidate 2") or by unique name; a single candidate needs neither. */
 function candidateOf(fields: Fields, names: readonly string[]): number | null {
   const given = fieldOf(fields, 'candidate', 'candidate_number', 'number', 'match');
   if (given === undefined || given === null || given === true) return names.length === 1 ? 0 : null;
@@ -205,9 +205,9 @@ function candidateOf(fields: Fields, names: readonly string[]): number | null {
 }
 
 const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value.trim().slice(0, longestText) : '';
+  typeof value === 'string' ? value.trim().slice(0, maxTextLength) : '';
 
-// What a model is told of somebody: little, and bounded.
+// A bounded summary of a profile for the model.
 
 export const summarizeProfile = (profile: Profile): ProfileSummary => ({
   name: profile.names[0] ?? '',

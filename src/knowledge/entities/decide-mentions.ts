@@ -1,4 +1,4 @@
-// The names of one chunk, decided one after the other: joined, made new, or kept apart as possibly the same.
+// Decides the names of one chunk in order: join an entity, create one, or create one with an open pair.
 import type { MentionEvidence } from './candidates.ts';
 import { isFatal } from './candidates.ts';
 import type { Profile } from './compare-clues.ts';
@@ -7,7 +7,7 @@ import { confirmWithTimeout, summarizeProfile, describeConfirmationFailure } fro
 import type { ResolutionDeps } from './deps.ts';
 import { canUseModel } from './deps.ts';
 import type { OpenDraft } from './entity-drafts.ts';
-import { additionOf, EntityDrafts } from './entity-drafts.ts';
+import { additionFor, EntityDrafts } from './entity-drafts.ts';
 import type { MatchedCandidate } from './match.ts';
 import { decide, matchCandidates, minSamePoints } from './match.ts';
 import { unnamedEntityName } from './normalize.ts';
@@ -21,7 +21,7 @@ import type {
   ReviewReason,
 } from './types.ts';
 
-/** Whom a name was found to mean: one that is known, or one that this chunk brings. */
+/** What a name was resolved to: an existing entity, or one created for this chunk. */
 type Target =
   | {
       readonly kind: 'known';
@@ -36,11 +36,11 @@ export interface Outcome {
   readonly isNew: boolean;
   readonly isJoinedByOtherName: boolean;
   readonly uncertainMatch: string | null;
-  /** What the entity goes by. */
+  /** The canonical name of the entity. */
   readonly canonicalName: string;
 }
 
-/** What fell back, of an entity that this chunk brings. */
+/** A degradation of an entity created for this chunk. */
 export interface Fallback {
   readonly reason: Exclude<ReviewReason, 'uncertain'>;
   readonly entityId: string;
@@ -48,34 +48,34 @@ export interface Fallback {
   readonly error: unknown;
 }
 
-/** Questions that one chunk may put to a model; what is left stays uncertain, and can be asked later. */
-const mostQuestions = 25;
+/** Confirmations per chunk; pairs beyond them stay open and can be confirmed later. */
+const maxConfirmations = 25;
 
 export class ChunkResolution {
   readonly outcomes = new Map<MentionGroup, Outcome>();
   readonly fallbacks: Fallback[] = [];
-  readonly #parts: ResolutionDeps;
-  readonly #patience: Required<ResolutionDeps>['patience'];
+  readonly #deps: ResolutionDeps;
+  readonly #breaker: Required<ResolutionDeps>['breaker'];
   readonly #place: MentionPlace;
   readonly #caller: string;
   readonly #signal: AbortSignal;
   readonly #drafts = new EntityDrafts();
   readonly #additions: EntityAddition[] = [];
   readonly #pairs: PairDraft[] = [];
-  /** Everybody who was compared with a name. */
+  /** All entities that were compared with a name. */
   readonly #seen = new Set<string>();
-  /** Known entities that names of this chunk mean. */
-  readonly #here = new Set<string>();
-  #questions = 0;
+  /** Existing entities that names of this chunk were resolved to. */
+  readonly #inChunk = new Set<string>();
+  #confirmations = 0;
 
   constructor(
-    parts: ResolutionDeps & Required<Pick<ResolutionDeps, 'patience'>>,
+    deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>,
     place: MentionPlace,
     caller: string,
     signal: AbortSignal,
   ) {
-    this.#parts = parts;
-    this.#patience = parts.patience;
+    this.#deps = deps;
+    this.#breaker = deps.breaker;
     this.#place = place;
     this.#caller = caller;
     this.#signal = signal;
@@ -105,34 +105,34 @@ export class ChunkResolution {
     };
   }
 
-  /** Never fails because of the name or of a part that fails; only when nothing can go on at all. */
+  /** Fails only for errors after which nothing can continue (`isFatal`). */
   async decide(evidence: MentionEvidence): Promise<void> {
     for (const { entity } of evidence.known) this.#seen.add(entity.entityId);
     try {
       await this.#decide(evidence);
     } catch (error) {
       if (isFatal(error, this.#signal)) throw error;
-      this.#make(evidence, 'resolution-failed', error);
+      this.#create(evidence, 'resolution-failed', error);
     }
   }
 
-  /** The last resort: made as it is called, without a look at anything. */
-  makeBasic(evidence: MentionEvidence, error: unknown): void {
-    this.#make(evidence, 'resolution-failed', error);
+  /** Last resort: an entity with the name as given, without candidates. */
+  createBasic(evidence: MentionEvidence, error: unknown): void {
+    this.#create(evidence, 'resolution-failed', error);
   }
 
   async #decide(evidence: MentionEvidence): Promise<void> {
     const { group } = evidence;
-    const choice = decide(this.#matches(evidence), canUseModel(this.#parts));
+    const choice = decide(this.#matches(evidence), canUseModel(this.#deps));
     if (choice.kind === 'join') this.#join(group, choice.chosen.candidate);
     else if (evidence.candidatesProblem !== null)
-      this.#make(evidence, 'candidates-unknown', evidence.candidatesProblem);
-    else if (choice.kind === 'new') this.#make(evidence, null, null);
-    else await this.#settle(evidence, choice.close);
+      this.#create(evidence, 'candidates-unknown', evidence.candidatesProblem);
+    else if (choice.kind === 'create') this.#create(evidence, null, null);
+    else await this.#confirmWithModel(evidence, choice.close);
   }
 
   #matches({ group, known }: MentionEvidence): readonly MatchedCandidate<Target>[] {
-    const there = matchCandidates(group, known, this.#here).map(({ candidate, ...rest }) => ({
+    const there = matchCandidates(group, known, this.#inChunk).map(({ candidate, ...rest }) => ({
       ...rest,
       candidate: {
         kind: 'known',
@@ -163,8 +163,8 @@ export class ChunkResolution {
       this.#drafts.join(target.draft, group);
       canonicalName = target.draft.name;
     } else {
-      this.#here.add(target.id);
-      const addition = additionOf(group, target.known, suggestedName);
+      this.#inChunk.add(target.id);
+      const addition = additionFor(group, target.known, suggestedName);
       if (addition) this.#additions.push(addition);
       canonicalName = addition?.betterName?.canonicalName ?? target.known.entity.canonicalName;
     }
@@ -177,14 +177,14 @@ export class ChunkResolution {
     });
   }
 
-  #make(
+  #create(
     evidence: MentionEvidence,
     reason: ReviewReason | null,
     error: unknown,
     uncertainMatch: string | null = null,
   ): string {
     const { group, embedding, embeddingProblem } = evidence;
-    const entityId = this.#parts.ids.uuid();
+    const entityId = this.#deps.ids.uuid();
     const isWithoutVector = embeddingProblem !== null;
     const nameless = group.name === unnamedEntityName ? 'uncertain' : null;
     const reviewReason = reason ?? (isWithoutVector ? 'embedding-missing' : nameless);
@@ -203,49 +203,59 @@ export class ChunkResolution {
     return entityId;
   }
 
-  /** The grey zone: a model's word over all that are close, else two entities that may be the same. */
-  async #settle(evidence: MentionEvidence, close: readonly MatchedCandidate<Target>[]): Promise<void> {
+  /** Uncertain: a model confirms one of the candidates; otherwise the entity is created with open pairs. */
+  async #confirmWithModel(
+    evidence: MentionEvidence,
+    close: readonly MatchedCandidate<Target>[],
+  ): Promise<void> {
     const [best] = close;
     const uncertainMatch = best?.candidate.id ?? null;
-    if (!canUseModel(this.#parts) || this.#questions >= mostQuestions) {
-      const reason = 'Names and context do not tell.';
-      this.#pair(this.#make(evidence, 'uncertain', null, uncertainMatch), close, { reason, state: 'open' });
+    if (!canUseModel(this.#deps) || this.#confirmations >= maxConfirmations) {
+      const reason = 'Names and context are inconclusive.';
+      this.#addPairs(this.#create(evidence, 'uncertain', null, uncertainMatch), close, {
+        reason,
+        state: 'open',
+      });
       return;
     }
-    const answer = await this.#ask(evidence, close);
+    const answer = await this.#askModel(evidence, close);
     if ('failed' in answer) {
       const reason = describeConfirmationFailure(answer.failed);
-      const made = this.#make(evidence, 'confirmation-failed', answer.failed, uncertainMatch);
-      this.#pair(made, close, { reason, state: 'open' });
+      const made = this.#create(evidence, 'confirmation-failed', answer.failed, uncertainMatch);
+      this.#addPairs(made, close, { reason, state: 'open' });
       return;
     }
     const { decision, reason, match, canonicalName } = answer;
     const chosen = match === null ? undefined : close[match];
     if (decision === 'same' && chosen) this.#join(evidence.group, chosen.candidate, canonicalName);
     else if (decision === 'different')
-      this.#pair(this.#make(evidence, null, null), close, { reason, state: 'different', decidedBy: 'model' });
+      this.#addPairs(this.#create(evidence, null, null), close, {
+        reason,
+        state: 'different',
+        decidedBy: 'model',
+      });
     else
-      this.#pair(this.#make(evidence, 'uncertain', null, uncertainMatch), close, {
+      this.#addPairs(this.#create(evidence, 'uncertain', null, uncertainMatch), close, {
         reason,
         state: 'open',
         decidedBy: 'model',
       });
   }
 
-  async #ask(
+  async #askModel(
     { group }: MentionEvidence,
     close: readonly MatchedCandidate<Target>[],
   ): Promise<Confirmation | { readonly failed: unknown }> {
-    const { watch } = this.#parts;
+    const { watch } = this.#deps;
     const question = {
       mention: summarizeProfile(group.profile),
       candidates: close.map(({ candidate }) => summarizeProfile(candidate.profile)),
       caller: this.#caller,
     };
     try {
-      const answer = await this.#patience.ask(() => {
-        this.#questions += 1;
-        return confirmWithTimeout(this.#parts, question, this.#signal);
+      const answer = await this.#breaker.execute(() => {
+        this.#confirmations += 1;
+        return confirmWithTimeout(this.#deps, question, this.#signal);
       }, this.#signal);
       watch?.asked('answered');
       return answer;
@@ -256,7 +266,7 @@ export class ChunkResolution {
     }
   }
 
-  #pair(
+  #addPairs(
     entityId: string,
     close: readonly MatchedCandidate<Target>[],
     said: {
@@ -267,7 +277,7 @@ export class ChunkResolution {
   ): void {
     for (const { candidate, match } of close)
       this.#pairs.push({
-        pairId: this.#parts.ids.uuid(),
+        pairId: this.#deps.ids.uuid(),
         entityId,
         otherId: candidate.id,
         confidence: confidenceOf(match.points),
@@ -279,5 +289,5 @@ export class ChunkResolution {
   }
 }
 
-/** Points as a number between 0 and 1, one half in the middle of the grey zone. */
+/** Maps points to 0–1; one half is the middle of the uncertain range. */
 export const confidenceOf = (points: number): number => 1 / (1 + Math.exp(minSamePoints - 1 - points));

@@ -1,12 +1,12 @@
 import type { Clock, IdSource, Log } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import type { ReadingPatience } from '../ingest/read-chunk-patience.ts';
+import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { LanguageModel } from '../reading/types.ts';
+import type { LanguageModel } from '../models/structured-output.ts';
 import type { Embedders } from '../vectors/types.ts';
 import type { EntityStore } from './entity-store.ts';
 
-/** Told of every name that was resolved and every question to a model, for rates and alerts. */
+/** Counts resolved names and confirmations, for metrics and alerts. */
 export interface ResolutionMetrics {
   resolved(outcome: 'ok' | 'degraded'): void;
   asked(outcome: 'answered' | 'failed'): void;
@@ -29,10 +29,10 @@ export interface ResolutionDeps {
     | 'cooldownSeconds'
   >;
   readonly watch?: ResolutionMetrics;
-  /** With those that read: a model that is away is not waited for name by name. Without it one of its own. */
-  readonly patience?: Pick<ReadingPatience, 'ask'>;
+  /** Shared with reading, so that a model that is down is not tried for every name. Default: its own. */
+  readonly breaker?: Pick<CircuitBreaker, 'execute'>;
 }
 
-/** Whether doubtful names can be put to a model at all: without one it is no degradation that none answers. */
+/** Whether uncertain names can be confirmed. Without a model, unconfirmed names are not a degradation. */
 export const canUseModel = ({ model, options }: Pick<ResolutionDeps, 'model' | 'options'>): boolean =>
   options.readWithModel && model.isConfigured();

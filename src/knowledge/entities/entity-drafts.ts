@@ -1,4 +1,4 @@
-// Entities that a chunk brings and that are not written yet: later names of the chunk may mean them.
+// Entities of a chunk that are not written yet: later names of the chunk may match them.
 import { kindOfKey, nameKeys } from './blocking-keys.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
 import type { MatchedCandidate } from './match.ts';
@@ -13,7 +13,7 @@ import type {
   ReviewReason,
 } from './types.ts';
 
-/** A draft that grows as further names turn out to mean it. */
+/** Grows as further names match it. */
 export interface OpenDraft {
   readonly entityId: string;
   name: string;
@@ -26,8 +26,8 @@ export interface OpenDraft {
   readonly isUnchecked: boolean;
 }
 
-/** Drafts that one name is compared with; more share a key only in lists made to be slow. */
-const mostCompared = 20;
+/** Drafts compared with one name; only adversarial input has more under one key. */
+const maxCompared = 20;
 
 export class EntityDrafts {
   readonly all: OpenDraft[] = [];
@@ -45,14 +45,14 @@ export class EntityDrafts {
     return draft;
   }
 
-  /** Those that the name may mean, compared with it. */
+  /** Drafts that the name may refer to, with their scores. */
   match(group: MentionGroup): readonly MatchedCandidate<OpenDraft>[] {
     const found = new Set<OpenDraft>();
-    const { keys, normalizedNames } = group.wish;
-    // However many are called that: who has the same id at its source is among those compared.
+    const { keys, normalizedNames } = group.query;
+    // Identities first: a draft with the same source id is compared however many share the name.
     const surest = keys.filter((key) => kindOfKey(key) === 'identity');
     for (const key of [...surest, ...normalizedNames.map((name) => `n:${name}`), ...keys])
-      for (const draft of this.#byKey.get(key) ?? []) if (found.size < mostCompared) found.add(draft);
+      for (const draft of this.#byKey.get(key) ?? []) if (found.size < maxCompared) found.add(draft);
     return [...found].map((draft) => ({
       candidate: draft,
       match: this.#matchOne(group, draft),
@@ -67,7 +67,7 @@ export class EntityDrafts {
       : matchProfiles(group.profile, draft.profile, { isInArtifact: true, cosine: null });
   }
 
-  /** The name means the draft: it is another name of it, and what else is known adds up. */
+  /** Adds the name and clues of a mention that matched the draft. */
   join(draft: OpenDraft, group: MentionGroup): void {
     const known = new Set(draft.names.map(({ normalizedAlias }) => normalizedAlias));
     const added = group.names.filter(({ normalizedAlias }) => !known.has(normalizedAlias));
@@ -89,12 +89,12 @@ export class EntityDrafts {
       for (const key of [`n:${normalizedAlias}`, ...keys]) {
         const there = this.#byKey.get(key);
         if (!there) this.#byKey.set(key, [draft]);
-        else if (there.length < mostCompared && !there.includes(draft)) there.push(draft);
+        else if (there.length < maxCompared && !there.includes(draft)) there.push(draft);
       }
   }
 }
 
-/** A full name is better than initials, a word or an address. */
+/** A full name is better than initials, a single word or an address. */
 export const isBetterName = (group: Pick<MentionGroup, 'type' | 'name'>, than: string): boolean =>
   group.type === 'person' && nameFullness(group.name) > nameFullness(than);
 
@@ -112,10 +112,10 @@ function joinedProfile(a: Profile, b: Profile, isBetter: boolean): Profile {
   };
 }
 
-// What a mention adds to the entity it means: names, clues, a better name to go by.
+// What a mention adds to its entity: names, clues, a better canonical name.
 
-/** Null when there is nothing new in it. */
-export function additionOf(
+/** Null when it adds nothing. */
+export function additionFor(
   group: Pick<MentionGroup, 'type' | 'name' | 'normalizedName' | 'names' | 'clues'>,
   { entity, aliases }: CandidateEntity,
   suggestedName = '',
@@ -124,24 +124,24 @@ export function additionOf(
   const names = group.names.filter(
     ({ alias, keys }) => !known.has(alias) || keys.some((key) => /^[def]:/.test(key)),
   );
-  const betterName = betterNameOf(group, entity.canonicalName, suggestedName);
+  const betterName = betterNameFor(group, entity.canonicalName, suggestedName);
   const { role, organization, email, notes } = group.clues;
-  const isTelling =
+  const isDistinctive =
     (role !== null && entity.role === null) ||
     (organization !== null && entity.organization === null) ||
     (email !== null && entity.email === null) ||
     notes.some((note) => !entity.contextClues.includes(note));
-  if (names.length === 0 && betterName === null && !isTelling) return null;
+  if (names.length === 0 && betterName === null && !isDistinctive) return null;
   return {
     entityId: entity.entityId,
-    names: [...names, ...nameRowOf(betterName, group)],
+    names: [...names, ...nameRowFor(betterName, group)],
     clues: group.clues,
     betterName,
   };
 }
 
-/** A name that nobody wrote yet is looked for like any other. */
-function nameRowOf(
+/** A new canonical name gets lookup keys like any other name. */
+function nameRowFor(
   better: EntityAddition['betterName'],
   { type, names }: Pick<MentionGroup, 'type' | 'names'>,
 ): readonly NameRow[] {
@@ -151,8 +151,8 @@ function nameRowOf(
   return [{ alias, normalizedAlias, keys: nameKeys(alias, type).kept }];
 }
 
-/** A model may propose a name; it counts only if it is a form of one that we know. */
-function betterNameOf(
+/** A name suggested by a model counts only if it is a form of a known name. */
+function betterNameFor(
   group: Pick<MentionGroup, 'type' | 'name' | 'normalizedName'>,
   current: string,
   suggested: string,

@@ -1,8 +1,8 @@
-// Entities merged, parted, reviewed: by people, and by repairs that look again.
+// Lists, merges, splits and reviews entities.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import type { EntityDetail, EntityService, EntityView } from '../desk-ports.ts';
-import type { Space } from '../spaces/types.ts';
+import type { EntityDetail, EntityService, EntityView } from '../types.ts';
+import type { Space } from '../spaces/spaces.ts';
 import { nameKeys } from './blocking-keys.ts';
 import { cleanClues } from './compare-clues.ts';
 import { confidenceOf } from './decide-mentions.ts';
@@ -19,19 +19,19 @@ export interface EntityServiceDeps {
   readonly entities: EntityStore;
   readonly pairs: PairStore;
   readonly merges: MergeStore;
-  /** Told of entities whose edges a graph elsewhere has to draw anew. */
+  /** Called with entities whose edges a separate graph must redraw. */
   readonly onChanged?: (spaceId: number, entityIds: readonly string[]) => void;
 }
 
-/** Mentions that are shown of one entity. */
-const mostMentions = 200;
-/** Merges upon merges are followed this far. */
-const longestChain = 32;
+/** Mentions returned per entity. */
+const maxMentions = 200;
+/** Merges followed from a merged entity. */
+const maxMergeDepth = 32;
 
-export function openEntityService(parts: EntityServiceDeps): EntityService {
-  const { entities, pairs, merges, clock, ids } = parts;
+export function openEntityService(deps: EntityServiceDeps): EntityService {
+  const { entities, pairs, merges, clock, ids } = deps;
   const now = () => new Date(clock.now());
-  const changed = (spaceId: number, entityIds: readonly string[]) => parts.onChanged?.(spaceId, entityIds);
+  const changed = (spaceId: number, entityIds: readonly string[]) => deps.onChanged?.(spaceId, entityIds);
   const live = (space: Space, entityId: string) => liveEntity(entities, space.spaceId, entityId);
 
   async function merge(
@@ -51,10 +51,10 @@ export function openEntityService(parts: EntityServiceDeps): EntityService {
 
     async get(space, entityId): Promise<EntityDetail> {
       const entity = await live(space, entityId);
-      const view = await viewOf(entities, space.spaceId, entity.entityId);
+      const view = await loadView(entities, space.spaceId, entity.entityId);
       return {
         ...view,
-        mentions: await entities.mentions(space.spaceId, entity.entityId, mostMentions),
+        mentions: await entities.mentions(space.spaceId, entity.entityId, maxMentions),
         pairs: await pairs.of(space.spaceId, entity.entityId),
         merges: await merges.of(space.spaceId, entity.entityId),
       };
@@ -94,14 +94,14 @@ export function openEntityService(parts: EntityServiceDeps): EntityService {
     },
 
     async review(space, limit) {
-      const open = await pairs.undecided(space.spaceId, limit);
+      const open = await pairs.listOpen(space.spaceId, limit);
       const sides = [...new Set(open.flatMap(({ liveA, liveB }) => [liveA, liveB]))];
       const found = await entities.details(space.spaceId, sides);
       const views = new Map<string, EntityView>(found.map((view) => [view.entityId, view]));
       const asked: (EntityPair & { readonly a: EntityView; readonly b: EntityView })[] = [];
       for (const { liveA, liveB, ...pair } of open) {
         const [a, b] = [views.get(liveA), views.get(liveB)];
-        if (a && b) asked.push({ ...pair, ...(await likenessNow(entities, pair, a, b)), a, b });
+        if (a && b) asked.push({ ...pair, ...(await currentSimilarity(entities, pair, a, b)), a, b });
       }
       const isLater = ({ state }: EntityPair): number => (state === 'later' ? 1 : 0);
       return asked.sort((one, other) => isLater(one) - isLater(other) || other.confidence - one.confidence);
@@ -131,8 +131,8 @@ export function openEntityService(parts: EntityServiceDeps): EntityService {
 }
 
 /**
- * Somebody said `different` after the answerer looked: neither of the two knows of the other. Only `same` needs to have
- * seen it; without a time, `later` asks again whatever was said.
+ * Someone decided `different` after the caller looked at the pair. Only `same` must be based on that decision; without
+ * a time, `later` reopens the pair in any case.
  */
 function assertNotDecidedSince(
   pair: EntityPair,
@@ -155,7 +155,7 @@ function assertNotDecidedSince(
   );
 }
 
-/** Whoever said it of "S. Okafor" may not mean it of the "Sam Okafor" that this one became part of meanwhile. */
+/** A decision about "S. Okafor" may not hold for the "Sam Okafor" it was merged into since. */
 async function assertNotMergedSince(merges: MergeStore, a: Entity, b: Entity, asOf: Date): Promise<void> {
   const all = [...(await merges.of(a.spaceId, a.entityId)), ...(await merges.of(b.spaceId, b.entityId))];
   if (!all.some(({ mergedAt, undoneAt }) => undoneAt === null && mergedAt > asOf)) return;
@@ -168,15 +168,15 @@ async function assertNotMergedSince(merges: MergeStore, a: Entity, b: Entity, as
   );
 }
 
-/** The one that stays: with the fuller name, else the older. */
+/** The winner has the more complete name, else it is the older. */
 export function pickWinner(a: Entity, b: Entity): readonly [winner: Entity, loser: Entity] {
   const merit = ({ type, canonicalName }: Entity) => (type === 'person' ? nameFullness(canonicalName) : 0);
   const difference = merit(a) - merit(b) || (a.entityId < b.entityId ? 1 : -1);
   return difference > 0 ? [a, b] : [b, a];
 }
 
-/** Of a pair whose sides were merged with others since: as they are now. Nothing where they are as they were. */
-async function likenessNow(
+/** Similarity as of now for a pair whose sides were merged since; nothing if they were not. */
+async function currentSimilarity(
   entities: EntityStore,
   pair: EntityPair,
   a: EntityView,
@@ -196,16 +196,16 @@ async function likenessNow(
   return { confidence: confidenceOf(points), evidence: { points, reasons } };
 }
 
-async function viewOf(entities: EntityStore, spaceId: number, entityId: string): Promise<EntityView> {
+async function loadView(entities: EntityStore, spaceId: number, entityId: string): Promise<EntityView> {
   const [view] = await entities.details(spaceId, [entityId]);
   if (!view) throw new CoreError('NOT_FOUND', `There is no entity ${entityId}.`);
   return view;
 }
 
-/** The entity, or the one it became part of. Fails with NOT_FOUND. */
+/** The entity, or the one it was merged into. Fails with NOT_FOUND. */
 export async function liveEntity(entities: EntityStore, spaceId: number, entityId: string): Promise<Entity> {
   let entity = await entities.get(spaceId, entityId);
-  for (let step = 0; entity?.mergedInto && step < longestChain; step++)
+  for (let step = 0; entity?.mergedInto && step < maxMergeDepth; step++)
     entity = await entities.get(spaceId, entity.mergedInto);
   if (!entity) throw new CoreError('NOT_FOUND', `There is no entity ${entityId}.`);
   return entity;

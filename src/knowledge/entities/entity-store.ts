@@ -1,4 +1,3 @@
-// Entities as they are read from their table.
 import { isUuid } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
@@ -10,7 +9,6 @@ import {
   findCoMentions,
   findNearestEntities,
   loadFamilies,
-  longestChain,
 } from './candidate-queries.ts';
 import {
   lockEntities,
@@ -34,7 +32,7 @@ import type {
   ReviewReason,
 } from './types.ts';
 
-// Entities in Postgres: who is known, under which names, and what resolution writes.
+// Reads and writes entities: candidates, listings, review flags, and what resolution writes.
 
 export class EntityStore {
   readonly #database: Database;
@@ -44,33 +42,33 @@ export class EntityStore {
     this.#database = database;
   }
 
-  /** For each wish those it may mean, surest kinds of finding first, at most 30. Gives up with the signal. */
+  /** Per query the entities it may refer to, the most reliable finds first, at most 30. */
   async candidates(
     spaceId: number,
-    wishes: readonly CandidateQuery[],
+    queries: readonly CandidateQuery[],
     artifactUid: string | null,
     signal: AbortSignal,
   ): Promise<readonly (readonly CandidateEntity[])[]> {
     this.#trigrams ??= this.#ensureTrigramIndex();
-    return findCandidates(this.#database, spaceId, wishes, {
+    return findCandidates(this.#database, spaceId, queries, {
       artifactUid,
       withTrigrams: await this.#trigrams,
       signal,
     });
   }
 
-  /** For each vector the nearest entities of its type, at most five, with their cosine; none without pgvector. */
+  /** Per vector the nearest entities of its type, at most five, with their cosine; none without pgvector. */
   nearest(
     spaceId: number,
     model: string,
-    wishes: readonly { readonly type: EntityType; readonly vector: Float32Array }[],
+    queries: readonly { readonly type: EntityType; readonly vector: Float32Array }[],
     artifactUid: string | null,
     signal: AbortSignal,
   ): Promise<readonly (readonly CandidateEntity[])[]> {
-    return findNearestEntities(this.#database, spaceId, model, wishes, artifactUid, signal);
+    return findNearestEntities(this.#database, spaceId, model, queries, artifactUid, signal);
   }
 
-  /** Names of those each is mentioned with, most often first, at most twenty. */
+  /** Names of entities mentioned with each, most frequent first, at most 20. */
   coMentions(
     spaceId: number,
     entityIds: readonly string[],
@@ -80,10 +78,10 @@ export class EntityStore {
   }
 
   /**
-   * Writes it all in one transaction, one writer per space at a time. A draft that `matchConcurrent` recognises in what
-   * others made meanwhile becomes an addition to that. The id that each draft and addition ended up with; an addition
-   * whose entity is gone has none. Fails with CONFLICT when the place is gone, or no longer the latest revision: then
-   * nothing was written.
+   * Writes everything in one transaction, one writer per space at a time. A draft that `matchConcurrent` recognizes in
+   * an entity created since becomes an addition to it. Returns the final id of each draft and addition; an addition to
+   * a deleted entity has none. Fails with CONFLICT and writes nothing when the revision is gone or no longer the
+   * latest.
    */
   async write(
     spaceId: number,
@@ -101,7 +99,7 @@ export class EntityStore {
       async (transaction) => {
         await lockEntities(transaction, schema, spaceId);
         await lockRevision(transaction, spaceId, plan.place);
-        const ended = new Map<string, string>();
+        const finalIds = new Map<string, string>();
         const additions: EntityAddition[] = [];
         const live = await loadFamilies(
           transaction,
@@ -109,18 +107,18 @@ export class EntityStore {
           plan.additions.map(({ entityId }) => entityId),
           null,
         );
-        for (const { known, found } of live) for (const id of found) ended.set(id, known.entity.entityId);
+        for (const { known, found } of live) for (const id of found) finalIds.set(id, known.entity.entityId);
         for (const addition of plan.additions) {
-          const entityId = ended.get(addition.entityId);
+          const entityId = finalIds.get(addition.entityId);
           if (entityId !== undefined) additions.push({ ...addition, entityId });
         }
         const drafts: EntityDraft[] = [];
-        const there = await this.#madeMeanwhile(transaction, spaceId, plan.drafts);
+        const there = await this.#createdSince(transaction, spaceId, plan.drafts);
         for (const draft of plan.drafts) {
           const again = draft.isUnchecked
             ? undefined
             : matchConcurrent(draft, there.get(draft.normalizedName) ?? []);
-          ended.set(draft.entityId, again ?? draft.entityId);
+          finalIds.set(draft.entityId, again ?? draft.entityId);
           if (again === undefined) drafts.push(draft);
           else additions.push({ entityId: again, names: draft.names, clues: draft.clues, betterName: null });
         }
@@ -132,20 +130,20 @@ export class EntityStore {
         );
         const pairs = plan.pairs.map((pair) => ({
           ...pair,
-          entityId: ended.get(pair.entityId) ?? pair.entityId,
-          otherId: ended.get(pair.otherId) ?? pair.otherId,
+          entityId: finalIds.get(pair.entityId) ?? pair.entityId,
+          otherId: finalIds.get(pair.otherId) ?? pair.otherId,
         }));
         await insertPairs(transaction, spaceId, pairs, at);
         const paired = pairs.flatMap(({ entityId, otherId }) => [entityId, otherId]);
         await refreshUncertain(transaction, spaceId, paired);
-        return ended;
+        return finalIds;
       },
       signal ? { signal } : {},
     );
   }
 
-  /** By the names that are about to be made. */
-  async #madeMeanwhile(
+  /** Entities with the name of a draft that exist by now. */
+  async #createdSince(
     transaction: Parameters<Parameters<Database['transaction']>[0]>[0],
     spaceId: number,
     drafts: readonly EntityDraft[],
@@ -173,13 +171,13 @@ export class EntityStore {
     return byName;
   }
 
-  /** Live or merged. */
+  /** Merged or not. */
   async get(spaceId: number, entityId: string): Promise<Entity | null> {
     const entity = await this.byId(entityId);
     return entity?.spaceId === spaceId ? entity : null;
   }
 
-  /** The same of any space, for repairs, which know ids only. */
+  /** In any space, for repairs, which know ids only. */
   async byId(entityId: string): Promise<Entity | null> {
     if (!isUuid(entityId)) return null;
     const { rows } = await this.#database.query<Entity>(
@@ -188,7 +186,7 @@ export class EntityStore {
     return rows[0] ?? null;
   }
 
-  /** With everything of its family; null unless it is live. */
+  /** With everything merged into it; null if it is merged or unknown. */
   async known(spaceId: number, entityId: string): Promise<CandidateEntity | null> {
     if (!isUuid(entityId)) return null;
     const [family] = await loadFamilies(this.#database, spaceId, [entityId], null);
@@ -199,7 +197,7 @@ export class EntityStore {
     return listEntities(this.#database, filter);
   }
 
-  /** Live or merged, in any order; those that are not there are left out. */
+  /** Merged or not, in any order; unknown ids are omitted. */
   async details(spaceId: number, entityIds: readonly string[]): Promise<readonly EntityRow[]> {
     const ids = entityIds.filter(isUuid);
     return ids.length === 0 ? [] : listEntities(this.#database, { spaceId, limit: ids.length }, ids);
@@ -213,7 +211,7 @@ export class EntityStore {
     await setEmbedding(this.#database, spaceId, entityId, model, vector);
   }
 
-  /** Sets or clears the flag; with `onlyIf` no other reason is touched. */
+  /** Sets or clears the flag; with `onlyIf` only if that is the current reason. */
   async flag(
     spaceId: number,
     entityId: string,
@@ -226,7 +224,10 @@ export class EntityStore {
         and (${onlyIf ?? null}::text is null or review_reason = ${onlyIf ?? null})`);
   }
 
-  /** Made once, when the server can; two processes may try at once, and then one of them goes without until its next start. */
+  /**
+   * Created once if the server can. If two processes create it at the same time, one of them goes without until its
+   * next start.
+   */
   async #ensureTrigramIndex(): Promise<boolean> {
     if (!this.#database.capabilities.trigram.available) return false;
     try {
@@ -240,9 +241,9 @@ export class EntityStore {
   }
 }
 
-// Entities as people look at them: with their names, and how often they are seen.
+// Entities as they are listed, with names and counts.
 
-/** Live entities, oldest first; with `only` that one, live or merged. Counted is what latest revisions say. */
+/** Unmerged entities, oldest first; with `only` these, merged or not. Counts cover latest revisions. */
 export async function listEntities(
   database: Database,
   { spaceId, type, needsReview, name, limit, after }: EntityFilter,
@@ -253,41 +254,33 @@ export async function listEntities(
   if (type !== undefined) conditions.push(sql`e.entity_type = ${type}`);
   if (needsReview !== undefined) conditions.push(sql`e.needs_review = ${needsReview}`);
   if (after !== undefined) conditions.push(isUuid(after) ? sql`e.entity_id > ${after}::uuid` : sql`false`);
-  if (name !== undefined) conditions.push(isCalled(spaceId, name));
+  if (name !== undefined) conditions.push(nameMatches(spaceId, name));
   const { rows } = await database.query<EntityRow>(sql`
     with chosen as (
-      select * from entity e where ${joinSql(conditions, sql` and `)} order by e.entity_id limit ${limit})
+      select * from entity e where ${joinSql(conditions, sql` and `)} order by e.entity_id limit ${limit}),
+    family as materialized (select * from knowledge_family(array(select entity_id from chosen)))
     select ${entityColumns}, names.aliases,
       (select count(*) from entity_mention m join artifact_revision r using (revision_id)
         where m.entity_id = e.entity_id and r.is_latest) as "mentionCount",
       (select count(*) from (select event_id from event_actor where entity_id = e.entity_id
-        union select event_id from event_subject where entity_id = e.entity_id) parts
+        union select event_id from event_subject where entity_id = e.entity_id) deps
         join semantic_event v using (event_id) where v.superseded_at is null) as "eventCount"
     from chosen e cross join lateral (
-      with recursive family as (
-        select e.entity_id as member, 0 as depth
-        union all
-        select m.entity_id, f.depth + 1 from family f join entity m on m.merged_into = f.member
-          where f.depth < ${longestChain})
       select coalesce(array_agg(distinct a.alias order by a.alias), '{}') as aliases
       from family f join entity_alias a on a.entity_id = f.member
-      where a.alias <> e.canonical_name) names
+      where f.root = e.entity_id and a.alias <> e.canonical_name) names
     order by e.entity_id`);
   return rows;
 }
 
-/** Part of its name, or of a name of anything that was merged into it. */
-function isCalled(spaceId: number, name: string): Sql {
+/** Substring of its name, or of a name of anything merged into it. */
+function nameMatches(spaceId: number, name: string): Sql {
   const pattern = `%${name.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   return sql`e.entity_id in (
-    with recursive up as (
-      select e2.entity_id as at, e2.merged_into, 0 as depth from entity e2
-        where e2.space_id = ${spaceId} and (e2.canonical_name ilike ${pattern} or exists (
-          select from entity_alias a where a.entity_id = e2.entity_id and a.alias ilike ${pattern}))
-      union all
-      select e3.entity_id, e3.merged_into, up.depth + 1 from up join entity e3 on e3.entity_id = up.merged_into
-        where up.depth < ${longestChain})
-    select at from up where merged_into is null)`;
+    select root from knowledge_family(array(
+      select named.entity_id from entity named
+      where named.space_id = ${spaceId} and (named.canonical_name ilike ${pattern} or exists (
+        select from entity_alias a where a.entity_id = named.entity_id and a.alias ilike ${pattern})))))`;
 }
 
 /** Of latest revisions, newest first. */

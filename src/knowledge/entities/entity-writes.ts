@@ -1,24 +1,24 @@
-// Entities as resolution writes them: new ones, their names, and what is added to others, in one statement.
+// Writes entities, their names, and additions to existing ones, in one statement.
 import { CoreError } from '../../core/index.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import { storedJson } from '../artifacts/stored-json.ts';
+import { storedJson } from '../artifacts/artifact-store.ts';
 import type { EntityAddition, EntityDraft, MentionPlace, ResolutionPlan } from './types.ts';
 
-/** Notes that are kept of one entity. */
-const mostNotes = 50;
+/** Notes kept per entity. */
+const maxNotes = 50;
 
 export interface EntityWrites extends Pick<ResolutionPlan, 'drafts' | 'additions'> {
-  /** Where the names come from; null: from a person. */
+  /** The artifact that introduced the names; null: a person did. */
   readonly artifactUid: string | null;
 }
 
 const lockName = (schema: string, spaceId: number): string => `${schema}:knowledge-entities:${spaceId}`;
 
 /**
- * One writer of entities per space at a time, until the transaction ends; other spaces and readers go on. Until then
- * tables are not read whole either: see knowledge_find_entities.
+ * One writer of entities per space until the transaction ends; other spaces and readers are not affected. Also turns
+ * off sequential scans until then: see knowledge_find_entities.
  */
 export async function lockEntities(transaction: Transaction, schema: string, spaceId: number): Promise<void> {
   await transaction.query(sql`
@@ -26,7 +26,7 @@ export async function lockEntities(transaction: Transaction, schema: string, spa
       pg_advisory_xact_lock(hashtextextended(${lockName(schema, spaceId)}, 0))`);
 }
 
-/** In the caller's transaction, behind `lockEntities`. */
+/** In the caller's transaction, after `lockEntities`. */
 export async function writeEntities(
   transaction: Transaction,
   spaceId: number,
@@ -40,9 +40,9 @@ export async function writeEntities(
 }
 
 /**
- * A transaction of its own, in one trip. False, and nothing is written, when somebody wrote in between: the revision is
- * gone or no longer the latest, there is an entity of a new one's name that is not in `seen`, or one that something is
- * added to is gone or was merged.
+ * In its own transaction and one round trip. Returns false and writes nothing if something changed since the lookup:
+ * the revision is gone or no longer the latest, an entity with a draft's name is not in `seen`, or an entity to add to
+ * is gone or merged.
  */
 export async function writeEntitiesIfUnchanged(
   database: Queryable & { readonly schema: string },
@@ -62,14 +62,14 @@ export async function writeEntitiesIfUnchanged(
   return rows[0]?.isWritten === true;
 }
 
-/** The parameters that both functions begin with. */
+/** The parameters that both functions start with. */
 function writtenEntities(spaceId: number, { drafts, additions, artifactUid }: EntityWrites, at: Date): Sql {
   const names = [...drafts, ...additions].flatMap(({ entityId: id, names: own }) =>
     own.map(({ alias, normalizedAlias: normalized, keys }) => ({ id, alias, normalized, keys })),
   );
   return sql`${spaceId}::integer, ${artifactUid}::uuid, ${at}::timestamptz, ${storedJson(drafts.map(entityRow))}::jsonb,
-    ${storedJson(names)}::jsonb, ${storedJson(additions.filter(isTelling).map(additionRow))}::jsonb,
-    ${mostNotes}::integer`;
+    ${storedJson(names)}::jsonb, ${storedJson(additions.filter(isDistinctive).map(additionRow))}::jsonb,
+    ${maxNotes}::integer`;
 }
 
 const entityRow = (draft: EntityDraft) => ({
@@ -92,7 +92,7 @@ const additionRow = ({ entityId, clues, betterName }: EntityAddition) => ({
 });
 
 /** More than a spelling. */
-const isTelling = ({ clues, betterName }: EntityAddition): boolean =>
+const isDistinctive = ({ clues, betterName }: EntityAddition): boolean =>
   betterName !== null ||
   clues.notes.length > 0 ||
   [clues.role, clues.organization, clues.email].some((clue) => clue !== null);
@@ -109,10 +109,7 @@ export async function setEmbedding(
     where entity_id = ${entityId}::uuid and space_id = ${spaceId}`);
 }
 
-/**
- * What is brought by a revision is written while it is the latest: it stays so until the transaction ends. Fails with
- * CONFLICT when it was removed or revised meanwhile.
- */
+/** Keeps the revision the latest until the transaction ends. Fails with CONFLICT when it was removed or revised. */
 export async function lockRevision(
   transaction: Transaction,
   spaceId: number,

@@ -42,7 +42,7 @@ describe('names of people', () => {
     ['John Johnson', 'John Johnston'],
     ['Alice Smith', 'Alice Smith Jones'],
   ])('leave doubt: %s, %s', (a, b) => {
-    expect(verdict(profile(a), profile(b))).toBe('grey');
+    expect(verdict(profile(a), profile(b))).toBe('uncertain');
   });
 
   it.each([
@@ -77,7 +77,7 @@ describe('an entity of several names', () => {
 
   it('is meant by a first name only where something else says so', () => {
     const alice = profileOf('person', ['Alice Chen', 'Alice'], cleanClues({}));
-    expect(verdict(profile('Alice'), alice)).toBe('grey');
+    expect(verdict(profile('Alice'), alice)).toBe('uncertain');
     expect(verdict(profile('Alice'), profile('Alice'))).toBe('same');
   });
 });
@@ -117,7 +117,7 @@ describe('context', () => {
       profile('A. Chen', clues, 'person', coMentions);
     expect(verdict(short({ email: 'ac@acme.com' }), full({ email: 'AC@acme.com' }))).toBe('same');
     expect(verdict(short({ organization: 'Acme' }), full({ organization: 'Acme Inc.' }))).toBe('same');
-    expect(verdict(short({ role: 'CFO' }), full({ role: 'CFO' }))).toBe('grey');
+    expect(verdict(short({ role: 'CFO' }), full({ role: 'CFO' }))).toBe('uncertain');
     expect(verdict(short({}, ['bob', 'eve']), full({}, ['eve', 'bob', 'dan']))).toBe('same');
     // A shared mailbox is nobody's.
     expect(verdict(profile('Bob Lee', { email: 'info@acme.com' }), full({ email: 'info@acme.com' }))).toBe(
@@ -134,8 +134,8 @@ describe('context', () => {
     const clues = { organization: 'Acme', role: 'Engineer' };
     const at = (name: string, more: ContextClues = {}) =>
       profile(name, { ...clues, ...more }, 'person', ['bob', 'eve']);
-    expect(verdict(at(a), at(b))).toBe('grey');
-    expect(verdict(at(a), at(b), { isInArtifact: true, cosine: null })).toBe('grey');
+    expect(verdict(at(a), at(b))).toBe('uncertain');
+    expect(verdict(at(a), at(b), { isInArtifact: true, cosine: null })).toBe('uncertain');
     // An address is somebody's own.
     expect(verdict(at(a, { email: 'dj@acme.com' }), at(b, { email: 'dj@acme.com' }))).toBe('same');
   });
@@ -170,8 +170,8 @@ describe('names of companies and things', () => {
   it('know forms, acronyms, word order and numbers', () => {
     expect(verdict(org('Acme Corporation'), org('ACME Corp.'))).toBe('same');
     expect(verdict(org('Acme'), org('Acme, Inc.'))).toBe('same');
-    expect(verdict(org('Acme GmbH'), org('Acme LLC'))).toBe('grey');
-    expect(verdict(org('IBM'), org('International Business Machines'))).toBe('grey');
+    expect(verdict(org('Acme GmbH'), org('Acme LLC'))).toBe('uncertain');
+    expect(verdict(org('IBM'), org('International Business Machines'))).toBe('uncertain');
     expect(verdict(org('I.B.M.'), org('IBM'))).toBe('same');
     expect(verdict(org('Acme Labs'), org('Acme Capital'))).toBe('different');
     expect(verdict(thing('the Phoenix project'), thing('Project Phoenix'))).toBe('same');
@@ -182,12 +182,12 @@ describe('names of companies and things', () => {
   it('of different types are different, unless one is not known', () => {
     expect(verdict(profile('Morgan'), org('Morgan'))).toBe('different');
     expect(verdict(profile('Atlas', {}, 'object'), thing('Atlas'))).toBe('same');
-    expect(verdict(profile('Atlas', {}, 'other'), org('Atlas'))).toBe('grey');
+    expect(verdict(profile('Atlas', {}, 'other'), org('Atlas'))).toBe('uncertain');
     for (const [a, b] of [
       [profile('Alice Chen', {}, 'other'), profile('Alice Chen')],
       [profile('Alice Chen'), profile('Chen, Alice', {}, 'other')],
     ] as const)
-      expect(verdict(a, b)).toBe('grey');
+      expect(verdict(a, b)).toBe('uncertain');
     // What is only a part of a name says nothing where even the type is not known.
     expect(verdict(profile('Phoenix', {}, 'other'), profile('Phoenix Reed'))).toBe('different');
     expect(
@@ -202,7 +202,7 @@ describe('names of companies and things', () => {
   it('that vectors bring together are a question, never an answer; people are not even that', () => {
     const near = { isInArtifact: false, cosine: 0.97 };
     expect(matchProfiles(thing('Client Gateway'), thing('Customer Portal'), near)).toMatchObject({
-      verdict: 'grey',
+      verdict: 'uncertain',
       isByVectorOnly: true,
     });
     expect(verdict(profile('Alice Chen'), profile('Bob Smith'), near)).toBe('different');

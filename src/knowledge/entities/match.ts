@@ -1,4 +1,4 @@
-// Are a mention and an entity the same? Names and context together; what is neither clear nor excluded is grey.
+// Scores whether a mention and an entity are the same, from names and context, and picks the match among candidates.
 import type { EntityType } from '../reading/types.ts';
 import type { ClueComparison, Profile } from './compare-clues.ts';
 import { compareClues } from './compare-clues.ts';
@@ -12,18 +12,18 @@ import {
 import { isFullName, nameFullness, unnamedEntityName } from './normalize.ts';
 import type { CandidateEntity, MentionGroup } from './types.ts';
 
-/** From here on without a model. Measured by "npm run eval -- entities": lower values cost precision. */
+/** The same without asking a model. Measured by "npm run eval -- entities": lower values cost precision. */
 export const minSamePoints = 4;
-/** From here on worth a question. */
+/** Uncertain: worth confirming with a model. */
 export const minUncertainPoints = 2;
-/** Vectors that close are worth a question where names say nothing. */
-export const closeCosine = 0.85;
+/** Vectors this close are worth confirming even when the names differ. */
+export const minVectorCosine = 0.85;
 
 export interface Match {
-  readonly verdict: 'same' | 'grey' | 'different';
+  readonly verdict: 'same' | 'uncertain' | 'different';
   readonly points: number;
   readonly name: NameComparison;
-  /** Only vectors brought it up: without a model to ask it means nothing. */
+  /** Suggested by vectors only: meaningless without a model to confirm it. */
   readonly isByVectorOnly: boolean;
   readonly reasons: readonly string[];
 }
@@ -37,9 +37,9 @@ export interface MatchContext {
 export function matchProfiles(mention: Profile, entity: Profile, context: MatchContext): Match {
   const types = compareTypes(mention.type, entity.type);
   const name = types === 'different' ? otherName(-8) : knownComparison(mention, entity);
-  // Who is in one artifact shares its company anyway.
+  // Entities of one artifact share its co-mentions anyway.
   const clues = compareClues(context.isInArtifact ? { ...mention, coMentions: [] } : mention, entity);
-  const near = context.isInArtifact ? pointsForCompany(name) : -doubtOfShortName(name, mention, entity);
+  const near = context.isInArtifact ? sameArtifactBonus(name) : -shortNamePenalty(name, mention, entity);
   const points = name.points + clues.points + near;
   const reasons = [
     name.reason,
@@ -56,18 +56,18 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   });
   if (clues.hasSameIdentity) return result('same');
   if (types === 'different' || clues.contradiction !== null) return result('different');
-  if (types === 'alike' && isOnePerson(mention, entity) && !isWholeName(name)) return result('different');
-  if (isNearByVectorOnly(name, types, entity.type, context)) return result('grey', true);
+  if (types === 'alike' && isPerson(mention, entity) && !isWholeName(name)) return result('different');
+  if (isNearByVectorOnly(name, types, entity.type, context)) return result('uncertain', true);
   if (points < minUncertainPoints) return result('different');
-  // Of another type, or of one address and another name: likely, but not for us to say.
-  // Johnson and Johnston may work side by side: what they share as colleagues says nothing of how a name is spelled.
-  const counted = name.isOtherSpelling ? points - clues.pointsOfColleagues - near : points;
+  // Another type, or the same address with another name, is never certain. Johnson and Johnston may work side by side:
+  // what colleagues share says nothing about the spelling of a name.
+  const counted = name.isOtherSpelling ? points - clues.colleaguePoints - near : points;
   const isClear =
     counted >= minSamePoints && types === 'same' && (name.relation !== 'other' || hasProof(name, clues));
-  return result(isClear ? 'same' : 'grey');
+  return result(isClear ? 'same' : 'uncertain');
 }
 
-/** Records with unlike names are one only if nearly everything else agrees. */
+/** Records with different names are the same only if nearly everything else agrees. */
 const hasProof = (name: NameComparison, clues: ClueComparison): boolean =>
   (name.points > -3 && clues.points >= 7) || (clues.proofs >= 2 && clues.points >= 9);
 
@@ -77,24 +77,24 @@ function isNearByVectorOnly(
   type: EntityType,
   { cosine }: MatchContext,
 ): boolean {
-  // Vectors do not tell people's names apart.
+  // Vectors do not distinguish names of people.
   return (
     type !== 'person' &&
     types === 'same' &&
     name.relation === 'other' &&
     name.points > -6 &&
-    (cosine ?? 0) >= closeCosine
+    (cosine ?? 0) >= minVectorCosine
   );
 }
 
-/** What is only a part or a short form of a name means the one of that name who is there. */
-function pointsForCompany({ relation }: NameComparison): number {
+/** In one artifact, a part or short form of a name refers to the entity with the full name. */
+function sameArtifactBonus({ relation }: NameComparison): number {
   if (relation === 'part' || relation === 'initials') return 2;
   return relation === 'variant' || relation === 'typing-error' ? 1 : 0;
 }
 
-/** Two of one short name, of which only one is known by more: somebody else may be called that as well. */
-function doubtOfShortName(name: NameComparison, a: Profile, b: Profile): number {
+/** Two with the same short name of which only one has context may be different people. */
+function shortNamePenalty(name: NameComparison, a: Profile, b: Profile): number {
   const isShort = name.relation === 'same' && name.points <= minSamePoints;
   return isShort && hasContext(a) !== hasContext(b) ? 0.5 : 0;
 }
@@ -106,24 +106,27 @@ type TypeComparison = 'same' | 'alike' | 'different';
 
 const things: ReadonlySet<EntityType> = new Set(['project', 'object', 'other']);
 
-/** Readers disagree on what is a project, an object or something else. `other` may be anything: nobody knew. */
+/** Readers disagree on what is a project, an object or something else; `other` may be anything. */
 function compareTypes(a: EntityType, b: EntityType): TypeComparison {
   if (a === b || (things.has(a) && things.has(b))) return 'same';
   return a === 'other' || b === 'other' ? 'alike' : 'different';
 }
 
-const isOnePerson = (a: Profile, b: Profile): boolean => a.type === 'person' || b.type === 'person';
+const isPerson = (a: Profile, b: Profile): boolean => a.type === 'person' || b.type === 'person';
 
-/** Whoever is called Phoenix Reed has nothing to do with whatever is called Phoenix. */
+/** Phoenix Reed, a person, has nothing to do with a project Phoenix. */
 const isWholeName = ({ relation }: NameComparison): boolean => relation === 'same' || relation === 'variant';
 
-/** As names of this type are compared. */
+/** Compares names as names of this type. */
 export function compareNames(type: EntityType, a: string, b: string): NameComparison {
   if (type === 'person') return comparePersonNames(a, b);
   return type === 'org' ? compareOrganizationNames(a, b) : compareThingNames(a, b);
 }
 
-/** Two profiles are compared when evidence is gathered and again when it is weighed: a third of the time of resolving. */
+/**
+ * Profiles are compared when evidence is gathered and again when it is weighed: caching saves a third of the time.
+ * Needs stable objects: a copied profile misses the cache.
+ */
 const compared = new WeakMap<Profile, WeakMap<Profile, NameComparison>>();
 
 function knownComparison(a: Profile, b: Profile): NameComparison {
@@ -140,11 +143,11 @@ function bestNameComparison(a: Profile, b: Profile): NameComparison {
   const fullNames = type === 'person' ? b.names.filter(isFullName) : [];
   let best = otherName(-8);
   for (const own of a.names) {
-    // Jennifer is not Julia because Julia was once written as J.: full names are compared with full names.
+    // Jennifer is not Julia because Julia was once written J.: full names are compared with full names only.
     const others = fullNames.length > 0 && isFullName(own) ? fullNames : b.names;
     for (const other of others) {
       const found = compareNames(type, own, other);
-      // Alice Chen is called Alice or A. Chen, and so are others: what was hers once is no proof.
+      // Alice Chen may be written Alice or A. Chen, and so may others: a short alias is no proof.
       const isShort = found.relation === 'same' && found.points <= minSamePoints;
       const counted = isFullNamed && isShort ? shortNameAgain : found;
       if (counted.points > best.points) best = counted;
@@ -159,12 +162,12 @@ const shortNameAgain: NameComparison = {
   reason: 'a short name it is known by',
 };
 
-// Of everybody whom a mention may mean: the one, nobody, or a question.
+// Decides among all candidates of a mention: join one, create a new entity, or confirm with a model.
 
 export interface MatchedCandidate<T> {
   readonly candidate: T;
   readonly match: Match;
-  /** What tells candidates apart that all fit: whether it is known by more than a name, and how full that name is. */
+  /** Tie breakers: whether more than the name is known, and how complete the name is. */
   readonly hasContext: boolean;
   readonly isInArtifact: boolean;
   readonly fullness: number;
@@ -172,26 +175,26 @@ export interface MatchedCandidate<T> {
 
 export type Decision<T> =
   | { readonly kind: 'join'; readonly chosen: MatchedCandidate<T> }
-  | { readonly kind: 'new' }
+  | { readonly kind: 'create' }
   /** Best first. */
-  | { readonly kind: 'ask'; readonly close: readonly MatchedCandidate<T>[] };
+  | { readonly kind: 'confirm'; readonly close: readonly MatchedCandidate<T>[] };
 
-/** A model is asked about so many at once. */
-const mostAsked = 5;
+/** Candidates that a model is asked about at once. */
+const maxConfirmed = 5;
 
-/** `canAsk`: without a model, likeness of vectors alone is no reason to keep a question. */
-export function decide<T>(matched: readonly MatchedCandidate<T>[], canAsk: boolean): Decision<T> {
+/** `hasModel`: without one, similarity of vectors alone does not keep a pair open. */
+export function decide<T>(matched: readonly MatchedCandidate<T>[], hasModel: boolean): Decision<T> {
   const close = matched
-    .filter(({ match }) => match.verdict !== 'different' && (canAsk || !match.isByVectorOnly))
+    .filter(({ match }) => match.verdict !== 'different' && (hasModel || !match.isByVectorOnly))
     .sort((a, b) => b.match.points - a.match.points);
-  if (close.length === 0) return { kind: 'new' };
+  if (close.length === 0) return { kind: 'create' };
   const same = close.filter(({ match }) => match.verdict === 'same');
   const chosen = singleBest(same);
   if (chosen !== null) return { kind: 'join', chosen };
-  return { kind: 'ask', close: close.slice(0, mostAsked) };
+  return { kind: 'confirm', close: close.slice(0, maxConfirmed) };
 }
 
-/** Narrowed step by step; null when two or more remain, or none. */
+/** Narrows by one criterion after the other; null when none or several remain. */
 function singleBest<T>(same: readonly MatchedCandidate<T>[]): MatchedCandidate<T> | null {
   let left = same;
   const narrow = (keep: (one: MatchedCandidate<T>) => boolean) => {
@@ -203,27 +206,27 @@ function singleBest<T>(same: readonly MatchedCandidate<T>[]): MatchedCandidate<T
   narrow(({ isInArtifact }) => isInArtifact);
   const fullest = Math.max(...left.map(({ fullness }) => fullness));
   narrow(({ fullness }) => fullness === fullest);
-  // Two of one name and different context: one that is known by name only is what such a mention became before.
+  // Same name, different context: the entity without context is where earlier mentions without context went.
   narrow(({ hasContext, match }) => !hasContext && match.name.relation === 'same');
   return left.length === 1 ? (left[0] ?? null) : null;
 }
 
-// A name against everybody it may mean.
+// Matches a name against all candidates.
 
-/** What tells candidates apart that all fit. */
+/** Tie breakers between candidates that all match. */
 export const tieBreakers = (profile: Profile) => ({
   hasContext: hasContext(profile),
   fullness: profile.type === 'person' ? nameFullness(profile.names[0] ?? '') : 0,
 });
 
-/** `here`: entities that other names of the same chunk turned out to mean. */
+/** `inChunk`: entities that other names of the same chunk were resolved to. */
 export function matchCandidates(
   group: Pick<MentionGroup, 'profile' | 'normalizedName' | 'name'>,
   known: readonly CandidateEntity[],
-  here: ReadonlySet<string> = new Set(),
+  inChunk: ReadonlySet<string> = new Set(),
 ): readonly MatchedCandidate<CandidateEntity>[] {
   return known.map((candidate) => {
-    const isInArtifact = candidate.isInArtifact || here.has(candidate.entity.entityId);
+    const isInArtifact = candidate.isInArtifact || inChunk.has(candidate.entity.entityId);
     const match =
       group.name === unnamedEntityName
         ? matchUnnamed(group.normalizedName === candidate.entity.normalizedName)
@@ -232,7 +235,7 @@ export function matchCandidates(
   });
 }
 
-/** Without a name there is nothing to compare: within one artifact they are one. */
+/** Nothing can be compared without a name: unnamed mentions of one artifact are one entity. */
 export const matchUnnamed = (isSame: boolean): Match => ({
   verdict: isSame ? 'same' : 'different',
   points: isSame ? 4 : -8,

@@ -1,4 +1,4 @@
-// Words that names carry without being names: titles, company forms, generic nouns.
+// Word lists for names: titles, legal forms, generic nouns, nicknames.
 
 /** Before a person's name. */
 export const titles: ReadonlySet<string> = new Set([
@@ -24,10 +24,10 @@ export const titles: ReadonlySet<string> = new Set([
   'madame',
 ]);
 
-/** After a person's name, without telling people apart. */
+/** After a person's name; not distinctive. */
 export const degrees: ReadonlySet<string> = new Set(['phd', 'md', 'msc', 'bsc', 'mba', 'esq', 'cpa', 'dds']);
 
-/** After a person's name, telling father from son. */
+/** After a person's name; tells father from son. */
 export const generations: ReadonlyMap<string, string> = new Map([
   ['jr', 'jr'],
   ['junior', 'jr'],
@@ -38,7 +38,7 @@ export const generations: ReadonlyMap<string, string> = new Map([
   ['iv', 'iv'],
 ]);
 
-/** They belong to the surname that follows. */
+/** Part of the surname that follows. */
 export const particles: ReadonlySet<string> = new Set([
   'van',
   'von',
@@ -62,7 +62,7 @@ export const particles: ReadonlySet<string> = new Set([
   'st',
 ]);
 
-/** Forms of companies; those of one kind have one word. */
+/** Legal forms of companies, each mapped to its canonical form. */
 export const companyForms: ReadonlyMap<string, string> = new Map(
   (
     [
@@ -96,10 +96,10 @@ export const companyForms: ReadonlyMap<string, string> = new Map(
   ).flatMap(([form, words]) => words.split(' ').map((word) => [word, form] as const)),
 );
 
-/** Forms that people use for one another without meaning another company. */
-export const looseForms: ReadonlySet<string> = new Set(['inc', 'corp', 'co']);
+/** Legal forms used interchangeably for the same company. */
+export const interchangeableForms: ReadonlySet<string> = new Set(['inc', 'corp', 'co']);
 
-/** What a project, product or place is, rather than what it is called. */
+/** What a project, product or place is, rather than its name. */
 export const genericNouns: ReadonlySet<string> = new Set([
   'the',
   'a',
@@ -125,7 +125,7 @@ export const genericNouns: ReadonlySet<string> = new Set([
   'of',
 ]);
 
-/** Mailboxes that no single person owns. */
+/** Mailboxes shared by several people. */
 export const sharedMailboxes: ReadonlySet<string> = new Set([
   'info',
   'contact',
@@ -149,7 +149,7 @@ export const sharedMailboxes: ReadonlySet<string> = new Set([
   'everyone',
 ]);
 
-/** Mail domains that say nothing of an employer. */
+/** Email domains that say nothing about an employer. */
 export const publicMailDomains: ReadonlySet<string> = new Set([
   'gmail.com',
   'googlemail.com',
@@ -169,7 +169,7 @@ export const publicMailDomains: ReadonlySet<string> = new Set([
   'example.org',
 ]);
 
-// Common English short forms of given names. Facts that anybody knows, written down by hand; deliberately short.
+// Common English short forms of given names, compiled manually; deliberately few.
 
 const byName: Readonly<Record<string, string>> = {
   abigail: 'abby gail',
@@ -321,13 +321,13 @@ for (const [name, forms] of Object.entries(byName))
   for (const form of [name, ...forms.split(' ')])
     rootsByForm.set(form, [...(rootsByForm.get(form) ?? []), name]);
 
-/** The full given names that this one may stand for, itself included. */
+/** The full given names it may stand for, itself included. */
 export const givenNameRoots = (given: string): readonly string[] => {
   const roots = rootsByForm.get(given) ?? [];
   return roots.includes(given) ? roots : [given, ...roots];
 };
 
-/** Bob and Robert, Bob and Rob; not Alexander and Alexandra, who only share a short form. */
+/** Bob and Robert, Bob and Rob; not Alexander and Alexandra, which only share a short form. */
 export function areSameGivenName(a: string, b: string): boolean {
   if (a === b) return true;
   const own = givenNameRoots(a);

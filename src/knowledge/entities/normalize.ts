@@ -1,29 +1,30 @@
-// Names made comparable: case, accents, punctuation and invisible characters gone, company forms in one spelling.
+// Normalizes names: case, accents, punctuation and invisible characters removed, company forms unified. Parses person
+// names.
 import { createHash } from 'node:crypto';
 import type { EntityType } from '../reading/types.ts';
 import { companyForms, degrees, generations, particles, titles } from './name-data.ts';
 
-/** Characters that show nothing or steer how others are shown. */
+/** Characters that are invisible or control how others are displayed. */
 const invisible = /[\p{Cf}\p{Cc}\p{Co}\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0]/gu;
 
-/** What a name without any visible character is called. */
+/** The name of an entity without any visible character. Stored. */
 export const unnamedEntityName = '(no visible name)';
 
-const longestName = 300;
+const maxNameLength = 300;
 
-/** The name as it is shown and kept: what Postgres takes, one line, nothing invisible, at most 300 characters. */
+/** The name as it is displayed and stored: one line, valid for Postgres, nothing invisible, at most 300 characters. */
 export function visibleName(name: string): string {
   const seen = seenOf(name);
-  return seen.length <= longestName ? seen : `${seen.slice(0, longestName - 1).toWellFormed()}…`;
+  return seen.length <= maxNameLength ? seen : `${seen.slice(0, maxNameLength - 1).toWellFormed()}…`;
 }
 
-/** Whatever comes after is no name any more. */
-const longestText = 20_000;
+/** Text beyond this length is not part of a name. */
+const maxTextLength = 20_000;
 
 function seenOf(name: string): string {
-  if (/^[\w.@-]+( [\w.@-]+)*$/.test(name) && name.length <= longestName) return name;
+  if (/^[\w.@-]+( [\w.@-]+)*$/.test(name) && name.length <= maxNameLength) return name;
   const seen = name
-    .slice(0, longestText)
+    .slice(0, maxTextLength)
     .toWellFormed()
     .replaceAll(/[\p{Zl}\p{Zp}\p{Zs}\t\n\r]+/gu, ' ')
     .replaceAll(invisible, '')
@@ -35,7 +36,7 @@ function seenOf(name: string): string {
 
 export const isUnnamed = (name: string): boolean => visibleName(name) === unnamedEntityName;
 
-/** Letters that do not come apart into a letter and an accent. */
+/** Letters that do not decompose into a letter and an accent. */
 const spelledOut: Readonly<Record<string, string>> = {
   ß: 'ss',
   ø: 'o',
@@ -48,9 +49,9 @@ const spelledOut: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
-/** Lower case, no accents, no punctuation; words separated by one space. `+` and `#` stay where they end a word. */
+/** Lower case, no accents or punctuation, words separated by one space. `+` and `#` stay at the end of a word. */
 export function plainWords(text: string): string {
-  // Most names are; a tenth of the time.
+  // Fast path for most names: a tenth of the time.
   if (/^[a-z0-9 ]*$/i.test(text)) return text.toLowerCase().replaceAll(/ +/g, ' ').trim();
   return text
     .normalize('NFKD')
@@ -68,8 +69,8 @@ export function plainWords(text: string): string {
 }
 
 /**
- * The words of a name that tell it apart. A person's lose titles and the 's of possession and are put in the order
- * "First Last"; a company's form comes last, in one spelling. A name of signs only is its own word.
+ * The distinctive words of a name. A person's lose titles and the possessive 's and are ordered "First Last"; a
+ * company's legal form is unified. A name without letters or digits is its own word.
  */
 export function nameTokens(name: string, type: EntityType): readonly string[] {
   const seen = seenOf(name);
@@ -102,7 +103,7 @@ function personTokens(seen: string): readonly string[] {
   return start === -1 ? words : words.slice(start);
 }
 
-/** The part of a mail address or handle that may be a name: `alice.chen` of `alice.chen@acme.com`; else null. */
+/** The part of an email address or handle that may be a name: `alice.chen` of `alice.chen@acme.com`; else null. */
 export function handleOf(name: string): string | null {
   return (
     /^([^\s@<>]+)@[^\s@<>]+\.[^\s@<>.]+$/.exec(name)?.[1] ??
@@ -112,38 +113,39 @@ export function handleOf(name: string): string | null {
   );
 }
 
-/** What one name is known by in the store: equal for names that differ only in writing. Never empty, and bounded. */
+/** The stored key of a name, equal for names that differ only in notation. Never empty, at most 300 characters. */
 export function normalizeName(name: string, type: EntityType): string {
   const key = nameTokens(name, type).join(' ');
   if (key === '') return unnamedEntityName;
-  if (key.length <= longestName) return key;
+  if (key.length <= maxNameLength) return key;
   const rest = createHash('sha256').update(key).digest('hex').slice(0, 16);
-  return `${key.slice(0, longestName - 17).toWellFormed()} ${rest}`;
+  return `${key.slice(0, maxNameLength - 17).toWellFormed()} ${rest}`;
 }
 
-// A person's name taken apart: given names, surname, generation; or one word that may be either, or a handle.
+// A person's name parsed into given names, surname and generation, or a single word that may be any of them or a
+// handle.
 
 export interface PersonName {
-  /** Words or single letters, first name first; empty when the name is one word. */
+  /** Words or initials, first name first; empty for a single word. */
   readonly given: readonly string[];
-  /** With its particles: `van der berg`. Null when the name is one word. */
+  /** With its particles: `van der berg`. Null for a single word. */
   readonly surname: string | null;
-  /** The one word, when there is only one. */
+  /** Set when the name is a single word. */
   readonly single: string | null;
   readonly generation: string | null;
 }
 
-/** Names come again and again within a chunk: taking one apart costs ten times what comparing does. */
-const mostRemembered = 5_000;
-const remembered = new Map<string, PersonName | null>();
+/** Names repeat within a chunk, and parsing one costs ten times as much as comparing it. */
+const maxCached = 5_000;
+const cache = new Map<string, PersonName | null>();
 
-/** Null when nothing of the name is left. */
+/** Null when nothing remains after normalization. */
 export function parsePersonName(name: string): PersonName | null {
-  const known = remembered.get(name);
+  const known = cache.get(name);
   if (known !== undefined) return known;
-  if (remembered.size >= mostRemembered) remembered.clear();
+  if (cache.size >= maxCached) cache.clear();
   const read = splitPersonName(name);
-  remembered.set(name, read);
+  cache.set(name, read);
   return read;
 }
 
@@ -160,7 +162,7 @@ function splitPersonName(name: string): PersonName | null {
   return { given: words.slice(0, start), surname: words.slice(start).join(' '), single: null, generation };
 }
 
-/** The same person as others write it in addresses and handles: bsmith, bobsmith, bobs, smithb, b. */
+/** Forms of the name in addresses and handles: bsmith, bobsmith, bobs, smithb, smithbob. */
 export function handleForms({ given, surname }: PersonName): readonly string[] {
   const first = given[0] ?? '';
   const last = (surname ?? '').replaceAll(' ', '');
@@ -171,13 +173,13 @@ export function handleForms({ given, surname }: PersonName): readonly string[] {
 
 export const isInitial = (word: string): boolean => /^.$/u.test(word);
 
-/** A given name and a surname, both in full; also as an address or handle spells them. */
+/** A given name and a surname, both in full, also in an address or handle. */
 export function isFullName(name: string): boolean {
   const person = parsePersonName(name);
   return person !== null && person.surname !== null && !isInitial(person.given[0] ?? '');
 }
 
-/** How much a name tells: a full name more than one with initials, that more than a single word. */
+/** How informative a name is: full name over initials over single word over address. */
 export function nameFullness(name: string): number {
   const person = parsePersonName(name);
   if (!person) return 0;

@@ -1,11 +1,10 @@
-// The look for duplicates, repeated for an entity that is there: merged, kept apart, or put to a model.
-import { abortable, messageOf } from '../../core/index.ts';
+// Repeats the search for duplicates for an existing entity: merges it, keeps it separate, or asks a model.
+import { messageOf, executeWithDeadline } from '../../core/index.ts';
 import type { LedgerEntry, RepairOutcome } from '../../ledger/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
-import { billingCaller } from '../spaces/payer-of.ts';
-import type { SpaceStore } from '../spaces/types.ts';
+import type { Spaces } from '../spaces/spaces.ts';
+import { billingCaller } from '../spaces/spaces.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
-import { embeddingText, isVector } from './candidates.ts';
+import { embedInTime, embeddingText, isVector, withCoMentions } from './candidates.ts';
 import { confirmWithTimeout, summarizeProfile } from './confirm.ts';
 import { confidenceOf } from './decide-mentions.ts';
 import type { ResolutionDeps } from './deps.ts';
@@ -14,113 +13,110 @@ import { pickWinner } from './entity-service.ts';
 import type { Decision } from './match.ts';
 import { decide, matchCandidates } from './match.ts';
 import type { MergeStore } from './merge-store.ts';
-import { normalizeName, plainWords } from './normalize.ts';
+import { normalizeName } from './normalize.ts';
 import type { PairStore } from './pair-store.ts';
 import type { CandidateEntity, Entity, EntityMerge, ReviewReason } from './types.ts';
 
 export interface ReconcileDeps extends ResolutionDeps {
   readonly pairs: PairStore;
   readonly merges: MergeStore;
-  readonly spaces: Pick<SpaceStore, 'byId'>;
-  /** Told of entities whose edges a graph elsewhere has to draw anew. */
+  readonly spaces: Pick<Spaces, 'get'>;
+  /** Called with entities whose edges a separate graph must redraw. */
   readonly onChanged?: (spaceId: number, entityIds: readonly string[]) => void;
 }
 
 export const stillBroken = (reason: string): RepairOutcome => ({ outcome: 'still-broken', reason });
 export const gone: RepairOutcome = { outcome: 'gone' };
 
-/** Null when it was removed, or has become part of another. */
-export async function loadUnmerged(parts: ReconcileDeps, entityId: string): Promise<CandidateEntity | null> {
-  const entity = await parts.entities.byId(entityId);
-  return entity && entity.mergedInto === null ? parts.entities.known(entity.spaceId, entityId) : null;
+/** Null when it was deleted or merged. */
+export async function loadUnmerged(deps: ReconcileDeps, entityId: string): Promise<CandidateEntity | null> {
+  const entity = await deps.entities.byId(entityId);
+  return entity && entity.mergedInto === null ? deps.entities.known(entity.spaceId, entityId) : null;
 }
 
-/** The look for duplicates, repeated; the flag for `reason` goes when it came to an end. */
+/** Searches for duplicates again and clears the review flag for `reason` when the search completed. */
 export async function reconcileEntity(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   entityId: string,
   reason: ReviewReason,
   signal: AbortSignal,
 ): Promise<RepairOutcome> {
-  const known = await loadUnmerged(parts, entityId);
+  const known = await loadUnmerged(deps, entityId);
   if (!known) return gone;
   const { spaceId } = known.entity;
   let choice: Decision<CandidateEntity>;
   try {
-    choice = await choose(parts, known, signal);
+    choice = await choose(deps, known, signal);
   } catch (error) {
     signal.throwIfAborted();
     return stillBroken(messageOf(error));
   }
   if (choice.kind === 'join') {
     await join(
-      parts,
+      deps,
       known.entity,
       choice.chosen.candidate.entity,
       choice.chosen.match.reasons.join('; '),
       'score',
     );
-  } else if (choice.kind === 'ask') {
-    const settled = await settle(parts, known, choice.close, signal);
+  } else if (choice.kind === 'confirm') {
+    const settled = await confirmWithModel(deps, known, choice.close, signal);
     if (settled !== null) return stillBroken(settled);
   }
-  await parts.entities.flag(spaceId, entityId, null, reason);
-  // What stayed uncertain keeps a flag of that name.
-  const open = (await parts.pairs.of(spaceId, entityId)).some(({ state }) => state === 'open');
-  if (open && choice.kind === 'ask') await parts.entities.flag(spaceId, entityId, 'uncertain');
+  await deps.entities.flag(spaceId, entityId, null, reason);
+  // What is still uncertain keeps that flag.
+  const open = (await deps.pairs.of(spaceId, entityId)).some(({ state }) => state === 'open');
+  if (open && choice.kind === 'confirm') await deps.entities.flag(spaceId, entityId, 'uncertain');
   return { outcome: 'repaired' };
 }
 
 async function choose(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   known: CandidateEntity,
   signal: AbortSignal,
 ): Promise<Decision<CandidateEntity>> {
-  const { entities, pairs, clock, options } = parts;
+  const { entities, pairs, clock, options } = deps;
   const { entity, profile } = known;
-  const deadline = withDeadline(signal, options.candidatesTimeoutMs, clock, 'candidates');
-  try {
-    const wish = {
-      normalizedNames: profile.names.map((name) => normalizeName(name, entity.type)),
-      keys: [
-        ...profile.names.flatMap((name) => nameKeys(name, entity.type).wanted),
-        ...clueKeys(profile.emails, profile.notes),
-      ],
-      emails: profile.emails,
-    };
-    const [found = []] = await abortable(
-      entities.candidates(entity.spaceId, [wish], entity.firstArtifactUid, deadline.signal),
-      deadline.signal,
-    );
+  const query = {
+    normalizedNames: profile.names.map((name) => normalizeName(name, entity.type)),
+    keys: [
+      ...profile.names.flatMap((name) => nameKeys(name, entity.type).wanted),
+      ...clueKeys(profile.emails, profile.notes),
+    ],
+    emails: profile.emails,
+  };
+  const load = async (timeout: AbortSignal) => {
+    const [found = []] = await entities.candidates(entity.spaceId, [query], entity.firstArtifactUid, timeout);
     const different = await pairs.differentFrom(entity.spaceId, entity.entityId);
     const others = found.filter(
       (other) => other.entity.entityId !== entity.entityId && !different.has(other.entity.entityId),
     );
     const ids = [entity.entityId, ...others.map((other) => other.entity.entityId)];
-    const coMentions = await entities.coMentions(entity.spaceId, ids, deadline.signal);
-    const withCompany = (one: CandidateEntity): CandidateEntity => {
-      const names = coMentions.get(one.entity.entityId) ?? [];
-      return { ...one, coMentions: names, profile: { ...one.profile, coMentions: names.map(plainWords) } };
-    };
+    const names = await entities.coMentions(entity.spaceId, ids, timeout);
+    const complete = (one: CandidateEntity) => withCoMentions(one, names.get(one.entity.entityId) ?? []);
     const own = {
-      profile: withCompany(known).profile,
+      profile: complete(known).profile,
       name: entity.canonicalName,
       normalizedName: entity.normalizedName,
     };
-    return decide(matchCandidates(own, others.map(withCompany)), canUseModel(parts));
-  } finally {
-    deadline.dispose();
-  }
+    return decide(matchCandidates(own, others.map(complete)), canUseModel(deps));
+  };
+  return executeWithDeadline(load, {
+    clock,
+    timeoutMs: options.candidatesTimeoutMs,
+    operation: 'candidates',
+    signal,
+  });
 }
 
-/** Why it is still open because a model failed; null when it is settled as far as it can be. */
-export async function settle(
-  parts: ReconcileDeps,
+/** The error when a model failed; null when everything that can be decided is. */
+export async function confirmWithModel(
+  deps: ReconcileDeps,
   known: CandidateEntity,
-  close: Extract<Decision<CandidateEntity>, { readonly kind: 'ask' }>['close'],
+  close: Extract<Decision<CandidateEntity>, { readonly kind: 'confirm' }>['close'],
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { clock, ids, pairs, watch } = parts;
+  const { clock, ids, pairs, watch } = deps;
   const { entity } = known;
   const draftOf = (index: number, reason: string, state: 'open' | 'different', decidedBy: string | null) => ({
     pairId: ids.uuid(),
@@ -133,29 +129,29 @@ export async function settle(
     decidedBy,
   });
   const put = (reason: string, state: 'open' | 'different', decidedBy: string | null) =>
-    pairs.put(
+    pairs.insert(
       entity.spaceId,
       close.map((_, index) => draftOf(index, reason, state, decidedBy)),
       new Date(clock.now()),
     );
-  if (!canUseModel(parts)) {
-    await put('Names and context do not tell.', 'open', null);
+  if (!canUseModel(deps)) {
+    await put('Names and context are inconclusive.', 'open', null);
     return null;
   }
   try {
-    const space = await parts.spaces.byId(entity.spaceId);
+    const space = await deps.spaces.get(entity.spaceId);
     const question = {
       mention: summarizeProfile(known.profile),
       candidates: close.map(({ candidate }) => summarizeProfile(candidate.profile)),
       caller: space === null ? 'admin' : billingCaller(space),
     };
-    const { decision, match, reason } = await confirmWithTimeout(parts, question, signal);
+    const { decision, match, reason } = await confirmWithTimeout(deps, question, signal);
     watch?.asked('answered');
     const chosen = match === null ? undefined : close[match];
-    if (decision === 'same' && chosen) await join(parts, entity, chosen.candidate.entity, reason, 'model');
+    if (decision === 'same' && chosen) await join(deps, entity, chosen.candidate.entity, reason, 'model');
     else if (decision === 'different') {
       await put(reason, 'different', 'model');
-      await decideOpen(parts, entity, close, 'different');
+      await decideOpenPairs(deps, entity, close, 'different');
     } else await put(reason, 'open', 'model');
     return null;
   } catch (error) {
@@ -165,8 +161,8 @@ export async function settle(
   }
 }
 
-/** Pairs that were open between the two are answered now. */
-async function decideOpen(
+/** Decides pairs that were open between the two. */
+async function decideOpenPairs(
   { pairs, clock }: ReconcileDeps,
   entity: Entity,
   close: readonly { readonly candidate: CandidateEntity }[],
@@ -192,96 +188,93 @@ async function join(
   return done;
 }
 
-// What fell back is tried again: idempotent, and a flag goes only after the look for duplicates was repeated.
+// Repairs of degraded entities: idempotent; a flag is cleared only after the search for duplicates was repeated.
 
 export interface EntityRepairs {
   retryEmbedding(entityId: string, signal: AbortSignal): Promise<RepairOutcome>;
   retryConfirmation(entityId: string, signal: AbortSignal): Promise<RepairOutcome>;
   retryCandidates(entityId: string, signal: AbortSignal): Promise<RepairOutcome>;
   retryResolution(entityId: string, signal: AbortSignal): Promise<RepairOutcome>;
-  /** Puts undecided pairs to a model that was not there before. How many were asked, and what came of it. */
-  settleUncertain(
+  /** Asks a model about open pairs it has not been asked about. Returns how many, and the outcomes. */
+  confirmOpenPairs(
     limit: number,
     signal: AbortSignal,
   ): Promise<{ readonly asked: number; readonly merged: number; readonly different: number }>;
 }
 
-export function entityRepairs(parts: ReconcileDeps): EntityRepairs {
+export function entityRepairs(deps: ReconcileDeps): EntityRepairs {
   const again = (reason: ReviewReason) => (entityId: string, signal: AbortSignal) =>
-    reconcileEntity(parts, entityId, reason, signal);
+    reconcileEntity(deps, entityId, reason, signal);
   return {
-    retryEmbedding: (entityId, signal) => retryEmbedding(parts, entityId, signal),
+    retryEmbedding: (entityId, signal) => retryEmbedding(deps, entityId, signal),
     retryConfirmation: again('confirmation-failed'),
     retryCandidates: again('candidates-unknown'),
     retryResolution: again('resolution-failed'),
-    settleUncertain: (limit, signal) => settleUncertain(parts, limit, signal),
+    confirmOpenPairs: (limit, signal) => confirmOpenPairs(deps, limit, signal),
   };
 }
 
-/** As the ledger's registry wants them, by kind. */
+/** As a repair of the ledger. */
 export const repairOfEntity =
   (repair: (entityId: string, signal: AbortSignal) => Promise<RepairOutcome>) =>
   (entry: LedgerEntry, signal: AbortSignal): Promise<RepairOutcome> =>
     repair(entry.subject, signal);
 
 async function retryEmbedding(
-  parts: ReconcileDeps,
+  deps: ReconcileDeps,
   entityId: string,
   signal: AbortSignal,
 ): Promise<RepairOutcome> {
-  const { entities, embedders, clock, options } = parts;
-  const known = await loadUnmerged(parts, entityId);
+  const { entities, embedders } = deps;
+  const known = await loadUnmerged(deps, entityId);
   if (!known) return gone;
   const { entity } = known;
   const { spaceId } = entity;
   const current = embedders.current();
   if (current.state === 'ready' && entity.embeddingModel !== current.embedder.model) {
-    const deadline = withDeadline(signal, options.embeddingTimeoutMs, clock, 'embedding');
     try {
       const text = embeddingText(entity.canonicalName, entity.type, entity);
-      const [vector] = await abortable(current.embedder.embed([text], deadline.signal), deadline.signal);
-      if (!isVector(vector)) return stillBroken('The embedder gave no vector that can be used.');
+      const [vector] = await embedInTime(deps, current.embedder, [text], signal);
+      if (!isVector(vector)) return stillBroken('The embedder returned no valid vector.');
       await entities.setEmbedding(spaceId, entityId, current.embedder.model, vector);
     } catch (error) {
       signal.throwIfAborted();
       return stillBroken(messageOf(error));
-    } finally {
-      deadline.dispose();
     }
   }
-  // Nobody embeds any more: then no vector is missing either.
-  return reconcileEntity(parts, entityId, 'embedding-missing', signal);
+  // No embedder is configured any more: no vector is missing.
+  return reconcileEntity(deps, entityId, 'embedding-missing', signal);
 }
 
-async function settleUncertain(
-  parts: ReconcileDeps,
+async function confirmOpenPairs(
+  deps: ReconcileDeps,
   limit: number,
   signal: AbortSignal,
 ): Promise<{ readonly asked: number; readonly merged: number; readonly different: number }> {
   const result = { asked: 0, merged: 0, different: 0 };
-  if (!canUseModel(parts)) return result;
-  for (const pair of await parts.pairs.unconfirmed(limit)) {
+  if (!canUseModel(deps)) return result;
+  for (const pair of await deps.pairs.listUnconfirmed(limit)) {
     signal.throwIfAborted();
-    const a = await loadUnmerged(parts, pair.liveA);
-    const b = await loadUnmerged(parts, pair.liveB);
+    const a = await loadUnmerged(deps, pair.liveA);
+    const b = await loadUnmerged(deps, pair.liveB);
     if (!a || !b || a.entity.entityId === b.entity.entityId) continue;
     const close = matchCandidates(
       { profile: b.profile, name: b.entity.canonicalName, normalizedName: b.entity.normalizedName },
       [a],
     );
-    if ((await settle(parts, b, close, signal)) !== null) return result;
+    if ((await confirmWithModel(deps, b, close, signal)) !== null) return result;
     result.asked += 1;
-    const state = await settledState(parts, pair);
+    const state = await recordUnlessDecided(deps, pair);
     if (state === 'same') result.merged += 1;
     if (state === 'different') result.different += 1;
   }
   return result;
 }
 
-/** The pair itself may stand between entities that were merged since: what was said of their successors holds for it. */
-async function settledState(
+/** The pair may be between entities merged since: a decision about their winners holds for it. */
+async function recordUnlessDecided(
   { pairs, clock }: ReconcileDeps,
-  { spaceId, pairId, liveA, liveB }: Awaited<ReturnType<ReconcileDeps['pairs']['unconfirmed']>>[number],
+  { spaceId, pairId, liveA, liveB }: Awaited<ReturnType<ReconcileDeps['pairs']['listUnconfirmed']>>[number],
 ): Promise<string> {
   const at = new Date(clock.now());
   const after = await pairs.get(spaceId, pairId);
@@ -290,6 +283,6 @@ async function settledState(
     await pairs.decide(spaceId, pairId, 'different', 'model', at);
     return 'different';
   }
-  await pairs.markConfirmed(spaceId, pairId, 'model', at);
+  await pairs.markUndecided(spaceId, pairId, 'model', at);
   return 'open';
 }

@@ -1,6 +1,5 @@
-// What resolving takes, and whom it tells.
 import { kindOf, messageOf } from '../../core/index.ts';
-import { ReadingPatience } from '../ingest/read-chunk-patience.ts';
+import { modelCircuitBreaker } from '../degradations.ts';
 import type { EntityMention } from '../reading/types.ts';
 import type { MentionEvidence } from './candidates.ts';
 import { findCandidatesFor, groupMentions, isFatal } from './candidates.ts';
@@ -21,17 +20,18 @@ import type {
   ReviewReason,
 } from './types.ts';
 
-// Mentions find their entities: try; on failure make one with a flag, record it, go on. Never block, never drop one.
+// Resolves mentions to entities. A failure creates a flagged entity, records a degradation and continues: no mention is
+// dropped and ingest never blocks.
 
-/** Entities that one transaction makes. */
+/** Entities per transaction. */
 const draftsPerWrite = 1_000;
 
 export class EntityResolver implements Resolver {
-  readonly #parts: ConstructorParameters<typeof ChunkResolution>[0];
+  readonly #deps: ConstructorParameters<typeof ChunkResolution>[0];
 
-  constructor(parts: ResolutionDeps) {
-    const patience = new ReadingPatience(parts.clock, parts.options.cooldownSeconds * 1_000);
-    this.#parts = { patience, ...parts };
+  constructor(deps: ResolutionDeps) {
+    const breaker = modelCircuitBreaker(deps.clock, deps.options);
+    this.#deps = { breaker, ...deps };
   }
 
   async resolve(
@@ -43,15 +43,15 @@ export class EntityResolver implements Resolver {
     signal.throwIfAborted();
     if (mentions.length === 0) return [];
     const groups = groupMentions(mentions, place);
-    const work = new ChunkResolution(this.#parts, place, caller, signal);
+    const work = new ChunkResolution(this.#deps, place, caller, signal);
     for (const evidence of await this.#gather(groups, place, signal, work)) await work.decide(evidence);
-    const ended = await this.#write(work, place, signal);
-    const fallbacks = work.fallbacks.filter(({ entityId }) => ended.get(entityId) === entityId);
-    reportFallbacks(this.#parts, place, fallbacks);
-    return this.#results(mentions.length, groups, work, ended, fallbacks);
+    const finalIds = await this.#write(work, place, signal);
+    const fallbacks = work.fallbacks.filter(({ entityId }) => finalIds.get(entityId) === entityId);
+    reportFallbacks(this.#deps, place, fallbacks);
+    return this.#results(mentions.length, groups, work, finalIds, fallbacks);
   }
 
-  /** MentionEvidence that cannot even be gathered for a reason nobody thought of: every name becomes a basic entity. */
+  /** Unexpected errors while finding candidates: every name gets a basic entity. */
   async #gather(
     groups: readonly MentionGroup[],
     place: MentionPlace,
@@ -59,10 +59,10 @@ export class EntityResolver implements Resolver {
     work: ChunkResolution,
   ): Promise<readonly MentionEvidence[]> {
     try {
-      return await findCandidatesFor(this.#parts, groups, place, signal);
+      return await findCandidatesFor(this.#deps, groups, place, signal);
     } catch (error) {
       if (isFatal(error, signal)) throw error;
-      for (const group of groups) work.makeBasic(withoutEvidence(group), error);
+      for (const group of groups) work.createBasic(withoutEvidence(group), error);
       return [];
     }
   }
@@ -74,30 +74,30 @@ export class EntityResolver implements Resolver {
   ): Promise<ReadonlyMap<string, string>> {
     const { spaceId } = place;
     const plan = work.plan;
-    const ended = new Map(await this.#writeAnyhow(spaceId, plan, work, signal));
-    // Additions whose entity was removed meanwhile: the name is made anew.
-    const lost = new Set(plan.additions.map(({ entityId }) => entityId).filter((id) => !ended.has(id)));
-    const anew = [...work.outcomes].filter(([, { entityId }]) => lost.has(entityId));
-    if (anew.length > 0) {
-      const drafts = anew.map(([group]) => this.#draftOf(group, place));
-      for (const [index, [, { entityId }]] of anew.entries()) {
+    const finalIds = new Map(await this.#writeWithFallback(spaceId, plan, work, signal));
+    // The entity to add to was deleted since: create a new one.
+    const lost = new Set(plan.additions.map(({ entityId }) => entityId).filter((id) => !finalIds.has(id)));
+    const recreated = [...work.outcomes].filter(([, { entityId }]) => lost.has(entityId));
+    if (recreated.length > 0) {
+      const drafts = recreated.map(([group]) => this.#draftOf(group, place));
+      for (const [index, [, { entityId }]] of recreated.entries()) {
         const draft = drafts[index];
-        if (draft && !ended.has(entityId)) ended.set(entityId, draft.entityId);
+        if (draft && !finalIds.has(entityId)) finalIds.set(entityId, draft.entityId);
       }
-      for (const [id, live] of await this.#writeAnyhow(
+      for (const [id, live] of await this.#writeWithFallback(
         spaceId,
         { ...plan, place, drafts, additions: [], pairs: [] },
         work,
         signal,
       ))
-        ended.set(id, live);
+        finalIds.set(id, live);
     }
-    return ended;
+    return finalIds;
   }
 
   #draftOf(group: MentionGroup, { artifactUid, revisionId }: MentionPlace): EntityDraft {
     return {
-      entityId: this.#parts.ids.uuid(),
+      entityId: this.#deps.ids.uuid(),
       type: group.type,
       canonicalName: group.name,
       normalizedName: group.normalizedName,
@@ -111,63 +111,64 @@ export class EntityResolver implements Resolver {
     };
   }
 
-  /** All at once; if the store refuses that, piece by piece, and the piece that it refuses in its barest form. */
-  async #writeAnyhow(
+  /** Writes everything at once; if the store rejects it, item by item, and a rejected item in its minimal form. */
+  async #writeWithFallback(
     spaceId: number,
     plan: ResolutionPlan,
     work: ChunkResolution,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
-    const { entities, clock } = this.#parts;
+    const { entities, clock } = this.#deps;
     const none: ResolutionPlan = { ...plan, drafts: [], additions: [], pairs: [] };
     const write = (part: ResolutionPlan) =>
       entities.write(spaceId, part, matchConcurrent, new Date(clock.now()), signal);
     if (plan.drafts.length + plan.additions.length + plan.pairs.length === 0) return new Map();
-    const ended = new Map<string, string>();
+    const finalIds = new Map<string, string>();
     try {
-      // Others wait while one writes: not for long.
+      // Writers of one space wait for each other: keep transactions short.
       let left = plan.drafts;
       for (; left.length > draftsPerWrite; left = left.slice(draftsPerWrite))
         for (const [id, live] of await write({ ...none, drafts: left.slice(0, draftsPerWrite) }))
-          ended.set(id, live);
-      const now = (id: string) => ended.get(id) ?? id;
+          finalIds.set(id, live);
+      const now = (id: string) => finalIds.get(id) ?? id;
       const pairs = plan.pairs.map((pair) => ({
         ...pair,
         entityId: now(pair.entityId),
         otherId: now(pair.otherId),
       }));
-      for (const [id, live] of await write({ ...plan, drafts: left, pairs })) ended.set(id, live);
-      return ended;
+      for (const [id, live] of await write({ ...plan, drafts: left, pairs })) finalIds.set(id, live);
+      return finalIds;
     } catch (error) {
       if (isFatal(error, signal)) throw error;
       const gather = async (part: Partial<ResolutionPlan>) => {
-        for (const [id, live] of await write({ ...none, ...part })) ended.set(id, live);
+        for (const [id, live] of await write({ ...none, ...part })) finalIds.set(id, live);
       };
-      for (const draft of plan.drafts.filter(({ entityId }) => !ended.has(entityId)))
+      for (const draft of plan.drafts.filter(({ entityId }) => !finalIds.has(entityId)))
         await gather({ drafts: [draft] }).catch(async (why: unknown) => {
           if (isFatal(why, signal)) throw why;
-          await gather({ drafts: [bare(draft)] });
-          this.#noteBare(work, draft, why);
+          await gather({ drafts: [minimalDraft(draft)] });
+          this.#recordMinimal(work, draft, why);
         });
       for (const addition of plan.additions)
         await gather({ additions: [addition] }).catch((why: unknown) => this.#skip('addition', why, signal));
       await gather({ pairs: plan.pairs }).catch((why: unknown) => this.#skip('pairs', why, signal));
-      // An addition that could not be made leaves its entity as it was.
-      for (const { entityId } of plan.additions) if (!ended.has(entityId)) ended.set(entityId, entityId);
-      return ended;
+      // A failed addition leaves its entity as it was.
+      for (const { entityId } of plan.additions)
+        if (!finalIds.has(entityId)) finalIds.set(entityId, entityId);
+      return finalIds;
     }
   }
 
   #skip(what: string, error: unknown, signal: AbortSignal): void {
     if (isFatal(error, signal)) throw error;
-    this.#parts.log.error('part of a resolution could not be written', {
+    this.#deps.log.error('part of a resolution could not be written', {
       what,
       error_type: kindOf(error),
       error_message: messageOf(error),
     });
   }
 
-  #noteBare(work: ChunkResolution, { entityId }: EntityDraft, error: unknown): void {
+  #recordMinimal(work: ChunkResolution, { entityId }: EntityDraft, error: unknown): void {
     for (const [group, outcome] of work.outcomes)
       if (outcome.entityId === entityId) {
         work.fallbacks.push({ reason: 'resolution-failed', entityId, group, error });
@@ -179,7 +180,7 @@ export class EntityResolver implements Resolver {
     count: number,
     groups: readonly MentionGroup[],
     work: ChunkResolution,
-    ended: ReadonlyMap<string, string>,
+    finalIds: ReadonlyMap<string, string>,
     fallbacks: readonly Fallback[],
   ): readonly EntityResolutionResult[] {
     const results = Array.from({ length: count }, (): EntityResolutionResult | null => null);
@@ -187,8 +188,8 @@ export class EntityResolver implements Resolver {
     for (const group of groups) {
       const outcome = work.outcomes.get(group);
       if (!outcome) throw new Error('A name was left undecided.');
-      const entityId = ended.get(outcome.entityId) ?? outcome.entityId;
-      this.#parts.watch?.resolved(outcome.isNew && degraded.has(entityId) ? 'degraded' : 'ok');
+      const entityId = finalIds.get(outcome.entityId) ?? outcome.entityId;
+      this.#deps.watch?.resolved(outcome.isNew && degraded.has(entityId) ? 'degraded' : 'ok');
       for (const [position, member] of group.members.entries())
         results[member] = {
           entityId,
@@ -197,7 +198,7 @@ export class EntityResolver implements Resolver {
           uncertainMatch:
             outcome.uncertainMatch === null
               ? null
-              : (ended.get(outcome.uncertainMatch) ?? outcome.uncertainMatch),
+              : (finalIds.get(outcome.uncertainMatch) ?? outcome.uncertainMatch),
           canonicalName: outcome.canonicalName,
         };
     }
@@ -213,8 +214,8 @@ const withoutEvidence = (group: MentionGroup): MentionEvidence => ({
   embeddingProblem: null,
 });
 
-/** Nothing but a name that every store takes. */
-const bare = (draft: EntityDraft): EntityDraft => ({
+/** A name only, which every store accepts. */
+const minimalDraft = (draft: EntityDraft): EntityDraft => ({
   ...draft,
   names: draft.names.slice(0, 1).map((name) => ({ ...name, keys: [] })),
   clues: { role: null, organization: null, email: null, notes: [] },
@@ -223,7 +224,7 @@ const bare = (draft: EntityDraft): EntityDraft => ({
   isUnchecked: true,
 });
 
-/** Another process made it between our look and our writing: the same unless the context contradicts. */
+/** Another process created it since the lookup: the same entity unless the context contradicts. */
 const matchConcurrent: MatchConcurrent = (draft, there) => {
   const profile = profileOf(
     draft.type,
@@ -235,7 +236,7 @@ const matchConcurrent: MatchConcurrent = (draft, there) => {
   return choice.kind === 'join' ? choice.chosen.candidate.entity.entityId : undefined;
 };
 
-// Tells what fell back: a row in the ledger and a line in the log for each entity. Ids, not names, above debug level.
+// Records each degradation in the ledger and the log. Names appear at debug level only.
 
 export const resolutionLedgerKinds = {
   'embedding-missing': 'knowledge.entity-embedding-missing',
@@ -268,7 +269,7 @@ export function reportFallbacks(
       error_type: kindOf(error),
       error_message: messageOf(error),
     };
-    // Nobody waits for the row: the flag on the entity is in the store already.
+    // Not awaited: the entity's flag is stored already.
     void ledger
       .record({
         kind: resolutionLedgerKinds[reason],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { editDistance, isSlip, isTypingError, jaroWinkler } from './string-distance.ts';
+import { editDistance, isTransposition, isTypingError, jaroWinkler } from './string-distance.ts';
 
 describe('distances of strings', () => {
   it('counts edits, a swap of adjacentPairs as one, and stops at the bound', () => {
@@ -17,9 +17,9 @@ describe('distances of strings', () => {
   });
 
   it('tells a slip of the fingers from another name', () => {
-    expect(isSlip('abbott', 'abbtot')).toBe(true);
-    expect(isSlip('jacob', 'jacoob')).toBe(true);
-    expect(isSlip('andersen', 'anderson')).toBe(false);
+    expect(isTransposition('abbott', 'abbtot')).toBe(true);
+    expect(isTransposition('jacob', 'jacoob')).toBe(true);
+    expect(isTransposition('andersen', 'anderson')).toBe(false);
     expect(isTypingError('andersen', 'anderson')).toBe(true);
     expect(isTypingError('jon', 'jan')).toBe(false);
   });

@@ -1,10 +1,10 @@
-// How far apart two short strings are: typing errors, shared beginnings.
+// Edit distance and similarity of short strings.
 
-/** Insertions, deletions, changes and swaps of adjacentPairs; anything beyond `most` is reported as `most + 1`. */
+/** Insertions, deletions, substitutions and adjacent transpositions; more than `most` is returned as `most + 1`. */
 export function editDistance(a: string, b: string, most = 3): number {
   if (a === b) return 0;
   if (Math.abs(a.length - b.length) > most) return most + 1;
-  // What both begin and end with costs nothing, and is most of it.
+  // Skip the common prefix and suffix, usually most of the string.
   let start = 0;
   while (start < a.length && a[start] === b[start]) start++;
   let [endA, endB] = [a.length, b.length];
@@ -37,7 +37,7 @@ function middleDistance(a: string, b: string, most: number): number {
   return Math.min(last[b.length] ?? most + 1, most + 1);
 }
 
-/** Jaro-Winkler similarity, 0 to 1: kind to a shared beginning. */
+/** Jaro-Winkler similarity, 0 to 1; favors a common prefix. */
 export function jaroWinkler(a: string, b: string): number {
   const jaro = jaroSimilarity(a, b);
   let prefix = 0;
@@ -64,15 +64,15 @@ function jaroSimilarity(a: string, b: string): number {
   return (matches / a.length + matches / b.length + (matches - swapped) / matches) / 3;
 }
 
-/** One slip of the keyboard in a word long enough for it; two in a long one. */
+/** One typo in a word of at least four letters, two in one of nine. */
 export function isTypingError(a: string, b: string): boolean {
   const length = Math.min(a.length, b.length);
   if (length < 4) return false;
   return editDistance(a, b, 2) <= (length >= 9 ? 2 : 1);
 }
 
-/** Two adjacentPairs swapped, or a letter doubled or not: what fingers do, and names seldom differ by. */
-export function isSlip(a: string, b: string): boolean {
+/** Adjacent letters transposed, or a letter doubled: common typos by which names rarely differ. */
+export function isTransposition(a: string, b: string): boolean {
   if (Math.min(a.length, b.length) < 4 || editDistance(a, b, 1) !== 1) return false;
   const undoubled = (text: string) => text.replaceAll(/(.)\1/gu, '$1');
   return undoubled(a) === undoubled(b) || (a.length === b.length && sortedLetters(a) === sortedLetters(b));

@@ -1,8 +1,8 @@
-// Entities: who and what is known, how mentions find theirs, what may be the same, what was merged.
+// Entities, mentions resolved to them, pairs that may be the same, and merges.
 import type { ContextClues, EntityMention, EntityType } from '../reading/types.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
 
-/** Why an entity waits for another look. */
+/** Why an entity needs review. */
 export type ReviewReason =
   | 'embedding-missing'
   | 'candidates-unknown'
@@ -24,17 +24,17 @@ export interface Entity {
   readonly firstArtifactUid: string | null;
   readonly needsReview: boolean;
   readonly reviewReason: ReviewReason | null;
-  /** Set when it was merged into another; then it is no longer live. */
+  /** Set when it was merged into another entity. */
   readonly mergedInto: string | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-/** An entity that a mention may mean, and what brought it up. */
+/** An entity that a mention may refer to, and how it was found. */
 export interface Candidate {
   readonly entity: Entity;
   readonly aliases: readonly string[];
-  /** Names of entities it is mentioned together with, most often first, at most twenty. */
+  /** Names of entities mentioned with it, most frequent first, at most 20. */
   readonly coMentions: readonly string[];
   readonly foundBy: readonly (
     | 'identity'
@@ -46,7 +46,7 @@ export interface Candidate {
     | 'nickname'
     | 'embedding'
   )[];
-  /** Of the embedding, when there is one. */
+  /** Cosine of the vectors, if both have one. */
   readonly cosine: number | null;
 }
 
@@ -56,33 +56,32 @@ export interface MergeDecision {
   readonly reason: string;
 }
 
-/** As founding document 004 names it. */
+/** Named as in founding document 004. */
 export interface EntityResolutionResult {
   readonly entityId: string;
   readonly isNew: boolean;
-  /** The entity whose name the mention became an alias of: null unless it was joined to one of another name. */
+  /** The entity whose alias the mention's name became; null unless it joined an entity with another name. */
   readonly mergedFrom: string | null;
-  /** The entity it may be the same as; a possibly-same pair is kept. */
+  /** The entity it may be the same as; there is an open pair. */
   readonly uncertainMatch: string | null;
   readonly canonicalName: string;
 }
 
-/** Where a mention stands. */
+/** The location of a mention. */
 export interface MentionPlace {
   readonly spaceId: number;
   readonly artifactUid: string;
   readonly revisionId: string;
-  /** Null: of the whole artifact. */
+  /** Null: the whole artifact. */
   readonly chunkId: number | null;
   readonly relation: string | null;
 }
 
 export interface Resolver {
   /**
-   * Never fails because of a part that failed: then the entity is made with a flag, and the ledger has a row. Fails
-   * only when the state store itself is away, the signal aborts, or, with CONFLICT, when the place was removed or
-   * revised meanwhile. Mentions of one chunk come together, so that they
-   * are each other's company.
+   * A failed component does not fail the call: the entity is created with a review flag and a ledger row. Fails only
+   * when the state store is down, the signal aborts, or, with CONFLICT, when the artifact was removed or revised. Pass
+   * all mentions of a chunk together: they are each other's co-mentions.
    */
   resolve(
     mentions: readonly EntityMention[],
@@ -104,7 +103,7 @@ export interface EntityFilter {
   readonly spaceId: number;
   readonly type?: EntityType;
   readonly needsReview?: boolean;
-  /** Part of a name or alias. */
+  /** Substring of a name or alias. */
   readonly name?: string;
   readonly limit: number;
   readonly after?: string;
@@ -135,11 +134,11 @@ export interface EntityMerge {
   readonly undoneAt: Date | null;
 }
 
-/** Mentions that were made after a merge, when it is undone. */
+/** Mentions written since a merge, when it is undone. */
 export interface LaterMentions {
-  /** So many mean the loser by name, and went with it. */
+  /** Moved to the loser because they have its name. */
   readonly moved: number;
-  /** Both are called that: they stay with the winner. A split parts them. At most a hundred. */
+  /** Both entities have this name: they stay with the winner and can be split off. At most 100. */
   readonly unclear: readonly { readonly mentionId: string; readonly surfaceForm: string }[];
 }
 
@@ -147,16 +146,14 @@ export interface UndoneMerge extends EntityMerge {
   readonly later: LaterMentions;
 }
 
-// What resolution needs of a store. Adapters: postgres/postgres-{entity,pair,merge}-store.ts.
-
-/** Whom a mention may mean: what to look for. */
+/** What to look for to find the entities a mention may refer to. */
 export interface CandidateQuery {
   readonly normalizedNames: readonly string[];
   readonly keys: readonly string[];
   readonly emails: readonly string[];
 }
 
-/** A candidate with all that is known of it and of what was merged into it. */
+/** With everything known about it and about the entities merged into it. */
 export interface CandidateEntity extends Candidate {
   readonly profile: Profile;
   readonly isInArtifact: boolean;
@@ -168,7 +165,7 @@ export interface NameRow {
   readonly keys: readonly string[];
 }
 
-/** An entity that is to be made. */
+/** An entity to be created. */
 export interface EntityDraft {
   readonly entityId: string;
   readonly type: EntityType;
@@ -180,11 +177,11 @@ export interface EntityDraft {
   readonly artifactUid: string | null;
   readonly revisionId: string | null;
   readonly reviewReason: ReviewReason | null;
-  /** Made whatever others did meanwhile: nobody could look whether it is there already. */
+  /** Created without checking for concurrent writes, because candidates could not be loaded. */
   readonly isUnchecked: boolean;
 }
 
-/** What a mention adds to an entity that is there. */
+/** What a mention adds to an existing entity. */
 export interface EntityAddition {
   readonly entityId: string;
   readonly names: readonly NameRow[];
@@ -204,16 +201,16 @@ export interface PairDraft {
 }
 
 export interface ResolutionPlan {
-  /** What it all came from. */
+  /** The revision all of it comes from. */
   readonly place: Pick<MentionPlace, 'artifactUid' | 'revisionId'>;
   readonly drafts: readonly EntityDraft[];
   readonly additions: readonly EntityAddition[];
   readonly pairs: readonly PairDraft[];
-  /** Entities that were looked at: one of a draft's name that is not among them came meanwhile. */
+  /** Entities that were compared: one with a draft's name that is not among them was created since. */
   readonly seen: readonly string[];
 }
 
-/** `undefined`: another process has not made it meanwhile, so it is made. */
+/** `undefined`: no other process created it since. */
 export type MatchConcurrent = (draft: EntityDraft, there: readonly CandidateEntity[]) => string | undefined;
 
 export interface EntityRow extends Entity {
@@ -235,15 +232,15 @@ export interface MentionRow {
 }
 
 export interface MentionGroup {
-  /** Which mentions: their places in the list that was given. */
+  /** Indexes into the list of mentions. */
   readonly members: readonly number[];
   readonly type: EntityType;
-  /** As it is shown. */
+  /** As it is displayed. */
   readonly name: string;
   readonly normalizedName: string;
   /** With its spellings; the first is `name`. */
   readonly names: readonly NameRow[];
   readonly clues: CleanClues;
   readonly profile: Profile;
-  readonly wish: CandidateQuery;
+  readonly query: CandidateQuery;
 }

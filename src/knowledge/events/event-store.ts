@@ -1,17 +1,16 @@
-// Events with actors, subjects and evidence, and the mentions they were found with, in Postgres.
+// Writes and lists events with actors, subjects and evidence, and the mentions of their chunk.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { joinSql, sql } from '../../platform/postgres/sql.ts';
-import type { RemovedMention } from '../artifacts/postgres-remove-artifact.ts';
-import { forgetEntities } from '../artifacts/postgres-remove-artifact.ts';
-import { storedJson } from '../artifacts/stored-json.ts';
+import { storedJson } from '../artifacts/artifact-store.ts';
+import type { RemovedMention } from '../artifacts/remove-artifact.ts';
+import { forgetEntities } from '../artifacts/remove-artifact.ts';
 import type { RemovedIds } from '../artifacts/types.ts';
-import type { EventService } from '../desk-ports.ts';
-import { familyOf } from '../entities/pair-store.ts';
 import type { EntityResolutionResult, MentionPlace } from '../entities/types.ts';
 import type { EntityMention, ReadEvent, ReadingMethod } from '../reading/types.ts';
+import type { Space } from '../spaces/spaces.ts';
 import type { EventFilter, StoredEvent } from './types.ts';
 
 export class EventStore {
@@ -26,10 +25,9 @@ export class EventStore {
   }
 
   /**
-   * What a chunk's reading found takes the place of what was found there before: mentions (already resolved, in the
-   * order of `results`) and events with actors, subjects and evidence, in one transaction. Idempotent. Entities that
-   * nothing mentions any more go with what is replaced: a graph elsewhere has to forget both. Fails with CONFLICT when
-   * an entity of `results` has been removed meanwhile (resolve again) or the chunk has (nothing to do).
+   * Replaces what was read in a chunk: mentions (resolved, in the order of `results`) and events, in one transaction.
+   * Idempotent. Entities that nothing mentions any more are deleted; a separate graph must remove both. Fails with
+   * CONFLICT: retryable when an entity of `results` was deleted (resolve again), not retryable when the chunk is gone.
    */
   write(
     place: MentionPlace & { readonly chunkId: number },
@@ -52,7 +50,7 @@ export class EventStore {
     );
   }
 
-  /** The same for what the source itself says of a whole revision: mentions without a chunk. */
+  /** The same for structured mentions of a whole revision. */
   writeStructured(
     place: Omit<MentionPlace, 'chunkId' | 'relation'>,
     found: readonly {
@@ -79,7 +77,11 @@ export class EventStore {
     const readingOf = (entityIds: readonly string[]): WrittenReading => ({
       ...found,
       place,
-      mentions: found.mentions.map((each, index) => ({ ...each, entityId: entityIds[index] ?? '' })),
+      mentions: found.mentions.map((each, index) => ({
+        ...each,
+        entityId: entityIds[index] ?? '',
+        resolvedId: results[index]?.entityId ?? '',
+      })),
       ids: this.#ids,
       at,
     });
@@ -118,10 +120,12 @@ export class EventStore {
         e.subject, e.confidence, e.method, e.superseded_at as "supersededAt",
         (select coalesce(jsonb_agg(jsonb_build_object('entityId', a.entity_id, 'name', n.canonical_name, 'role', a.role)
             order by n.canonical_name, a.role), '[]')
-          from event_actor a join entity n using (entity_id) where a.event_id = e.event_id) as actors,
+          from (select distinct entity_id, role from event_actor where event_id = e.event_id) a
+            join entity n using (entity_id)) as actors,
         (select coalesce(jsonb_agg(jsonb_build_object('entityId', s.entity_id, 'name', n.canonical_name)
             order by n.canonical_name), '[]')
-          from event_subject s join entity n using (entity_id) where s.event_id = e.event_id) as subjects,
+          from (select distinct entity_id from event_subject where event_id = e.event_id) s
+            join entity n using (entity_id)) as subjects,
         (select coalesce(jsonb_agg(jsonb_build_object('chunkId', v.chunk_id, 'quote', v.quote, 'startChar', v.start_char,
             'endChar', v.end_char) order by v.start_char), '[]')
           from event_evidence v where v.event_id = e.event_id) as evidence
@@ -130,7 +134,7 @@ export class EventStore {
   }
 }
 
-/** What was found in a place before, deleted. */
+/** Deletes what was read here before. */
 async function removeFound(
   transaction: Transaction,
   { spaceId, revisionId, chunkId }: WrittenReading['place'],
@@ -144,10 +148,10 @@ async function removeFound(
       delete from semantic_event where ${isHere} and space_id = ${spaceId} returning event_id),
     mention as (
       delete from entity_mention where ${isHere} and space_id = ${spaceId}
-      returning mention_id, entity_id, surface_form)
-    select event_id as "eventId", null as "mentionId", null as "entityId", null as "surfaceForm" from event
+      returning entity_id, resolved_id, surface_form)
+    select event_id as "eventId", null as "entityId", null as "resolvedId", null as "surfaceForm" from event
     union all
-    select null, mention_id, entity_id, surface_form from mention`);
+    select null, entity_id, resolved_id, surface_form from mention`);
   return {
     eventIds: rows.flatMap(({ eventId }) => (eventId === null ? [] : [eventId])),
     mentions: rows.filter(({ eventId }) => eventId === null),
@@ -162,15 +166,15 @@ function* conditionsOf(filter: Omit<EventFilter, 'limit'>): Generator<Sql> {
   if (artifactUid !== undefined) yield sql`e.artifact_uid = ${artifactUid}::uuid`;
   if (entityId !== undefined)
     yield sql`e.event_id in (
-      with recursive ${familyOf(sql`select ${entityId}::uuid`)}
-      select a.event_id from family f join event_actor a on a.entity_id = f.member
-      union all select s.event_id from family f join event_subject s on s.entity_id = f.member)`;
+      with live as (select distinct root from knowledge_family(array[${entityId}::uuid]))
+      select a.event_id from live join event_actor a on a.entity_id = live.root
+      union all select s.event_id from live join event_subject s on s.entity_id = live.root)`;
   if (from !== undefined) yield sql`e.event_time >= ${from}`;
   if (to !== undefined) yield sql`e.event_time < ${to}`;
   if (before !== undefined) yield sql`e.event_id < ${before}::uuid`;
 }
 
-// What was read in one place as it is written: mentions and events, one statement whatever their number.
+// Writes a reading in one statement, however large.
 
 export interface WrittenReading {
   readonly place: Omit<MentionPlace, 'relation'>;
@@ -178,15 +182,17 @@ export interface WrittenReading {
   readonly mentions: readonly {
     readonly mention: EntityMention;
     readonly relation: string | null;
+    /** The unmerged entity. */
     readonly entityId: string;
+    readonly resolvedId: string;
   }[];
-  /** Actors and subjects that are not among the mentions are left out. */
+  /** Actors and subjects that are not among the mentions are omitted. */
   readonly events: readonly ReadEvent[];
   readonly ids: IdSource;
   readonly at: Date;
 }
 
-/** In the caller's transaction, which has made sure that the place is there, empty, and the entities are live. */
+/** In the caller's transaction, which has checked that the chunk exists and is empty and the entities are unmerged. */
 export async function writeReading(
   transaction: Transaction,
   reading: WrittenReading,
@@ -201,8 +207,8 @@ export async function writeReading(
 }
 
 /**
- * A transaction of its own, in one trip: the usual case. False, and nothing is written, when something was found here
- * before, or the place or an entity is gone, or an entity was merged.
+ * In its own transaction and one round trip: the usual case. Returns false and writes nothing when there is a reading
+ * already, or the chunk or an entity is gone or merged.
  */
 export async function writeFirstReading(database: Queryable, reading: WrittenReading): Promise<boolean> {
   const { place, method, at } = reading;
@@ -219,9 +225,10 @@ export async function writeFirstReading(database: Queryable, reading: WrittenRea
 
 const mentionRows = ({ mentions, ids }: WrittenReading): string =>
   storedJson(
-    mentions.map(({ mention, relation, entityId }) => ({
+    mentions.map(({ mention, relation, entityId, resolvedId }) => ({
       id: ids.uuid(),
       entity: entityId,
+      resolved: resolvedId,
       surface: mention.surfaceForm,
       start_char: mention.startChar,
       end_char: mention.endChar,
@@ -232,7 +239,16 @@ const mentionRows = ({ mentions, ids }: WrittenReading): string =>
   );
 
 function eventRows({ mentions, events, ids }: WrittenReading): string {
-  const entityOf = new Map(mentions.map(({ mention, entityId }) => [mention.ref, entityId]));
+  const entityOf = new Map(
+    mentions.map(({ mention, entityId, resolvedId }) => [
+      mention.ref,
+      { entity: entityId, resolved: resolvedId },
+    ]),
+  );
+  const participant = (ref: string) => {
+    const found = entityOf.get(ref);
+    return found === undefined ? [] : [found];
+  };
   return storedJson(
     events.map((event) => ({
       id: ids.uuid(),
@@ -241,11 +257,8 @@ function eventRows({ mentions, events, ids }: WrittenReading): string {
       narrative: event.narrative,
       subject: event.subject,
       confidence: event.confidence,
-      about: event.subjectRef === null ? null : (entityOf.get(event.subjectRef) ?? null),
-      actors: event.actors.flatMap(({ ref, role }) => {
-        const entity = entityOf.get(ref);
-        return entity === undefined ? [] : [{ entity, role }];
-      }),
+      about: event.subjectRef === null ? [] : participant(event.subjectRef),
+      actors: event.actors.flatMap(({ ref, role }) => participant(ref).map((one) => ({ ...one, role }))),
       evidence: event.evidence.map(({ startChar, endChar, quote }) => ({
         start_char: startChar,
         end_char: endChar,
@@ -255,9 +268,9 @@ function eventRows({ mentions, events, ids }: WrittenReading): string {
   );
 }
 
-// Whatever is written stands at a place that is still there, and is of entities that are still live.
+// Locks that keep the chunk and its entities in place while a reading is written.
 
-/** What is found in a place is written by one at a time. Whether it is of a latest revision. Fails with CONFLICT. */
+/** One writer per chunk or revision at a time. Returns whether it is of a latest revision. Fails with CONFLICT. */
 export async function lockPlace(
   transaction: Transaction,
   { spaceId, revisionId, chunkId }: Pick<MentionPlace, 'spaceId' | 'revisionId' | 'chunkId'>,
@@ -275,12 +288,9 @@ export async function lockPlace(
   return found.isLatest;
 }
 
-/** How often an entity that a mention was resolved to may have been merged further meanwhile. */
-const longestChain = 32;
-
 /**
- * The entities that the results mean now, in their order: one that was merged meanwhile is the one it became part of.
- * They stay until the transaction ends. Fails with CONFLICT when one has been removed.
+ * The unmerged entities of the results, in order. Locks them until the transaction ends. Fails with CONFLICT when one
+ * was deleted.
  */
 export async function liveEntities(
   transaction: Transaction,
@@ -290,13 +300,9 @@ export async function liveEntities(
   const wanted = [...new Set(results.map(({ entityId }) => entityId))];
   if (wanted.length === 0) return [];
   const { rows } = await transaction.query<{ wanted: string; live: string }>(sql`
-    with recursive chain as (
-      select entity_id as wanted, entity_id as at, merged_into, 0 as depth from entity
-        where entity_id = any(${wanted}::uuid[]) and space_id = ${spaceId}
-      union all
-      select c.wanted, e.entity_id, e.merged_into, c.depth + 1 from chain c join entity e on e.entity_id = c.merged_into
-        where c.depth < ${longestChain})
-    select c.wanted, e.entity_id as live from chain c join entity e on e.entity_id = c.at and e.merged_into is null
+    select f.member as wanted, e.entity_id as live from knowledge_family(${wanted}::uuid[]) f
+      join entity e on e.entity_id = f.root and e.space_id = ${spaceId} and e.merged_into is null
+    where f.member = any(${wanted}::uuid[])
     for key share of e`);
   const live = new Map(rows.map((row) => [row.wanted, row.live]));
   return results.map(({ entityId }) => {
@@ -309,7 +315,10 @@ export async function liveEntities(
   });
 }
 
-// Events as callers look at them.
+export interface EventService {
+  list(filter: EventFilter): Promise<readonly StoredEvent[]>;
+  get(space: Space, eventId: string): Promise<StoredEvent>;
+}
 
 export function openEventService(store: Pick<EventStore, 'list' | 'get'>): EventService {
   return {

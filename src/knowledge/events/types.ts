@@ -7,7 +7,7 @@ export interface EventFilter {
   readonly artifactUid?: string;
   readonly from?: Date;
   readonly to?: Date;
-  /** Events of revisions that were superseded too. */
+  /** Also events of superseded revisions. */
   readonly withSuperseded?: boolean;
   readonly limit: number;
   readonly before?: string;

@@ -1,12 +1,13 @@
 // Folders: what is due is read, only what changed, and a file that fails costs itself.
 import { describe, expect, it } from 'vitest';
-import { CoreError, seededIds, seededRandom, silentLog } from '../../core/index.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
+import { CoreError, seededIds, seededRandom, silentLog } from '../../core/index.ts';
 import type { Degradation } from '../../ledger/index.ts';
-import type { FolderResult, IngestRequest, KnowledgeFolder } from '../desk-ports.ts';
+import type { FolderResult, KnowledgeFolder } from './folder-store.ts';
+import type { IngestRequest } from '../artifacts/types.ts';
 import { KnowledgeError } from '../errors.ts';
-import { folderRepairs } from '../maintenance/folder-repairs.ts';
-import type { ClosedFolder, FolderStore } from './folder-ports.ts';
+import { folderRepairs } from '../maintenance/repairs.ts';
+import type { ClosedFolder, FolderStore } from './folder-store.ts';
 import { Folders } from './folders.ts';
 
 const { signal } = new AbortController();
@@ -37,7 +38,7 @@ function world() {
     const row = rows[at];
     if (row) rows[at] = { ...row, ...part };
   };
-  const store: FolderStore = {
+  const store: Pick<FolderStore, keyof FolderStore> = {
     list: async () => [...rows],
     get: async (id) => rows.find(({ folderId }) => folderId === id) ?? null,
     add: async (folder) => {
@@ -50,16 +51,16 @@ function world() {
       };
       return !rows.some(({ path }) => path === folder.path) && rows.push(whole) > 0;
     },
-    change: async (_, path, part) => {
+    update: async (_, path, { cron, removesMissing }) => {
       const id = rows.find((row) => row.path === path)?.folderId ?? '';
-      change(id, part);
+      change(id, removesMissing === undefined ? { cron } : { cron, removesMissing });
       return rows.find((row) => row.path === path) ?? null;
     },
-    taken: async (_, below) =>
+    ingested: async (_, below) =>
       [...documents].flatMap(([path, artifactUid]) =>
         path.startsWith(below) ? [{ path, artifactUid }] : [],
       ),
-    remove: async (id) => {
+    delete: async (id) => {
       const at = rows.findIndex(({ folderId }) => folderId === id);
       return at >= 0 && rows.splice(at, 1).length === 1;
     },
@@ -67,11 +68,11 @@ function world() {
       change(folderId, { lastRunAt: at });
       return true;
     },
-    note: async (folderId, lastResult) => change(folderId, { lastResult }),
+    saveResult: async (folderId, lastResult) => change(folderId, { lastResult }),
   };
   const folders = new Folders({
     store,
-    spaces: { byId: async () => space },
+    spaces: { get: async () => space },
     artifacts: {
       maxDocumentBytes: 100,
       ingest: async (_: unknown, { content, sourceId }: IngestRequest) => {
@@ -82,7 +83,7 @@ function world() {
         documents.set(sourceId ?? '', `uid of ${sourceId ?? ''}`);
         return { outcome: 'added', artifactUid: '', revisionId: '', jobId: null, chunks: 1 };
       },
-      remove: async (_: unknown, uid: string) => {
+      delete: async (_: unknown, uid: string) => {
         for (const [path, own] of documents) if (own === uid) documents.delete(path);
       },
     } as never,
@@ -103,7 +104,7 @@ function world() {
       read: async (path) => Buffer.from(files.get(path)?.text ?? ''),
     },
     ledger: { record: async (row) => void recorded.push(row) },
-    onHealed: () => void healed.push('healed'),
+    onRecovered: () => void healed.push('healed'),
     clock,
     ids: seededIds(seededRandom(1), () => clock.now()),
     log: silentLog,
@@ -111,7 +112,7 @@ function world() {
   const result = (): FolderResult | null => rows[0]?.lastResult ?? null;
   const failWith = (error: Error | null): void => void (fails = error);
   const closeWith = (error: Error | null): void => void (unreadable = error);
-  const look = () => folders.readDue(signal);
+  const look = () => folders.scanDue(signal);
   const put = (path: string, text: string, modifiedMs = 1): void =>
     void files.set(path, { size: 5, modifiedMs, text });
   const repair = async () => {
@@ -127,13 +128,13 @@ const watched = { path: '/notes', cron: null };
 describe('a watched folder', () => {
   it('is read at every look, but each file only when its size or time changed', async () => {
     const { folders, files, taken, result } = world();
-    await folders.add(space, watched);
-    await folders.readDue(signal);
-    await folders.readDue(signal);
+    await folders.create(space, watched);
+    await folders.scanDue(signal);
+    await folders.scanDue(signal);
     expect(taken).toEqual(['/notes/a.md: one']);
     expect(result()).toMatchObject({ added: 1, failed: 0 });
     files.set('/notes/a.md', { size: 5, modifiedMs: 2, text: 'two' });
-    await folders.readDue(signal);
+    await folders.scanDue(signal);
     expect(taken).toEqual(['/notes/a.md: one', '/notes/a.md: two']);
   });
 
@@ -141,25 +142,25 @@ describe('a watched folder', () => {
     const { folders, files, result, taken } = world();
     files.set('/notes/a.md', { size: 101, modifiedMs: 1, text: 'large' });
     files.set('/notes/b.md', { size: 1, modifiedMs: 1, text: 'b' });
-    await folders.add(space, watched);
-    await folders.readDue(signal);
+    await folders.create(space, watched);
+    await folders.scanDue(signal);
     expect(result()).toMatchObject({
       added: 1,
       failed: 1,
       problems: [expect.stringMatching(/a\.md: It has 101/)],
     });
-    await folders.readDue(signal);
+    await folders.scanDue(signal);
     expect(taken).toHaveLength(1);
     expect(result()).toMatchObject({ failed: 1 });
   });
 
   it('is left alone while the state store is away, and read again later', async () => {
     const { folders, taken, failWith } = world();
-    await folders.add(space, watched);
+    await folders.create(space, watched);
     failWith(new CoreError('STATE_UNAVAILABLE', 'away'));
-    await expect(folders.readDue(signal)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    await expect(folders.scanDue(signal)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
     failWith(null);
-    await folders.readDue(signal);
+    await folders.scanDue(signal);
     expect(taken).toHaveLength(1);
   });
 });
@@ -167,35 +168,35 @@ describe('a watched folder', () => {
 describe('a folder on a schedule', () => {
   it('is read when its time has come since it was read last', async () => {
     const { folders, taken, clock, files } = world();
-    await folders.add(space, { path: '/notes', cron: '0 13 * * *' });
-    await folders.readDue(signal);
+    await folders.create(space, { path: '/notes', cron: '0 13 * * *' });
+    await folders.scanDue(signal);
     expect(taken).toEqual([]);
     await clock.advance(3_600_000);
-    await folders.readDue(signal);
+    await folders.scanDue(signal);
     expect(taken).toHaveLength(1);
     files.set('/notes/a.md', { size: 5, modifiedMs: 2, text: 'two' });
-    await folders.readDue(signal);
+    await folders.scanDue(signal);
     expect(taken).toHaveLength(1);
     await clock.advance(86_400_000);
-    await folders.readDue(signal);
+    await folders.scanDue(signal);
     expect(taken).toHaveLength(2);
   });
 
   it('is refused with a schedule that is none, and gets another when it is added again', async () => {
     const { folders, rows } = world();
-    await expect(folders.add(space, { path: '/notes', cron: 'often' })).rejects.toMatchObject({
+    await expect(folders.create(space, { path: '/notes', cron: 'often' })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
-    const first = await folders.add(space, { path: '/notes', cron: '0 3 * * *', removesMissing: true });
+    const first = await folders.create(space, { path: '/notes', cron: '0 3 * * *', removesMissing: true });
     expect(first).toMatchObject({ outcome: 'added', cron: '0 3 * * *', removesMissing: true });
-    expect(await folders.add(space, watched)).toMatchObject({
+    expect(await folders.create(space, watched)).toMatchObject({
       outcome: 'changed',
       folderId: first.folderId,
       cron: null,
       removesMissing: true,
     });
-    await folders.remove(first.folderId);
-    await expect(folders.remove(first.folderId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await folders.delete(first.folderId);
+    await expect(folders.delete(first.folderId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(folders.scan('nobody', { removesMissing: false }, signal)).rejects.toMatchObject({
       code: 'NOT_FOUND',
     });
@@ -207,7 +208,7 @@ describe('a file that is refused', () => {
   it('is in the ledger once, however often it is looked at, and tried again when asked for', async () => {
     const { folders, look, put, recorded, result, rows } = world();
     put('/notes/b.md', 'bad');
-    await folders.add(space, watched);
+    await folders.create(space, watched);
     await look();
     await look();
     const folderId = rows[0]?.folderId ?? '';
@@ -233,7 +234,7 @@ describe('a file that is refused', () => {
   ])('has its row closed when %s', async (_, outcome, change) => {
     const at = world();
     at.put('/notes/b.md', 'bad');
-    await at.folders.add(space, watched);
+    await at.folders.create(space, watched);
     await at.look();
     expect(await at.repair()).toMatchObject({ outcome: 'still-broken', reason: 'It is damaged.' });
     expect(at.healed).toEqual([]);
@@ -248,7 +249,7 @@ describe('a file that is refused', () => {
 
   it('is not gone where its folder cannot be read; when the folder is, its own row is closed', async () => {
     const at = world();
-    await at.folders.add(space, watched);
+    await at.folders.create(space, watched);
     at.closeWith(new Error('no such mount'));
     await at.look();
     await at.look();
@@ -267,7 +268,7 @@ describe('a file that is refused', () => {
 it('records a folder below into which nobody can look, until somebody can', async () => {
   const at = world();
   at.closed.push({ path: '/notes/sub', problem: 'The folder cannot be read (EACCES).' });
-  await at.folders.add(space, watched);
+  await at.folders.create(space, watched);
   await at.look();
   await at.look();
   expect(at.taken).toHaveLength(1);
@@ -286,7 +287,7 @@ describe('a file that went', () => {
     const at = world();
     at.files.clear();
     for (let index = 0; index < count; index++) at.put(`/notes/${index}.md`, 'x');
-    await at.folders.add(space, { ...watched, removesMissing });
+    await at.folders.create(space, { ...watched, removesMissing });
     await at.look();
     return at;
   };

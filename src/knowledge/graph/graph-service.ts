@@ -1,10 +1,9 @@
-// The graph as people handle it: how it is, what lies around an entity, and to have it rebuilt.
+// Graph status, rebuild requests, and the neighborhood of an entity.
 import type { JobQueue } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
-import type { GraphService } from '../desk-ports.ts';
-import { longestChain } from '../entities/candidate-queries.ts';
+import type { GraphService } from '../types.ts';
 import { openPairs, pairsOf } from '../entities/pair-store.ts';
 import { KnowledgeError } from '../errors.ts';
 import { graphRebuildJob, graphRebuildKey } from './graph-sync.ts';
@@ -19,7 +18,7 @@ export interface GraphServiceDeps {
 export function openGraphService({ graph, view, jobs }: GraphServiceDeps): GraphService {
   return {
     requestRebuild: async () => {
-      refuseOff(graph);
+      assertNotOff(graph);
       const state = await graph.availability(new AbortController().signal);
       if (state.state === 'unavailable')
         throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', `${state.reason} ${state.remedy}`);
@@ -31,13 +30,13 @@ export function openGraphService({ graph, view, jobs }: GraphServiceDeps): Graph
       return { backend: graph.backend, state: state.state, detail };
     },
     around: async ({ spaceId }, entityId, limit) => {
-      refuseOff(graph);
+      assertNotOff(graph);
       return view.around(spaceId, entityId, limit);
     },
   };
 }
 
-function refuseOff({ backend }: Graph): void {
+function assertNotOff({ backend }: Graph): void {
   if (backend === 'off')
     throw new CoreError(
       'CONFLICT',
@@ -45,7 +44,7 @@ function refuseOff({ backend }: Graph): void {
     );
 }
 
-// What lies around an entity, from the tables, whatever the graph lives in.
+// The neighborhood of an entity from the tables, whatever the backend.
 
 type Surroundings = Awaited<ReturnType<GraphService['around']>>;
 
@@ -56,7 +55,7 @@ export class GraphView {
     this.#database = database;
   }
 
-  /** The entity (or the one it became part of), events it takes part in, newest first, and who else does. NOT_FOUND. */
+  /** The entity (or its winner), its events, newest first, and their other participants. Fails with NOT_FOUND. */
   async around(spaceId: number, entityId: string, limit: number): Promise<Surroundings> {
     const center = isUuid(entityId) ? await this.#live(spaceId, entityId) : undefined;
     if (center === undefined) throw new CoreError('NOT_FOUND', `There is no entity ${entityId}.`);
@@ -70,7 +69,7 @@ export class GraphView {
     const { rows: edges } = await this.#database.query<Surroundings['edges'][number]>(sql`
       select entity_id as "from", event_id as "to", 'ACTED_IN' as kind, role from event_actor
       where event_id = any(${eventIds}::uuid[]) and space_id = ${spaceId}
-      union all
+      union
       select event_id, entity_id, 'ABOUT', null from event_subject
       where event_id = any(${eventIds}::uuid[]) and space_id = ${spaceId}
       union all
@@ -89,18 +88,13 @@ export class GraphView {
 
   async #live(spaceId: number, entityId: string): Promise<string | undefined> {
     const { rows } = await this.#database.query<{ id: string }>(sql`
-      with recursive up as (
-        select entity_id, merged_into, 0 as depth from entity
-        where entity_id = ${entityId}::uuid and space_id = ${spaceId}
-        union all
-        select e.entity_id, e.merged_into, up.depth + 1 from up join entity e on e.entity_id = up.merged_into
-        where up.depth < ${longestChain})
-      select entity_id as id from up where merged_into is null`);
+      select e.entity_id as id from knowledge_family(array[${entityId}::uuid]) f
+        join entity e on e.entity_id = f.root and e.space_id = ${spaceId} limit 1`);
     return rows[0]?.id;
   }
 }
 
-/** Live entities that wait for another look, of all spaces. */
+/** Unmerged entities of all spaces that need review. */
 export async function countNeedsReview(database: Database): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
     sql`select count(*) from entity where needs_review and merged_into is null`,

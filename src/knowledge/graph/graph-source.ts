@@ -1,4 +1,3 @@
-// What the graph is made of, read from the tables. Adapter: postgres/postgres-graph-source.ts.
 import type { Database } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
@@ -20,9 +19,9 @@ export const emptyBatch = (spaceId: number): GraphBatch => ({
   possiblySame: [],
 });
 
-// What the graph is made of, from the tables: live entities, events that still hold, their edges, undecided pairs.
+// Reads nodes and edges from the tables: unmerged entities, events of latest revisions, their edges, open pairs.
 
-/** Nodes that a batch of a rebuild holds. */
+/** Nodes per batch of a rebuild. */
 const batch = 500;
 
 type ActedIn = GraphBatch['actedIn'][number];
@@ -36,7 +35,10 @@ export class GraphSource {
     this.#database = database;
   }
 
-  /** Of each chunk that is there: its live entities, its events, the edges between them, and possibly-same pairs. */
+  /**
+   * Per existing chunk: its unmerged entities and events, the edges between them, and open pairs. Structured mentions
+   * belong to chunk 0.
+   */
   async chunkBatches(spaceId: number, chunkIds: readonly number[]): Promise<ReadonlyMap<number, GraphBatch>> {
     const { rows: chunks } = await this.#database.query<{ chunkId: number }>(sql`
       select chunk_id as "chunkId" from chunk where chunk_id = any(${chunkIds}::bigint[]) and space_id = ${spaceId}`);
@@ -62,7 +64,7 @@ export class GraphSource {
     return new Map(chunks.map(({ chunkId }) => [chunkId, cutBatch(whole, own(chunkId))]));
   }
 
-  /** Of these entities, those that are live, with every event they take part in. */
+  /** Those of these entities that are unmerged, with all their events. */
   async entityBatch(spaceId: number, entityIds: readonly string[]): Promise<GraphBatch> {
     const { rows } = await this.#database.query<{ eventId: string }>(sql`
       select event_id as "eventId" from event_actor
@@ -76,7 +78,7 @@ export class GraphSource {
     );
   }
 
-  /** Events of older revisions of these chunks' artifacts that the graph was given, and the chunks they stand in. */
+  /** Events of older revisions of these chunks' artifacts that are in the graph, and their chunks. */
   async superseded(
     spaceId: number,
     chunkIds: readonly number[],
@@ -94,7 +96,7 @@ export class GraphSource {
     };
   }
 
-  /** Everything of every space: entities, then events with their edges, then pairs; behind the position given. */
+  /** Everything in all spaces after a position: entities, then events with their edges, then pairs. */
   async *all(after: string | null): AsyncGenerator<RebuildBatch> {
     const [stage = 'entities', id = ''] = after === null ? [] : after.split(':');
     if (stage === 'entities')
@@ -134,12 +136,12 @@ export class GraphSource {
     );
   }
 
-  /** How much that is. */
+  /** Number of nodes. */
   counts(): Promise<GraphCounts> {
     return countGraph(this.#database);
   }
 
-  /** What was put into the graph, merged or parted since then: by space. */
+  /** What was added to the graph, merged or split since then, by space. */
   async changedSince(since: Date): Promise<readonly ChangedSpace[]> {
     const { rows } = await this.#database.query<ChangedSpace>(sql`
       select k.space_id as "spaceId",
@@ -152,7 +154,7 @@ export class GraphSource {
     return rows.filter(({ chunkIds, entityIds }) => chunkIds.length + entityIds.length > 0);
   }
 
-  /** A few events of the space that share somebody with others: what a try-out expands from. */
+  /** A few events of the space that have actors, for a test expansion. */
   async sampleEvents(spaceId: number, limit: number): Promise<readonly string[]> {
     const { rows } = await this.#database.query<{ id: string }>(sql`
       select e.event_id as id from semantic_event e
@@ -162,7 +164,7 @@ export class GraphSource {
     return rows.map(({ id }) => id);
   }
 
-  /** These events with everybody in them, and these entities. */
+  /** These events with their participants, and these entities. */
   async #part(
     spaceId: number,
     entityIds: readonly string[],
@@ -208,7 +210,7 @@ export class GraphSource {
 
   async #actedIn(spaceId: number, eventIds: readonly string[]): Promise<readonly ActedIn[]> {
     const { rows } = await this.#database.query<ActedIn>(sql`
-      select entity_id as "entityId", event_id as "eventId", role from event_actor
+      select distinct entity_id as "entityId", event_id as "eventId", role from event_actor
         join semantic_event e using (event_id)
       where event_id = any(${eventIds}::uuid[]) and e.space_id = ${spaceId} and e.superseded_at is null`);
     return rows;
@@ -216,13 +218,13 @@ export class GraphSource {
 
   async #about(spaceId: number, eventIds: readonly string[]): Promise<readonly About[]> {
     const { rows } = await this.#database.query<About>(sql`
-      select event_id as "eventId", entity_id as "entityId" from event_subject
+      select distinct event_id as "eventId", entity_id as "entityId" from event_subject
         join semantic_event e using (event_id)
       where event_id = any(${eventIds}::uuid[]) and e.space_id = ${spaceId} and e.superseded_at is null`);
     return rows;
   }
 
-  /** Undecided, between live entities: what was merged is followed. */
+  /** Open pairs between unmerged entities. */
   async #possiblySame(chosen: Sql, order: Sql = sql``): Promise<readonly (PossiblySame & PairOfSpace)[]> {
     const { rows } = await this.#database.query<PossiblySame & PairOfSpace>(sql`
       select p.pair_id as "pairId", p.space_id as "spaceId", p.live_a as "entityA", p.live_b as "entityB",
@@ -231,7 +233,7 @@ export class GraphSource {
     return rows;
   }
 
-  /** Pages of a stage, cut by space. Only the last part of a page lets the next try begin behind the page. */
+  /** Pages of a stage, grouped by space. Only the last batch of a page advances the position. */
   async *#pages<Row extends OfSpace>(
     stage: string,
     from: string,
@@ -269,7 +271,7 @@ export interface GraphCounts {
   readonly events: number;
 }
 
-/** Live entities and events that still hold, of all spaces. */
+/** Unmerged entities and current events of all spaces. */
 export async function countGraph(database: Database): Promise<GraphCounts> {
   const { rows } = await database.query<GraphCounts>(sql`
     select (select count(*) from entity where merged_into is null) as entities,
@@ -277,7 +279,7 @@ export async function countGraph(database: Database): Promise<GraphCounts> {
   return rows[0] ?? { entities: 0, events: 0 };
 }
 
-/** What of a part belongs to these events and entities, with everybody at the other end of an edge. */
+/** The part of a batch for these events and entities, with both ends of each edge. */
 function cutBatch(
   whole: GraphBatch,
   own: { readonly entities: ReadonlySet<string>; readonly events: ReadonlySet<string> },

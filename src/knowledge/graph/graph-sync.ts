@@ -1,22 +1,23 @@
-// Keeps a graph that lies apart from the tables in step with them: after a reading, a merge, a removal. What cannot be
-// done now is in the ledger, and is done again by its repair.
+// Keeps a separate graph in sync with the tables after readings, merges and removals. What fails is recorded in the
+// ledger and repaired later.
 import { z } from 'zod';
 import type { JobDefinition, JobHandler, Log } from '../../core/index.ts';
 import { kindOf, messageOf } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import type { ArtifactStore, RemovedIds, ChunkStepResult } from '../artifacts/types.ts';
+import type { ArtifactStore } from '../artifacts/artifact-store.ts';
+import type { ChunkStepResult, RemovedIds } from '../artifacts/types.ts';
+import { isFatalForJob } from '../degradations.ts';
 import { KnowledgeError } from '../errors.ts';
-import { isFatalForJob } from '../ingest/failure-kinds.ts';
-import type { GraphStep } from '../ingest/step-ports.ts';
-import type { SpaceStore } from '../spaces/types.ts';
+import type { GraphStep } from '../ingest/deps.ts';
+import type { Spaces } from '../spaces/spaces.ts';
 import type { GraphSource } from './graph-source.ts';
-import type { Graph, GraphFailure, GraphBatch } from './graph.ts';
+import type { Graph, GraphBatch, GraphFailure } from './graph.ts';
 
-/** Subjects: a chunk's id, an entity's id, or `space:ID` when something could not be taken out. */
+/** Subjects: a chunk id, an entity id, or `space:ID` for a failed removal. */
 export const graphDegradations = {
-  /** The graph was away; nothing was tried. */
+  /** The graph was unavailable; nothing was tried. */
   skipped: 'knowledge.graph-skipped',
-  /** The graph was there and did not take all of it. */
+  /** The graph was available and rejected some nodes or edges. */
   failed: 'knowledge.graph-failed',
 } as const;
 
@@ -30,42 +31,44 @@ export interface GraphSyncDeps {
 
 export class GraphSync implements GraphStep {
   readonly isWanted: boolean;
-  readonly #parts: GraphSyncDeps;
+  readonly #deps: GraphSyncDeps;
 
   constructor(parts: GraphSyncDeps) {
-    this.#parts = parts;
+    this.#deps = parts;
     this.isWanted = parts.graph.backend !== 'off';
   }
 
-  /** One mark per chunk: done only when every node and edge of it is in. Fails only when the state store is away. */
+  /**
+   * One result per chunk: done only when all its nodes and edges are written. Fails only when the state store is down.
+   */
   async put(
     spaceId: number,
     chunkIds: readonly number[],
     signal: AbortSignal,
   ): Promise<readonly ChunkStepResult[]> {
-    const { graph, source } = this.#parts;
+    const { graph, source } = this.#deps;
     if (!this.isWanted) return [];
     if (!graph.isSeparateStore)
       return chunkIds.map((chunkId) => ({ chunkId, step: 'graph', status: 'done' }));
     const away = await this.#problem(signal);
-    if (away !== null) return chunkIds.map((chunkId) => this.#notPut(spaceId, chunkId, away));
+    if (away !== null) return chunkIds.map((chunkId) => this.#failedStep(spaceId, chunkId, away));
     const parts = await source.chunkBatches(spaceId, chunkIds);
     const marks: ChunkStepResult[] = [];
     let problem: unknown = null;
     for (const [chunkId, part] of parts) {
-      problem ??= await this.#putPart(part, signal);
-      const mark = this.#markOf(spaceId, chunkId, problem);
+      problem ??= await this.#writeBatch(part, signal);
+      const mark = this.#stepResult(spaceId, chunkId, problem);
       marks.push(mark);
-      // One that did not take this chunk's nodes may take the next one's; one that went away is asked once.
+      // A rejected chunk does not affect the next one; an unavailable graph is called once.
       if (!isAway(problem)) problem = null;
     }
     if (marks.some(({ status }) => status === 'done')) await this.#dropSuperseded(spaceId, chunkIds, signal);
     return marks;
   }
 
-  /** These entities were merged, parted or paired: their nodes and edges are drawn anew. Null when that is done. */
+  /** Redraws entities that were merged, split or paired. Returns null on success, else the error message. */
   async refresh(spaceId: number, entityIds: readonly string[], signal: AbortSignal): Promise<string | null> {
-    const { graph, source } = this.#parts;
+    const { graph, source } = this.#deps;
     if (!graph.isSeparateStore || entityIds.length === 0) return null;
     const problem = (await this.#problem(signal)) ?? (await this.#redraw(spaceId, entityIds, signal, source));
     if (problem === null) return null;
@@ -75,15 +78,20 @@ export class GraphSync implements GraphStep {
 
   async forget(spaceId: number, { eventIds, entityIds }: RemovedIds): Promise<void> {
     if (eventIds.length + entityIds.length === 0) return;
-    await this.#takeOut(spaceId, (graph, signal) => graph.remove(spaceId, { eventIds, entityIds }, signal));
+    await this.#removeFromGraph(spaceId, (graph, signal) =>
+      graph.remove(spaceId, { eventIds, entityIds }, signal),
+    );
   }
 
   forgetSpace(spaceId: number): Promise<void> {
-    return this.#takeOut(spaceId, (graph, signal) => graph.prune(spaceId, signal));
+    return this.#removeFromGraph(spaceId, (graph, signal) => graph.prune(spaceId, signal));
   }
 
-  async #takeOut(spaceId: number, work: (graph: Graph, signal: AbortSignal) => Promise<void>): Promise<void> {
-    const { graph } = this.#parts;
+  async #removeFromGraph(
+    spaceId: number,
+    work: (graph: Graph, signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const { graph } = this.#deps;
     if (!graph.isSeparateStore) return;
     const { signal } = new AbortController();
     try {
@@ -91,22 +99,22 @@ export class GraphSync implements GraphStep {
       if (away !== null) throw away;
       await work(graph, signal);
     } catch (error) {
-      // The tables have forgotten already. The caller has nothing to repeat: the row remembers it.
+      // The tables no longer have the rows. The caller need not retry: the ledger row triggers the repair.
       this.#record(spaceId, `space:${spaceId}`, error, {});
     }
   }
 
-  /** Why nothing can be done with the graph now; null when it is there. */
+  /** Why the graph is unavailable; null when it is available. */
   async #problem(signal: AbortSignal): Promise<KnowledgeError | null> {
-    const state = await this.#parts.graph.availability(signal);
+    const state = await this.#deps.graph.availability(signal);
     return state.state === 'unavailable'
       ? new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', `${state.reason} ${state.remedy}`)
       : null;
   }
 
-  async #putPart(part: GraphBatch, signal: AbortSignal): Promise<unknown> {
+  async #writeBatch(part: GraphBatch, signal: AbortSignal): Promise<unknown> {
     try {
-      const failures = await this.#parts.graph.upsert(part, signal);
+      const failures = await this.#deps.graph.upsert(part, signal);
       return failures.length === 0 ? null : new PartialFailure(failures);
     } catch (error) {
       if (isFatalForJob(error, signal)) throw error;
@@ -122,21 +130,21 @@ export class GraphSync implements GraphStep {
   ): Promise<unknown> {
     const part = await source.entityBatch(spaceId, entityIds);
     try {
-      await this.#parts.graph.remove(spaceId, { entityIds, eventIds: [] }, signal);
+      await this.#deps.graph.remove(spaceId, { entityIds, eventIds: [] }, signal);
     } catch (error) {
       if (isFatalForJob(error, signal)) throw error;
       return error;
     }
-    return this.#putPart(part, signal);
+    return this.#writeBatch(part, signal);
   }
 
-  #markOf(spaceId: number, chunkId: number, problem: unknown): ChunkStepResult {
+  #stepResult(spaceId: number, chunkId: number, problem: unknown): ChunkStepResult {
     return problem === null
       ? { chunkId, step: 'graph', status: 'done' }
-      : this.#notPut(spaceId, chunkId, problem);
+      : this.#failedStep(spaceId, chunkId, problem);
   }
 
-  #notPut(spaceId: number, chunkId: number, problem: unknown): ChunkStepResult {
+  #failedStep(spaceId: number, chunkId: number, problem: unknown): ChunkStepResult {
     const { cause, message, kind } = this.#record(spaceId, String(chunkId), problem, { chunk_id: chunkId });
     const status = kind === graphDegradations.skipped ? 'skipped' : 'failed';
     return { chunkId, step: 'graph', status, cause, message };
@@ -148,7 +156,7 @@ export class GraphSync implements GraphStep {
     problem: unknown,
     context: Readonly<Record<string, unknown>>,
   ): { readonly kind: string; readonly cause: string; readonly message: string } {
-    const { ledger, log, graph } = this.#parts;
+    const { ledger, log, graph } = this.#deps;
     const kind = isAway(problem) ? graphDegradations.skipped : graphDegradations.failed;
     const cause = kindOf(problem);
     const message = isAway(problem)
@@ -162,12 +170,12 @@ export class GraphSync implements GraphStep {
     return { kind, cause, message };
   }
 
-  /** A newer revision took their place; the marks say that the graph no longer has them. */
+  /** Removes superseded chunks from the graph and marks their steps as skipped. */
   async #dropSuperseded(spaceId: number, chunkIds: readonly number[], signal: AbortSignal): Promise<void> {
-    const { source, artifacts } = this.#parts;
+    const { source, artifacts } = this.#deps;
     const old = await source.superseded(spaceId, chunkIds);
     if (old.chunkIds.length === 0) return;
-    await this.#takeOut(spaceId, (graph) =>
+    await this.#removeFromGraph(spaceId, (graph) =>
       graph.remove(spaceId, { entityIds: [], eventIds: old.eventIds }, signal),
     );
     await artifacts.saveSteps(
@@ -179,7 +187,7 @@ export class GraphSync implements GraphStep {
 
 const isAway = (problem: unknown): boolean => kindOf(problem) === 'KNOWLEDGE_GRAPH_UNAVAILABLE';
 
-/** Some nodes or edges are missing: which, by id. */
+/** Some nodes or edges were not written. */
 class PartialFailure extends Error {
   readonly code: string;
   readonly #failures: readonly GraphFailure[];
@@ -198,13 +206,13 @@ class PartialFailure extends Error {
   }
 }
 
-// The job that builds the graph anew from the tables, beside the one that answers.
+// Rebuilds the graph from the tables; the old one serves until the new one is complete.
 
 export const graphRebuildJob: JobDefinition<Record<string, never>> = {
   name: 'knowledge.graph-rebuild',
   description: 'Builds the graph anew from the tables; the old one answers until the new one is whole.',
   parse: (raw) => z.strictObject({}).parse(raw),
-  // One that was interrupted goes on where it was.
+  // An interrupted rebuild continues.
   retries: 4,
   retryDelayMs: 30_000,
   retryBackoff: true,
@@ -213,7 +221,7 @@ export const graphRebuildJob: JobDefinition<Record<string, never>> = {
   timeoutMs: 6 * 3_600_000,
 };
 
-/** While one waits or runs, another is not added. */
+/** Only one is queued or running. */
 export const graphRebuildKey = 'rebuild';
 
 export interface GraphRebuildDeps {
@@ -221,7 +229,7 @@ export interface GraphRebuildDeps {
   readonly source: GraphSource;
   readonly keeper: GraphSync;
   readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
-  readonly spaces: Pick<SpaceStore, 'list'>;
+  readonly spaces: Pick<Spaces, 'list'>;
 }
 
 export function graphRebuildHandler(parts: GraphRebuildDeps): JobHandler<Record<string, never>> {
@@ -245,7 +253,7 @@ export function graphRebuildHandler(parts: GraphRebuildDeps): JobHandler<Record<
   };
 }
 
-/** What went into the old graph while the new one was built. */
+/** Applies what changed in the old graph while the new one was built. */
 async function catchUp(
   { source, keeper, artifacts }: GraphRebuildDeps,
   since: Date,

@@ -1,4 +1,4 @@
-// The graph of entities and events, behind a port: plain SQL by default, Apache AGE when chosen.
+// The graph of entities and events. Backends: plain SQL (default), Apache AGE, off.
 import { KnowledgeError } from '../errors.ts';
 
 export const graphBackends = ['sql', 'age', 'off'] as const;
@@ -17,7 +17,7 @@ export interface EventNode {
   readonly eventTime: Date | null;
 }
 
-/** What is put into the graph together: one chunk's worth, or a batch of a rebuild. */
+/** Nodes and edges of one chunk, or a batch of a rebuild. */
 export interface GraphBatch {
   readonly spaceId: number;
   readonly entities: readonly EntityNode[];
@@ -47,9 +47,9 @@ export type GraphAvailability =
 export interface ExpansionRequest {
   readonly spaceId: number;
   readonly seedEventIds: readonly string[];
-  /** Never related, though no seeds: those that others are expanded from. */
+  /** Also excluded from the results: seeds of other groups. */
   readonly exceptEventIds?: readonly string[];
-  /** Related items at most. */
+  /** Maximum number of related events. */
   readonly budget: number;
   readonly categories?: readonly string[];
 }
@@ -63,7 +63,7 @@ export interface RelatedEvent {
   readonly score: number;
 }
 
-/** A batch of a rebuild, and what to ask for to go on behind it. */
+/** A batch of a rebuild and the position after it. */
 export interface RebuildBatch extends GraphBatch {
   readonly position: string;
 }
@@ -71,23 +71,25 @@ export interface RebuildBatch extends GraphBatch {
 export interface RebuildResult {
   readonly entities: number;
   readonly events: number;
-  /** When it began; what was put in since then has to be put in again. Null: nothing was built. */
+  /** When it started: changes since then must be applied again. Null: nothing was built. */
   readonly since: Date | null;
 }
 
 export interface Graph {
   readonly backend: GraphBackend;
-  /** False: the tables themselves are the graph, and nothing has to be put into it. */
+  /** False: the tables themselves are the graph. */
   readonly isSeparateStore: boolean;
-  /** Looked at again after a while, never cached for ever; makes the graph when it is missing. */
+  /** Checked again after a while; creates a missing graph. */
   availability(signal: AbortSignal): Promise<GraphAvailability>;
-  /** Somebody has a reason to think that it is back: `availability` looks at once. */
-  askAgain?(): void;
-  /** Nothing is in it: it was made just now, or another backend was used before. Fails as `remove`. */
+  /** `availability` checks at once the next time. */
+  resetCooldown?(): void;
+  /** It was just created, or another backend was used before. Fails as `remove`. */
   isEmpty(signal: AbortSignal): Promise<boolean>;
-  /** Of these events, those that are not in it (yet). Fails as `remove`. */
+  /** How many of these events are not in the graph. Fails as `remove`. */
   missing(spaceId: number, eventIds: readonly string[], signal: AbortSignal): Promise<number>;
-  /** Idempotent. Goes on after single failures and names them; fails with KNOWLEDGE_GRAPH_UNAVAILABLE as a whole. */
+  /**
+   * Idempotent. Continues after single failures and returns them; fails with KNOWLEDGE_GRAPH_UNAVAILABLE as a whole.
+   */
   upsert(part: GraphBatch, signal: AbortSignal): Promise<readonly GraphFailure[]>;
   /** Nodes with their edges. Fails with KNOWLEDGE_GRAPH_UNAVAILABLE. */
   remove(
@@ -95,13 +97,16 @@ export interface Graph {
     ids: { readonly entityIds: readonly string[]; readonly eventIds: readonly string[] },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Takes out what the tables no longer hold of a space; of a space that is gone, everything. Fails as `remove`. */
+  /** Removes what the tables of a space no longer have; of a deleted space, everything. Fails as `remove`. */
   prune(spaceId: number, signal: AbortSignal): Promise<void>;
-  /** Fails with KNOWLEDGE_GRAPH_UNAVAILABLE or DEADLINE_EXCEEDED: the caller answers without and says so. */
+  /**
+   * Fails with KNOWLEDGE_GRAPH_UNAVAILABLE or DEADLINE_EXCEEDED: the search responds without related items and a
+   * warning.
+   */
   expand(request: ExpansionRequest, signal: AbortSignal): Promise<readonly RelatedEvent[]>;
   /**
-   * Builds beside what is there and swaps at the end; until then, and when it fails, the old one answers. One that was
-   * interrupted goes on where it was. What is upserted meanwhile goes to the old one: put it in again afterwards.
+   * Builds a second graph and swaps at the end; until then, and if it fails, the old one serves. An interrupted rebuild
+   * continues. Upserts in the meantime go to the old graph and must be repeated afterwards.
    */
   rebuild(
     parts: (after: string | null) => AsyncIterable<RebuildBatch>,
@@ -110,7 +115,7 @@ export interface Graph {
   ): Promise<RebuildResult>;
 }
 
-// GRAPH_BACKEND=off: a capability that is not wanted. Nothing is written, nothing is expanded, nothing is recorded.
+// GRAPH_BACKEND=off: not configured. Nothing is written, expanded or recorded.
 
 export const offGraph: Graph = {
   backend: 'off',

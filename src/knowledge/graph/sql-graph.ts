@@ -1,4 +1,4 @@
-// The graph without a graph: events and entities are rows already, and their edges are event_actor and event_subject.
+// The SQL backend: entities and events are rows already, and event_actor and event_subject are their edges.
 import type { Database } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
@@ -26,7 +26,7 @@ export class SqlGraph implements Graph {
     return 0;
   }
 
-  /** The rows are there before anybody could put them in. */
+  /** The rows exist already. */
   async upsert(): Promise<readonly []> {
     return [];
   }
@@ -39,8 +39,8 @@ export class SqlGraph implements Graph {
     const { spaceId, seedEventIds, budget } = request;
     if (seedEventIds.length === 0 || budget === 0) return [];
     const seeds = sql`${seedEventIds}::uuid[]`;
-    // OFFSET 0 keeps it a look at one row after the other: whoever is in 20,000 events is left after the newest 100
-    // (six seeds among 100,000 events on a server: 13 ms against 84 as a plain join).
+    // OFFSET 0 keeps it a nested loop: an entity with 20,000 events is done after the newest 100 (six seeds among
+    // 100,000 events on a server: 13 ms instead of 84 as a plain join).
     const wanted = (id: Sql) => sql`
       select from semantic_event e where e.event_id = ${id} and ${isRelatable(request)} offset 0`;
     const { rows } = await this.#database.query<RelatedEvent>(
@@ -57,12 +57,13 @@ export class SqlGraph implements Graph {
         from via v cross join lateral (
           select distinct event_id from (
             select a.event_id from event_actor a cross join lateral (${wanted(sql`a.event_id`)}) as e
-            where a.entity_id = v.entity_id order by a.event_id desc limit ${mostPerEntity}) as newest) as near
+            where a.entity_id = v.entity_id order by a.event_id desc limit ${maxPerEntity}) as newest) as near
         union all
         select v.entity_id, near.event_id, 'same_subject:', v.is_subject
         from via v cross join lateral (
-          select s.event_id from event_subject s cross join lateral (${wanted(sql`s.event_id`)}) as e
-          where s.entity_id = v.entity_id order by s.event_id desc limit ${mostPerEntity}) as near),
+          select distinct event_id from (
+            select s.event_id from event_subject s cross join lateral (${wanted(sql`s.event_id`)}) as e
+            where s.entity_id = v.entity_id order by s.event_id desc limit ${maxPerEntity}) as newest) as near),
       ${rankRelated(sql`near`, request)}`,
       { signal },
     );
@@ -80,12 +81,12 @@ export class SqlGraph implements Graph {
   }
 }
 
-// Which events lie near others, best first: the same for every graph that can name those who are shared.
+// Ranking of related events, the same for all backends.
 
-/** Of one entity so many events are looked at, the newest: whoever takes part in everything tells little. */
-export const mostPerEntity = 100;
+/** Newest events considered per entity: an entity in many events is a weak link. */
+export const maxPerEntity = 100;
 
-/** Which events may be related at all; `e` is semantic_event. */
+/** Which events can be related; `e` is semantic_event. */
 export function isRelatable({
   spaceId,
   seedEventIds,
@@ -99,9 +100,9 @@ export function isRelatable({
 }
 
 /**
- * `near` has rows (entity_id, event_id, kind, is_same): who is shared, how it takes part in the event (`same_actor:`,
- * `same_subject:`), and whether it does so in a seed too; if not it counts half. An event counts the more, the more it
- * shares with the seeds and the fewer events those it shares take part in.
+ * `near` has rows (entity_id, event_id, kind, is_same): the shared entity, its part in the event (`same_actor:`,
+ * `same_subject:`), and whether it has the same part in a seed; if not it counts half. The score grows with the number
+ * of shared entities and shrinks with the number of their events.
  */
 export function rankRelated(near: Sql, { budget }: ExpansionRequest): Sql {
   return sql`

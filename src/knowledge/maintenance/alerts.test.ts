@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { offGraph } from '../graph/graph.ts';
-import type { GraphAvailability } from '../ports.ts';
-import { KnowledgeAlerts, watchedGraph } from './alerts.ts';
+import type { GraphAvailability } from '../graph/graph.ts';
+import { KnowledgeAlerts, meteredGraph } from './alerts.ts';
 
 const { signal } = new AbortController();
 const minuteMs = 60_000;
@@ -115,11 +115,11 @@ describe('alerts of knowledge', () => {
   });
 });
 
-describe('a watched graph', () => {
-  it('counts expansions by how they end, and leaves out callers that went away', async () => {
+describe('a metered graph', () => {
+  it('counts expansions by outcome and ignores aborted callers', async () => {
     const { watch, state } = world();
     const ends: (Error | null)[] = [null, new CoreError('DEADLINE_EXCEEDED', 'late'), new Error('broken')];
-    const graph = watchedGraph(
+    const graph = meteredGraph(
       {
         ...offGraph,
         expand: async () => {

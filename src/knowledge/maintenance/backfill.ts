@@ -3,16 +3,17 @@
 import { z } from 'zod';
 import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
+import { hasActiveJob } from '../artifacts/artifact-store.ts';
+import { ingestDegradations } from '../degradations.ts';
 import type { GraphSource } from '../graph/graph-source.ts';
 import type { GraphSync } from '../graph/graph-sync.ts';
 import { graphRebuildJob, graphRebuildKey } from '../graph/graph-sync.ts';
-import { ingestDegradations } from '../ingest/failure-kinds.ts';
-import type { Readers } from '../ingest/step-ports.ts';
-import { hasActiveJob } from '../ingest/under-way.ts';
-import type { ArtifactStore, Chunk, ChunkStep, ChunkStepResult, Graph } from '../ports.ts';
-import { modelCameLater } from './chunk-repairs.ts';
-import type { EntityRepairParts } from './entity-repairs.ts';
-import { pairsNotAsked } from './entity-repairs.ts';
+import type { Readers } from '../reading/types.ts';
+import type { ArtifactStore } from '../artifacts/artifact-store.ts';
+import type { Chunk, ChunkStep, ChunkStepResult } from '../artifacts/types.ts';
+import type { Graph } from '../graph/graph.ts';
+import type { EntityRepairParts } from './repairs.ts';
+import { modelCameLater, pairsNotAsked } from './repairs.ts';
 
 export const backfillJob: JobDefinition<Record<string, never>> = {
   name: 'knowledge.backfill',
@@ -104,7 +105,7 @@ async function recordPairs(parts: BackfillDeps): Promise<number> {
   if (
     !options.backfill ||
     !canUseModel() ||
-    (await pairs.unconfirmed(1)).length === 0 ||
+    (await pairs.listUnconfirmed(1)).length === 0 ||
     (await isRecorded(kind, subject))
   )
     return 0;

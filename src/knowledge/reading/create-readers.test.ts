@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemIds } from '../../core/index.ts';
-import { createReaders, estimateReading } from './create-readers.ts';
+import { estimateReading } from './model-reader.ts';
+import { createReaders } from './rules-reader.ts';
 
 const modelOf = (isConfigured: () => boolean) => ({
   isConfigured,

@@ -1,18 +1,17 @@
-// Follows the first results into the graph: events that share an actor or a subject with theirs. Whatever fails here costs
-// the related items it would have found, never the results, and is said in the answer and in the ledger.
+// Expands the first results through the graph: events that share an actor or a subject with theirs. A failure costs
+// related items, never results, and appears in the response's warning and in the ledger.
 import type { Clock, Log } from '../../core/index.ts';
-import { abortable, kindOf, messageOf } from '../../core/index.ts';
+import { kindOf, messageOf, executeWithDeadline } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
 import type { ExpansionRequest, Graph, RelatedEvent } from '../graph/graph.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { SearchStore } from './results.ts';
-import type { LexicalHit, RelatedItem, SearchRequest, Warnings } from './types.ts';
+import type { RankedChunk, RelatedItem, SearchRequest, Warnings } from './types.ts';
 
 export interface ExpansionDeps {
   readonly graph: Pick<Graph, 'backend' | 'isSeparateStore' | 'expand' | 'missing'>;
-  readonly store: Pick<SearchStore, 'eventsOf' | 'events' | 'waitingForGraph'>;
-  /** The graph lacks what the tables have: somebody should look why. */
+  readonly store: Pick<SearchStore, 'eventIdsOf' | 'events' | 'countWaitingForGraph'>;
+  /** Called when the graph lacks events that the tables have. */
   readonly onGraphBehind?: () => void;
   readonly ledger: LedgerRecorder;
   readonly clock: Clock;
@@ -20,68 +19,72 @@ export interface ExpansionDeps {
   readonly options: Pick<KnowledgeOptions, 'expansionTimeoutMs' | 'chunkLookupTimeoutMs'>;
 }
 
-/** Rows of the ledger; their subjects are spaces. */
+/** Ledger kinds; the subject is the space. */
 export const expansionDegradations = {
-  /** The graph was away, or did not answer in time. */
+  /** The graph was unavailable or too slow. */
   expansion: 'knowledge.expansion-failed',
-  /** The events of a result could not be looked up; `chunk_ids` says of which. */
+  /** The events of a result could not be loaded; `chunk_ids` says which. */
   lookup: 'knowledge.chunk-lookup-failed',
 } as const;
 
 export interface ExpansionInput {
   readonly spaceId: number;
-  readonly hits: readonly LexicalHit[];
+  readonly hits: readonly RankedChunk[];
   readonly request: Pick<SearchRequest, 'graphBudget' | 'graphSeedLimit' | 'graphFilters'>;
 }
 
 /**
- * Results are followed in so many parts at most, side by side: when time runs out, what some of them found is there. One
- * part for each of the usual three; many seeds do not take all connections of the store.
+ * Results are expanded in at most this many groups at once, so that a timeout keeps what some of them found: one group
+ * for each of the default three results, and not more connections for many.
  */
-const mostParts = 4;
+const maxGroups = 4;
 
 /**
- * Related items, the nearest first: as many as were found in time. None when the graph is away. Fails only by the caller's
+ * Related items found in time, the nearest first; none when the graph is unavailable. Fails only with the caller's
  * signal.
  */
 export async function expandByGraph(
-  parts: ExpansionDeps,
+  deps: ExpansionDeps,
   { spaceId, hits, request }: ExpansionInput,
   warnings: Warnings,
   signal: AbortSignal,
 ): Promise<readonly RelatedItem[]> {
   const { graphBudget, graphSeedLimit, graphFilters } = request;
   if (graphBudget === 0 || graphSeedLimit === 0) return [];
-  if (parts.graph.backend === 'off') {
+  if (deps.graph.backend === 'off') {
     warnings.add('Graph expansion unavailable: the graph is switched off (GRAPH_BACKEND=off).');
     return [];
   }
-  const seeds = await findSeeds(parts, spaceId, hits.slice(0, graphSeedLimit), warnings, signal);
-  const deadline = withDeadline(signal, parts.options.expansionTimeoutMs, parts.clock, 'graph expansion');
-  try {
-    const exceptEventIds = seeds.flat();
-    const behind = warnIfGraphIsBehind(parts, spaceId, exceptEventIds, warnings, deadline.signal);
-    const outcomes = await Promise.allSettled(
-      groupSeeds(seeds).map((seedEventIds) => {
-        const wish = { spaceId, seedEventIds, exceptEventIds, budget: graphBudget };
-        const categories = graphFilters.length === 0 ? {} : { categories: graphFilters };
-        return expandSeeds(parts, { ...wish, ...categories }, deadline.signal);
-      }),
-    );
-    await behind;
-    signal.throwIfAborted();
-    const found = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    const failed = outcomes.find((one) => one.status === 'rejected');
-    if (failed) report(parts, { spaceId, seeds: seeds.length }, failed.reason, found.length > 0, warnings);
-    return mergeRelated(found, graphBudget);
-  } finally {
-    deadline.dispose();
-  }
+  const seeds = await findSeeds(deps, spaceId, hits.slice(0, graphSeedLimit), warnings, signal);
+  const exceptEventIds = seeds.flat();
+  const timeout = {
+    clock: deps.clock,
+    timeoutMs: deps.options.expansionTimeoutMs,
+    operation: 'graph expansion',
+    signal,
+  };
+  const behind = executeWithDeadline(
+    (expired) => warnIfGraphIsBehind(deps, spaceId, exceptEventIds, warnings, expired),
+    timeout,
+  ).catch(() => undefined); // Reported by the expansion, which calls the same graph.
+  const outcomes = await Promise.allSettled(
+    groupSeeds(seeds).map((seedEventIds) => {
+      const categories = graphFilters.length === 0 ? {} : { categories: graphFilters };
+      const input = { spaceId, seedEventIds, exceptEventIds, budget: graphBudget, ...categories };
+      return executeWithDeadline((expired) => expandSeeds(deps, input, expired), timeout);
+    }),
+  );
+  await behind;
+  signal.throwIfAborted();
+  const found = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = outcomes.find((one) => one.status === 'rejected');
+  if (failed) report(deps, { spaceId, seeds: seeds.length }, failed.reason, found.length > 0, warnings);
+  return mergeRelated(found, graphBudget);
 }
 
 /**
- * A graph apart may lack what the tables have: it is new and empty, another backend was used for a while, or chunks wait
- * for their repair. Fails never: a graph that does not answer is said by whoever expands.
+ * A separate graph may lack what the tables have: it is new, another backend was used for a while, or chunks wait for
+ * repair. Fails as the graph does.
  */
 async function warnIfGraphIsBehind(
   { graph, store, onGraphBehind }: ExpansionDeps,
@@ -91,40 +94,36 @@ async function warnIfGraphIsBehind(
   signal: AbortSignal,
 ): Promise<void> {
   if (!graph.isSeparateStore || eventIds.length === 0) return;
-  try {
-    const [missing, waiting] = await abortable(
-      Promise.all([graph.missing(spaceId, eventIds, signal), store.waitingForGraph(spaceId, signal)]),
-      signal,
+  const [missing, waiting] = await Promise.all([
+    graph.missing(spaceId, eventIds, signal),
+    store.countWaitingForGraph(spaceId, signal),
+  ]);
+  if (missing > 0) {
+    warnings.add(
+      `The graph is behind (events of these results that it lacks: ${missing} of ${eventIds.length}): related items may be missing. "headworks graph rebuild" adds everything.`,
     );
-    if (missing > 0) {
-      warnings.add(
-        `The graph has not caught up (events of these results that it lacks: ${missing} of ${eventIds.length}): what is related to them may be left out. "headworks graph rebuild" puts in everything.`,
-      );
-      onGraphBehind?.();
-    }
-    if (waiting > 0)
-      warnings.add(
-        `Chunks of this space that wait to be put into the graph: ${waiting}; what is related through them is left out. "headworks repair" puts them in.`,
-      );
-  } catch {
-    // Said with the expansion, which asks the same graph.
+    onGraphBehind?.();
   }
+  if (waiting > 0)
+    warnings.add(
+      `Chunks of this space that are not in the graph yet: ${waiting}; related items through them are missing. "headworks repair" adds them.`,
+    );
 }
 
-/** The best results alone, as long as there are parts left; the same event once. */
+/** One group per result as long as groups remain; each event once. */
 function groupSeeds(seeds: readonly (readonly string[])[]): readonly (readonly string[])[] {
-  const size = Math.ceil(seeds.length / mostParts);
+  const size = Math.ceil(seeds.length / maxGroups);
   const seen = new Set<string>();
-  const parts: string[][] = [];
+  const deps: string[][] = [];
   for (let first = 0; first < seeds.length; first += size) {
     const fresh = seeds
       .slice(first, first + size)
       .flat()
       .filter((id) => !seen.has(id));
     for (const id of fresh) seen.add(id);
-    if (fresh.length > 0) parts.push([...new Set(fresh)]);
+    if (fresh.length > 0) deps.push([...new Set(fresh)]);
   }
-  return parts;
+  return deps;
 }
 
 async function expandSeeds(
@@ -132,9 +131,9 @@ async function expandSeeds(
   request: ExpansionRequest,
   signal: AbortSignal,
 ): Promise<FoundRelated> {
-  const related = await abortable(graph.expand(request, signal), signal);
+  const related = await graph.expand(request, signal);
   const ids = related.map(({ eventId }) => eventId);
-  return { related, items: await abortable(store.events(request.spaceId, ids, signal), signal) };
+  return { related, items: await store.events(request.spaceId, ids, signal) };
 }
 
 function report(
@@ -147,7 +146,7 @@ function report(
   const cause = kindOf(error);
   const message =
     cause === 'DEADLINE_EXCEEDED'
-      ? `Graph expansion timed out after ${options.expansionTimeoutMs} ms; only ${isPart ? 'what was found by then is related' : 'the results themselves are shown'}.`
+      ? `Graph expansion timed out after ${options.expansionTimeoutMs} ms; ${isPart ? 'related items are incomplete' : 'there are no related items'}.`
       : `Graph expansion ${isPart ? 'incomplete' : 'unavailable'}: ${messageOf(error)}`;
   warnings.add(message);
   const details = { space_id: spaceId, backend: graph.backend, seeds };
@@ -161,59 +160,61 @@ function report(
   });
 }
 
-/** Events of each of the first results. A result whose events cannot be found in time is not followed. */
+/** The events of each of the first results. A result whose events cannot be loaded in time is not expanded. */
 async function findSeeds(
   { store, clock, options, log, ledger }: ExpansionDeps,
   spaceId: number,
-  hits: readonly LexicalHit[],
+  hits: readonly RankedChunk[],
   warnings: Warnings,
   signal: AbortSignal,
 ): Promise<readonly (readonly string[])[]> {
   const skipped: { readonly chunkId: number; readonly cause: string }[] = [];
   const found = await Promise.all(
     hits.map(async ({ chunkId }) => {
-      const deadline = withDeadline(signal, options.chunkLookupTimeoutMs, clock, 'chunk lookup');
       try {
-        return await abortable(store.eventsOf(spaceId, chunkId, deadline.signal), deadline.signal);
+        return await executeWithDeadline((expired) => store.eventIdsOf(spaceId, chunkId, expired), {
+          clock,
+          timeoutMs: options.chunkLookupTimeoutMs,
+          operation: 'chunk lookup',
+          signal,
+        });
       } catch (error) {
         signal.throwIfAborted();
         skipped.push({ chunkId, cause: kindOf(error) });
         return [];
-      } finally {
-        deadline.dispose();
       }
     }),
   );
   const [first] = skipped;
   if (first) {
-    const message = `Not every result was followed (left out: ${skipped.length} of ${hits.length}): events could not be looked up.`;
+    const message = `Not every result was expanded (omitted: ${skipped.length} of ${hits.length}): their events could not be loaded.`;
     const details = { space_id: spaceId, chunk_ids: skipped.map(({ chunkId }) => chunkId) };
     warnings.add(message);
-    log.warn('the events of results were not found', { ...details, cause: first.cause });
+    log.warn('events of search results could not be loaded', { ...details, cause: first.cause });
     const { lookup: kind } = expansionDegradations;
     void ledger.record({ kind, subject: String(spaceId), cause: first.cause, message, details });
   }
   return found;
 }
 
-// Puts together what several parts of an expansion found: each event once, those that share most with the results first.
+// Merges what the groups found: each event once, those that share most with the results first.
 
 export interface FoundRelated {
   readonly related: readonly RelatedEvent[];
-  /** What can be shown of them; one that is gone by now is not here. */
+  /** Details of the events; deleted ones are missing. */
   readonly items: readonly Omit<RelatedItem, 'reason'>[];
 }
 
 interface Joined {
   readonly best: RelatedEvent;
-  /** By entity that is shared: shared with two results it counts once. */
+  /** By shared entity: counts once even if shared with two results. */
   readonly scores: Map<string, number>;
 }
 
-export function mergeRelated(parts: readonly FoundRelated[], budget: number): readonly RelatedItem[] {
-  const items = new Map(parts.flatMap((part) => part.items.map((item) => [item.id, item] as const)));
+export function mergeRelated(deps: readonly FoundRelated[], budget: number): readonly RelatedItem[] {
+  const items = new Map(deps.flatMap((part) => part.items.map((item) => [item.id, item] as const)));
   const joined = new Map<string, Joined>();
-  for (const event of parts.flatMap(({ related }) => related)) {
+  for (const event of deps.flatMap(({ related }) => related)) {
     const { best, scores } = joined.get(event.eventId) ?? { best: event, scores: new Map<string, number>() };
     scores.set(event.viaEntityId, Math.max(scores.get(event.viaEntityId) ?? 0, event.score));
     joined.set(event.eventId, { best: event.score > best.score ? event : best, scores });

@@ -1,6 +1,6 @@
-// BM25 in plain SQL, on postings. Postgres's own ranking knows nothing of how rare a word is, and loses badly by it.
-// First the postings of the rarer words give candidates; frequent words are looked up for the best of these only. Then
-// the best of all are looked at closely: how much of the title the query names, and which words stand together.
+// BM25 in SQL over postings. PostgreSQL's own ranking ignores how rare a word is and performs much worse. The postings
+// of rarer terms give candidates; frequent terms are looked up for the best candidates only. The best of these are
+// rescored by title and proximity.
 import type { Database, Queryable } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
@@ -8,16 +8,16 @@ import type { PhraseWord, QueryWord, WordPlaces } from './proximity.ts';
 import { rescoreByProximity } from './proximity.ts';
 import type { ParsedQuery } from './query.ts';
 import { allowedChunks, maxPhrases, parseQuery } from './query.ts';
-import type { LexicalHit, SearchFilter } from './types.ts';
+import type { RankedChunk, SearchFilter } from './types.ts';
 
-/** The usual ones: values that win on one collection lose on others. */
+/** The usual values: those that win on one collection lose on others. */
 const k1 = 1.2;
 const b = 0.75;
-/** A word of the title counts again, by this share of its weight. */
+/** A term in the title counts again, with this share of its weight. */
 const titleWord = 0.5;
-/** So many are looked at closely, at least. */
+/** Minimum number of chunks that are rescored. */
 const closely = 100;
-/** So many candidates have their frequent words looked up. */
+/** Candidates for which frequent terms are looked up. */
 const candidates = 300;
 
 export class LexicalIndex {
@@ -27,7 +27,10 @@ export class LexicalIndex {
     this.#database = database;
   }
 
-  /** BM25 with title and proximity boosts over latest revisions, best first. What is not looked for is said in a sentence. */
+  /**
+   * Chunks of latest revisions, best first. `onDropped` receives a sentence for every part of the query that was
+   * ignored.
+   */
   async search(
     space: { readonly spaceId: number; readonly language: string },
     query: string,
@@ -35,7 +38,7 @@ export class LexicalIndex {
     filter: SearchFilter,
     signal: AbortSignal,
     onDropped: (sentence: string) => void = () => undefined,
-  ): Promise<readonly LexicalHit[]> {
+  ): Promise<readonly RankedChunk[]> {
     const read = parseQuery(query);
     const analysed = await analyzeQuery(this.#database, space, read, signal);
     if (analysed.isCut) onDropped(`Only the first ${maxTerms} different words of the query were looked for.`);
@@ -64,7 +67,7 @@ interface Scored {
   readonly score: number;
   readonly titleTerms: number;
   readonly terms: readonly string[];
-  /** An array's text for each term. */
+  /** The array of positions of each term, as text. */
   readonly places: readonly string[];
 }
 
@@ -74,8 +77,8 @@ function placesIn({ titleTerms, terms, places }: Scored): WordPlaces {
 }
 
 /**
- * The weights are float8: as numeric they would cost seven times as much. OFFSET 0 keeps the planner from turning the
- * lookups by term into one join, which was 30 times slower on the embedded store.
+ * Weights are float8: numeric costs seven times as much. OFFSET 0 prevents the planner from turning the lookups by term
+ * into one join, which was 30 times slower on the embedded store.
  */
 function scoring(spaceId: number, analysed: AnalyzedQuery, limit: number, filter: SearchFilter): Sql {
   const { averageLength } = analysed;
@@ -88,7 +91,7 @@ function scoring(spaceId: number, analysed: AnalyzedQuery, limit: number, filter
       + case when p.title_tf > 0 then ${titleWord}::float8 else 0::float8 end)`;
   const allowed = allowedChunks(spaceId, filter);
   return sql`
-    with essential as materialized (${wordTable(essential)}), frequent as materialized (${wordTable(frequent)}),
+    with essential as materialized (${termTable(essential)}), frequent as materialized (${termTable(frequent)}),
     ${allowed === null ? sql`` : sql`allowed as materialized (${allowed}),`}
     matched as (
       select p.chunk_id, sum(${part}) as score
@@ -96,10 +99,10 @@ function scoring(spaceId: number, analysed: AnalyzedQuery, limit: number, filter
         select chunk_id, tf, title_tf, len from chunk_posting
         where space_id = ${spaceId}::integer and term = w.term offset 0) p
       ${allowed === null ? sql`` : sql`where p.chunk_id in (select chunk_id from allowed)`}
-      group by p.chunk_id ${havingPhraseWords(phrases)}),
+      group by p.chunk_id ${havingPhraseTerms(phrases)}),
     candidate as materialized (
       select chunk_id, score from matched
-      ${phrases.length === 0 ? sql`` : sql`where ${standsThere(spaceId, phrases)}`}
+      ${phrases.length === 0 ? sql`` : sql`where ${phraseOccurs(spaceId, phrases)}`}
       order by score desc, chunk_id limit ${Math.max(limit, frequent.length === 0 ? 0 : candidates)}),
     best as materialized (
       select chunk_id, score + coalesce((
@@ -115,21 +118,21 @@ function scoring(spaceId: number, analysed: AnalyzedQuery, limit: number, filter
     group by best.chunk_id, best.score`;
 }
 
-function wordTable(words: AnalyzedQuery['words']): Sql {
+function termTable(words: AnalyzedQuery['words']): Sql {
   return sql`
     select term, weight from unnest(${words.map(({ term }) => term)}::text[],
       ${words.map(({ weight }) => weight)}::float8[]) as w (term, weight)`;
 }
 
-/** Cheap, before places are looked at: every word of every phrase is in the chunk. */
-function havingPhraseWords(phrases: AnalyzedQuery['phrases']): Sql {
+/** A cheap check before positions are compared: the chunk has every term of every phrase. */
+function havingPhraseTerms(phrases: AnalyzedQuery['phrases']): Sql {
   if (phrases.length === 0) return sql``;
   const terms = [...new Set(phrases.flat().map(({ term }) => term))];
   return sql`having count(*) filter (where w.term = any(${terms}::text[])) = ${terms.length}`;
 }
 
-/** Every phrase begins somewhere: its words stand at that place, one after the other as in the query. */
-function standsThere(spaceId: number, phrases: readonly (readonly PhraseWord[])[]): Sql {
+/** Every phrase occurs: its terms are at consecutive positions as in the query. */
+function phraseOccurs(spaceId: number, phrases: readonly (readonly PhraseWord[])[]): Sql {
   const words = phrases.flatMap((phrase, no) => phrase.map((word) => ({ no, size: phrase.length, ...word })));
   return sql`(
     select count(distinct no) from (
@@ -143,24 +146,24 @@ function standsThere(spaceId: number, phrases: readonly (readonly PhraseWord[])[
       group by f.no, f.size, at - f.place having count(*) = f.size) as found) = ${phrases.length}`;
 }
 
-// The words of a query as the space's language has them, how often they stand in it, and how rare they are.
+// The terms of a query in the language of the space, with their frequencies.
 
 export interface AnalyzedQuery {
-  /** Those that some chunk of the space has. */
+  /** Those that occur in the space. */
   readonly words: readonly (QueryWord & WeighedWord)[];
-  /** A phrase of stop words only is left out: the index knows nothing of them. */
+  /** Phrases of stop words only are omitted: they are not indexed. */
   readonly phrases: readonly (readonly PhraseWord[])[];
-  /** What is found must hold every phrase. */
+  /** Results must contain every phrase. */
   readonly isExact: boolean;
-  /** Words of a chunk. */
+  /** Terms per chunk. */
   readonly averageLength: number;
-  /** False when it is nothing but signs and words that the language has no index of. */
+  /** False when the query has only punctuation and stop words. */
   readonly hasWords: boolean;
-  /** It has more words than are looked for. */
+  /** The query has more terms than are looked up. */
   readonly isCut: boolean;
 }
 
-/** Different words of a query, or of a phrase; what comes after them is not looked for. */
+/** Distinct terms of a query or phrase; further ones are ignored. */
 export const maxTerms = 64;
 
 export async function analyzeQuery(
@@ -212,7 +215,7 @@ interface Row {
 
 function weighed({ textNo, term, positions, chunkCount, df }: Row): QueryWord & WeighedWord {
   const idf = Math.log(1 + Math.max(0, chunkCount - df + 0.5) / (df + 0.5));
-  // A word of a phrase that the query's own words, being too many, left out: it has no adjacentPairs in the query.
+  // A phrase term beyond the limit for the query: it has no adjacent terms.
   return textNo === 1
     ? { term, positions, df, idf, weight: idf * positions.length }
     : { term, positions: [], df, idf, weight: idf };
@@ -224,33 +227,34 @@ function phraseOf(rows: readonly Row[]): readonly (readonly PhraseWord[])[] {
   return placed.length === 0 ? [] : [placed.map(({ term, at }) => ({ term, offset: at - start }))];
 }
 
-// Which words of a query find candidates, and which only help to order them.
+// Which terms find candidates, and which only order them.
 
 export interface WeighedWord {
-  /** Chunks that have it. */
+  /** Number of chunks with the term. */
   readonly df: number;
   readonly weight: number;
 }
 
-/** Frequent words may hold this share of a query's weight and still not be looked up in every chunk that has them. */
-const leastShare = 0.25;
-/** The other words must have this many postings, so that enough candidates are found. */
-const enoughPostings = 1_000;
+/** Frequent terms with at most this share of the query's weight are not looked up in every chunk. */
+const maxFrequentShare = 0.25;
+/** The other terms must have this many postings to find enough candidates. */
+const minPostings = 1_000;
 
 /**
- * Frequent words cost the most time and say the least. On two public collections leaving them out of the first look
- * (a quarter of the weight) changed no figure and read a third of the postings. Small collections are read whole.
+ * Frequent terms cost the most time and carry the least weight. On two public collections, leaving them out of the
+ * first pass (a quarter of the weight) changed no figure and read a third of the postings. Small collections are read
+ * whole.
  */
 export function selectiveTerms<Word extends WeighedWord>(
   words: readonly Word[],
 ): { readonly essential: readonly Word[]; readonly frequent: readonly Word[] } {
   const byFrequency = words.toSorted((a, b) => b.df - a.df);
-  let spare = leastShare * words.reduce((sum, { weight }) => sum + weight, 0);
+  let spare = maxFrequentShare * words.reduce((sum, { weight }) => sum + weight, 0);
   let postings = words.reduce((sum, { df }) => sum + df, 0);
   const firstEssential = byFrequency.findIndex(({ df, weight }) => {
     spare -= weight;
     postings -= df;
-    return spare < 0 || postings < enoughPostings;
+    return spare < 0 || postings < minPostings;
   });
   return { frequent: byFrequency.slice(0, firstEssential), essential: byFrequency.slice(firstEssential) };
 }

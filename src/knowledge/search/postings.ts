@@ -1,9 +1,9 @@
-// The lexical index as it is written: with the chunks, in their transaction, corpus totals in step.
+// Writes the lexical index, in the transaction that writes the chunks, with the totals of the space.
 import type { Queryable } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 
-/** What of a chunk can be found by words. */
+/** The searchable parts of a chunk. */
 export interface PostedChunk {
   readonly chunkId: number;
   readonly title: string;
@@ -11,21 +11,18 @@ export interface PostedChunk {
   readonly text: string;
 }
 
-/**
- * Words of titles and headings stand this much before those of the text, so that no phrase reaches from one into the
- * other: positions end at 16,383.
- */
+/** Offset of title and heading terms, so that no phrase spans title and text: positions end at 16,383. */
 const titleOffset = 20_001;
-/** Postgres refuses to make words of more than a megabyte; no chunk comes near it. */
-const longestText = 200_000;
-/** As Postgres is to see it: scripts without spaces as pairs of letters (migration 0010). */
+/** PostgreSQL rejects texts over a megabyte; no chunk comes close. */
+const maxTextLength = 200_000;
+/** The input of to_tsvector: scripts without spaces as pairs of letters (see lexical_text in the schema). */
 const lexical = (text: Sql, withSingles: boolean): Sql =>
-  sql`left(lexical_text(left(${text}, ${longestText}), ${withSingles}), ${longestText})`;
+  sql`left(lexical_text(left(${text}, ${maxTextLength}), ${withSingles}), ${maxTextLength})`;
 
 /**
- * Makes chunks of a latest revision findable. Chunks that are in the index already stay as they are. The space's totals
- * change by exactly what was added, at the end of the statement: whoever else writes to the space waits until this
- * transaction is over, so write postings late in it.
+ * Indexes chunks of a latest revision; chunks that are indexed already are not changed. The totals of the space change
+ * at the end of the statement, and their row stays locked until commit: other writers of the space wait, so call it
+ * late in the transaction.
  */
 export async function writePostings(
   transaction: Queryable,
@@ -69,7 +66,7 @@ export async function writePostings(
   );
 }
 
-/** A revision is found no more; its chunks stay. Does nothing the second time. */
+/** Removes a revision from the index; its chunks stay. Idempotent. */
 export async function removePostings(
   transaction: Queryable,
   spaceId: number,

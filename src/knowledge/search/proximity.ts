@@ -1,26 +1,26 @@
-// What BM25 cannot see: how much of the title a query names, which words stand together, which phrases stand there.
+// Rescoring beyond BM25: how much of the title the query names, which terms are adjacent, which phrases occur.
 
-/** All words of the title that the query names, as a share of their weight, when it names the whole title. */
+/** Bonus for a fully named title, as a share of the weight of its terms. */
 const titleShare = 1;
-/** A pair of adjacentPairs that stand together, as a share of their weight. */
+/** Bonus for adjacent terms that are also adjacent in the text, as a share of their weight. */
 const pairShare = 0.3;
-/** A phrase in quotes that stands there, as a share of its words' weight. */
+/** Bonus for a quoted phrase that occurs, as a share of the weight of its terms. */
 const phraseShare = 1;
 
 export interface PhraseWord {
   readonly term: string;
-  /** From the phrase's first word on; stop words count. */
+  /** Position relative to the first term; stop words count. */
   readonly offset: number;
 }
 
-/** Where the query's words stand in one chunk; places in title and headings are negative, lists ascend. */
+/** Positions of the query's terms in one chunk, ascending; negative in title and headings. */
 export interface WordPlaces {
   readonly places: ReadonlyMap<string, readonly number[]>;
-  /** Different words of title and headings. */
+  /** Distinct terms of title and headings. */
   readonly titleTerms: number;
 }
 
-/** Gives, for a query, what a closer look adds to the score of a chunk. */
+/** For a query, a function that returns the bonus of a chunk. */
 export function rescoreByProximity(
   words: readonly QueryWord[],
   phrases: readonly (readonly PhraseWord[])[],
@@ -32,40 +32,40 @@ export function rescoreByProximity(
   return ({ places, titleTerms }) => {
     const named = words.filter(({ term }) => (places.get(term)?.[0] ?? 0) < 0);
     const title = titleTerms > 0 ? (sumOfIdf(named) * named.length) / titleTerms : 0;
-    const quoted = phrases.filter((phrase) => standsThere(phrase, places));
+    const quoted = phrases.filter((phrase) => phraseOccurs(phrase, places));
     return (
       titleShare * title + pairShare * proximityBonus(pairs, places) + phraseShare * sumOfIdf(quoted.flat())
     );
   };
 }
 
-function standsThere(phrase: readonly PhraseWord[], places: WordPlaces['places']): boolean {
+function phraseOccurs(phrase: readonly PhraseWord[], places: WordPlaces['places']): boolean {
   const [first, ...others] = phrase.map(({ term, offset }) => ({ at: new Set(places.get(term)), offset }));
   return [...(first?.at ?? [])].some((place) =>
     others.every(({ at, offset }) => at.has(place - (first?.offset ?? 0) + offset)),
   );
 }
 
-// Words that stand together in the query should stand together in the text.
+// Terms that are adjacent in the query should be adjacent in the text.
 
 export interface QueryWord {
   readonly term: string;
-  /** Where it stands in the query, from 1 on; stop words count. */
+  /** Positions in the query, from 1; stop words count. */
   readonly positions: readonly number[];
-  /** How rare it is; 0 when every chunk has it. */
+  /** 0 when every chunk has the term. */
   readonly idf: number;
 }
 
-/** Neighbours in the query, in its order. */
+/** Adjacent terms in query order. */
 export interface WordPair {
   readonly first: string;
   readonly second: string;
-  /** How far apart they stand in the query: 1 for adjacentPairs without a stop word between them. */
+  /** Distance in the query: 1 without a stop word between them. */
   readonly gap: number;
   readonly weight: number;
 }
 
-/** Each word of the query with the next one that is no stop word. */
+/** Each term with the next one that is not a stop word. */
 export function adjacentPairs(words: readonly QueryWord[]): readonly WordPair[] {
   const placed = words
     .flatMap(({ term, idf, positions }) => positions.map((at) => ({ term, idf, at })))
@@ -78,7 +78,7 @@ export function adjacentPairs(words: readonly QueryWord[]): readonly WordPair[] 
   });
 }
 
-/** Full weight for pairs that stand as close as in the query, in either order; half at twice the distance, and so on. */
+/** Full weight if as close as in the query, in either order; half at twice the distance, and so on. */
 export function proximityBonus(
   pairs: readonly WordPair[],
   places: ReadonlyMap<string, readonly number[]>,

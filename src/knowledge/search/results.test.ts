@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { highlightsIn, joined, marks, placesOf } from './results.ts';
+import { highlightsIn, joined, marks, occurrencesOf } from './results.ts';
 
 const mark = (text: string): string => text.replaceAll('[', marks.start).replaceAll(']', marks.end);
 const wordsOf = (text: string, marked: string): readonly string[] =>
@@ -25,7 +25,7 @@ describe('highlights', () => {
 
   it('are every place of words in a text without spaces, those that overlap as one', () => {
     const text = '東京都と東京、京都';
-    const places = joined(placesOf(text, ['京都', '東京', '大阪']));
+    const places = joined(occurrencesOf(text, ['京都', '東京', '大阪']));
     expect(places.map(({ start, end }) => text.slice(start, end))).toEqual(['東京都', '東京', '京都']);
   });
 });

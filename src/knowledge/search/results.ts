@@ -1,13 +1,13 @@
-// What a search shows of what it found, from Postgres.
+// Loads what a search returns: texts with highlights, related events, entities.
 import type { Queryable } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import { parseQuery } from './query.ts';
 import type { RelatedItem, SearchEntity, SearchHit } from './types.ts';
 
-const mostEntities = 50;
-/** More of them than anybody wants to know exactly. */
-const mostWaiting = 1_000;
-/** Characters that stand for nothing in Unicode; a text that holds them all the same gets no highlights there. */
+const maxEntities = 50;
+/** An upper bound for the count. */
+const maxWaiting = 1_000;
+/** Private-use characters; a text that contains them gets no highlights there. */
 export const marks = { start: '\uE000', end: '\uE001' } as const;
 const headline = `HighlightAll=true, StartSel=${marks.start}, StopSel=${marks.end}`;
 
@@ -18,7 +18,7 @@ export class SearchStore {
     this.#database = database;
   }
 
-  /** Texts and places of chunks, in any order; a chunk that is gone by now is left out. */
+  /** Chunks in any order; deleted ones are omitted. */
   async hits(
     { spaceId, language }: { readonly spaceId: number; readonly language: string },
     chunkIds: readonly number[],
@@ -43,12 +43,12 @@ export class SearchStore {
     );
     return rows.map(({ marked, runs, ...hit }) => ({
       ...hit,
-      highlights: joined([...highlightsIn(hit.text, marked), ...placesOf(hit.text, runs)]),
+      highlights: joined([...highlightsIn(hit.text, marked), ...occurrencesOf(hit.text, runs)]),
     }));
   }
 
-  /** Events of a chunk of a latest revision, surest first. */
-  async eventsOf(spaceId: number, chunkId: number, signal: AbortSignal): Promise<readonly string[]> {
+  /** Events of a chunk of a latest revision, the most confident first. */
+  async eventIdsOf(spaceId: number, chunkId: number, signal: AbortSignal): Promise<readonly string[]> {
     const { rows } = await this.#database.query<{ id: string }>(
       sql`
       select event_id as id from semantic_event
@@ -59,13 +59,13 @@ export class SearchStore {
     return rows.map(({ id }) => id);
   }
 
-  /** Chunks of the space that wait to be put into a graph apart: it was away, or did not take them. At most 1,000. */
-  async waitingForGraph(spaceId: number, signal: AbortSignal): Promise<number> {
+  /** Chunks of the space not in the separate graph yet, because it was unavailable or rejected them. At most 1,000. */
+  async countWaitingForGraph(spaceId: number, signal: AbortSignal): Promise<number> {
     const { rows } = await this.#database.query<{ count: number }>(
       sql`
       select count(*) from (
         select from chunk_step where space_id = ${spaceId} and step = 'graph' and status <> 'done'
-          and cause is distinct from 'SUPERSEDED' limit ${mostWaiting}) as waiting`,
+          and cause is distinct from 'SUPERSEDED' limit ${maxWaiting}) as waiting`,
       { signal },
     );
     return rows[0]?.count ?? 0;
@@ -92,7 +92,9 @@ export class SearchStore {
     return rows.map((row) => ({ type: 'event', ...row }));
   }
 
-  /** Who and what these chunks or their documents mention, or takes part in these events; most mentioned first. */
+  /**
+   * Entities that these chunks or their documents mention, or that participate in these events; most mentions first.
+   */
   async entities(
     spaceId: number,
     chunkIds: readonly number[],
@@ -117,7 +119,7 @@ export class SearchStore {
         coalesce(array_agg(distinct p.relation) filter (where p.relation is not null), '{}') as relations
       from part p join entity e using (entity_id)
       where e.space_id = ${spaceId} and e.merged_into is null
-      group by e.entity_id order by mentions desc, e.entity_type <> 'person', name, e.entity_id limit ${mostEntities}`,
+      group by e.entity_id order by mentions desc, e.entity_type <> 'person', name, e.entity_id limit ${maxEntities}`,
       { signal },
     );
     return rows;
@@ -126,20 +128,18 @@ export class SearchStore {
 
 interface HitRow extends Omit<SearchHit, 'score' | 'highlights'> {
   readonly marked: string;
-  /** Words of scripts without spaces, which Postgres marks nowhere: it sees no words there. */
+  /** Words in scripts without spaces, which PostgreSQL does not mark. */
   readonly runs: readonly string[];
 }
 
-// What a search reads beside the two indexes.
-
-// Places of a query's words in a text, out of a copy of the text in which Postgres put marks around them.
+// Highlights from a copy of the text in which PostgreSQL marked the query's words.
 
 export interface Highlight {
   readonly start: number;
   readonly end: number;
 }
 
-/** Offsets are UTF-16 units of `text`. Ends where the copy stops being one. */
+/** UTF-16 offsets into `text`. Stops where the copy differs from the text. */
 export function highlightsIn(text: string, marked: string): readonly Highlight[] {
   const found: Highlight[] = [];
   let start = 0;
@@ -153,8 +153,8 @@ export function highlightsIn(text: string, marked: string): readonly Highlight[]
   return found;
 }
 
-/** Every place of these words, as they are. */
-export function placesOf(text: string, words: readonly string[]): readonly Highlight[] {
+/** Every occurrence of these words. */
+export function occurrencesOf(text: string, words: readonly string[]): readonly Highlight[] {
   const found: Highlight[] = [];
   for (const word of words)
     for (let start = text.indexOf(word); start >= 0; start = text.indexOf(word, start + 1))
@@ -162,7 +162,7 @@ export function placesOf(text: string, words: readonly string[]): readonly Highl
   return found;
 }
 
-/** In order; places that overlap are one, so that 東京 and 京都 mark 東京都. */
+/** In order; overlapping ones are joined, so that 東京 and 京都 highlight 東京都. */
 export function joined(places: readonly Highlight[]): readonly Highlight[] {
   const result: Highlight[] = [];
   for (const place of places.toSorted((a, b) => a.start - b.start)) {

@@ -1,60 +1,60 @@
-// Hybrid search: results by words and vectors, on wish what the graph adds and who is mentioned, and what was left out.
+// Hybrid search: lexical and vector ranking, optional graph expansion and entities, and a warning for everything
+// omitted.
 import { CoreError } from '../../core/index.ts';
-import type { SearchService } from '../desk-ports.ts';
-import { isBlank } from '../documents/clean-input.ts';
+import type { SearchService } from '../types.ts';
+import { isBlank } from '../documents/parse-input.ts';
 import { eventCategories } from '../reading/types.ts';
-import type { Space } from '../spaces/types.ts';
+import type { Space } from '../spaces/spaces.ts';
 import type { ExpansionDeps } from './expand.ts';
 import { expandByGraph } from './expand.ts';
-import type { RankerDeps } from './rank.ts';
+import type { LexicalIndex } from './lexical-index.ts';
 import { Ranker } from './rank.ts';
 import type { SearchStore } from './results.ts';
-import type { LexicalHit, SearchResponse, SearchHit, SearchRequest } from './types.ts';
+import type { RankedChunk, SearchHit, SearchRequest, SearchResponse } from './types.ts';
 import { Warnings } from './types.ts';
+import type { VectorSourceDeps } from './vector-source.ts';
+import { VectorSource } from './vector-source.ts';
 
-export interface SearchDeps extends ExpansionDeps, RankerDeps {
+export interface SearchDeps extends ExpansionDeps, VectorSourceDeps {
+  readonly lexical: LexicalIndex;
   readonly store: SearchStore;
-  readonly options: ExpansionDeps['options'] & RankerDeps['options'];
+  readonly options: ExpansionDeps['options'] & VectorSourceDeps['options'];
 }
 
-interface OpenParts extends ExpansionDeps {
-  readonly ranker: Ranker;
-  readonly store: SearchStore;
-}
-
-export function openSearch(parts: SearchDeps): SearchService {
-  const opened = { ...parts, ranker: new Ranker(parts) };
-  return { search: (space, request, signal) => search(opened, space, request, signal) };
+export function openSearch(deps: SearchDeps): SearchService {
+  const ranker = new Ranker(deps.lexical, [new VectorSource(deps)]);
+  return { search: (space, request, signal) => search(deps, ranker, space, request, signal) };
 }
 
 async function search(
-  parts: OpenParts,
+  deps: SearchDeps,
+  ranker: Ranker,
   space: Space,
   request: SearchRequest,
   signal: AbortSignal,
 ): Promise<SearchResponse> {
-  refuseWrong(request);
+  assertValid(request);
   const { query, limit, filter, graphExpand, includeEntities } = request;
   const warnings = new Warnings();
-  const ranked = await parts.ranker.rank(space, query, limit, filter, warnings, signal);
-  const wish = { spaceId: space.spaceId, hits: ranked, request };
+  const ranked = await ranker.rank({ space, query, limit, filter, warnings }, signal);
+  const input = { spaceId: space.spaceId, hits: ranked, request };
   const [primaryResults, relatedContext] = await Promise.all([
-    shown(parts.store, space, query, ranked, signal),
-    graphExpand ? expandByGraph(parts, wish, warnings, signal) : null,
+    loadHits(deps.store, space, query, ranked, signal),
+    graphExpand ? expandByGraph(deps, input, warnings, signal) : null,
   ]);
   const chunkIds = primaryResults.map(({ chunkId }) => chunkId);
   const eventIds = (relatedContext ?? []).map(({ id }) => id);
   const entities = includeEntities
-    ? await parts.store.entities(space.spaceId, chunkIds, eventIds, signal)
+    ? await deps.store.entities(space.spaceId, chunkIds, eventIds, signal)
     : null;
   return { primaryResults, relatedContext, entities, expandOptions, warning: warnings.toText() };
 }
 
-async function shown(
+async function loadHits(
   store: SearchStore,
   space: Space,
   query: string,
-  ranked: readonly LexicalHit[],
+  ranked: readonly RankedChunk[],
   signal: AbortSignal,
 ): Promise<readonly SearchHit[]> {
   const ids = ranked.map(({ chunkId }) => chunkId);
@@ -65,7 +65,7 @@ async function shown(
   });
 }
 
-function refuseWrong({ query, limit, filter, graphBudget, graphSeedLimit }: SearchRequest): void {
+function assertValid({ query, limit, filter, graphBudget, graphSeedLimit }: SearchRequest): void {
   if (isBlank(query)) throw wrong('The query is empty, or shows nothing. Say what to look for.');
   within('limit', limit, 1, 50);
   within('graph_budget', graphBudget, 0, 50);
@@ -81,9 +81,7 @@ function within(name: string, value: number, min: number, max: number): void {
 
 const wrong = (message: string): CoreError => new CoreError('INPUT_INVALID', message);
 
-// What was left out of an answer, in sentences: each thing once.
-
-// What else a search could be asked for: said with every answer, so that whoever reads it (often a model) can go on.
+// Further request parameters, returned with every response so that the reader (often a model) can refine the search.
 
 export const expandOptions: SearchResponse['expandOptions'] = [
   {

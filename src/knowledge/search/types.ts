@@ -1,16 +1,19 @@
-// Hybrid search: what may be asked, and what comes back.
+// Search requests and responses.
 import type { ArtifactType } from '../artifacts/types.ts';
 import type { EventCategory } from '../reading/types.ts';
 
 export interface SearchFilter {
   readonly types?: readonly ArtifactType[];
   readonly sources?: readonly string[];
-  /** By the source's time, or the time of ingest where it has none. */
+  /** By the time of the source, or of ingest if the source has none. */
   readonly from?: Date;
   readonly to?: Date;
-  /** Chunks with an event of one of these categories. */
+  /** Chunks with an event in one of these categories. */
   readonly categories?: readonly EventCategory[];
-  /** Chunks that mention one of these entities, or whose document does as a whole; merged ones mean what they are now. */
+  /**
+   * Chunks that mention one of these entities, or whose document does as a whole. Merged entities count as their
+   * winner.
+   */
   readonly entityIds?: readonly string[];
 }
 
@@ -20,9 +23,9 @@ export interface SearchRequest {
   readonly limit: number;
   readonly filter: SearchFilter;
   readonly graphExpand: boolean;
-  /** Related items at most, 0 to 50. */
+  /** Maximum number of related items, 0 to 50. */
   readonly graphBudget: number;
-  /** How many of the first results are followed. */
+  /** How many of the first results are expanded. */
   readonly graphSeedLimit: number;
   readonly graphFilters: readonly EventCategory[];
   readonly includeEntities: boolean;
@@ -51,9 +54,9 @@ export interface SearchHit {
   readonly text: string;
   readonly startChar: number;
   readonly endChar: number;
-  /** Comparable within one answer only. */
+  /** Comparable within one response only. */
   readonly score: number;
-  /** Places of the query's words in `text`. */
+  /** Occurrences of the query's words in `text`. */
   readonly highlights: readonly { readonly start: number; readonly end: number }[];
 }
 
@@ -79,27 +82,27 @@ export interface SearchEntity {
   readonly name: string;
   readonly type: string;
   readonly mentions: number;
-  /** What the source says it is to the documents found: owner, author, folder, … */
+  /** Its relations to the documents found, from the source: owner, author, folder, … */
   readonly relations: readonly string[];
 }
 
 export interface SearchResponse {
   readonly primaryResults: readonly SearchHit[];
-  /** Null unless asked for; empty when nothing was found. */
+  /** Null unless requested; empty when nothing was found. */
   readonly relatedContext: readonly RelatedItem[] | null;
   readonly entities: readonly SearchEntity[] | null;
-  /** What else could be asked for, always. */
+  /** Further request parameters; always present. */
   readonly expandOptions: readonly {
     readonly parameter: string;
     readonly describe: string;
     readonly values: string;
   }[];
-  /** Everything that was left out, in sentences; null when nothing was. */
+  /** Everything that was omitted, in sentences; null when nothing was. */
   readonly warning: string | null;
 }
 
-/** One lexical result before texts are fetched. */
-export interface LexicalHit {
+/** A result before its text is loaded. */
+export interface RankedChunk {
   readonly chunkId: number;
   readonly score: number;
 }
@@ -111,7 +114,7 @@ export class Warnings {
     this.#sentences.add(sentence);
   }
 
-  /** Null when nothing was left out. */
+  /** Null when nothing was omitted. */
   toText(): string | null {
     return this.#sentences.size === 0 ? null : [...this.#sentences].join(' ');
   }

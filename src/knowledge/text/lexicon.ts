@@ -1,8 +1,7 @@
-// What kind of word a word is: the word lists of compromise, looked up. Its tagger is not used: it reads some twenty
-// chunks a second, and a lookup takes well under a microsecond.
+// Word lists: the kind of a word (from the lexicon of compromise) and the words around names that tell what they name.
 import nlp from 'compromise/two';
 
-export type WordKind =
+type WordKind =
   | 'given'
   | 'surname'
   | 'place'
@@ -51,12 +50,12 @@ const kindOfTag: Readonly<Record<string, WordKind>> = {
 };
 
 /** Whole names of well-known people tell nothing of their parts. */
-const truncated = new Set(['Person', 'Emoticon', 'PhrasalVerb']);
+const skippedTags = new Set(['Person', 'Emoticon', 'PhrasalVerb']);
 
 const kinds = new Map<string, WordKind>();
 for (const [word, tags] of Object.entries((nlp.model() as Model).one.lexicon)) {
   const all = typeof tags === 'string' ? [tags] : tags;
-  if (all.some((tag) => truncated.has(tag))) continue;
+  if (all.some((tag) => skippedTags.has(tag))) continue;
   const [tag = ''] = all;
   kinds.set(word, all.includes('Abbreviation') ? 'noun' : (kindOfTag[tag] ?? 'noun'));
 }
@@ -95,3 +94,113 @@ const everyday: ReadonlySet<WordKind | undefined> = new Set([
 
 /** A word of the language that names nobody and nothing by itself. */
 export const isEveryday = (word: string): boolean => everyday.has(kinds.get(word));
+
+const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
+
+/** Last words of names of organizations. */
+export const organizationEndings = set(
+  `inc corp corporation ltd limited llc llp gmbh ag se sa sas sarl bv nv plc co company kg oy ab srl spa pty
+  group holding holdings bank university institute labs laboratories partners ventures foundation agency ministry
+  council airlines airways systems technologies technology solutions software consulting hospital college association
+  federation committee commission authority capital industries enterprises networks pharmaceuticals motors insurance
+  logistics energy media studios museum society union trust`,
+);
+
+/** Endings of words written together, as in DataSoft. */
+export const organizationTails = /(?:corp|soft|bank|labs?|tech|works|systems|media|group|pharma|ware|gmbh)$/i;
+
+/** Names that stand behind these are organizations'. */
+export const organizationLeads = set(
+  `customer client vendor supplier partner competitor provider prospect startup company firm employer investor agency
+  contractor distributor reseller subsidiary acquirer`,
+);
+
+/** Before a name, several words back: "a partnership with", "the acquisition of". */
+export const organizationPhrases =
+  /\b(?:partnership|contract|deal|agreement|merger|negotiations?|negotiating|collaboration|discussions|talks|acquisition|acquired|acquire|acquiring|acquires|takeover|works? (?:at|for)|worked (?:at|for)|joined|employed (?:at|by)|hired by|invoice from|shares? (?:in|of)|\p{Lu}\p{L}+ at)(?: (?:with|of|by|from|at))?(?: the)? $/iu;
+
+export const honorifics = set('mr mrs ms miss mx dr prof professor sir madam herr frau');
+
+/** What people do in sentences, and things and places do not. */
+export const personVerbs = set(
+  `said says asked asks told tells reported reports noted notes flagged flags suggested suggests proposed proposes
+  presented presents raised raises agreed agrees decided decides promised promises volunteered explained explains
+  mentioned mentions warned warns thinks thought wants wanted believes believed committed commits joined recommended
+  recommends requested requests confirmed confirms estimates estimated expects expected reviewed reviews wrote writes
+  replied replies argued argues offered offers worries worried complained complains signed approved approves led leads
+  owns owned volunteers disagreed disagrees objected objects admitted insisted added adds concluded observed finished
+  completed emailed called phoned met attended`,
+);
+
+/** What people say that they, or others, will do. */
+export const personDeeds = set(
+  `send call review prepare write draft finish complete deliver share update provide schedule present join lead check
+  contact ask talk speak meet order book confirm investigate handle fix follow coordinate organize organise arrange test
+  set create own help support look reach sign approve decide discuss`,
+);
+
+/** Before a name: somebody is asked, met or written to. Tools are migrated to and bought from as well: not those words. */
+export const personLeads =
+  /\b(?:(?:written|prepared|approved|signed|led|reported|reviewed|presented|proposed|raised|suggested|requested|chaired|confirmed|sent|drafted|edited|found|organi[sz]ed|taken|done) by|by|ask(?:ed)?|tell|told|ping(?:ed)?|thank(?:s|ed)?|contact(?:ed)?|e?mail(?:ed)?|invited?|hired?|remind(?:ed)?|interview(?:ed)?|met|introduced?|(?:speak|spoke|spoken|talk(?:ed)?|meeting|met|meet|chat(?:ted)?|lunch|check(?:ed)?|are|is|lies|sits|discuss(?:ed)?|agree(?:d)?|clarif(?:y|ied)|along|together) with|according to|(?:forward(?:ed)?|sen[dt]|give|gave|hand(?:ed)?|reports?|reported|talk(?:ed)?|spoke|speak|wr(?:ite|ote)|delegated?|assigned|addressed)(?: [\p{Ll}]+){0,3} to|(?:came|comes|heard|message|e?mail|note|letter|draft|question|request|feedback|reply|word|answer) from|it was|(?:winners?|speakers?|authors?|guests?|members?|candidates?|colleagues?|attendees|participants) (?:are|is|were|was)) $/iu;
+
+/** In the same few words before "by": companies do it as often as people. */
+export const companyDeeds =
+  /\b(?:released|distributed|published|developed|manufactured|made|sold|powered|hosted|operated|run|sponsored|funded|acquired|owned|provided|supplied|hired|employed|bordered|bounded|north|south|east|west)\b/i;
+
+/** Titles of work: what a line below a signature or the words behind a name say. */
+export const roleWords = set(
+  `lead manager engineer officer director head vp president founder cofounder chair chairman chairwoman chairperson
+  analyst designer developer architect consultant coordinator specialist scientist professor secretary treasurer
+  accountant administrator assistant associate intern editor writer marketer researcher technician operator advisor
+  adviser counsel lawyer attorney recruiter buyer planner strategist producer owner pm po ceo cfo cto coo cio cmo cpo
+  ciso cso chro svp evp dev devops qa sre backend frontend design product engineering marketing sales finance legal
+  operations support mobile content social data security hr ops programme program project principal senior junior staff
+  deputy minister spokesperson spokeswoman spokesman partner nurse doctor teacher`,
+);
+
+/** Parts of a company, which stand beside a title as its name would. */
+export const departments = set(
+  `infrastructure analytics growth research communications procurement compliance accounting purchasing platform team
+  department division unit squad core remote infra it ux ui r&d web cloud`,
+);
+
+/** They have their names behind them: University of Oxford. */
+export const institutions = set(
+  'university ministry bank institute department bureau council chamber college',
+);
+
+/** A mailbox or handle of these is nobody's own. */
+export const sharedNames = set(
+  `team teams all everyone everybody group info support help helpdesk service contact office admin administrator root
+  postmaster webmaster noreply no reply donotreply sales marketing engineering finance legal hr people jobs careers
+  press media billing invoice invoices accounting accounts security abuse ops devops dev it list lists news newsletter
+  notifications notification alerts updates hello mail mailer bot system data feedback orders order shop company staff
+  board members channel here customers partners design product management leadership exec execs executive`,
+);
+
+/** Last words of names that are no people's: streets, buildings, prizes, programs. */
+export const thingEndings = set(
+  `street road avenue boulevard lane drive court plaza square bridge river lake mount mountain island islands airport
+  station school church hotel conference award prize cup league season period day week month act law theory
+  desk center centre studio suite dashboard warehouse server engine cloud store app tool hub page portal`,
+);
+
+/** What a piece of work is called at the end of its name: the redesign, the migration, the campaign. */
+export const projectEndings = set(
+  `project redesign refactor rewrite migration rollout relaunch campaign initiative programme program pilot overhaul
+  revamp upgrade modernization modernisation consolidation deployment integration layer tier platform pipeline
+  roadmap launch release prototype rebrand rebranding sprint epic workstream transformation automation replatforming
+  portal module prototype`,
+);
+
+/** Heads that are projects only when nothing else of their kind is meant: too plain in running text. */
+export const plainEndings = set(
+  'launch release sprint roadmap module project program programme platform integration',
+);
+
+/** Verbs whose object is something that gets made. */
+export const buildVerbs = set(
+  `implement implementing implemented build building built configure configuring configured deploy deploying deployed
+  launch launching launched migrate migrating migrated roll rolling develop developing developed refactor refactoring
+  redesign redesigning set setting introduce introducing introduced prototype prototyping ship shipping shipped`,
+);

@@ -1,5 +1,4 @@
 // Vectors: who makes them, how much their word counts, where they are kept.
-
 /** How a vector ranking joins the lexical one: the weight belongs to the embedder. */
 export type Blend =
   /** Reciprocal rank fusion, for embedders that are as good as BM25 or better. */
@@ -39,5 +38,5 @@ export interface UnembeddedChunk {
   readonly text: string;
 }
 
-/** The step's cause where the embedder takes everything but this text: only its repair asks again. */
+/** The cause of an embed step whose text the embedder refused while it accepts others: only its repair tries again. */
 export const refusedCause = 'EMBEDDING_REFUSED';

@@ -1,38 +1,38 @@
-// Vectors in Postgres: kept as real[], which needs no extension, compared by pgvector where it is there.
+// Vectors in PostgreSQL: stored as real[], which needs no extension; compared by pgvector if it is installed.
 import { createHash } from 'node:crypto';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
-import { rawSql, sql, Sql } from '../../platform/postgres/sql.ts';
+import { Sql, rawSql, sql } from '../../platform/postgres/sql.ts';
 import { allowedChunks } from '../search/query.ts';
 import type { SearchFilter } from '../search/types.ts';
 import type { UnembeddedChunk } from './types.ts';
 import { refusedCause } from './types.ts';
 
 /**
- * Up to this many vectors of a space are compared one by one: exact, and quicker than walking an index past others'.
- * Building an index over so many takes a second or two, during which writers wait.
+ * Up to this many vectors of a space are compared one by one: exact, and faster than skipping other spaces' vectors in
+ * an index. Building an index over this many takes a second or two, during which writers wait.
  */
-const scannedByDefault = 2_000;
-/** The index gives more than was asked for, since chunks of older revisions fall out. */
+const defaultMaxScanned = 2_000;
+/** The index returns more than requested, because chunks of older revisions are dropped afterwards. */
 const beyond = 4;
 
 export class VectorIndex {
-  /** Can the store compare vectors (pgvector)? If not, why, and what would help. */
+  /** Whether the store can compare vectors (pgvector); if not, the reason and the remedy. */
   readonly capability:
     | { readonly available: true }
     | { readonly available: false; readonly reason: string; readonly remedy: string };
   readonly #database: Database;
   readonly #indexes: NearestIndexes;
-  readonly #scannedAtMost: number;
+  readonly #maxScanned: number;
 
-  /** `onIndexFailed` hears when no index could be made for a model: searching goes on, slower. */
+  /** `onIndexFailed`: an index could not be built; searches continue without it, slower. */
   constructor(
     database: Database,
     onIndexFailed: (model: string, error: unknown) => void = () => undefined,
-    scannedAtMost = scannedByDefault,
+    maxScanned = defaultMaxScanned,
   ) {
     this.#database = database;
-    this.#scannedAtMost = scannedAtMost;
-    this.#indexes = new NearestIndexes(database, scannedAtMost, onIndexFailed);
+    this.#maxScanned = maxScanned;
+    this.#indexes = new NearestIndexes(database, maxScanned, onIndexFailed);
     this.capability = database.capabilities.vector;
   }
 
@@ -42,7 +42,7 @@ export class VectorIndex {
     vectors: readonly { readonly chunkId: number; readonly vector: Float32Array }[],
   ): Promise<void> {
     if (vectors.length === 0) return;
-    // A chunk that is gone, or of an older revision by now, needs no vector. The lock lets neither happen meanwhile.
+    // Chunks that are deleted or superseded need no vector; the lock prevents both until commit.
     await this.#database.query(sql`
       with wanted as (
         select c.chunk_id, given.embedding
@@ -57,7 +57,7 @@ export class VectorIndex {
     if (this.capability.available) await this.#indexes.ensure(model, vectors[0]?.vector.length ?? 0);
   }
 
-  /** Of these chunks, those that have a vector of the model: their cosine with the query. */
+  /** The cosine with the query, for those of these chunks that have a vector of the model. */
   async cosines(
     spaceId: number,
     model: string,
@@ -91,26 +91,26 @@ export class VectorIndex {
     const few = by === null || allowed === null ? null : await this.#few(allowed, signal);
     if (few !== null) return best(await this.cosines(spaceId, model, query, few, signal), limit);
     const passes = allowed === null ? sql`true` : sql`chunk_id in (${allowed})`;
-    const wish = { spaceId, model, query: literal(query), dimensions: query.length, limit, passes };
-    if (by === null) return (await this.#database.query<Near>(scan(wish), { signal })).rows;
+    const input = { spaceId, model, query: literal(query), dimensions: query.length, limit, passes };
+    if (by === null) return (await this.#database.query<Near>(scan(input), { signal })).rows;
     return this.#database.transaction(
       async (transaction) => {
-        // Spaces share an index: it is walked on until enough of this space's have been found. The planner does not know
-        // what reading long vectors costs, and would rather sort them all (550 ms against 5, at 3,000 vectors).
+        // Spaces share an index: the scan continues until enough vectors of this space are found. The planner
+        // underestimates reading long vectors and would sort them all (550 ms instead of 5 for 3,000 vectors).
         await transaction.query(sql`
           select set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '100', true),
             set_config('enable_sort', 'off', true)`);
-        return (await transaction.query<Near>(walk(wish, by))).rows;
+        return (await transaction.query<Near>(walk(input, by))).rows;
       },
       { signal },
     );
   }
 
   /**
-   * Chunks of latest revisions, of any space, without a vector of the model, lowest id first, ids above `after`; not those
-   * that the model has refused.
+   * Chunks of latest revisions in all spaces without a vector of the model and not refused by it, by ascending id above
+   * `after`.
    */
-  async lacking({
+  async listUnembedded({
     model,
     after,
     limit,
@@ -131,7 +131,7 @@ export class VectorIndex {
     return rows;
   }
 
-  /** Chunks of latest revisions without a vector of the model: how many of how many. */
+  /** Chunks of latest revisions without a vector of the model, and all of them. */
   async missing(
     spaceId: number,
     model: string,
@@ -144,8 +144,8 @@ export class VectorIndex {
     return rows[0] ?? { missing: 0, total: 0 };
   }
 
-  /** Deletes vectors of other models, when every chunk has one of this model. */
-  async forgetOthers(spaceId: number, model: string): Promise<number> {
+  /** Deletes vectors of other models once every chunk has one of this model. */
+  async deleteOtherModels(spaceId: number, model: string): Promise<number> {
     const { missing } = await this.missing(spaceId, model);
     if (missing > 0) return 0;
     const { affected } = await this.#database.query(
@@ -154,20 +154,20 @@ export class VectorIndex {
     return affected;
   }
 
-  /** What a filter allows, if that can be compared one by one: an index would be walked past the others in vain. */
+  /** The chunks a filter allows, if few enough to compare one by one; an index scan would mostly skip others. */
   async #few(allowed: Sql, signal: AbortSignal): Promise<readonly number[] | null> {
     const { rows } = await this.#database.query<{ id: number }>(
-      sql`select chunk_id as id from (${allowed}) as allowed limit ${this.#scannedAtMost + 1}`,
+      sql`select chunk_id as id from (${allowed}) as allowed limit ${this.#maxScanned + 1}`,
       { signal },
     );
-    return rows.length > this.#scannedAtMost ? null : rows.map(({ id }) => id);
+    return rows.length > this.#maxScanned ? null : rows.map(({ id }) => id);
   }
 
   async #isSmall(spaceId: number, model: string): Promise<boolean> {
     const { rows } = await this.#database.query<{ count: number }>(sql`
       select count(*) from (
-        select from chunk_vector where space_id = ${spaceId} and model = ${model} limit ${this.#scannedAtMost + 1}) as counted`);
-    return (rows[0]?.count ?? 0) <= this.#scannedAtMost;
+        select from chunk_vector where space_id = ${spaceId} and model = ${model} limit ${this.#maxScanned + 1}) as counted`);
+    return (rows[0]?.count ?? 0) <= this.#maxScanned;
   }
 }
 
@@ -176,7 +176,7 @@ interface Near {
   readonly cosine: number;
 }
 
-interface Wish {
+interface NearestQuery {
   readonly spaceId: number;
   readonly model: string;
   readonly query: string;
@@ -192,8 +192,8 @@ const best = (cosines: ReadonlyMap<number, number>, limit: number): readonly Nea
     .sort((one, other) => other.cosine - one.cosine || one.chunkId - other.chunkId)
     .slice(0, limit);
 
-/** Compares all of the space. */
-function scan({ spaceId, model, query, dimensions, limit, passes }: Wish): Sql {
+/** Compares all vectors of the space. */
+function scan({ spaceId, model, query, dimensions, limit, passes }: NearestQuery): Sql {
   return sql`
     with v as materialized (
       select chunk_id, embedding::vector <=> ${query}::real[]::vector as distance from chunk_vector
@@ -202,8 +202,11 @@ function scan({ spaceId, model, query, dimensions, limit, passes }: Wish): Sql {
     order by distance, chunk_id limit ${limit}`;
 }
 
-/** Walks the model's index, in the order of which the answer comes nearly; it is put in order here. */
-function walk({ spaceId, model, query, dimensions, limit, passes }: Wish, by: (value: Sql) => Sql): Sql {
+/** Scans the model's index, which returns nearly ordered rows; sorts them. */
+function walk(
+  { spaceId, model, query, dimensions, limit, passes }: NearestQuery,
+  by: (value: Sql) => Sql,
+): Sql {
   const distance = sql`${by(sql`embedding`)} <=> ${by(sql`${query}::real[]`)}`;
   return sql`
     with v as materialized (
@@ -219,8 +222,8 @@ const isLatest = sql`exists (
 
 const literal = (vector: Float32Array): string => `{${vector.join(',')}}`;
 
-// Indexes over vectors, one per model, made when a model has enough of them. pgvector indexes 2,000 dimensions at most,
-// 4,000 as half-precision numbers; vectors that are longer are compared one by one.
+// Indexes over vectors, one per model, created once a model has enough of them. pgvector indexes at most 2,000
+// dimensions, 4,000 at half precision; longer vectors are compared one by one.
 
 const buildLeaseMs = 600_000;
 
@@ -230,7 +233,7 @@ interface IndexedType {
   readonly operators: string;
 }
 
-/** Null: vectors of so many dimensions can have no index. */
+/** Null: not indexable. */
 function indexedType(dimensions: number): IndexedType | null {
   if (!Number.isInteger(dimensions) || dimensions < 1 || dimensions > 4_000) return null;
   return dimensions <= 2_000
@@ -238,7 +241,7 @@ function indexedType(dimensions: number): IndexedType | null {
     : { name: `halfvec(${dimensions})`, operators: 'halfvec_cosine_ops' };
 }
 
-/** Writes a value as the model's index has it; null when there can be none. */
+/** Casts a value to the indexed type; null when not indexable. */
 export function indexedExpression(dimensions: number): ((value: Sql) => Sql) | null {
   const type = indexedType(dimensions);
   return type === null ? null : (value) => sql`${value}::${new Sql([type.name], [])}`;
@@ -248,17 +251,17 @@ export class NearestIndexes {
   readonly #database: Database;
   readonly #from: number;
   readonly #onFailed: (model: string, error: unknown) => void;
-  /** Models that have one, or cannot have one. */
+  /** Models that have an index or cannot have one. */
   readonly #settled = new Set<string>();
 
-  /** `from` vectors on a model has an index. */
+  /** `from`: the number of vectors from which a model gets an index. */
   constructor(database: Database, from: number, onFailed: (model: string, error: unknown) => void) {
     this.#database = database;
     this.#from = from;
     this.#onFailed = onFailed;
   }
 
-  /** Makes the index if it is worth it by now. Never fails: without it every vector is compared. */
+  /** Builds the index if it pays by now. Never fails: without an index every vector is compared. */
   async ensure(model: string, dimensions: number): Promise<void> {
     const key = `${dimensions} ${model}`;
     if (this.#settled.has(key)) return;
@@ -284,7 +287,7 @@ export class NearestIndexes {
   }
 }
 
-/** One server builds, the others wait and find it there. Postgres itself quotes the model's name. */
+/** One server builds; others wait and find it. PostgreSQL quotes the model name. */
 async function build(
   transaction: Transaction,
   model: string,

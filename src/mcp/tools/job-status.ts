@@ -29,12 +29,12 @@ const artifact = z.object({ artifact_uid: text, title: text, job_id: maybe, stat
 const job = z.object({
   id: text,
   name: text,
-  state: text.describe('pending, running, done, failed or skipped.'),
+  state: text.describe('queued, running, completed, failed, canceled or skipped.'),
   attempts: z.number(),
   created_at: text,
   finished_at: maybe,
   progress: z.object({ done: z.number(), total: z.number().nullable(), message: maybe }).nullable(),
-  reason: maybe.describe('Why it failed or was skipped.'),
+  reason: maybe.describe('Why it failed, was skipped or canceled.'),
 });
 
 export const jobStatus = defineTool({
@@ -74,7 +74,7 @@ export const jobStatus = defineTool({
   },
 });
 
-const isOver = (state: string): boolean => state !== 'pending' && state !== 'running';
+const isOver = (state: string): boolean => state !== 'queued' && state !== 'running';
 
 const ofJob = (found: z.infer<typeof job>) => ({
   is_finished: isOver(found.state),

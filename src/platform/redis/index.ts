@@ -5,3 +5,5 @@ export type { RedisConnection, RedisState } from './ports.ts';
 export { redisAddress } from './redis-address.ts';
 export { redisScript } from './redis-script.ts';
 export type { RedisScript } from './redis-script.ts';
+export { RedisProbe } from './redis-probe.ts';
+export type { RedisProbeOptions, RedisProbeResult } from './redis-probe.ts';

@@ -1,12 +1,12 @@
-// What admission tells the rest of the house.
+// Events and metrics of admission.
 import { event } from '../../core/index.ts';
 
-/** Decisions take well under a millisecond; what takes 40 ms is decided without Redis. */
-const decisionBuckets = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 1];
+/** Redis decides in well under a millisecond; a decision takes a second at most. */
+const decisionBuckets = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1];
 
 const decisionSeconds = {
   name: 'headworks_admission_decision_seconds',
-  help: 'Time one decision took, waiting for a slot left out.',
+  help: 'Duration of a decision, without time in the queue.',
   field: 'decisionMs',
   labels: ['decider'],
   buckets: decisionBuckets,
@@ -14,7 +14,7 @@ const decisionSeconds = {
 
 const cacheHits = {
   name: 'headworks_admission_limit_cache_hits_total',
-  help: 'Decisions by a limit that was cached.',
+  help: 'Decisions with a cached limit.',
   by: 'cacheHits',
 } as const;
 
@@ -24,18 +24,18 @@ const cacheMisses = {
   by: 'cacheMisses',
 } as const;
 
-const failOpen = {
-  name: 'headworks_admission_fail_open_total',
-  help: 'Decisions that this process took by itself because Redis was away.',
+const localDecisions = {
+  name: 'headworks_admission_local_decisions_total',
+  help: 'Decisions of this server by itself during an outage of Redis.',
   by: 'localDecisions',
 } as const;
 
-/** Of the decision that ended it; the numbers are 0 or 1. */
+/** The decision that admitted or rejected a request; the counts are 0 or 1. */
 interface Decided {
   readonly organizationId: string;
   readonly executionId: string;
-  /** `line`: others were waiting, so that nobody was asked. */
-  readonly decider: 'store' | 'local' | 'line';
+  /** `queue`: rejected without a decision because others were queued. */
+  readonly decider: 'store' | 'local' | 'queue';
   readonly decisionMs: number;
   readonly cacheHits: number;
   readonly cacheMisses: number;
@@ -43,9 +43,9 @@ interface Decided {
 }
 
 export const admissionEvents = {
-  'admission:admitted': event<Decided>({
+  'admission:request-admitted': event<Decided>({
     level: 'debug',
-    message: 'a request was let in',
+    message: 'request admitted',
     counter: [
       {
         name: 'headworks_admission_admissions_total',
@@ -55,85 +55,93 @@ export const admissionEvents = {
       },
       cacheHits,
       cacheMisses,
-      failOpen,
+      localDecisions,
     ],
     histogram: decisionSeconds,
   }),
-  'admission:refused': event<Decided & { readonly reason: 'organization' | 'global' }>({
+  'admission:request-rejected': event<Decided & { readonly reason: 'organization' | 'global' }>({
     level: 'debug',
-    message: 'a request was refused',
+    message: 'request rejected: limit reached',
     counter: [
       {
-        name: 'headworks_admission_refusals_total',
+        name: 'headworks_admission_rejections_total',
         help: 'Requests that got no slot, by the limit that was reached.',
         labels: ['reason'],
         knownValues: [['organization'], ['global']],
       },
       cacheHits,
       cacheMisses,
-      failOpen,
+      localDecisions,
     ],
     histogram: decisionSeconds,
   }),
-  'admission:unavailable': event<{ readonly organizationId: string; readonly cause: string }>({
+  'admission:decision-failed': event<{ readonly organizationId: string; readonly cause: string }>({
     level: 'debug',
-    message: 'a request could not be decided',
+    message: 'no decision for a request: a store is unavailable',
     counter: {
-      name: 'headworks_admission_unavailable_total',
-      help: 'Requests that were not decided because a store was away.',
+      name: 'headworks_admission_undecided_total',
+      help: 'Requests answered with 503 because a store was unavailable.',
       labels: ['cause'],
       knownValues: [['STATE_UNAVAILABLE'], ['ADMISSION_UNAVAILABLE']],
     },
   }),
-  'admission:waited': event<{
+  'admission:request-waited': event<{
     readonly organizationId: string;
-    readonly outcome: 'admitted' | 'refused' | 'left';
+    readonly outcome: 'admitted' | 'rejected' | 'canceled';
     readonly waitedMs: number;
   }>({
     level: 'debug',
-    message: 'a request waited for a slot',
+    message: 'request left the queue',
     histogram: {
       name: 'headworks_admission_wait_seconds',
-      help: 'Time that requests waited for a slot.',
+      help: 'Time requests spent in the queue for a slot.',
       field: 'waitedMs',
       labels: ['outcome'],
       buckets: [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     },
   }),
-  'admission:redis-away': event<{ readonly cause: string; readonly policy: string }>({
-    level: 'warn',
-    message: 'Redis does not decide; this process does by itself',
-    counter: { name: 'headworks_admission_redis_losses_total', help: 'Times that Redis could not decide.' },
+  'admission:outage-suspected': event<{ readonly cause: string }>({
+    level: 'debug',
+    message: 'a call to Redis failed or is slow; requests wait while it is probed',
+    counter: {
+      name: 'headworks_admission_redis_suspicions_total',
+      help: 'Times a call to Redis failed or was slow.',
+    },
   }),
-  'admission:redis-back': event<{ readonly awayMs: number; readonly localAdmissions: number }>({
+  'admission:outage-confirmed': event<{ readonly cause: string; readonly failureMode: string }>({
+    level: 'warn',
+    message: 'Redis is down: outage confirmed',
+    counter: { name: 'headworks_admission_redis_outages_total', help: 'Confirmed outages of Redis.' },
+  }),
+  'admission:outage-ended': event<{ readonly downMs: number; readonly localAdmissions: number }>({
     level: 'info',
-    message: 'Redis decides again, and knows what happened meanwhile',
+    message: 'Redis is up and reconciled; it decides again',
   }),
   'admission:slots-restored': event<{
     readonly count: number;
-    /** `missing`: somebody deleted them, or nobody had renewed them for a lease. */
-    readonly why: 'missing' | 'store-was-empty' | 'store-was-away';
+    /** `missing`: deleted, or not renewed for a lease. */
+    readonly reason: 'missing' | 'store-was-empty' | 'store-was-down';
   }>({
     level: 'warn',
-    message: 'executions under way had no slot; they have one again',
+    message: 'missing slots of unfinished executions restored',
     counter: {
       name: 'headworks_admission_slots_restored_total',
-      help: 'Slots that were missing and were taken again.',
+      help: 'Missing slots that were created again.',
       by: 'count',
     },
   }),
-  'admission:slots-freed': event<{ readonly count: number }>({
+  'admission:slots-released': event<{ readonly count: number }>({
     level: 'warn',
-    message: 'executions that had ended still held slots; these are free now',
+    message: 'leaked slots of ended executions released',
     counter: {
       name: 'headworks_admission_slots_leaked_total',
-      help: 'Slots of ended executions that were freed by the reconciler.',
+      help: 'Slots of ended executions released by the reconciler.',
       by: 'count',
     },
   }),
   'admission:limits-corrected': event<{ readonly count: number }>({
     level: 'warn',
-    message: 'cached limits differed from the state store; they were forgotten',
+    message: 'stale cached limits invalidated',
     counter: {
       name: 'headworks_admission_limits_corrected_total',
       help: 'Cached limits that were stale.',
@@ -142,7 +150,7 @@ export const admissionEvents = {
   }),
   'admission:execution-overdue': event<{ readonly organizationId: string; readonly executionId: string }>({
     level: 'warn',
-    message: 'an execution held its slot for as long as it may; it is ended',
+    message: 'execution ended: it held its slot for the longest time allowed',
     counter: {
       name: 'headworks_admission_overdue_total',
       help: 'Executions that reached API_DEPLOYMENT_RATE_LIMIT_TTL_HOURS.',
@@ -150,15 +158,15 @@ export const admissionEvents = {
   }),
   'admission:reconcile-failed': event<{ readonly cause: string }>({
     level: 'warn',
-    message: 'slots could not be compared with executions; tried again soon',
+    message: 'reconciliation of slots with executions failed; it is repeated',
     counter: {
       name: 'headworks_admission_reconcile_failures_total',
-      help: 'Rounds of the reconciler that failed.',
+      help: 'Failed rounds of the reconciler.',
     },
   }),
-  'admission:guard-changed': event<{ readonly state: 'held' | 'lost' | 'taken' }>({
+  'admission:server-lock-changed': event<{ readonly state: 'held' | 'lost' | 'taken' }>({
     level: 'warn',
-    message: 'the lock that keeps servers without Redis and others apart',
+    message: 'lock that separates servers with and without Redis',
   }),
 } as const;
 

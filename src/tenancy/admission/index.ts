@@ -1,16 +1,17 @@
-// Admission: concurrent requests to deployments, limited per organization and in all.
-export { alertRules } from './alerts/alert-rules.ts';
-export type * from './desk-ports.ts';
-export * from './errors.ts';
+// Admission: concurrent requests, limited per organization and globally.
+export { AdmissionError, admissionErrorCodes } from '../errors.ts';
+export type { AdmissionErrorCode } from '../errors.ts';
+export { admissionOptions, maxLimit } from '../options.ts';
+export type { AdmissionOptions } from '../options.ts';
 export { admissionEvents } from './events.ts';
 export type { AdmissionEvents } from './events.ts';
-export { admissionGauges } from './gauges.ts';
-export { redisAwayKind } from './gate/redis-away.ts';
-export type { SlotGate } from './gate/slot-gate.ts';
+export type { AdmissionController } from './admission-controller.ts';
+export type { LimitAdministration, LimitUsage, LimitView } from './limits.ts';
+export { MemorySlotStore } from './memory-slot-store.ts';
+export { alertRules } from './monitoring.ts';
+export type { Alert } from './monitoring.ts';
 export { openAdmission } from './open-admission.ts';
 export type { OpenAdmission } from './open-admission.ts';
-export { admissionOptions, largestLimit } from './options.ts';
-export type { AdmissionOptions } from './options.ts';
-export type { AdmissionParts } from './parts.ts';
-export * from './ports.ts';
-export { MemorySlotStore } from './slots/memory-slot-store.ts';
+export { redisDownKind } from './store-health.ts';
+export type { StoreHealth } from './store-health.ts';
+export type * from './types.ts';

@@ -1,142 +1,152 @@
-// Puts admission together: the gate, its leases, the desks, and the work beside requests.
+// Wires admission together and starts its background rounds.
 import type { Clock, Emitter } from '../../core/index.ts';
 import { CoreError, kindOf, messageOf } from '../../core/index.ts';
 import type { RegisteredRepair } from '../../ledger/index.ts';
 import { every } from '../../resilience/index.ts';
-import { AlertWatch } from './alerts/alert-watch.ts';
-import type { AlertDesk, LimitDesk } from './desk-ports.ts';
+import { AdmissionController } from './admission-controller.ts';
 import type { AdmissionEvents } from './events.ts';
-import { Decider } from './gate/decider.ts';
-import { redisAwayDegradation, redisAwayRepair } from './gate/redis-away.ts';
-import { SlotBooks } from './gate/slot-books.ts';
-import { SlotGate } from './gate/slot-gate.ts';
-import { StoreReturn } from './gate/store-return.ts';
-import { StoreWatch } from './gate/store-watch.ts';
-import { UsageBoard } from './gate/usage-board.ts';
-import { keepLeases, sayAlive } from './leases/lease-keeper.ts';
-import { Reconciler } from './leases/reconciler.ts';
-import { StoredLimitDesk } from './limits/limit-desk.ts';
-import { LimitReader } from './limits/limit-reader.ts';
-import type { AdmissionParts } from './parts.ts';
+import { LimitService } from './limits.ts';
+import type { AdmissionGauge } from './monitoring.ts';
+import { admissionGauges, AlertEvaluator, UsageSampler } from './monitoring.ts';
+import { Reconciler } from './reconciler.ts';
+import { SlotLedger } from './slot-ledger.ts';
+import type { StoreHealth } from './store-health.ts';
+import { redisDownDegradation, redisDownRepair, StoreHealthMonitor } from './store-health.ts';
+import { StoreRecovery } from './store-recovery.ts';
+import type { AdmissionDeps } from './types.ts';
 
 const alertsEveryMs = 15_000;
-/** So long a new server is not known to the others, which then think their shares larger. */
-const aliveEveryMs = 2_000;
-/** While Redis is away the ledger's row says how recently. */
+/** A new server is unknown to the others for this long; they then overestimate their shares. */
+const heartbeatEveryMs = 2_000;
+/** During an outage the ledger's entry is updated this often. */
 const recordEveryMs = 60_000;
 
 export interface OpenAdmission {
-  readonly gate: SlotGate;
-  readonly limits: LimitDesk;
-  readonly alerts: AlertDesk;
-  readonly board: UsageBoard;
+  readonly controller: AdmissionController;
+  readonly limits: LimitService;
+  readonly alerts: Pick<AlertEvaluator, 'list'>;
+  readonly gauges: readonly AdmissionGauge[];
   readonly repair: RegisteredRepair;
-  /** Does the store of slots decide? */
-  readonly isStoreUp: () => boolean;
-  /** Redis went away or came back, says the connection. */
-  readonly redisChanged: (isUp: boolean) => void;
-  /** Frees the slot of an execution that holds one for no reason. False when it holds none. Fails with REDIS_UNAVAILABLE. */
-  readonly freeSlotOf: (executionId: string) => Promise<boolean>;
-  /** Compares slots with executions now; what every server does three times a lease. */
+  readonly health: () => StoreHealth;
+  /** The connection to Redis was lost or established. */
+  readonly connectionChanged: (isUp: boolean) => void;
+  /** Releases the slot of an execution that has ended. False when it holds none. Fails with REDIS_UNAVAILABLE. */
+  readonly releaseSlotOf: (executionId: string) => Promise<boolean>;
+  /** Compares slots with executions now; every server does so three times a lease. */
   readonly reconcile: () => Promise<void>;
-  /** Turns away whoever waits, and ends the work beside requests. */
+  /** Rejects queued requests and stops the background rounds. */
   close(): Promise<void>;
 }
 
-/** Starts the work beside requests. Slots of executions under way are taken before it resolves, if Redis is there. */
-export async function openAdmission(given: AdmissionParts): Promise<OpenAdmission> {
+/**
+ * Resolves when the slots of all unfinished executions are restored, if Redis is up: only then requests may come.
+ *
+ * @example
+ * const clock = systemClock;
+ * const admission = await openAdmission({ ...deps, clock, slots: new MemorySlotStore({ ...options, clock }) });
+ * await admission.controller.acquire({ organizationId: 'acme', executionId: '1', waitMs: 0, signal });
+ */
+export async function openAdmission(given: AdmissionDeps): Promise<OpenAdmission> {
   let problem: string | null = null;
-  const alerts = new AlertWatch({
+  const alerts = new AlertEvaluator({
     clock: given.clock,
-    sample: () => board.sample(),
+    sample: () => sampler.sample(),
     redisProblem: () => problem,
   });
-  const parts: AdmissionParts = { ...given, events: withRefusals(given.events, () => alerts.refused()) };
-  const { clock, options, ledger, events, storeName } = parts;
+  const deps: AdmissionDeps = {
+    ...given,
+    events: countingRejections(given.events, () => alerts.requestRejected()),
+  };
+  const { clock, options, events, storeName } = deps;
+  const { redisFailureMode } = options;
 
-  const books = new SlotBooks(clock, options.leaseSeconds * 1_000);
-  const reader = new LimitReader({ clock, store: parts.limits, defaultLimit: options.defaultLimit });
-  const storeReturn = new StoreReturn(parts, books, reader);
-  const record = async (cause: unknown) => {
+  const ledger = new SlotLedger(clock, options.leaseSeconds * 1_000);
+  const limits = new LimitService({ ...deps, onStoreFailed: (error) => health.reportFailure(error) });
+  const recovery = new StoreRecovery(deps, ledger, limits);
+  const record = async (error: unknown) => {
     try {
-      await ledger.record(redisAwayDegradation(storeName, options.whenRedisIsAway, cause));
+      await deps.ledger.record(redisDownDegradation(storeName, redisFailureMode, error));
     } catch {
-      // The ledger counts what it could not keep.
+      // The ledger counts what it could not record.
     }
   };
-  let lastError: unknown;
-  const watch = new StoreWatch({
+  const health = new StoreHealthMonitor({
     clock,
-    look: (markUp) => storeReturn.look(markUp),
-    onAway: (error) => {
-      lastError = error;
-      storeReturn.lost();
+    probe: deps.probe,
+    verify: () => recovery.verify(),
+    recover: (markUp) => recovery.recover(markUp),
+    onProbe: () => recovery.refresh(),
+    onSuspected: (error) => events.emit('admission:outage-suspected', { cause: kindOf(error) }),
+    onDown: (error) => {
+      recovery.begin();
       problem = `Redis at ${storeName} does not decide about slots: ${messageOf(error)}`;
-      events.emit('admission:redis-away', { cause: kindOf(error), policy: options.whenRedisIsAway });
+      events.emit('admission:outage-confirmed', { cause: kindOf(error), failureMode: redisFailureMode });
       void record(error);
       void alerts.evaluate();
     },
-    onBack: (awayMs) => {
+    onUp: (downMs) => {
+      if (downMs === null) {
+        recovery.sendPendingReleases().catch((error: unknown) => health.reportFailure(error));
+        return;
+      }
       problem = null;
-      storeReturn.back();
-      events.emit('admission:redis-back', { awayMs, localAdmissions: storeReturn.takeCount() });
+      recovery.end();
+      events.emit('admission:outage-ended', { downMs, localAdmissions: recovery.takeLocalAdmissions() });
       void alerts.evaluate();
     },
   });
-  const help = { books, reader, watch, storeReturn };
-  const gate = new SlotGate(parts, help, new Decider(parts, help));
-  const board = new UsageBoard(parts, watch);
-  const reconciler = new Reconciler(parts, { books, watch, onFreed: (slot) => gate.slotFreed(slot) });
-  const limits = new StoredLimitDesk({
-    ...options,
-    clock,
-    store: parts.limits,
-    slots: parts.slots,
-    executions: parts.executions,
-    countsSlots: parts.countsSlots,
-    onStoreFailed: (error) => watch.fail(error),
+  const sampler = new UsageSampler(deps, health);
+  const controller = new AdmissionController(deps, { ledger, limits, health, recovery });
+  const reconciler = new Reconciler(deps, {
+    ledger,
+    health,
+    onReleased: (slot) => controller.slotReleased(slot),
   });
 
-  await storeReturn.seeFromState();
-  await storeReturn.restore().catch((error: unknown) => {
+  await recovery.refresh();
+  await recovery.restore().catch((error: unknown) => {
     if (kindOf(error).startsWith('STATE_')) throw error;
-    watch.fail(error);
+    health.reportFailure(error);
   });
-  const beatMs = (options.leaseSeconds * 1_000) / 3;
-  await sayAlive(parts, help);
-  await keepLeases(parts, help);
-  const work = [
-    repeat(clock, Math.min(aliveEveryMs, beatMs), () => sayAlive(parts, help)),
-    repeat(clock, beatMs, () => keepLeases(parts, help)),
-    repeat(clock, beatMs, () => reconciler.round()),
+  await reconciler.sendHeartbeat();
+  await reconciler.renewLeases();
+  const renewEveryMs = (options.leaseSeconds * 1_000) / 3;
+  const rounds = [
+    repeat(clock, Math.min(heartbeatEveryMs, renewEveryMs), () => reconciler.sendHeartbeat()),
+    repeat(clock, renewEveryMs, () => reconciler.renewLeases()),
+    repeat(clock, renewEveryMs, () => reconciler.reconcile()),
     repeat(clock, alertsEveryMs, () => alerts.evaluate()),
     repeat(clock, recordEveryMs, async () => {
-      if (watch.isAway) await record(lastError);
+      const { current } = health;
+      if (current.state === 'down') await record(current.error);
     }),
   ];
   return {
-    gate,
+    controller,
     limits,
     alerts,
-    board,
-    repair: redisAwayRepair(
+    gauges: admissionGauges(sampler, {
+      queued: () => controller.queued,
+      isStoreUp: () => !health.isDown,
+    }),
+    repair: redisDownRepair(
       () => problem,
-      () => watch.lookNow(),
+      () => health.probeNow(),
     ),
-    isStoreUp: () => !watch.isAway,
-    redisChanged: (isUp) => (isUp ? void watch.lookNow() : watch.fail(connectionLost())),
-    freeSlotOf: async (executionId) => {
-      const holders = await parts.slots.holders();
-      const slot = holders.find((each) => each.executionId === executionId);
+    health: () => health.current,
+    connectionChanged: (isUp) => (isUp ? void health.probeNow() : health.reportFailure(connectionLost())),
+    releaseSlotOf: async (executionId) => {
+      const slot = (await deps.slots.holders()).find((each) => each.executionId === executionId);
       if (!slot) return false;
-      await gate.release(slot);
+      await controller.release(slot);
       return true;
     },
-    reconcile: () => reconciler.round(),
+    reconcile: () => reconciler.reconcile(),
     close: async () => {
-      gate.close();
-      await Promise.all(work.map((stop) => stop()));
-      await watch.close();
+      controller.close();
+      await Promise.all(rounds.map((stop) => stop()));
+      await health.close();
+      recovery.close();
     },
   };
 }
@@ -144,7 +154,7 @@ export async function openAdmission(given: AdmissionParts): Promise<OpenAdmissio
 const connectionLost = (): CoreError =>
   new CoreError('REDIS_UNAVAILABLE', 'The connection was lost.', { isRetryable: true });
 
-/** Again and again; the returned function ends that, and waits for the round under way. */
+/** Runs `work` every `ms`; the returned function stops that and waits for the running round. */
 function repeat(clock: Clock, ms: number, work: () => Promise<void>): () => Promise<void> {
   let round = Promise.resolve();
   const stop = every(clock, ms, () => (round = work()));
@@ -154,10 +164,13 @@ function repeat(clock: Clock, ms: number, work: () => Promise<void>): () => Prom
   };
 }
 
-function withRefusals(events: Emitter<AdmissionEvents>, onRefused: () => void): Emitter<AdmissionEvents> {
+function countingRejections(
+  events: Emitter<AdmissionEvents>,
+  onRejected: () => void,
+): Emitter<AdmissionEvents> {
   return {
     emit: (name, payload) => {
-      if (name === 'admission:refused') onRefused();
+      if (name === 'admission:request-rejected') onRejected();
       events.emit(name, payload);
     },
   };

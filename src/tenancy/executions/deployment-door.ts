@@ -20,7 +20,7 @@ import type {
   Workflow,
   WorkflowName,
 } from '../ports.ts';
-import type { SlotKeeper } from '../slots-port.ts';
+import type { AdmissionController } from '../admission/index.ts';
 import type { ExecutionEvents } from './events.ts';
 import { isTooDeep } from './is-too-deep.ts';
 import { requestHash } from './request-hash.ts';
@@ -30,7 +30,7 @@ export interface DoorParts {
   readonly organizations: Pick<OrganizationDesk, 'find'>;
   readonly deployments: Pick<DeploymentDesk, 'find'>;
   readonly store: Pick<ExecutionStore, 'dispatch' | 'byIdempotencyKey'>;
-  readonly slots: Pick<SlotKeeper, 'admit' | 'letGo' | 'release'>;
+  readonly slots: Pick<AdmissionController, 'acquire' | 'detach' | 'release'>;
   readonly workflowOf: (name: WorkflowName) => Workflow;
   /** Adds the execution's job to the transaction; its id. */
   readonly enqueue: (executionId: string, transaction: unknown) => Promise<string>;
@@ -73,7 +73,7 @@ export class DeploymentDoor implements Door {
     const known = await this.#known(deployment, request);
     if (known) return entryOfKnown(known, deployment);
     const slot = { organizationId: deployment.organizationId, executionId: this.#parts.ids.uuid() };
-    await this.#parts.slots.admit({ ...slot, work: deployment.id, waitMs, signal: request.signal });
+    await this.#parts.slots.acquire({ ...slot, workload: deployment.id, waitMs, signal: request.signal });
     return new NewEntry(this.#parts, deployment, slot.executionId, request.idempotencyKey);
   }
 
@@ -140,7 +140,7 @@ class NewEntry implements Entry {
         await this.#release();
         return sameRequest(execution, hash);
       }
-      this.#parts.slots.letGo(this.#slot);
+      this.#parts.slots.detach(this.#slot);
       return execution;
     } catch (error) {
       await this.#release();

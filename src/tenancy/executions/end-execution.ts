@@ -1,13 +1,13 @@
 // The one place where executions end: the row, the webhook in the same transaction, then the slot and whoever waits.
 import type { Clock, Emitter } from '../../core/index.ts';
 import type { Execution, ExecutionOutcome, ExecutionStore } from '../ports.ts';
-import type { SlotKeeper } from '../slots-port.ts';
+import type { AdmissionController } from '../admission/index.ts';
 import type { ExecutionEvents } from './events.ts';
 import type { Waiters } from './waiters.ts';
 
 export interface EndParts {
   readonly store: Pick<ExecutionStore, 'end'>;
-  readonly slots: Pick<SlotKeeper, 'release'>;
+  readonly slots: Pick<AdmissionController, 'release'>;
   readonly waiters: Pick<Waiters, 'wake'>;
   readonly clock: Clock;
   readonly events: Emitter<ExecutionEvents>;

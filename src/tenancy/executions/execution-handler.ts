@@ -11,7 +11,7 @@ import type {
   WorkflowAnswer,
   WorkflowName,
 } from '../ports.ts';
-import type { Slot, SlotKeeper } from '../slots-port.ts';
+import type { AdmissionController, Slot } from '../admission/index.ts';
 import type { EndExecution } from './end-execution.ts';
 import type { ExecutionEvents } from './events.ts';
 import type { ExecutionRequest } from './execution-job.ts';
@@ -20,7 +20,7 @@ import { failureOf, isUnforeseen } from './failure-of.ts';
 export interface ExecutionHandlerParts {
   readonly store: Pick<ExecutionStore, 'begin' | 'get' | 'input'>;
   readonly end: EndExecution;
-  readonly slots: Pick<SlotKeeper, 'hold' | 'letGo' | 'release'>;
+  readonly slots: Pick<AdmissionController, 'attach' | 'detach' | 'release'>;
   readonly deployments: Pick<DeploymentDesk, 'get'>;
   readonly workflowOf: (name: WorkflowName) => Workflow;
   readonly clock: Clock;
@@ -48,7 +48,7 @@ export function executionHandler(parts: ExecutionHandlerParts): JobHandler<Execu
     if (!execution) return { skipped: 'The execution has ended already.' };
     const { organizationId, deploymentId } = execution;
     const slot: Slot = { organizationId, executionId };
-    slots.hold({ ...slot, work: deploymentId });
+    slots.attach({ ...slot, workload: deploymentId });
     events.emit('deployments:execution-started', {
       executionId,
       organizationId,
@@ -64,7 +64,7 @@ export function executionHandler(parts: ExecutionHandlerParts): JobHandler<Execu
     } finally {
       // Freed again when it has ended: whoever stopped it freed a slot that this process went on renewing.
       if (hasEnded) await slots.release(slot);
-      else slots.letGo(slot);
+      else slots.detach(slot);
     }
   };
 }

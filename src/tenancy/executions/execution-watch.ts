@@ -24,7 +24,7 @@ export async function settleExecutions(parts: ExecutionWatchParts): Promise<numb
   const { store, jobs } = parts;
   const unfinished = await store.unfinished();
   if (unfinished.length === 0) return 0;
-  const open = await jobs.list({ name: executionJobName, states: ['pending', 'running'], limit: mostJobs });
+  const open = await jobs.list({ name: executionJobName, states: ['queued', 'running'], limit: mostJobs });
   const openIds = new Set(open.map(({ id }) => id));
   let settled = 0;
   for (const execution of unfinished) {
@@ -48,12 +48,13 @@ export async function endOverdue(
 /** Null while the job may still do it. */
 function outcomeOfJob(job: JobView | null): ExecutionOutcome | null {
   switch (job?.state) {
-    case 'pending':
+    case 'queued':
     case 'running':
       return null;
     case 'skipped':
+    case 'canceled':
       return { status: 'stopped' };
-    case 'done':
+    case 'completed':
     case 'failed':
     case undefined:
     default:

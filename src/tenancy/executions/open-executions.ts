@@ -5,7 +5,7 @@ import type { LedgerRecorder, RegisteredRepair } from '../../ledger/index.ts';
 import type { DeploymentDesk, Door, ExecutionDesk, OrganizationDesk } from '../desk-ports.ts';
 import type { DeploymentOptions } from '../options.ts';
 import type { Execution, ExecutionStore, Workflow, WorkflowName } from '../ports.ts';
-import type { SlotKeeper } from '../slots-port.ts';
+import type { AdmissionController } from '../admission/index.ts';
 import { createSendWebhook } from './send-webhook.ts';
 import { webhookHandler, webhookJob } from './webhook-job.ts';
 import { webhookRepair } from './webhook-repair.ts';
@@ -23,7 +23,7 @@ export interface OpenExecutionsParts {
   readonly organizations: Pick<OrganizationDesk, 'find'>;
   readonly deployments: Pick<DeploymentDesk, 'find' | 'get' | 'signingSecret'>;
   readonly workflows: readonly Workflow[];
-  readonly slots: SlotKeeper;
+  readonly slots: Pick<AdmissionController, 'acquire' | 'attach' | 'detach' | 'release'>;
   /** Frees whatever slot is held in this execution's name; whether one was. */
   readonly freeSlot: (executionId: string) => Promise<boolean>;
   readonly jobs: JobQueue;
@@ -76,7 +76,7 @@ export async function openExecutions(parts: OpenExecutionsParts): Promise<OpenEx
       maxFiles: options.maxFiles,
       maxFileBytes: options.maxFileBytes,
       maxBodyBytes: options.maxBodyBytes,
-      maxBytesAtOnce: Math.max(options.maxBytesAtOnce, options.maxBodyBytes),
+      maxUploadMemoryBytes: Math.max(options.maxUploadMemoryBytes, options.maxBodyBytes),
       timeoutMs: options.uploadTimeoutSeconds * 1_000,
       minBytesPerSecond: options.minUploadBytesPerSecond,
     },

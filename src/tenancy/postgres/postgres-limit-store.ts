@@ -2,10 +2,9 @@
 import type { IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import type { Database, QueryResult } from '../../platform/postgres/ports.ts';
-import { hasSqlState } from '../../platform/postgres/sql-error.ts';
+import { hasSqlState, sql } from '../../platform/postgres/sql.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { sql } from '../../platform/postgres/sql.ts';
-import type { LimitStore, OrganizationLimit } from '../admission/ports.ts';
+import type { LimitStore, OrganizationLimit } from '../admission/types.ts';
 
 /** Told of every change: servers that cache limits in their own memory listen. */
 export const limitsChannel = (schema: string): string => `${schema}_limits`;
@@ -60,7 +59,7 @@ export class PostgresLimitStore implements LimitStore {
     }
   }
 
-  async remove(organizationId: string): Promise<OrganizationLimit | null> {
+  async delete(organizationId: string): Promise<OrganizationLimit | null> {
     const { rows } = await this.#change<OrganizationLimit>(sql`
       delete from organization_rate_limits where organization_id = ${organizationId} returning ${columns}`);
     return rows[0] ?? null;

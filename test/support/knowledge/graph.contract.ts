@@ -1,6 +1,6 @@
 // What every graph does alike: finds what shares somebody with a seed, in its own space, and stays in step.
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Graph, GraphBatch, RebuildBatch } from '../../../src/knowledge/ports.ts';
+import type { Graph, GraphBatch, RebuildBatch } from '../../../src/knowledge/graph/graph.ts';
 
 export interface ToldEvent {
   readonly actors?: readonly string[];

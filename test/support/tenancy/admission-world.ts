@@ -1,5 +1,5 @@
-// A world in which admission runs on virtual time, on stores that a test can take away.
-import type { EmittedEvent } from '../../../src/core/index.ts';
+// Admission on virtual time, on stores with faults.
+import type { Clock, EmittedEvent } from '../../../src/core/index.ts';
 import { CoreError, EventBus, seededIds, seededRandom } from '../../../src/core/index.ts';
 import { VirtualClock } from '../core/virtual-clock.ts';
 import type { Degradation } from '../../../src/ledger/index.ts';
@@ -7,28 +7,34 @@ import { admissionEvents } from '../../../src/tenancy/admission/events.ts';
 import { MemoryLimitStore } from './memory-limit-store.ts';
 import { openAdmission } from '../../../src/tenancy/admission/open-admission.ts';
 import type { OpenAdmission } from '../../../src/tenancy/admission/open-admission.ts';
-import { admissionOptions } from '../../../src/tenancy/admission/options.ts';
-import type { AdmissionOptions } from '../../../src/tenancy/admission/options.ts';
-import type { ExecutionsView, Slot, SlotStore } from '../../../src/tenancy/admission/ports.ts';
-import { MemorySlotStore } from '../../../src/tenancy/admission/slots/memory-slot-store.ts';
+import { admissionOptions } from '../../../src/tenancy/options.ts';
+import type { AdmissionOptions } from '../../../src/tenancy/options.ts';
+import type {
+  ExecutionIndex,
+  ProbeResult,
+  Slot,
+  SlotStore,
+  StoreProbe,
+} from '../../../src/tenancy/admission/types.ts';
+import { MemorySlotStore } from '../../../src/tenancy/admission/memory-slot-store.ts';
 
 export const standardOptions = Object.fromEntries(
   Object.entries(admissionOptions.fields).map(([name, field]) => [name, field.default]),
 ) as AdmissionOptions;
 
-/** Executions as deployments would have them. */
-export class FakeExecutions implements ExecutionsView {
+/** Executions in memory. */
+export class FakeExecutions implements ExecutionIndex {
   readonly running = new Map<string, Slot & { readonly acceptedAt: Date }>();
   readonly over = new Set<string>();
-  isAway = false;
+  isDown = false;
 
   unfinished(): Promise<readonly (Slot & { readonly acceptedAt: Date })[]> {
-    return this.isAway ? Promise.reject(stateAway()) : Promise.resolve([...this.running.values()]);
+    return this.isDown ? Promise.reject(stateDown()) : Promise.resolve([...this.running.values()]);
   }
 
   ended(executionIds: readonly string[]): Promise<readonly string[]> {
-    return this.isAway
-      ? Promise.reject(stateAway())
+    return this.isDown
+      ? Promise.reject(stateDown())
       : Promise.resolve(executionIds.filter((id) => this.over.has(id)));
   }
 
@@ -42,30 +48,34 @@ export class FakeExecutions implements ExecutionsView {
   }
 }
 
-export type StoreState = 'up' | 'down' | 'hanging';
+/** `slow`: replies take `latencyMs`. */
+export type StoreState = 'up' | 'down' | 'hanging' | 'slow';
 
-/** The store of slots, as long as it is there. A call that hangs is carried out when the store is up again. */
+/** A slot store with faults. A call that hangs is executed when the store is up again. */
 export class FaultySlotStore {
   state: StoreState = 'up';
+  /** The state of the health connection; as the store when undefined. */
+  probeState: StoreState | undefined;
+  latencyMs = 0;
   calls = 0;
+  pings = 0;
   readonly store: SlotStore;
+  readonly probe: StoreProbe = { ping: () => this.#ping() };
+  readonly #clock: Clock;
   #inner: SlotStore;
   readonly #held: (() => void)[] = [];
 
-  constructor(given: SlotStore) {
+  constructor(clock: Clock, given: SlotStore) {
+    this.#clock = clock;
     this.#inner = given;
     this.store = new Proxy(given, {
       get:
         (_, name: keyof SlotStore) =>
         (...args: unknown[]) => {
           this.calls++;
-          const run = () =>
-            (this.#inner[name] as (...all: unknown[]) => Promise<unknown>).apply(this.#inner, args);
-          if (this.state === 'up') return run();
-          if (this.state === 'down') return Promise.reject(redisAway());
-          return new Promise((resolve, reject) => {
-            this.#held.push(() => void run().then(resolve, reject));
-          });
+          return this.#after(this.state, () =>
+            (this.#inner[name] as (...all: unknown[]) => Promise<unknown>).apply(this.#inner, args),
+          );
         },
     });
   }
@@ -77,7 +87,27 @@ export class FaultySlotStore {
 
   goUp(): void {
     this.state = 'up';
+    this.probeState = undefined;
     for (const run of this.#held.splice(0)) run();
+  }
+
+  async #ping(): Promise<ProbeResult> {
+    this.pings++;
+    const state = this.probeState ?? this.state;
+    if (state === 'down') return { kind: 'refused', error: redisDown() };
+    return this.#after(state, async () => ({ kind: 'pong' }));
+  }
+
+  async #after<T>(state: StoreState, run: () => Promise<T>): Promise<T> {
+    if (state === 'down') throw redisDown();
+    if (state === 'slow') {
+      // Executed at once; only the reply is late.
+      const reply = run();
+      await this.#clock.sleep(this.latencyMs);
+      return reply;
+    }
+    if (state === 'hanging') await new Promise<void>((resolve) => this.#held.push(resolve));
+    return run();
   }
 }
 
@@ -91,11 +121,12 @@ export interface AdmissionWorld {
   readonly emitted: EmittedEvent[];
   readonly recorded: Degradation[];
   readonly overdue: Slot[];
-  admit(organizationId: string, executionId: string, waitMs?: number, signal?: AbortSignal): Promise<unknown>;
+  readonly stall: { ms: number };
+  acquire(organizationId: string, executionId: string, waitMs?: number, signal?: AbortSignal): Promise<void>;
   onEvent(name: string, run: () => void): void;
-  /** How often this event happened. */
+  /** How often this event was emitted. */
   count(name: string): number;
-  /** What was told each time. */
+  /** Its payloads. */
   payloads(name: string): readonly unknown[];
 }
 
@@ -106,6 +137,8 @@ export interface WorldOptions {
   readonly executions?: FakeExecutions;
   readonly serverId?: string | null;
   readonly countsSlots?: boolean;
+  /** How much later than due every timer runs, as on a busy event loop. */
+  readonly stallMs?: number;
 }
 
 export async function admissionWorld({
@@ -117,7 +150,7 @@ export async function admissionWorld({
   const all = { ...standardOptions, ...options };
   const ids = seededIds(seededRandom(1), () => clock.now());
   const slots = beside?.slots ?? new MemorySlotStore({ ...all, clock });
-  const faulty = new FaultySlotStore(slots);
+  const faulty = new FaultySlotStore(clock, slots);
   const limits = beside?.limits ?? new MemoryLimitStore(ids);
   const executions = given.executions ?? beside?.executions ?? new FakeExecutions();
   const events = new EventBus(admissionEvents, () => clock.now());
@@ -125,11 +158,13 @@ export async function admissionWorld({
   events.listen((event) => void emitted.push(event));
   const recorded: Degradation[] = [];
   const overdue: Slot[] = [];
+  const stall = { ms: given.stallMs ?? 0 };
   const admission = await openAdmission({
-    clock,
+    clock: stalling(clock, stall),
     events,
     ledger: { record: async (degradation) => void recorded.push(degradation) },
     slots: faulty.store,
+    probe: faulty.probe,
     limits,
     executions,
     options: all,
@@ -140,7 +175,7 @@ export async function admissionWorld({
     endOverdue: async (slot) => {
       overdue.push(slot);
       executions.end(slot.executionId);
-      await admission.gate.release(slot);
+      await admission.controller.release(slot);
     },
     checkReady: () => undefined,
   });
@@ -154,13 +189,21 @@ export async function admissionWorld({
     emitted,
     recorded,
     overdue,
-    admit: (organizationId, executionId, waitMs = 0, signal = new AbortController().signal) =>
-      admission.gate.admit({ organizationId, executionId, waitMs, signal }),
+    stall,
+    acquire: (organizationId, executionId, waitMs = 0, signal = new AbortController().signal) =>
+      admission.controller.acquire({ organizationId, executionId, waitMs, signal }),
     onEvent: (name, run) => void events.listen((event) => event.name === name && run()),
     count: (name) => emitted.filter((event) => event.name === name).length,
     payloads: (name) => emitted.filter((event) => event.name === name).map(({ payload }) => payload),
   };
 }
 
-export const redisAway = (): CoreError => new CoreError('REDIS_UNAVAILABLE', 'Redis is away.');
-export const stateAway = (): CoreError => new CoreError('STATE_UNAVAILABLE', 'The state store is away.');
+const stalling = (clock: VirtualClock, stall: { readonly ms: number }): Clock => ({
+  now: () => clock.now(),
+  monotonic: () => clock.monotonic(),
+  sleep: (ms, signal) => clock.sleep(ms, signal),
+  after: (ms, run) => clock.after(ms + stall.ms, run),
+});
+
+export const redisDown = (): CoreError => new CoreError('REDIS_UNAVAILABLE', 'Redis is down.');
+export const stateDown = (): CoreError => new CoreError('STATE_UNAVAILABLE', 'The state store is down.');

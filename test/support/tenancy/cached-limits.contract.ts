@@ -23,7 +23,7 @@ export function describeCachedLimits(make: MakeSlotStore): void {
       expect(await store.cachedLimits(['a'])).toEqual(new Map([['a', 5]]));
       await advance(201_000);
       expect(await store.cachedLimits(['a'])).toEqual(new Map());
-      expect(await store.forgetLimits(['a'])).toBe(0);
+      expect(await store.invalidateLimits(['a'])).toBe(0);
       await token(store);
     });
 
@@ -36,19 +36,19 @@ export function describeCachedLimits(make: MakeSlotStore): void {
       expect(await store.cachedLimits(['a'])).toEqual(new Map());
     });
 
-    it('refreshes a limit by refusals, too', async () => {
+    it('extends the TTL of a cached limit with rejections as well', async () => {
       const { store, advance } = await restored(make);
       await take(store, 'a', ['1'], { limit: 1, globalLimit: 1 });
       await advance(400_000);
       await store.renew([{ organizationId: 'a', executionId: '1' }]);
-      expect(await take(store, 'a', ['2'], { globalLimit: 1 })).toEqual(['refused']);
+      expect(await take(store, 'a', ['2'], { globalLimit: 1 })).toEqual(['rejected']);
       await advance(400_000);
       expect(await store.cachedLimits(['a'])).toEqual(new Map([['a', 1]]));
     });
 
-    it('caches a limit for one that nobody could let in, too', async () => {
+    it('caches the limit of a rejected request as well', async () => {
       const { store } = await restored(make);
-      expect(await take(store, 'a', ['1'], { limit: 5, globalLimit: 0 })).toEqual(['refused']);
+      expect(await take(store, 'a', ['1'], { limit: 5, globalLimit: 0 })).toEqual(['rejected']);
       expect(await store.cachedLimits(['a'])).toEqual(new Map([['a', 5]]));
       expect(await used(store, 'a')).toEqual([0, 0]);
     });
@@ -56,16 +56,16 @@ export function describeCachedLimits(make: MakeSlotStore): void {
     it('forgets those of some, and tells how many there were', async () => {
       const { store } = await restored(make);
       for (const id of ['a', 'b', 'c']) await take(store, id, [`of ${id}`], { limit: 9 });
-      expect(await store.forgetLimits(['a', 'b', 'unknown'])).toBe(2);
+      expect(await store.invalidateLimits(['a', 'b', 'unknown'])).toBe(2);
       expect(await store.cachedLimits(['a', 'b', 'c'])).toEqual(new Map([['c', 9]]));
-      expect(await store.forgetLimits([])).toBe(0);
+      expect(await store.invalidateLimits([])).toBe(0);
     });
 
     it('forgets all, and keeps slots', async () => {
       const { store } = await restored(make);
       for (const id of ['a', 'b', 'c']) await take(store, id, [`of ${id}`], { limit: 9 });
-      expect(await store.forgetLimits('all')).toBe(3);
-      expect(await store.forgetLimits('all')).toBe(0);
+      expect(await store.invalidateLimits('all')).toBe(3);
+      expect(await store.invalidateLimits('all')).toBe(0);
       expect(await store.cachedLimits(['a', 'b', 'c'])).toEqual(new Map());
       expect(await used(store, 'a')).toEqual([3, 1]);
       expect(await store.holders()).toHaveLength(3);
@@ -76,7 +76,7 @@ export function describeCachedLimits(make: MakeSlotStore): void {
       async (forgotten) => {
         const { store } = await restored(make);
         const old = { value: 50, token: await token(store) };
-        await store.forgetLimits(forgotten);
+        await store.invalidateLimits(forgotten);
         const request = { organizationId: 'a', executionId: '1', globalLimit: 100 };
         const answer = await store.acquire({ ...request, limit: old });
         expect(answer).toMatchObject({ kind: 'limit-unknown' });
@@ -94,7 +94,7 @@ export function describeCachedLimits(make: MakeSlotStore): void {
     it('decides by the newer limit that is cached when an older one arrives late', async () => {
       const { store } = await restored(make);
       const old = { value: 50, token: await token(store) };
-      await store.forgetLimits(['a']);
+      await store.invalidateLimits(['a']);
       await take(store, 'a', ['1'], { limit: 5 });
       const late = await store.acquire({
         organizationId: 'a',

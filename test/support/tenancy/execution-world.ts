@@ -3,6 +3,7 @@ import { AdmissionError } from '../../../src/tenancy/index.ts';
 import type { Clock, EmittedEvent, HttpTransport, JobQueue } from '../../../src/core/index.ts';
 import { CoreError, EventBus, seededIds, seededRandom, silentLog } from '../../../src/core/index.ts';
 import type {
+  AcquireOptions,
   Deployment,
   Execution,
   OpenExecutions,
@@ -13,16 +14,15 @@ import { executionEvents, openExecutions } from '../../../src/tenancy/index.ts';
 import { MemoryExecutionStore } from './memory-execution-store.ts';
 import { deploymentOptions } from '../../../src/tenancy/options.ts';
 import type { DeploymentOptions } from '../../../src/tenancy/options.ts';
-import type { SlotKeeper } from '../../../src/tenancy/slots-port.ts';
 import type { Degradation } from '../../../src/ledger/index.ts';
-import { jobEventSpecs } from '../../../src/platform/jobs/job-events.ts';
-import { createMemoryJobQueue } from '../../../src/platform/jobs/memory-job-queue.ts';
+import { jobEventSpecs } from '../../../src/platform/jobs/events.ts';
+import { createMemoryJobQueue } from '../jobs/memory-job-queue.ts';
 
 export const acme = 'org_acme000000000000';
 export const other = 'org_other00000000000';
 
-/** Slots of one organization or all, as many as the test says; knows how often each was given back. */
-export class CountedSlots implements SlotKeeper {
+/** A fixed number of slots that records each release. */
+export class CountedSlots {
   readonly held = new Set<string>();
   readonly renewedHere = new Set<string>();
   readonly releases: string[] = [];
@@ -32,7 +32,7 @@ export class CountedSlots implements SlotKeeper {
     this.limit = limit;
   }
 
-  async admit({ executionId, signal }: Parameters<SlotKeeper['admit']>[0]): Promise<void> {
+  async acquire({ executionId, signal }: AcquireOptions): Promise<void> {
     signal.throwIfAborted();
     if (this.held.size >= this.limit)
       throw new AdmissionError('ADMISSION_ORG_LIMIT', 'full', {
@@ -49,11 +49,11 @@ export class CountedSlots implements SlotKeeper {
     this.renewedHere.add(executionId);
   }
 
-  hold({ executionId }: { readonly executionId: string }): void {
+  attach({ executionId }: { readonly executionId: string }): void {
     this.renewedHere.add(executionId);
   }
 
-  letGo({ executionId }: { readonly executionId: string }): void {
+  detach({ executionId }: { readonly executionId: string }): void {
     this.renewedHere.delete(executionId);
   }
 

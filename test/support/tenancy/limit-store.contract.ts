@@ -1,7 +1,7 @@
 // What every store of limits does.
 import { describe, expect, it } from 'vitest';
-import { largestLimit } from '../../../src/tenancy/admission/options.ts';
-import type { LimitStore } from '../../../src/tenancy/admission/ports.ts';
+import { maxLimit } from '../../../src/tenancy/options.ts';
+import type { LimitStore } from '../../../src/tenancy/admission/types.ts';
 
 const moment = (second: number): Date => new Date(Date.UTC(2026, 2, 1, 12, 0, second));
 
@@ -12,7 +12,7 @@ export function describeLimitStoreContract(name: string, make: () => Promise<Lim
       const store = await make();
       expect(await store.get('org_a')).toBeNull();
       expect(await store.list()).toEqual([]);
-      expect(await store.remove('org_a')).toBeNull();
+      expect(await store.delete('org_a')).toBeNull();
     });
 
     it('adds one, changes it, and keeps id and time of creation', async () => {
@@ -28,10 +28,10 @@ export function describeLimitStoreContract(name: string, make: () => Promise<Lim
           modifiedAt: moment(1),
         },
       });
-      const changed = await store.set('org_a', largestLimit, moment(2));
+      const changed = await store.set('org_a', maxLimit, moment(2));
       expect(changed).toEqual({
         isNew: false,
-        limit: { ...added.limit, concurrentRequestLimit: largestLimit, modifiedAt: moment(2) },
+        limit: { ...added.limit, concurrentRequestLimit: maxLimit, modifiedAt: moment(2) },
       });
       expect(await store.get('org_a')).toEqual(changed.limit);
     });
@@ -48,8 +48,8 @@ export function describeLimitStoreContract(name: string, make: () => Promise<Lim
       const store = await make();
       const { limit } = await store.set('org_a', 5, moment(1));
       await store.set('org_b', 6, moment(1));
-      expect(await store.remove('org_a')).toEqual(limit);
-      expect(await store.remove('org_a')).toBeNull();
+      expect(await store.delete('org_a')).toEqual(limit);
+      expect(await store.delete('org_a')).toBeNull();
       expect(await store.list()).toHaveLength(1);
       expect((await store.set('org_a', 5, moment(2))).isNew).toBe(true);
     });

@@ -1,6 +1,6 @@
 // Limits in memory: for tests and programs that keep nothing.
 import type { IdSource } from '../../../src/core/index.ts';
-import type { LimitStore, OrganizationLimit } from '../../../src/tenancy/admission/ports.ts';
+import type { LimitStore, OrganizationLimit } from '../../../src/tenancy/admission/types.ts';
 
 export class MemoryLimitStore implements LimitStore {
   readonly #ids: IdSource;
@@ -33,7 +33,7 @@ export class MemoryLimitStore implements LimitStore {
     return Promise.resolve({ limit, isNew: !known });
   }
 
-  remove(organizationId: string): Promise<OrganizationLimit | null> {
+  delete(organizationId: string): Promise<OrganizationLimit | null> {
     const known = this.#limits.get(organizationId) ?? null;
     this.#limits.delete(organizationId);
     return Promise.resolve(known);

@@ -1,6 +1,6 @@
 // What every store of slots must do: keep to limits, and free what is released.
 import { describe, expect, it } from 'vitest';
-import type { Acquired } from '../../../src/tenancy/admission/ports.ts';
+import type { SlotDecision } from '../../../src/tenancy/admission/types.ts';
 import type { MakeSlotStore } from './slot-store-world.contract.ts';
 import { acquireWith, restored, take, used } from './slot-store-world.contract.ts';
 
@@ -14,20 +14,20 @@ export function describeSlotLimits(make: MakeSlotStore): void {
       expect(counted).toEqual([
         { kind: 'admitted', usage: { ...usage, organization: 1, global: 1 } },
         { kind: 'admitted', usage: { ...usage, organization: 2, global: 2 } },
-        { kind: 'refused', layer: 'organization', usage: { ...usage, organization: 2, global: 2 } },
+        { kind: 'rejected', limitedBy: 'organization', usage: { ...usage, organization: 2, global: 2 } },
       ]);
       expect(await used(store, 'a')).toEqual([2, 2]);
     });
 
-    it('admits up to the global limit, whoever asks', async () => {
+    it('admits up to the global limit across organizations', async () => {
       const { store } = await restored(make);
-      const answers: Acquired[] = [];
+      const answers: SlotDecision[] = [];
       for (const id of ['a', 'b', 'c', 'd'])
         answers.push(await acquireWith(store, id, `of-${id}`, { globalLimit: 3 }));
-      expect(answers.map(({ kind }) => kind)).toEqual(['admitted', 'admitted', 'admitted', 'refused']);
+      expect(answers.map(({ kind }) => kind)).toEqual(['admitted', 'admitted', 'admitted', 'rejected']);
       expect(answers[3]).toEqual({
-        kind: 'refused',
-        layer: 'global',
+        kind: 'rejected',
+        limitedBy: 'global',
         usage: { organization: 0, organizationLimit: 20, global: 3, globalLimit: 3 },
       });
       expect(await used(store, 'a', 'd')).toEqual([3, 1, 0]);
@@ -37,7 +37,7 @@ export function describeSlotLimits(make: MakeSlotStore): void {
       const { store } = await restored(make);
       await take(store, 'a', ['1'], { limit: 1, globalLimit: 1 });
       const answer = await acquireWith(store, 'a', '2', { limit: 1, globalLimit: 1 });
-      expect(answer).toMatchObject({ kind: 'refused', layer: 'organization' });
+      expect(answer).toMatchObject({ kind: 'rejected', limitedBy: 'organization' });
     });
 
     it('admits exactly the limit of a burst', async () => {
@@ -60,13 +60,13 @@ export function describeSlotLimits(make: MakeSlotStore): void {
       expect(await used(store, 'a')).toEqual([1, 1]);
     });
 
-    it('keeps to a limit that became smaller than what is held', async () => {
+    it('rejects requests after a limit was lowered below the usage', async () => {
       const { store } = await restored(make);
       await take(store, 'a', ['1', '2', '3']);
-      await store.forgetLimits(['a']);
-      expect(await take(store, 'a', ['4'], { limit: 2 })).toEqual(['refused']);
+      await store.invalidateLimits(['a']);
+      expect(await take(store, 'a', ['4'], { limit: 2 })).toEqual(['rejected']);
       for (const executionId of ['1', '2']) await store.release({ organizationId: 'a', executionId });
-      expect(await take(store, 'a', ['4', '5'])).toEqual(['admitted', 'refused']);
+      expect(await take(store, 'a', ['4', '5'])).toEqual(['admitted', 'rejected']);
     });
 
     it('keeps organizations apart, whatever is in their ids', async () => {
@@ -98,13 +98,13 @@ export function describeSlotLimits(make: MakeSlotStore): void {
   });
 
   describe('release', () => {
-    it('frees a slot once', async () => {
+    it('releases a slot once', async () => {
       const { store } = await restored(make);
       await take(store, 'a', ['1', '2'], { limit: 2 });
       expect(await store.release({ organizationId: 'a', executionId: '1' })).toBe(true);
       expect(await store.release({ organizationId: 'a', executionId: '1' })).toBe(false);
       expect(await used(store, 'a')).toEqual([1, 1]);
-      expect(await take(store, 'a', ['3', '4'])).toEqual(['admitted', 'refused']);
+      expect(await take(store, 'a', ['3', '4'])).toEqual(['admitted', 'rejected']);
     });
 
     it('frees nothing for somebody who does not hold it', async () => {

@@ -1,5 +1,5 @@
 // A store of slots in the hands of a test: what its contract's parts share.
-import type { Acquired, SlotStore } from '../../../src/tenancy/admission/ports.ts';
+import type { SlotDecision, SlotStore } from '../../../src/tenancy/admission/types.ts';
 
 export const slotStoreSettings = { leaseSeconds: 60, cacheTtlSeconds: 600 };
 
@@ -29,7 +29,7 @@ export async function acquireWith(
   organizationId: string,
   executionId: string,
   { limit = 20, globalLimit = 100 }: { readonly limit?: number; readonly globalLimit?: number } = {},
-): Promise<Acquired> {
+): Promise<SlotDecision> {
   const request = { organizationId, executionId, globalLimit };
   const first = await store.acquire(request);
   if (first.kind !== 'limit-unknown') return first;

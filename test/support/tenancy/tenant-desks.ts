@@ -38,7 +38,7 @@ export const emptyTenantDesks: TenantDesks = {
       maxFiles: 3,
       maxFileBytes: 100_000,
       maxBodyBytes: 200_000,
-      maxBytesAtOnce: 1_000_000,
+      maxUploadMemoryBytes: 1_000_000,
       timeoutMs: 10_000,
       minBytesPerSecond: 0,
     },

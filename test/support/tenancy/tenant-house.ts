@@ -1,7 +1,7 @@
 // Whole servers with an organization, its key, and a deployment whose model answers when the test says.
 import { expect } from 'vitest';
 import type { RunningServer } from '../../../src/app/index.ts';
-import { startServer } from '../../../src/app/start-server.ts';
+import { startServer } from '../../../src/app/start.ts';
 import type { Config } from '../../../src/config/index.ts';
 import type { ModelsSimulator } from '../../../src/simulators/models/index.ts';
 import { readScenario, startModelsSimulator } from '../../../src/simulators/models/index.ts';

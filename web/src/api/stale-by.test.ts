@@ -5,7 +5,7 @@ const changed = (operation: unknown) => staleBy({ name: 'http:changed', payload:
 
 it('maps events to queries by the prefix of their name', () => {
   expect(staleBy({ name: 'ledger:lost', payload: {} })).toEqual(['ledger', 'alerts', 'flow']);
-  expect(staleBy({ name: 'job:done', payload: {} })).toContain('knowledge');
+  expect(staleBy({ name: 'job:completed', payload: {} })).toContain('knowledge');
   expect(staleBy({ name: 'http:request-finished', payload: {} })).toEqual([]);
 });
 

@@ -15,7 +15,7 @@ import type {
   RebuildResult,
   RelatedEvent,
 } from '../graph.ts';
-import { isRelatable, mostPerEntity, rankRelated } from '../sql-graph.ts';
+import { isRelatable, maxPerEntity, rankRelated } from '../sql-graph.ts';
 import type { GraphWriter } from '../write-batch.ts';
 import { writeBatch } from '../write-batch.ts';
 import { AgeSession } from './age-session.ts';
@@ -44,17 +44,17 @@ export interface AgeGraphDeps {
 export class AgeGraph implements Graph {
   readonly backend = 'age';
   readonly isSeparateStore = true;
-  readonly #parts: AgeGraphDeps;
+  readonly #deps: AgeGraphDeps;
   readonly #session: AgeSession;
   #seen: { readonly at: number; readonly state: GraphAvailability } | undefined;
 
   constructor(parts: AgeGraphDeps) {
-    this.#parts = parts;
+    this.#deps = parts;
     this.#session = new AgeSession(parts.database);
   }
 
   async availability(): Promise<GraphAvailability> {
-    const { clock, options } = this.#parts;
+    const { clock, options } = this.#deps;
     const now = clock.monotonic();
     if (this.#seen && now - this.#seen.at < options.cooldownSeconds * 1_000) return this.#seen.state;
     const state = await this.#look();
@@ -62,7 +62,7 @@ export class AgeGraph implements Graph {
     return state;
   }
 
-  askAgain(): void {
+  resetCooldown(): void {
     this.#seen = undefined;
   }
 
@@ -99,7 +99,7 @@ export class AgeGraph implements Graph {
 
   async prune(spaceId: number, signal: AbortSignal): Promise<void> {
     const space = { space: spaceId };
-    const { database } = this.#parts;
+    const { database } = this.#deps;
     const [entities, events] = await this.#run(
       async (age) => [
         (await age.query<{ id: string }>(readStatements.entityIds(space))).rows.map(({ id }) => id),
@@ -125,7 +125,7 @@ export class AgeGraph implements Graph {
 
   async rebuild(...[parts, progress, signal]: Parameters<Graph['rebuild']>): ReturnType<Graph['rebuild']> {
     await this.#mustBeThere();
-    const { database, clock } = this.#parts;
+    const { database, clock } = this.#deps;
     return rebuildInAge(
       {
         session: this.#session,
@@ -140,7 +140,7 @@ export class AgeGraph implements Graph {
   }
 
   #write(graph: GraphName, part: GraphBatch, signal: AbortSignal): Promise<readonly GraphFailure[]> {
-    const { clock, options } = this.#parts;
+    const { clock, options } = this.#deps;
     const limits = { clock, timeoutMs: options.graphUpsertTimeoutMs };
     return writeBatch(this.#writerOf(graph), part, limits, signal);
   }
@@ -172,10 +172,10 @@ export class AgeGraph implements Graph {
   }
 
   async #ensureGraph(): Promise<GraphAvailability> {
-    const { database, clock } = this.#parts;
+    const { database, clock } = this.#deps;
     const { schema } = database;
     const owner = await this.#session.run(async (age) => {
-      // Two servers that start together make it once.
+      // Two servers that start together create it once.
       await age.query(sql`select pg_advisory_xact_lock(hashtext('headworks graph nur'))`);
       if (!(await graphExists(age, 'live'))) await createGraph(age, 'live', schema, new Date(clock.now()));
       return ownerOfGraph(age);
@@ -194,7 +194,7 @@ export class AgeGraph implements Graph {
       throw new KnowledgeError('KNOWLEDGE_GRAPH_UNAVAILABLE', `${state.reason} ${state.remedy}`);
   }
 
-  /** A failure may mean that the graph has gone: it is looked at again before the next use. */
+  /** An error may mean that the graph is gone: availability is checked again before the next use. */
   async #run<T>(work: (age: Queryable) => Promise<T>, signal: AbortSignal): Promise<T> {
     await this.#mustBeThere();
     try {
@@ -206,26 +206,26 @@ export class AgeGraph implements Graph {
   }
 }
 
-/** As a parameter: AGE has no dates. */
+/** AGE has no date type. */
 function plain(item: object): object {
   const { eventTime, ...rest } = item as { readonly eventTime?: Date | null };
   return eventTime === undefined ? rest : { ...rest, time: eventTime?.toISOString() ?? null };
 }
 
-// Builds a graph beside the one that answers, batch after batch, and swaps them at the end.
+// Builds a second graph batch by batch and swaps at the end.
 
 export interface AgeRebuild {
   readonly session: AgeSession;
   readonly owner: string;
   readonly now: () => Date;
-  /** Into the graph beside. */
+  /** Writes to the second graph. */
   readonly write: (part: GraphBatch) => Promise<readonly GraphFailure[]>;
 }
 
 /** Dropping a large graph takes a while. */
-const longestSwapMs = 600_000;
+const maxSwapMs = 600_000;
 
-/** Fails, leaving the old graph to answer, when anything could not be written: half a graph is worse than an old one. */
+/** Fails and keeps the old graph when anything could not be written: an incomplete graph is worse than an old one. */
 export async function rebuildInAge(
   { session, owner, now, write }: AgeRebuild,
   ...[parts, progress, signal]: Parameters<Graph['rebuild']>
@@ -239,7 +239,7 @@ export async function rebuildInAge(
     signal.throwIfAborted();
     const failures = await write(part);
     if (failures.length > 0) {
-      await session.run((age) => dropGraph(age, 'beside'), undefined, { isAlone: true });
+      await session.run((age) => dropGraph(age, 'beside'), undefined, { isExclusive: true });
       throw incomplete(failures);
     }
     await session.run((age) => writeProgress(age, part.position), signal);
@@ -247,7 +247,7 @@ export async function rebuildInAge(
     done.events += part.events.length;
     progress({ ...done });
   }
-  await session.run((age) => swapGraphs(age), signal, { leaseMs: longestSwapMs, isAlone: true });
+  await session.run((age) => swapGraphs(age), signal, { leaseMs: maxSwapMs, isExclusive: true });
   return { ...done, since };
 }
 
@@ -260,7 +260,7 @@ function incomplete(failures: readonly GraphFailure[]): KnowledgeError {
   );
 }
 
-// Expansion in Cypher: who takes part in the seeds, then what else they take part in. Ranking is that of every graph.
+// Expansion in Cypher: the participants of the seeds, then their other events. Ranked as in all backends.
 
 export async function expandInAge(
   age: Queryable,
@@ -303,7 +303,7 @@ export async function expandInAge(
       select n.entity_id, n.event_id, n.kind, case n.kind when 'same_actor:' then v.acts else v.is_subject end as is_same
       from newest n join unnest(${via.map(({ id }) => id)}::uuid[], ${via.map(({ acts }) => acts)}::boolean[],
         ${via.map(({ isSubject }) => isSubject)}::boolean[]) as v (entity_id, acts, is_subject) using (entity_id)
-      where n.place <= ${mostPerEntity}),
+      where n.place <= ${maxPerEntity}),
     ${rankRelated(sql`near`, request)}`);
   return rows;
 }

@@ -32,7 +32,7 @@ describe('a session with Apache AGE', () => {
 
   it('has the graph alone where one is dropped: AGE crashes the server when another looks at it', async () => {
     const { said, session } = world();
-    await session.run(async () => undefined, undefined, { isAlone: true });
+    await session.run(async () => undefined, undefined, { isExclusive: true });
     expect(said[0]).toMatch(/^select pg_advisory_xact_lock\(/);
   });
 });

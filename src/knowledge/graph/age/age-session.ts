@@ -1,14 +1,13 @@
-// A transaction in which Cypher can be used. AGE wants its library loaded and its schema on the path; both end with the
-// transaction or harm nobody: sessions are shared with everything else.
+// A transaction that can run Cypher. AGE needs its library loaded and its schema on the search path; both end with the
+// transaction or are harmless, because connections are shared.
 import { messageOf } from '../../../core/index.ts';
 import type { Database, Transaction, TransactionOptions } from '../../../platform/postgres/ports.ts';
-import { hasSqlState } from '../../../platform/postgres/sql-error.ts';
-import { sql } from '../../../platform/postgres/sql.ts';
+import { hasSqlState, sql } from '../../../platform/postgres/sql.ts';
 import type { GraphAvailability } from '../graph.ts';
 
 export class AgeSession {
   readonly #database: Database;
-  /** Where the server loads it for every session, a role without the right to LOAD need not. */
+  /** A role without the right to LOAD does not need it where the server preloads the library. */
   #mustLoad = true;
 
   constructor(database: Database) {
@@ -16,26 +15,26 @@ export class AgeSession {
   }
 
   /**
-   * AGE (1.6 on a server of Postgres 15) crashes the whole server when a graph is dropped while another session looks its
-   * labels up. So whoever drops or renames one is alone (`isAlone`); all others go side by side.
+   * AGE (1.6 on PostgreSQL 15) crashes the whole server when a graph is dropped while another session looks up its
+   * labels. Therefore dropping and renaming is exclusive (`isExclusive`); everything else is shared.
    */
   run<T>(
     work: (transaction: Transaction) => Promise<T>,
     signal?: AbortSignal,
     {
-      isAlone = false,
+      isExclusive = false,
       ...options
-    }: Pick<TransactionOptions, 'leaseMs'> & { readonly isAlone?: boolean } = {},
+    }: Pick<TransactionOptions, 'leaseMs'> & { readonly isExclusive?: boolean } = {},
   ): Promise<T> {
     return this.#database.transaction(
       async (transaction) => {
         await transaction.query(
-          isAlone
+          isExclusive
             ? sql`select pg_advisory_xact_lock(hashtext('headworks graph nur in use'))`
             : sql`select pg_advisory_xact_lock_shared(hashtext('headworks graph nur in use'))`,
         );
         if (this.#mustLoad) await transaction.script(`load 'age'`);
-        // Looking at the table of graphs also lets this session hear what was dropped while it waited.
+        // Reading the table of graphs also makes this session process invalidations of graphs dropped while it waited.
         await transaction.query(sql`
           select set_config('search_path', current_setting('search_path') || ', ag_catalog', true),
             (select count(*) from ag_catalog.ag_graph)`);
@@ -45,7 +44,7 @@ export class AgeSession {
     );
   }
 
-  /** Makes the extension if it may, and finds out how it is loaded. Fails only when the state store is away. */
+  /** Creates the extension if permitted and finds out how it is loaded. Fails only when the state store is down. */
   async prepare(): Promise<GraphAvailability> {
     const missing = await this.#ensureExtension();
     if (missing) return missing;

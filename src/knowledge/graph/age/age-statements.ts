@@ -1,11 +1,11 @@
-// Everything that is said to AGE, as constant text. What comes from documents goes in as one parameter, a map, which
-// cypher() takes as its third argument: a name that is Cypher or SQL stays a name.
-// AGE 1.7: no [:A|B], no ON CREATE; MERGE of an edge stores broken edges without a word, hence NOT EXISTS and CREATE.
+// All statements for AGE, as constant text. Values from documents are passed as one parameter, a map, the third
+// argument of cypher(): a name that looks like Cypher or SQL stays a value. AGE 1.7 has no [:A|B] and no ON CREATE;
+// MERGE of an edge silently stores broken edges, hence NOT EXISTS and CREATE.
 import type { Queryable } from '../../../platform/postgres/ports.ts';
 import type { Sql } from '../../../platform/postgres/sql.ts';
 import { identifier, json, sql } from '../../../platform/postgres/sql.ts';
 
-/** The graph that answers, and the one that a rebuild makes beside it. cypher() wants their names as literals. */
+/** The live graph and the one a rebuild builds. cypher() requires literal names. */
 export const graphNames = { live: sql`'nur'`, beside: sql`'nur_rebuild'` } as const;
 export type GraphName = keyof typeof graphNames;
 
@@ -49,7 +49,7 @@ export const writeStatements = {
     $$, ${json(parameters)}) as (nothing agtype)`,
 } as const satisfies Readonly<Record<string, Statement>>;
 
-/** Reads back with both ends: which of the list are in. */
+/** Reads back with both ends: which items were written. */
 export const checkStatements = {
   'acted-in': (graph, parameters) => sql`
     select * from cypher(${graphNames[graph]}, $$
@@ -103,12 +103,12 @@ export const readStatements = {
     select id from cypher('nur', $$ MATCH (n:Entity) RETURN n.id LIMIT 1 $$) as (id agtype)`,
 };
 
-/** Ids hold no quotes, so that taking those around them away gives the text. */
+/** Ids contain no quotes, so trimming them gives the text. */
 export function textOf(value: Sql): Sql {
   return sql`trim(both '"' from ${value}::text)`;
 }
 
-// Makes a graph with its labels and indexes, notes whose it is, and puts a rebuilt one in the place of the old.
+// Creates a graph with labels and indexes, records its owner, and swaps in a rebuilt one.
 
 const schemaNames = { live: identifier('nur'), beside: identifier('nur_rebuild') } as const;
 
@@ -119,7 +119,7 @@ export async function graphExists(database: Queryable, graph: GraphName): Promis
   return rows.length > 0;
 }
 
-/** In a transaction, so that there is a whole graph or none. `owner`: the schema whose tables it shows. */
+/** In a transaction, so that there is a whole graph or none. `owner`: the schema whose tables it represents. */
 export async function createGraph(
   database: Queryable,
   graph: GraphName,
@@ -138,7 +138,7 @@ export async function createGraph(
       ${json({ owner, at: at.toISOString() })}) as (nothing agtype)`);
 }
 
-/** The unique ones keep two writers at the same moment from making the same twice. */
+/** The unique indexes prevent concurrent writers from creating duplicates. */
 function indexes(schema: Sql): readonly Sql[] {
   const property = (name: Sql) => sql`agtype_access_operator(properties, ${name}::agtype)`;
   const id = property(sql`'"id"'`);
@@ -155,7 +155,7 @@ function indexes(schema: Sql): readonly Sql[] {
   ];
 }
 
-/** The schema whose tables the live graph shows; null when it does not say. */
+/** The schema whose tables the live graph represents; null when unknown. */
 export async function ownerOfGraph(database: Queryable): Promise<string | null> {
   const { rows } = await database.query<{ owner: string }>(sql`
     select ${textOf(sql`owner`)} as owner
@@ -168,7 +168,7 @@ export async function dropGraph(database: Queryable, graph: GraphName): Promise<
     await database.query(sql`select drop_graph(${graphNames[graph]}, true)`);
 }
 
-/** In a transaction: whoever searches meanwhile waits a moment and sees the new one. */
+/** In a transaction: concurrent searches wait a moment and see the new graph. */
 export async function swapGraphs(database: Queryable): Promise<void> {
   await database.query(sql`select set_config('statement_timeout', '0', true)`);
   await dropGraph(database, 'live');
@@ -177,8 +177,8 @@ export async function swapGraphs(database: Queryable): Promise<void> {
 }
 
 /**
- * AGE 1.7 leaves the old name in the ids that label tables give out ("label_id must be 1 .. 65535" on the next write).
- * The two labels of AGE itself are never written to.
+ * AGE 1.7 keeps the old name in the id defaults of label tables ("label_id must be 1 .. 65535" on the next write).
+ * AGE's own two labels are never written to.
  */
 const renamedDefaults: readonly Sql[] = [
   sql`alter table nur."Entity" alter column id set default
@@ -193,7 +193,7 @@ const renamedDefaults: readonly Sql[] = [
     _graphid(_label_id('nur', 'POSSIBLY_SAME')::integer, nextval('nur."POSSIBLY_SAME_id_seq"'))`,
 ];
 
-/** When the rebuild beside began, and how far it has come. */
+/** When the rebuild started, and its position. */
 export async function readProgress(
   database: Queryable,
 ): Promise<{ readonly since: Date; readonly position: string | null }> {

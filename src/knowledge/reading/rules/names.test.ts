@@ -1,7 +1,7 @@
 // How many people rules find in sentences that were written to be read by nobody's word list, and what they must not
 // take for people.
 import { describe, expect, it } from 'vitest';
-import { createRulesReader } from './rules-reader.ts';
+import { createRulesReader } from '../rules-reader.ts';
 
 const reader = createRulesReader();
 const { signal } = new AbortController();

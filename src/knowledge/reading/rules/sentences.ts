@@ -1,9 +1,9 @@
 // A chunk as the sentences and items that are read one by one, each with who speaks and under which heading.
-import type { Section } from './cues.ts';
-import { sectionOf } from './cues.ts';
-import type { HeadLine } from '../../documents/head-lines.ts';
-import { headLine } from '../../documents/head-lines.ts';
-import { linesOf } from '../../text/text-lines.ts';
+import type { HeadLine } from '../../documents/headers.ts';
+import { headLine } from '../../documents/headers.ts';
+import { linesOf } from '../../text/spans.ts';
+import type { Section } from './event-cues.ts';
+import { sectionOf } from './event-cues.ts';
 
 export interface Sentence {
   readonly start: number;

@@ -447,7 +447,8 @@ create index entity_key_alias on entity_key (entity_id, normalized_alias);
 create table entity_mention (
   mention_id uuid primary key,
   space_id integer not null,
-  entity_id uuid not null references entity on delete cascade,
+  entity_id uuid not null references entity on delete cascade,   -- unmerged: a merge moves it to the winner
+  resolved_id uuid not null,           -- the entity it was resolved to; merges and their undo do not change it
   artifact_uid uuid not null,          -- deleted with its revision
   revision_id uuid not null references artifact_revision on delete cascade,
   chunk_id bigint references chunk on delete cascade,     -- null: a structured mention of the whole artifact
@@ -461,6 +462,8 @@ create table entity_mention (
 create index entity_mention_entity on entity_mention (entity_id, artifact_uid);
 create index entity_mention_chunk on entity_mention (chunk_id);
 create index entity_mention_revision on entity_mention (revision_id);
+-- Partial, so that ingest does not pay for it: only mentions of merged entities differ.
+create index entity_mention_resolved on entity_mention (resolved_id) where resolved_id <> entity_id;
 
 create table semantic_event (
   event_id uuid primary key,
@@ -493,20 +496,24 @@ create table event_evidence (
   primary key (event_id, start_char, end_char)
 );
 
+-- entity_id and resolved_id as in entity_mention. After a merge both entities of one event have their own row with the same
+-- entity_id: read with distinct.
 create table event_actor (
   event_id uuid not null references semantic_event on delete cascade,
   entity_id uuid not null references entity on delete cascade,
+  resolved_id uuid not null,
   space_id integer not null,
   role text not null check (role in ('owner', 'contributor', 'reviewer', 'stakeholder', 'other')),
-  primary key (event_id, entity_id, role)
+  primary key (event_id, resolved_id, role)
 );
 create index event_actor_entity on event_actor (entity_id, event_id);
 
 create table event_subject (
   event_id uuid not null references semantic_event on delete cascade,
   entity_id uuid not null references entity on delete cascade,
+  resolved_id uuid not null,
   space_id integer not null,
-  primary key (event_id, entity_id)
+  primary key (event_id, resolved_id)
 );
 create index event_subject_entity on event_subject (entity_id, event_id);
 
@@ -529,7 +536,7 @@ create table entity_pair (
 create index entity_pair_open on entity_pair (space_id, confidence) where state in ('open', 'later');
 create index entity_pair_b on entity_pair (entity_b);
 
--- What each merge moved, so that it can be undone.
+-- Merges. resolved_id says what to give back when one is undone; here is what it does not say.
 create table entity_merge (
   merge_id uuid primary key,
   space_id integer not null references knowledge_space on delete cascade,
@@ -537,7 +544,8 @@ create table entity_merge (
   loser_id uuid not null references entity on delete cascade,
   reason text not null,
   decided_by text not null,            -- name, email, score, model, admin, organization id
-  moved jsonb not null,
+  winner_aliases text[] not null,      -- normalized names of the winner before the merge; later ones may be the loser's
+  settled_pairs jsonb not null,        -- pairs between the two as they were before the merge decided them
   merged_at timestamptz not null,
   undone_at timestamptz
 );
@@ -641,9 +649,28 @@ begin
         order by similarity(a.normalized_alias, t.name) desc, a.entity_id limit 8) hit;
 end $$;
 
+-- The unmerged entity of each id (root), each with itself and everything merged into it, directly or not (member). Follows at
+-- most 32 merges.
+create function knowledge_family(ids uuid[]) returns table (root uuid, member uuid)
+language plpgsql stable rows 20 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+begin
+  return query
+    with recursive up as (
+      select e.entity_id as at, e.merged_into, 0 as depth from unnest(ids) as t (id) join entity e on e.entity_id = t.id
+      union
+      select e.entity_id, e.merged_into, up.depth + 1 from up join entity e on e.entity_id = up.merged_into
+        where up.depth < 32),
+    family as (
+      select distinct up.at as root_id, up.at as member_id, 0 as depth from up where up.merged_into is null
+      union all
+      select f.root_id, e.entity_id, f.depth + 1 from family f join entity e on e.merged_into = f.member_id
+        where f.depth < 32)
+    select f.root_id, f.member_id from family f;
+end $$;
+
 -- The unmerged entity of each id, with the names, emails and clues of everything merged into it (these stay with their
 -- original row), and whether it is mentioned in `artifact`.
-create function knowledge_families(space integer, ids uuid[], artifact uuid, most_names integer, longest_chain integer)
+create function knowledge_families(space integer, ids uuid[], artifact uuid, most_names integer)
 returns table (root uuid, found uuid[], aliases text[], emails text[], organizations text[], roles text[], notes jsonb,
   is_in_artifact boolean)
 language plpgsql rows 20 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
@@ -654,13 +681,13 @@ begin
         cross join lateral (select l.merged_into from entity l where l.entity_id = t.id and l.space_id + 0 = space limit 1) e
       union all
       select up.found_id, e.entity_id, e.merged_into, up.depth + 1 from up join entity e on e.entity_id = up.merged_into
-        where up.depth < longest_chain),
+        where up.depth < 32),
     live as (select up.at as id, array_agg(up.found_id) as found_ids from up where up.merged_into is null group by up.at),
     family as (
       select live.id, live.id as member, 0 as depth from live
       union all
       select f.id, e.entity_id, f.depth + 1 from family f join entity e on e.merged_into = f.member
-        where f.depth < longest_chain),
+        where f.depth < 32),
     gathered as (
       select f.id,
         coalesce(array_agg(distinct lower(m.email)) filter (where m.email is not null), '{}') as emails,
@@ -752,11 +779,11 @@ returns void language plpgsql set enable_seqscan = off set plan_cache_mode = for
 declare
   written integer;
 begin
-  insert into entity_mention (mention_id, space_id, entity_id, artifact_uid, revision_id, chunk_id, surface_form,
+  insert into entity_mention (mention_id, space_id, entity_id, resolved_id, artifact_uid, revision_id, chunk_id, surface_form,
     start_char, end_char, method, confidence, relation)
-  select t.id, space, t.entity, artifact, revision, chunk, t.surface, t.start_char, t.end_char, t.method, t.confidence,
+  select t.id, space, t.entity, t.resolved, artifact, revision, chunk, t.surface, t.start_char, t.end_char, t.method, t.confidence,
     t.relation
-  from jsonb_to_recordset(mentions) as t (id uuid, entity uuid, surface text, start_char integer, end_char integer,
+  from jsonb_to_recordset(mentions) as t (id uuid, entity uuid, resolved uuid, surface text, start_char integer, end_char integer,
       method text, confidence real, relation text)
     cross join lateral (select from entity e where e.entity_id = t.entity and e.space_id + 0 = space limit 1) own;
   get diagnostics written = row_count;
@@ -773,14 +800,15 @@ begin
   from jsonb_to_recordset(events) as t (id uuid, evidence jsonb)
     cross join lateral jsonb_to_recordset(t.evidence) as v (start_char integer, end_char integer, quote text)
   on conflict do nothing;
-  insert into event_actor (event_id, entity_id, space_id, role)
-  select t.id, a.entity, space, a.role
+  insert into event_actor (event_id, entity_id, resolved_id, space_id, role)
+  select t.id, a.entity, a.resolved, space, a.role
   from jsonb_to_recordset(events) as t (id uuid, actors jsonb)
-    cross join lateral jsonb_to_recordset(t.actors) as a (entity uuid, role text)
+    cross join lateral jsonb_to_recordset(t.actors) as a (entity uuid, resolved uuid, role text)
   on conflict do nothing;
-  insert into event_subject (event_id, entity_id, space_id)
-  select t.id, t.about, space
-  from jsonb_to_recordset(events) as t (id uuid, about uuid) where t.about is not null
+  insert into event_subject (event_id, entity_id, resolved_id, space_id)
+  select t.id, a.entity, a.resolved, space
+  from jsonb_to_recordset(events) as t (id uuid, about jsonb)
+    cross join lateral jsonb_to_recordset(t.about) as a (entity uuid, resolved uuid)
   on conflict do nothing;
 end $$;
 

@@ -34,7 +34,7 @@ function RepairCard({ job }: { readonly job: JobAnswer }) {
   const { done = 0, total = null, message = null } = job.progress ?? {};
   const isRunning = job.state === 'running';
   const isEndKnown = total !== null || !isRunning;
-  const percent = job.state === 'done' ? 100 : total ? (done / total) * 100 : 0;
+  const percent = job.state === 'completed' ? 100 : total ? (done / total) * 100 : 0;
   return (
     <Card withBorder padding="sm">
       <Group justify="space-between">

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { rankOf, repairOfEntry, repairOutcome, repairSubject, repairTone } from './repair-labels.ts';
 
-const done = (result: unknown) => ({ state: 'done', result, reason: null }) as const;
+const done = (result: unknown) => ({ state: 'completed', result, reason: null }) as const;
 
 describe('labels of a repair', () => {
   it('names the subject', () => {
@@ -25,21 +25,21 @@ describe('labels of a repair', () => {
   });
 
   it('shows the repair of an entry and what it is queued behind', () => {
-    const job = (state: 'running' | 'pending' | 'done', payload: unknown) => ({ state, payload });
-    expect(repairOfEntry('7', [job('done', { id: '7' }), job('pending', { id: '8' })])).toBeNull();
+    const job = (state: 'running' | 'queued' | 'completed', payload: unknown) => ({ state, payload });
+    expect(repairOfEntry('7', [job('completed', { id: '7' }), job('queued', { id: '8' })])).toBeNull();
     expect(repairOfEntry('7', [job('running', { id: '7' })])).toBe('Repair running.');
-    expect(repairOfEntry('7', [job('pending', { id: '7' })])).toBe('Repair queued.');
-    expect(repairOfEntry('7', [job('pending', { id: '7' }), job('running', { due: true })])).toBe(
+    expect(repairOfEntry('7', [job('queued', { id: '7' })])).toBe('Repair queued.');
+    expect(repairOfEntry('7', [job('queued', { id: '7' }), job('running', { due: true })])).toBe(
       'Repair queued behind the repair of due entries.',
     );
   });
 
   it('sorts running repairs first', () => {
-    const states = ['done', 'pending', 'running'] as const;
+    const states = ['completed', 'queued', 'running'] as const;
     expect(states.toSorted((a, b) => rankOf({ state: a }) - rankOf({ state: b }))).toEqual([
       'running',
-      'pending',
-      'done',
+      'queued',
+      'completed',
     ]);
   });
 });

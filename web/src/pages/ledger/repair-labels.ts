@@ -22,9 +22,10 @@ export function repairSubject(payload: unknown): string {
 }
 
 export function repairOutcome(job: Pick<JobAnswer, 'state' | 'result' | 'reason'>): string {
-  if (job.state === 'pending') return 'queued';
+  if (job.state === 'queued') return 'queued';
   if (job.state === 'running') return 'running';
   if (job.state === 'skipped') return `skipped: ${job.reason ?? ''}`;
+  if (job.state === 'canceled') return 'canceled';
   if (job.state === 'failed') return `failed: ${job.reason ?? ''}`;
   const { repaired = 0, gone = 0, stillBroken = 0 } = (job.result ?? {}) as Partial<Report>;
   const parts = [
@@ -38,13 +39,13 @@ export function repairOutcome(job: Pick<JobAnswer, 'state' | 'result' | 'reason'
 export function repairTone({ state, result }: Pick<JobAnswer, 'state' | 'result'>): Tone {
   const { stillBroken = 0 } = (result ?? {}) as Partial<Report>;
   if (state === 'failed') return 'bad';
-  if (state === 'done') return stillBroken > 0 ? 'warning' : 'good';
+  if (state === 'completed') return stillBroken > 0 ? 'warning' : 'good';
   return 'busy';
 }
 
 /** Sort order: running, queued, finished. */
 export const rankOf = ({ state }: Pick<JobAnswer, 'state'>): number =>
-  state === 'running' ? 0 : state === 'pending' ? 1 : 2;
+  state === 'running' ? 0 : state === 'queued' ? 1 : 2;
 
 /** State of the queued or running repair of one entry; null without one. */
 export function repairOfEntry(
@@ -53,7 +54,7 @@ export function repairOfEntry(
 ): string | null {
   const own = repairs.find(
     ({ state, payload }) =>
-      (state === 'running' || state === 'pending') && (payload as { readonly id?: string } | null)?.id === id,
+      (state === 'running' || state === 'queued') && (payload as { readonly id?: string } | null)?.id === id,
   );
   if (own === undefined) return null;
   if (own.state === 'running') return 'Repair running.';

@@ -1,0 +1,260 @@
+// HTTP calls to one Headworks server: JSON calls, streams, downloads, and attaching to it.
+import type { HttpAnswer, HttpRequest, HttpTransport } from '../../core/index.ts';
+import { CoreError, HeadworksError } from '../../core/index.ts';
+
+/** Far above any response of our API; bounds what a foreign server on the port could make this process read. */
+const maxResponseBytes = 64 * 1024 * 1024;
+const connectTimeoutMs = 3_000;
+/** A running server sends its identity and the headers of a stream far sooner, also under load. */
+const headersTimeoutMs = 5_000;
+/** The server sends heartbeats on streams far more often. */
+const streamTimeoutMs = 60_000;
+/** A little more than x-headworks-timeout and the server's own setting allow. */
+const modelTimeoutMs = 3_700_000;
+
+type CallMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface ServerIdentity {
+  readonly version: string;
+  readonly instance: string;
+}
+
+export class ServerSession {
+  readonly url: string;
+  readonly #token: string;
+  readonly #key: string;
+  readonly #transport: HttpTransport;
+
+  /** `key` is the credential of calls; attaching needs the token. */
+  constructor(url: string, token: string, transport: HttpTransport, key = token) {
+    this.url = url.replace(/\/+$/, '');
+    this.#token = token;
+    this.#key = key;
+    this.#transport = transport;
+  }
+
+  /**
+   * Identifies the server; fails on a timeout, or when it is not a Headworks server. Sent without the token: the port
+   * may belong to another program by now.
+   */
+  async identity(signal?: AbortSignal): Promise<ServerIdentity> {
+    const answer = await this.#call<Partial<ServerIdentity>>('GET', '/healthz', signal ? { signal } : {}, {
+      headers: { accept: 'application/json' },
+      headersTimeoutMs: headersTimeoutMs,
+    });
+    if (typeof answer.instance !== 'string' || typeof answer.version !== 'string')
+      throw new CoreError('SERVER_UNREACHABLE', `The program at ${this.url} is not a Headworks server.`);
+    return { version: answer.version, instance: answer.instance };
+  }
+
+  call<T>(method: CallMethod, path: string, options: CallOptions = {}): Promise<T> {
+    return this.#call<T>(method, path, options, { headers: this.#headers(this.#key) });
+  }
+
+  async #call<T>(
+    method: CallMethod,
+    path: string,
+    options: CallOptions,
+    how: Pick<HttpRequest, 'headersTimeoutMs'> & { readonly headers: Readonly<Record<string, string>> },
+  ): Promise<T> {
+    const answer = await this.#transport.request({
+      ...how,
+      method,
+      url: this.url + path + queryString(options.query),
+      headers: {
+        ...how.headers,
+        ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      ...(options.signal ? { signal: options.signal } : {}),
+      connectTimeoutMs,
+    });
+    const text = Buffer.from(await answer.bytes(maxResponseBytes)).toString();
+    if (answer.status >= 400) throw errorFrom(answer, text, this.url);
+    return (text === '' ? undefined : parseJson(text, this.url)) as T;
+  }
+
+  /** Attached from when this resolves until the returned function is called or the connection is lost. */
+  async attach(onLost: () => void): Promise<() => void> {
+    const detach = new AbortController();
+    const answer = await this.#open('/api/v1/attach', { signal: detach.signal });
+    void drain(answer).then(onLost, onLost);
+    return () => detach.abort();
+  }
+
+  /** The event stream of one connection; ends or fails with it. */
+  async *events(after: string | undefined, signal: AbortSignal): AsyncGenerator<StreamedEvent> {
+    const resume: Record<string, string> = after === undefined ? {} : { 'last-event-id': after };
+    const answer = await this.#open('/api/v1/events', { headers: resume, signal });
+    for await (const block of blocks(answer.body)) {
+      const event = parseEvent(block);
+      if (event) yield event;
+    }
+  }
+
+  /** The server limits the time until the response starts. */
+  async stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer> {
+    const answer = await this.#post(path, body, signal, 'text/event-stream');
+    return { headers: answer.headers, data: dataOf(answer.body) };
+  }
+
+  async download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    return (await this.#post(path, body, signal, 'application/gzip, application/json')).body;
+  }
+
+  #post(path: string, body: unknown, signal: AbortSignal, accept: string): Promise<HttpAnswer> {
+    return this.#open(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept },
+      body: JSON.stringify(body),
+      headersTimeoutMs: modelTimeoutMs,
+      bodyTimeoutMs: modelTimeoutMs,
+      signal,
+    });
+  }
+
+  async #open(
+    path: string,
+    request: Partial<HttpRequest> & { readonly signal: AbortSignal },
+  ): Promise<HttpAnswer> {
+    const answer = await this.#transport.request({
+      method: 'GET',
+      connectTimeoutMs,
+      headersTimeoutMs: headersTimeoutMs,
+      bodyTimeoutMs: streamTimeoutMs,
+      ...request,
+      url: this.url + path,
+      headers: { ...this.#headers(), accept: 'text/event-stream', ...request.headers },
+    });
+    if (answer.status >= 400)
+      throw errorFrom(answer, Buffer.from(await answer.bytes(maxResponseBytes)).toString(), this.url);
+    return answer;
+  }
+
+  #headers(credential = this.#token): Record<string, string> {
+    return { accept: 'application/json', authorization: `Bearer ${credential}` };
+  }
+}
+
+function queryString(query: CallOptions['query']): string {
+  const pairs: [string, string][] = Object.entries(query ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [value].flat().map((item) => [name, String(item)]),
+  );
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
+}
+
+function parseJson(text: string, url: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CoreError(
+      'SERVER_UNREACHABLE',
+      `The program at ${url} does not return JSON: it is probably not a Headworks server.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+interface ErrorBody {
+  readonly error?: {
+    readonly code?: string;
+    /** On /v1, where `code` is OpenAI's. */
+    readonly headworks_code?: string;
+    readonly message?: string;
+    readonly retry_after_seconds?: number;
+    readonly details?: Record<string, unknown>;
+  };
+}
+
+/** Rebuilds the error that the server sent. */
+function errorFrom(answer: HttpAnswer, text: string, url: string): Error {
+  const error = (parseJson(text, url) as ErrorBody | null)?.error;
+  const code = error?.headworks_code ?? error?.code;
+  if (typeof code !== 'string' || typeof error?.message !== 'string')
+    return new CoreError(
+      'SERVER_UNREACHABLE',
+      `The program at ${url} (status ${answer.status}) is not a Headworks server.`,
+    );
+  return new HeadworksError(code, error.message, {
+    isRetryable: answer.status === 429 || answer.status === 503,
+    retryAfterMs: error.retry_after_seconds === undefined ? undefined : error.retry_after_seconds * 1000,
+    details: error.details ?? {},
+  });
+}
+
+async function drain(answer: HttpAnswer): Promise<void> {
+  for await (const _ of answer.body);
+}
+
+/** The events of a server-sent event stream, separated by empty lines. */
+async function* blocks(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of body) {
+    rest += decoder.decode(piece, { stream: true });
+    const parts = rest.split('\n\n');
+    rest = parts.pop() ?? '';
+    yield* parts;
+  }
+}
+
+async function* dataOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const block of blocks(body)) {
+    const lines = block.split('\n').filter((line) => line.startsWith('data:'));
+    if (lines.length > 0) yield lines.map((line) => line.slice(5).trimStart()).join('\n');
+  }
+}
+
+function parseEvent(block: string): StreamedEvent | null {
+  const fields = new Map(
+    block.split('\n').map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1).trimStart()] as const;
+    }),
+  );
+  const name = fields.get('event');
+  const data = fields.get('data');
+  if (name === undefined || data === undefined) return null;
+  return { id: fields.get('id') ?? '', name, data: JSON.parse(data) as Record<string, unknown> };
+}
+
+export interface CallOptions {
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export interface StreamedEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface StreamedAnswer {
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data: AsyncIterable<string>;
+}
+
+export interface HeadworksClient {
+  /** The address of the server. */
+  readonly url: string;
+  /** True when no server was running and this process became the server. */
+  readonly isOwnServer: boolean;
+  /** Returns the parsed JSON. An error response is thrown as the HeadworksError that it describes. */
+  call<T>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    options?: CallOptions,
+  ): Promise<T>;
+  /** Posts and streams the response: its headers, and the data of its server-sent events. */
+  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedAnswer>;
+  /** Posts and streams the bytes of the response. */
+  download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  /** The events of `/api/v1/events`, reconnecting when needed, until the signal aborts. */
+  events(signal: AbortSignal): AsyncIterable<StreamedEvent>;
+  /** Detaches. If this process is the server, waits until no other client is attached, then stops it. */
+  close(): Promise<void>;
+}

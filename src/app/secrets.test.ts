@@ -1,0 +1,45 @@
+import { chmod, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../test/support/services.ts';
+import { systemIds } from '../core/index.ts';
+import { ensureAdminToken, markAdminTokenSeen, readAdminToken } from './secrets.ts';
+
+describe('the admin token', () => {
+  it('is generated once, stored for its owner only, and unseen until it was printed', async () => {
+    const folder = await temporaryFolder();
+    expect(await readAdminToken(folder, null)).toBeNull();
+    const first = await ensureAdminToken(folder, null, systemIds);
+    const second = await ensureAdminToken(folder, null, systemIds);
+    expect(first.isUnseen).toBe(true);
+    expect(second).toEqual(first);
+    await markAdminTokenSeen(folder);
+    expect(await ensureAdminToken(folder, null, systemIds)).toEqual({ token: first.token, isUnseen: false });
+    expect(first.token).toMatch(/^hw_admin_[\w-]{43}$/);
+    expect((await stat(join(folder, 'admin-token'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('is not read from an invalid file, and its permissions are restored', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'admin-token');
+    for (const text of ['x\n', 'two lines of\nsixteen letters and more'])
+      await writeFile(file, text).then(() =>
+        expect(ensureAdminToken(folder, null, systemIds)).rejects.toMatchObject({
+          code: 'DATA_FOLDER_UNUSABLE',
+        }),
+      );
+    await writeFile(file, 'a-token-of-some-length');
+    await chmod(file, 0o644);
+    await ensureAdminToken(folder, null, systemIds);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  it('comes from the configuration when that has one, and is then not stored', async () => {
+    const folder = await temporaryFolder();
+    expect(await ensureAdminToken(folder, 'configured-token-123', systemIds)).toEqual({
+      token: 'configured-token-123',
+      isUnseen: false,
+    });
+    expect(await readAdminToken(folder, null)).toBeNull();
+  });
+});

@@ -1,0 +1,262 @@
+// Starts a server: opens the stores and domains, listens, and stops everything in reverse order.
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '../config/index.ts';
+import { processEnvironment } from '../config/index.ts';
+import { version } from '../config/version.ts';
+import type { Log } from '../core/index.ts';
+import { CoreError, messageOf, systemClock, systemIds } from '../core/index.ts';
+import { buildServer, createSessions, createTokenCheck, drain } from '../http/index.ts';
+import { Activity } from '../operations/activity.ts';
+import { BackupService } from '../operations/backup/backup-service.ts';
+import { removeStaleScratch } from '../operations/backup/disk-space.ts';
+import { holdWorkerLock } from '../operations/backup/open-target.ts';
+import { DashboardLogins, openDashboardFiles } from '../operations/dashboard.ts';
+import type { DoctorDeps } from '../operations/doctor.ts';
+import { runDoctor } from '../operations/doctor.ts';
+import { Readiness } from '../operations/readiness.ts';
+import type { Background } from './background.ts';
+import { startBackground } from './background.ts';
+import { takeDataFolder } from './client/data-folder.ts';
+import { Presence } from './client/presence.ts';
+import type { ServerRole } from './client/server-file.ts';
+import { removeServerFile, writeServerFile } from './client/server-file.ts';
+import { keyRefusedKind } from './gateway-ledger.ts';
+import { httpDependencies } from './http-dependencies.ts';
+import { openMcp } from './mcp.ts';
+import { registerProcessMetrics } from './process-metrics.ts';
+import type { AdminToken } from './secrets.ts';
+import { ensureAdminToken, markAdminTokenSeen } from './secrets.ts';
+import type { Stores } from './stores.ts';
+import { openStores } from './stores.ts';
+import { createTelemetry } from './telemetry.ts';
+import { openTracer, tracingWarnings } from './tracing.ts';
+
+export interface StartServerOptions {
+  readonly role: ServerRole;
+  /** Environment with the secrets of registered sources. Default: that of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The command line, shown to other processes that find the folder locked. Default `headworks ROLE`. */
+  readonly purpose?: string;
+  /** Receives whole sentences about what takes a while. */
+  readonly announce?: (sentence: string) => void;
+  /** Cancels the start. Stop a started server with `stop()`. */
+  readonly signal?: AbortSignal;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  readonly adminToken: string;
+  /** The token, if it was never printed: print it, it is not shown again. */
+  readonly newAdminToken: string | null;
+  readonly presence: Presence;
+  /** Resolves when everything is closed, for whatever reason. */
+  readonly stopped: Promise<void>;
+  /** Drains requests and jobs within the configured times and closes everything. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/** Fails with one line of cause and remedy, and leaves nothing open then. */
+export async function startServer(config: Config, options: StartServerOptions): Promise<RunningServer> {
+  const closing = new AsyncDisposableStack();
+  try {
+    return await start(config, options, closing);
+  } catch (error) {
+    await closing.disposeAsync();
+    throw error;
+  }
+}
+
+async function start(
+  config: Config,
+  options: StartServerOptions,
+  closing: AsyncDisposableStack,
+): Promise<RunningServer> {
+  const startedAt = systemClock.monotonic();
+  const { role, signal } = options;
+  checkRole(config, role);
+  let log: Log | undefined;
+  const tracer = await openTracer(config, closing, () => log);
+  const telemetry = createTelemetry(config, role, tracer);
+  ({ log } = telemetry);
+  for (const warning of tracingWarnings(config)) log.warn(warning);
+  const token = await prepareFolder(config, options, closing);
+  telemetry.redactor.add(token.token);
+  signal?.throwIfAborted();
+  if (role === 'worker') await holdWorkerLock(config, closing);
+  const stores = await openStores(config, telemetry, closing);
+  signal?.throwIfAborted();
+  const background = await startBackground(
+    config,
+    stores,
+    telemetry,
+    { role, env: options.env ?? processEnvironment().env },
+    closing,
+  );
+  const activity = new Activity(systemClock);
+  closing.defer(telemetry.events.listen(activity.take));
+  const readiness = new Readiness(stores);
+  const presence = new Presence();
+  registerProcessMetrics({ metrics: telemetry.metrics, role, presence, readiness });
+  const instance = systemIds.uuid();
+  const stopping = Promise.withResolvers<void>();
+
+  let url = '';
+  const mcp = openMcp(telemetry, () => url);
+  closing.defer(() => mcp.close());
+  const server = await buildServer(
+    httpDependencies({
+      config,
+      telemetry,
+      background,
+      instance,
+      isAdminToken: createTokenCheck(token.token),
+      readiness: () => readiness.report(),
+      doctor: () => runDoctor(doctorDeps(config, stores, background, readiness)),
+      backup: new BackupService({
+        config,
+        database: stores.database,
+        redactor: telemetry.redactor,
+        isHolder: role !== 'worker',
+      }),
+      activity,
+      dashboard: {
+        files: await openDashboardFiles(),
+        logins: new DashboardLogins(stores.database, systemClock, systemIds),
+        sessions: createSessions(token.token, systemClock, systemIds),
+      },
+      mcp,
+      presence: { attach: () => presence.attach(), requestHandover: () => role === 'command' && handOver() },
+    }),
+  );
+  closing.defer(async () => {
+    await drain(server, config.server.drainSeconds * 1000);
+  });
+  url = await listen(server, config.server.host, portFor(config, role));
+  if (role !== 'worker') {
+    await writeServerFile(config.data.folder, { pid: process.pid, url, instance, role, version });
+    closing.defer(() => removeServerFile(config.data.folder, instance));
+  }
+  closing.defer(() => presence.close());
+  const mustPrintToken = token.isUnseen && (role === 'serve' || role === 'demo');
+  if (mustPrintToken) await markAdminTokenSeen(config.data.folder);
+  telemetry.events.emit('server:started', {
+    role,
+    url,
+    startedInMs: Math.round(systemClock.monotonic() - startedAt),
+  });
+
+  let stopped: Promise<void> | undefined;
+  const stop = (reason: string): Promise<void> => {
+    stopped ??= (async () => {
+      telemetry.events.emit('server:stopping', { reason });
+      await closing.disposeAsync().finally(stopping.resolve);
+      telemetry.events.emit('server:stopped', { reason });
+    })();
+    return stopped;
+  };
+  /** Responds first, then stops: the requester waits for the data folder. */
+  function handOver(): boolean {
+    systemClock.after(0, () => void stop('handover'));
+    return true;
+  }
+  return {
+    url,
+    adminToken: token.token,
+    newAdminToken: mustPrintToken ? token.token : null,
+    presence,
+    stopped: stopping.promise,
+    stop: () => stop('requested'),
+  };
+}
+
+function doctorDeps(
+  config: Config,
+  stores: Stores,
+  { jobs, ledgerStore, repairs, gateway, knowledge, tenants }: Background,
+  readiness: Readiness,
+): DoctorDeps {
+  return {
+    config,
+    ...stores,
+    readiness,
+    jobs,
+    ledger: ledgerStore,
+    repairs,
+    embedding: knowledge.embedders,
+    graph: knowledge.graph,
+    models: () =>
+      gateway.models.list({
+        activeOnly: true,
+        availableOnly: false,
+        configuredOnly: false,
+        includeRecent: false,
+        windowDays: 7,
+      }),
+    rejectedKeys: () => ledgerStore.list({ state: 'open', kind: keyRefusedKind, limit: 100 }),
+    alerts: () => tenants.alerts.list(),
+  };
+}
+
+/** Without shared stores a worker would find no jobs, and would count limits of its own. */
+function checkRole({ state, redis }: Config, role: ServerRole): void {
+  if (role !== 'worker') return;
+  const missing = [
+    ...(state.databaseUrl === null ? ['state.databaseUrl (DATABASE_URL)'] : []),
+    ...(redis.url === null ? ['redis.url (REDIS_URL)'] : []),
+  ];
+  if (missing.length === 0) return;
+  throw new CoreError(
+    'CONFIG_INVALID',
+    `A worker shares the stores of the servers; set ${missing.join(' and ')} to the same values as theirs. ` +
+      'On one machine "headworks serve" runs the jobs too.',
+  );
+}
+
+/** A worker has no data folder; every other role holds it while running. */
+async function prepareFolder(
+  config: Config,
+  options: StartServerOptions,
+  closing: AsyncDisposableStack,
+): Promise<AdminToken> {
+  if (options.role === 'worker')
+    return { token: config.server.adminToken ?? systemIds.token(32), isUnseen: false };
+  const folder = await takeDataFolder(config, options);
+  closing.defer(() => folder.release());
+  await removeStaleScratch(folder.path);
+  return ensureAdminToken(folder.path, config.server.adminToken, systemIds);
+}
+
+/** The default port belongs to "headworks serve"; commands and workers use any free port unless one is set. */
+function portFor({ server, resolution }: Config, role: ServerRole): number {
+  const isDefault = resolution.origins['server.port']?.kind === 'default';
+  return role === 'command' || (role === 'worker' && isDefault) ? 0 : server.port;
+}
+
+/** Returns the address. Fails with PORT_UNAVAILABLE. */
+export async function listen(server: FastifyInstance, host: string, port: number): Promise<string> {
+  try {
+    await server.listen({ host, port });
+  } catch (error) {
+    throw new CoreError('PORT_UNAVAILABLE', listenFailure(error as NodeJS.ErrnoException, host, port), {
+      cause: error,
+    });
+  }
+  const bound = server.server.address() as AddressInfo;
+  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return `http://${name}:${bound.port}`;
+}
+
+function listenFailure(error: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is in use by another program. Choose another with --port or HEADWORKS_PORT (0 takes any free one).`;
+    case 'EACCES':
+      return `This user is not allowed to listen on port ${port}. Choose one above 1023 with --port or HEADWORKS_PORT.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `This machine has no address ${host}. Choose another with --host or HEADWORKS_HOST.`;
+    default:
+      return `Cannot listen on ${host}:${port}: ${messageOf(error)}.`;
+  }
+}

@@ -1,0 +1,89 @@
+// Degradations of knowledge in the ledger, and what a failure means for the rest of a job.
+import type { Clock } from '../core/index.ts';
+import { CoreError, HeadworksError, kindOf } from '../core/index.ts';
+import type { LedgerRecorder } from '../ledger/index.ts';
+import { CircuitBreaker } from '../resilience/index.ts';
+import type { ChunkStepResult } from './artifacts/types.ts';
+import { truncationReasons } from './reading/types.ts';
+
+/** Ledger kinds of ingest. Subjects: a chunk id, or a folder id with a path. */
+export const ingestDegradations = {
+  fileNotIngested: 'knowledge.file-not-ingested',
+  readByRules: 'knowledge.chunk-read-by-rules',
+  notRead: 'knowledge.chunk-not-read',
+  truncated: 'knowledge.reading-truncated',
+  notEmbedded: 'knowledge.chunk-not-embedded',
+} as const;
+
+/** Open pairs that no model was called for. One row stands for all pairs. */
+export const pairsUnconfirmed = { kind: 'knowledge.pairs-unconfirmed', subject: 'pairs' } as const;
+
+/** Records nothing: a repair's outcome says what failed, and its row is open already. */
+export const noopLedger: LedgerRecorder = { record: async () => undefined };
+
+/** The database is unavailable, or the job must stop: nothing more can be done, and no step result may be written. */
+export function isFatalForJob(error: unknown, signal: AbortSignal): boolean {
+  return signal.aborted || kindOf(error).startsWith('STATE_');
+}
+
+/** The revision was removed or superseded in the meantime: the job is skipped, and nothing is lost. */
+export const isStaleRevision = (error: unknown): boolean =>
+  error instanceof CoreError && error.code === 'CONFLICT' && !error.isRetryable;
+
+const maxConflicts = 3;
+
+/** Resolves and writes again when an entity was removed between the two. */
+export async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      const canRetry = error instanceof CoreError && error.code === 'CONFLICT' && error.isRetryable;
+      if (!canRetry || attempt === maxConflicts) throw error;
+    }
+  }
+}
+
+const truncatedNouns: Readonly<Record<(typeof truncationReasons)[number], string>> = {
+  'mentions-too-many': 'mentions',
+  'events-too-many': 'events',
+  'actors-too-many': 'actors of events',
+  'quotes-too-many': 'further quotes of events',
+};
+
+/** What exceeded the limits of one reading and was not stored; null when nothing did. */
+export function truncationOf({
+  dropped = [],
+}: Pick<ChunkStepResult, 'dropped'>): { readonly cause: string; readonly message: string } | null {
+  const parts = truncationReasons.flatMap((reason) => {
+    const count = dropped.find((each) => each.reason === reason)?.count ?? 0;
+    return count === 0 ? [] : [`${count} ${truncatedNouns[reason]}`];
+  });
+  if (parts.length === 0) return null;
+  return {
+    cause: 'READING_TOO_LARGE',
+    message: `The reading exceeds the limits of one chunk. Not stored: ${parts.join(', ')}. "headworks repair" reads the chunk again.`,
+  };
+}
+
+/** Codes of answers that arrived and could not be used: the model is available. */
+const unusableAnswers: ReadonlySet<string> = new Set([
+  'KNOWLEDGE_READING_FAILED',
+  'KNOWLEDGE_CONFIRMATION_FAILED',
+]);
+
+/**
+ * Shared by reading and confirmation of all jobs of a process, because they call the same models. After two failures
+ * in a row no model is called for the cooldown; then one chunk probes, and the others continue with rules.
+ */
+export const modelCircuitBreaker = (
+  clock: Clock,
+  { cooldownSeconds }: { readonly cooldownSeconds: number },
+): CircuitBreaker =>
+  new CircuitBreaker({
+    clock,
+    failureThreshold: 2,
+    resetTimeoutMs: cooldownSeconds * 1_000,
+    isFailure: (error) =>
+      !(error instanceof HeadworksError && unusableAnswers.has(error.code) && !error.isRetryable),
+  });

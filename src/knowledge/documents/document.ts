@@ -1,0 +1,119 @@
+// What a whole document says that each of its chunks needs: people, author, date, projects. Computed once per document.
+import type { ReadingTask } from '../reading/types.ts';
+import {
+  capitalRuns,
+  inferPersonNames,
+  isInKnownWords,
+  isInitialed,
+  looksLikeFullName,
+} from '../reading/rules/names.ts';
+import { ProjectPhrases } from '../reading/rules/projects.ts';
+import { findDate } from '../text/dates.ts';
+import { isEveryday, isGivenName, organizationEndings, sharedNames } from '../text/lexicon.ts';
+import { findAddresses, linesOf, wordsOf } from '../text/spans.ts';
+import { headLine, peopleIn } from './headers.ts';
+import { Roster, isRole, positionBehind, readPosition } from './roster.ts';
+
+export interface DocumentView {
+  readonly roster: Roster;
+  /** Who says "I" where nobody else speaks. */
+  readonly author: string | null;
+  readonly date: Date | null;
+  /** Words that it writes in small letters somewhere. */
+  readonly lowercaseWords: ReadonlySet<string>;
+  /** Phrases that name pieces of work, in lower case, with how they are to be called. */
+  readonly projects: ReadonlyMap<string, string>;
+}
+
+/** Read in pieces of about this length, so that a long document needs no long lists. */
+const pieceLength = 65_536;
+
+export function viewDocument({ title, text, sourceTs }: ReadingTask['artifact']): DocumentView {
+  const roster = new Roster();
+  const lowercaseWords = new Set<string>();
+  const { author, date } = readIntroductions(text, roster);
+  // After the lines that say whose an address is: what is spelled in it counts only where nobody said it.
+  for (const { name, email } of findAddresses(text))
+    if (name !== null && (email === null || !roster.byEmail(email)))
+      roster.add(name, email === null ? {} : { email });
+  const phrases = new ProjectPhrases();
+  for (const piece of piecesOf(text)) {
+    const words = wordsOf(piece);
+    for (const word of words) if (!word.isCapital) lowercaseWords.add(word.lower);
+    for (const { words: run, at } of capitalRuns(words)) {
+      if (!looksLikeFullName(run, lowercaseWords) && !isInitialed(run, lowercaseWords)) continue;
+      const name = piece.slice(run[0]?.start, run.at(-1)?.end);
+      roster.add(name, positionBehind(piece, words[at + run.length - 1]?.end ?? piece.length));
+    }
+    if (isInKnownWords(lowercaseWords))
+      for (const { words: run } of inferPersonNames(
+        { text: piece, words, lowercaseWords },
+        capitalRuns(words),
+      ))
+        roster.add(piece.slice(run[0]?.start, run.at(-1)?.end));
+    phrases.add(words, piece);
+  }
+  return { roster, author, date: sourceTs ?? date, lowercaseWords, projects: phrases.chosen(title) };
+}
+
+function* piecesOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length;) {
+    const newline = text.length - start <= pieceLength ? -1 : text.indexOf('\n', start + pieceLength);
+    const end =
+      newline < 0
+        ? Math.min(text.length, start + pieceLength * 2)
+        : Math.min(newline + 1, start + pieceLength * 2);
+    yield text.slice(start, end);
+    start = end;
+  }
+}
+
+const dateLabel = /^[ \t*-]{0,8}(?:date|sent|datum|when)\*{0,2}[ \t]?:\*{0,2}(.{1,80})$/i;
+/** A log or a chat that says the day on every line. */
+const stamp = /^[[(]?(\d{4}-\d{2}-\d{2})[ T\])]/;
+const closing =
+  /^(?:best|regards|best regards|kind regards|thanks|thank you|cheers|sincerely|yours|warmly|cordially|many thanks|all the best)[ ,.!]{0,3}(?:\p{Ll}+[,.!]?)?$/iu;
+const aloneName = /^\p{Lu}[\p{L}\p{M}'’-]+(?: \p{Lu}[\p{L}\p{M}'’.-]*){1,2}$/u;
+
+/** Puts those into the roster whom lines of attendees and signatures introduce; the author, and the date it bears. */
+function readIntroductions(
+  text: string,
+  roster: Roster,
+): { readonly author: string | null; readonly date: Date | null } {
+  let author: string | null = null;
+  let date: Date | null = null;
+  let before = '';
+  let signed: string | null = null;
+  for (const { start, text: whole } of linesOf(text)) {
+    const line = whole.length > 4_200 ? '' : whole.trim();
+    const head = headLine(line, start);
+    if (head) {
+      const first = addPeople(head.value, roster);
+      if (head.role === 'author' || head.role === 'decider') author ??= first;
+    }
+    date ??= findDate(dateLabel.exec(line)?.[1] ?? stamp.exec(line)?.[1] ?? '', null);
+    if (signed !== null && isRole(line)) roster.add(signed, readPosition(line));
+    signed = null;
+    if (aloneName.test(line) && isName(line)) {
+      signed = line;
+      if (closing.test(before)) roster.add(line);
+    }
+    if (line !== '') before = line;
+  }
+  return { author, date };
+}
+
+/** The first of them. */
+function addPeople(value: string, roster: Roster): string | null {
+  const people = peopleIn(value).filter(({ name }) => isName(name));
+  for (const { name, ...clues } of people) roster.add(name, clues);
+  const [address] = findAddresses(value);
+  return people[0]?.name ?? address?.name ?? null;
+}
+
+function isName(name: string): boolean {
+  const words = name.toLowerCase().split(/[\s.]+/);
+  const [first = ''] = words;
+  if (words.some((word) => sharedNames.has(word) || organizationEndings.has(word))) return false;
+  return isGivenName(first) || words.some((word) => !isEveryday(word));
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { readTextHead } from './headers.ts';
+
+describe('the head of a plain text', () => {
+  it.each([
+    ['2026-03-09', '2026-03-09T00:00:00Z'],
+    ['March 9, 2026', '2026-03-09T00:00:00Z'],
+    ['Monday, 9 March 2026 at 4 pm', '2026-03-09T00:00:00Z'],
+    ['Mon, 9 Mar 2026 09:30:00 +0100', '2026-03-09T08:30:00Z'],
+    ['2026-03-09T09:30:00Z', '2026-03-09T09:30:00Z'],
+    ['2026-03-09 09:30', '2026-03-09T00:00:00Z'],
+  ])('has the date %s, wherever it is read', (date, moment) => {
+    expect(readTextHead(`Subject: Launch\nDate: ${date}\n\nHello.`)).toEqual({
+      subject: 'Launch',
+      date: new Date(moment),
+      isMail: false,
+    });
+  });
+
+  it('is that of a mail when somebody wrote to somebody, with or without a blank line behind', () => {
+    const mail = { subject: 'Launch', date: null, isMail: true };
+    expect(readTextHead('From: Ann\r\nTo: Bob\r\nSubject: Launch\r\n\r\nSubject: quoted')).toEqual(mail);
+    expect(
+      readTextHead('SUBJECT: Launch\nFrom: Ann\nTo: Bob\nDate: soon\nHello Bob,\nDate: 2026-03-09'),
+    ).toEqual(mail);
+    expect(readTextHead('From: Ann\nDate: 2026-03-09\nSubject: Launch\nSubject: again')).toMatchObject({
+      subject: 'Launch',
+      isMail: false,
+    });
+  });
+
+  it('has the date below a Markdown heading, also as its only line', () => {
+    const dated = { subject: null, date: new Date('2026-03-02T00:00:00Z'), isMail: false };
+    expect(readTextHead('# Kickoff\n\nDate: 2026-03-02\nAttendees: Ann\n\n## Decisions')).toEqual(dated);
+    expect(readTextHead('\r\n## Kickoff ##\r\nDate: March 2, 2026\r\n\r\nText.')).toEqual(dated);
+  });
+
+  it.each([
+    ['a heading without a date', '# Kickoff\n\nDate: soon\n\nText.'],
+    ['a heading with the date elsewhere', '# Kickoff\n\nWe met.\nDate: 2026-03-02'],
+    ['a heading alone', '# Kickoff'],
+    ['one line only', 'Subject: Launch\n\nHello.'],
+    ['prose', 'We met.\nSubject: Launch\nDate: 2026-03-09'],
+    ['talk', 'Ann: Hello.\nBob: Hi.\nDate: 2026-03-09'],
+    ['nothing', ''],
+  ])('is none of %s', (_, text) => {
+    expect(readTextHead(text)).toBeNull();
+  });
+});

@@ -1,0 +1,222 @@
+// Header lines of a document: the headers of an email, labeled lines such as "Attendees:", and the people they list.
+import type { StructuredMention } from '../reading/types.ts';
+import { findDate } from '../text/dates.ts';
+import { wordKind } from '../text/lexicon.ts';
+import { isRole, isSurelyOrganization, readPosition } from './roster.ts';
+
+interface TextHead {
+  readonly subject: string | null;
+  readonly date: Date | null;
+  /** Somebody wrote it to somebody. */
+  readonly isMail: boolean;
+}
+
+const known = /^(?:from|to|cc|date|sent|subject)$/i;
+const line = /^([A-Za-z][A-Za-z -]{0,30}):[ \t]+(\S.*)$/;
+const mostLines = 20;
+
+const heading = /^\s*#{1,6}[ \t]+\S[^\n]*\n\s*/;
+
+/**
+ * Null unless the text begins with at least two lines `Name: value`, the first of a name that heads have. Below a
+ * Markdown heading, which is its title, one such line is enough when it has a date.
+ */
+export function readTextHead(text: string): TextHead | null {
+  const above = heading.exec(text)?.[0];
+  if (above !== undefined) {
+    const date = dateOf(fieldsOf(text.slice(above.length)).get('date') ?? '');
+    return date === null ? null : { subject: null, date, isMail: false };
+  }
+  const fields = fieldsOf(text);
+  if (fields.size < 2) return null;
+  return {
+    subject: fields.get('subject') ?? null,
+    date: dateOf(fields.get('date') ?? fields.get('sent') ?? ''),
+    isMail: fields.has('from') && fields.has('to'),
+  };
+}
+
+/** What the first lines say, by names in lower case. */
+function fieldsOf(text: string): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  for (const each of text.split(/\r?\n/, mostLines)) {
+    const [, name = '', value = ''] = line.exec(each) ?? [];
+    if (name === '' || (fields.size === 0 && !known.test(name))) break;
+    // The first counts: what follows may be quoted.
+    const key = name.toLowerCase();
+    if (!fields.has(key)) fields.set(key, value.trim());
+  }
+  return fields;
+}
+
+const timeWithZone = /\d:\d{2}.*(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})/;
+
+/** Without a zone only the day counts, at midnight UTC: the clock of this machine is not the writer's. */
+function dateOf(words: string): Date | null {
+  const moment = new Date(timeWithZone.test(words) ? words : '');
+  return Number.isNaN(moment.getTime()) ? findDate(words, null) : moment;
+}
+
+export interface MailHead extends TextHead {
+  readonly mentions: readonly StructuredMention[];
+}
+
+const relations: Readonly<Record<string, string>> = { from: 'author', to: 'recipient', cc: 'recipient' };
+
+/** Of a mail as the document reader writes it: lines `Name: value` up to the first blank one. */
+export function readMailHead(text: string): MailHead {
+  const head = text.split(/\n\s*\n/, 1)[0] ?? '';
+  const fields = new Map(
+    head.split('\n').flatMap((line) => {
+      const [, name, value] = /^(From|To|Cc|Date|Subject): (.*)$/.exec(line) ?? [];
+      return name === undefined || value === undefined ? [] : [[name.toLowerCase(), value.trim()] as const];
+    }),
+  );
+  const date = new Date(fields.get('date') ?? '');
+  const mentions = Object.entries(relations).flatMap(([field, relation]) =>
+    peopleOf(fields.get(field) ?? '').map((person) => ({ ...person, relation })),
+  );
+  return {
+    subject: fields.get('subject') ?? null,
+    date: Number.isNaN(date.getTime()) ? null : date,
+    isMail: true,
+    mentions,
+  };
+}
+
+/** A bare address, or a name (which may hold commas) with an address. */
+const person = /([^,<>\s]+@[^,<>\s]+)(?:,\s*|$)|(.*?)\s*<([^<>]*)>(?:,\s*|$)/g;
+
+function peopleOf(field: string): readonly Omit<StructuredMention, 'relation'>[] {
+  return [...field.matchAll(person)].flatMap(([, bare, name = '', address = '']) => {
+    const email = (bare ?? address).trim().toLowerCase();
+    const shown = name.trim().replace(/^["']|["']$/g, '');
+    const surfaceForm = shown === '' ? email : shown;
+    return surfaceForm === ''
+      ? []
+      : [{ surfaceForm, type: 'person' as const, contextClues: email === '' ? {} : { email } }];
+  });
+}
+
+/** What those who stand in such a line are to the document. */
+export type HeadRole = 'author' | 'recipient' | 'participant' | 'decider' | 'stakeholder';
+
+export interface HeadLine {
+  readonly role: HeadRole;
+  /** Of the whole line. */
+  readonly start: number;
+  readonly end: number;
+  /** Behind the colon. */
+  readonly value: string;
+}
+
+const roleOfLabel: Readonly<Record<string, HeadRole>> = Object.fromEntries(
+  Object.entries({
+    author: 'from|author|authors|sender|written by|prepared by|posted by|reporter|submitted by|by',
+    recipient: 'to|cc|bcc|recipients|recipient',
+    participant:
+      'attendees|attendee|participants|participant|present|in attendance|attending|people|team|members|invitees|guests|speakers|panel|interviewer|interviewee|facilitator|moderator|host|organizer|organiser|note taker|notetaker|notes by|scribe|chair',
+    decider:
+      'decision maker|decision makers|decider|approver|approvers|approved by|owner|owners|assignee|lead|driver|accountable|responsible|sponsor|dri|product owner|project lead|project manager',
+    stakeholder:
+      'stakeholders|stakeholder|consulted|informed|reviewers|reviewer|contributors|contributor|apologies|absent|regrets',
+  } satisfies Record<HeadRole, string>).flatMap(([role, labels]) =>
+    labels.split('|').map((label) => [label, role as HeadRole]),
+  ),
+);
+
+/** A label of at most three words at the start of a line, perhaps in bold or in a list. */
+const labelled =
+  /^[ \t]{0,8}(?:[-*•>][ \t]{1,4})?\*{0,2}([A-Za-z][A-Za-z]{1,20}(?: [A-Za-z]{1,20}){0,2})\*{0,2}[ \t]?:\*{0,2}[ \t]*(\S.{0,4000})$/;
+
+/** Of one line of text; null when it is none of them. */
+export function headLine(line: string, start: number): HeadLine | null {
+  const [, label = '', value = ''] = labelled.exec(line) ?? [];
+  const role = roleOfLabel[label.toLowerCase()];
+  return role === undefined ? null : { role, start, end: start + line.trimEnd().length, value };
+}
+
+interface NamedPerson {
+  readonly name: string;
+  readonly role?: string;
+  readonly organization?: string;
+  readonly email?: string;
+}
+
+/** Who is named in such a line: "Ann Lee (PM), Ben <ben@x.org>, Carl Roth - Sales; Dora". At most 200. */
+export function peopleIn(value: string): readonly NamedPerson[] {
+  const people: NamedPerson[] = [];
+  let isRoleBefore = false;
+  for (const part of splitList(value).slice(0, 400)) {
+    const said = part.trim();
+    const last = people.at(-1);
+    // "Ann Lee, Engineering Lead, Acme": what follows a name may belong to it.
+    const isRoleHere = last !== undefined && last.role === undefined && isOnlyRole(said);
+    const isEmployer = isRoleBefore && last?.organization === undefined && isEmployerName(said);
+    if (last && isRoleHere) people[people.length - 1] = { ...last, ...readPosition(said) };
+    else if (last && isEmployer) people[people.length - 1] = { ...last, organization: said };
+    else people.push(...personIn(part));
+    isRoleBefore = isRoleHere;
+  }
+  return people.slice(0, 200);
+}
+
+/** A title, and nobody's name with one. */
+const isOnlyRole = (text: string): boolean => isRole(text) && !/[(<@]/.test(text) && !/\s[-–—]\s/.test(text);
+
+/** One word that is nobody's name, or what says that it is an organization. */
+const isEmployerName = (text: string): boolean =>
+  isSurelyOrganization(text) ||
+  (/^\p{Lu}[\p{L}\p{N}]{3,}$/u.test(text) && wordKind(text.toLowerCase()) === undefined);
+
+/** At semicolons, commas and "and", outside of brackets. "Lee, Ann; Roth, Carl" are two. */
+function splitList(value: string): readonly string[] {
+  const parts = splitAt(value, ';');
+  return parts
+    .flatMap((part) => (parts.length > 1 && turned.test(part) ? [part] : splitAt(part, ',')))
+    .flatMap((part) => part.split(/\s(?:and|&|with input from|with)\s|^\s*(?:and|with input from|with)\s/));
+}
+
+function splitAt(value: string, separator: string): readonly string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < value.length; at++) {
+    const sign = value.charAt(at);
+    if (sign === '(' || sign === '<' || sign === '[') depth++;
+    else if (sign === ')' || sign === '>' || sign === ']') depth = Math.max(0, depth - 1);
+    else if (depth === 0 && sign === separator) {
+      parts.push(value.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, value.slice(start)];
+}
+
+const entry =
+  /^\s*["']?(\p{Lu}[\p{L}\p{M}'’.-]*(?: [\p{L}\p{M}'’.-]+){0,4})["']?\s*(?:<([^<>\s]{3,254})>|\(([^()]{1,80})\)|[-–—]\s+([\p{L}\d ./&-]{1,60}))?\s*$/u;
+const turned = /^\s*(\p{Lu}[\p{L}\p{M}'’-]+), (\p{Lu}[\p{L}\p{M}'’. -]+)\s*$/u;
+
+function personIn(part: string): readonly NamedPerson[] {
+  const swapped = turned.exec(part);
+  if (swapped) return [{ name: `${swapped[2]?.trim()} ${swapped[1]}` }];
+  const [, name = '', angled, bracketed, dashed] = entry.exec(part) ?? [];
+  if (name === '') return [];
+  return [
+    {
+      name: name.trim(),
+      ...(angled?.includes('@') ? { email: angled } : {}),
+      ...(bracketed === undefined ? {} : saidInBrackets(bracketed)),
+      ...(dashed === undefined ? {} : readPosition(dashed.trim())),
+    },
+  ];
+}
+
+const address = /[,;]?\s*<?([^\s,;<>]{1,64}@[^\s,;<>]{1,190}\.[^\s,;<>]{1,63})>?\s*/;
+
+/** "Engineering Lead, Acme, ann@acme.example", or a part of it. */
+function saidInBrackets(text: string): Omit<NamedPerson, 'name'> {
+  const email = address.exec(text)?.[1];
+  const rest = text.replace(address, '').trim();
+  return { ...(rest === '' ? {} : readPosition(rest)), ...(email === undefined ? {} : { email }) };
+}

@@ -1,0 +1,358 @@
+// JSON documents: as searchable text, with the people their fields name and a mask of the values that hold prose.
+import { KnowledgeError } from '../errors.ts';
+import type { Chunk, Revision } from '../artifacts/types.ts';
+import type { ContextClues, StructuredMention } from '../reading/types.ts';
+import { sharedNames } from '../text/lexicon.ts';
+
+interface JsonDocument {
+  readonly text: string;
+  readonly data: DataForm;
+  readonly mentions: readonly StructuredMention[];
+  readonly warnings: readonly string[];
+}
+
+/** What is no JSON stays as it is, to be searched only. Fails with KNOWLEDGE_DOCUMENT_UNREADABLE. */
+export function readJsonDocument(text: string): JsonDocument {
+  const parsed = parseJsonText(text);
+  if (parsed === null)
+    return {
+      text,
+      data: 'raw',
+      mentions: [],
+      warnings: ['It is no valid JSON: it can be searched as it is, and nothing is read out of it.'],
+    };
+  const { value, brokenLines } = parsed;
+  return {
+    text: jsonText(value),
+    data: 'lines',
+    mentions: peopleOfJson(value),
+    warnings:
+      brokenLines === 0 ? [] : [`Lines of it that are no valid JSON were kept as they are: ${brokenLines}.`],
+  };
+}
+
+/** Deeper than any document that somebody wrote; what nests further was made to break readers. */
+const deepestText = 500;
+/** What lies below is written as JSON. */
+const deepestPath = 40;
+
+/**
+ * `owner.name: Ann`; a text of several lines stands below its name, each line behind two blanks; a value without a name
+ * behind `-`. Records of a list are parted by a blank line. Empty values are left out.
+ */
+function jsonText(value: unknown): string {
+  const records = Array.isArray(value) && value.some(isStructure) ? value : [value];
+  return records
+    .map((record) => {
+      const lines: string[] = [];
+      write(record, '', 0, lines);
+      return lines.join('\n');
+    })
+    .filter((record) => record !== '')
+    .join('\n\n');
+}
+
+/** What a JSON text, or several, one to a line, hold; of lines also how many are no JSON. */
+interface ParsedJson {
+  readonly value: unknown;
+  readonly brokenLines: number;
+}
+
+/** Null when it is neither. Fails with KNOWLEDGE_DOCUMENT_UNREADABLE when it is nested too deeply. */
+function parseJsonText(text: string): ParsedJson | null {
+  if (isNestedBeyond(text, deepestText))
+    throw new KnowledgeError(
+      'KNOWLEDGE_DOCUMENT_UNREADABLE',
+      `The document cannot be read: as JSON it is nested more than ${deepestText} levels deep. Send it flatter, or as text.`,
+    );
+  try {
+    return { value: JSON.parse(text) as unknown, brokenLines: 0 };
+  } catch {
+    return parseLines(text);
+  }
+}
+
+/** A line that was cut off, or a word of a program between the records, costs that line; it stays as it is. */
+function parseLines(text: string): ParsedJson | null {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  let brokenLines = 0;
+  const value = lines.map((line): unknown => {
+    try {
+      return JSON.parse(line) as unknown;
+    } catch {
+      brokenLines++;
+      return line;
+    }
+  });
+  return lines.length >= 2 && brokenLines <= lines.length / 2 && value.some(isStructure)
+    ? { value, brokenLines }
+    : null;
+}
+
+const isStructure = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+/** Counted before it is parsed: whoever walks through it later must not run out of stack. */
+function isNestedBeyond(text: string, most: number): boolean {
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at++) {
+    const sign = text.charCodeAt(at);
+    if (sign === signs.backslash && isInString) at++;
+    else if (sign === signs.quote) isInString = !isInString;
+    else if (isInString) continue;
+    else if (sign === signs.list || sign === signs.record) depth++;
+    else if (sign === signs.listEnd || sign === signs.recordEnd) depth--;
+    if (depth > most) return true;
+  }
+  return false;
+}
+
+const signs = {
+  quote: 0x22,
+  list: 0x5b,
+  backslash: 0x5c,
+  listEnd: 0x5d,
+  record: 0x7b,
+  recordEnd: 0x7d,
+} as const;
+
+function write(value: unknown, path: string, depth: number, lines: string[]): void {
+  if (value === null || value === undefined || value === '') return;
+  if (typeof value !== 'object' || depth >= deepestPath) {
+    const text = typeof value === 'string' ? value.trim() : JSON.stringify(value);
+    const name = path === '' ? '-' : `${path}:`;
+    if (text === '') return;
+    const [first = '', ...others] = text.split(/\r\n|[\n\r\u2028\u2029]/);
+    lines.push(...(others.length === 0 ? [`${name} ${first}`] : [name, ...[first, ...others].map(indented)]));
+    return;
+  }
+  if (Array.isArray(value))
+    for (const [index, each] of value.entries())
+      write(each, isStructure(each) ? `${path}[${index}]` : path, depth + 1, lines);
+  else
+    for (const [key, each] of Object.entries(value))
+      write(each, path === '' ? named(key) : `${path}.${named(key)}`, depth + 1, lines);
+}
+
+const indented = (line: string): string => `  ${line}`;
+
+/** A name is one line, and ends where its value begins. */
+const named = (key: string): string => key.replaceAll(/\s+/g, ' ').replaceAll(': ', ' ').trim();
+
+/** Fields that name somebody who had to do with the record. */
+const personFields: ReadonlySet<string> = new Set(
+  'owner author creator created_by updated_by modified_by submitted_by assignee assigned_to reporter requester reviewer approver approved_by manager supervisor lead contact user employee attendee attendees participant participants organizer organiser sender recipient recipients members speaker'.split(
+    ' ',
+  ),
+);
+/** The relation of a record's person where no field says what they are to it. */
+export const somebody = 'person';
+/** People lie at most so deep in a record. */
+const deepest = 8;
+
+/**
+ * Whoever has a name and a mail address in one record; whoever a field such as `owner` or `assignee` names in full. The
+ * relation is the field's name, `person` where there is none. Each once, however many records name them.
+ */
+function peopleOfJson(value: unknown): readonly StructuredMention[] {
+  const found = new Map<string, StructuredMention>();
+  const add = (field: string | null, clues: ContextClues, name: string): void => {
+    const mention: StructuredMention = {
+      surfaceForm: name,
+      type: 'person',
+      relation: field ?? somebody,
+      contextClues: clues,
+    };
+    const key = JSON.stringify([name.toLowerCase(), clues.email ?? null]);
+    if (!found.has(key)) found.set(key, mention);
+  };
+  walk(value, null, 0, add);
+  return [...found.values()];
+}
+
+type Add = (field: string | null, clues: ContextClues, name: string) => void;
+
+function walk(value: unknown, field: string | null, depth: number, add: Add): void {
+  if (depth > deepest || value === null) return;
+  if (typeof value === 'string') {
+    const name = field === null ? null : personName(value);
+    if (name !== null) add(field, {}, name);
+  } else if (Array.isArray(value)) {
+    for (const each of value) walk(each, field, depth + 1, add);
+  } else if (typeof value === 'object') {
+    const record = value as Readonly<Record<string, unknown>>;
+    const person = personOf(record, field !== null);
+    if (person) add(field, person.clues, person.name);
+    for (const [key, each] of Object.entries(record)) {
+      const plain = plainKey(key);
+      walk(each, personFields.has(plain) ? plain : null, depth + 1, add);
+    }
+  }
+}
+
+/** `createdBy` and `Created By` are `created_by`. */
+const plainKey = (key: string): string =>
+  key
+    .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1_$2')
+    .replaceAll(/[\s-]+/g, '_')
+    .toLowerCase();
+
+const wholeNames = ['display_name', 'full_name', 'name'] as const;
+
+/** A record of somebody: any name with an address, or, where a field says that it is somebody, a name in full alone. */
+function personOf(
+  record: Readonly<Record<string, unknown>>,
+  isSomebody: boolean,
+): { readonly name: string; readonly clues: ContextClues } | null {
+  const fields = new Map(
+    Object.entries(record).flatMap(([key, each]) =>
+      typeof each === 'string' ? [[plainKey(key), each.trim()] as const] : [],
+    ),
+  );
+  const whole = wholeNames.map((key) => fields.get(key) ?? '').find((each) => each !== '');
+  const parts = `${fields.get('first_name') ?? ''} ${fields.get('last_name') ?? ''}`.trim();
+  const email = (
+    fields.get('email') ??
+    fields.get('mail') ??
+    fields.get('email_address') ??
+    ''
+  ).toLowerCase();
+  const hasEmail = /^[^\s@<>]+@[^\s@<>]+$/.test(email);
+  const inFull = personName(whole ?? parts) ?? personName(parts);
+  const name = inFull ?? (hasEmail ? nameWithAddress(whole ?? parts, email) : null);
+  if (name === null || !(hasEmail || isSomebody)) return null;
+  const role = clueOf(fields.get('role') ?? fields.get('job_title') ?? fields.get('position'));
+  const organization = clueOf(fields.get('company') ?? fields.get('organization') ?? fields.get('employer'));
+  return {
+    name,
+    clues: {
+      ...(hasEmail ? { email } : {}),
+      ...(role === null ? {} : { role }),
+      ...(organization === null ? {} : { organization }),
+    },
+  };
+}
+
+const longestClue = 100;
+const clueOf = (value: string | undefined): string | null =>
+  value === undefined || value === '' || value.length > longestClue || !/\p{L}/u.test(value) ? null : value;
+
+const word = String.raw`\p{Lu}[\p{L}\p{M}'’.-]*`;
+const between = 'van|von|der|den|de|da|di|del|della|la|le|bin|ibn|al|el|ter|ten|dos|du|zu|y|e';
+const fullName = new RegExp(`^${word}(?: (?:${word}|${between})){0,3} ${word}$`, 'u');
+const turned = new RegExp(`^(${word}(?: ${word})?), (${word}(?: ${word})?)$`, 'u');
+
+/** Two words at least, written as names are, none of them a team's or a mailbox's. */
+function personName(given: string): string | null {
+  const seen = given.replaceAll(/\s+/g, ' ').trim();
+  const [, last, first] = turned.exec(seen) ?? [];
+  const name = last === undefined || first === undefined ? seen : `${first} ${last}`;
+  const isShared = hasSharedWord(name);
+  return name.length <= 100 && fullName.test(name) && !isShared ? name : null;
+}
+
+/**
+ * Beside an address anything that shows is a name, in any script and spelling: 王小明, Madonna, jane doe. Only a few
+ * plain words with a team's or a mailbox's among them are not. One that shows nothing goes by its address.
+ */
+function nameWithAddress(given: string, email: string): string | null {
+  if (given === '') return null;
+  const name = given
+    .replaceAll(/[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  if (name === '') return email;
+  return plainWords.test(name) && hasSharedWord(name) ? null : name;
+}
+
+const plainWords = /^[\p{L}\p{M}'’.&-]+(?: [\p{L}\p{M}'’.&-]+){0,3}$/u;
+
+const hasSharedWord = (name: string): boolean =>
+  name.split(' ').some((each) => sharedNames.has(each.toLowerCase()));
+
+/**
+ * How a revision that is data says so, in its metadata under `data`. `lines`: as `jsonText` writes it, prose stands in
+ * values; `raw`: nobody knows where, so all of it is searched and none of it read.
+ */
+export type DataForm = 'lines' | 'raw';
+
+/** Names of fields that hold sentences, whatever their length. */
+const proseNames =
+  /(?:^|[._ -])(?:description|descriptions?|notes?|comments?|body|text|message|content|summary|details?|reason|minutes|remarks?|abstract|bio|agenda|feedback|answer|question|decision|action)$/i;
+/** Names of fields that never do, whatever stands there. */
+const technicalNames =
+  /(?:^|[._ -])(?:ids?|uuid|guid|urls?|uris?|href|links?|path|file(?:name)?|slug|hash|token|keys?|sql(?:_\w+)?|query|expressions?|formula|code|script|html|css|regex|pattern|filters?|sorts?|fields?|titles?|names?|labels?|tags?|types?|kinds?|status|states?|format|colou?rs?|timezone|locale|lookml|user_?agent|stack(?:_?trace)?)$/i;
+const leastWords = { inProseFields: 3, elsewhere: 5 } as const;
+/** Titles And Headings Are Written Like This; in sentences of any language most words are not. */
+const leastSmall = 0.25;
+/** Code, addresses and figures have fewer words than that among what stands between blanks. */
+const leastPlain = 0.6;
+const plainWord = /^["'(“„«]?[\p{L}\p{M}][\p{L}\p{M}'’-]*[.,;:!?)”"'»]*$/u;
+/** Scripts without blanks between words: their sentences are as long as so many characters. */
+const dense =
+  /(?:[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Khmer}\p{scx=Lao}\p{scx=Myanmar}][\s\S]?){12}/u;
+
+/** Does a value of a field of this name hold sentences? */
+export function isProse(path: string, value: string): boolean {
+  const name = camelParted(path.replaceAll(/\[\d+\]/g, ''));
+  if (technicalNames.test(name)) return false;
+  const words = value.split(/\s+/).filter((word) => word !== '');
+  const plain = words.filter((word) => plainWord.test(word));
+  const small = plain.filter((word) => /^["'(“„«]?\p{Ll}/u.test(word));
+  const least = proseNames.test(name) ? leastWords.inProseFields : leastWords.elsewhere;
+  if (dense.test(value)) return true;
+  return (
+    words.length >= least &&
+    plain.length >= words.length * leastPlain &&
+    small.length >= plain.length * leastSmall
+  );
+}
+
+/** `noteText` and `note_text` end alike. */
+const camelParted = (name: string): string => name.replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1_$2');
+
+/** Texts of revisions that chunks are read of, one after the other: each is looked through once. */
+const known = new WeakMap<object, string>();
+
+/** The revision's text, with blanks for everything that is not to be read by rules: offsets stay. */
+export function proseOf(revision: Pick<Revision, 'metadata'> & { readonly text: string }): string {
+  const form = revision.metadata['data'];
+  if (form !== 'lines' && form !== 'raw') return revision.text;
+  const found = known.get(revision) ?? (form === 'raw' ? blanked(revision.text) : proseLines(revision.text));
+  known.set(revision, found);
+  return found;
+}
+
+/** Is there anything to read in this chunk of it? */
+export const hasProse = (
+  revision: Parameters<typeof proseOf>[0],
+  { startChar, endChar }: Pick<Chunk, 'startChar' | 'endChar'>,
+): boolean => /\S/.test(proseOf(revision).slice(startChar, endChar));
+
+function proseLines(text: string): string {
+  const kept: string[] = [];
+  let block: string[] = [];
+  const flush = (): void => {
+    kept.push(...proseOfBlock(block));
+    block = [];
+  };
+  for (const line of text.split('\n')) {
+    // Behind two blanks a value goes on.
+    if (!line.startsWith('  ')) flush();
+    block.push(line);
+  }
+  flush();
+  return kept.join('\n');
+}
+
+const field = /^(?:- |(.*?):(?: |$))/;
+
+/** One value, with its name in front. */
+function proseOfBlock(lines: readonly string[]): readonly string[] {
+  const [first = '', ...others] = lines;
+  const [head = '', path = ''] = field.exec(first) ?? [];
+  const isKept = isProse(path, [first.slice(head.length), ...others].join('\n'));
+  return isKept ? [blanked(head) + first.slice(head.length), ...others] : lines.map(blanked);
+}
+
+const blanked = (text: string): string => text.replaceAll(/[^\n]/g, ' ');

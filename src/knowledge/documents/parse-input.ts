@@ -1,0 +1,278 @@
+// Parses an ingest request into a document: text, title, date, structured mentions, all cleaned.
+import { createHash } from 'node:crypto';
+import { CoreError } from '../../core/index.ts';
+import type { IngestRequest } from '../artifacts/types.ts';
+import { KnowledgeError } from '../errors.ts';
+import type { ArtifactType, ParsedDocument } from '../artifacts/types.ts';
+import type { ContextClues, StructuredMention } from '../reading/types.ts';
+import type { MailHead } from './headers.ts';
+import { readMailHead, readTextHead } from './headers.ts';
+import type { DataForm } from './json.ts';
+import { readJsonDocument, somebody } from './json.ts';
+
+export interface DocumentFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Reads files of strangers under limits. */
+export interface DocumentReader {
+  /** Fails with KNOWLEDGE_DOCUMENT_UNREADABLE, also for a picture. */
+  read(
+    file: DocumentFile,
+    signal: AbortSignal,
+  ): Promise<{ readonly text: string; readonly warnings: readonly string[] }>;
+}
+
+export interface ParseDeps {
+  readonly documents: DocumentReader;
+  readonly maxDocumentBytes: number;
+}
+
+const longestText = 5_000_000;
+const longestTitle = 300;
+/** An index row of the store must hold it. */
+const longestSourceBytes = 2_000;
+
+/** Fails with INPUT_INVALID or KNOWLEDGE_DOCUMENT_UNREADABLE. */
+export async function parseIngestRequest(
+  parts: ParseDeps,
+  wish: IngestRequest,
+  signal: AbortSignal,
+): Promise<ParsedDocument> {
+  const { content } = wish;
+  const size = 'text' in content ? Buffer.byteLength(content.text) : content.bytes.byteLength;
+  if (size > parts.maxDocumentBytes)
+    throw invalid(
+      `The document has ${size.toLocaleString('en')} bytes; at most ${parts.maxDocumentBytes.toLocaleString('en')} are taken. Split it, or raise HEADWORKS_KNOWLEDGE_MAX_DOCUMENT_BYTES.`,
+    );
+  const found = 'text' in content ? fromText(content.text) : await fromFile(parts.documents, content, signal);
+  const text = checkedText(found.text);
+  const { mentions, warnings, truncated } = cleanMentions([...found.mentions, ...(wish.mentions ?? [])]);
+  const title = cleanText(wish.title ?? found.title ?? '').trim();
+  return {
+    type: wish.type ?? found.type,
+    sourceSystem: checkedName(wish.sourceSystem ?? 'upload', 'source_system'),
+    sourceId: checkedName(wish.sourceId ?? found.sourceId, 'source_id'),
+    title: cut(title === '' ? firstLine(text) : title, longestTitle),
+    text,
+    sourceTs: wish.sourceTs ?? found.sourceTs,
+    metadata: {
+      ...cleanMetadata(wish.metadata ?? {}),
+      ...(found.data === null ? {} : { data: found.data }),
+      ...(truncated === 0 ? {} : { mentions_truncated: truncated }),
+    },
+    warnings: [...found.warnings, ...warnings],
+    mentions,
+  };
+}
+
+interface Found {
+  readonly text: string;
+  readonly type: ArtifactType;
+  readonly title: string | null;
+  readonly sourceId: string;
+  readonly sourceTs: Date | null;
+  readonly warnings: readonly string[];
+  readonly mentions: readonly StructuredMention[];
+  readonly data: DataForm | null;
+}
+
+const nothingMore = { sourceTs: null, warnings: [], mentions: [], data: null } as const;
+
+function fromText(text: string): Found {
+  // Nobody named it: the same text is the same artifact.
+  const sourceId = `text:${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+  const json = /^\s*[[{]/.test(text) ? readJsonDocument(text) : null;
+  // Other text may begin with a bracket, too.
+  if (json?.data === 'lines') return { ...nothingMore, ...json, type: 'doc', title: null, sourceId };
+  return { ...nothingMore, text, type: 'note', title: headingOf(text), sourceId };
+}
+
+async function fromFile(documents: DocumentReader, file: DocumentFile, signal: AbortSignal): Promise<Found> {
+  const { text, warnings } = await documents.read(file, signal);
+  const kind = kindOf(file);
+  const mail: MailHead | null = kind === 'mail' ? readMailHead(text) : null;
+  const head = mail ?? (kind === 'text' ? readTextHead(text) : null);
+  const json = kind === 'json' ? readJsonDocument(text) : null;
+  const name = file.name.split(/[/\\]/).at(-1) ?? '';
+  return {
+    text: json?.text ?? text,
+    type: head?.isMail ? 'email' : kind === 'text' ? 'note' : 'doc',
+    title: head?.subject ?? (kind === 'json' ? null : headingOf(text)) ?? name.replace(/\.[^.]{1,8}$/, ''),
+    sourceId: file.name,
+    sourceTs: head?.date ?? null,
+    warnings: [...warnings, ...(json?.warnings ?? [])],
+    mentions: mail?.mentions ?? json?.mentions ?? [],
+    data: json?.data ?? null,
+  };
+}
+
+/** As the document reader decides: what was declared counts, the ending only when nothing was. */
+function kindOf({ name, mediaType }: DocumentFile): 'mail' | 'json' | 'text' | 'other' {
+  const declared = (mediaType.split(';', 1)[0] ?? '').trim().toLowerCase();
+  const isUndeclared = declared === '' || declared.endsWith('/octet-stream');
+  const ending = isUndeclared ? (/\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? 'txt') : '';
+  if (declared === 'message/rfc822' || ending === 'eml') return 'mail';
+  if (/[/+]json$|ndjson$/.test(declared) || ['json', 'jsonl', 'ndjson'].includes(ending)) return 'json';
+  const isText =
+    /^text\/(?!html)/.test(declared) || ['txt', 'text', 'md', 'markdown', 'log'].includes(ending);
+  return isText ? 'text' : 'other';
+}
+
+/** The first Markdown heading, where the text begins with one. */
+const headingOf = (text: string): string | null => /^\s*#{1,6}[ \t]+(\S.*)/.exec(text)?.[1]?.trim() ?? null;
+
+const firstLine = (text: string): string => cut((text.trim().split('\n', 1)[0] ?? '').trim(), 80);
+
+const cut = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
+
+function checkedText(given: string): string {
+  const text = cleanText(given);
+  if (text.length > longestText)
+    throw invalid(
+      `The document holds ${text.length.toLocaleString('en')} characters; at most ${longestText.toLocaleString('en')} are taken. Split it.`,
+    );
+  if (isBinary(given))
+    throw new KnowledgeError(
+      'KNOWLEDGE_DOCUMENT_UNREADABLE',
+      'The document cannot be read: it is binary, not text. Send the file itself, with its name and type.',
+    );
+  if (isBlank(text)) throw invalid('The document shows no text. Send one with content.');
+  return text;
+}
+
+/** Text has next to no control characters. */
+function isBinary(text: string): boolean {
+  const head = text.slice(0, 8_192);
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  const strange = head.match(/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]/g)?.length ?? 0;
+  return strange > 8 && strange > head.length / 20;
+}
+
+function checkedName(given: string, field: string): string {
+  const name = cleanText(given).trim();
+  if (name !== '' && Buffer.byteLength(name) <= longestSourceBytes) return name;
+  throw invalid(
+    name === '' ? `${field} must not be empty.` : `${field} must have at most ${longestSourceBytes} bytes.`,
+  );
+}
+
+const invalid = (message: string): CoreError =>
+  new CoreError('INPUT_INVALID', `Nothing was taken in. ${message}`);
+
+/** As many as a chunk of 10,000 names: they are resolved together. */
+const mostMentions = 10_000;
+const longestName = 300;
+const largestMetadataBytes = 65_536;
+const deepestMetadata = 20;
+
+/** Without NUL, which Postgres refuses, and without halves of characters; offsets are of this text. */
+function cleanText(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}
+
+/** Control and format characters, and what shows nothing. */
+const invisible = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+/** Does it show nothing: blanks, and characters without a shape? */
+export const isBlank = (text: string): boolean => !visible.test(text);
+const visible = /[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** Names that show nothing are left out, and too many are too many; each of both is a sentence for the owner. */
+export function cleanMentions(given: readonly StructuredMention[]): {
+  readonly mentions: readonly StructuredMention[];
+  readonly warnings: readonly string[];
+  readonly truncated: number;
+} {
+  const seen = given.slice(0, mostMentions).flatMap((mention) => {
+    const surfaceForm = mention.surfaceForm
+      .toWellFormed()
+      .replace(invisible, '')
+      .trim()
+      .slice(0, longestName);
+    return surfaceForm === '' ? [] : [{ ...mention, surfaceForm: surfaceForm.toWellFormed() }];
+  });
+  const empty = Math.min(given.length, mostMentions) - seen.length;
+  return {
+    mentions: withoutRepeats(seen),
+    truncated: Math.max(0, given.length - mostMentions),
+    warnings: [
+      ...(empty > 0 ? [`Left out for want of a visible name: ${empty} of its structured mentions.`] : []),
+      ...(given.length > mostMentions
+        ? [`Only the first ${mostMentions} of its ${given.length} structured mentions were taken.`]
+        : []),
+    ],
+  };
+}
+
+/** Whom the source and the text's own fields name is named once for each relation; what only one knows stays known. */
+function withoutRepeats(given: readonly StructuredMention[]): readonly StructuredMention[] {
+  return [...Map.groupBy(given, whoIs).values()].flatMap((same) => {
+    const contextClues = same.reduceRight<ContextClues>(
+      (clues, mention) => ({ ...clues, ...mention.contextClues }),
+      {},
+    );
+    const telling = same.filter(({ relation }) => relation !== somebody);
+    const byRelation = Map.groupBy(telling.length === 0 ? same : telling, ({ relation }) => relation);
+    return [...byRelation.values()].flatMap(([mention]) => (mention ? [{ ...mention, contextClues }] : []));
+  });
+}
+
+/** Two folders may be called the same; people are who their address says. */
+const whoIs = ({ surfaceForm, type, contextClues: { email, identity } }: StructuredMention): string =>
+  JSON.stringify([
+    surfaceForm.toLowerCase(),
+    type,
+    (type === 'person' ? email?.toLowerCase() : identity) ?? null,
+  ]);
+
+/** As JSON that the store takes. Fails with INPUT_INVALID when it is larger than it may be. */
+function cleanMetadata(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (isDeeper(given, deepestMetadata))
+    throw new CoreError(
+      'INPUT_INVALID',
+      `Nothing was taken in. The metadata is nested more than ${deepestMetadata} levels deep.`,
+    );
+  const text = JSON.stringify(given, withCleanNames);
+  if (Buffer.byteLength(text) > largestMetadataBytes)
+    throw new CoreError(
+      'INPUT_INVALID',
+      `Nothing was taken in. The metadata has more than ${largestMetadataBytes.toLocaleString('en')} bytes as JSON.`,
+    );
+  // These are ours.
+  const {
+    mentions: _,
+    data: __,
+    mentions_truncated: ___,
+    ...metadata
+  } = JSON.parse(text) as Record<string, unknown>;
+  return metadata;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
+}
+
+function withCleanNames(_: string, value: unknown): unknown {
+  if (typeof value === 'string') return cleanText(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [cleanText(key), each as unknown]));
+}
+
+/** SHA-256, in hex, of what is read: type, title, text and structured mentions. Metadata and times do not count. */
+export function contentHash({
+  type,
+  title,
+  text,
+  mentions,
+}: Pick<ParsedDocument, 'type' | 'title' | 'text' | 'mentions'>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([type, title, mentions]))
+    .update('\n')
+    .update(text)
+    .digest('hex');
+}

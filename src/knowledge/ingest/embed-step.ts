@@ -1,0 +1,245 @@
+// Embeds chunks in batches; a refused text is isolated. Also the job that embeds chunks without a vector of the
+// current model, after it was changed or was unavailable.
+import { z } from 'zod';
+import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
+import { executeWithDeadline, kindOf, messageOf } from '../../core/index.ts';
+import type { ArtifactStore } from '../artifacts/artifact-store.ts';
+import { hasActiveJob } from '../artifacts/artifact-store.ts';
+import type { Chunk, ChunkStepResult } from '../artifacts/types.ts';
+import { ingestDegradations, isFatalForJob } from '../degradations.ts';
+import { KnowledgeError } from '../errors.ts';
+import type { Embedder, UnembeddedChunk } from '../vectors/types.ts';
+import { refusedCause } from '../vectors/types.ts';
+import type { VectorIndex } from '../vectors/vector-index.ts';
+import type { IngestDeps } from './deps.ts';
+
+type EmbedDeps = Pick<IngestDeps, 'embedders' | 'vectors' | 'ledger' | 'clock' | 'log'> & {
+  readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
+  readonly options: Pick<IngestDeps['options'], 'embeddingTimeoutMs'>;
+};
+
+type EmbeddableChunk = Pick<Chunk, 'chunkId' | 'spaceId' | 'revisionId' | 'heading' | 'text'> & {
+  readonly title: string;
+  readonly artifactUid?: string;
+};
+
+/** For embedders without a limit of their own. */
+export const defaultBatchSize = 32;
+/** After this many failed batches in a row the rest is skipped and left to the repair. */
+const maxFailures = 2;
+
+/** The embedder is available and rejects the text; other texts may be fine. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof KnowledgeError && error.code === 'KNOWLEDGE_EMBEDDING_FAILED' && !error.isRetryable;
+
+/** The embedded text of a chunk: with the artifact's title, unless the text begins with it. */
+export function embeddedText({
+  title,
+  heading,
+  text,
+}: Pick<EmbeddableChunk, 'title' | 'heading' | 'text'>): string {
+  const collapsed = (given: string): string => given.replaceAll(/\s+/g, ' ').trim();
+  const beginsWithTitle = collapsed(text.slice(0, title.length * 2)).startsWith(collapsed(title));
+  return [beginsWithTitle ? '' : title, heading, text]
+    .filter((part) => part !== null && part !== '')
+    .join('\n');
+}
+
+/**
+ * Saves the step result of each chunk and records failures. Does nothing when no embedder is configured. Fails only
+ * when the database is unavailable or the signal aborts.
+ */
+export async function embedChunks(
+  deps: EmbedDeps,
+  title: string,
+  chunks: readonly Chunk[],
+  signal: AbortSignal,
+): Promise<void> {
+  let failures = 0;
+  let failure: Error | null = null;
+  for (let first = 0; first < chunks.length;) {
+    const state = deps.embedders.current();
+    if (state.state === 'not-configured') return;
+    const { embedder } = state;
+    const batch = chunks
+      .slice(first, first + (embedder.maxBatchSize ?? defaultBatchSize))
+      .map((chunk) => ({ ...chunk, title }));
+    first += batch.length;
+    const isSkipped = failures >= maxFailures;
+    if (!isSkipped) failure = await embedBatch(deps, embedder, batch, signal);
+    // A refused text fails alone, not the texts it was sent with.
+    const isIsolating = !isSkipped && isRefusal(failure) && batch.length > 1;
+    let hasSuccess = failure === null;
+    for (const part of isIsolating ? batch.map((chunk) => [chunk]) : [batch]) {
+      if (isIsolating) failure = await embedBatch(deps, embedder, part, signal);
+      hasSuccess ||= failure === null;
+      await saveResult(deps, part, embedder.model, failure === null ? null : { isSkipped, error: failure });
+    }
+    failures = hasSuccess ? 0 : failures + 1;
+  }
+}
+
+/** Stores the vectors; returns the error, or null. Throws only errors that are fatal for the job. */
+async function embedBatch(
+  { vectors, clock, options }: Pick<EmbedDeps, 'vectors' | 'clock' | 'options'>,
+  embedder: Embedder,
+  chunks: readonly EmbeddableChunk[],
+  signal: AbortSignal,
+): Promise<Error | null> {
+  try {
+    const texts = chunks.map(embeddedText);
+    const made = await executeWithDeadline((within) => embedder.embed(texts, within), {
+      clock,
+      timeoutMs: options.embeddingTimeoutMs,
+      operation: 'embedding',
+      signal,
+    });
+    const rows = chunks.flatMap(({ chunkId, spaceId }, index) => {
+      const vector = made[index];
+      return vector === undefined ? [] : [{ chunkId, spaceId, vector }];
+    });
+    if (rows.length < chunks.length) return new RangeError('fewer vectors than texts');
+    for (const [spaceId, own] of Map.groupBy(rows, (row) => row.spaceId))
+      await vectors.put(spaceId, embedder.model, own);
+    return null;
+  } catch (error) {
+    if (isFatalForJob(error, signal)) throw error;
+    return error instanceof Error ? error : new Error(String(error), { cause: error });
+  }
+}
+
+async function saveResult(
+  { artifacts, ledger, log }: Pick<EmbedDeps, 'artifacts' | 'ledger' | 'log'>,
+  chunks: readonly EmbeddableChunk[],
+  model: string,
+  failure: { readonly isSkipped: boolean; readonly error: unknown } | null,
+): Promise<void> {
+  const cause = failure === null ? '' : isRefusal(failure.error) ? refusedCause : kindOf(failure.error);
+  const reason = failure === null ? '' : messageOf(failure.error);
+  const message = `This chunk has no vector: ${reason} Search finds it by its words; "headworks repair" embeds it.`;
+  const result: Omit<ChunkStepResult, 'chunkId'> =
+    failure === null
+      ? { step: 'embed', status: 'done', method: model }
+      : { step: 'embed', status: failure.isSkipped ? 'skipped' : 'failed', method: model, cause, message };
+  for (const [spaceId, own] of Map.groupBy(chunks, (chunk) => chunk.spaceId))
+    await artifacts.saveSteps(
+      spaceId,
+      own.map(({ chunkId }) => ({ chunkId, ...result })),
+    );
+  if (failure === null) return;
+  const { artifactUid = null, revisionId = null } = chunks[0] ?? {};
+  const why = { error_type: kindOf(failure.error), error_message: reason };
+  log.warn('chunks not embedded', { chunks: chunks.length, artifactUid, revisionId, cause, ...why });
+  for (const { chunkId, spaceId } of chunks)
+    void ledger.record({
+      kind: ingestDegradations.notEmbedded,
+      subject: String(chunkId),
+      cause,
+      message,
+      details: { artifact_uid: artifactUid, revision_id: revisionId, space_id: spaceId, model, ...why },
+    });
+}
+
+export const reembedJob: JobDefinition<Record<string, never>> = {
+  name: 'knowledge.reembed',
+  description: 'Embeds chunks without a vector of the current embedding model.',
+  parse: (raw) => z.strictObject({}).parse(raw),
+  // It is scheduled.
+  retries: 0,
+  retryDelayMs: 0,
+  retryBackoff: false,
+  concurrency: 1,
+  timeoutMs: 6 * 3_600_000,
+};
+/** Deduplicates requested runs. */
+export const reembedKey = 'now';
+/** With nothing to do, a run is one fast query. */
+export const reembedCron = '*/5 * * * *';
+
+type ReembedDeps = Omit<EmbedDeps, 'artifacts' | 'vectors'> & {
+  readonly artifacts: Pick<ArtifactStore, 'saveSteps' | 'revision'>;
+  readonly vectors: Pick<VectorIndex, 'listUnembedded' | 'put' | 'deleteOtherModels'>;
+  readonly jobs: Pick<JobQueue, 'get'>;
+};
+
+/** Is skipped when no embedder is configured or it fails; the next run continues. */
+export function reembedHandler(deps: ReembedDeps): JobHandler<Record<string, never>> {
+  return async (_, { signal, progress }) => {
+    const state = deps.embedders.current();
+    if (state.state === 'not-configured') return { skipped: state.why };
+    const { embedder } = state;
+    const spaces = new Set<number>();
+    const withoutActiveJob = activeJobFilter(deps);
+    let done = 0;
+    for (let after = 0; ;) {
+      signal.throwIfAborted();
+      const page = await deps.vectors.listUnembedded({
+        model: embedder.model,
+        after,
+        limit: embedder.maxBatchSize ?? defaultBatchSize,
+      });
+      const last = page.at(-1);
+      if (!last) break;
+      after = last.chunkId;
+      const chunks = await withoutActiveJob(page);
+      if (chunks.length === 0) continue;
+      try {
+        done += await reembedBatch(deps, embedder, chunks, done > 0, signal);
+      } catch (error) {
+        if (isFatalForJob(error, signal)) throw error;
+        deps.log.warn('chunks not reembedded', { done, cause: kindOf(error), error });
+        return { skipped: `${messageOf(error)} Chunks done before: ${done}. The next run retries.` };
+      }
+      for (const { spaceId } of chunks) spaces.add(spaceId);
+      progress({ done });
+    }
+    for (const spaceId of spaces) await deps.vectors.deleteOtherModels(spaceId, embedder.model);
+    return { result: { chunks: done } };
+  };
+}
+
+/** New chunks are embedded by their own ingest job. Each revision is looked up once. */
+function activeJobFilter(
+  deps: ReembedDeps,
+): (chunks: readonly UnembeddedChunk[]) => Promise<readonly UnembeddedChunk[]> {
+  const known = new Map<string, boolean>();
+  return async (chunks) => {
+    const free: UnembeddedChunk[] = [];
+    for (const chunk of chunks) {
+      const isActive = !chunk.wasTried && (known.get(chunk.revisionId) ?? (await hasActiveJob(deps, chunk)));
+      if (!chunk.wasTried) known.set(chunk.revisionId, isActive);
+      if (!isActive) free.push(chunk);
+    }
+    return free;
+  };
+}
+
+/**
+ * Returns how many were embedded; refused texts are recorded. Fails when the embedder does, and when it refuses every
+ * text although none was embedded before: then the texts are not the reason.
+ */
+async function reembedBatch(
+  deps: ReembedDeps,
+  embedder: Embedder,
+  chunks: readonly UnembeddedChunk[],
+  hasSuccess: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  const failure = await embedBatch(deps, embedder, chunks, signal);
+  if (failure !== null && !isRefusal(failure)) throw failure;
+  if (failure === null) {
+    await saveResult(deps, chunks, embedder.model, null);
+    return chunks.length;
+  }
+  const refused: { readonly chunk: UnembeddedChunk; readonly error: unknown }[] = [];
+  for (const chunk of chunks) {
+    const error = chunks.length === 1 ? failure : await embedBatch(deps, embedder, [chunk], signal);
+    if (error === null) await saveResult(deps, [chunk], embedder.model, null);
+    else if (isRefusal(error)) refused.push({ chunk, error });
+    else throw error;
+  }
+  if (!hasSuccess && refused.length === chunks.length) throw failure;
+  for (const { chunk, error } of refused)
+    await saveResult(deps, [chunk], embedder.model, { isSkipped: false, error });
+  return chunks.length - refused.length;
+}

@@ -1,0 +1,289 @@
+// Finds events in sentences: category, actors and time; and the meeting or message that the header lines describe.
+import type { DocumentView } from '../../documents/document.ts';
+import type { HeadLine, HeadRole } from '../../documents/headers.ts';
+import type { ActorRole, EventCategory, ReadEvent } from '../types.ts';
+import { findDate } from '../../text/dates.ts';
+import { isEveryday, wordKind } from '../../text/lexicon.ts';
+import { quoteRange } from '../../text/quotes.ts';
+import { cues } from './event-cues.ts';
+import type { FoundMention } from './mentions.ts';
+import type { Sentence } from './sentences.ts';
+
+const longestSentence = 2_000;
+const longestNarrative = 300;
+
+/** Offsets are those of the scene's text. */
+export function findEvents(scene: EventScene, sentences: readonly Sentence[]): readonly ReadEvent[] {
+  const events: ReadEvent[] = [];
+  let before: RefMention | null = null;
+  for (const sentence of sentences) {
+    const body = scene.text.slice(sentence.start, Math.min(sentence.end, sentence.start + longestSentence));
+    const people = peopleOf(scene, sentence, body, before);
+    before = people.actor ?? before;
+    // A question tells nothing yet.
+    if (body.endsWith('?') || body.length < 8) continue;
+    const date = findDate(body, scene.view.date);
+    const weighed = weighSentence(sentence, body, people, date);
+    if (weighed) events.push(eventOf(scene, sentence, { body, people, date, weighed }));
+  }
+  return events;
+}
+
+function eventOf(
+  scene: EventScene,
+  sentence: Sentence,
+  {
+    body,
+    people,
+    date,
+    weighed: { category, weight, at },
+  }: {
+    readonly body: string;
+    readonly people: People;
+    readonly date: Date | null;
+    readonly weighed: Weighed;
+  },
+): ReadEvent {
+  const { text, view } = scene;
+  const { isItem, speaker, end } = sentence;
+  const start = isItem && speaker ? speaker.start : sentence.start;
+  const quote = quoteRange(text, { start, end }, sentence.start + at);
+  const subject = mentionsIn(scene, sentence).find(({ type }) => subjectTypes.has(type));
+  return {
+    category,
+    eventTime: date ?? view.date,
+    narrative: narrativeOf(text.slice(start, end)),
+    subjectRef: subject?.ref ?? null,
+    subject: subject?.name ?? (category === 'Commitment' ? taskOf(body, isItem) : null),
+    actors: actorsOf(category, people),
+    evidence: [{ quote: text.slice(quote.start, quote.end), startChar: quote.start, endChar: quote.end }],
+    confidence: Math.min(0.6, 0.3 + weight * 0.05),
+  };
+}
+
+const subjectTypes = new Set(['project', 'org', 'object']);
+
+const roles: Readonly<Record<EventCategory, ActorRole>> = {
+  Commitment: 'owner',
+  Decision: 'owner',
+  Execution: 'contributor',
+  Change: 'contributor',
+  Collaboration: 'contributor',
+  QualityRisk: 'reviewer',
+  Feedback: 'reviewer',
+  Stakeholder: 'stakeholder',
+};
+
+const actorsOf = (category: EventCategory, { actor, others }: People): ReadEvent['actors'] => [
+  ...(actor ? [{ ref: actor.ref, role: roles[category] }] : []),
+  ...others.slice(0, 20).map(({ ref }) => ({ ref, role: 'stakeholder' as const })),
+];
+
+/** One line, without marks of lists and emphasis. */
+function narrativeOf(quote: string): string {
+  const line = quote
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\*\*|^[-*•]\s/g, '')
+    .trim();
+  return line.length <= longestNarrative ? line : `${line.slice(0, longestNarrative - 1).toWellFormed()}…`;
+}
+
+const rest = '(.{3,80}?)(?=\\s(?:by|until|before|due|for|on|to|in)\\s|[.,;(]|$)';
+const promised = new RegExp(`\\b(?:to|will|['’]ll)\\s\\p{Ll}+\\s${rest}`, 'u');
+const listed = new RegExp(`^[\\p{L}-]+\\s${rest}`, 'u');
+
+/** What is to be done, without the verb and the date: "will send | the quote | by Friday". */
+function taskOf(body: string, isItem: boolean): string | null {
+  const line = body.slice(0, 300).replaceAll(/\s+/g, ' ');
+  return (promised.exec(line) ?? (isItem ? listed.exec(line) : null))?.[1]?.trim() ?? null;
+}
+
+/** A mention with the name that events call it by. */
+export type RefMention = FoundMention & { readonly ref: string };
+
+/** A chunk as events are found in it. */
+interface EventScene {
+  readonly text: string;
+  /** In the order of their places. */
+  readonly mentions: readonly RefMention[];
+  /** Who says "I" where nobody else speaks, if this chunk names them. */
+  readonly author: RefMention | null;
+  readonly view: DocumentView;
+}
+
+interface People {
+  readonly actor: RefMention | null;
+  /** The actor says it, rather than being spoken of. */
+  readonly isSpeaker: boolean;
+  readonly others: readonly RefMention[];
+}
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+function mentionsIn({ mentions }: EventScene, { start, end }: Range): readonly RefMention[] {
+  let low = 0;
+  let high = mentions.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((mentions[middle]?.start ?? 0) < start) low = middle + 1;
+    else high = middle;
+  }
+  const found: RefMention[] = [];
+  for (let at = low; at < mentions.length; at++) {
+    const mention = mentions[at];
+    if (!mention || mention.start >= end) break;
+    found.push(mention);
+  }
+  return found;
+}
+
+const firstPerson = /^\W*(?:I|My|We)\b|\b(?:I['’](?:m|ve|ll)|I (?:am|have|will|just|got|recommend))\b/;
+const thirdPerson = /^(?:He|She)\b/;
+const asks = /\bplease\b/i;
+
+/** `before`: whom the sentence before was about, for one that begins with "He" or "She". */
+function peopleOf(scene: EventScene, sentence: Sentence, body: string, before: RefMention | null): People {
+  const named = mentionsIn(scene, sentence).filter(({ type }) => type === 'person');
+  const speaker = sentence.speaker ? (mentionsIn(scene, sentence.speaker)[0] ?? null) : null;
+  const isOwn = firstPerson.test(body);
+  const voice = speaker ?? (isOwn ? scene.author : null);
+  const actor = actorOf({ scene, sentence, named, voice, isOwn, body, before });
+  const others = [...named, ...(speaker ? [speaker] : [])].filter(({ name }) => name !== actor?.name);
+  return { actor, isSpeaker: actor !== null && actor === speaker, others: unique(others) };
+}
+
+function actorOf({
+  scene,
+  sentence,
+  named,
+  voice,
+  isOwn,
+  body,
+  before,
+}: {
+  readonly scene: EventScene;
+  readonly sentence: Sentence;
+  readonly named: readonly RefMention[];
+  readonly voice: RefMention | null;
+  readonly isOwn: boolean;
+  readonly body: string;
+  readonly before: RefMention | null;
+}): RefMention | null {
+  // Who is asked for something has to do it, not who asks.
+  if (asks.test(body)) return named[0] ?? null;
+  if (!voice && thirdPerson.test(body)) return before ?? named[0] ?? null;
+  const opening = named.find(({ start }) => scene.text.slice(sentence.start, start).trim() === '') ?? null;
+  if (voice && (isOwn || opening === null || sentence.isItem)) return voice;
+  return opening ?? named[0] ?? null;
+}
+
+const unique = (mentions: readonly RefMention[]): readonly RefMention[] => [
+  ...new Map(mentions.map((mention) => [mention.name, mention])).values(),
+];
+
+interface Weighed {
+  readonly category: EventCategory;
+  readonly weight: number;
+  /** Where in the sentence its word stands. */
+  readonly at: number;
+}
+
+/** Below it, a sentence only talks. */
+const leastWeight = 2;
+
+const due = /\b(?:by|until|before|due|no later than|deadline:?)\s/i;
+const denied = /\b(?:no|not|never|without|cannot|n['’]t)\b/;
+
+/** Null when it tells nothing that would be an event. */
+function weighSentence(sentence: Sentence, body: string, people: People, date: Date | null): Weighed | null {
+  const found = new Map<EventCategory, Weighed>();
+  const add = (category: EventCategory, weight: number, at: number): void => {
+    const known = found.get(category);
+    // A second word for the same says little more.
+    const sum = known ? Math.max(known.weight, weight) + Math.min(known.weight, weight) / 4 : weight;
+    found.set(category, { category, weight: sum, at: known?.at ?? at });
+  };
+  const lower = body.toLowerCase();
+  for (const { category, pattern, weight } of cues) {
+    const at = lower.search(pattern);
+    if (at >= 0 && !(category === 'Execution' && denied.test(lower.slice(0, at)))) add(category, weight, at);
+  }
+  if (people.actor && date && due.test(body)) add('Commitment', 2, 0);
+  if (isPlan(body, people) || isTask(sentence, body, people)) add('Commitment', 3, 0);
+  addSection(found, sentence);
+  if (!people.actor) found.delete('Commitment');
+  let best: Weighed | null = null;
+  for (const each of found.values()) if (each.weight > (best?.weight ?? 0)) best = each;
+  return best && best.weight >= leastWeight ? best : null;
+}
+
+function addSection(found: Map<EventCategory, Weighed>, { section, isItem }: Sentence): void {
+  if (!section) return;
+  const known = found.get(section.category);
+  const bonus = isItem ? section.item : section.sentence;
+  if (!known && bonus < leastWeight) return;
+  found.set(section.category, {
+    category: section.category,
+    weight: (known?.weight ?? 0) + bonus,
+    at: known?.at ?? 0,
+  });
+}
+
+/** "Ann to discuss it with Ben". */
+const isPlan = (body: string, { actor }: People): boolean =>
+  actor !== null &&
+  /^\S+(?: \S+)? to \p{Ll}/u.test(body) &&
+  body.startsWith(actor.name.split(' ', 1)[0] ?? body);
+
+/** "Complete the report by Friday", behind a name and a colon in a list. */
+function isTask({ section, isItem }: Sentence, body: string, { isSpeaker }: People): boolean {
+  if (!isSpeaker || !isItem) return false;
+  const [first = ''] = body.toLowerCase().split(/[^\p{L}-]/u, 1);
+  if (wordKind(first) === 'verb') return true;
+  return section?.category === 'Commitment' && (isEveryday(first) || wordKind(first) === undefined);
+}
+
+const headerRoles: Readonly<Record<HeadRole, ActorRole>> = {
+  author: 'owner',
+  decider: 'owner',
+  participant: 'contributor',
+  recipient: 'stakeholder',
+  stakeholder: 'stakeholder',
+};
+const mostActors = 50;
+const mostLines = 5;
+
+/** Null unless it brings two people together. */
+export function headEvent(
+  text: string,
+  head: readonly HeadLine[],
+  mentions: readonly RefMention[],
+  title: string,
+  view: DocumentView,
+): ReadEvent | null {
+  const actors = new Map<string, { ref: string; role: ActorRole }>();
+  const lines = head.slice(0, mostLines);
+  for (const { start, end, role } of lines)
+    for (const { ref, name, type, start: at } of mentions)
+      if (type === 'person' && at >= start && at < end && !actors.has(name) && actors.size < mostActors)
+        actors.set(name, { ref, role: headerRoles[role] });
+  if (actors.size < 2) return null;
+  const names = [...actors.keys()];
+  const evidence = lines.map((line) => {
+    const { start, end } = quoteRange(text, line);
+    return { quote: text.slice(start, end), startChar: start, endChar: end };
+  });
+  return {
+    category: 'Collaboration',
+    eventTime: view.date,
+    narrative: narrativeOf(`${narrativeOf(title) || 'This document'}: ${names.join(', ')}`),
+    subjectRef: null,
+    subject: narrativeOf(title) || null,
+    actors: [...actors.values()],
+    evidence,
+    confidence: 0.4,
+  };
+}

@@ -1,0 +1,265 @@
+// Runs of capitalized words, and which of them are names of people that no list knows.
+import { isRole, positionBehind } from '../../documents/roster.ts';
+import {
+  companyDeeds,
+  departments,
+  honorifics,
+  isAmbiguousName,
+  isEveryday,
+  isGivenName,
+  organizationEndings,
+  organizationTails,
+  personDeeds,
+  personLeads,
+  personVerbs,
+  projectEndings,
+  roleWords,
+  sharedNames,
+  thingEndings,
+  wordKind,
+} from '../../text/lexicon.ts';
+import type { Word } from '../../text/spans.ts';
+
+/** Small words inside names of people, and of institutions. */
+const particles = new Set([
+  'de',
+  'van',
+  'von',
+  'der',
+  'den',
+  'da',
+  'di',
+  'del',
+  'dos',
+  'bin',
+  'al',
+  'el',
+  'la',
+  'le',
+  'ter',
+  'ten',
+  'zu',
+  'du',
+  'des',
+  'della',
+  'das',
+  'ibn',
+]);
+
+/** A small word inside a name, and "al-" before one. */
+const isParticle = (word: string): boolean => particles.has(word);
+const boundArticle = /^(?:al|el|ad|an|ar|as|ash|at|az)-\p{Lu}/u;
+const takesOf = new Set([
+  'bank',
+  'university',
+  'institute',
+  'ministry',
+  'department',
+  'college',
+  'board',
+  'bureau',
+  'chamber',
+  'council',
+  'house',
+]);
+const longestRun = 8;
+
+export interface Run {
+  readonly words: readonly Word[];
+  /** Where in the list of words it begins. */
+  readonly at: number;
+}
+
+export function* capitalRuns(words: readonly Word[]): Generator<Run> {
+  for (let at = 0; at < words.length; at++) {
+    if (!words[at]?.isCapital) continue;
+    let end = at + 1;
+    while (end < words.length && end - at < longestRun) {
+      const next = joined(words, end);
+      if (next === 0) break;
+      end += next;
+    }
+    yield { words: words.slice(at, end), at };
+    at = end - 1;
+  }
+}
+
+/** How many words from here belong to the run before: a capital one, or small ones and a capital one. */
+function joined(words: readonly Word[], at: number): number {
+  const word = words[at];
+  if (!word?.isNext) return 0;
+  if (word.isCapital || boundArticle.test(word.text)) return 1;
+  const before = words[at - 1]?.lower ?? '';
+  const isJoining = particles.has(word.lower) || (word.lower === 'of' && takesOf.has(before));
+  if (!isJoining) return 0;
+  const next = words[at + 1];
+  if (next?.isNext && next.isCapital) return 2;
+  const after = words[at + 2];
+  return next?.isNext && particles.has(next.lower) && after?.isNext && after.isCapital ? 3 : 0;
+}
+
+/** A word that tells nothing of whom or what is meant. `lowercaseWords`: what the document also writes in small letters. */
+export const isPlain = ({ lower }: Word, lowercaseWords: ReadonlySet<string>): boolean =>
+  isEveryday(lower) || (wordKind(lower) === undefined && lowercaseWords.has(lower));
+
+/** "Ann Lee": a given name that is nothing else, or one that a word follows which is no plain one. */
+export function looksLikeFullName(words: readonly Word[], lowercaseWords: ReadonlySet<string>): boolean {
+  const [first, ...rest] = words;
+  const last = rest.at(-1);
+  if (!first || !last || words.length > 4 || !isGivenName(first.lower) || thingEndings.has(last.lower))
+    return false;
+  if (words.some((word) => /\p{N}|^\p{Lu}{2,}$/u.test(word.text))) return false;
+  if (isAmbiguousName(first.lower) || first.isFirst) return !isPlain(last, lowercaseWords);
+  return !lowercaseWords.has(last.lower);
+}
+
+/** "A." before the next word of a name: a letter, a point and a blank. */
+export function isInitialAt(words: readonly Word[], at: number): boolean {
+  const [word, next] = words.slice(at, at + 2);
+  return word?.text.length === 1 && next?.isNext === true && next.start === word.end + 2;
+}
+
+/** "A. Chen", "J. R. Roth". */
+export function isInitialed(words: readonly Word[], lowercaseWords: ReadonlySet<string>): boolean {
+  const names = words.filter((_, index) => !isInitialAt(words, index));
+  const [first] = names;
+  return (
+    isInitialAt(words, 0) &&
+    names.length <= 2 &&
+    first !== undefined &&
+    first.text.length > 1 &&
+    !isPlain(first, lowercaseWords) &&
+    !thingEndings.has(names.at(-1)?.lower ?? '')
+  );
+}
+
+/** What a piece of text says of its names. */
+interface Surroundings {
+  readonly text: string;
+  readonly words: readonly Word[];
+  /** What the document also writes in small letters. */
+  readonly lowercaseWords: ReadonlySet<string>;
+}
+
+/** A document whose words no list has tells nothing by them: there every word would be somebody's name. */
+export function isInKnownWords(lowercaseWords: ReadonlySet<string>): boolean {
+  let known = 0;
+  let seen = 0;
+  for (const word of lowercaseWords) {
+    if (wordKind(word) !== undefined) known++;
+    if (++seen === mostCounted) break;
+  }
+  return seen >= 2 && known / seen >= 0.4;
+}
+
+const mostCounted = 500;
+
+interface Judged {
+  readonly run: Run;
+  readonly isPerson: boolean;
+}
+
+/** The names of people that nobody introduced, of all runs of a text, in their order. */
+export function inferPersonNames(around: Surroundings, runs: Iterable<Run>): readonly Run[] {
+  const found: Run[] = [];
+  let before = null as Judged | null;
+  for (const whole of runs) {
+    const run = withoutOpening(whole, around.lowercaseWords);
+    const mayBe = mayBeName(run, around.lowercaseWords);
+    const listed: Judged | null = before && isListed(around.text, before.run, run) ? before : null;
+    const isPerson: boolean = mayBe && (actsLikePerson(around, run) || listed?.isPerson === true);
+    // "Zhang Wei and Priya Rao met": the second tells who the first is.
+    if (isPerson && listed && !listed.isPerson && mayBeName(listed.run, around.lowercaseWords))
+      found.push(listed.run);
+    if (isPerson) found.push(run);
+    before = run.words.length === 0 ? null : { run, isPerson };
+  }
+  return found;
+}
+
+/** Without the word that only opens a sentence, a title or a form of address. */
+function withoutOpening({ at, words }: Run, lowercaseWords: ReadonlySet<string>): Run {
+  let from = 0;
+  for (const [index, word] of words.entries()) {
+    const isOpening = word.isFirst && isPlain(word, lowercaseWords) && !isGivenName(word.lower);
+    const isFunction = wordKind(word.lower) === 'function' && !isInitialAt(words, index);
+    if (!isOpening && !isFunction && !honorifics.has(word.lower)) break;
+    from++;
+  }
+  return { at: at + from, words: words.slice(from) };
+}
+
+const isCapitals = (word: Word): boolean => /^\p{Lu}{2,}$/u.test(word.text);
+
+/** Two to four words that could be a name: none of them a thing's, a company's, a place's or a job's. */
+function mayBeName({ words }: Run, lowercaseWords: ReadonlySet<string>): boolean {
+  const own = words.filter((word, index) => !isParticle(word.lower) && !isInitialAt(words, index));
+  const [first] = own;
+  const last = own.at(-1);
+  if (!first || !last || words.length > 6 || own.length > 4) return false;
+  if (words.some(({ lower }) => lower === 'of')) return false;
+  if (own.length < 2 && words.length < 2) return false;
+  const areCapitals = own.every(isCapitals);
+  if (own.some((word) => /\p{N}|[_&]/u.test(word.text) || word.text.length < 2)) return false;
+  if (!areCapitals && own.some((word) => isCapitals(word) || isOddlyMixed(word.text))) return false;
+  if (own.some(({ lower }) => roleWords.has(lower) || departments.has(lower) || sharedNames.has(lower)))
+    return false;
+  if (isThings(last.lower) || wordKind(own.map(({ lower }) => lower).join(' ')) !== undefined) return false;
+  // The first word decides: a given name is one wherever it stands, a word of the language none.
+  return isGivenName(first.lower) || !isKnownOtherwise(first, lowercaseWords);
+}
+
+const isThings = (word: string): boolean =>
+  thingEndings.has(word) ||
+  projectEndings.has(word) ||
+  organizationEndings.has(word) ||
+  organizationTails.test(word);
+
+/** "McDonald" and "O'Rourke" are no products. */
+const isOddlyMixed = (word: string): boolean =>
+  /\p{Ll}\p{Lu}/u.test(word.replace(/^(?:Mc|Mac|De|Di|Van|Le|La|Fitz)(?=\p{Lu})/u, ''));
+
+function isKnownOtherwise(word: Word, lowercaseWords: ReadonlySet<string>): boolean {
+  const kind = wordKind(word.lower);
+  return (
+    kind === 'organization' ||
+    kind === 'place' ||
+    isPlain(word, lowercaseWords) ||
+    lowercaseWords.has(word.lower)
+  );
+}
+
+/** Of a run that may be a name: does what stands before or behind it speak of somebody? */
+function actsLikePerson({ text, words, lowercaseWords }: Surroundings, { at, words: own }: Run): boolean {
+  const [first] = own;
+  const last = own.at(-1);
+  if (!first || !last) return false;
+  // "the Swedish Academy", "a Gold Medal"
+  if (first.isNext && articles.has(words[at - 1]?.lower ?? '')) return false;
+  const next = words[at + own.length];
+  const afterNext = words[at + own.length + 1];
+  const areStrange = own.every((word) => isParticle(word.lower) || !isPlain(word, lowercaseWords));
+  if (next?.isNext) {
+    if (personVerbs.has(next.lower) || next.lower === 'who') return true;
+    if (next.lower === 'will' && personDeeds.has(afterNext?.lower ?? '')) return true;
+    // "- Tariq Haddad to call the landlord"
+    if (next.lower === 'to' && first.isFirst && personDeeds.has(afterNext?.lower ?? '')) return true;
+  }
+  if (isRole(positionBehind(text, last.end).role ?? '')) return true;
+  if (!areStrange) return false;
+  if (honorifics.has(words[at - 1]?.lower ?? '')) return true;
+  // "DMITRI VOLKOV: we will …"; a label has a plain word in it, and a title a capital letter behind it.
+  if (first.isFirst && /^: (?:\p{Ll}|I\b|We\b)/u.test(text.slice(last.end, last.end + 5))) return true;
+  const before = text.slice(Math.max(0, first.start - 50), first.start);
+  return !first.isFirst && personLeads.test(before) && !companyDeeds.test(before);
+}
+
+const articles = new Set(['the', 'a', 'an', 'this', 'our', 'its', 'their', 'your']);
+
+const joint = /^(?:,? (?:and|&|or) |, | \/ |; )$/;
+
+/** Next to each other in a list of names. */
+function isListed(text: string, a: Run, b: Run): boolean {
+  const [end, start] = [a.words.at(-1)?.end ?? 0, b.words[0]?.start ?? 0];
+  return start - end < 8 && joint.test(text.slice(end, start));
+}

@@ -1,0 +1,171 @@
+// Lines, words, visible characters and addresses of a text, each with its offsets.
+import { honorifics, isEveryday, isGivenName, personVerbs, sharedNames, wordKind } from './lexicon.ts';
+import { showsNothing } from './quotes.ts';
+
+interface Line {
+  readonly start: number;
+  /** Without its break. */
+  readonly text: string;
+}
+
+export function* linesOf(text: string): Generator<Line> {
+  for (let start = 0; start < text.length;) {
+    const newline = text.indexOf('\n', start);
+    const end = newline < 0 ? text.length : newline;
+    yield { start, text: text.slice(start, end).replace(/\r$/, '') };
+    start = end + 1;
+  }
+}
+
+export interface Word {
+  /** As it stands there, without an 's of possession or a verb drawn into it ("I've"). */
+  readonly text: string;
+  readonly lower: string;
+  readonly start: number;
+  readonly end: number;
+  readonly isCapital: boolean;
+  /** Nothing stands before it in its sentence, line or item. */
+  readonly isFirst: boolean;
+  /** It stands one blank (or an initial's point and a blank) behind the word before it. */
+  readonly isNext: boolean;
+}
+
+/** Points, hyphens and the like belong to a word when letters stand on both sides: alice.chen, auto-scaling, R&D. */
+const word = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:['’._&-][\p{L}\p{N}][\p{L}\p{M}\p{N}]*)*/gu;
+const drawnIn = /['’](?:s|ve|ll|re|m|d)$/i;
+const capital = /^\p{Lu}/u;
+const endOfSentence = /[.!?:;\n•|]|(?:^|\s)[-*>#]/;
+
+/** Offsets are counted from `offset`. Words longer than a hundred characters are no words. */
+export function wordsOf(text: string, offset = 0): readonly Word[] {
+  const words: Word[] = [];
+  let end = 0;
+  let isInitial = false;
+  let before = '';
+  for (const match of text.matchAll(word)) {
+    const [whole] = match;
+    const gap = text.slice(end, match.index);
+    end = match.index + whole.length;
+    if (whole.length > 100) continue;
+    const bare = /['’]/.test(whole) ? whole.replace(drawnIn, '') : whole;
+    const isNext: boolean = gap === ' ' || (isInitial && gap === '. ');
+    words.push({
+      text: bare,
+      lower: bare.toLowerCase(),
+      start: offset + match.index,
+      end: offset + match.index + bare.length,
+      isCapital: capital.test(bare),
+      isFirst: words.length === 0 || (!isNext && endOfSentence.test(gap)),
+      isNext,
+    });
+    isInitial = bare.length === 1 && bare !== 'I' && capital.test(bare) && (!isNext || isBeforeName(before));
+    before = isInitial ? initial : bare.toLowerCase();
+  }
+  return words;
+}
+
+/** Stands for any initial: others may follow it. */
+const initial = '.';
+
+/** "Ann M. Lee", "by J. R. Roth" and "met J. Roth", but "option A. Then …". */
+const isBeforeName = (word: string): boolean =>
+  word === initial ||
+  isGivenName(word) ||
+  wordKind(word) === 'function' ||
+  honorifics.has(word) ||
+  personVerbs.has(word);
+
+interface VisibleText {
+  readonly text: string;
+  /** Where a stretch of it stands in the original, from its first visible character to its last. */
+  place(start: number, end: number): readonly [start: number, end: number];
+}
+
+/** The very text where everything shows: most texts. */
+export function visibleText(text: string): VisibleText {
+  if (!showsNothing.test(text)) return { text, place: (start, end) => [start, end] };
+  const pieces: string[] = [];
+  const places: number[] = [];
+  let at = 0;
+  for (const sign of text) {
+    if (!showsNothing.test(sign)) {
+      pieces.push(sign);
+      for (let unit = 0; unit < sign.length; unit++) places.push(at + unit);
+    }
+    at += sign.length;
+  }
+  return {
+    text: pieces.join(''),
+    place: (start, end) => [
+      places[start] ?? text.length,
+      end > start ? (places[end - 1] ?? text.length - 1) + 1 : (places[start] ?? text.length),
+    ],
+  };
+}
+
+interface Address {
+  readonly start: number;
+  readonly end: number;
+  readonly surface: string;
+  /** Title case, when the address spells a first and a last name. */
+  readonly name: string | null;
+  readonly email: string | null;
+}
+
+/** Only begun where a word begins, and bounded: linear on any text. */
+const mail =
+  /(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,5}/gu;
+/** `@ann.lee`, and `ann.lee:` that begins a line, perhaps behind the time. */
+const mentioned =
+  /(?<![\p{L}\p{N}.@])@(\p{Ll}[\p{Ll}\p{N}]{0,30}[._-]\p{Ll}[\p{Ll}\p{N}]{1,30})(?![\p{L}\p{N}@])/gu;
+const speaking =
+  /^[ \t]{0,8}(?:\[[^\]\n]{1,40}\][ \t]*|\(?\d{1,2}:\d{2}(?::\d{2})?(?:[ \t]?[AaPp][Mm])?\)?[ \t]*[-–]?[ \t]*)?<?(\p{Ll}[\p{Ll}\p{N}]{0,30}[._]\p{Ll}[\p{Ll}\p{N}]{1,30})>?[ \t]*(?:\([^()\n]{1,40}\)[ \t]*)?:/gmu;
+
+/** Everywhere in the text, in the order of their places. */
+export function findAddresses(text: string): readonly Address[] {
+  const hasSign = text.includes('@');
+  const found = [
+    ...[...(hasSign ? text.matchAll(mail) : [])].map(({ 0: surface, index }) => {
+      const local = surface.slice(0, surface.indexOf('@')).replace(/\+.*$/, '');
+      return { start: index, surface, name: spelledName(local), email: surface.toLowerCase() };
+    }),
+    ...[...(hasSign ? text.matchAll(mentioned) : [])].map(({ 1: handle = '', index }) => ({
+      start: index + 1,
+      surface: handle,
+      name: handleName(handle),
+      email: null,
+    })),
+    ...[...text.matchAll(speaking)].map(({ 0: whole, 1: handle = '', index }) => ({
+      start: index + whole.lastIndexOf(handle),
+      surface: handle,
+      name: handleName(handle),
+      email: null,
+    })),
+  ];
+  return found
+    .map((address) => ({ ...address, end: address.start + address.surface.length }))
+    .sort((a, b) => a.start - b.start);
+}
+
+const namePart = /^\p{L}[\p{L}\p{M}]*$/u;
+
+/** "ann.lee" → "Ann Lee"; null for what spells no first and last name, or a team's. */
+function spelledName(local: string): string | null {
+  const parts = local.replace(/\d+$/, '').split(/[._-]/);
+  const isName =
+    parts.length >= 2 &&
+    parts.length <= 3 &&
+    parts.every((part) => namePart.test(part) && !sharedNames.has(part.toLowerCase())) &&
+    (parts.at(-1)?.length ?? 0) > 1;
+  return isName ? parts.map(titled).join(' ') : null;
+}
+
+/** The same of a handle. `created_at:` and `owner.name:` are fields: a plain word stands in no handle without a given name. */
+function handleName(handle: string): string | null {
+  const parts = handle.split(/[._-]/);
+  const isField = parts.some(isEveryday) && !parts.some(isGivenName);
+  return isField ? null : spelledName(handle);
+}
+
+const titled = (part: string): string =>
+  part.length === 1 ? `${part.toUpperCase()}.` : part.charAt(0).toUpperCase() + part.slice(1).toLowerCase();

@@ -1,0 +1,97 @@
+// Scratch folders of backups and restores, and errors that explain a full disk.
+import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CoreError, HeadworksError } from '../../core/index.ts';
+import { hasSqlState } from '../../platform/postgres/index.ts';
+
+export interface FullDiskContext {
+  /** The data folder. */
+  readonly folder: string;
+  readonly store: 'embedded' | 'server';
+  /** The remedy, in whole sentences. */
+  readonly advice: string;
+}
+
+/** Postgres writes its log in files of 16 MB: with less free space the embedded store crashes without a reason. */
+const minFreeBytes = 32_000_000;
+
+/** DATA_FOLDER_UNUSABLE or STATE_UNUSABLE when the cause is a full disk; otherwise the error itself. */
+export async function explainFullDisk(
+  error: unknown,
+  { folder, store, advice }: FullDiskContext,
+  readFreeBytes = freeBytes,
+): Promise<unknown> {
+  if (store === 'server' && causes(error).some(isFullStore))
+    return new CoreError('STATE_UNUSABLE', `The disk of the database server is full. ${advice}`, {
+      cause: error,
+    });
+  const free = await readFreeBytes(folder);
+  const isFull = causes(error).some((cause) => isFullFile(cause) || isFullStore(cause));
+  const isOutOfSpace = store === 'embedded' && isLostStore(error) && free !== null && free < minFreeBytes;
+  if (!isFull && !isOutOfSpace) return error;
+  const room = free === null ? '' : `, ${Math.floor(free / 1_000_000)} MB are free`;
+  return new CoreError(
+    'DATA_FOLDER_UNUSABLE',
+    `The disk that the data folder ${folder} is on is full${room}. ${advice}`,
+    { cause: error },
+  );
+}
+
+function causes(error: unknown): readonly unknown[] {
+  const all: unknown[] = [];
+  for (let at: unknown = error; at instanceof Error && !all.includes(at); at = at.cause) all.push(at);
+  return all;
+}
+
+/** Of the file system, or of SQLite (13: full). */
+function isFullFile(error: unknown): boolean {
+  const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown };
+  return (
+    code === 'ENOSPC' ||
+    code === 'EDQUOT' ||
+    code === 'SQLITE_FULL' ||
+    (typeof errcode === 'number' && (errcode & 0xff) === 13)
+  );
+}
+
+/** 53100: disk_full. */
+const isFullStore = (error: unknown): boolean => hasSqlState(error, '53100');
+
+const isLostStore = (error: unknown): boolean =>
+  error instanceof HeadworksError && (error.code === 'STATE_UNAVAILABLE' || error.code === 'STATE_UNUSABLE');
+
+/** Null when the system does not tell. */
+async function freeBytes(folder: string): Promise<number | null> {
+  return statfs(folder).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => null,
+  );
+}
+
+/** Long enough not to match a user's own folders. A worker does not hold the data folder, so it has its own prefix. */
+const prefixes = {
+  backup: 'unfinished-backup-',
+  restore: 'unfinished-restore-',
+  workerBackup: 'unfinished-worker-backup-',
+} as const;
+
+export type ScratchKind = keyof typeof prefixes;
+
+/** Accessible by its owner only. The caller removes it. */
+export function createScratch(dataFolder: string, kind: ScratchKind): Promise<string> {
+  return mkdtemp(join(dataFolder, prefixes[kind]));
+}
+
+/**
+ * Removes what killed processes left: copies of vaults, of the store, of the webhook secret. Call it while no other
+ * process creates any: only the holder of the data folder creates those of `backup` and `restore`. Ignores failures.
+ */
+export async function removeStaleScratch(
+  dataFolder: string,
+  kinds: readonly ScratchKind[] = ['backup', 'restore'],
+): Promise<void> {
+  const entries = await readdir(dataFolder, { withFileTypes: true });
+  for (const entry of entries)
+    if (entry.isDirectory() && kinds.some((kind) => entry.name.startsWith(prefixes[kind])))
+      await rm(join(dataFolder, entry.name), { recursive: true, force: true }).catch(() => undefined);
+}

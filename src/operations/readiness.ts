@@ -1,0 +1,124 @@
+// The report of `/readyz`: each dependency with its state, and which optional capabilities are available.
+import { abortable, messageOf, systemClock } from '../core/index.ts';
+import type { Capability, Database } from '../platform/postgres/index.ts';
+import type { RedisConnection } from '../platform/redis/index.ts';
+
+export interface DependencyReport {
+  readonly name: string;
+  readonly state: 'up' | 'down' | 'not-configured';
+  /** Down means "unavailable" when required, otherwise "degraded". */
+  readonly required: boolean;
+  /** One sentence for a person. */
+  readonly detail: string | null;
+  /** Start of the current state. */
+  readonly since: Date | null;
+  /** What to do about it. */
+  readonly remedy: string | null;
+}
+
+/** What works only with an extension, a key or a model. Missing is a state, not an error. */
+export interface CapabilityReport {
+  readonly name: string;
+  readonly isAvailable: boolean;
+  readonly detail: string | null;
+}
+
+export interface ReadinessReport {
+  readonly status: 'ready' | 'degraded' | 'unavailable';
+  readonly dependencies: readonly DependencyReport[];
+  readonly capabilities: readonly CapabilityReport[];
+}
+
+export interface ReadinessDeps {
+  readonly database: Pick<Database, 'capabilities' | 'ping'>;
+  readonly redis: Pick<RedisConnection, 'address' | 'ping'> | null;
+}
+
+/** Longer than a healthy store takes, shorter than a load balancer's timeout. */
+const defaultTimeoutMs = 2_000;
+
+export class Readiness {
+  readonly #deps: ReadinessDeps;
+  readonly #since = new Map<string, { readonly state: string; readonly at: Date }>();
+
+  constructor(deps: ReadinessDeps) {
+    this.#deps = deps;
+  }
+
+  /** A store that takes longer than `timeoutMs` is down. */
+  async report(timeoutMs = defaultTimeoutMs): Promise<ReadinessReport> {
+    const dependencies = await Promise.all([this.#database(timeoutMs), this.#redis(timeoutMs)]);
+    const down = dependencies.filter(({ state }) => state === 'down');
+    const { vector, trigram } = this.#deps.database.capabilities;
+    return {
+      status: down.some(({ required }) => required) ? 'unavailable' : down.length > 0 ? 'degraded' : 'ready',
+      dependencies,
+      capabilities: [capability('vector', vector), capability('trigram', trigram)],
+    };
+  }
+
+  async #database(timeoutMs: number): Promise<DependencyReport> {
+    const { database } = this.#deps;
+    const { version, kind } = database.capabilities;
+    const failure = await pingFailure((signal) => database.ping(signal), timeoutMs);
+    return this.#dependency('state store', true, `Postgres ${version}, ${kind}`, failure, {
+      detail: 'The state store does not respond; requests that need it return 503 until it is back.',
+      remedy: 'Start Postgres again, or check the network to it. This server needs no restart.',
+    });
+  }
+
+  async #redis(timeoutMs: number): Promise<DependencyReport> {
+    const { redis } = this.#deps;
+    if (!redis)
+      return {
+        name: 'redis',
+        state: 'not-configured',
+        required: false,
+        detail: 'Limits are counted in this process.',
+        since: null,
+        remedy: null,
+      };
+    const failure = await pingFailure(() => redis.ping(), timeoutMs);
+    return this.#dependency('redis', false, `Redis at ${redis.address}`, failure, {
+      detail: 'Redis does not respond; shared limits do not work until it is back.',
+      remedy: 'Start Redis again, or check the network to it. This server needs no restart.',
+    });
+  }
+
+  #dependency(
+    name: string,
+    required: boolean,
+    what: string,
+    failure: string | null,
+    whenDown: { readonly detail: string; readonly remedy: string },
+  ): DependencyReport {
+    const state = failure === null ? 'up' : 'down';
+    const known = this.#since.get(name);
+    const since = known?.state === state ? known.at : new Date(systemClock.now());
+    this.#since.set(name, { state, at: since });
+    return failure === null
+      ? { name, state, required, detail: `${what} responds.`, since, remedy: null }
+      : { name, state, required, since, ...whenDown };
+  }
+}
+
+async function pingFailure(
+  ping: (signal: AbortSignal) => Promise<void>,
+  timeoutMs: number,
+): Promise<string | null> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    await abortable(ping(signal), signal);
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+function capability(name: string, found: Capability): CapabilityReport {
+  return {
+    name,
+    isAvailable: found.available,
+    detail: found.available ? `version ${found.version}` : `${found.reason} ${found.remedy}`,
+  };
+}

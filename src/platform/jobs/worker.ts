@@ -1,0 +1,263 @@
+// Runs jobs in this process: a worker per kind claims jobs for its free slots; the completion writer stores how they ended.
+import type { Clock, JobDefinition, JobHandler, Random } from '../../core/index.ts';
+import { messageOf } from '../../core/index.ts';
+import type { Database } from '../postgres/ports.ts';
+import { SqlError } from '../postgres/sql.ts';
+import type { AttemptDeps, Settlement, StopCause } from './attempt.ts';
+import { crashAllowance, emitSettlement, JobAttempt, settle } from './attempt.ts';
+import type { StoreHealth } from './events.ts';
+import type { Claim, JobOutput, JobStatements, SettleRecord } from './statements.ts';
+
+export interface ClaimedRow extends Claim {
+  readonly payload: unknown;
+  readonly retryLimit: number;
+}
+
+export interface JobWorkerDeps {
+  readonly claim: (name: string, count: number) => Promise<readonly ClaimedRow[]>;
+  readonly completions: CompletionWriter;
+  readonly health: StoreHealth;
+  readonly random: Random;
+  readonly attempts: AttemptDeps;
+}
+
+export interface RunningJob {
+  readonly claim: Claim;
+  readonly attempt: JobAttempt;
+}
+
+export class JobWorker {
+  readonly running = new Map<string, RunningJob>();
+  readonly #definition: JobDefinition<unknown>;
+  readonly #handler: JobHandler<unknown>;
+  readonly #deps: JobWorkerDeps;
+  readonly #ending = new Set<Promise<void>>();
+  #mayHaveMore = false;
+  #claiming: Promise<void> | undefined;
+  #isDraining = false;
+
+  constructor(definition: JobDefinition<unknown>, handler: JobHandler<unknown>, deps: JobWorkerDeps) {
+    this.#definition = definition;
+    this.#handler = handler;
+    this.#deps = deps;
+  }
+
+  get freeSlots(): number {
+    return this.#isDraining ? 0 : this.#definition.concurrency - this.running.size;
+  }
+
+  /** There may be jobs to claim. Never fails: the next poll finds what cannot be claimed now. */
+  wake(): void {
+    this.#mayHaveMore = true;
+    this.#claim();
+  }
+
+  /** Wakes after `ms`: for a job that this process has deferred. */
+  wakeAfter(ms: number): void {
+    this.#deps.attempts.clock.after(ms, () => this.wake());
+  }
+
+  stopAll(cause: StopCause): void {
+    for (const { attempt } of this.running.values()) attempt.stop(cause);
+  }
+
+  /** Claims no more jobs; resolves when all running ones have ended and are stored. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    await this.#claiming;
+    await Promise.all(this.#ending);
+  }
+
+  #claim(): void {
+    this.#claiming ??= this.#claimWhileFree().finally(() => {
+      this.#claiming = undefined;
+    });
+  }
+
+  async #claimWhileFree(): Promise<void> {
+    while (this.#mayHaveMore && this.freeSlots > 0) {
+      this.#mayHaveMore = false;
+      const wanted = this.freeSlots;
+      try {
+        const rows = await this.#deps.claim(this.#definition.name, wanted);
+        this.#deps.health.succeeded();
+        if (rows.length === wanted) this.#mayHaveMore = true;
+        for (const row of rows) this.#start(row);
+      } catch (error) {
+        this.#deps.health.failed('claim', error);
+      }
+    }
+  }
+
+  #start(row: ClaimedRow): void {
+    const claim: Claim = { name: row.name, id: row.id, retryCount: row.retryCount };
+    const ended = this.#isDraining ? this.#write(claim, { kind: 'released' }, null) : this.#run(claim, row);
+    const ending = ended.then(() => this.#claimMore()).finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+
+  #claimMore(): void {
+    if (this.#mayHaveMore) this.#claim();
+  }
+
+  async #run(claim: Claim, row: ClaimedRow): Promise<void> {
+    const number = row.retryCount + 1;
+    const attempt = new JobAttempt(
+      this.#definition,
+      this.#handler,
+      { id: row.id, payload: row.payload, attempt: number },
+      this.#deps.attempts,
+    );
+    // This process was suspended for so long that its job was reaped, and has now claimed it again.
+    this.running.get(row.id)?.attempt.stop('lost');
+    this.running.set(row.id, { claim, attempt });
+    const end = await attempt.ended;
+    const isLast = row.retryCount >= row.retryLimit - crashAllowance;
+    const settlement = settle(end, this.#definition, { number, isLast }, this.#deps.random);
+    const written = await this.#write(claim, settlement, attempt);
+    if (this.running.get(row.id)?.attempt === attempt) this.running.delete(row.id);
+    if (written) emitSettlement(this.#deps.attempts.events, row.name, attempt, written);
+    if (written?.kind === 'retried') this.wakeAfter(written.retryInMs);
+  }
+
+  /** What the store has now; `undefined` when there was nothing for this process to write. */
+  async #write(
+    claim: Claim,
+    settlement: Settlement,
+    attempt: JobAttempt | null,
+  ): Promise<Settlement | undefined> {
+    if (settlement.kind === 'untouched') return undefined;
+    const record: SettleRecord = {
+      ...claim,
+      kind: settlement.kind,
+      delayMs: settlement.kind === 'retried' ? settlement.retryInMs : 0,
+      output: { ...outputOf(settlement), progress: attempt?.progress ?? undefined },
+    };
+    const written = await this.#deps.completions.write(record);
+    if (!written) return undefined;
+    if (written === record) return settlement;
+    return { kind: 'failed', reason: written.output.reason ?? '' };
+  }
+}
+
+function outputOf(settlement: Settlement): JobOutput {
+  switch (settlement.kind) {
+    case 'completed':
+      return { result: settlement.result };
+    case 'skipped':
+      return { skipped: settlement.reason };
+    case 'retried':
+    case 'failed':
+      return { reason: settlement.reason };
+    default:
+      return {};
+  }
+}
+
+interface PendingWrite {
+  readonly record: SettleRecord;
+  readonly resolve: (written: SettleRecord | null) => void;
+}
+
+const writeRetryMs = 500;
+
+/**
+ * SQLSTATE classes that are not about the record: read-only store, serialization, rights, full disk, locks, operator
+ * intervention, system errors. They affect every record and may pass.
+ */
+const notAboutTheRecord = /^(25|40|42|53|55|57|58)/;
+
+const isAboutTheRecord = (error: unknown): boolean =>
+  error instanceof SqlError && !notAboutTheRecord.test(error.sqlState);
+
+/** Stores how attempts ended: many in one statement, repeated while the store is unavailable. */
+export class CompletionWriter {
+  readonly #database: Database;
+  readonly #statements: JobStatements;
+  readonly #clock: Clock;
+  readonly #health: StoreHealth;
+  #pending: PendingWrite[] = [];
+  #isFlushing = false;
+  #hasGivenUp = false;
+
+  constructor(database: Database, statements: JobStatements, clock: Clock, health: StoreHealth) {
+    this.#database = database;
+    this.#statements = statements;
+    this.#clock = clock;
+    this.#health = health;
+  }
+
+  /** The stored record; `null` when another process has the job, or the store was unavailable until the end. */
+  write(record: SettleRecord): Promise<SettleRecord | null> {
+    const { promise, resolve } = Promise.withResolvers<SettleRecord | null>();
+    this.#pending.push({ record, resolve });
+    void this.#flush();
+    return promise;
+  }
+
+  /** The process ends: another one will find what cannot be written now, and run it again. */
+  giveUp(): void {
+    this.#hasGivenUp = true;
+    if (this.#health.isAway) this.#abandon();
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    // Attempts that end in the same tick go into the same statement.
+    await Promise.resolve();
+    while (this.#pending.length > 0) {
+      const batch = this.#pending;
+      this.#pending = [];
+      await this.#writeOrWait(batch);
+    }
+    this.#isFlushing = false;
+  }
+
+  async #writeOrWait(batch: readonly PendingWrite[]): Promise<void> {
+    try {
+      await this.#write(batch);
+      this.#health.succeeded();
+    } catch (error) {
+      this.#health.failed('settle', error);
+      this.#pending.unshift(...batch);
+      if (this.#hasGivenUp) this.#abandon();
+      else await this.#clock.sleep(writeRetryMs);
+    }
+  }
+
+  async #write(batch: readonly PendingWrite[]): Promise<void> {
+    try {
+      await this.#writeAll(batch);
+    } catch (error) {
+      if (!isAboutTheRecord(error)) throw error;
+      // One record that Postgres rejects must not keep the others from being written.
+      const [only, ...more] = batch;
+      if (only && more.length === 0) await this.#writeUnstorable(only, error);
+      else for (const one of batch) await this.#write([one]);
+    }
+  }
+
+  async #writeUnstorable({ record, resolve }: PendingWrite, error: unknown): Promise<void> {
+    const output = { reason: `Its result cannot be stored: ${messageOf(error)}.` };
+    try {
+      await this.#writeAll([{ record: { ...record, kind: 'failed', output }, resolve }]);
+    } catch (again) {
+      if (!isAboutTheRecord(again)) throw again;
+      // Left without a heartbeat, so that maintenance reaps it.
+      resolve(null);
+    }
+  }
+
+  async #writeAll(batch: readonly PendingWrite[]): Promise<void> {
+    const records = batch.map(({ record }) => record);
+    const { rows } = await this.#database.query<{ id: string }>(this.#statements.settle(records));
+    const written = new Set(rows.map(({ id }) => id));
+    for (const { record, resolve } of batch) resolve(written.has(record.id) ? record : null);
+  }
+
+  #abandon(): void {
+    for (const { resolve } of this.#pending) resolve(null);
+    this.#pending = [];
+  }
+}

@@ -1,0 +1,367 @@
+// Acquires and releases slots: decides, queues and rejects requests.
+import { CoreError, kindOf, withTimeout } from '../../core/index.ts';
+import { AdmissionError, rejectionError } from '../errors.ts';
+import { FairQueue } from './fair-queue.ts';
+import type { LimitService } from './limits.ts';
+import type { LocalDecision } from './local-budget.ts';
+import type { SlotLedger } from './slot-ledger.ts';
+import type { StoreHealthMonitor } from './store-health.ts';
+import type { StoreRecovery } from './store-recovery.ts';
+import type {
+  AcquireOptions,
+  AdmissionDeps,
+  Rejection,
+  Slot,
+  SlotDecision,
+  SlotRequest,
+  WorkloadSlot,
+} from './types.ts';
+
+/** Longest time until a decision, waiting for a suspected outage included. */
+const decisionTimeoutMs = 1_000;
+/** A reply that takes longer raises the suspicion of an outage. */
+const slowReplyMs = 100;
+const releaseTimeoutMs = 1_000;
+const unavailableRetryMs = 2_000;
+/** Attempts while limits change, or the store is flushed, during the calls. */
+const maxStoreCalls = 6;
+
+interface Decision {
+  readonly verdict: LocalDecision;
+  readonly decider: 'store' | 'local';
+  /** Whether the limit was cached; null when the store did not decide. */
+  readonly isCached: boolean | null;
+  readonly decisionMs: number;
+}
+
+export interface ControllerParts {
+  readonly ledger: SlotLedger;
+  readonly limits: LimitService;
+  readonly health: StoreHealthMonitor;
+  readonly recovery: StoreRecovery;
+}
+
+/**
+ * This process renews a slot from `acquire` or `attach` until `detach` or `release`. Exactly one of the two follows
+ * every acquisition: `detach` when the execution was dispatched and the worker attaches it, `release` when the request
+ * failed or the execution has ended.
+ */
+export class AdmissionController {
+  readonly #deps: AdmissionDeps;
+  readonly #parts: ControllerParts;
+  readonly #queue: FairQueue<Decision>;
+  #isClosed = false;
+
+  constructor(deps: AdmissionDeps, parts: ControllerParts) {
+    this.#deps = deps;
+    this.#parts = parts;
+    this.#queue = new FairQueue({
+      clock: deps.clock,
+      decide: (slot) => this.#decide(slot),
+      release: (slot) => void this.release(slot),
+    });
+  }
+
+  /** Requests queued for a slot in this process. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  /**
+   * Fails with ADMISSION_ORG_LIMIT, ADMISSION_GLOBAL_LIMIT, ADMISSION_UNAVAILABLE, STATE_UNAVAILABLE, CANCELED or
+   * SHUTTING_DOWN, and then holds nothing.
+   */
+  async acquire(request: AcquireOptions): Promise<void> {
+    try {
+      await this.#acquire(request);
+    } catch (error) {
+      const cause = kindOf(error);
+      if (cause === 'STATE_UNAVAILABLE' || cause === 'ADMISSION_UNAVAILABLE')
+        this.#deps.events.emit('admission:decision-failed', {
+          organizationId: request.organizationId,
+          cause,
+        });
+      throw error;
+    }
+  }
+
+  /** This process runs the execution and renews its slot. */
+  attach(slot: WorkloadSlot): void {
+    const { ledger } = this.#parts;
+    ledger.hold(slot);
+    ledger.requestStarted(slot);
+    ledger.executionStarted(slot.executionId);
+  }
+
+  /** The execution was dispatched: its worker renews the slot. */
+  detach({ executionId }: Slot): void {
+    const { ledger } = this.#parts;
+    ledger.stopHolding(executionId);
+    ledger.executionStarted(executionId);
+  }
+
+  /** Never fails: a release that the store does not confirm is sent again later, or the lease expires. */
+  async release({ organizationId, executionId }: Slot): Promise<void> {
+    const { ledger, health } = this.#parts;
+    const slot = { organizationId, executionId };
+    ledger.released(executionId);
+    if (health.isUp) await this.#releaseInStore(slot);
+    else ledger.pendingReleases.add(slot);
+    this.#queue.released(organizationId);
+  }
+
+  /** An execution ended in some process, which released its slot. */
+  executionEnded(executionId: string): void {
+    this.#parts.ledger.released(executionId);
+    this.#queue.released(null);
+  }
+
+  /** The reconciler released a leaked slot. */
+  slotReleased({ organizationId }: Slot): void {
+    this.#queue.released(organizationId);
+  }
+
+  /** Rejects queued and new requests. */
+  close(): void {
+    this.#isClosed = true;
+    this.#queue.close(shuttingDown());
+  }
+
+  async #acquire(request: AcquireOptions): Promise<void> {
+    if (this.#isClosed) throw shuttingDown();
+    if (request.signal.aborted) throw callerLeft();
+    this.#deps.checkReady();
+    const { organizationId } = request;
+    const changes = this.#queue.changes;
+    const ahead = this.#queue.rejectionAhead(organizationId);
+    if (ahead !== null) return this.#wait(request, this.#lastRejection(organizationId, ahead), changes);
+    const decision = await this.#decide(request);
+    const { verdict } = decision;
+    if (verdict.kind === 'rejected') return this.#wait(request, verdict, changes, decision);
+    if (request.signal.aborted) {
+      await this.release(request);
+      throw callerLeft();
+    }
+    this.#admit(request, decision);
+  }
+
+  async #wait(
+    request: AcquireOptions,
+    rejection: Rejection,
+    changes: number,
+    decision?: Decision,
+  ): Promise<void> {
+    const { organizationId, waitMs } = request;
+    if (this.#isClosed) throw shuttingDown();
+    if (!(waitMs > 0) || this.#queue.isFull(organizationId)) {
+      this.#queue.retryHead(organizationId);
+      throw this.#reject(request, rejection, decision);
+    }
+    const since = this.#deps.clock.monotonic();
+    const emitWaited = (outcome: 'admitted' | 'rejected' | 'canceled') =>
+      this.#deps.events.emit('admission:request-waited', {
+        organizationId,
+        outcome,
+        waitedMs: this.#deps.clock.monotonic() - since,
+      });
+    try {
+      const result = await this.#queue.wait(request, rejection, changes);
+      if (result.kind === 'decided') {
+        emitWaited('admitted');
+        return this.#admit(request, result.decision);
+      }
+      emitWaited('rejected');
+      throw this.#reject(request, result, decision);
+    } catch (error) {
+      if (kindOf(error) === 'CANCELED') emitWaited('canceled');
+      throw error;
+    }
+  }
+
+  /** Others are queued: the last known usage must do, for a call to the store would overtake them. */
+  #lastRejection(organizationId: string, ahead: Rejection | 'global'): Rejection {
+    if (ahead !== 'global') return ahead;
+    const { limits, ledger } = this.#parts;
+    const { globalLimit } = this.#deps.options;
+    const organizationLimit = limits.known(organizationId);
+    return {
+      limitedBy: 'global',
+      usage: ledger.budget.usage(organizationId, { organizationLimit, globalLimit }),
+    };
+  }
+
+  #admit(slot: WorkloadSlot, decision: Decision): void {
+    this.#parts.ledger.requestStarted(slot);
+    this.#deps.events.emit('admission:request-admitted', decisionPayload(slot, decision));
+  }
+
+  #reject(slot: Slot, rejection: Rejection, decision: Decision | undefined): Error {
+    const { limitedBy, usage } = rejection;
+    this.#deps.events.emit('admission:request-rejected', {
+      ...decisionPayload(slot, decision),
+      reason: limitedBy,
+    });
+    const { organizationId } = slot;
+    const isOwn = limitedBy === 'organization';
+    const retryAfterMs = this.#parts.ledger.retryAfter.estimateMs({
+      organizationId: isOwn ? organizationId : null,
+      held: isOwn ? usage.organization : usage.global,
+      ahead: isOwn ? this.#queue.lengthOf(organizationId) : this.#queue.length,
+      now: this.#deps.clock.monotonic(),
+    });
+    return rejectionError(rejection, retryAfterMs);
+  }
+
+  /** An admitted slot is held by this process. Fails with ADMISSION_UNAVAILABLE or STATE_UNAVAILABLE. */
+  async #decide({ organizationId, executionId }: Slot): Promise<Decision> {
+    const { clock, options } = this.#deps;
+    const { health } = this.#parts;
+    const slot = { organizationId, executionId };
+    const startedAt = clock.monotonic();
+    const deadline = startedAt + decisionTimeoutMs;
+    while (!this.#isClosed) {
+      if (health.isDown && options.redisFailureMode === 'closed') throw this.#unavailable();
+      const decided = health.isUp
+        ? await this.#askStore(slot, deadline)
+        : health.isDown
+          ? await this.#decideLocally(slot, deadline)
+          : await health.settled(deadline - clock.monotonic());
+      if (decided) return { ...decided, decisionMs: clock.monotonic() - startedAt };
+      if (clock.monotonic() >= deadline) throw this.#unavailable();
+    }
+    throw shuttingDown();
+  }
+
+  /** Undefined when the store gave no decision in time; then it is no longer up, or was flushed again and again. */
+  async #askStore(slot: Slot, deadline: number): Promise<Omit<Decision, 'decisionMs'> | undefined> {
+    const { limits, ledger, health } = this.#parts;
+    const { globalLimit } = this.#deps.options;
+    const { organizationId } = slot;
+    let limit: SlotRequest['limit'];
+    for (let calls = 0; calls < maxStoreCalls; calls++) {
+      const reply = await this.#callStore({ ...slot, globalLimit, limit }, deadline);
+      if (reply === null) return undefined;
+      if (reply.kind === 'limit-unknown') {
+        limit = { value: await limits.read(organizationId, reply.token), token: reply.token };
+      } else if (reply.kind === 'not-restored') {
+        if (!(await this.#restore())) return undefined;
+      } else if (health.isDown) {
+        // Confirmed while the reply was on its way: local decisions did not count this slot.
+        ledger.pendingReleases.add(slot);
+        return undefined;
+      } else {
+        if (reply.kind === 'admitted') ledger.hold(slot);
+        ledger.budget.decided(slot, reply.kind === 'admitted', reply.usage);
+        return { verdict: reply, decider: 'store', isCached: limit === undefined };
+      }
+    }
+    throw this.#unavailable();
+  }
+
+  /**
+   * Null when the call failed, had no reply by the deadline, or an outage was confirmed first: it may have been executed,
+   * so its release is pending until the slot is held. A reply that has arrived counts, however late this process reads
+   * it: each timer allows one more turn of the event loop.
+   */
+  async #callStore(request: SlotRequest, deadline: number): Promise<SlotDecision | null> {
+    const { clock, slots } = this.#deps;
+    const { ledger, health } = this.#parts;
+    ledger.pendingReleases.forget(request.executionId);
+    const { promise, resolve } = Promise.withResolvers<SlotDecision | null>();
+    slots.acquire(request).then(resolve, (error: unknown) => {
+      health.reportFailure(error);
+      resolve(null);
+    });
+    let cancelTimer = () => undefined as void;
+    const later = (ms: number, run: () => void) => {
+      cancelTimer = clock.after(ms, () => {
+        cancelTimer = clock.after(0, run);
+      });
+    };
+    later(slowReplyMs, () => {
+      health.reportSlow(slowReplyMs);
+      later(deadline - clock.monotonic(), () => resolve(null));
+    });
+    const stopListening = health.onDown(() => resolve(null));
+    const reply = await promise;
+    cancelTimer();
+    stopListening();
+    if (reply === null) ledger.pendingReleases.add(request);
+    return reply;
+  }
+
+  /** False when the store failed. Fails with STATE_UNAVAILABLE when the unfinished executions cannot be read. */
+  async #restore(): Promise<boolean> {
+    const { recovery, health } = this.#parts;
+    try {
+      await recovery.restore();
+      return true;
+    } catch (error) {
+      if (kindOf(error).startsWith('STATE_')) throw error;
+      health.reportFailure(error);
+      return false;
+    }
+  }
+
+  /** Undefined when the outage ended, or the shares were not fixed in time. */
+  async #decideLocally(slot: Slot, deadline: number): Promise<Omit<Decision, 'decisionMs'> | undefined> {
+    const { clock, options } = this.#deps;
+    const { ledger, limits, health, recovery } = this.#parts;
+    if (!recovery.hasShares) {
+      const timeoutMs = deadline - clock.monotonic();
+      await withTimeout(recovery.sharesCut(), { clock, timeoutMs }).catch(() => undefined);
+      if (!recovery.hasShares || !health.isDown) return undefined;
+    }
+    const organizationLimit = limits.known(slot.organizationId);
+    const verdict = ledger.budget.decide(slot, { organizationLimit, globalLimit: options.globalLimit });
+    if (verdict.kind === 'admitted') {
+      ledger.hold(slot);
+      recovery.admittedLocally(slot);
+    }
+    return { verdict, decider: 'local', isCached: null };
+  }
+
+  async #releaseInStore(slot: Slot): Promise<void> {
+    const { clock, slots } = this.#deps;
+    const { ledger, health } = this.#parts;
+    try {
+      await withTimeout(slots.release(slot), { clock, timeoutMs: releaseTimeoutMs });
+    } catch (error) {
+      ledger.pendingReleases.add(slot);
+      health.reportFailure(error);
+    }
+  }
+
+  #unavailable(): AdmissionError {
+    const { storeName, options } = this.#deps;
+    const { isDown } = this.#parts.health;
+    const reason =
+      isDown && options.redisFailureMode === 'closed'
+        ? `Redis at ${storeName} is down, and requests are rejected without it (HEADWORKS_ADMISSION_REDIS_FAILURE_MODE).`
+        : `Redis at ${storeName} did not decide within ${decisionTimeoutMs} ms.`;
+    return new AdmissionError('ADMISSION_UNAVAILABLE', `${reason} Try again in a moment.`, {
+      isRetryable: true,
+      retryAfterMs: unavailableRetryMs,
+    });
+  }
+}
+
+function decisionPayload({ organizationId, executionId }: Slot, decision: Decision | undefined) {
+  return {
+    organizationId,
+    executionId,
+    decider: decision?.decider ?? ('queue' as const),
+    decisionMs: decision?.decisionMs ?? 0,
+    cacheHits: decision?.isCached === true ? 1 : 0,
+    cacheMisses: decision?.isCached === false ? 1 : 0,
+    localDecisions: decision?.decider === 'local' ? 1 : 0,
+  };
+}
+
+const callerLeft = (): CoreError =>
+  new CoreError('CANCELED', 'The caller left before it had a slot; nothing is held.');
+
+const shuttingDown = (): CoreError =>
+  new CoreError('SHUTTING_DOWN', 'The server is stopping and accepts no requests. Try again in a moment.', {
+    isRetryable: true,
+  });
