@@ -16,11 +16,11 @@ const lookerError = { message: 'Not found', documentation_url: 'https://looker.t
 
 const logins: readonly (readonly [what: string, InMemoryAnswer, code: string, message: RegExp])[] = [
   ['401', error(401, lookerError), 'UNAUTHENTICATED', /LOOKER_CLIENT_ID and LOOKER_CLIENT_SECRET/],
-  ["Looker's own 404", error(404, lookerError), 'UNAUTHENTICATED', /refuses the credentials \(404\)/],
-  ['a 404 that is not Looker’s', error(404, { error: 'no route' }), 'UNREACHABLE', /is not what it should be.*404.*LOOKER_BASE_URL/],
-  ['a web page', html, 'UNREACHABLE', /not answered with JSON; check LOOKER_BASE_URL/],
-  ['JSON of another kind', error(200, { hello: 'world' }), 'UNREACHABLE', /gives no access_token/],
-  ['a 403 page of a proxy', { ...html, status: 403 }, 'UNREACHABLE', /answered with 403/],
+  ["Looker's own 404", error(404, lookerError), 'UNAUTHENTICATED', /rejects the credentials \(404\)/],
+  ['a 404 that is not Looker’s', error(404, { error: 'no route' }), 'UNREACHABLE', /is not such a server.*404.*LOOKER_BASE_URL/],
+  ['a web page', html, 'UNREACHABLE', /does not return JSON; check LOOKER_BASE_URL/],
+  ['JSON of another kind', error(200, { hello: 'world' }), 'UNREACHABLE', /returns no access_token/],
+  ['a 403 page of a proxy', { ...html, status: 403 }, 'UNREACHABLE', /returns 403/],
   ['a redirect', { status: 302, headers: { location: 'https://login.test/sso?x=1' } }, 'UNREACHABLE', /redirects to https:\/\/login\.test\/sso;/],
 ]; // oxfmt-ignore
 
@@ -60,7 +60,7 @@ describe('connecting to Looker', () => {
   it('says in one line why nobody answers, and what to check', async () => {
     const port = await plainServer('nonsense\r\n\r\n');
     const cases: readonly (readonly [url: string, message: RegExp])[] = [
-      ['http://127.0.0.1:1', /does not listen there \(ECONNREFUSED\); check LOOKER_BASE_URL and its port\.$/],
+      ['http://127.0.0.1:1', /refuses the connection \(ECONNREFUSED\); check LOOKER_BASE_URL and its port\.$/],
       [`https://127.0.0.1:${port}`, /does not speak TLS there .*check LOOKER_BASE_URL: https or http/],
       [`http://127.0.0.1:${port}`, /does not speak HTTP there .*check LOOKER_BASE_URL: https or http/],
     ];

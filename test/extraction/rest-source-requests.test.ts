@@ -65,7 +65,9 @@ describe('pages of a REST source', () => {
 
   it('tell the type how many items each has, where the file fixes it', () => {
     const { types } = restSourceOn(recorder().handler, file('    pagination: { type: page, page_size: 30 }'));
-    expect(types).toMatchObject([{ name: 'things', number: null, pagination: 'page', pageSize: 30 }]);
+    expect(types).toMatchObject([
+      { name: 'things', number: null, endpoints: [{ name: '', pagination: 'page', pageSize: 30 }] },
+    ]);
   });
 
   it('name the next by Link, absolute, among other links', async () => {
@@ -129,9 +131,14 @@ describe('child resources of a REST source', () => {
     const { paths, type } = await ask(yaml, { 'child.name': 'orders', 'parent.name': 'sales' });
     expect(paths).toEqual(['GET /v1/things/sales/explores/orders']);
     expect(type).toMatchObject({
-      pagination: 'whole',
+      endpoints: [{ name: '', pagination: 'single' }],
       shape: { items: { kind: 'single' } },
-      parent: { from: 'things', children: ['explores'], key: ['name'], parentKey: ['name'] },
+      parent: {
+        type: 'things',
+        itemsAt: ['explores'],
+        keys: { 'child.name': ['name'] },
+        parentKeys: { 'parent.name': ['name'] },
+      },
     });
   });
 
@@ -140,7 +147,7 @@ describe('child resources of a REST source', () => {
       '  - name: parts\n    id: id',
       '  - name: parts\n    id: ["{parent}", number]',
     );
-    const { type } = await ask(yaml, { childKey: '1' });
+    const { type } = await ask(yaml, { 'parent.id': '1' });
     expect(type?.shape).toMatchObject({ id: [['number']], isIdWithinParent: true });
   });
 });

@@ -29,7 +29,7 @@ async function run(path: string, page: number, place: string) {
 function state(path: string): { pages: string[]; itemsByPage: Map<string, number> } {
   const db = openSqlite(path, { readOnly: true });
   try {
-    const pages = db.prepare("SELECT key FROM pages WHERE state = 'done'").all();
+    const pages = db.prepare("SELECT key FROM pages WHERE state = 'committed'").all();
     const items = db
       .prepare(
         `SELECT substr(id, 1, instr(id, '-') - 1) AS page, count(*) AS items FROM content_items

@@ -287,10 +287,10 @@ describe('verifying a vault', () => {
   });
 
   it.each([
-    ['the last page', 'offset 2 limit 2', /2 pages were read, 1 are in the file/],
-    ['the first page', 'offset 0 limit 2', /items 0 to 1 were never requested/],
-    ['the first page of a child', 'child:0/0*1:', /4 pages were read, 3 are/],
-    ['the last page of a child', 'child:0/1*1:', /4 pages were read, 3 are/],
+    ['the last page', 'offset:2+2', /2 pages were read, 1 are in the file/],
+    ['the first page', 'offset:0+2', /items 0 to 1 were never requested/],
+    ['the first page of a child', '@0/offset:0+1', /4 pages were read, 3 are/],
+    ['the last page of a child', '@0/offset:1+1', /4 pages were read, 3 are/],
   ])('finds that %s is gone', async (_what, key, message) => {
     const world = await richVault();
     change(world, `DELETE FROM pages WHERE key = '${key}'`);

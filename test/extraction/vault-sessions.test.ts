@@ -202,8 +202,8 @@ describe('a session', () => {
     const good = itemOf('1', '{"id":"1"}');
     world.writer.write(id, pageOf(request, [good], [rejected]), noHeader);
     expect(sessions.finishType(id, 'dashboards', endWith(2))).toBe('incomplete');
-    expect(world.rows('SELECT page_key, place, cause FROM dead_letters')).toEqual([
-      { page_key: request.key, place: 1n, cause: 'no-id' },
+    expect(world.rows('SELECT page_key, item_index, cause FROM dead_letters')).toEqual([
+      { page_key: request.key, item_index: 1n, cause: 'no-id' },
     ]);
     sessions.open(specOf({ retryFailed: true }));
     world.writer.write(id, pageOf(request, [good, itemOf('2', '{"id":"2"}')]), noHeader);
@@ -257,7 +257,7 @@ describe('a session', () => {
     expect(sessions.finishType(id, 'dashboards', endWith(4))).toBe('incomplete');
     expect(world.rows(live)).toHaveLength(4);
     expect(world.rows('SELECT reason FROM checkpoints WHERE session = 2')).toEqual([
-      { reason: 'the source counts 4 items, 2 came' },
+      { reason: 'the source counts 4 items, 2 were received' },
     ]);
   });
 
@@ -353,9 +353,9 @@ describe('a repeated extraction', () => {
     world.vault.sessions.open(specOf({ types: types.slice(0, 2) }));
     world.vault.sessions.open(specOf({ types }));
     expect(world.rows('SELECT * FROM content_types')).toEqual([
-      { number: 1n, name: 'dashboards', items: 0n, versions: 0n },
-      { number: 101n, name: 'tickets', items: 0n, versions: 0n },
-      { number: 102n, name: 'agents', items: 0n, versions: 0n },
+      { number: 1n, name: 'dashboards', item_count: 0n, version_count: 0n },
+      { number: 101n, name: 'tickets', item_count: 0n, version_count: 0n },
+      { number: 102n, name: 'agents', item_count: 0n, version_count: 0n },
     ]);
   });
 });
@@ -383,7 +383,7 @@ describe('a vault', () => {
     world.vault.close();
     const ids = { uuid: () => 'x', token: () => 'x' };
     expect(() => openVault(world.path, { source: 'other', clock: world.clock, ids })).toThrow(
-      `${world.path} holds "${source}", not "other".`,
+      `${world.path} belongs to "${source}", not to "other".`,
     );
     expect(world.rows('SELECT count(*) AS n FROM extraction_sessions')).toEqual([{ n: 1n }]);
     // The lock was let go of.
