@@ -391,7 +391,10 @@ export async function openExtraction(deps: ExtractionDeps): Promise<Extraction> 
   if (!deps.runsJobs) return extraction;
   if (settings.extraction.sourcesFile !== null)
     await sources.syncFile(await readSourcesFile(settings.extraction.sourcesFile));
-  await jobs.work(extractionRunJob, extractionRunHandler({ ...common, extract: extractRegistered(deps, env) }));
+  await jobs.work(
+    extractionRunJob,
+    extractionRunHandler({ ...common, extract: extractRegistered(deps, env) }),
+  );
   startSchedules(runs, deps);
   return extraction;
 }

@@ -235,7 +235,12 @@ describe('a worker thread that dies', () => {
           startThreads: (of, onDeath) =>
             new WorkerPool(
               new URL('./extraction-dying-thread.ts', import.meta.url),
-              { vaultPath: vault.path, writeLock: vault.writeLock, formats: pageFormats(of), marker } as never,
+              {
+                vaultPath: vault.path,
+                writeLock: vault.writeLock,
+                formats: pageFormats(of),
+                marker,
+              } as never,
               { count: 2, onDeath },
             ),
           clock: systemClock,

@@ -60,7 +60,10 @@ describe('connecting to Looker', () => {
   it('says in one line why nobody answers, and what to check', async () => {
     const port = await plainServer('nonsense\r\n\r\n');
     const cases: readonly (readonly [url: string, message: RegExp])[] = [
-      ['http://127.0.0.1:1', /refuses the connection \(ECONNREFUSED\); check LOOKER_BASE_URL and its port\.$/],
+      [
+        'http://127.0.0.1:1',
+        /refuses the connection \(ECONNREFUSED\); check LOOKER_BASE_URL and its port\.$/,
+      ],
       [`https://127.0.0.1:${port}`, /does not speak TLS there .*check LOOKER_BASE_URL: https or http/],
       [`http://127.0.0.1:${port}`, /does not speak HTTP there .*check LOOKER_BASE_URL: https or http/],
     ];

@@ -104,13 +104,7 @@ describe('a folder filter', () => {
       const { acquirePermit, permits } = countedPermits();
       const source = lookerSourceOn(api, { folders: { ids: ['1'], recursive: true }, acquirePermit });
       await source.connect(never);
-      expect(endpointsOf(source, 'looks')).toEqual([
-        'folder-1',
-        'folder-2',
-        'folder-3',
-        'folder-4',
-        'look',
-      ]);
+      expect(endpointsOf(source, 'looks')).toEqual(['folder-1', 'folder-2', 'folder-3', 'folder-4', 'look']);
       expect(permits()).toBe(api.contentCalls() + api.logins());
     },
   );
@@ -130,9 +124,7 @@ describe('a folder filter', () => {
         ? { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(folder) }
         : api.handler(request);
     const source = lookerSourceOn({ ...api, handler }, { folders: { ids: ['1'], recursive: true } });
-    await expect(source.connect(never)).rejects.toThrow(
-      /does not list its folders .*ignores the offset/,
-    );
+    await expect(source.connect(never)).rejects.toThrow(/does not list its folders .*ignores the offset/);
   });
 
   it('says that folders may not be seen', async () => {

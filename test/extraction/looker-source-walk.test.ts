@@ -53,7 +53,9 @@ describe('a simulated Looker, read as the pipeline reads it', () => {
         type,
       ).toBe(true);
     expect(walk.rejected).toBe(0);
-    expect(new Set(walk.requests.map(({ list, key }) => `${list.type} ${key}`)).size).toBe(walk.requests.length);
+    expect(new Set(walk.requests.map(({ list, key }) => `${list.type} ${key}`)).size).toBe(
+      walk.requests.length,
+    );
   });
 
   it('keeps LookML dashboards apart by their ids, explores by their model, and looks with their query', async () => {

@@ -13,7 +13,9 @@ import {
   offsetRequest,
   pageOf,
   specOf,
-  vaultWorld, endWith } from '../support/vault-world.ts';
+  vaultWorld,
+  endWith,
+} from '../support/vault-world.ts';
 import type { VaultWorld } from '../support/vault-world.ts';
 
 const pageSize = 3;

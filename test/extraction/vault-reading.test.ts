@@ -25,7 +25,9 @@ import {
   specOf,
   typeNamed,
   vaultWorld,
-  type VaultWorld, endWith } from '../support/vault-world.ts';
+  type VaultWorld,
+  endWith,
+} from '../support/vault-world.ts';
 import { childList, pageOfList, rootList } from '../support/extraction/pages.ts';
 
 function read(world: VaultWorld): VaultReader {
@@ -228,11 +230,7 @@ describe('verifying a vault', () => {
       `INSERT INTO content_versions SELECT content_type, 'x', number, session, first_seen_at, size, hash, data FROM content_versions WHERE id = '3'`,
       /belongs to no item/,
     ],
-    [
-      'a name that was changed',
-      `UPDATE items SET name = 'x' WHERE id = '3'`,
-      /says something else: name\./,
-    ],
+    ['a name that was changed', `UPDATE items SET name = 'x' WHERE id = '3'`, /says something else: name\./],
     [
       'a folder that was changed',
       `UPDATE items SET folder = '13' WHERE id = '3'`,
@@ -243,11 +241,7 @@ describe('verifying a vault', () => {
       `UPDATE items SET updated_at = updated_at + 1 WHERE id = '3'`,
       /something else: updatedAt\./,
     ],
-    [
-      'an owner that was made up',
-      `UPDATE items SET owner = 'x' WHERE id = '3'`,
-      /something else: owner\./,
-    ],
+    ['an owner that was made up', `UPDATE items SET owner = 'x' WHERE id = '3'`, /something else: owner\./],
     [
       'an id that was changed',
       `UPDATE items SET id = '9' WHERE id = '3'; UPDATE content_versions SET id = '9' WHERE id = '3'`,

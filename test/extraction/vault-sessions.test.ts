@@ -14,7 +14,9 @@ import {
   source,
   specOf,
   typeNamed,
-  vaultWorld, endWith } from '../support/vault-world.ts';
+  vaultWorld,
+  endWith,
+} from '../support/vault-world.ts';
 import { childList, singlePage } from '../support/extraction/pages.ts';
 
 const rejected = { cause: 'no-id', message: 'Item 2 has no id.', raw: Buffer.from('{}') };
@@ -72,7 +74,10 @@ describe('a session', () => {
   it.each([
     ['other types', specOf({ types: [typeNamed('dashboards'), typeNamed('looks')] })],
     ['a part of a type', specOf({ types: [typeNamed('dashboards', { scope: 'folders 12' })] })],
-    ['the type in another form', specOf({ types: [typeNamed('dashboards', { endpoints: [{ name: '', pagination: 'cursor' }] })] })],
+    [
+      'the type in another form',
+      specOf({ types: [typeNamed('dashboards', { endpoints: [{ name: '', pagination: 'cursor' }] })] }),
+    ],
   ])('does not go on with one that asked for %s', async (_what, other) => {
     const world = await vaultWorld();
     world.vault.sessions.open(other);

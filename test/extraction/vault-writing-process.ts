@@ -73,9 +73,11 @@ for (let page = 0; page < pageCount; page++) {
   dieAt(page, 'after');
   process.stdout.write(`page ${page}\n`);
 }
-process.stdout.write(`${vault.sessions.finishType(session.id, 'things', {
-  expectedTotal: pageCount * pageSize,
-  ends: { total: 1 },
-})}\n`);
+process.stdout.write(
+  `${vault.sessions.finishType(session.id, 'things', {
+    expectedTotal: pageCount * pageSize,
+    ends: { total: 1 },
+  })}\n`,
+);
 writer.close();
 vault.close();

@@ -20,7 +20,9 @@ import {
   pageOf,
   specOf,
   typeNamed,
-  vaultWorld, endWith } from '../support/vault-world.ts';
+  vaultWorld,
+  endWith,
+} from '../support/vault-world.ts';
 
 let knowledge: KnowledgeWorld;
 beforeAll(async () => {

@@ -14,7 +14,9 @@ import {
   source,
   specOf,
   typeNamed,
-  vaultWorld, endWith } from '../../../test/support/vault-world.ts';
+  vaultWorld,
+  endWith,
+} from '../../../test/support/vault-world.ts';
 
 interface Kept {
   readonly id: string;

@@ -12,7 +12,9 @@ import {
   simplePage,
   source,
   specOf,
-  vaultWorld, endWith } from '../../../test/support/vault-world.ts';
+  vaultWorld,
+  endWith,
+} from '../../../test/support/vault-world.ts';
 
 let folder: string;
 

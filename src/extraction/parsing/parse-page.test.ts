@@ -138,7 +138,7 @@ describe('the children that the items of a page name', () => {
   const read = (type: string, text: string, of: PageRequest = offsetPage(type, 0, 10)) =>
     parsePage(of, bytesOf(text), formats[type] ?? formatOf(list));
 
-  it('are lists with the parent\'s keys, and one without a key is rejected', () => {
+  it("are lists with the parent's keys, and one without a key is rejected", () => {
     const text = '[{"name":"m","explores":[{"name":"e"},{"label":"?"}]},{"name":"n","explores":[]}]';
     const page = read('models', text);
     expect(page.children).toEqual([childList('explores', { explore: 'e', model: 'm' })]);
@@ -172,6 +172,9 @@ describe('the children that the items of a page name', () => {
     expect(page.children).toEqual(['1', '2'].map((id) => childList('looks', { id }, 'look')));
     expect(page.rejected).toHaveLength(1);
     const look = pageOfList(childList('looks', { id: '1' }, 'look'), { kind: 'single' });
-    expect(read('looks', '{"id":"1","query":{}}', look)).toMatchObject({ items: [{ id: '1' }], children: [] });
+    expect(read('looks', '{"id":"1","query":{}}', look)).toMatchObject({
+      items: [{ id: '1' }],
+      children: [],
+    });
   });
 });

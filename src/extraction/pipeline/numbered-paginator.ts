@@ -142,7 +142,8 @@ abstract class NumberedPaginator implements Paginator {
     if (this.#isRepeated(received, previous)) return this.#fail(repeatedPage, received);
     if (this.total === null) this.#findEnd(received);
     this.onReceived(received, this.#end !== null);
-    if (this.#isChild && this.#isShort(count)) this.#fail(shortList(this.total ?? 0, this.itemCount), received);
+    if (this.#isChild && this.#isShort(count))
+      this.#fail(shortList(this.total ?? 0, this.itemCount), received);
   }
 
   /** The list has ended before its total: with an empty page, or with all positions requested. */

@@ -202,7 +202,10 @@ export class PagePipeline {
   /** What a failure means for its page; what is no failure of a page ends the run. */
   #decideRetry(error: unknown, task: Task, cause?: FailedPageCause): void {
     const { rules, random, events, sessionId: session } = this.#parts;
-    const { list: { type }, key: page } = task.request;
+    const {
+      list: { type },
+      key: page,
+    } = task.request;
     const decision = decideRetry(error, task.attempts, rules, random);
     if (decision.do === 'stop') return this.#over.reject(decision.error);
     if (decision.do === 'give-up')
@@ -224,7 +227,10 @@ export class PagePipeline {
 
   #giveUp(request: PageRequest, cause: FailedPageCause, message: string, isTransient: boolean): void {
     const { sessions, sessionId, planner, metrics, events } = this.#parts;
-    const { list: { type }, key: page } = request;
+    const {
+      list: { type },
+      key: page,
+    } = request;
     this.#hasLeftSome = true;
     this.#inPipe++;
     this.#write(

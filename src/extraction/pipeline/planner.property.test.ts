@@ -185,7 +185,8 @@ describe('the planner', () => {
         run.picks,
         (items, bad, workers, picks) => {
           const world: World = { items, pagination: 'offset', hasTotal: true, cap: 1_000 };
-          const fails = (page: PageRequest) => page.position.kind === 'offset' && page.position.offset === bad * 10;
+          const fails = (page: PageRequest) =>
+            page.position.kind === 'offset' && page.position.offset === bad * 10;
           const pick = pickFrom(picks);
           const first = drive(new Planner([type('offset')], [], 10), world, { workers, pick, fails });
           expect(first.isFinished).toBe(true);

@@ -274,22 +274,18 @@ describe('the planner, with child lists', () => {
     expect(read(withChildren('offset', keys), server).calls).toBe(keys.length + 1);
   });
 
-  it.each([1, 4, 9])(
-    'resumes each list where it stopped, whatever the batch size is now (%s)',
-    (stop) => {
-      const before = read(withChildren('page', keys, [], 50), lists(120, 1_000), stop);
-      const after = read(withChildren('page', keys, before.done, 20), lists(120, 1_000));
-      const limits = keys.map((key) => {
-        const pages = [...before.done, ...after.done].map(({ request }) => request.key);
-        return new Set(
-          pages.filter((page) => page.startsWith(`@${key}/`)).map((page) => page.split('*')[1]),
-        ).size;
-      });
-      expect(limits).toEqual(keys.map(() => 1));
-      const all = [...before.seen, ...after.seen].sort((one, other) => one - other);
-      expect(all).toEqual(keys.flatMap((key) => upTo(120, Number(key) * 1_000)));
-    },
-  );
+  it.each([1, 4, 9])('resumes each list where it stopped, whatever the batch size is now (%s)', (stop) => {
+    const before = read(withChildren('page', keys, [], 50), lists(120, 1_000), stop);
+    const after = read(withChildren('page', keys, before.done, 20), lists(120, 1_000));
+    const limits = keys.map((key) => {
+      const pages = [...before.done, ...after.done].map(({ request }) => request.key);
+      return new Set(pages.filter((page) => page.startsWith(`@${key}/`)).map((page) => page.split('*')[1]))
+        .size;
+    });
+    expect(limits).toEqual(keys.map(() => 1));
+    const all = [...before.seen, ...after.seen].sort((one, other) => one - other);
+    expect(all).toEqual(keys.flatMap((key) => upTo(120, Number(key) * 1_000)));
+  });
 
   it('ends a list whose cursors form a cycle', () => {
     const planner = withChildren('cursor', ['a']);

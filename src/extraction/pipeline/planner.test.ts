@@ -120,7 +120,11 @@ describe('the planner, with several types', () => {
     const planner = new Planner([looks], [], 2);
     const first = planner.next();
     planner.committed(told(first, 0, { total: 3, children: children('looks', '1', '2') }));
-    expect(started(planner)).toEqual(['looks offset:2+2', 'looks look/@1,m/single', 'looks look/@2,m/single']);
+    expect(started(planner)).toEqual([
+      'looks offset:2+2',
+      'looks look/@1,m/single',
+      'looks look/@2,m/single',
+    ]);
     expect(planner.totalOf('looks')).toBe(3);
   });
 

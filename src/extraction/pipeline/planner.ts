@@ -71,7 +71,10 @@ export class Planner {
         const parent = this.#parentOf(plan);
         if (plan.isReported || !plan.isFinished || parent?.isReported === false) continue;
         const { ends } = plan;
-        const problems = [...plan.problems, ...(parent?.hasMissingItems ? [parentProblem(plan, parent)] : [])];
+        const problems = [
+          ...plan.problems,
+          ...(parent?.hasMissingItems ? [parentProblem(plan, parent)] : []),
+        ];
         const finished = { type: plan.type.name, total: plan.total, ends, problems };
         // A `finish` that throws leaves the type finished and unreported: it is returned again.
         const status = finish(finished);

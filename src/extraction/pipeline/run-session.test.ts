@@ -79,7 +79,9 @@ describe('a page that does not come', () => {
       { type: 'a', items: 40, status: 'incomplete' },
       { type: 'b', items: 50, status: 'completed' },
     ]);
-    expect(world.calls.filter(({ request }) => request.list.type === 'a' && isAt(request, 20))).toHaveLength(3);
+    expect(world.calls.filter(({ request }) => request.list.type === 'a' && isAt(request, 20))).toHaveLength(
+      3,
+    );
     expect(world.sessions.failed).toMatchObject([
       { cause: 'server-error', request: { key: 'offset:20+10' } },
     ]);

@@ -158,7 +158,11 @@ async function requestToken(
   const token = valueAt(body, tokenPath);
   if (typeof token !== 'string' || token === '') {
     const problem = body ? `its login returns no ${tokenPath.join('.')}` : 'its login does not return JSON';
-    throw notThisSource(labels, problem, new FetchError(failureOfKind('malformed', response.status), problem));
+    throw notThisSource(
+      labels,
+      problem,
+      new FetchError(failureOfKind('malformed', response.status), problem),
+    );
   }
   const seconds = Number(expiresInPath === null ? Number.NaN : valueAt(body, expiresInPath));
   return { value: token, lifetimeMs: seconds > 0 ? seconds * 1000 : null };

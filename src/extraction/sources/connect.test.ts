@@ -48,7 +48,8 @@ describe('why a source cannot be reached', () => {
       hint: { retryAfterMs: 6_500, source: 'retry-after' },
     } as const;
     expect(unreachable(labels, new FetchError(failure, 'x'))).toMatchObject({
-      message: 'Looker at https://acme.test rejects the call because of a rate limit (429); try again in 7 s.',
+      message:
+        'Looker at https://acme.test rejects the call because of a rate limit (429); try again in 7 s.',
       isRetryable: true,
       retryAfterMs: 6_500,
     });

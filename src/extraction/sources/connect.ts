@@ -55,7 +55,8 @@ function explain(labels: SourceLabels, error: FetchError): string {
   if (kind === 'rate-limit')
     return `rejects the call because of a rate limit (${status}); try again ${hint === undefined ? 'later' : `in ${Math.ceil(hint.retryAfterMs / 1000)} s`}.`;
   if (status !== undefined) return `returns ${status}; ${status >= 500 ? 'try again later' : check}.`;
-  if (kind === 'timeout') return `does not respond in time; ${check}, and the network or firewall in between.`;
+  if (kind === 'timeout')
+    return `does not respond in time; ${check}, and the network or firewall in between.`;
   const code = deepestCode(error);
   const known = code === undefined ? undefined : explanations.find(([pattern]) => pattern.test(code));
   if (known && code !== undefined) return `${known[1]} (${code}); ${known[2].replace('ADDRESS', check)}.`;

@@ -130,7 +130,11 @@ function createUnlimitedClient({
       if (!(error instanceof HttpFailure)) throw error;
       const isTimeout = deadline.signal.aborted && !signal.aborted;
       throw isTimeout
-        ? new FetchError(failureOfKind('timeout'), `${label}: not finished within ${limits.totalMs} ms.`, error)
+        ? new FetchError(
+            failureOfKind('timeout'),
+            `${label}: not finished within ${limits.totalMs} ms.`,
+            error,
+          )
         : new FetchError(classifyHttpFailure(error, clock.now()), explain(error), error);
     } finally {
       deadline.dispose();

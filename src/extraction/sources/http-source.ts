@@ -54,10 +54,7 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
     const list = { type: first.type.name, endpoint: '', parents: [] };
     const url = buildUrl(baseUrl, endpoint, { key: 'head', list, position: { kind: 'single' } });
     try {
-      const response = await call(
-        { method: 'HEAD', url, headers: { ...headers, ...authorization } },
-        signal,
-      );
+      const response = await call({ method: 'HEAD', url, headers: { ...headers, ...authorization } }, signal);
       if (response.status === 401) throw unauthenticated(labels, response.status);
     } catch (error) {
       throw error instanceof FetchError && !signal.aborted ? unreachable(labels, error) : error;

@@ -35,7 +35,10 @@ function pageQuery(pagination: PaginationDescription, position: PagePosition): R
       [pagination.offsetParam]: String(position.offset + pagination.start),
     };
   if (pagination.type === 'page' && position.kind === 'page')
-    return { ...size(pagination.sizeParam), [pagination.pageParam]: String(position.page + pagination.start) };
+    return {
+      ...size(pagination.sizeParam),
+      [pagination.pageParam]: String(position.page + pagination.start),
+    };
   if (pagination.type === 'link') return size(pagination.sizeParam);
   if (pagination.type !== 'cursor' || position.kind !== 'cursor')
     throw new TypeError(`A list by ${pagination.type} has no page by ${position.kind}.`);
@@ -48,7 +51,8 @@ function pageQuery(pagination: PaginationDescription, position: PagePosition): R
 }
 
 function fillQuery(query: Readonly<Record<string, string>>, keys: Keys): Record<string, string> {
-  const fill = (text: string) => text.replaceAll(placeholder, (written, name: string) => keys[name] ?? written);
+  const fill = (text: string) =>
+    text.replaceAll(placeholder, (written, name: string) => keys[name] ?? written);
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, fill(value)]));
 }
 

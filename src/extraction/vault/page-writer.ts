@@ -157,7 +157,9 @@ function prepare(db: DatabaseSync) {
       `INSERT OR REPLACE INTO pages (session, content_type, key, state, request, result)
        VALUES (?, ?, ?, 'committed', ?, ?)`,
     ),
-    count: db.prepare('UPDATE content_types SET item_count = item_count + ?, version_count = version_count + ? WHERE number = ?'),
+    count: db.prepare(
+      'UPDATE content_types SET item_count = item_count + ?, version_count = version_count + ? WHERE number = ?',
+    ),
     // A run that is killed cannot tell how many it made: one for each page is certain.
     countCall: db.prepare('UPDATE extraction_sessions SET total_calls = total_calls + 1 WHERE number = ?'),
     advance: db.prepare(

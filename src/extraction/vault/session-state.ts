@@ -1,7 +1,15 @@
 // Which session a run goes on with.
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import type { ContentType, PageRequest, PageResult, SessionSpec, TypeEnd, TypeProgress, TypeStatus } from '../types.ts';
+import type {
+  ContentType,
+  PageRequest,
+  PageResult,
+  SessionSpec,
+  TypeEnd,
+  TypeProgress,
+  TypeStatus,
+} from '../types.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { onFile, openVaultFileUnmigrated, requireSource } from './file.ts';
 
@@ -260,18 +268,7 @@ export function finishType(db: DatabaseSync, finish: Finish): TypeStatus {
   db.prepare(
     `UPDATE checkpoints SET status = ?, started_at = coalesce(started_at, ?), completed_at = ?, expected_total = ?,
        items_seen = ?, duplicates = ?, list_ends = ?, reason = ? WHERE session = ? AND content_type = ?`,
-  ).run(
-    status,
-    at,
-    at,
-    expectedTotal,
-    counts.seen,
-    duplicates,
-    JSON.stringify(ends),
-    reason,
-    session,
-    type,
-  );
+  ).run(status, at, at, expectedTotal, counts.seen, duplicates, JSON.stringify(ends), reason, session, type);
   const isWhole = before['scope'] === null;
   if (status === 'completed') resolveLetters(db, finish, isWhole);
   if (status === 'completed' && isWhole) markDeleted(db, finish);
@@ -341,7 +338,10 @@ function markDeleted(db: DatabaseSync, { session, type, at }: Finish): void {
        SELECT content_type, id, version + 1, ?, ? FROM items WHERE ${gone}`,
     )
     .run(session, at, type, session);
-  db.prepare('UPDATE content_types SET version_count = version_count + ? WHERE number = ?').run(changes, type);
+  db.prepare('UPDATE content_types SET version_count = version_count + ? WHERE number = ?').run(
+    changes,
+    type,
+  );
   db.prepare(`UPDATE items SET deleted_at = ? WHERE ${gone}`).run(at, type, session);
 }
 

@@ -251,7 +251,9 @@ export class SqliteVaultSessions implements VaultSessions {
   }
 
   #transaction<T>(work: () => T): T {
-    return onFile(this.#path, () => withWriteLock(this.#writeLock, () => immediate(this.#db, work), shortBusyMs));
+    return onFile(this.#path, () =>
+      withWriteLock(this.#writeLock, () => immediate(this.#db, work), shortBusyMs),
+    );
   }
 }
 

@@ -14,9 +14,7 @@ describe('findGaps', () => {
   it('finds none where pages follow each other, in any order and of any size', () => {
     expect(findGaps([])).toEqual([]);
     expect(findGaps([offset(10, 10), offset(0, 10), offset(15, 50)])).toEqual([]);
-    expect(
-      findGaps([1, 0].map((number) => page({ kind: 'page', page: number, limit: 5 }))),
-    ).toEqual([]);
+    expect(findGaps([1, 0].map((number) => page({ kind: 'page', page: number, limit: 5 })))).toEqual([]);
     expect(findGaps([cursor(1, null), cursor(0, 'b')])).toEqual([]);
     expect(findGaps([page({ kind: 'single' })])).toEqual([]);
   });

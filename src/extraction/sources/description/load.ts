@@ -121,10 +121,7 @@ function invalid(file: string, problems: readonly Problem[]): ExtractionError {
 }
 
 /** What the schema cannot check: names, parents, placeholders, and combinations. */
-function resourceProblems(
-  resources: readonly RawResource[],
-  { lineOf }: SourceFile,
-): readonly Problem[] {
+function resourceProblems(resources: readonly RawResource[], { lineOf }: SourceFile): readonly Problem[] {
   return resources.flatMap((resource, index) =>
     [
       ...nameProblems(resource, index, resources),
@@ -185,9 +182,7 @@ function shapeProblems(resource: RawResource): Found {
     ...(single && pagination.type !== 'none'
       ? [['pagination', 'cannot be combined with "single": one item has no pages'] as const]
       : []),
-    ...(hasNoSize
-      ? [['pagination', 'has no parameter for the page size; set "page_size"'] as const]
-      : []),
+    ...(hasNoSize ? [['pagination', 'has no parameter for the page size; set "page_size"'] as const] : []),
     ...idProblems(ids, resource.parent !== undefined),
   ];
 }

@@ -113,8 +113,8 @@ function ByRules({
   if (fallbacks.length === 0)
     return (
       <Text size="xs" c="dimmed">
-        ExtractionSummary by rules: {counted(byRules, 'chunk')}, because no model is configured. A model finds more
-        names and events, with higher confidence.
+        ExtractionSummary by rules: {counted(byRules, 'chunk')}, because no model is configured. A model finds
+        more names and events, with higher confidence.
       </Text>
     );
   return (
