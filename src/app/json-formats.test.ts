@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { GatewayError } from '../gateway/index.ts';
 import { confirmationSchema, readingSchema } from '../knowledge/models/answer-schema.ts';
-import type { CompletionGateway } from './workflow-parts.ts';
-import { languageModelOf } from './workflow-parts.ts';
+import type { CompletionGateway } from './workflows.ts';
+import { languageModelOf } from './workflows.ts';
 
 const refusal = new GatewayError('GATEWAY_REQUEST_REJECTED', 'a/b refuses the request.', {
   status: 400,

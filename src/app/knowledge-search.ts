@@ -1,13 +1,13 @@
-// Search, as workflows ask for it: the same words and limits as over HTTP.
+// Search for workflows, with the parameters and limits of the HTTP API.
 import { inOurWords } from '../core/index.ts';
-import type { KnowledgeSearch } from '../tenancy/workflows/index.ts';
+import type { KnowledgeSearch } from '../tenancy/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import { requestOf, searchBody, viewOfSearch } from '../http/schemas/search.ts';
 import { spaceCheckOf } from './space-check.ts';
 
 const filterFields = searchBody.pick({ filters: true, graph_filters: true });
 
-/** An organization searches its own spaces, whatever name is given. */
+/** Only spaces of the organization itself are resolved, whatever name is given. */
 export function knowledgeSearchOf({
   spaces,
   search,
@@ -20,17 +20,21 @@ export function knowledgeSearchOf({
         return unknown.length > 0
           ? unknown.map((key) => ({
               field: [...issue.path, key.slice(0, longestField)].join('.'),
-              message: 'is not known here',
+              message: 'is unknown',
             }))
           : [{ field: issue.path.join('.'), message: issue.message }];
       }),
-    search: async ({ organizationId, space, query, wish, signal }) => {
+    search: async ({ organizationId, space, query, parameters, signal }) => {
       const owned = await spaces.resolve(organizationId, space ?? undefined);
-      const answer = await search.search(owned, requestOf(searchBody.parse({ query, ...wish })), signal);
+      const answer = await search.search(
+        owned,
+        requestOf(searchBody.parse({ query, ...parameters })),
+        signal,
+      );
       return { answer: viewOfSearch(answer), warning: answer.warning };
     },
   };
 }
 
-/** Names of unknown fields are shown, and may be a book. */
+/** Names of unknown fields are shown, and may be very long. */
 const longestField = 100;

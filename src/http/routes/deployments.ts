@@ -1,6 +1,6 @@
 // Deployments: workflows published to organizations, for the admin.
 import { z } from 'zod';
-import type { Deployment, DeploymentDesk } from '../../tenancy/index.ts';
+import type { Deployment } from '../../tenancy/index.ts';
 import type { HttpDependencies } from '../ports.ts';
 import {
   deploymentBody,
@@ -61,7 +61,7 @@ export function deploymentRoutes(server: TypedServer, { tenants }: HttpDependenc
     },
     async ({ body }, reply) => {
       const { organization, workflow, name, options, active } = body;
-      const added = await desk.add(organization, {
+      const added = await desk.create(organization, {
         name,
         workflow,
         options,
@@ -104,7 +104,7 @@ export function deploymentRoutes(server: TypedServer, { tenants }: HttpDependenc
         response: { 200: deploymentWithSecret, ...errorAnswers },
       },
     },
-    async ({ params, body }) => viewWithSecret(await desk.change(params.id, wishOf(body))),
+    async ({ params, body }) => viewWithSecret(await desk.update(params.id, wishOf(body))),
   );
 
   server.delete(
@@ -121,14 +121,14 @@ export function deploymentRoutes(server: TypedServer, { tenants }: HttpDependenc
       },
     },
     async ({ params }, reply) => {
-      await desk.remove(params.id);
+      await desk.delete(params.id);
       return reply.code(204).send(null);
     },
   );
 }
 
 /** Null, too, where this machine has nothing to sign with: the deployment can be looked at all the same. */
-function secretOf(desk: DeploymentDesk, found: Deployment): string | null {
+function secretOf(desk: HttpDependencies['tenants']['deployments'], found: Deployment): string | null {
   try {
     return desk.signingSecret(found);
   } catch {

@@ -1,6 +1,6 @@
 // Executions of all organizations: what there is, what became of it, stop, free a slot.
-import type { Deployment, DeploymentDesk, Execution } from '../../tenancy/index.ts';
-import type { HttpDependencies, TenantDesks } from '../ports.ts';
+import type { Deployment, Execution } from '../../tenancy/index.ts';
+import type { HttpDependencies, TenantServices } from '../ports.ts';
 import { errorAnswers } from '../schemas/error.ts';
 import {
   executionAnswer,
@@ -97,7 +97,7 @@ export function executionRoutes(server: TypedServer, { tenants }: HttpDependenci
 }
 
 /** By its id, or as ORGANIZATION/NAME: names of organizations hold no slash. Fails with NOT_FOUND. */
-function referred(deployments: DeploymentDesk, reference: string): Deployment {
+function referred(deployments: HttpDependencies['tenants']['deployments'], reference: string): Deployment {
   const slash = reference.indexOf('/');
   return slash === -1
     ? deployments.get(reference)
@@ -105,7 +105,7 @@ function referred(deployments: DeploymentDesk, reference: string): Deployment {
 }
 
 /** With names; what was removed this very moment is called by its id. */
-function viewer({ organizations, deployments }: TenantDesks) {
+function viewer({ organizations, deployments }: TenantServices) {
   const names = new Map([...organizations.list(), ...deployments.list()].map(({ id, name }) => [id, name]));
   const nameOf = (id: string): string => names.get(id) ?? id;
   return (execution: Execution) =>

@@ -38,7 +38,7 @@ export async function flowNow(dependencies: HttpDependencies) {
       global_used: globalUsed,
       global_limit: tenants.limits.globalLimit,
       organizations: tenants.organizations.list().length,
-      waiting: tenants.waiting(),
+      waiting: tenants.queued(),
     },
     executions: {
       queued: jobCount(counts, executionJobName, 'queued'),

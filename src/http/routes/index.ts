@@ -9,7 +9,7 @@ import { artifactRoutes } from './artifacts.ts';
 import { auditRoutes } from './audit.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { deploymentRoutes } from './deployments.ts';
-import { doorRoutes } from './door.ts';
+import { tenantRoutes } from '../tenant-api/routes.ts';
 import { entityRoutes } from './entities.ts';
 import { eventRoutes } from './events.ts';
 import { executionRoutes } from './executions.ts';
@@ -53,7 +53,7 @@ export function registerRoutes(
   openAiRoutes(typed, dependencies);
   organizationRoutes(typed, dependencies);
   deploymentRoutes(typed, dependencies);
-  doorRoutes(typed, dependencies);
+  tenantRoutes(typed, dependencies);
   executionRoutes(typed, dependencies);
   limitRoutes(typed, dependencies);
   alertRoutes(typed, dependencies);

@@ -54,7 +54,7 @@ function ownRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
         response: { 201: organization, ...errorAnswers },
       },
     },
-    async ({ body }, reply) => reply.code(201).send(viewOfOrganization(await desk.add(body.name))),
+    async ({ body }, reply) => reply.code(201).send(viewOfOrganization(await desk.create(body.name))),
   );
 
   server.get(
@@ -105,7 +105,7 @@ function ownRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
       },
     },
     async ({ params }, reply) => {
-      await desk.remove(params.organization);
+      await desk.delete(params.organization);
       return reply.code(204).send(null);
     },
   );

@@ -83,7 +83,7 @@ async function tenantsNow({ tenants, activity }: HttpDependencies, part: string)
     default_limit: limits.defaultLimit,
     global_limit: limits.globalLimit,
     global_used: globalUsed,
-    waiting: tenants.waiting(),
+    waiting: tenants.queued(),
     organizations: views.map((view) =>
       viewOfTenantRow(
         viewOfLimit(view, names.get(view.organizationId) ?? view.organizationId),

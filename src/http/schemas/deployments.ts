@@ -1,6 +1,6 @@
 // Deployments over HTTP.
 import { z } from 'zod';
-import type { Deployment, DeploymentWish } from '../../tenancy/index.ts';
+import type { Deployment, DeploymentInput } from '../../tenancy/index.ts';
 import { workflowNames } from '../../tenancy/index.ts';
 import { id, instant } from './fields.ts';
 import { organizationId, organizationReference } from './organizations.ts';
@@ -86,7 +86,7 @@ export const deploymentChange = z
   })
   .partial()
   .meta({
-    id: 'DeploymentChange',
+    id: 'DeploymentUpdate',
     description: 'What is given is changed; options are replaced as a whole.',
   });
 
@@ -97,7 +97,7 @@ export function wishOf({
   active: isActive,
   name,
   options: given,
-}: z.infer<typeof deploymentChange>): Partial<Omit<DeploymentWish, 'workflow'>> {
+}: z.infer<typeof deploymentChange>): Partial<Omit<DeploymentInput, 'workflow'>> {
   return {
     ...(name === undefined ? {} : { name }),
     ...(given === undefined ? {} : { options: given }),
