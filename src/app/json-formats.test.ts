@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 import { GatewayError } from '../gateway/index.ts';
-import { confirmationSchema, readingSchema } from '../knowledge/models/answer-schema.ts';
+import { confirmationSchema } from '../knowledge/entities/confirm.ts';
+import { readingSchema } from '../knowledge/reading/model-reader.ts';
 import type { CompletionGateway } from './workflows.ts';
 import { languageModelOf } from './workflows.ts';
 

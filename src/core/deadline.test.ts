@@ -1,7 +1,7 @@
 // Deadlines travel with signals, only ever tighten, and leave nothing behind.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deadlineOf, withDeadline } from './deadline.ts';
+import { deadlineOf, executeWithDeadline, withDeadline } from './deadline.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
 
 describe('a deadline', () => {
@@ -85,5 +85,29 @@ describe('a deadline', () => {
         expect(parent?.aborted).toBe(true);
       }),
     );
+  });
+});
+
+describe('executeWithDeadline', () => {
+  it('returns the result of work that ends in time and passes it a signal with the deadline', async () => {
+    const clock = new VirtualClock();
+    const options = { clock, timeoutMs: 500, operation: 'reading' };
+    const left = executeWithDeadline(async (signal) => deadlineOf(signal)?.remainingMs(), options);
+    expect(await left).toBe(500);
+  });
+
+  it('fails with DEADLINE_EXCEEDED when work ignores its signal', async () => {
+    const clock = new VirtualClock();
+    const never = executeWithDeadline(() => new Promise<never>(() => undefined), {
+      clock,
+      timeoutMs: 500,
+      operation: 'reading',
+    });
+    const failure = expect(never).rejects.toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      details: { budget: 'reading', budgetMs: 500 },
+    });
+    await clock.advance(500);
+    await failure;
   });
 });

@@ -1,5 +1,5 @@
 // A deadline that travels with an AbortSignal: every holder of the signal can read how much time is left.
-import { onAbort } from './abort.ts';
+import { abortable, onAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { CoreError } from './errors.ts';
 
@@ -58,6 +58,33 @@ export function withDeadline(
     release();
   };
   return { signal: controller.signal, remainingMs, dispose };
+}
+
+/**
+ * Runs `work` with a signal that carries a deadline, and waits for it no longer than that: work that ignores its
+ * signal is left behind. Fails as `work` does, with DEADLINE_EXCEEDED, or with the parent signal's reason.
+ */
+export async function executeWithDeadline<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  {
+    clock,
+    timeoutMs,
+    operation,
+    signal,
+  }: {
+    readonly clock: Clock;
+    readonly timeoutMs: number;
+    /** Named in the error. */
+    readonly operation: string;
+    readonly signal?: AbortSignal | undefined;
+  },
+): Promise<T> {
+  const deadline = withDeadline(signal, timeoutMs, clock, operation);
+  try {
+    return await abortable(work(deadline.signal), deadline.signal);
+  } finally {
+    deadline.dispose();
+  }
 }
 
 function deadlineExceeded(budget: string, ms: number): CoreError {

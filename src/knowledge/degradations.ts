@@ -1,6 +1,8 @@
 // Degradations of knowledge in the ledger, and what a failure means for the rest of a job.
-import { CoreError, kindOf } from '../core/index.ts';
+import type { Clock } from '../core/index.ts';
+import { CoreError, HeadworksError, kindOf } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
+import { CircuitBreaker } from '../resilience/index.ts';
 import type { ChunkStepResult } from './artifacts/types.ts';
 import { truncationReasons } from './reading/types.ts';
 
@@ -63,3 +65,25 @@ export function truncationOf({
     message: `The reading exceeds the limits of one chunk. Not stored: ${parts.join(', ')}. "headworks repair" reads the chunk again.`,
   };
 }
+
+/** Codes of answers that arrived and could not be used: the model is available. */
+const unusableAnswers: ReadonlySet<string> = new Set([
+  'KNOWLEDGE_READING_FAILED',
+  'KNOWLEDGE_CONFIRMATION_FAILED',
+]);
+
+/**
+ * Shared by reading and confirmation of all jobs of a process, because they call the same models. After two failures
+ * in a row no model is called for the cooldown; then one chunk probes, and the others continue with rules.
+ */
+export const modelCircuitBreaker = (
+  clock: Clock,
+  { cooldownSeconds }: { readonly cooldownSeconds: number },
+): CircuitBreaker =>
+  new CircuitBreaker({
+    clock,
+    failureThreshold: 2,
+    resetTimeoutMs: cooldownSeconds * 1_000,
+    isFailure: (error) =>
+      !(error instanceof HeadworksError && unusableAnswers.has(error.code) && !error.isRetryable),
+  });

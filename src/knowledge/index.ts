@@ -15,6 +15,7 @@ export type {
 } from './folders/folder-store.ts';
 export * from './graph/graph.ts';
 export type { KnowledgeAlert } from './maintenance/alerts.ts';
+export type { AnswerSchema, LanguageModel } from './models/structured-output.ts';
 export type { Knowledge, KnowledgeDeps, KnowledgeServices } from './open-knowledge.ts';
 export { openKnowledge } from './open-knowledge.ts';
 export type { KnowledgeOptions } from './options.ts';

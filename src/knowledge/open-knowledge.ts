@@ -7,7 +7,7 @@ import type { Database } from '../platform/postgres/ports.ts';
 import { every } from '../resilience/index.ts';
 import { ArtifactStore } from './artifacts/artifact-store.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
-import { ingestDegradations } from './degradations.ts';
+import { ingestDegradations, modelCircuitBreaker } from './degradations.ts';
 import type { DocumentReader } from './documents/parse-input.ts';
 import { canUseModel } from './entities/deps.ts';
 import { openEntityService } from './entities/entity-service.ts';
@@ -33,7 +33,6 @@ import type { GraphStep, IngestDeps } from './ingest/deps.ts';
 import { reembedCron, reembedHandler, reembedJob, reembedKey } from './ingest/embed-step.ts';
 import type { IngestJobPayload } from './ingest/ingest-job.ts';
 import { ingestHandler, ingestJob } from './ingest/ingest-job.ts';
-import { ReadingPatience } from './ingest/read-chunk-patience.ts';
 import type { KnowledgeAlerts } from './maintenance/alerts.ts';
 import { meteredGraph, openAlerts } from './maintenance/alerts.ts';
 import { backfillCron, backfillHandler, backfillJob } from './maintenance/backfill.ts';
@@ -47,7 +46,8 @@ import {
 } from './maintenance/repairs.ts';
 import type { KnowledgeOptions } from './options.ts';
 import { createReaders } from './reading/rules-reader.ts';
-import type { LanguageModel, Readers } from './reading/types.ts';
+import type { LanguageModel } from './models/structured-output.ts';
+import type { Readers } from './reading/types.ts';
 import { LexicalIndex } from './search/lexical-index.ts';
 import { SearchStore } from './search/results.ts';
 import { openSearch } from './search/search.ts';
@@ -131,9 +131,8 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
   const { database, jobs, clock, ids, log, options, model, embedders, overrides = {} } = deps;
   const isRecorded = deps.isRecorded ?? (async () => false);
   const requestRepairs = deps.requestRepairs ?? (() => undefined);
-  // Reading and confirmation call the same models: both stop while they are unavailable.
-  const patience = new ReadingPatience(clock, options.cooldownSeconds * 1_000);
-  const common = { clock, ids, log, ledger: deps.ledger, options, patience };
+  const breaker = modelCircuitBreaker(clock, options);
+  const common = { clock, ids, log, ledger: deps.ledger, options, breaker };
 
   const artifactStore = new ArtifactStore(database, common);
   const events = new EventStore(database, common);

@@ -3,7 +3,7 @@ import type { Clock, Emitter, HttpTransport, IdSource, JobQueue, Log, Random } f
 import { CoreError, kindOf } from '../core/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
-import { PostgresChangeFeed } from '../platform/postgres/postgres-change-feed.ts';
+import { ChangeFeed } from '../platform/postgres/change-feed.ts';
 import type { RedisConnection } from '../platform/redis/index.ts';
 import { every } from '../resilience/index.ts';
 import type {
@@ -248,7 +248,7 @@ export async function openServerAdmission(deps: ServerAdmissionDeps): Promise<Se
   if (redis) closing.defer(redis.onStateChange((state) => admission.connectionChanged(state === 'up')));
   // With Redis whoever changes a limit invalidates the cache for all; the memory of this process only it can reach.
   else {
-    const changes = new PostgresChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
+    const changes = new ChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
     closing.defer(await changes.watch(() => void slots.invalidateLimits('all')));
   }
   const open = closing.move();

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Execution } from '../../tenancy/index.ts';
 import { toTenantView } from '../../tenancy/index.ts';
-import { id } from '../schemas/fields.ts';
+import { id } from '../../api/fields.ts';
 
 const maxTimeout = 300;
 const timeoutRule = `must be a whole number from -1 to ${maxTimeout}`;

@@ -1,13 +1,9 @@
-// Asks a model which candidate a name refers to: once for all candidates, and once more to repair an unusable reply.
+// Asks a model which candidate a name refers to: once for all candidates, and once more to repair an unusable answer.
 import type { IdSource } from '../../core/index.ts';
-import { abortable, findJson, kindOf } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
-import { KnowledgeError } from '../errors.ts';
-import { confirmationSchema } from '../models/answer-schema.ts';
-import { asData } from '../models/prompt-data.ts';
-import type { Messages } from '../reading/model-reader.ts';
-import { repairPrompt } from '../reading/model-reader.ts';
-import type { EntityType, LanguageModel } from '../reading/types.ts';
+import { executeWithDeadline, findJson, kindOf } from '../../core/index.ts';
+import type { AnswerSchema, LanguageModel, Messages } from '../models/structured-output.ts';
+import { completeJson, promptData, schemaOf } from '../models/structured-output.ts';
+import type { EntityType } from '../reading/types.ts';
 import type { Profile } from './compare-clues.ts';
 import { identityOf } from './compare-clues.ts';
 import type { ResolutionDeps } from './deps.ts';
@@ -47,7 +43,7 @@ export function confirmationMessages(
   };
   return [
     { role: 'system', content: instructions },
-    { role: 'user', content: `<data>\n${asData(data)}\n</data>` },
+    { role: 'user', content: `<data>\n${promptData(data)}\n</data>` },
   ];
 }
 
@@ -64,59 +60,65 @@ export async function confirmWithTimeout(
   question: Question,
   signal: AbortSignal,
 ): Promise<Confirmation> {
-  const deadline = withDeadline(signal, options.confirmationTimeoutMs, clock, 'confirmation');
-  try {
-    return await abortable(confirmMatch(model, question, ids, deadline.signal), deadline.signal);
-  } finally {
-    deadline.dispose();
-  }
+  return executeWithDeadline((within) => confirmMatch(model, question, ids, within), {
+    clock,
+    timeoutMs: options.confirmationTimeoutMs,
+    operation: 'confirmation',
+    signal,
+  });
 }
 
 /** What happened to the request, in a sentence for the reviewer of the pair. */
 export function describeConfirmationFailure(error: unknown): string {
   const kind = kindOf(error);
-  if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'A model answered, and its answers could not be used.';
-  return kind === 'DEADLINE_EXCEEDED'
-    ? 'A model was asked, and did not answer in time.'
-    : 'No model could be asked.';
+  if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'The replies of the model were unusable.';
+  return kind === 'DEADLINE_EXCEEDED' ? 'The model did not reply in time.' : 'No model was available.';
 }
 
-/** Fails as the model does; with KNOWLEDGE_CONFIRMATION_FAILED when neither the reply nor its repair is usable. */
-export async function confirmMatch(
+export const confirmationSchema: AnswerSchema = {
+  name: 'confirmation',
+  schema: schemaOf.object({
+    decision: schemaOf.oneOf(['same', 'different', 'uncertain']),
+    candidate: schemaOf.integerOrNull,
+    canonical_name: schemaOf.text,
+    reason: schemaOf.text,
+  }),
+};
+
+/** Fails as the model does; with KNOWLEDGE_CONFIRMATION_FAILED when neither its answer nor the repair can be used. */
+export function confirmMatch(
   model: LanguageModel,
-  question: Question,
+  { mention, candidates, caller }: Question,
   ids: IdSource,
   signal: AbortSignal,
 ): Promise<Confirmation> {
-  const names = question.candidates.map(({ name }) => name);
-  const ask = async (messages: Messages) => {
-    const { caller } = question;
-    const format = { json: true, schema: confirmationSchema };
-    const request = { caller, messages, temperature: 0, maxTokens: 400, ...format, signal };
-    const { text } = await model.complete({ requestId: ids.uuid(), ...request });
-    return { text, read: parseConfirmation(text, names) };
-  };
-  const asked = confirmationMessages(question.mention, question.candidates);
-  const first = await ask(asked);
-  if (!('problem' in first.read)) return first.read;
-  signal.throwIfAborted();
-  const second = await ask(repairPrompt(asked, first.text, first.read.problem));
-  if (!('problem' in second.read)) return second.read;
-  throw new KnowledgeError(
-    'KNOWLEDGE_CONFIRMATION_FAILED',
-    `The model's answer could not be used, and neither could its repair: ${second.read.problem} Try a larger model.`,
+  const names = candidates.map(({ name }) => name);
+  return completeJson(
+    { model, ids },
+    {
+      caller,
+      messages: confirmationMessages(mention, candidates),
+      maxTokens: 400,
+      schema: confirmationSchema,
+      maxAnswerLength,
+      parse: (text) => {
+        const parsed = parseConfirmation(text, names);
+        return 'problem' in parsed ? parsed : { value: parsed };
+      },
+      errorCode: 'KNOWLEDGE_CONFIRMATION_FAILED',
+    },
+    signal,
   );
 }
 
-// Parses the reply leniently: small models vary the format. Reports why a reply is unusable.
+// Parses the answer leniently: small models vary the format. Reports why a answer is unusable.
 
 export interface Confirmation extends MergeDecision {
   /** For `same`: index of the candidate. */
   readonly match: number | null;
 }
 
-/** Longer replies are not parsed. */
-const maxReplyLength = 20_000;
+const maxAnswerLength = 20_000;
 const maxTextLength = 300;
 
 type Decision = MergeDecision['decision'];
@@ -144,12 +146,10 @@ const plainWord = (value: unknown): string =>
 
 /** Never fails: returns a decision or the problem in a sentence. `names`: the names of the candidates. */
 export function parseConfirmation(
-  said: unknown,
+  text: string,
   names: readonly string[],
 ): Confirmation | { readonly problem: string } {
-  if (typeof said !== 'string') return { problem: 'It is no text.' };
-  if (said.length > maxReplyLength) return { problem: `It has ${said.length} characters.` };
-  const fields = fieldsOf(said);
+  const fields = fieldsOf(text);
   if (fields === null) return { problem: 'It holds no JSON object.' };
   const decision = decisions.get(
     plainWord(fieldOf(fields, 'decision', 'answer', 'verdict', 'same', 'match')),
@@ -172,15 +172,15 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object in the reply, also inside a list or another object; a minimalDraft decision word counts as one. */
-function fieldsOf(said: string): Fields | null {
-  const found = findJson(said, maxReplyLength);
+/** The object in the answer, also inside a list or another object; a bare decision word counts as one. */
+function fieldsOf(text: string): Fields | null {
+  const found = findJson(text, maxAnswerLength);
   const value = Array.isArray(found?.value) && found.value.length === 1 ? found.value[0] : found?.value;
   if (isFields(value)) {
     const [inner] = Object.values(value);
     return Object.keys(value).length === 1 && isFields(inner) ? inner : value;
   }
-  const word = found === undefined ? said : value;
+  const word = found === undefined ? text : value;
   return decisions.has(plainWord(word)) ? { decision: word } : null;
 }
 

@@ -55,7 +55,7 @@ export class ChunkResolution {
   readonly outcomes = new Map<MentionGroup, Outcome>();
   readonly fallbacks: Fallback[] = [];
   readonly #deps: ResolutionDeps;
-  readonly #patience: Required<ResolutionDeps>['patience'];
+  readonly #breaker: Required<ResolutionDeps>['breaker'];
   readonly #place: MentionPlace;
   readonly #caller: string;
   readonly #signal: AbortSignal;
@@ -69,13 +69,13 @@ export class ChunkResolution {
   #confirmations = 0;
 
   constructor(
-    deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'patience'>>,
+    deps: ResolutionDeps & Required<Pick<ResolutionDeps, 'breaker'>>,
     place: MentionPlace,
     caller: string,
     signal: AbortSignal,
   ) {
     this.#deps = deps;
-    this.#patience = deps.patience;
+    this.#breaker = deps.breaker;
     this.#place = place;
     this.#caller = caller;
     this.#signal = signal;
@@ -211,7 +211,7 @@ export class ChunkResolution {
     const [best] = close;
     const uncertainMatch = best?.candidate.id ?? null;
     if (!canUseModel(this.#deps) || this.#confirmations >= maxConfirmations) {
-      const reason = 'Names and context do not tell.';
+      const reason = 'Names and context are inconclusive.';
       this.#addPairs(this.#create(evidence, 'uncertain', null, uncertainMatch), close, {
         reason,
         state: 'open',
@@ -253,7 +253,7 @@ export class ChunkResolution {
       caller: this.#caller,
     };
     try {
-      const answer = await this.#patience.ask(() => {
+      const answer = await this.#breaker.execute(() => {
         this.#confirmations += 1;
         return confirmWithTimeout(this.#deps, question, this.#signal);
       }, this.#signal);

@@ -1,8 +1,8 @@
 import type { Clock, IdSource, Log } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import type { ReadingPatience } from '../ingest/read-chunk-patience.ts';
+import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { LanguageModel } from '../reading/types.ts';
+import type { LanguageModel } from '../models/structured-output.ts';
 import type { Embedders } from '../vectors/types.ts';
 import type { EntityStore } from './entity-store.ts';
 
@@ -30,7 +30,7 @@ export interface ResolutionDeps {
   >;
   readonly watch?: ResolutionMetrics;
   /** Shared with reading, so that a model that is down is not tried for every name. Default: its own. */
-  readonly patience?: Pick<ReadingPatience, 'ask'>;
+  readonly breaker?: Pick<CircuitBreaker, 'execute'>;
 }
 
 /** Whether uncertain names can be confirmed. Without a model, unconfirmed names are not a degradation. */

@@ -1,5 +1,5 @@
 import { kindOf, messageOf } from '../../core/index.ts';
-import { ReadingPatience } from '../ingest/read-chunk-patience.ts';
+import { modelCircuitBreaker } from '../degradations.ts';
 import type { EntityMention } from '../reading/types.ts';
 import type { MentionEvidence } from './candidates.ts';
 import { findCandidatesFor, groupMentions, isFatal } from './candidates.ts';
@@ -30,8 +30,8 @@ export class EntityResolver implements Resolver {
   readonly #deps: ConstructorParameters<typeof ChunkResolution>[0];
 
   constructor(deps: ResolutionDeps) {
-    const patience = new ReadingPatience(deps.clock, deps.options.cooldownSeconds * 1_000);
-    this.#deps = { patience, ...deps };
+    const breaker = modelCircuitBreaker(deps.clock, deps.options);
+    this.#deps = { breaker, ...deps };
   }
 
   async resolve(

@@ -1,6 +1,7 @@
 // Dependencies of the ingest steps.
 import type { Clock, Log } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
+import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import type { ChunkStepResult, RemovedIds } from '../artifacts/types.ts';
 import type { KnowledgeOptions } from '../options.ts';
@@ -10,7 +11,6 @@ import type { Resolver } from '../entities/types.ts';
 import type { VectorIndex } from '../vectors/vector-index.ts';
 import type { Readers } from '../reading/types.ts';
 import type { Spaces } from '../spaces/spaces.ts';
-import type { ReadingPatience } from './read-chunk-patience.ts';
 
 /** The graph as a step of ingest; it has its own timeouts and ledger rows. */
 export interface GraphStep {
@@ -33,7 +33,7 @@ export interface IngestDeps {
   readonly ledger: LedgerRecorder;
   readonly clock: Clock;
   readonly log: Log;
-  /** Shared with entity resolution; default: one of its own. */
-  readonly patience?: ReadingPatience;
+  /** Of model calls, shared with entity resolution; default: one of its own. */
+  readonly breaker?: CircuitBreaker;
   readonly options: Pick<KnowledgeOptions, 'readingTimeoutMs' | 'embeddingTimeoutMs' | 'cooldownSeconds'>;
 }

@@ -1,133 +1,136 @@
-// Embeds chunks in batches; a refused text is isolated. Also the job that embeds chunks without a vector of the current model.
+// Embeds chunks in batches; a refused text is isolated. Also the job that embeds chunks without a vector of the
+// current model, after it was changed or was unavailable.
 import { z } from 'zod';
-import type { Clock, JobDefinition, JobHandler, JobQueue, Log } from '../../core/index.ts';
-import { abortable, kindOf, messageOf } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
+import type { JobDefinition, JobHandler, JobQueue } from '../../core/index.ts';
+import { executeWithDeadline, kindOf, messageOf } from '../../core/index.ts';
+import type { ArtifactStore } from '../artifacts/artifact-store.ts';
 import { hasActiveJob } from '../artifacts/artifact-store.ts';
+import type { Chunk, ChunkStepResult } from '../artifacts/types.ts';
 import { ingestDegradations, isFatalForJob } from '../degradations.ts';
 import { KnowledgeError } from '../errors.ts';
-import type { KnowledgeOptions } from '../options.ts';
-import type { ArtifactStore } from '../artifacts/artifact-store.ts';
-import type { Chunk, ChunkStepResult } from '../artifacts/types.ts';
-import type { Embedder, Embedders, UnembeddedChunk } from '../vectors/types.ts';
+import type { Embedder, UnembeddedChunk } from '../vectors/types.ts';
 import { refusedCause } from '../vectors/types.ts';
 import type { VectorIndex } from '../vectors/vector-index.ts';
 import type { IngestDeps } from './deps.ts';
 
-type EmbedParts = Pick<
-  IngestDeps,
-  'artifacts' | 'embedders' | 'vectors' | 'ledger' | 'clock' | 'log' | 'options'
->;
+type EmbedDeps = Pick<IngestDeps, 'embedders' | 'vectors' | 'ledger' | 'clock' | 'log'> & {
+  readonly artifacts: Pick<ArtifactStore, 'saveSteps'>;
+  readonly options: Pick<IngestDeps['options'], 'embeddingTimeoutMs'>;
+};
 
-/** For embedders that do not say how many texts a call may take. */
+type EmbeddableChunk = Pick<Chunk, 'chunkId' | 'spaceId' | 'revisionId' | 'heading' | 'text'> & {
+  readonly title: string;
+  readonly artifactUid?: string;
+};
+
+/** For embedders without a limit of their own. */
 export const defaultBatchSize = 32;
-/** An embedder that failed so often in a row is away: the rest waits for the repair. */
-const mostFailures = 2;
+/** After this many failed batches in a row the rest is skipped and left to the repair. */
+const maxFailures = 2;
 
-/** It is there and will not have the text: others may be fine. */
+/** The embedder is available and rejects the text; other texts may be fine. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof KnowledgeError && error.code === 'KNOWLEDGE_EMBEDDING_FAILED' && !error.isRetryable;
 
-/** What is embedded of a chunk: its artifact's title says what it is about, unless the text begins with it anyway. */
-export function embeddedText(title: string, { heading, text }: Pick<Chunk, 'heading' | 'text'>): string {
-  const words = (given: string): string => given.replaceAll(/\s+/g, ' ').trim();
-  const begins = words(text.slice(0, title.length * 2)).startsWith(words(title));
-  return [begins ? '' : title, heading, text].filter((part) => part !== null && part !== '').join('\n');
+/** The embedded text of a chunk: with the artifact's title, unless the text begins with it. */
+export function embeddedText({
+  title,
+  heading,
+  text,
+}: Pick<EmbeddableChunk, 'title' | 'heading' | 'text'>): string {
+  const collapsed = (given: string): string => given.replaceAll(/\s+/g, ' ').trim();
+  const beginsWithTitle = collapsed(text.slice(0, title.length * 2)).startsWith(collapsed(title));
+  return [beginsWithTitle ? '' : title, heading, text]
+    .filter((part) => part !== null && part !== '')
+    .join('\n');
 }
 
 /**
- * Marks each chunk as done, failed or skipped, and records what is missing. Nothing happens where nobody embeds. Fails
- * only when the state store is away or the signal aborts.
+ * Saves the step result of each chunk and records failures. Does nothing when no embedder is configured. Fails only
+ * when the database is unavailable or the signal aborts.
  */
 export async function embedChunks(
-  parts: EmbedParts,
+  deps: EmbedDeps,
   title: string,
   chunks: readonly Chunk[],
   signal: AbortSignal,
 ): Promise<void> {
   let failures = 0;
-  let why: unknown = null;
+  let failure: Error | null = null;
   for (let first = 0; first < chunks.length;) {
-    const state = parts.embedders.current();
+    const state = deps.embedders.current();
     if (state.state === 'not-configured') return;
-    const batch = chunks.slice(first, first + (state.embedder.maxBatchSize ?? defaultBatchSize));
+    const { embedder } = state;
+    const batch = chunks
+      .slice(first, first + (embedder.maxBatchSize ?? defaultBatchSize))
+      .map((chunk) => ({ ...chunk, title }));
     first += batch.length;
-    const isAway = failures >= mostFailures;
-    if (!isAway) why = await embedBatch(parts, state.embedder, title, batch, signal);
-    // One text that is refused costs itself, not those it was sent with.
-    const isParted = !isAway && isRefusal(why) && batch.length > 1;
-    let hasSome = why === null;
-    for (const own of isParted ? batch.map((chunk) => [chunk]) : [batch]) {
-      if (isParted) why = await embedBatch(parts, state.embedder, title, own, signal);
-      hasSome ||= why === null;
-      await settleEmbedding(parts, own, state.embedder.model, why === null ? null : { isAway, error: why });
+    const isSkipped = failures >= maxFailures;
+    if (!isSkipped) failure = await embedBatch(deps, embedder, batch, signal);
+    // A refused text fails alone, not the texts it was sent with.
+    const isIsolating = !isSkipped && isRefusal(failure) && batch.length > 1;
+    let hasSuccess = failure === null;
+    for (const part of isIsolating ? batch.map((chunk) => [chunk]) : [batch]) {
+      if (isIsolating) failure = await embedBatch(deps, embedder, part, signal);
+      hasSuccess ||= failure === null;
+      await saveResult(deps, part, embedder.model, failure === null ? null : { isSkipped, error: failure });
     }
-    failures = hasSome ? 0 : failures + 1;
+    failures = hasSuccess ? 0 : failures + 1;
   }
 }
 
-/** What it failed with; null when the vectors are kept. */
+/** Stores the vectors; returns the error, or null. Throws only errors that are fatal for the job. */
 async function embedBatch(
-  { vectors, clock, options }: EmbedParts,
+  { vectors, clock, options }: Pick<EmbedDeps, 'vectors' | 'clock' | 'options'>,
   embedder: Embedder,
-  title: string,
-  chunks: readonly Chunk[],
+  chunks: readonly EmbeddableChunk[],
   signal: AbortSignal,
-): Promise<unknown> {
-  const deadline = withDeadline(signal, options.embeddingTimeoutMs, clock, 'embedding');
+): Promise<Error | null> {
   try {
-    const texts = chunks.map((chunk) => embeddedText(title, chunk));
-    const made = await abortable(embedder.embed(texts, deadline.signal), deadline.signal);
-    const rows = chunks.flatMap(({ chunkId }, index) => {
+    const texts = chunks.map(embeddedText);
+    const made = await executeWithDeadline((within) => embedder.embed(texts, within), {
+      clock,
+      timeoutMs: options.embeddingTimeoutMs,
+      operation: 'embedding',
+      signal,
+    });
+    const rows = chunks.flatMap(({ chunkId, spaceId }, index) => {
       const vector = made[index];
-      return vector === undefined ? [] : [{ chunkId, vector }];
+      return vector === undefined ? [] : [{ chunkId, spaceId, vector }];
     });
     if (rows.length < chunks.length) return new RangeError('fewer vectors than texts');
-    await vectors.put(chunks[0]?.spaceId ?? 0, embedder.model, rows);
+    for (const [spaceId, own] of Map.groupBy(rows, (row) => row.spaceId))
+      await vectors.put(spaceId, embedder.model, own);
     return null;
   } catch (error) {
     if (isFatalForJob(error, signal)) throw error;
-    return error;
-  } finally {
-    deadline.dispose();
+    return error instanceof Error ? error : new Error(String(error), { cause: error });
   }
 }
 
-/** Of one space. What was embedded is marked; what was not is marked and recorded. */
-async function settleEmbedding(
-  {
-    artifacts,
-    ledger,
-    log,
-  }: Pick<EmbedParts, 'ledger' | 'log'> & {
-    readonly artifacts: Pick<EmbedParts['artifacts'], 'saveSteps'>;
-  },
-  chunks: readonly (Pick<Chunk, 'chunkId' | 'spaceId' | 'revisionId'> & { readonly artifactUid?: string })[],
+async function saveResult(
+  { artifacts, ledger, log }: Pick<EmbedDeps, 'artifacts' | 'ledger' | 'log'>,
+  chunks: readonly EmbeddableChunk[],
   model: string,
-  failure: { readonly isAway: boolean; readonly error: unknown } | null,
+  failure: { readonly isSkipped: boolean; readonly error: unknown } | null,
 ): Promise<void> {
-  const spaceId = chunks[0]?.spaceId ?? 0;
   const cause = failure === null ? '' : isRefusal(failure.error) ? refusedCause : kindOf(failure.error);
   const reason = failure === null ? '' : messageOf(failure.error);
   const message = `This chunk has no vector: ${reason} Search finds it by its words; "headworks repair" embeds it.`;
-  const marks = chunks.map(({ chunkId }): ChunkStepResult =>
+  const result: Omit<ChunkStepResult, 'chunkId'> =
     failure === null
-      ? { chunkId, step: 'embed', status: 'done', method: model }
-      : {
-          chunkId,
-          step: 'embed',
-          status: failure.isAway ? 'skipped' : 'failed',
-          method: model,
-          cause,
-          message,
-        },
-  );
-  await artifacts.saveSteps(spaceId, marks);
+      ? { step: 'embed', status: 'done', method: model }
+      : { step: 'embed', status: failure.isSkipped ? 'skipped' : 'failed', method: model, cause, message };
+  for (const [spaceId, own] of Map.groupBy(chunks, (chunk) => chunk.spaceId))
+    await artifacts.saveSteps(
+      spaceId,
+      own.map(({ chunkId }) => ({ chunkId, ...result })),
+    );
   if (failure === null) return;
   const { artifactUid = null, revisionId = null } = chunks[0] ?? {};
   const why = { error_type: kindOf(failure.error), error_message: reason };
-  log.warn('chunks were not embedded', { chunks: chunks.length, artifactUid, revisionId, cause, ...why });
-  for (const { chunkId } of chunks)
+  log.warn('chunks not embedded', { chunks: chunks.length, artifactUid, revisionId, cause, ...why });
+  for (const { chunkId, spaceId } of chunks)
     void ledger.record({
       kind: ingestDegradations.notEmbedded,
       subject: String(chunkId),
@@ -139,43 +142,38 @@ async function settleEmbedding(
 
 export const reembedJob: JobDefinition<Record<string, never>> = {
   name: 'knowledge.reembed',
-  description: 'Embeds chunks that have no vector of the embedder of today.',
+  description: 'Embeds chunks without a vector of the current embedding model.',
   parse: (raw) => z.strictObject({}).parse(raw),
-  // It comes again by itself.
+  // It is scheduled.
   retries: 0,
   retryDelayMs: 0,
   retryBackoff: false,
   concurrency: 1,
   timeoutMs: 6 * 3_600_000,
 };
-/** While one that somebody asked for waits or runs, another is not added. */
+/** Deduplicates requested runs. */
 export const reembedKey = 'now';
-/** When there is nothing to do, that is one quick query. */
+/** With nothing to do, a run is one fast query. */
 export const reembedCron = '*/5 * * * *';
 
-interface ReembedDeps {
-  readonly embedders: Embedders;
-  readonly vectors: Pick<VectorIndex, 'listUnembedded' | 'put' | 'deleteOtherModels'>;
+type ReembedDeps = Omit<EmbedDeps, 'artifacts' | 'vectors'> & {
   readonly artifacts: Pick<ArtifactStore, 'saveSteps' | 'revision'>;
+  readonly vectors: Pick<VectorIndex, 'listUnembedded' | 'put' | 'deleteOtherModels'>;
   readonly jobs: Pick<JobQueue, 'get'>;
-  readonly ledger: IngestDeps['ledger'];
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly options: Pick<KnowledgeOptions, 'embeddingTimeoutMs'>;
-}
+};
 
-/** Ends as skipped when nobody embeds or the embedder fails: then the next run goes on. */
-export function reembedHandler(parts: ReembedDeps): JobHandler<Record<string, never>> {
+/** Is skipped when no embedder is configured or it fails; the next run continues. */
+export function reembedHandler(deps: ReembedDeps): JobHandler<Record<string, never>> {
   return async (_, { signal, progress }) => {
-    const state = parts.embedders.current();
+    const state = deps.embedders.current();
     if (state.state === 'not-configured') return { skipped: state.why };
     const { embedder } = state;
     const spaces = new Set<number>();
-    const notUnderWay = ownersAsked(parts);
+    const withoutActiveJob = activeJobFilter(deps);
     let done = 0;
     for (let after = 0; ;) {
       signal.throwIfAborted();
-      const page = await parts.vectors.listUnembedded({
+      const page = await deps.vectors.listUnembedded({
         model: embedder.model,
         after,
         limit: embedder.maxBatchSize ?? defaultBatchSize,
@@ -183,95 +181,65 @@ export function reembedHandler(parts: ReembedDeps): JobHandler<Record<string, ne
       const last = page.at(-1);
       if (!last) break;
       after = last.chunkId;
-      const chunks = await notUnderWay(page);
+      const chunks = await withoutActiveJob(page);
       if (chunks.length === 0) continue;
       try {
-        done += await embedOrPart(parts, embedder, chunks, done > 0, signal);
+        done += await reembedBatch(deps, embedder, chunks, done > 0, signal);
       } catch (error) {
-        if (signal.aborted || kindOf(error).startsWith('STATE_')) throw error;
-        parts.log.warn('chunks were not embedded again', { done, cause: kindOf(error), error });
-        return {
-          skipped: `${messageOf(error)} Chunks done before: ${done}. It is asked again in a few minutes.`,
-        };
+        if (isFatalForJob(error, signal)) throw error;
+        deps.log.warn('chunks not reembedded', { done, cause: kindOf(error), error });
+        return { skipped: `${messageOf(error)} Chunks done before: ${done}. The next run retries.` };
       }
       for (const { spaceId } of chunks) spaces.add(spaceId);
       progress({ done });
     }
-    for (const spaceId of spaces) await parts.vectors.deleteOtherModels(spaceId, embedder.model);
+    for (const spaceId of spaces) await deps.vectors.deleteOtherModels(spaceId, embedder.model);
     return { result: { chunks: done } };
   };
 }
 
-/** Chunks that came in just now are embedded by their own job. Each revision is asked about once. */
-function ownersAsked(
-  parts: ReembedDeps,
+/** New chunks are embedded by their own ingest job. Each revision is looked up once. */
+function activeJobFilter(
+  deps: ReembedDeps,
 ): (chunks: readonly UnembeddedChunk[]) => Promise<readonly UnembeddedChunk[]> {
   const known = new Map<string, boolean>();
   return async (chunks) => {
     const free: UnembeddedChunk[] = [];
     for (const chunk of chunks) {
-      const isHeld = !chunk.wasTried && (known.get(chunk.revisionId) ?? (await hasActiveJob(parts, chunk)));
-      if (!chunk.wasTried) known.set(chunk.revisionId, isHeld);
-      if (!isHeld) free.push(chunk);
+      const isActive = !chunk.wasTried && (known.get(chunk.revisionId) ?? (await hasActiveJob(deps, chunk)));
+      if (!chunk.wasTried) known.set(chunk.revisionId, isActive);
+      if (!isActive) free.push(chunk);
     }
     return free;
   };
 }
 
 /**
- * How many were embedded. One text that is refused costs itself, not those it was sent with: it is marked and recorded,
- * and the others go on. Fails when all are refused: then it is not the texts.
+ * Returns how many were embedded; refused texts are recorded. Fails when the embedder does, and when it refuses every
+ * text although none was embedded before: then the texts are not the reason.
  */
-async function embedOrPart(
-  parts: ReembedDeps,
+async function reembedBatch(
+  deps: ReembedDeps,
   embedder: Embedder,
   chunks: readonly UnembeddedChunk[],
-  hasSome: boolean,
+  hasSuccess: boolean,
   signal: AbortSignal,
 ): Promise<number> {
-  const refused: { readonly chunk: UnembeddedChunk; readonly error: unknown }[] = [];
-  try {
-    await reembedBatch(parts, embedder, chunks, signal);
+  const failure = await embedBatch(deps, embedder, chunks, signal);
+  if (failure !== null && !isRefusal(failure)) throw failure;
+  if (failure === null) {
+    await saveResult(deps, chunks, embedder.model, null);
     return chunks.length;
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    const [only, ...others] = chunks;
-    if (only && others.length === 0) refused.push({ chunk: only, error });
-    else
-      for (const chunk of chunks)
-        await reembedBatch(parts, embedder, [chunk], signal).catch((why: unknown) => {
-          if (!isRefusal(why)) throw why;
-          refused.push({ chunk, error: why });
-        });
-    if (!hasSome && refused.length === chunks.length) throw error;
   }
+  const refused: { readonly chunk: UnembeddedChunk; readonly error: unknown }[] = [];
+  for (const chunk of chunks) {
+    const error = chunks.length === 1 ? failure : await embedBatch(deps, embedder, [chunk], signal);
+    if (error === null) await saveResult(deps, [chunk], embedder.model, null);
+    else if (isRefusal(error)) refused.push({ chunk, error });
+    else throw error;
+  }
+  if (!hasSuccess && refused.length === chunks.length) throw failure;
   for (const { chunk, error } of refused)
-    await settleEmbedding(parts, [chunk], embedder.model, { isAway: false, error });
+    await saveResult(deps, [chunk], embedder.model, { isSkipped: false, error });
   return chunks.length - refused.length;
-}
-
-async function reembedBatch(
-  { vectors, artifacts, clock, options }: ReembedDeps,
-  embedder: Embedder,
-  chunks: readonly UnembeddedChunk[],
-  signal: AbortSignal,
-): Promise<void> {
-  const deadline = withDeadline(signal, options.embeddingTimeoutMs, clock, 'embedding');
-  try {
-    const texts = chunks.map((chunk) => embeddedText(chunk.title, chunk));
-    const made = await abortable(embedder.embed(texts, deadline.signal), deadline.signal);
-    const rows = chunks.flatMap((chunk, index) => {
-      const vector = made[index];
-      return vector ? [{ ...chunk, vector }] : [];
-    });
-    for (const [spaceId, own] of Map.groupBy(rows, (row) => row.spaceId)) {
-      await vectors.put(spaceId, embedder.model, own);
-      await artifacts.saveSteps(
-        spaceId,
-        own.map(({ chunkId }) => ({ chunkId, step: 'embed', status: 'done', method: embedder.model })),
-      );
-    }
-  } finally {
-    deadline.dispose();
-  }
 }

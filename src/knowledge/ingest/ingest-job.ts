@@ -1,5 +1,6 @@
 // The job that processes an accepted revision: structured mentions, then chunk by chunk in order, vectors in parallel, graph last.
 import { z } from 'zod';
+import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { JobContext, JobDefinition, JobHandler } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import { isStaleRevision, retryOnConflict } from '../degradations.ts';
@@ -7,7 +8,7 @@ import type { Chunk, ChunkStep, ChunkStepResult, Revision } from '../artifacts/t
 import type { EntityMention, Reading, StructuredMention } from '../reading/types.ts';
 import { billingCaller } from '../spaces/spaces.ts';
 import { embedChunks } from './embed-step.ts';
-import { ReadingPatience } from './read-chunk-patience.ts';
+import { modelCircuitBreaker } from '../degradations.ts';
 import type { ReadChunkTask } from './read-step.ts';
 import { notRead, readingOf, recordTruncation, writeReading } from './read-step.ts';
 import type { IngestDeps } from './deps.ts';
@@ -44,7 +45,7 @@ const readAhead = 4;
  * behind what is done, only when the state store is away.
  */
 export function ingestHandler(parts: IngestDeps): JobHandler<IngestJobPayload> {
-  const patience = parts.patience ?? new ReadingPatience(parts.clock, parts.options.cooldownSeconds * 1_000);
+  const breaker = parts.breaker ?? modelCircuitBreaker(parts.clock, parts.options);
   const payers = new Payers(parts.spaces);
   return async ({ spaceId, revisionId }, context) => {
     const [caller, revision] = await Promise.all([
@@ -54,7 +55,7 @@ export function ingestHandler(parts: IngestDeps): JobHandler<IngestJobPayload> {
     if (caller === null || !revision) return removed;
     if (!revision.isLatest) return replaced;
     try {
-      const chunks = await workOn(parts, { revision, caller, patience }, context);
+      const chunks = await workOn(parts, { revision, caller, breaker }, context);
       return { result: { artifactUid: revision.artifactUid, chunks } };
     } catch (error) {
       if (isStaleRevision(error))
@@ -92,7 +93,7 @@ class Payers {
 const mostPayers = 10_000;
 
 interface About extends Omit<ReadChunkTask, 'chunk'> {
-  readonly patience: ReadingPatience;
+  readonly breaker: CircuitBreaker;
 }
 
 /** How many chunks it has. */
@@ -172,7 +173,7 @@ const mentionOf = (given: StructuredMention, index: number): EntityMention => ({
 /** What was read and is not marked yet. */
 async function readAll(
   parts: IngestDeps,
-  { patience, ...about }: About,
+  { breaker, ...about }: About,
   chunks: readonly Chunk[],
   tell: (count: number) => void,
   signal: AbortSignal,
@@ -180,7 +181,7 @@ async function readAll(
   const tasks = chunks.map((chunk) => ({ ...about, chunk }));
   const started: Promise<Reading | { readonly error: unknown }>[] = [];
   const start = (task: ReadChunkTask | undefined): void => {
-    if (task) started.push(readingOf(parts, task, signal, patience).catch((error: unknown) => ({ error })));
+    if (task) started.push(readingOf(parts, task, signal, breaker).catch((error: unknown) => ({ error })));
   };
   tasks.slice(0, readAhead).forEach(start);
   const marks: ChunkStepResult[] = [];

@@ -11,7 +11,7 @@ import {
 import { hasProse, proseOf } from '../documents/json.ts';
 import type { Chunk, ChunkStepResult, Revision } from '../artifacts/types.ts';
 import type { Reader, Reading, ReadingTask } from '../reading/types.ts';
-import type { ReadingPatience } from './read-chunk-patience.ts';
+import type { CircuitBreaker } from '../../resilience/index.ts';
 import type { IngestDeps } from './deps.ts';
 
 export interface ReadChunkTask {
@@ -27,21 +27,21 @@ type ReadParts = Pick<
 >;
 
 /**
- * Nothing is written yet. Fails only when the signal aborts, or rules fail. With `patience` a model that is away is not
+ * Nothing is written yet. Fails only when the signal aborts, or rules fail. With `breaker` a model that is away is not
  * asked every time.
  */
 export async function readingOf(
   parts: ReadParts,
   task: ReadChunkTask,
   signal: AbortSignal,
-  patience?: ReadingPatience,
+  breaker?: CircuitBreaker,
 ): Promise<Reading> {
   if (!hasProse(task.revision, task.chunk)) return nothingToRead;
   const model = parts.readers.model();
   if (!model) return parts.readers.rules.read(rulesTask(task), signal);
   try {
     const read = () => readByModel(parts, model, task, signal);
-    return await (patience ? patience.ask(read, signal) : read());
+    return await (breaker ? breaker.execute(read, signal) : read());
   } catch (error) {
     signal.throwIfAborted();
     recordFallback(parts, task, error);

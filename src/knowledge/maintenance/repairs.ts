@@ -21,7 +21,7 @@ import type { ChunkStepResult } from '../artifacts/types.ts';
 import type { Embedders } from '../vectors/types.ts';
 import type { Reading } from '../reading/types.ts';
 import { expansionDegradations } from '../search/expand.ts';
-import { searchWithoutVectors } from '../search/rank.ts';
+import { searchWithoutVectors } from '../search/vector-source.ts';
 import type { SearchStore } from '../search/results.ts';
 import { billingCaller } from '../spaces/spaces.ts';
 import type { VectorIndex } from '../vectors/vector-index.ts';

@@ -2,15 +2,8 @@
 import type { IdSource } from '../../core/index.ts';
 import type { DocumentView } from '../documents/document.ts';
 import { viewDocument } from '../documents/document.ts';
-import type {
-  DroppedCount,
-  EntityMention,
-  LanguageModel,
-  ReadEvent,
-  Reader,
-  Reading,
-  ReadingTask,
-} from './types.ts';
+import type { LanguageModel } from '../models/structured-output.ts';
+import type { DroppedCount, EntityMention, ReadEvent, Reader, Reading, ReadingTask } from './types.ts';
 import { visibleText, wordsOf } from '../text/spans.ts';
 import { createModelReader } from './model-reader.ts';
 import { sectionOf } from './rules/event-cues.ts';

@@ -132,30 +132,3 @@ export interface Readers {
   readonly rules: Reader;
   model(): Reader | null;
 }
-
-/** In the strict form that providers take: every property is required, none is added. */
-export interface AnswerSchema {
-  readonly name: string;
-  readonly schema: Readonly<Record<string, unknown>>;
-}
-
-/** The gateway, as knowledge sees it: retries and fallbacks are its own. */
-export interface LanguageModel {
-  /** A model that could answer is configured. Without one it is no degradation that none answers. */
-  isConfigured(): boolean;
-  /** Fails when no model answers within the signal's deadline. */
-  complete(request: {
-    readonly requestId: string;
-    readonly caller: string;
-    readonly messages: readonly {
-      readonly role: 'system' | 'user' | 'assistant';
-      readonly content: string;
-    }[];
-    readonly temperature?: number;
-    readonly maxTokens?: number;
-    readonly json?: boolean;
-    /** What the JSON is to look like. A model that takes no schema is asked without: the answer is checked anyway. */
-    readonly schema?: AnswerSchema;
-    readonly signal: AbortSignal;
-  }): Promise<{ readonly text: string; readonly model: string }>;
-}

@@ -1,8 +1,8 @@
 // Without Redis one server counts slots in its own memory: keeps a second server away from the same database.
 import type { Clock, Emitter } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/index.ts';
-import { checkNotifyRoundTrip, poolerRemedy } from '../../platform/postgres/notify-check.ts';
-import { serverLockName } from '../../platform/postgres/server/process-locks.ts';
+import { checkNotifyRoundTrip, poolerRemedy } from '../../platform/postgres/change-feed.ts';
+import { serverLockName } from '../../platform/postgres/server/session-lock.ts';
 import { AdmissionError } from '../errors.ts';
 import type { AdmissionEvents } from './events.ts';
 
@@ -34,7 +34,7 @@ export async function openServerGuard(
   const lock = await takeSessionLock({
     url: databaseUrl,
     name: serverLockName(database.schema),
-    mode: hasRedis ? 'shared' : 'alone',
+    mode: hasRedis ? 'shared' : 'exclusive',
     clock,
     onChange: (state) => events.emit('admission:server-lock-changed', { state }),
   });

@@ -2,10 +2,9 @@
 import type { IdSource } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, QueryResult, Transaction } from '../../platform/postgres/ports.ts';
-import { PostgresChangeFeed } from '../../platform/postgres/postgres-change-feed.ts';
-import { hasSqlState, SqlError } from '../../platform/postgres/sql-error.ts';
+import { ChangeFeed } from '../../platform/postgres/change-feed.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { identifier, joinSql, json, sql } from '../../platform/postgres/sql.ts';
+import { hasSqlState, identifier, joinSql, json, sql, SqlError } from '../../platform/postgres/sql.ts';
 import type { LimitStore, OrganizationLimit } from '../admission/types.ts';
 import { hasRunningExecutions, nameKey, nameTaken, organizationDeleted } from '../names.ts';
 import type {
@@ -27,7 +26,7 @@ export function postgresTenantStores(database: Database): TenantStores {
     organizations: new PostgresOrganizationStore(database),
     keys: new PostgresApiKeyStore(database),
     deployments: new PostgresDeploymentStore(database),
-    changes: new PostgresChangeFeed(database, tenantChannel(database.schema), tenantTopics),
+    changes: new ChangeFeed(database, tenantChannel(database.schema), tenantTopics),
   };
 }
 

@@ -1,0 +1,126 @@
+// Structured output of language models: one call, lenient JSON parsing, one repair call for an unusable answer.
+import type { IdSource } from '../../core/index.ts';
+import { abortable } from '../../core/index.ts';
+import type { KnowledgeErrorCode } from '../errors.ts';
+import { KnowledgeError } from '../errors.ts';
+
+/** A JSON schema in the strict form of the providers: every property is required, none is added. */
+export interface AnswerSchema {
+  readonly name: string;
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+export type Messages = readonly {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}[];
+
+/** The gateway's chat models; retries and fallbacks between models are the gateway's. */
+export interface LanguageModel {
+  /** False: no model is configured, which is not a degradation. */
+  isConfigured(): boolean;
+  /** Fails when no model answers within the signal's deadline. */
+  complete(request: {
+    readonly requestId: string;
+    /** Billed caller: `org:ID`, or `admin`. */
+    readonly caller: string;
+    readonly messages: Messages;
+    readonly temperature?: number;
+    readonly maxTokens?: number;
+    readonly json?: boolean;
+    /** Models without schema support get the request without it: answers are validated anyway. */
+    readonly schema?: AnswerSchema;
+    readonly signal: AbortSignal;
+  }): Promise<{ readonly text: string; readonly model: string }>;
+}
+
+export interface JsonCompletion<T> {
+  readonly caller: string;
+  readonly messages: Messages;
+  readonly maxTokens: number;
+  readonly schema: AnswerSchema;
+  /** In characters; longer answers are not parsed. */
+  readonly maxAnswerLength: number;
+  /** Parses leniently (see `findJson`): the value, or what is wrong with the answer in one sentence. */
+  readonly parse: (text: string) => { readonly value: T } | { readonly problem: string };
+  /** Thrown when the answer and its repair are both unusable. */
+  readonly errorCode: KnowledgeErrorCode;
+}
+
+/** Fails as the model does, and with `errorCode` when neither the answer nor its repair can be used. */
+export async function completeJson<T>(
+  { model, ids }: { readonly model: LanguageModel; readonly ids: IdSource },
+  request: JsonCompletion<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const first = await answerOf(model, ids, request, request.messages, signal);
+  if ('value' in first) return first.value;
+  const repair = repairMessages(request.messages, first.text, first.problem);
+  const second = await answerOf(model, ids, request, repair, signal);
+  if ('value' in second) return second.value;
+  throw new KnowledgeError(
+    request.errorCode,
+    `The model's answer could not be used, and neither could its repair: ${second.problem} Try a larger model.`,
+    { details: { model: second.model, problem: second.problem } },
+  );
+}
+
+type Answer<T> =
+  | { readonly value: T }
+  | { readonly text: string; readonly problem: string; readonly model: string };
+
+async function answerOf<T>(
+  model: LanguageModel,
+  ids: IdSource,
+  { caller, maxTokens, schema, maxAnswerLength, parse }: JsonCompletion<T>,
+  messages: Messages,
+  signal: AbortSignal,
+): Promise<Answer<T>> {
+  signal.throwIfAborted();
+  const request = { requestId: ids.uuid(), caller, messages, temperature: 0, maxTokens, json: true, schema };
+  // A model that ignores its signal is not awaited.
+  const answer = await abortable(model.complete({ ...request, signal }), signal);
+  const text: unknown = answer.text;
+  if (typeof text !== 'string') return { text: '', problem: 'It is no text.', model: answer.model };
+  if (text.length > maxAnswerLength)
+    return { text, problem: `It has ${text.length} characters.`, model: answer.model };
+  const parsed = parse(text);
+  return 'value' in parsed ? parsed : { text, problem: parsed.problem, model: answer.model };
+}
+
+const maxEchoLength = 4_000;
+
+function repairMessages(messages: Messages, answer: string, problem: string): Messages {
+  return [
+    ...messages,
+    { role: 'assistant', content: answer.slice(0, maxEchoLength).toWellFormed() || '(nothing)' },
+    {
+      role: 'user',
+      content: `That cannot be used: ${problem} Answer again with the one JSON object that was asked for, and nothing else.`,
+    },
+  ];
+}
+
+/** JSON of untrusted text for a prompt. Without angle brackets, so that the text cannot close its own element. */
+export const promptData = (value: unknown): string =>
+  JSON.stringify(value)
+    .replaceAll('<', String.raw`\u003c`)
+    .replaceAll('>', String.raw`\u003e`);
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Builders of strict schemas: what may be missing is null. */
+export const schemaOf = {
+  text: { type: 'string' } as Schema,
+  textOrNull: { type: ['string', 'null'] } as Schema,
+  integerOrNull: { type: ['integer', 'null'] } as Schema,
+  number: { type: 'number' } as Schema,
+  oneOf: (values: readonly string[]): Schema => ({ type: 'string', enum: values }),
+  list: (items: Schema): Schema => ({ type: 'array', items }),
+  object: (properties: Readonly<Record<string, Schema>>): Schema => ({
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  }),
+} as const;
