@@ -2,7 +2,7 @@
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import { isPrivateHost } from '../platform/http-client/index.ts';
@@ -23,7 +23,7 @@ export interface TenancyParts {
   readonly role: ServerRole;
   readonly jobs: JobQueue;
   readonly ledger: LedgerRecorder;
-  readonly gateway: OpenGateway;
+  readonly gateway: Gateway;
   readonly knowledge: HttpDependencies['knowledge'];
 }
 

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { openWorkflows } from '../../src/app/workflows.ts';
 import { emptyKnowledgeDesks } from '../support/knowledge-desks.ts';
-import { gatewayWorld } from '../support/gateway-world.ts';
+import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 
 const example = async (name: string): Promise<Record<string, unknown>> =>
   parse(await readFile(new URL(`../../examples/deployments/${name}`, import.meta.url), 'utf8')) as Record<
