@@ -3,7 +3,7 @@ import { chunkText } from '../../src/knowledge/documents/chunk.ts';
 import { defaultBatchSize, embeddedText } from '../../src/knowledge/ingest/embed-step.ts';
 import type { ArtifactStore } from '../../src/knowledge/artifacts/artifact-store.ts';
 import type { Blend, Embedder } from '../../src/knowledge/vectors/types.ts';
-import type { LexicalHit } from '../../src/knowledge/search/types.ts';
+import type { RankedChunk } from '../../src/knowledge/search/types.ts';
 import type { Space } from '../../src/knowledge/spaces/spaces.ts';
 import type { LexicalIndex } from '../../src/knowledge/search/lexical-index.ts';
 import { fuse, rerank } from '../../src/knowledge/search/rank.ts';
@@ -56,7 +56,7 @@ export async function evaluateCollection(
     parts.onProgress('queries', found.length, collection.queries.length);
   }
   const documentOf = new Map(chunks.map(({ chunkId, document }) => [chunkId, document.id]));
-  const figures = (rank: (one: Found) => readonly LexicalHit[]): RankingFigures =>
+  const figures = (rank: (one: Found) => readonly RankedChunk[]): RankingFigures =>
     rankingFigures(
       found.map((one) => ({
         judgements: one.query.judgements,
@@ -154,7 +154,7 @@ async function embedAll(
 
 interface Found {
   readonly query: CollectionQuery;
-  readonly words: readonly LexicalHit[];
+  readonly words: readonly RankedChunk[];
   readonly cosines: ReadonlyMap<number, number>;
   readonly near: readonly { readonly chunkId: number }[];
 }
@@ -176,5 +176,5 @@ async function ask(
   };
 }
 
-const blended = ({ words, cosines, near }: Found, blend: Blend): readonly LexicalHit[] =>
+const blended = ({ words, cosines, near }: Found, blend: Blend): readonly RankedChunk[] =>
   blend.kind === 'rerank' ? rerank(words, cosines, blend) : fuse([words, near], blend.k);

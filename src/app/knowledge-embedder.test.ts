@@ -112,7 +112,7 @@ describe('who embeds', () => {
     gateway.isAway = true;
     await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('nobody answers');
     gateway.isAway = false;
-    await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('asked again');
+    await expect(state.embedder.embed(['a'], signal)).rejects.toThrow('called again');
     found.resetCooldown();
     expect(await state.embedder.embed(['a'], signal)).toHaveLength(1);
     expect(asked).toHaveLength(2);

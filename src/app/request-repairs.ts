@@ -2,7 +2,7 @@
 import type { Clock, EmittedEvent, JobHandler, JobQueue } from '../core/index.ts';
 import { ingestDegradations } from '../knowledge/degradations.ts';
 import { resolutionLedgerKinds } from '../knowledge/entities/resolve-mentions.ts';
-import { searchWithoutVectors } from '../knowledge/search/rank.ts';
+import { searchWithoutVectors } from '../knowledge/search/vector-source.ts';
 import type { RepairRequest } from '../ledger/index.ts';
 import { ledgerRepairJob } from '../ledger/index.ts';
 

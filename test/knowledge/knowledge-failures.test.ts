@@ -279,7 +279,7 @@ describe('knowledge when a part fails', () => {
       await house.ingest(space, ['[Bob] decided.']);
       const behind = await house.search(space, {});
       expect(behind.warning).toContain('events of these results that it lacks: 1 of 2');
-      expect(behind.warning).toContain('wait to be put into the graph: 1;');
+      expect(behind.warning).toContain('not in the graph yet: 1;');
       await allRepaired();
       expect((await house.search(space, {})).warning).toBeNull();
       house.graph.events.clear();
@@ -339,7 +339,7 @@ describe('knowledge when a part fails', () => {
         expect(answer.primaryResults.map(({ chunkId }) => chunkId)).toEqual(
           expect.arrayContaining([ann, bob]),
         );
-        expect(answer.warning).toContain('Not every result was followed');
+        expect(answer.warning).toContain('Not every result was expanded');
         expect(house.waitedMs).toEqual(waited);
         expect(await house.rows()).toEqual([`knowledge.chunk-lookup-failed ${cause}`]);
         expect(await house.entries()).toMatchObject([
@@ -415,10 +415,10 @@ describe('knowledge when a part fails', () => {
     expect(loud.join('\n')).not.toContain('Beeblebrox');
     expect(house.logged.map(({ text }) => text).join('\n')).toContain('"surface_form"');
     const resolution = loud.find((text) => text.startsWith('entity resolution fell back')) ?? '';
-    for (const field of ['entity_type', 'artifact_uid', 'error_type', 'error_message'])
+    for (const field of ['entity_type', 'artifact_id', 'error_type', 'error_message'])
       expect(resolution).toContain(`"${field}"`);
     const reading = loud.find((text) => text.startsWith('chunk read by rules')) ?? '';
-    for (const field of ['artifact_uid', 'chunk_id', 'error_type', 'error_message'])
+    for (const field of ['artifact_id', 'chunk_id', 'error_type', 'error_message'])
       expect(reading).toContain(`"${field}"`);
     expect(JSON.stringify(await house.entries())).not.toContain('Beeblebrox');
   });

@@ -131,7 +131,7 @@ describe('a server whose embedder is away', () => {
       .toContain('own/embedder failed: ');
     const search = () => call('POST', '/api/v1/knowledge/search', { query: 'launch' });
     expect((await search()).body).toMatchObject({
-      warning: expect.stringContaining('asked again in') as string,
+      warning: expect.stringContaining('called again in') as string,
     });
 
     isUp = true;

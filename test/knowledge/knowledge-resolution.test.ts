@@ -402,7 +402,7 @@ describe('resolution when a part fails', () => {
       const { result, entity, kinds } = await outcome(broken, space, 'A. Chen');
       expect(result).toMatchObject({ isNew: true, uncertainMatch: alice });
       expect(entity).toMatchObject({ needsReview: true, reviewReason: 'confirmation-failed' });
-      const unusable = 'A model answered, and its answers could not be used.';
+      const unusable = 'The replies of the model were unusable.';
       expect(entity.pairs).toMatchObject([{ state: 'open', decidedBy: null, reason: unusable }]);
       expect(kinds).toEqual(rowOf('confirmation-failed', entity.entityId));
       expect(world.recorded[0]).toMatchObject({

@@ -203,7 +203,9 @@ describe('search', () => {
     await world.accept(space, { text: 'harbour two' });
     const answer = await search(space, {}, { embedders: embeddersOf(embedder) });
     expect(answer.primaryResults).toHaveLength(2);
-    expect(answer.warning).toBe('Not every chunk is embedded yet (missing: 1 of 2); words find them all.');
+    expect(answer.warning).toBe(
+      'Not every chunk is embedded yet (missing: 1 of 2); lexical search covers all of them.',
+    );
   });
 
   it('answers by words, with the remedy, where the store cannot compare vectors', async () => {
@@ -357,9 +359,7 @@ describe('search', () => {
       ).toEqual(seeds.toSorted());
       expect(asked[0]?.exceptEventIds?.toSorted()).toEqual(seeds.toSorted());
       expect(answer.relatedContext).toMatchObject([{ id: elsewhere, reason: 'same_actor:Ann' }]);
-      expect(answer.warning).toBe(
-        'Graph expansion timed out after 500 ms; only what was found by then is related.',
-      );
+      expect(answer.warning).toBe('Graph expansion timed out after 500 ms; related items are incomplete.');
       expect(world.recorded.filter(({ subject }) => subject === String(space.spaceId))).toMatchObject([
         { kind: 'knowledge.expansion-failed', cause: 'DEADLINE_EXCEEDED' },
       ]);
@@ -395,7 +395,7 @@ describe('search', () => {
       const answer = await search(space, { graphExpand: true }, { graph, store });
       expect(asked[0]?.seedEventIds).toHaveLength(1);
       expect(answer.warning).toBe(
-        'Not every result was followed (left out: 1 of 2): events could not be looked up.',
+        'Not every result was expanded (omitted: 1 of 2): their events could not be loaded.',
       );
     });
   });

@@ -1,9 +1,9 @@
 // Groups the mentions of a chunk by name, so that each name is resolved once, and finds the entities each group may
 // refer to.
-import { abortable, kindOf } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
+import { kindOf, executeWithDeadline } from '../../core/index.ts';
 import type { EntityMention, EntityType } from '../reading/types.ts';
 import { entityTypes } from '../reading/types.ts';
+import type { Embedder } from '../vectors/types.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import type { CleanClues } from './compare-clues.ts';
 import { cleanClues, identityOf, profileOf } from './compare-clues.ts';
@@ -183,20 +183,23 @@ async function findCandidates(
   signal: AbortSignal,
 ): Promise<void> {
   const { entities, clock, options } = deps;
-  const deadline = withDeadline(signal, options.candidatesTimeoutMs, clock, 'candidates');
+  const queries = evidence.map(({ group }) => group.query);
+  const load = async (timeout: AbortSignal) => {
+    const found = await entities.candidates(spaceId, queries, artifactUid, timeout);
+    const known = evidence.map((_, index) => found[index] ?? []);
+    return addCoMentions(deps, evidence, known, spaceId, timeout);
+  };
   try {
-    const queries = evidence.map(({ group }) => group.query);
-    const found = await abortable(
-      entities.candidates(spaceId, queries, artifactUid, deadline.signal),
-      deadline.signal,
-    );
-    for (const [index, each] of evidence.entries()) each.known = found[index] ?? [];
-    await addCoMentions(deps, evidence, spaceId, deadline.signal);
+    const known = await executeWithDeadline(load, {
+      clock,
+      timeoutMs: options.candidatesTimeoutMs,
+      operation: 'candidates',
+      signal,
+    });
+    for (const [index, each] of evidence.entries()) each.known = known[index] ?? [];
   } catch (error) {
     if (isFatal(error, signal)) throw error;
     for (const each of evidence) Object.assign(each, { known: [], candidatesProblem: error });
-  } finally {
-    deadline.dispose();
   }
 }
 
@@ -204,25 +207,31 @@ async function findCandidates(
 async function addCoMentions(
   { entities }: ResolutionDeps,
   evidence: readonly MentionEvidence[],
+  known: readonly (readonly CandidateEntity[])[],
   spaceId: number,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly (readonly CandidateEntity[])[]> {
   const wanted = new Set<string>();
-  for (const { group, known } of evidence)
-    for (const { candidate, match } of matchCandidates(group, known))
+  for (const [index, { group }] of evidence.entries())
+    for (const { candidate, match } of matchCandidates(group, known[index] ?? []))
       if (match.verdict === 'uncertain' && match.points >= minSamePoints - 2)
         wanted.add(candidate.entity.entityId);
   const ids = [...wanted].slice(0, maxWithCoMentions);
-  if (ids.length === 0) return;
-  const coMentions = await abortable(entities.coMentions(spaceId, ids, signal), signal);
-  for (const each of evidence)
-    each.known = each.known.map((known) => {
-      const names = coMentions.get(known.entity.entityId);
-      return names === undefined
-        ? known
-        : { ...known, coMentions: names, profile: { ...known.profile, coMentions: names.map(plainWords) } };
-    });
+  if (ids.length === 0) return known;
+  const coMentions = await entities.coMentions(spaceId, ids, signal);
+  return known.map((own) =>
+    own.map((one) => {
+      const names = coMentions.get(one.entity.entityId);
+      return names === undefined ? one : withCoMentions(one, names);
+    }),
+  );
 }
+
+export const withCoMentions = (one: CandidateEntity, names: readonly string[]): CandidateEntity => ({
+  ...one,
+  coMentions: names,
+  profile: { ...one.profile, coMentions: names.map(plainWords) },
+});
 
 /** The text that is embedded for an entity. */
 export const embeddingText = (
@@ -243,14 +252,12 @@ async function embed(
   const evidence = all.filter((each) => isOpen(each));
   for (let from = 0; from < evidence.length; from += textsPerEmbedding) {
     const batch = evidence.slice(from, from + textsPerEmbedding);
-    const deadline = withDeadline(signal, deps.options.embeddingTimeoutMs, deps.clock, 'embedding');
+    const texts = batch.map(({ group }) => embeddingText(group.name, group.type, group.clues));
     try {
-      const texts = batch.map(({ group }) => embeddingText(group.name, group.type, group.clues));
-      const vectors = await abortable(embedder.embed(texts, deadline.signal), deadline.signal);
+      const vectors = await embedInTime(deps, embedder, texts, signal);
       for (const [index, each] of batch.entries()) {
         const vector = vectors[index];
-        if (!isVector(vector))
-          throw new TypeError('The embedder gave fewer vectors than texts, or broken ones.');
+        if (!isVector(vector)) throw new TypeError('The embedder returned too few or invalid vectors.');
         each.embedding = { model: embedder.model, vector };
       }
     } catch (error) {
@@ -259,12 +266,23 @@ async function embed(
       for (const each of evidence.slice(from))
         Object.assign(each, { embedding: null, embeddingProblem: error });
       return;
-    } finally {
-      deadline.dispose();
     }
   }
   await findNear(deps, evidence.slice(0, maxByVector), place, embedder.model, signal);
 }
+
+export const embedInTime = (
+  { clock, options }: Pick<ResolutionDeps, 'clock' | 'options'>,
+  embedder: Embedder,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Float32Array[]> =>
+  executeWithDeadline((timeout) => embedder.embed(texts, timeout), {
+    clock,
+    timeoutMs: options.embeddingTimeoutMs,
+    operation: 'embedding',
+    signal,
+  });
 
 export const isVector = (vector: Float32Array | undefined): vector is Float32Array =>
   vector !== undefined && vector.length > 0 && vector.every(Number.isFinite);
@@ -281,12 +299,12 @@ async function findNear(
   const wanted = evidence.flatMap((each) =>
     each.embedding && each.group.type !== 'person' ? [{ each, vector: each.embedding.vector }] : [],
   );
-  const deadline = withDeadline(signal, deps.options.candidatesTimeoutMs, deps.clock, 'candidates');
+  const { entities, clock, options } = deps;
+  const queries = wanted.map(({ each, vector }) => ({ type: each.group.type, vector }));
   try {
-    const queries = wanted.map(({ each, vector }) => ({ type: each.group.type, vector }));
-    const near = await abortable(
-      deps.entities.nearest(spaceId, model, queries, artifactUid, deadline.signal),
-      deadline.signal,
+    const near = await executeWithDeadline(
+      (timeout) => entities.nearest(spaceId, model, queries, artifactUid, timeout),
+      { clock, timeoutMs: options.candidatesTimeoutMs, operation: 'candidates', signal },
     );
     for (const [index, { each }] of wanted.entries()) {
       const cosines = new Map((near[index] ?? []).map((known) => [known.entity.entityId, known]));
@@ -302,7 +320,5 @@ async function findNear(
   } catch (error) {
     if (isFatal(error, signal)) throw error;
     for (const { each } of wanted) each.candidatesProblem = error;
-  } finally {
-    deadline.dispose();
   }
 }

@@ -71,10 +71,8 @@ export async function confirmWithTimeout(
 /** What happened to the request, in a sentence for the reviewer of the pair. */
 export function describeConfirmationFailure(error: unknown): string {
   const kind = kindOf(error);
-  if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'A model answered, and its answers could not be used.';
-  return kind === 'DEADLINE_EXCEEDED'
-    ? 'A model was asked, and did not answer in time.'
-    : 'No model could be asked.';
+  if (kind === 'KNOWLEDGE_CONFIRMATION_FAILED') return 'The replies of the model were unusable.';
+  return kind === 'DEADLINE_EXCEEDED' ? 'The model did not reply in time.' : 'No model was available.';
 }
 
 export const confirmationSchema: AnswerSchema = {

@@ -211,7 +211,7 @@ export class ChunkResolution {
     const [best] = close;
     const uncertainMatch = best?.candidate.id ?? null;
     if (!canUseModel(this.#deps) || this.#confirmations >= maxConfirmations) {
-      const reason = 'Names and context do not tell.';
+      const reason = 'Names and context are inconclusive.';
       this.#addPairs(this.#create(evidence, 'uncertain', null, uncertainMatch), close, {
         reason,
         state: 'open',

@@ -1,11 +1,10 @@
 // Repeats the search for duplicates for an existing entity: merges it, keeps it separate, or asks a model.
-import { abortable, messageOf } from '../../core/index.ts';
+import { messageOf, executeWithDeadline } from '../../core/index.ts';
 import type { LedgerEntry, RepairOutcome } from '../../ledger/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
 import type { Spaces } from '../spaces/spaces.ts';
 import { billingCaller } from '../spaces/spaces.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
-import { embeddingText, isVector } from './candidates.ts';
+import { embedInTime, embeddingText, isVector, withCoMentions } from './candidates.ts';
 import { confirmWithTimeout, summarizeProfile } from './confirm.ts';
 import { confidenceOf } from './decide-mentions.ts';
 import type { ResolutionDeps } from './deps.ts';
@@ -14,7 +13,7 @@ import { pickWinner } from './entity-service.ts';
 import type { Decision } from './match.ts';
 import { decide, matchCandidates } from './match.ts';
 import type { MergeStore } from './merge-store.ts';
-import { normalizeName, plainWords } from './normalize.ts';
+import { normalizeName } from './normalize.ts';
 import type { PairStore } from './pair-store.ts';
 import type { CandidateEntity, Entity, EntityMerge, ReviewReason } from './types.ts';
 
@@ -78,39 +77,36 @@ async function choose(
 ): Promise<Decision<CandidateEntity>> {
   const { entities, pairs, clock, options } = deps;
   const { entity, profile } = known;
-  const deadline = withDeadline(signal, options.candidatesTimeoutMs, clock, 'candidates');
-  try {
-    const query = {
-      normalizedNames: profile.names.map((name) => normalizeName(name, entity.type)),
-      keys: [
-        ...profile.names.flatMap((name) => nameKeys(name, entity.type).wanted),
-        ...clueKeys(profile.emails, profile.notes),
-      ],
-      emails: profile.emails,
-    };
-    const [found = []] = await abortable(
-      entities.candidates(entity.spaceId, [query], entity.firstArtifactUid, deadline.signal),
-      deadline.signal,
-    );
+  const query = {
+    normalizedNames: profile.names.map((name) => normalizeName(name, entity.type)),
+    keys: [
+      ...profile.names.flatMap((name) => nameKeys(name, entity.type).wanted),
+      ...clueKeys(profile.emails, profile.notes),
+    ],
+    emails: profile.emails,
+  };
+  const load = async (timeout: AbortSignal) => {
+    const [found = []] = await entities.candidates(entity.spaceId, [query], entity.firstArtifactUid, timeout);
     const different = await pairs.differentFrom(entity.spaceId, entity.entityId);
     const others = found.filter(
       (other) => other.entity.entityId !== entity.entityId && !different.has(other.entity.entityId),
     );
     const ids = [entity.entityId, ...others.map((other) => other.entity.entityId)];
-    const coMentions = await entities.coMentions(entity.spaceId, ids, deadline.signal);
-    const withCompany = (one: CandidateEntity): CandidateEntity => {
-      const names = coMentions.get(one.entity.entityId) ?? [];
-      return { ...one, coMentions: names, profile: { ...one.profile, coMentions: names.map(plainWords) } };
-    };
+    const names = await entities.coMentions(entity.spaceId, ids, timeout);
+    const complete = (one: CandidateEntity) => withCoMentions(one, names.get(one.entity.entityId) ?? []);
     const own = {
-      profile: withCompany(known).profile,
+      profile: complete(known).profile,
       name: entity.canonicalName,
       normalizedName: entity.normalizedName,
     };
-    return decide(matchCandidates(own, others.map(withCompany)), canUseModel(deps));
-  } finally {
-    deadline.dispose();
-  }
+    return decide(matchCandidates(own, others.map(complete)), canUseModel(deps));
+  };
+  return executeWithDeadline(load, {
+    clock,
+    timeoutMs: options.candidatesTimeoutMs,
+    operation: 'candidates',
+    signal,
+  });
 }
 
 /** The error when a model failed; null when everything that can be decided is. */
@@ -139,7 +135,7 @@ export async function confirmWithModel(
       new Date(clock.now()),
     );
   if (!canUseModel(deps)) {
-    await put('Names and context do not tell.', 'open', null);
+    await put('Names and context are inconclusive.', 'open', null);
     return null;
   }
   try {
@@ -229,24 +225,21 @@ async function retryEmbedding(
   entityId: string,
   signal: AbortSignal,
 ): Promise<RepairOutcome> {
-  const { entities, embedders, clock, options } = deps;
+  const { entities, embedders } = deps;
   const known = await loadUnmerged(deps, entityId);
   if (!known) return gone;
   const { entity } = known;
   const { spaceId } = entity;
   const current = embedders.current();
   if (current.state === 'ready' && entity.embeddingModel !== current.embedder.model) {
-    const deadline = withDeadline(signal, options.embeddingTimeoutMs, clock, 'embedding');
     try {
       const text = embeddingText(entity.canonicalName, entity.type, entity);
-      const [vector] = await abortable(current.embedder.embed([text], deadline.signal), deadline.signal);
-      if (!isVector(vector)) return stillBroken('The embedder gave no vector that can be used.');
+      const [vector] = await embedInTime(deps, current.embedder, [text], signal);
+      if (!isVector(vector)) return stillBroken('The embedder returned no valid vector.');
       await entities.setEmbedding(spaceId, entityId, current.embedder.model, vector);
     } catch (error) {
       signal.throwIfAborted();
       return stillBroken(messageOf(error));
-    } finally {
-      deadline.dispose();
     }
   }
   // No embedder is configured any more: no vector is missing.

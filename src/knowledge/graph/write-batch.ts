@@ -1,8 +1,8 @@
-// Writes nodes, then edges, a list at a time; a list that is not taken whole is written one by one, so that the failure
-// of one costs that one. The founding document's rule: skip it, say so, go on.
+// Writes nodes, then edges, list by list. A list that fails as a whole is written item by item, so that one failure
+// costs one item (founding document: skip it, report it, continue). Item by item and not by bisection, because every
+// half with a hanging item would wait for the timeout again.
 import type { Clock } from '../../core/index.ts';
-import { abortable, kindOf } from '../../core/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
+import { kindOf, executeWithDeadline } from '../../core/index.ts';
 import { isFatalForJob } from '../degradations.ts';
 import type { EntityNode, EventNode, GraphBatch, GraphFailure } from './graph.ts';
 
@@ -14,7 +14,7 @@ export interface GraphWrites {
   readonly 'possibly-same': GraphBatch['possiblySame'][number];
 }
 
-/** What writes into a graph: all of a list or nothing. Resolves to the places in the list of what did not get in. */
+/** Writes all of a list or nothing. Resolves to the indexes of items that were not written. */
 export type GraphWriter = <What extends GraphFailure['what']>(
   what: What,
   spaceId: number,
@@ -24,11 +24,11 @@ export type GraphWriter = <What extends GraphFailure['what']>(
 
 export interface WriteLimits {
   readonly clock: Clock;
-  /** For one statement: a list, or one node or edge. */
+  /** For one statement: a list or a single item. */
   readonly timeoutMs: number;
 }
 
-/** After so many that took too long in a row, the rest of the kind is not waited for. */
+/** After this many timeouts in a row the rest of the list is not tried. */
 const maxTimeouts = 3;
 const timedOut = 'DEADLINE_EXCEEDED';
 
@@ -58,7 +58,7 @@ type WriteList = (
   signal: AbortSignal,
 ) => Promise<readonly GraphFailure[]>;
 
-/** The same twice in one list would be written twice: each is written once. */
+/** Duplicates within a list are written once. */
 function listOf<What extends GraphFailure['what']>(
   what: What,
   all: readonly GraphWrites[What][],
@@ -73,7 +73,7 @@ function listOf<What extends GraphFailure['what']>(
       cause,
     });
     const within = (some: typeof items) =>
-      inTime((deadline) => write(what, spaceId, some, deadline), limits, signal);
+      writeInTime((deadline) => write(what, spaceId, some, deadline), limits, signal);
     const whole = await within(items);
     if (whole.error === null)
       return whole.missing.flatMap((index) => {
@@ -100,19 +100,19 @@ function listOf<What extends GraphFailure['what']>(
   };
 }
 
-/** Fails only when the caller stops, the state store is away, or the graph is. */
-async function inTime(
+/** Fails only with the caller's signal, when the state store is down, or when the graph is unavailable. */
+async function writeInTime(
   work: (signal: AbortSignal) => Promise<readonly number[]>,
   { clock, timeoutMs }: WriteLimits,
   signal: AbortSignal,
 ): Promise<{ readonly error: unknown; readonly missing: readonly number[] }> {
-  const deadline = withDeadline(signal, timeoutMs, clock, 'graph upsert');
   try {
-    return { error: null, missing: await abortable(work(deadline.signal), deadline.signal) };
+    return {
+      error: null,
+      missing: await executeWithDeadline(work, { clock, timeoutMs, operation: 'graph upsert', signal }),
+    };
   } catch (error) {
     if (isFatalForJob(error, signal) || kindOf(error) === 'KNOWLEDGE_GRAPH_UNAVAILABLE') throw error;
     return { error, missing: [] };
-  } finally {
-    deadline.dispose();
   }
 }

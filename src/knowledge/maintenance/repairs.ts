@@ -26,7 +26,7 @@ import { readChunk, readWithModel, recordTruncation, writeReading } from '../ing
 import type { KnowledgeOptions } from '../options.ts';
 import type { Reading } from '../reading/types.ts';
 import { expansionDegradations } from '../search/expand.ts';
-import { searchWithoutVectors } from '../search/rank.ts';
+import { searchWithoutVectors } from '../search/vector-source.ts';
 import type { SearchStore } from '../search/results.ts';
 import { billingCaller } from '../spaces/spaces.ts';
 import type { Embedders } from '../vectors/types.ts';

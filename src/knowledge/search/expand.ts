@@ -1,13 +1,12 @@
 // Expands the first results through the graph: events that share an actor or a subject with theirs. A failure costs
 // related items, never results, and appears in the response's warning and in the ledger.
 import type { Clock, Log } from '../../core/index.ts';
-import { abortable, kindOf, messageOf } from '../../core/index.ts';
+import { kindOf, messageOf, executeWithDeadline } from '../../core/index.ts';
 import type { LedgerRecorder } from '../../ledger/index.ts';
-import { withDeadline } from '../../resilience/index.ts';
 import type { ExpansionRequest, Graph, RelatedEvent } from '../graph/graph.ts';
 import type { KnowledgeOptions } from '../options.ts';
 import type { SearchStore } from './results.ts';
-import type { LexicalHit, RelatedItem, SearchRequest, Warnings } from './types.ts';
+import type { RankedChunk, RelatedItem, SearchRequest, Warnings } from './types.ts';
 
 export interface ExpansionDeps {
   readonly graph: Pick<Graph, 'backend' | 'isSeparateStore' | 'expand' | 'missing'>;
@@ -30,7 +29,7 @@ export const expansionDegradations = {
 
 export interface ExpansionInput {
   readonly spaceId: number;
-  readonly hits: readonly LexicalHit[];
+  readonly hits: readonly RankedChunk[];
   readonly request: Pick<SearchRequest, 'graphBudget' | 'graphSeedLimit' | 'graphFilters'>;
 }
 
@@ -57,31 +56,35 @@ export async function expandByGraph(
     return [];
   }
   const seeds = await findSeeds(deps, spaceId, hits.slice(0, graphSeedLimit), warnings, signal);
-  const deadline = withDeadline(signal, deps.options.expansionTimeoutMs, deps.clock, 'graph expansion');
-  try {
-    const exceptEventIds = seeds.flat();
-    const behind = warnIfGraphIsBehind(deps, spaceId, exceptEventIds, warnings, deadline.signal);
-    const outcomes = await Promise.allSettled(
-      groupSeeds(seeds).map((seedEventIds) => {
-        const input = { spaceId, seedEventIds, exceptEventIds, budget: graphBudget };
-        const categories = graphFilters.length === 0 ? {} : { categories: graphFilters };
-        return expandSeeds(deps, { ...input, ...categories }, deadline.signal);
-      }),
-    );
-    await behind;
-    signal.throwIfAborted();
-    const found = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    const failed = outcomes.find((one) => one.status === 'rejected');
-    if (failed) report(deps, { spaceId, seeds: seeds.length }, failed.reason, found.length > 0, warnings);
-    return mergeRelated(found, graphBudget);
-  } finally {
-    deadline.dispose();
-  }
+  const exceptEventIds = seeds.flat();
+  const timeout = {
+    clock: deps.clock,
+    timeoutMs: deps.options.expansionTimeoutMs,
+    operation: 'graph expansion',
+    signal,
+  };
+  const behind = executeWithDeadline(
+    (expired) => warnIfGraphIsBehind(deps, spaceId, exceptEventIds, warnings, expired),
+    timeout,
+  ).catch(() => undefined); // Reported by the expansion, which calls the same graph.
+  const outcomes = await Promise.allSettled(
+    groupSeeds(seeds).map((seedEventIds) => {
+      const categories = graphFilters.length === 0 ? {} : { categories: graphFilters };
+      const input = { spaceId, seedEventIds, exceptEventIds, budget: graphBudget, ...categories };
+      return executeWithDeadline((expired) => expandSeeds(deps, input, expired), timeout);
+    }),
+  );
+  await behind;
+  signal.throwIfAborted();
+  const found = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = outcomes.find((one) => one.status === 'rejected');
+  if (failed) report(deps, { spaceId, seeds: seeds.length }, failed.reason, found.length > 0, warnings);
+  return mergeRelated(found, graphBudget);
 }
 
 /**
  * A separate graph may lack what the tables have: it is new, another backend was used for a while, or chunks wait for
- * repair. Never fails: the expansion reports an unavailable graph.
+ * repair. Fails as the graph does.
  */
 async function warnIfGraphIsBehind(
   { graph, store, onGraphBehind }: ExpansionDeps,
@@ -91,24 +94,20 @@ async function warnIfGraphIsBehind(
   signal: AbortSignal,
 ): Promise<void> {
   if (!graph.isSeparateStore || eventIds.length === 0) return;
-  try {
-    const [missing, waiting] = await abortable(
-      Promise.all([graph.missing(spaceId, eventIds, signal), store.countWaitingForGraph(spaceId, signal)]),
-      signal,
+  const [missing, waiting] = await Promise.all([
+    graph.missing(spaceId, eventIds, signal),
+    store.countWaitingForGraph(spaceId, signal),
+  ]);
+  if (missing > 0) {
+    warnings.add(
+      `The graph is behind (events of these results that it lacks: ${missing} of ${eventIds.length}): related items may be missing. "headworks graph rebuild" adds everything.`,
     );
-    if (missing > 0) {
-      warnings.add(
-        `The graph has not caught up (events of these results that it lacks: ${missing} of ${eventIds.length}): what is related to them may be left out. "headworks graph rebuild" puts in everything.`,
-      );
-      onGraphBehind?.();
-    }
-    if (waiting > 0)
-      warnings.add(
-        `Chunks of this space that wait to be put into the graph: ${waiting}; what is related through them is left out. "headworks repair" puts them in.`,
-      );
-  } catch {
-    // Reported by the expansion, which calls the same graph.
+    onGraphBehind?.();
   }
+  if (waiting > 0)
+    warnings.add(
+      `Chunks of this space that are not in the graph yet: ${waiting}; related items through them are missing. "headworks repair" adds them.`,
+    );
 }
 
 /** One group per result as long as groups remain; each event once. */
@@ -132,9 +131,9 @@ async function expandSeeds(
   request: ExpansionRequest,
   signal: AbortSignal,
 ): Promise<FoundRelated> {
-  const related = await abortable(graph.expand(request, signal), signal);
+  const related = await graph.expand(request, signal);
   const ids = related.map(({ eventId }) => eventId);
-  return { related, items: await abortable(store.events(request.spaceId, ids, signal), signal) };
+  return { related, items: await store.events(request.spaceId, ids, signal) };
 }
 
 function report(
@@ -147,7 +146,7 @@ function report(
   const cause = kindOf(error);
   const message =
     cause === 'DEADLINE_EXCEEDED'
-      ? `Graph expansion timed out after ${options.expansionTimeoutMs} ms; only ${isPart ? 'what was found by then is related' : 'the results themselves are shown'}.`
+      ? `Graph expansion timed out after ${options.expansionTimeoutMs} ms; ${isPart ? 'related items are incomplete' : 'there are no related items'}.`
       : `Graph expansion ${isPart ? 'incomplete' : 'unavailable'}: ${messageOf(error)}`;
   warnings.add(message);
   const details = { space_id: spaceId, backend: graph.backend, seeds };
@@ -165,31 +164,33 @@ function report(
 async function findSeeds(
   { store, clock, options, log, ledger }: ExpansionDeps,
   spaceId: number,
-  hits: readonly LexicalHit[],
+  hits: readonly RankedChunk[],
   warnings: Warnings,
   signal: AbortSignal,
 ): Promise<readonly (readonly string[])[]> {
   const skipped: { readonly chunkId: number; readonly cause: string }[] = [];
   const found = await Promise.all(
     hits.map(async ({ chunkId }) => {
-      const deadline = withDeadline(signal, options.chunkLookupTimeoutMs, clock, 'chunk lookup');
       try {
-        return await abortable(store.eventIdsOf(spaceId, chunkId, deadline.signal), deadline.signal);
+        return await executeWithDeadline((expired) => store.eventIdsOf(spaceId, chunkId, expired), {
+          clock,
+          timeoutMs: options.chunkLookupTimeoutMs,
+          operation: 'chunk lookup',
+          signal,
+        });
       } catch (error) {
         signal.throwIfAborted();
         skipped.push({ chunkId, cause: kindOf(error) });
         return [];
-      } finally {
-        deadline.dispose();
       }
     }),
   );
   const [first] = skipped;
   if (first) {
-    const message = `Not every result was followed (left out: ${skipped.length} of ${hits.length}): events could not be looked up.`;
+    const message = `Not every result was expanded (omitted: ${skipped.length} of ${hits.length}): their events could not be loaded.`;
     const details = { space_id: spaceId, chunk_ids: skipped.map(({ chunkId }) => chunkId) };
     warnings.add(message);
-    log.warn('the events of results were not found', { ...details, cause: first.cause });
+    log.warn('events of search results could not be loaded', { ...details, cause: first.cause });
     const { lookup: kind } = expansionDegradations;
     void ledger.record({ kind, subject: String(spaceId), cause: first.cause, message, details });
   }

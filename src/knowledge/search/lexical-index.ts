@@ -8,7 +8,7 @@ import type { PhraseWord, QueryWord, WordPlaces } from './proximity.ts';
 import { rescoreByProximity } from './proximity.ts';
 import type { ParsedQuery } from './query.ts';
 import { allowedChunks, maxPhrases, parseQuery } from './query.ts';
-import type { LexicalHit, SearchFilter } from './types.ts';
+import type { RankedChunk, SearchFilter } from './types.ts';
 
 /** The usual values: those that win on one collection lose on others. */
 const k1 = 1.2;
@@ -38,7 +38,7 @@ export class LexicalIndex {
     filter: SearchFilter,
     signal: AbortSignal,
     onDropped: (sentence: string) => void = () => undefined,
-  ): Promise<readonly LexicalHit[]> {
+  ): Promise<readonly RankedChunk[]> {
     const read = parseQuery(query);
     const analysed = await analyzeQuery(this.#database, space, read, signal);
     if (analysed.isCut) onDropped(`Only the first ${maxTerms} different words of the query were looked for.`);

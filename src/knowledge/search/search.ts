@@ -7,29 +7,28 @@ import { eventCategories } from '../reading/types.ts';
 import type { Space } from '../spaces/spaces.ts';
 import type { ExpansionDeps } from './expand.ts';
 import { expandByGraph } from './expand.ts';
-import type { RankerDeps } from './rank.ts';
+import type { LexicalIndex } from './lexical-index.ts';
 import { Ranker } from './rank.ts';
 import type { SearchStore } from './results.ts';
-import type { LexicalHit, SearchHit, SearchRequest, SearchResponse } from './types.ts';
+import type { RankedChunk, SearchHit, SearchRequest, SearchResponse } from './types.ts';
 import { Warnings } from './types.ts';
+import type { VectorSourceDeps } from './vector-source.ts';
+import { VectorSource } from './vector-source.ts';
 
-export interface SearchDeps extends ExpansionDeps, RankerDeps {
+export interface SearchDeps extends ExpansionDeps, VectorSourceDeps {
+  readonly lexical: LexicalIndex;
   readonly store: SearchStore;
-  readonly options: ExpansionDeps['options'] & RankerDeps['options'];
-}
-
-interface OpenParts extends ExpansionDeps {
-  readonly ranker: Ranker;
-  readonly store: SearchStore;
+  readonly options: ExpansionDeps['options'] & VectorSourceDeps['options'];
 }
 
 export function openSearch(deps: SearchDeps): SearchService {
-  const opened = { ...deps, ranker: new Ranker(deps) };
-  return { search: (space, request, signal) => search(opened, space, request, signal) };
+  const ranker = new Ranker(deps.lexical, [new VectorSource(deps)]);
+  return { search: (space, request, signal) => search(deps, ranker, space, request, signal) };
 }
 
 async function search(
-  deps: OpenParts,
+  deps: SearchDeps,
+  ranker: Ranker,
   space: Space,
   request: SearchRequest,
   signal: AbortSignal,
@@ -37,10 +36,10 @@ async function search(
   assertValid(request);
   const { query, limit, filter, graphExpand, includeEntities } = request;
   const warnings = new Warnings();
-  const ranked = await deps.ranker.rank(space, query, limit, filter, warnings, signal);
+  const ranked = await ranker.rank({ space, query, limit, filter, warnings }, signal);
   const input = { spaceId: space.spaceId, hits: ranked, request };
   const [primaryResults, relatedContext] = await Promise.all([
-    shown(deps.store, space, query, ranked, signal),
+    loadHits(deps.store, space, query, ranked, signal),
     graphExpand ? expandByGraph(deps, input, warnings, signal) : null,
   ]);
   const chunkIds = primaryResults.map(({ chunkId }) => chunkId);
@@ -51,11 +50,11 @@ async function search(
   return { primaryResults, relatedContext, entities, expandOptions, warning: warnings.toText() };
 }
 
-async function shown(
+async function loadHits(
   store: SearchStore,
   space: Space,
   query: string,
-  ranked: readonly LexicalHit[],
+  ranked: readonly RankedChunk[],
   signal: AbortSignal,
 ): Promise<readonly SearchHit[]> {
   const ids = ranked.map(({ chunkId }) => chunkId);

@@ -101,8 +101,8 @@ export interface SearchResponse {
   readonly warning: string | null;
 }
 
-/** A lexical result before its text is loaded. */
-export interface LexicalHit {
+/** A result before its text is loaded. */
+export interface RankedChunk {
   readonly chunkId: number;
   readonly score: number;
 }

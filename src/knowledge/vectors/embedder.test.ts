@@ -52,7 +52,7 @@ describe('a careful embedder', () => {
       return [Float32Array.of(1)];
     });
     await expect(embedder.embed(['a'], signal)).rejects.toThrow('no answer');
-    await expect(embedder.embed(['a'], signal)).rejects.toThrow('asked again in 30 s');
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('called again in 30 s');
     expect(calls).toHaveLength(1);
     isUp = true;
     await clock.advance(30_000);
@@ -68,7 +68,7 @@ describe('a careful embedder', () => {
     const deadline = withDeadline(signal, 10_000, clock, 'embedding');
     const failing = expect(embedder.embed(['a'], deadline.signal)).rejects.toMatchObject({
       code: 'KNOWLEDGE_EMBEDDING_FAILED',
-      message: 'The embedder m did not answer in time.',
+      message: 'The embedder m did not respond in time.',
     });
     await clock.advance(10_000);
     await failing;
@@ -84,7 +84,7 @@ describe('a careful embedder', () => {
     await expect(embedder.embed(['a'], signal)).rejects.toThrow('no answer');
     embedder.resetCooldown();
     await expect(embedder.embed(['a'], signal)).rejects.toThrow('no answer');
-    await expect(embedder.embed(['a'], signal)).rejects.toThrow('asked again in 30 s');
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('called again in 30 s');
     expect([calls.length, timesBack()]).toEqual([2, 0]);
     isUp = true;
     embedder.resetCooldown();
@@ -124,7 +124,7 @@ describe('a careful embedder', () => {
     });
     await clock.advance(10_000);
     await waiting;
-    await expect(embedder.embed(['a'], signal)).rejects.toThrow('asked again');
+    await expect(embedder.embed(['a'], signal)).rejects.toThrow('called again');
     expect(calls).toHaveLength(1);
   });
 });
