@@ -78,7 +78,7 @@ export class DocumentModel {
   }
 
   get annotations(): DocumentAnnotations {
-    this.#annotations ??= annotate({ ...this, text: visibleText(this.prose).text });
+    this.#annotations ??= annotate(this.title, visibleText(this.prose).text, this.sourceTs);
     return this.#annotations;
   }
 }
@@ -86,11 +86,7 @@ export class DocumentModel {
 /** Texts are annotated in pieces of about this length, which bounds memory. */
 const pieceLength = 65_536;
 
-function annotate({
-  title,
-  text,
-  sourceTs,
-}: Pick<DocumentModel, 'title' | 'text' | 'sourceTs'>): DocumentAnnotations {
+function annotate(title: string, text: string, sourceTs: Date | null): DocumentAnnotations {
   const roster = new Roster();
   const lowercaseWords = new Set<string>();
   const { author, date } = readIntroductions(text, roster);

@@ -79,7 +79,7 @@ function recordFallback({ ledger, log }: ReadDeps, task: ReadTask, error: unknow
 }
 
 const detailsOf = ({ chunk, revision }: ReadTask, error: unknown) => ({
-  artifact_uid: revision.artifactUid,
+  artifact_id: revision.artifactUid,
   revision_id: chunk.revisionId,
   chunk_id: chunk.chunkId,
   space_id: chunk.spaceId,
@@ -125,7 +125,7 @@ export function recordTruncation(
   const truncation = truncationOf(result);
   if (truncation === null) return;
   const details = {
-    artifact_uid: revision.artifactUid,
+    artifact_id: revision.artifactUid,
     revision_id: chunk.revisionId,
     chunk_id: chunk.chunkId,
     space_id: chunk.spaceId,

@@ -92,7 +92,7 @@ async function recordChunks(
     const subject = String(chunk.chunkId);
     if (await deps.isRecorded(kind, subject)) continue;
     const { artifactUid, revisionId, spaceId } = chunk;
-    const details = { artifact_uid: artifactUid, revision_id: revisionId, space_id: spaceId };
+    const details = { artifact_id: artifactUid, revision_id: revisionId, space_id: spaceId };
     await deps.ledger.record({ kind, subject, cause, message, details });
     if (++recorded === maxPerRun) break;
   }
