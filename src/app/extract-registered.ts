@@ -5,12 +5,12 @@ import type { EmittedEvent } from '../core/index.ts';
 import { CoreError, EventBus, noTracer, systemClock } from '../core/index.ts';
 import type { ExtractionSource, ExtractSource } from '../extraction/index.ts';
 import { effectiveOptions, extractionEvents } from '../extraction/index.ts';
-import { countEvents } from '../platform/metrics/index.ts';
+import { countEvents } from '../platform/telemetry/metrics.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { SourceChoice } from './extract.ts';
 import { extract } from './extract.ts';
 import type { Telemetry } from './telemetry.ts';
-import { vaultsFolder } from '../platform/data-folder/layout.ts';
+import { vaultsFolder } from '../platform/data-folder/files.ts';
 import { traceEvents } from './tracing.ts';
 
 export interface ExtractRegisteredDeps {

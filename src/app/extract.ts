@@ -29,14 +29,13 @@ import {
 import { redactedSource } from '../extraction/sources/redacted-source.ts';
 import type { Vault } from '../extraction/vault/index.ts';
 import { openVault, readResumable } from '../extraction/vault/index.ts';
-import { makeFolder } from '../platform/data-folder/make-folder.ts';
+import { makeFolder, vaultsFolder } from '../platform/data-folder/files.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
-import { threadModule } from '../platform/thread-module.ts';
+import { threadModule } from '../platform/threads/thread-module.ts';
 import type { AdaptiveRateLimiter } from '../resilience/index.ts';
 import type { SourceChoice } from './extraction-source.ts';
 import { makeSource } from './extraction-source.ts';
 import { WaitReporter } from './extraction-waits.ts';
-import { vaultsFolder } from '../platform/data-folder/layout.ts';
 
 export type { SourceChoice } from './extraction-source.ts';
 export type { Estimate } from '../extraction/index.ts';

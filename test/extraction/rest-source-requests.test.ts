@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PageRequest } from '../../src/extraction/types.ts';
-import type { InMemoryAnswer, InMemoryRequest } from '../../src/platform/http-client/index.ts';
+import type { InMemoryAnswer, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import { restSourceOn } from './rest-source-world.ts';
 

@@ -3,8 +3,9 @@ import { systemClock } from '../../src/core/index.ts';
 import type { RestSourceOptions } from '../../src/extraction/sources/index.ts';
 import { createRestSource, loadRestSource } from '../../src/extraction/sources/index.ts';
 import type { SourceWorld } from '../support/extraction/source.contract.ts';
-import type { InMemoryHandler } from '../../src/platform/http-client/index.ts';
-import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import type { InMemoryHandler } from '../support/http-client/in-memory-transport.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';
 

@@ -1,6 +1,6 @@
 // Counts in Redis: every process that uses the same provider key shares one count. One round trip a decision.
-import type { RedisConnection } from '../../../platform/redis/ports.ts';
-import { redisScript } from '../../../platform/redis/redis-script.ts';
+import type { RedisConnection } from '../../../platform/redis/connection.ts';
+import { redisScript } from '../../../platform/redis/script.ts';
 import type { Counted, CountedWindow, QuotaCounter } from '../ports.ts';
 
 const script = redisScript(new URL('./count-costs.lua', import.meta.url));
