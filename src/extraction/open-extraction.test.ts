@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { EmittedEvent } from '../core/index.ts';
 import { EventBus } from '../core/index.ts';
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
-import { extractionEvents } from '../extraction/index.ts';
+import { extractionEvents } from './index.ts';
 import { createRateLimiter } from '../resilience/index.ts';
-import { WaitReporter } from './extraction-waits.ts';
+import { WaitReporter } from './open-extraction.ts';
 
 function world(limits = { perSecond: 5, perMinute: 5 }) {
   const clock = new VirtualClock();
@@ -17,37 +17,37 @@ function world(limits = { perSecond: 5, perMinute: 5 }) {
   return { clock, told, limiter, waits, acquirePermit };
 }
 
-describe('what an extraction waits for before it begins', () => {
-  it('is the rate limit, said once, when earlier calls have used it up', async () => {
+describe('WaitReporter', () => {
+  it('reports the rate limit once when earlier calls have used it up', async () => {
     const { clock, told, acquirePermit } = world();
     await clock.run(Promise.all(Array.from({ length: 8 }, acquirePermit)));
     expect(told).toEqual([
       {
         reason: 'rate-limit',
-        why: 'calls that were made before have used up the rate limit (5 calls a minute, 5 a second)',
+        why: 'earlier calls have used up the rate limit (5 calls per minute, 5 per second)',
         waitMs: null,
       },
     ]);
   });
 
-  it('is a pause that the source asked for', async () => {
+  it('reports a pause that the source requested', async () => {
     const { clock, told, acquirePermit, limiter } = world();
     (await limiter.acquire()).rateLimited({ retryAfterMs: 30_000 });
     await clock.run(acquirePermit());
-    expect(told).toMatchObject([{ why: 'the source asked for a pause until 2023-11-14T22:13:50.000Z' }]);
+    expect(told).toMatchObject([{ why: 'the source requested a pause until 2023-11-14T22:13:50.000Z' }]);
   });
 
-  it('is not told when it is short, nor with another reason when one was told', async () => {
+  it('reports no short wait, and no second reason', async () => {
     const { clock, told, acquirePermit, waits } = world({ perSecond: 5, perMinute: 2 });
     await clock.run(Promise.all([acquirePermit(), acquirePermit()]));
     expect(told).toEqual([]);
     const waiting = acquirePermit();
-    waits.tell('limits-held', 'somebody holds limits.sqlite');
+    waits.report('limits-locked', 'somebody holds limits.sqlite');
     await clock.run(waiting);
-    expect(told).toMatchObject([{ reason: 'limits-held' }]);
+    expect(told).toMatchObject([{ reason: 'limits-locked' }]);
   });
 
-  it('is progress from then on, and no longer told', async () => {
+  it('reports nothing once there is progress', async () => {
     const { clock, told, acquirePermit, waits } = world({ perSecond: 1, perMinute: 1 });
     await acquirePermit();
     waits.end();
