@@ -28,7 +28,7 @@ describe('a collection in the layout of BEIR', () => {
         {
           id: 'q1',
           text: 'one?',
-          judgements: new Map([
+          judgments: new Map([
             ['d1', 2],
             ['2', 0],
           ]),
@@ -37,7 +37,7 @@ describe('a collection in the layout of BEIR', () => {
     });
   });
 
-  it('takes judgements of test.tsv, else of all files, with or without names of columns', async () => {
+  it('takes judgments of test.tsv, else of all files, with or without names of columns', async () => {
     const files = {
       'corpus.jsonl': corpus,
       'queries.jsonl': queries,
@@ -51,7 +51,7 @@ describe('a collection in the layout of BEIR', () => {
 
   it.each([
     ['no corpus', { 'queries.jsonl': queries, 'qrels/test.tsv': qrels }, 'corpus.jsonl cannot be read'],
-    ['no judgements', { 'corpus.jsonl': corpus, 'queries.jsonl': queries }, 'There is no qrels'],
+    ['no judgments', { 'corpus.jsonl': corpus, 'queries.jsonl': queries }, 'There is no qrels'],
     [
       'broken JSON',
       { 'corpus.jsonl': '{"_id": "a", "text": "x"}\n{', 'queries.jsonl': queries },
@@ -63,7 +63,7 @@ describe('a collection in the layout of BEIR', () => {
       '"text" is missing',
     ],
     [
-      'a judgement without grade',
+      'a judgment without grade',
       { 'corpus.jsonl': corpus, 'queries.jsonl': queries, 'qrels/test.tsv': `${qrels}q1 d1 1` },
       'Line 5 of qrels/test.tsv',
     ],
@@ -100,7 +100,7 @@ describe('questions in the layout of HotpotQA', () => {
       ['Y', 'One. Two.'],
       ['Z', 'One. Two.'],
     ]);
-    expect(asked.map(({ judgements }) => [...judgements.keys()])).toEqual([['X', 'Y'], ['Z']]);
+    expect(asked.map(({ judgments }) => [...judgments.keys()])).toEqual([['X', 'Y'], ['Z']]);
   });
 
   it.each([
@@ -163,8 +163,8 @@ describe('Cranfield as it is distributed', () => {
         { id: '3', title: 'heat', text: 'heated slabs' },
       ],
       queries: [
-        { id: '1', text: 'what of wings in streams .', judgements: new Map([['1', 1]]) },
-        { id: '3', text: 'what of heat .', judgements: new Map([['3', 1]]) },
+        { id: '1', text: 'what of wings in streams .', judgments: new Map([['1', 1]]) },
+        { id: '3', text: 'what of heat .', judgments: new Map([['3', 1]]) },
       ],
     });
   });

@@ -2,7 +2,7 @@
 // what founding document 004 has operators ask the tables can be asked.
 import { readFile, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
+import { openEvaluationServices } from '../../bench/evaluation/services.ts';
 import { knowledgeDocuments } from '../../src/app/knowledge-documents.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
@@ -25,7 +25,14 @@ const { signal } = new AbortController();
 async function readExample() {
   const { database, ids, options } = world;
   const embedders = embeddersOf(null);
-  const desks = await openEvaluationDesks({ database, clock: systemClock, ids, embedders, options, signal });
+  const desks = await openEvaluationServices({
+    database,
+    clock: systemClock,
+    ids,
+    embedders,
+    options,
+    signal,
+  });
   const space = await world.space();
   const closing = new AsyncDisposableStack();
   onTestFinished(() => closing.disposeAsync());

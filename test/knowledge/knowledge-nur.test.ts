@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { evaluateNur } from '../../bench/evaluation/nur.ts';
-import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
+import { openEvaluationServices } from '../../bench/evaluation/services.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { embeddersOf, knowledgeWorld } from '../support/knowledge-world.ts';
@@ -101,7 +101,7 @@ describe('evaluateNur', () => {
   afterAll(() => world.dispose());
 
   const parts = async () => ({
-    ...(await openEvaluationDesks({
+    ...(await openEvaluationServices({
       database: world.database,
       clock: systemClock,
       ids: world.ids,
