@@ -41,7 +41,7 @@ export interface NurFigures {
 /** Fails with INPUT_INVALID when the data are not in this layout. */
 export async function evaluateNur(folder: string, parts: NurDeps): Promise<NurFigures> {
   const data = await readNurData(folder);
-  const uids = await takeIn(data, parts);
+  const uids = await ingestAll(data, parts);
   const known = await everybody(parts);
   return {
     documents: data.documents.size,
@@ -57,10 +57,10 @@ const typeOfFolder: Readonly<Record<string, ArtifactType>> = {
   conversations: 'chat',
   meetings: 'transcript',
 };
-const reingestMs = 20;
+const pollMs = 20;
 
 /** The path of each document by its artifact. One at a time, because known entities affect resolution. */
-async function takeIn(
+async function ingestAll(
   { documents }: NurData,
   { space, artifacts, clock, signal }: NurDeps,
 ): Promise<ReadonlyMap<string, string>> {
@@ -71,7 +71,7 @@ async function takeIn(
     const { artifactUid } = await artifacts.ingest(space, request, signal);
     paths.set(artifactUid, path);
     while ((await artifacts.get(space, artifactUid)).status.state === 'processing')
-      await clock.sleep(reingestMs, signal);
+      await clock.sleep(pollMs, signal);
   }
   return paths;
 }

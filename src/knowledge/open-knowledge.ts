@@ -252,7 +252,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     start: async ({ isLongRunning, scansFolders }) => {
       await jobs.work(job, handleIngest);
       await jobs.work(reembedJob, reembedHandler({ ...ingest, vectors, jobs }));
-      await jobs.work(graphRebuildJob, graphRebuildHandler({ ...graphDeps, keeper: graphSync, spaces }));
+      await jobs.work(graphRebuildJob, graphRebuildHandler({ ...graphDeps, sync: graphSync, spaces }));
       await jobs.work(backfillJob, handleBackfill);
       if (!isLongRunning) return () => undefined;
       await jobs.schedule(reembedJob, reembedCron, {});
