@@ -96,7 +96,7 @@ describe('search over HTTP', () => {
           text: 'The secret harbor of acme.',
           source_system: 'test',
           start_char: 0,
-          highlights: [{ start: 11, end: 18 }],
+          highlights: [{ start: 11, end: 17 }],
         }),
       ],
       related_context: null,
