@@ -3,13 +3,12 @@ import type { Config } from '../config/index.ts';
 import { CoreError, systemClock, systemIds } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
-import { checkNotifyRoundTrip, poolerRemedy } from '../platform/postgres/notify-check.ts';
-import { PostgresChangeFeed } from '../platform/postgres/postgres-change-feed.ts';
+import { checkNotifyRoundTrip, poolerRemedy, ChangeFeed } from '../platform/postgres/change-feed.ts';
 import { RedisSlotStore } from '../tenancy/admission/redis/redis-slot-store.ts';
 import type { AdmissionDeps, ExecutionIndex, OpenAdmission } from '../tenancy/index.ts';
 import { AdmissionError, MemorySlotStore, openAdmission } from '../tenancy/index.ts';
 import { PostgresLimitStore, limitsChannel, limitsTopic } from '../tenancy/postgres/postgres-limit-store.ts';
-import { serverLockName } from '../platform/postgres/server/process-locks.ts';
+import { serverLockName } from '../platform/postgres/server/session-lock.ts';
 import type { ServerRole } from './client/server-file.ts';
 import type { Stores } from './stores.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -100,7 +99,7 @@ async function openProbe({ redis }: Config) {
 const isLasting = (role: ServerRole): boolean => role === 'serve' || role === 'demo';
 
 const limitChanges = (database: Database) =>
-  new PostgresChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
+  new ChangeFeed(database, limitsChannel(database.schema), [limitsTopic]);
 
 /**
  * Without Redis one server alone may count. On a database that others can reach it holds a lock alone, which servers
@@ -119,7 +118,7 @@ async function guard(
   const lock = await takeSessionLock({
     url: databaseUrl,
     name: serverLockName(schema),
-    mode: hasRedis ? 'shared' : 'alone',
+    mode: hasRedis ? 'shared' : 'exclusive',
     clock: systemClock,
     onChange: (state) => telemetry.events.emit('admission:server-lock-changed', { state }),
   });

@@ -1,4 +1,4 @@
-// The settings of the house itself: where it listens, where it keeps things, how it stops. Domains have their own.
+// Options of the server itself: address, stores, logging, tracing, retention. Domains have their own.
 import {
   booleanOption,
   choiceOption,
@@ -24,7 +24,7 @@ export const serverOptions = defineOptions({
       pattern: /^[\w.:%-]+$/,
     }),
     port: numberOption({
-      describe: 'Port to listen on; 0 takes any free one, as a worker does unless it is told one.',
+      describe: 'Port to listen on; 0 uses any free port, which is the default of a worker.',
       env: 'HEADWORKS_PORT',
       flag: 'port',
       default: 8420,
@@ -32,50 +32,50 @@ export const serverOptions = defineOptions({
       max: 65_535,
     }),
     allowedHosts: listOption({
-      describe: 'Names under which the server may be called (the Host header), besides its own address.',
+      describe: 'Accepted Host headers, in addition to its own address.',
       env: 'HEADWORKS_ALLOWED_HOSTS',
       default: [],
       allowed: 'a list of host names, each with or without a port, separated by commas',
       pattern: /^(\[[\da-f:.]+\]|[a-z\d._-]+)(:\d{1,5})?$/i,
     }),
     allowedOrigins: listOption({
-      describe: 'Web pages that may call the server from a browser (the Origin header), besides its own.',
+      describe: 'Accepted Origin headers of browser requests, in addition to its own.',
       env: 'HEADWORKS_ALLOWED_ORIGINS',
       default: [],
       allowed: 'a list of origins like https://app.example.com, separated by commas',
       pattern: /^https?:\/\/[^/\s?#@]+$/i,
     }),
     adminToken: textOption({
-      describe: 'What admins, and commands that talk to a server elsewhere, identify themselves with.',
+      describe: 'Credential of admins, and of commands that use a remote server.',
       env: 'HEADWORKS_ADMIN_TOKEN',
       default: null,
-      defaultText: 'generated at first start and kept in the data folder',
+      defaultText: 'generated at first start and stored in the data folder',
       secret: true,
       allowed: 'at least 16 visible characters without spaces',
       pattern: /^[\u0021-\u007e]{16,}$/,
     }),
     metricsAccess: choiceOption({
-      describe: 'Who may read /metrics. "auto": everyone on a loopback address, admins otherwise.',
+      describe: 'Access to /metrics. "auto": public on a loopback address, admin otherwise.',
       env: 'HEADWORKS_METRICS_ACCESS',
       default: 'auto',
       choices: ['auto', 'public', 'admin'],
     }),
     bodyLimitBytes: numberOption({
-      describe: 'Largest request body that is read.',
+      describe: 'Largest accepted request body.',
       env: 'HEADWORKS_BODY_LIMIT_BYTES',
       default: 1_048_576,
       min: 1024,
       max: 1_073_741_824,
     }),
     requestTimeoutSeconds: numberOption({
-      describe: 'Longest time for a request to arrive completely.',
+      describe: 'Longest time until a request is received completely.',
       env: 'HEADWORKS_REQUEST_TIMEOUT_SECONDS',
       default: 30,
       min: 1,
       max: 3600,
     }),
     drainSeconds: numberOption({
-      describe: 'When stopping: how long requests under way may take to finish.',
+      describe: 'When stopping: how long running requests may take to finish.',
       env: 'HEADWORKS_DRAIN_SECONDS',
       default: 10,
       min: 0,
@@ -89,7 +89,7 @@ export const dataOptions = defineOptions({
   describe: 'Files on this machine.',
   fields: {
     folder: pathOption({
-      describe: 'Folder for the embedded store, vaults, the admin token and the note of the running server.',
+      describe: 'Folder of the embedded store, vaults, the admin token and server.json.',
       env: 'HEADWORKS_DATA_DIR',
       flag: 'data-dir',
       default: '.headworks',
@@ -110,21 +110,21 @@ export const stateOptions = defineOptions({
       schemes: ['postgres', 'postgresql'],
     }),
     schema: textOption({
-      describe: 'Schema that holds our tables; made at first start.',
+      describe: 'Schema of the tables; created at first start.',
       env: 'HEADWORKS_DATABASE_SCHEMA',
       default: 'headworks',
       allowed: 'lower-case letters, digits and _, not starting with a digit or pg_, at most 50 characters',
       pattern: /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/,
     }),
     poolSize: numberOption({
-      describe: 'Connections to a Postgres server that one process opens at most.',
+      describe: 'Maximum connections to a Postgres server per process.',
       env: 'HEADWORKS_DATABASE_POOL_SIZE',
       default: 10,
       min: 2,
       max: 500,
     }),
     statementTimeoutSeconds: numberOption({
-      describe: 'A Postgres server stops statements that take longer.',
+      describe: 'Statement timeout on a Postgres server.',
       env: 'HEADWORKS_DATABASE_STATEMENT_TIMEOUT_SECONDS',
       default: 30,
       min: 1,
@@ -141,12 +141,12 @@ export const redisOptions = defineOptions({
       describe: 'One Redis server, version 6 or newer; not a Redis Cluster.',
       env: 'REDIS_URL',
       default: null,
-      defaultText: 'limits are kept in the process',
+      defaultText: 'limits are counted in the process',
       secret: true,
       schemes: ['redis', 'rediss'],
     }),
     keyPrefix: textOption({
-      describe: 'Put before every key, so that several installations can share one Redis.',
+      describe: 'Prefix of every key, so that several installations can share one Redis.',
       env: 'HEADWORKS_REDIS_KEY_PREFIX',
       default: '',
       defaultText: 'none',
@@ -154,7 +154,7 @@ export const redisOptions = defineOptions({
       pattern: /^[\w.:-]{1,64}$/,
     }),
     commandTimeoutMs: numberOption({
-      describe: 'Longest wait for an answer of Redis.',
+      describe: 'Timeout of a Redis command.',
       env: 'HEADWORKS_REDIS_COMMAND_TIMEOUT_MS',
       default: 1000,
       min: 10,
@@ -165,18 +165,18 @@ export const redisOptions = defineOptions({
 
 export const clientOptions = defineOptions({
   section: 'client',
-  describe: 'Commands that talk to a server.',
+  describe: 'Commands that use a server.',
   fields: {
     serverUrl: urlOption({
-      describe: 'A Headworks server elsewhere. Give its admin token as HEADWORKS_ADMIN_TOKEN.',
+      describe: 'URL of a remote Headworks server. Set HEADWORKS_ADMIN_TOKEN to its admin token.',
       env: 'HEADWORKS_URL',
       flag: 'server',
       default: null,
-      defaultText: 'the server of the data folder; if none runs, the command becomes one while it needs it',
+      defaultText: 'the server of the data folder; if none is running, the command becomes it',
       schemes: ['http', 'https'],
     }),
     apiKey: textOption({
-      describe: 'The key of an organization, for "headworks mcp": models then reach what is its own.',
+      describe: 'Organization key for "headworks mcp": tools then have access to that organization only.',
       env: 'HEADWORKS_API_KEY',
       default: null,
       defaultText: 'the admin token of the server',
@@ -189,11 +189,11 @@ export const clientOptions = defineOptions({
 
 export const jobsOptions = defineOptions({
   section: 'jobs',
-  describe: 'Background work.',
+  describe: 'Background jobs.',
   fields: {
     drainSeconds: numberOption({
       describe:
-        'When stopping: how long running jobs may take to finish before they are stopped to run again.',
+        'When stopping: how long running jobs may take to finish before they are interrupted and queued again.',
       env: 'HEADWORKS_JOBS_DRAIN_SECONDS',
       default: 10,
       min: 0,
@@ -204,17 +204,17 @@ export const jobsOptions = defineOptions({
 
 export const loggingOptions = defineOptions({
   section: 'logging',
-  describe: 'Log lines.',
+  describe: 'Logging.',
   fields: {
     level: choiceOption({
-      describe: 'Least severe lines that are written. "debug" also shows content and stack traces.',
+      describe: 'Minimum severity of log lines. "debug" also shows content and stack traces.',
       env: 'HEADWORKS_LOG_LEVEL',
       flag: 'log-level',
       default: 'info',
       choices: ['debug', 'info', 'warn', 'error', 'silent'],
     }),
     format: choiceOption({
-      describe: 'How lines look. "auto": for people on a terminal, JSON otherwise.',
+      describe: 'Format of log lines. "auto": readable on a terminal, JSON otherwise.',
       env: 'HEADWORKS_LOG_FORMAT',
       flag: 'log-format',
       default: 'auto',
@@ -234,32 +234,30 @@ export function logFormat(
 
 export const tracingOptions = defineOptions({
   section: 'tracing',
-  describe:
-    'Traces through OpenTelemetry, by its standard variables. Nothing is loaded or sent without an endpoint.',
+  describe: 'OpenTelemetry traces, configured by the standard variables. Disabled without an endpoint.',
   fields: {
     endpoint: urlOption({
-      describe: 'Where a collector takes OTLP over HTTP, as JSON; /v1/traces is added.',
+      describe: 'OTLP endpoint of a collector (HTTP, JSON); /v1/traces is appended.',
       env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
       default: null,
       defaultText: 'no traces',
       schemes: ['http', 'https'],
     }),
     tracesEndpoint: urlOption({
-      describe: 'The same for traces alone, taken as it is.',
+      describe: 'OTLP endpoint for traces only, used as is.',
       env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
       default: null,
       defaultText: 'the endpoint above',
       schemes: ['http', 'https'],
     }),
     exporter: textOption({
-      describe:
-        'Traces are sent if "otlp" is among these; other exporters are said in the log, and left out.',
+      describe: 'Traces are sent if "otlp" is in this list; other exporters are ignored with a warning.',
       env: 'OTEL_TRACES_EXPORTER',
       default: 'otlp',
     }),
     protocol: textOption({
       describe:
-        'What the collector speaks. Only http/json is spoken here; another is said in the log, and ignored.',
+        'Protocol of the collector. Only http/json is supported; any other is ignored with a warning.',
       env: 'OTEL_EXPORTER_OTLP_PROTOCOL',
       default: 'http/json',
     }),
@@ -271,37 +269,37 @@ export const tracingOptions = defineOptions({
       secret: true,
     }),
     tracesHeaders: textOption({
-      describe: 'The same for traces alone; a header of the same name goes before.',
+      describe: 'Headers for traces only; they override headers of the same name.',
       env: 'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
       default: null,
       defaultText: 'none',
       secret: true,
     }),
     serviceName: textOption({
-      describe: 'What this service is called in traces.',
+      describe: 'Service name in traces.',
       env: 'OTEL_SERVICE_NAME',
       default: 'headworks',
     }),
     resourceAttributes: textOption({
-      describe: 'More about this process, like deployment.environment=test,host.name=a.',
+      describe: 'Resource attributes, like deployment.environment=test,host.name=a.',
       env: 'OTEL_RESOURCE_ATTRIBUTES',
       default: null,
       defaultText: 'none',
     }),
     sampler: textOption({
       describe:
-        'Which traces are kept: always_on, always_off or traceidratio, each also with parentbased_ before it. ' +
-        'Another is said in the log, and the default taken.',
+        'Sampler: always_on, always_off or traceidratio, each also with the prefix parentbased_. ' +
+        'Any other is replaced by the default with a warning.',
       env: 'OTEL_TRACES_SAMPLER',
       default: 'parentbased_always_on',
     }),
     samplerArg: textOption({
-      describe: 'Share of traces that samplers with "ratio" keep, 0 to 1.',
+      describe: 'Sampled share of traces for ratio samplers, 0 to 1.',
       env: 'OTEL_TRACES_SAMPLER_ARG',
       default: '1',
     }),
     isDisabled: booleanOption({
-      describe: 'Switches traces off whatever else is set.',
+      describe: 'Disable traces.',
       env: 'OTEL_SDK_DISABLED',
       default: false,
     }),
@@ -312,10 +310,10 @@ const keptDays = { min: 0, max: 36_500 };
 
 export const retentionOptions = defineOptions({
   section: 'retention',
-  describe: 'How long rows are kept that would grow for ever. 0 keeps them for ever.',
+  describe: 'How long rows are kept. 0 keeps them forever.',
   fields: {
     cron: cronOption({
-      describe: 'When old rows are deleted (UTC).',
+      describe: 'Schedule of the deletion (UTC).',
       env: 'HEADWORKS_RETENTION_CRON',
       default: '17 3 * * *',
     }),
@@ -332,13 +330,13 @@ export const retentionOptions = defineOptions({
       ...keptDays,
     }),
     jobsDays: numberOption({
-      describe: 'Jobs that have ended, failed ones included.',
+      describe: 'Ended jobs, including failed ones.',
       env: 'HEADWORKS_RETENTION_JOBS_DAYS',
       default: 30,
       ...keptDays,
     }),
     attemptsDays: numberOption({
-      describe: 'Calls to AI models, from which scores are made.',
+      describe: 'Calls to AI models, the basis of model scores.',
       env: 'HEADWORKS_RETENTION_ATTEMPTS_DAYS',
       default: 90,
       ...keptDays,
@@ -350,32 +348,32 @@ export const retentionOptions = defineOptions({
       ...keptDays,
     }),
     executionsDays: numberOption({
-      describe: 'Executions of deployments that have ended, with their results.',
+      describe: 'Ended executions of deployments, with their results.',
       env: 'HEADWORKS_RETENTION_EXECUTIONS_DAYS',
       default: 30,
       ...keptDays,
     }),
     executionFilesDays: numberOption({
-      describe: 'Files that were sent for executions that have ended.',
+      describe: 'Uploaded files of ended executions.',
       env: 'HEADWORKS_RETENTION_EXECUTION_FILES_DAYS',
       default: 7,
       ...keptDays,
     }),
     extractionRunsDays: numberOption({
-      describe: 'Extraction runs that have ended; vaults are always kept.',
+      describe: 'Ended extraction runs; vaults are always kept.',
       env: 'HEADWORKS_RETENTION_EXTRACTION_RUNS_DAYS',
       default: 90,
       ...keptDays,
     }),
     vaultVersionsDays: numberOption({
       describe:
-        'Versions of items in a vault that were replaced so long ago; pruned when an extraction into it is complete.',
+        'Item versions in a vault that were replaced longer ago; deleted when an extraction into it completes.',
       env: 'HEADWORKS_RETENTION_VAULT_VERSIONS_DAYS',
       default: 0,
       ...keptDays,
     }),
     vaultVersionsKeep: numberOption({
-      describe: 'So many versions of an item are kept however old they are; the newest always is.',
+      describe: 'Number of versions per item that are kept regardless of age, including the newest.',
       env: 'HEADWORKS_RETENTION_VAULT_VERSIONS_KEEP',
       default: 1,
       min: 1,

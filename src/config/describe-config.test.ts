@@ -19,7 +19,7 @@ describe('describeConfig', () => {
       flag: 'port',
       allowed: 'a whole number from 0 to 65535',
       default: '8420',
-      describe: 'Port to listen on; 0 takes any free one, as a worker does unless it is told one.',
+      describe: 'Port to listen on; 0 uses any free port, which is the default of a worker.',
       secret: false,
     });
   });

@@ -9,7 +9,7 @@ import type { GraphService } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerStore, RepairRegistry } from '../ledger/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import { loadMigrations } from '../platform/postgres/index.ts';
-import { checkNotifyRoundTrip } from '../platform/postgres/notify-check.ts';
+import { checkNotifyRoundTrip } from '../platform/postgres/change-feed.ts';
 import type { RedisConnection } from '../platform/redis/index.ts';
 import type { Check, DoctorReport, Finding } from './checks/check.ts';
 import { notConfigured, ok, problem, runChecks } from './checks/check.ts';

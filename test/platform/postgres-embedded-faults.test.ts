@@ -177,7 +177,7 @@ describe('embedded store and the world', () => {
     expect(lost.message).toMatch(/^[^\n]*its file PG_VERSION is missing\. Restore [^\n]*\.$/);
     const torn = await damaged((folder) => truncate(join(folder, 'global', 'pg_control')));
     expect(torn.message).toBe(
-      'The embedded store cannot be opened: its files cannot be read (PGlite gave up). ' +
+      'The embedded store cannot be opened: its files cannot be read (PGlite failed). ' +
         'If its files are damaged, restore them from a backup or move the folder away.',
     );
     expect((torn.cause as Error).message).toContain('Aborted');
@@ -188,7 +188,7 @@ describe('embedded store and the world', () => {
     await mkdir(join(folder, 'base'), { recursive: true });
     const database = await openEmbeddedDatabase({ folder, schema: 'public', clock: systemClock });
     await database.close();
-    expect(await readdir(folder)).toEqual(expect.arrayContaining(['PG_VERSION', 'initialised']));
+    expect(await readdir(folder)).toEqual(expect.arrayContaining(['PG_VERSION', 'initialized']));
   }, 60_000);
 
   it('says in one line that its folder cannot be made', async () => {

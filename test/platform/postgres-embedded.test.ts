@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
-import { describeDatabaseContract } from '../../src/platform/postgres/database.contract.ts';
+import { describeDatabaseContract } from '../support/postgres/database.contract.ts';
 import { openEmbeddedDatabase, type EmbeddedLocation } from '../../src/platform/postgres/embedded/index.ts';
 import { copyEmbeddedStore } from '../support/embedded-template.ts';
 

@@ -1,6 +1,6 @@
 // The contract of Database on a real Postgres server.
 import { VirtualClock } from '../support/core/virtual-clock.ts';
-import { describeDatabaseContract } from '../../src/platform/postgres/database.contract.ts';
+import { describeDatabaseContract } from '../support/postgres/database.contract.ts';
 import { identifier, sql } from '../../src/platform/postgres/index.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/index.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';

@@ -13,7 +13,7 @@ import { createTelemetry } from '../../src/app/telemetry.ts';
 import type { Config } from '../../src/config/index.ts';
 import { kindOf, systemClock } from '../../src/core/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
-import { checkNotifyRoundTrip } from '../../src/platform/postgres/notify-check.ts';
+import { checkNotifyRoundTrip } from '../../src/platform/postgres/change-feed.ts';
 import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
 import { alertRules } from '../../src/tenancy/index.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
@@ -190,7 +190,12 @@ describe('servers with Redis and one without', () => {
     const server = await house(config.with);
     const take = async () => {
       await cut(config.lock);
-      return takeSessionLock({ url: databaseUrl(), name: config.lock, mode: 'alone', clock: systemClock });
+      return takeSessionLock({
+        url: databaseUrl(),
+        name: config.lock,
+        mode: 'exclusive',
+        clock: systemClock,
+      });
     };
     let alone = await take();
     await expect.poll(async () => (alone ??= await take()), { timeout: 20_000 }).not.toBeNull();
@@ -213,7 +218,7 @@ describe('the lock of one server', () => {
     });
     onTestFinished(() => void holder.kill('SIGKILL'));
     await once(holder.stdout, 'data');
-    const take = () => takeSessionLock({ url: databaseUrl(), name, mode: 'alone', clock: systemClock });
+    const take = () => takeSessionLock({ url: databaseUrl(), name, mode: 'exclusive', clock: systemClock });
     expect(await take()).toBeNull();
     holder.kill('SIGKILL');
     let lock = await take();
@@ -224,7 +229,7 @@ describe('the lock of one server', () => {
   it('is had again when its connection was cut, unless another was quicker', async () => {
     const name = uniqueName('lock');
     const states: string[] = [];
-    const options = { url: databaseUrl(), name, mode: 'alone', clock: systemClock } as const;
+    const options = { url: databaseUrl(), name, mode: 'exclusive', clock: systemClock } as const;
     const lock = await takeSessionLock({ ...options, onChange: (state) => states.push(state) });
     onTestFinished(() => lock?.close());
     await cut(name);

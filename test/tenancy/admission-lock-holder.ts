@@ -3,6 +3,6 @@ import { systemClock } from '../../src/core/index.ts';
 import { takeSessionLock } from '../../src/platform/postgres/server/index.ts';
 
 const [url = '', name = ''] = process.argv.slice(2);
-const lock = await takeSessionLock({ url, name, mode: 'alone', clock: systemClock });
+const lock = await takeSessionLock({ url, name, mode: 'exclusive', clock: systemClock });
 process.stdout.write(lock ? 'held\n' : 'taken\n');
 setInterval(() => undefined, 60_000);

@@ -6,7 +6,7 @@ import type { DataFolder } from '../../platform/data-folder/index.ts';
 import { openDataFolder } from '../../platform/data-folder/index.ts';
 import { stateFolder } from '../../platform/data-folder/layout.ts';
 import { createUndiciTransport } from '../../platform/http-client/index.ts';
-import { hasEmbeddedStore } from '../../platform/postgres/embedded/initialised-marker.ts';
+import { hasEmbeddedStore } from '../../platform/postgres/embedded/embedded-store.ts';
 import { readAdminToken } from '../secrets.ts';
 import type { ServerRole } from './server-file.ts';
 import { readServerFile } from './server-file.ts';

@@ -1,9 +1,8 @@
 // Registered sources and their runs: what is kept of them, and what keeping them needs.
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
-import { hasSqlState } from '../../platform/postgres/sql-error.ts';
+import { hasSqlState, joinSql, json, sql } from '../../platform/postgres/sql.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { joinSql, json, sql } from '../../platform/postgres/sql.ts';
 import type { TypeFigures } from '../events.ts';
 import type { SessionStatus } from '../types.ts';
 import type { ExtractionSource } from './source-schema.ts';

@@ -1,7 +1,7 @@
 // The gateway's stores in Postgres, embedded or on a server.
 import type { Clock } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/ports.ts';
-import { PostgresChangeFeed } from '../../platform/postgres/postgres-change-feed.ts';
+import { ChangeFeed } from '../../platform/postgres/change-feed.ts';
 import { gatewayTopics } from '../state/change-feed.ts';
 import type { GatewayStores } from '../state/gateway-stores.ts';
 import { changesChannel } from './changes-channel.ts';
@@ -18,6 +18,6 @@ export function postgresGatewayStores(database: Database, clock: Clock): Gateway
     attempts: new PostgresAttemptStore(database),
     keys: new PostgresGatewayKeyStore(database),
     usage: new PostgresUsageStore(database),
-    changes: new PostgresChangeFeed(database, changesChannel(database.schema), gatewayTopics),
+    changes: new ChangeFeed(database, changesChannel(database.schema), gatewayTopics),
   };
 }

@@ -2,9 +2,8 @@
 import type { Clock, IdSource, JobQueue } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
-import { hasSqlState } from '../../platform/postgres/sql-error.ts';
+import { hasSqlState, joinSql, sql } from '../../platform/postgres/sql.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import { contentHash } from '../documents/parse-input.ts';
 import type { DroppedCount } from '../reading/types.ts';
 import type { Space } from '../spaces/spaces.ts';

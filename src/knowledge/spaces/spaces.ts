@@ -2,9 +2,8 @@
 import type { Clock } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import type { Database } from '../../platform/postgres/ports.ts';
-import { hasSqlState } from '../../platform/postgres/sql-error.ts';
+import { hasSqlState, sql } from '../../platform/postgres/sql.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { sql } from '../../platform/postgres/sql.ts';
 import { KnowledgeError } from '../errors.ts';
 
 export interface Space {

@@ -2,10 +2,10 @@
 import type { Config } from '../../config/index.ts';
 import { CoreError, systemClock } from '../../core/index.ts';
 import { stateFolder } from '../../platform/data-folder/layout.ts';
-import { hasEmbeddedStore } from '../../platform/postgres/embedded/initialised-marker.ts';
+import { hasEmbeddedStore } from '../../platform/postgres/embedded/embedded-store.ts';
 import type { Database } from '../../platform/postgres/index.ts';
 import { sql } from '../../platform/postgres/index.ts';
-import { serverLockName, workerLockName } from '../../platform/postgres/server/process-locks.ts';
+import { serverLockName, workerLockName } from '../../platform/postgres/server/session-lock.ts';
 import { tableWithRows } from './store-tables.ts';
 
 /** One statement may add a constraint over a whole table. */
@@ -25,7 +25,7 @@ export async function openServerTarget(
     [serverLockName(schema), 'server'],
     [workerLockName(schema), 'worker'],
   ] as const) {
-    const lock = await takeSessionLock({ url, name, mode: 'alone', clock: systemClock });
+    const lock = await takeSessionLock({ url, name, mode: 'exclusive', clock: systemClock });
     if (!lock)
       throw new CoreError(
         'CONFLICT',

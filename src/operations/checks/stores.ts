@@ -1,9 +1,8 @@
 // Checks of the stores: Postgres, embedded or a server, and Redis.
 import { formatBytes } from '../../core/index.ts';
 import type { Capability, Database, Migration } from '../../platform/postgres/index.ts';
-import { sql } from '../../platform/postgres/index.ts';
-import { readHistory } from '../../platform/postgres/index.ts';
-import { poolerRemedy } from '../../platform/postgres/notify-check.ts';
+import { readHistory, sql } from '../../platform/postgres/index.ts';
+import { poolerRemedy } from '../../platform/postgres/change-feed.ts';
 import type { RedisConnection } from '../../platform/redis/index.ts';
 import type { ReadinessReport } from '../readiness.ts';
 import type { Finding } from './check.ts';

@@ -20,7 +20,7 @@ import type {
 import { CoreError, isUuid, parseCron } from '../../core/index.ts';
 import { jobsSchemaOf } from '../postgres/missing-rights.ts';
 import type { Database, Transaction } from '../postgres/ports.ts';
-import { hasSqlState } from '../postgres/sql-error.ts';
+import { hasSqlState } from '../postgres/sql.ts';
 import { canceledReason, defaultAbortGraceMs, duplicateHandlerError, duplicateKeyError } from './attempt.ts';
 import { bossDatabase, BossMaintenance, JobKinds, startBoss } from './boss.ts';
 import { StoreHealth, type JobEventSpecs } from './events.ts';

@@ -2,7 +2,7 @@
 import type { Clock, JobDefinition, JobHandler, Random } from '../../core/index.ts';
 import { messageOf } from '../../core/index.ts';
 import type { Database } from '../postgres/ports.ts';
-import { SqlError } from '../postgres/sql-error.ts';
+import { SqlError } from '../postgres/sql.ts';
 import type { AttemptDeps, Settlement, StopCause } from './attempt.ts';
 import { crashAllowance, emitSettlement, JobAttempt, settle } from './attempt.ts';
 import type { StoreHealth } from './events.ts';

@@ -1,15 +1,14 @@
-// Which optional parts of Postgres are there. A missing one is a fact to report, never an error.
+// Optional features of PostgreSQL. A missing one is reported, never an error.
 import { messageOf } from '../../core/errors.ts';
 import type { Capability, DatabaseCapabilities, Queryable } from './ports.ts';
-import { identifier, sql } from './sql.ts';
-import { hasSqlState } from './sql-error.ts';
+import { hasSqlState, identifier, sql } from './sql.ts';
 
 type Extension = 'vector' | 'pg_trgm';
 
-/** Something that only exists when the extension can be used without naming its schema. */
-const proof = { vector: 'vector', pg_trgm: 'gtrgm' } as const satisfies Record<Extension, string>;
+/** A type that can be resolved only when the extension is on the search path. */
+const probeType = { vector: 'vector', pg_trgm: 'gtrgm' } as const satisfies Record<Extension, string>;
 
-/** Looks at the store and creates what is allowed. Fails only when the store is away. */
+/** Detects extensions and creates those that this role may create. Fails only when the store is unavailable. */
 export async function detectCapabilities(
   database: Queryable,
   kind: DatabaseCapabilities['kind'],
@@ -34,7 +33,7 @@ async function ensureExtension(database: Queryable, name: Extension): Promise<Ca
   try {
     await database.query(sql`create extension if not exists ${identifier(name)} schema public`);
   } catch (error) {
-    // Another process may have been quicker; only what is there afterwards counts.
+    // Another process may have created it at the same time.
     const after = await look(database, name);
     return after.installed === null ? notAllowed(name, error) : usable(name, after);
   }
@@ -54,7 +53,7 @@ async function look(database: Queryable, name: Extension): Promise<Seen> {
            (select nspname::text from pg_extension join pg_namespace n on n.oid = extnamespace
             where extname = ${name}) as schema,
            (select default_version from pg_available_extensions where name = ${name}) as offered,
-           to_regtype(${proof[name]}) is not null as "isOnPath"`);
+           to_regtype(${probeType[name]}) is not null as "isOnPath"`);
   return rows[0] ?? { installed: null, schema: null, offered: null, isOnPath: false };
 }
 

@@ -5,8 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import { CoreError } from '../../core/errors.ts';
 import { hasSchema, withRights } from './missing-rights.ts';
 import type { Database, Queryable, Transaction } from './ports.ts';
-import { hasSqlState, SqlError } from './sql-error.ts';
-import { identifier, sql, type Sql } from './sql.ts';
+import { hasSqlState, identifier, sql, type Sql, SqlError } from './sql.ts';
 
 /** The schema of this version: 0001-baseline.sql and what later releases add. */
 const migrationsFolder = new URL('./migrations/', import.meta.url);

@@ -1,13 +1,12 @@
-// What a role lacks to set up its schemas, and the statements with which an administrator gives it that.
+// Missing privileges of the database role, and the statements with which an administrator grants them.
 import { CoreError } from '../../core/errors.ts';
 import type { Database, Queryable } from './ports.ts';
-import { sql } from './sql.ts';
-import { hasSqlState } from './sql-error.ts';
+import { hasSqlState, sql } from './sql.ts';
 
-/** Where the jobs' tables are: pg-boss wants a schema of its own. */
+/** The schema of the job tables: pg-boss needs its own. */
 export const jobsSchemaOf = (schema: string): string => `${schema}_jobs`;
 
-/** Runs `work`; a refusal for want of rights becomes STATE_UNUSABLE with the remedy for both schemas. */
+/** Runs `work`; an insufficient_privilege error becomes STATE_UNUSABLE with the remedy for both schemas. */
 export async function withRights<T>(database: Database, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -30,7 +29,7 @@ async function missingRights(database: Database, cause: Error): Promise<CoreErro
   const seen = await look(database, [schema, jobsSchemaOf(schema)]);
   return new CoreError(
     'STATE_UNUSABLE',
-    `The role ${seen[0]?.role} may not do what setting up the schemas ${schema} and ${jobsSchemaOf(schema)} takes: ${cause.message}. ${remedy(seen)}`,
+    `The role ${seen[0]?.role} lacks a privilege to set up the schemas ${schema} and ${jobsSchemaOf(schema)}: ${cause.message}. ${remedy(seen)}`,
     { cause },
   );
 }
@@ -66,12 +65,12 @@ function remedy(seen: readonly SeenSchema[]): string {
   const created = absent.map(({ schema, role }) => `CREATE SCHEMA "${schema}" AUTHORIZATION "${role}";`);
   const granted = seen.filter(({ owner, isOurs }) => owner !== null && !isOurs).map(grant);
   const statements = [...granted, ...(first ? [onDatabase] : [])];
-  if (statements.length === 0) return 'Give it that right as an administrator, then start again.';
+  if (statements.length === 0) return 'Grant the privilege as an administrator, then start again.';
   const instead = first ? ` (instead of CREATE ON DATABASE also: ${created.join(' ')})` : '';
   return `As an administrator: ${[...new Set(statements)].join(' ')}${instead}`;
 }
 
-/** Tables are changed by their owner only: where there are some, nothing less than being one of its members helps. */
+/** Only the owner of a table can alter it: where tables exist, membership in the owning role is needed. */
 function grant({ schema, role, owner, hasTables }: SeenSchema): string {
   return hasTables
     ? `GRANT "${owner}" TO "${role}";`

@@ -1,11 +1,11 @@
-// The Database that both adapters share. Its unit is a statement, a script or a leased transaction: one session
-// each, first come first served, and a failing unit rolls itself back before its session goes to the next.
+// The Database that both drivers share. Its unit is a statement, a script or a leased transaction: one session each, first
+// come, first served; a failing unit rolls itself back before its session goes to the next.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { abortable, onAbort } from '../../core/abort.ts';
 import type { Clock } from '../../core/clock.ts';
 import { CoreError } from '../../core/errors.ts';
 import { detectCapabilities } from './capabilities.ts';
-import { queryCommand, scriptCommand } from './command.ts';
-import { Lease } from './lease.ts';
+import { TransactionLease, queryCommand, scriptCommand } from './transaction-lease.ts';
 import type {
   Database,
   DatabaseCapabilities,
@@ -15,16 +15,13 @@ import type {
   Transaction,
   TransactionOptions,
 } from './ports.ts';
-import { sql, type RawSql, type Sql } from './sql.ts';
-import type { StateTracker } from './state-tracker.ts';
-import type { Command, CommandResult, Session, Store } from './store.ts';
-import type { Subscriptions } from './subscriptions.ts';
-import { TransactionScope } from './transaction-scope.ts';
-import { Turns } from './turns.ts';
+import { type RawSql, sql, type Sql } from './sql.ts';
+import type { Command, CommandResult, Session, StateTracker, Store, Subscriptions } from './store.ts';
+import { Semaphore } from './semaphore.ts';
 
 const defaultLeaseMs = 30_000;
 
-export interface SessionDatabaseParts {
+export interface SessionDatabaseDeps {
   readonly kind: DatabaseCapabilities['kind'];
   readonly schema: string;
   readonly store: Store;
@@ -35,20 +32,20 @@ export interface SessionDatabaseParts {
 
 export class SessionDatabase implements Database {
   readonly schema: string;
-  readonly #parts: SessionDatabaseParts;
-  readonly #turns: Turns;
+  readonly #deps: SessionDatabaseDeps;
+  readonly #permits: Semaphore;
   readonly #scope = new TransactionScope();
   #capabilities: DatabaseCapabilities | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(parts: SessionDatabaseParts) {
-    this.schema = parts.schema;
-    this.#parts = parts;
-    this.#turns = new Turns(parts.store.size);
+  constructor(deps: SessionDatabaseDeps) {
+    this.schema = deps.schema;
+    this.#deps = deps;
+    this.#permits = new Semaphore(deps.store.size);
   }
 
   get state(): DatabaseState {
-    return this.#parts.state.state;
+    return this.#deps.state.state;
   }
 
   get capabilities(): DatabaseCapabilities {
@@ -57,17 +54,17 @@ export class SessionDatabase implements Database {
   }
 
   async refreshCapabilities(): Promise<DatabaseCapabilities> {
-    this.#capabilities = await detectCapabilities(this, this.#parts.kind);
+    this.#capabilities = await detectCapabilities(this, this.#deps.kind);
     return this.#capabilities;
   }
 
   async query<Row extends object>(query: Sql | RawSql, options?: QueryOptions): Promise<QueryResult<Row>> {
-    const { rows, affected } = await this.#once(queryCommand(query, options), options?.signal);
+    const { rows, affected } = await this.#runOnce(queryCommand(query, options), options?.signal);
     return { rows: rows as readonly Row[], affected };
   }
 
   async script(text: string, options?: QueryOptions): Promise<void> {
-    await this.#once(scriptCommand(text), options?.signal);
+    await this.#runOnce(scriptCommand(text), options?.signal);
   }
 
   async notify(channel: string, payload: string): Promise<void> {
@@ -80,22 +77,22 @@ export class SessionDatabase implements Database {
 
   async listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
     this.#assertUsable();
-    const { subscriptions, store } = this.#parts;
-    return subscriptions.add(channel, onPayload, store, (command) => this.#once(command, undefined));
+    const { subscriptions, store } = this.#deps;
+    return subscriptions.add(channel, onPayload, store, (command) => this.#runOnce(command, undefined));
   }
 
   onStateChange(listener: (state: DatabaseState) => void): () => void {
-    return this.#parts.state.onChange(listener);
+    return this.#deps.state.onChange(listener);
   }
 
   async transaction<T>(
     work: (transaction: Transaction) => Promise<T>,
     options: TransactionOptions = {},
   ): Promise<T> {
-    const { session, leave } = await this.#takeSession(options.signal);
-    const lease = new Lease(session);
+    const { session, release } = await this.#acquireSession(options.signal);
+    const lease = new TransactionLease(session);
     const leaseMs = options.leaseMs ?? defaultLeaseMs;
-    const stopClock = this.#parts.clock.after(leaseMs, () => lease.stop(leaseExpired(leaseMs)));
+    const stopClock = this.#deps.clock.after(leaseMs, () => lease.stop(leaseExpired(leaseMs)));
     const stopListening = onAbort(options.signal, (reason) => lease.stop(reason));
     const scope = this.#scope.enter(async () => {
       await lease.script(beginText(leaseMs));
@@ -111,17 +108,17 @@ export class SessionDatabase implements Database {
       stopClock();
       stopListening();
       scope.close();
-      const givenBack = lease
+      const returned = lease
         .settled()
-        .then(() => giveBack(session))
-        .finally(leave);
-      // A stopped holder goes at once; the session follows when its running command lets it.
-      if (!lease.isStopped) await givenBack;
+        .then(() => returnSession(session))
+        .finally(release);
+      // A stopped holder continues at once; the session is returned when its running command ends.
+      if (!lease.isStopped) await returned;
     }
   }
 
-  async #commit(lease: Lease, withinMs: number): Promise<void> {
-    const stopClock = this.#parts.clock.after(withinMs, () => lease.giveUpCommit(unanswered(withinMs)));
+  async #commit(lease: TransactionLease, withinMs: number): Promise<void> {
+    const stopClock = this.#deps.clock.after(withinMs, () => lease.giveUpCommit(commitUnknown(withinMs)));
     try {
       await lease.commit();
     } finally {
@@ -135,15 +132,15 @@ export class SessionDatabase implements Database {
   }
 
   async #close(): Promise<void> {
-    await this.#turns.whenIdle();
-    await this.#parts.store.close();
-    this.#parts.state.set('closed');
+    await this.#permits.onIdle();
+    await this.#deps.store.close();
+    this.#deps.state.set('closed');
   }
 
-  async #once(command: Command, signal: AbortSignal | undefined): Promise<CommandResult> {
-    const { session, leave } = await this.#takeSession(signal);
+  async #runOnce(command: Command, signal: AbortSignal | undefined): Promise<CommandResult> {
+    const { session, release } = await this.#acquireSession(signal);
     const stopListening = onAbort(signal, () => void session.cancel());
-    const result = this.#runUnit(session, command).finally(leave);
+    const result = this.#runUnit(session, command).finally(release);
     try {
       return await abortable(result, signal);
     } finally {
@@ -157,33 +154,33 @@ export class SessionDatabase implements Database {
       if (session.inTransaction) throw leftOpen();
       return result;
     } finally {
-      await giveBack(session);
+      await returnSession(session);
     }
   }
 
-  async #takeSession(signal: AbortSignal | undefined): Promise<{ session: Session; leave: () => void }> {
+  async #acquireSession(signal: AbortSignal | undefined): Promise<{ session: Session; release: () => void }> {
     this.#assertUsable();
-    const leave = await this.#turns.take(signal);
-    const opening = this.#parts.store.open();
+    const release = await this.#permits.acquire(signal);
+    const opening = this.#deps.store.open();
     try {
-      return { session: await abortable(opening, signal), leave };
+      return { session: await abortable(opening, signal), release };
     } catch (error) {
-      // One that comes after its caller has gone is given back; the next may enter then.
+      // A session that opens after its caller has left is returned, and then the permit.
       void opening
         .then((session) => session.release(false))
         .catch(() => undefined)
-        .finally(leave);
+        .finally(release);
       throw error;
     }
   }
 
   #assertUsable(): void {
     this.#scope.assertOutside();
-    if (this.#closing) throw new CoreError('SHUTTING_DOWN', 'The state store is being closed.');
+    if (this.#closing) throw new CoreError('SHUTTING_DOWN', 'The state store is closing.');
   }
 }
 
-async function giveBack(session: Session): Promise<void> {
+async function returnSession(session: Session): Promise<void> {
   const isClean =
     !session.inTransaction ||
     (await session.run(scriptCommand('rollback')).then(
@@ -193,7 +190,7 @@ async function giveBack(session: Session): Promise<void> {
   await session.release(!isClean);
 }
 
-/** The server's own limit on idle transactions must not come before a lease that is longer. */
+/** The server's limit on idle transactions must not end a longer lease early. */
 function beginText(leaseMs: number): string {
   return leaseMs <= defaultLeaseMs
     ? 'begin'
@@ -203,15 +200,15 @@ function beginText(leaseMs: number): string {
 function leaseExpired(leaseMs: number): CoreError {
   return new CoreError(
     'STATE_LEASE_EXPIRED',
-    `A transaction took longer than its ${leaseMs} ms and was rolled back so that others can go on.`,
+    `A transaction took longer than its ${leaseMs} ms and was rolled back to free its session.`,
     { isRetryable: true, details: { leaseMs } },
   );
 }
 
-function unanswered(withinMs: number): CoreError {
+function commitUnknown(withinMs: number): CoreError {
   return new CoreError(
     'STATE_UNAVAILABLE',
-    `The state store did not answer within ${withinMs} ms whether a transaction was kept. Look before doing it again.`,
+    `The state store did not confirm a commit within ${withinMs} ms. Check whether it was stored before you repeat it.`,
     { isRetryable: true },
   );
 }
@@ -221,4 +218,32 @@ function leftOpen(): CoreError {
     'INTERNAL',
     'A script left a transaction open; it was rolled back. Use transaction() instead of BEGIN.',
   );
+}
+
+interface Scope {
+  isOpen: boolean;
+}
+
+export class TransactionScope {
+  readonly #storage = new AsyncLocalStorage<Scope>();
+
+  /** Runs `work` inside a new scope. Work it releases behind inherits the scope, but is free once `close` was called. */
+  enter<T>(work: () => Promise<T>): { readonly result: Promise<T>; close(): void } {
+    const scope: Scope = { isOpen: true };
+    return {
+      result: this.#storage.run(scope, work),
+      close: () => {
+        scope.isOpen = false;
+      },
+    };
+  }
+
+  /** Fails inside an open transaction, where a query on the database would wait for the session that is held. */
+  assertOutside(): void {
+    if (!this.#storage.getStore()?.isOpen) return;
+    throw new CoreError(
+      'STATE_NESTED_QUERY',
+      'A query on the database was made inside an open transaction of the same database, which could deadlock. Use the transaction that was passed in.',
+    );
+  }
 }

@@ -1,7 +1,6 @@
-// How JavaScript values become Postgres parameters and come back. One table for both adapters, so that they agree.
-import { readArray, writeArray } from './array-literal.ts';
+// How JavaScript values become Postgres parameters and are read back. One table for both drivers, so that they agree.
 
-/** Every parameter travels as text; Postgres reads it as the type that the statement wants. */
+/** Every parameter is sent as text; Postgres converts it to the type that the statement expects. */
 export function encodeParameter(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string') return value;
@@ -25,14 +24,14 @@ function parseInteger(text: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
-/** The session's time zone is UTC, so the text ends in +00. Infinity becomes the end of JavaScript's time. */
+/** The session's time zone is UTC, so the text ends in +00. Infinity becomes the limit of JavaScript dates. */
 function parseInstant(text: string): Date {
   if (text === 'infinity') return new Date(8.64e15);
   if (text === '-infinity') return new Date(-8.64e15);
   return new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z'));
 }
 
-/** A copy of its own: Buffer's shared pool would be cloned whole on its way between threads. */
+/** A copy: the whole shared pool of Buffer would be cloned between threads. */
 const parseBytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.slice(2), 'hex'));
 
 const asIs: Parse = (text) => text;
@@ -40,7 +39,7 @@ const parseNumber: Parse = Number;
 const parseBoolean: Parse = (text) => text === 't';
 const parseJson: Parse = (text) => JSON.parse(text) as unknown;
 
-/** [oid of the type, oid of its array, how to read it]. Whatever is not listed arrives as text. */
+/** [oid of the type, oid of its array, how to read it]. A type that is not listed stays text. */
 const types: readonly (readonly [scalar: number, array: number, parse: Parse])[] = [
   [16, 1000, parseBoolean], // bool
   [17, 1001, parseBytes], // bytea
@@ -57,7 +56,7 @@ const types: readonly (readonly [scalar: number, array: number, parse: Parse])[]
   [1043, 1015, asIs], // varchar
   [1082, 1182, asIs], // date
   [1083, 1183, asIs], // time
-  [1114, 1115, asIs], // timestamp without time zone: a wall clock's reading, not an instant
+  [1114, 1115, asIs], // timestamp without time zone: local time, not an instant
   [1184, 1185, parseInstant], // timestamptz
   [1186, 1187, asIs], // interval
   [1700, 1231, asIs], // numeric: more digits than a double holds
@@ -73,5 +72,61 @@ export const valueParsers: ReadonlyMap<number, Parse> = new Map(
   ]),
 );
 
-/** Reads a column's text; types that nobody listed stay text. */
+/** The parser of a column; types that are not listed stay text. */
 export const parserOf = (oid: number): Parse => valueParsers.get(oid) ?? asIs;
+
+const special = /["\\]/;
+
+/** A Postgres array literal; `write` returns the text of each element, `null` is NULL. */
+export function writeArray(items: readonly unknown[], write: (item: unknown) => string | null): string {
+  const parts = items.map((item) => {
+    // A statement may have thousands of these, and they need no quotes.
+    if (typeof item === 'number' || typeof item === 'boolean') return String(item);
+    if (Array.isArray(item)) return writeArray(item, write);
+    const text = write(item);
+    if (text === null) return 'NULL';
+    return `"${special.test(text) ? text.replaceAll(/["\\]/g, String.raw`\$&`) : text}"`;
+  });
+  return `{${parts.join(',')}}`;
+}
+
+/** Parses an array literal; `read` gets each element that is not NULL. Bounds (`[0:1]={…}`) are dropped. */
+export function readArray(text: string, read: (element: string) => unknown): unknown[] {
+  let at = text.indexOf('{');
+
+  function quoted(): string {
+    let value = '';
+    for (at++; at < text.length && text[at] !== '"'; at++) {
+      if (text[at] === '\\') at++;
+      value += text[at] ?? '';
+    }
+    at++;
+    return value;
+  }
+
+  function plain(): string {
+    const start = at;
+    while (at < text.length && text[at] !== ',' && text[at] !== '}') at++;
+    return text.slice(start, at);
+  }
+
+  function element(): unknown {
+    if (text[at] === '{') return list();
+    if (text[at] === '"') return read(quoted());
+    const value = plain();
+    return value === 'NULL' ? null : read(value);
+  }
+
+  function list(): unknown[] {
+    const items: unknown[] = [];
+    at++;
+    while (at < text.length && text[at] !== '}') {
+      items.push(element());
+      if (text[at] === ',') at++;
+    }
+    at++;
+    return items;
+  }
+
+  return list();
+}

@@ -1,9 +1,8 @@
 // Executions and their files in Postgres.
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Queryable, Transaction } from '../../platform/postgres/ports.ts';
-import { hasSqlState } from '../../platform/postgres/sql-error.ts';
+import { hasSqlState, joinSql, json, sql } from '../../platform/postgres/sql.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { joinSql, json, sql } from '../../platform/postgres/sql.ts';
 import type {
   Execution,
   ExecutionFilter,

@@ -2,9 +2,8 @@
 import type { IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import type { Database, QueryResult } from '../../platform/postgres/ports.ts';
-import { hasSqlState } from '../../platform/postgres/sql-error.ts';
+import { hasSqlState, sql } from '../../platform/postgres/sql.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { sql } from '../../platform/postgres/sql.ts';
 import type { LimitStore, OrganizationLimit } from '../admission/types.ts';
 
 /** Told of every change: servers that cache limits in their own memory listen. */

@@ -1,6 +1,6 @@
 // Organizations, keys and deployments in Postgres, embedded or on a server.
 import type { Database } from '../../platform/postgres/ports.ts';
-import { PostgresChangeFeed } from '../../platform/postgres/postgres-change-feed.ts';
+import { ChangeFeed } from '../../platform/postgres/change-feed.ts';
 import type { TenantStores } from '../tenant-stores.ts';
 import { tenantTopics } from '../tenant-stores.ts';
 import { PostgresDeploymentStore } from './postgres-deployment-store.ts';
@@ -13,6 +13,6 @@ export function postgresTenantStores(database: Database): TenantStores {
     organizations: new PostgresOrganizationStore(database),
     keys: new PostgresOrganizationKeyStore(database),
     deployments: new PostgresDeploymentStore(database),
-    changes: new PostgresChangeFeed(database, tenantChannel(database.schema), tenantTopics),
+    changes: new ChangeFeed(database, tenantChannel(database.schema), tenantTopics),
   };
 }

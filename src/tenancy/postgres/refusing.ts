@@ -1,5 +1,5 @@
 // Broken constraints in words of ours.
-import { SqlError } from '../../platform/postgres/sql-error.ts';
+import { SqlError } from '../../platform/postgres/sql.ts';
 
 /** `refusals` are by SQLSTATE; every other failure passes as it is. */
 export function refusing<T>(

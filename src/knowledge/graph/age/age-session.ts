@@ -2,8 +2,7 @@
 // transaction or are harmless, because connections are shared.
 import { messageOf } from '../../../core/index.ts';
 import type { Database, Transaction, TransactionOptions } from '../../../platform/postgres/ports.ts';
-import { hasSqlState } from '../../../platform/postgres/sql-error.ts';
-import { sql } from '../../../platform/postgres/sql.ts';
+import { hasSqlState, sql } from '../../../platform/postgres/sql.ts';
 import type { GraphAvailability } from '../graph.ts';
 
 export class AgeSession {

@@ -1,17 +1,63 @@
-// The one session of the embedded store, kept alive: a worker that dies or gets stuck is replaced by a new one.
+// PostgreSQL inside this process: PGlite in a worker thread, on files or in memory. A worker that dies or is stuck is
+// replaced by a new one.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '../../../core/clock.ts';
 import { CoreError } from '../../../core/errors.ts';
+import { silentLog } from '../../../core/log.ts';
 import type { Log } from '../../../core/log.ts';
+import { folderUnusable } from '../../data-folder/data-folder-errors.ts';
+import { makeFolder } from '../../data-folder/make-folder.ts';
+import { writeWhole } from '../../data-folder/write-whole.ts';
+import { scriptCommand } from '../transaction-lease.ts';
+import { SessionDatabase } from '../session-database.ts';
 import { identifier } from '../sql.ts';
-import type { StateTracker } from '../state-tracker.ts';
+import { StateTracker, Subscriptions } from '../store.ts';
 import type { Command, Session, Store } from '../store.ts';
-import { scriptCommand } from '../command.ts';
-import type { Subscriptions } from '../subscriptions.ts';
-import { isNewStore, markInitialised } from './initialised-marker.ts';
 import { PgliteHost } from './pglite-host.ts';
 
-export interface EmbeddedStoreParts {
+/** Files in a folder that no other process has open (hold the lock of the data folder), or memory. */
+export type EmbeddedLocation = { readonly folder: string } | { readonly memory: true };
+
+export type EmbeddedDatabaseOptions = EmbeddedLocation & {
+  readonly schema: string;
+  readonly clock: Clock;
+  readonly log?: Log;
+  /** A command that takes longer restarts the worker. Default: 60 s. */
+  readonly stuckAfterMs?: number;
+  /** Offer the extension age if its package is installed. Default: false, because it makes the store larger. */
+  readonly withAge?: boolean;
+};
+
+/** Ready when it resolves: 0.5 s for files that exist, 3 s for new ones. Fails with STATE_UNUSABLE. */
+export async function openEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<SessionDatabase> {
+  const { schema, clock, log = silentLog, stuckAfterMs = 60_000, withAge = false } = options;
+  const folder = 'folder' in options ? options.folder : undefined;
+  if (folder !== undefined) await makeFolder(folder);
+  const state = new StateTracker();
+  const subscriptions = new Subscriptions((error) => log.error('A listener failed.', { error }));
+  const store = new EmbeddedStore({
+    folder,
+    schema,
+    withAge,
+    clock,
+    log,
+    state,
+    subscriptions,
+    stuckAfterMs,
+  });
+  const database = new SessionDatabase({ kind: 'embedded', schema, store, state, subscriptions, clock });
+  try {
+    await database.refreshCapabilities();
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
+}
+
+export interface EmbeddedStoreDeps {
   readonly folder: string | undefined;
   readonly schema: string;
   readonly withAge: boolean;
@@ -23,20 +69,20 @@ export interface EmbeddedStoreParts {
   readonly stuckAfterMs: number;
 }
 
-/** New files take 3 s to set up, and a busy machine several times that. */
-const longestStartMs = 120_000;
+/** New files take 3 s to create, several times that on a busy machine. */
+const startTimeoutMs = 120_000;
 
 export class EmbeddedStore implements Store {
   readonly size = 1;
-  readonly #parts: EmbeddedStoreParts;
-  /** Workers start outside of any caller's async context: they outlive the caller. */
-  readonly #outside = AsyncLocalStorage.snapshot();
+  readonly #deps: EmbeddedStoreDeps;
+  /** Workers outlive their caller, so they start outside its async context. */
+  readonly #runOutside = AsyncLocalStorage.snapshot();
   #host: PgliteHost | undefined;
   #starting: Promise<PgliteHost> | undefined;
   #isClosing = false;
 
-  constructor(parts: EmbeddedStoreParts) {
-    this.#parts = parts;
+  constructor(deps: EmbeddedStoreDeps) {
+    this.#deps = deps;
   }
 
   async open(): Promise<Session> {
@@ -63,22 +109,22 @@ export class EmbeddedStore implements Store {
       get inTransaction() {
         return host.inTransaction;
       },
-      run: (command) => this.#watched(host, host.run(command), this.#parts.stuckAfterMs),
-      // PGlite has one thread and does not look up while it works: there is nothing to tell it.
+      run: (command) => this.#withKillTimer(host, host.run(command), this.#deps.stuckAfterMs),
+      // PGlite cannot be interrupted.
       cancel: () => Promise.resolve(),
-      release: async (isSpoilt) => {
-        if (isSpoilt) await host.kill(stuck('could not roll back'));
+      release: async (isBroken) => {
+        if (isBroken) await host.kill(stuck('could not roll back'));
       },
     };
   }
 
   #start(): Promise<PgliteHost> {
-    this.#starting ??= this.#outside(() => this.#startOnce()).finally(() => (this.#starting = undefined));
+    this.#starting ??= this.#runOutside(() => this.#startOnce()).finally(() => (this.#starting = undefined));
     return this.#starting;
   }
 
   async #startOnce(): Promise<PgliteHost> {
-    const { folder, state } = this.#parts;
+    const { folder, state } = this.#deps;
     if (this.#host && folder === undefined) throw memoryLost();
     // Two workers on the same files would destroy them.
     await this.#host?.exited;
@@ -96,36 +142,36 @@ export class EmbeddedStore implements Store {
   }
 
   async #startWorker(): Promise<PgliteHost> {
-    const { folder, schema, withAge, subscriptions } = this.#parts;
+    const { folder, schema, withAge, subscriptions } = this.#deps;
     const host = new PgliteHost(
       { folder, schema, withAge, channels: subscriptions.channels },
       (channel, payload) => subscriptions.deliver(channel, payload),
     );
     this.#host = host;
-    await this.#watched(host, host.ready, longestStartMs);
-    if (folder !== undefined) await markInitialised(folder);
+    await this.#withKillTimer(host, host.ready, startTimeoutMs);
+    if (folder !== undefined) await markInitialized(folder);
     return host;
   }
 
-  /** Listeners want to hear of notifications even if nobody sends a command, so a lost worker is replaced at once. */
+  /** Listeners need notifications even if no command is sent, so a lost worker is replaced at once. */
   async #replace(host: PgliteHost): Promise<void> {
     if (this.#isClosing || this.#host !== host) return;
-    const { log, state } = this.#parts;
+    const { log, state } = this.#deps;
     state.set('down');
-    log.warn('The thread of the embedded store was lost; a new one starts.');
+    log.warn('The thread of the embedded store ended; a new one starts.');
     await this.#start().catch((error: unknown) =>
-      log.error('The embedded store did not start again; the next command tries once more.', { error }),
+      log.error('The embedded store did not restart; the next command tries again.', { error }),
     );
   }
 
-  async #watched<T>(host: PgliteHost, work: Promise<T>, longestMs: number): Promise<T> {
-    const stopWatching = this.#parts.clock.after(longestMs, () => {
-      void host.kill(stuck(`did not answer for ${longestMs} ms`));
+  async #withKillTimer<T>(host: PgliteHost, work: Promise<T>, timeoutMs: number): Promise<T> {
+    const cancelTimer = this.#deps.clock.after(timeoutMs, () => {
+      void host.kill(stuck(`did not reply for ${timeoutMs} ms`));
     });
     try {
       return await work;
     } finally {
-      stopWatching();
+      cancelTimer();
     }
   }
 }
@@ -143,5 +189,45 @@ function stuck(what: string): CoreError {
     'STATE_UNAVAILABLE',
     `The embedded store ${what} and is being started again. Try once more; if it happens again, the statement needs a LIMIT.`,
     { isRetryable: true, retryAfterMs: 1000 },
+  );
+}
+
+// PGlite writes PG_VERSION last and takes a folder without it for a new store: over a damaged store it would create an
+// empty one. The marker distinguishes a damaged store from one whose first setup was interrupted.
+const markerIn = (folder: string): string => join(folder, 'initialized');
+
+/** Whether the folder has a store, intact or damaged. Read-only. */
+export async function hasEmbeddedStore(folder: string): Promise<boolean> {
+  return (await exists(join(folder, 'PG_VERSION'))) || exists(markerIn(folder));
+}
+
+/**
+ * Whether opening this folder creates a new store. Writes nothing; fails with STATE_UNUSABLE when a store that was
+ * once open has lost its PG_VERSION.
+ */
+export async function isNewStore(folder: string): Promise<boolean> {
+  if (await exists(join(folder, 'PG_VERSION'))) return false;
+  if (!(await exists(markerIn(folder)))) return true;
+  throw new CoreError(
+    'STATE_UNUSABLE',
+    `The embedded store in ${folder} is damaged: its file PG_VERSION is missing. Restore the folder from a backup, or move it away to start with an empty store.`,
+    { details: { folder } },
+  );
+}
+
+/** The store has been opened: from now on a missing PG_VERSION means damage. */
+export async function markInitialized(folder: string): Promise<void> {
+  if (await exists(markerIn(folder))) return;
+  const text =
+    'Headworks has opened this store. Keep this file: it distinguishes a damaged store from a new one.\n';
+  await writeWhole(markerIn(folder), text).catch((error: unknown) => {
+    throw folderUnusable(folder, error);
+  });
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
   );
 }

@@ -3,4 +3,4 @@ export {
   openEmbeddedDatabase,
   type EmbeddedDatabaseOptions,
   type EmbeddedLocation,
-} from './open-embedded-database.ts';
+} from './embedded-store.ts';

@@ -1,12 +1,12 @@
-// One PGlite worker seen from the main thread: commands and their answers, until it closes, dies or is killed.
+// One PGlite worker as seen by the main thread: commands and replies, until it closes, dies or is killed.
 import { Worker } from 'node:worker_threads';
 import { CoreError } from '../../../core/errors.ts';
 import { threadModule } from '../../thread-module.ts';
-import { SqlError } from '../sql-error.ts';
+import { SqlError } from '../sql.ts';
 import type { Command, CommandResult } from '../store.ts';
-import type { FromWorker, ToWorker, WorkerSettings } from './worker-protocol.ts';
+import type { FromWorker, ToWorker, WorkerSettings } from './pglite-worker.ts';
 
-interface Waiting {
+interface PendingReply {
   readonly resolve: (result: CommandResult) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -16,11 +16,11 @@ export class PgliteHost {
   readonly #ready = Promise.withResolvers<void>();
   readonly #exited = Promise.withResolvers<void>();
   readonly #lostSignal = Promise.withResolvers<void>();
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingReply>();
   readonly #onNotification: (channel: string, payload: string) => void;
   #nextId = 1;
   #lost: CoreError | undefined;
-  /** As of the last answer. */
+  /** As of the last reply. */
   inTransaction = false;
 
   constructor(settings: WorkerSettings, onNotification: (channel: string, payload: string) => void) {
@@ -35,17 +35,17 @@ export class PgliteHost {
     });
   }
 
-  /** Resolves when it takes commands; rejects when the files cannot be opened. */
+  /** Resolves when it accepts commands; rejects when the files cannot be opened. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
 
-  /** Resolves when the thread is gone, whatever the reason. */
+  /** Resolves when the thread has ended, for whatever reason. */
   get exited(): Promise<void> {
     return this.#exited.promise;
   }
 
-  /** Resolves when it takes no more commands; the thread may need a moment longer to go. */
+  /** Resolves when it accepts no more commands; the thread may end a moment later. */
   get lost(): Promise<void> {
     return this.#lostSignal.promise;
   }
@@ -58,18 +58,18 @@ export class PgliteHost {
     if (this.#lost) return Promise.reject(this.#lost);
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.#pending.set(id, { resolve, reject });
       this.#send({ kind: 'run', id, command });
     });
   }
 
-  /** Lets it write everything out and end. */
+  /** Flushes everything and ends the thread. */
   async close(): Promise<void> {
     if (!this.#lost) this.#send({ kind: 'close' });
     await this.#exited.promise;
   }
 
-  /** Ends it where it stands: whoever waits for an answer gets `reason`. */
+  /** Terminates the thread: pending commands fail with `reason`. */
   async kill(reason: CoreError): Promise<void> {
     this.#lose(reason);
     await this.#worker.terminate();
@@ -95,10 +95,10 @@ export class PgliteHost {
 
   #settle({ id, result, inTransaction }: FromWorker & { kind: 'outcome' }): void {
     this.inTransaction = inTransaction;
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if ('sqlState' in result) waiting?.reject(new SqlError(result));
-    else waiting?.resolve(result);
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if ('sqlState' in result) pending?.reject(new SqlError(result));
+    else pending?.resolve(result);
   }
 
   #lose(reason: CoreError): void {
@@ -106,15 +106,15 @@ export class PgliteHost {
     this.inTransaction = false;
     this.#lostSignal.resolve();
     this.#ready.reject(this.#lost);
-    for (const { reject } of this.#waiting.values()) reject(this.#lost);
-    this.#waiting.clear();
+    for (const { reject } of this.#pending.values()) reject(this.#lost);
+    this.#pending.clear();
   }
 }
 
 function workerDied(cause: unknown): CoreError {
   return new CoreError(
     'STATE_UNAVAILABLE',
-    'The thread of the embedded store ended unexpectedly and is being started again. Try once more.',
+    'The thread of the embedded store ended unexpectedly and is restarting. Try again.',
     { isRetryable: true, retryAfterMs: 1000, cause },
   );
 }
@@ -127,9 +127,9 @@ function filesUnusable(message: string): CoreError {
   );
 }
 
-/** What PGlite says when it falls over inside is for those who build it. */
+/** Messages of internal failures of PGlite mean nothing to users. */
 function explained(message: string): string {
   if (/^Aborted\(|failed to initialize|RuntimeError|unreachable/.test(message))
-    return 'its files cannot be read (PGlite gave up)';
+    return 'its files cannot be read (PGlite failed)';
   return message.replace(/[.\s]+$/, '');
 }

@@ -1,3 +1,3 @@
 // Postgres on a server.
-export { openServerDatabase, type ServerDatabaseOptions } from './open-server-database.ts';
+export { openServerDatabase, type ServerDatabaseOptions } from './server-store.ts';
 export { takeSessionLock, type SessionLock, type SessionLockState } from './session-lock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../../core/errors.ts';
-import { SqlError } from '../sql-error.ts';
+import { SqlError } from '../sql.ts';
 import { translateConnectError, translateError } from './server-errors.ts';
 
 const target = '127.0.0.1:5432, database x, user y';

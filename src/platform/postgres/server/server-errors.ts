@@ -1,11 +1,11 @@
-// Tells a store that is away (wait) from one that refuses us (do something) from a statement that is wrong.
+// Distinguishes a server that is unavailable (wait), one that rejects us (act) and a statement that failed.
 import { CoreError, messageOf } from '../../../core/errors.ts';
-import { SqlError, sqlErrorFields } from '../sql-error.ts';
+import { SqlError, sqlErrorFields } from '../sql.ts';
 
 /** Server not reachable, shutting down, starting up, or full. */
-const awayStates = /^(08...|57P0[123]|53300)$/;
+const unavailableStates = /^(08...|57P0[123]|53300)$/;
 
-const awayCodes = new Set([
+const unavailableCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ECONNABORTED',
@@ -21,7 +21,7 @@ const awayCodes = new Set([
 ]);
 
 /** Texts of pg's own errors, which carry no code. */
-const awayTexts =
+const unavailableTexts =
   /^(Connection terminated|timeout expired|timeout exceeded|Query read timeout|Client (was closed|has encountered a connection error)|Cannot use a pool)/;
 
 export const retryAfterMs = 1000;
@@ -29,17 +29,17 @@ export const retryAfterMs = 1000;
 export function unavailable(target: string, why: string, cause?: unknown, waitMs = retryAfterMs): CoreError {
   return new CoreError(
     'STATE_UNAVAILABLE',
-    `The Postgres server (${target}) does not answer: ${why}. Check that a PostgreSQL server runs there and can be reached.`,
+    `The Postgres server (${target}) does not respond: ${why}. Check that a PostgreSQL server runs there and can be reached.`,
     { isRetryable: true, retryAfterMs: waitMs, cause },
   );
 }
 
-/** What a running session's error means to the caller. Ours pass as they are. */
+/** Translates an error of a session. Our own errors are returned unchanged. */
 export function translateError(error: unknown, target: string): unknown {
   if (error instanceof CoreError || error instanceof SqlError) return error;
   const fields = sqlErrorFields(error);
   if (fields) {
-    if (awayStates.test(fields.sqlState)) return unavailable(target, fields.message, error);
+    if (unavailableStates.test(fields.sqlState)) return unavailable(target, fields.message, error);
     if (fields.sqlState === '57014') return statementStopped(error);
     if (fields.sqlState === '25P03') return idleTooLong(error);
     return refusal(fields.sqlState, target, error) ?? new SqlError(fields);
@@ -48,7 +48,7 @@ export function translateError(error: unknown, target: string): unknown {
   return error;
 }
 
-/** What a failure to connect means: whatever is not known to pass by itself needs somebody to act. */
+/** Translates a connection failure: unless it is known to be temporary, somebody has to act. */
 export function translateConnectError(error: unknown, target: string): CoreError {
   const translated = translateError(error, target);
   if (translated instanceof CoreError) return translated;
@@ -69,7 +69,7 @@ function refusal(sqlState: string, target: string, cause: unknown): CoreError | 
       );
     case '28000':
       return unusable(
-        `The Postgres server (${target}) does not let this user in: ${messageOf(cause)}.`,
+        `The Postgres server (${target}) does not admit this user: ${messageOf(cause)}.`,
         'Check the role (LOGIN) and pg_hba.conf, or add ?sslmode=require to DATABASE_URL.',
         cause,
       );
@@ -87,7 +87,7 @@ function refusal(sqlState: string, target: string, cause: unknown): CoreError | 
 function remedyFor(error: unknown): string {
   const text = messageOf(error);
   if (/SSL|certificate|self.signed/i.test(text))
-    return 'Set sslmode in DATABASE_URL to what the server speaks (disable, require, verify-full with sslrootcert).';
+    return 'Set sslmode in DATABASE_URL to what the server supports (disable, require, verify-full with sslrootcert).';
   if (/password must be a string/.test(text)) return 'Put the password into DATABASE_URL.';
   if (/permission denied/.test(text)) return 'As its owner: GRANT CONNECT ON DATABASE … TO …;';
   return 'Check that DATABASE_URL names a PostgreSQL server, version 15 or newer.';
@@ -108,7 +108,7 @@ export function tooOld(target: string, version: string): CoreError {
 function statementStopped(cause: unknown): CoreError {
   return new CoreError(
     'DEADLINE_EXCEEDED',
-    'A statement was stopped by the Postgres server: it ran into the statement timeout, or an administrator stopped it.',
+    'A statement was stopped by the Postgres server: it reached the statement timeout, or an administrator stopped it.',
     { isRetryable: true, cause },
   );
 }
@@ -116,14 +116,14 @@ function statementStopped(cause: unknown): CoreError {
 function idleTooLong(cause: unknown): CoreError {
   return new CoreError(
     'STATE_LEASE_EXPIRED',
-    'The Postgres server rolled a transaction back because nothing came for too long.',
+    'The Postgres server rolled a transaction back because it was idle for too long.',
     { isRetryable: true, cause },
   );
 }
 
 function isAway(error: unknown): boolean {
   const code = codeOf(error);
-  return (code !== undefined && awayCodes.has(code)) || awayTexts.test(messageOf(error));
+  return (code !== undefined && unavailableCodes.has(code)) || unavailableTexts.test(messageOf(error));
 }
 
 /** A failed connection to a name with several addresses has an empty message, but a code. */

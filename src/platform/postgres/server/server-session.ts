@@ -3,46 +3,46 @@ import type pg from 'pg';
 import type { Clock } from '../../../core/clock.ts';
 import { CoreError } from '../../../core/errors.ts';
 import type { Command, CommandResult, Session } from '../store.ts';
-import { cutConnection } from './cut-connection.ts';
+import { destroyConnection } from './connection.ts';
 import { translateError, unavailable } from './server-errors.ts';
 
-export interface ServerSessionParts {
+export interface ServerSessionDeps {
   readonly clock: Clock;
   readonly target: string;
   readonly cancel: (processId: number) => Promise<void>;
   readonly onFailure: (error: unknown) => void;
-  /** A single statement that the server has not answered by then is on a dead connection. 0: no limit. */
+  /** A statement without a reply by then is on a dead connection. 0: no limit. */
   readonly deadAfterMs: number;
 }
 
-/** How long a cancelled statement may take to stop before its connection is cut. */
+/** How long a canceled statement may take to stop before its connection is destroyed. */
 const cancelGraceMs = 5000;
 
 export class ServerSession implements Session {
   readonly #client: pg.PoolClient;
-  readonly #parts: ServerSessionParts;
-  readonly #onError = (error: unknown) => this.#lose(translateError(error, this.#parts.target));
+  readonly #deps: ServerSessionDeps;
+  readonly #onError = (error: unknown) => this.#lose(translateError(error, this.#deps.target));
   #isLost = false;
-  #isCancelled = false;
+  #isCanceled = false;
   #hasFailed = false;
   #isRunning = false;
   #stopGrace: () => void = () => undefined;
 
-  constructor(client: pg.PoolClient, parts: ServerSessionParts) {
+  constructor(client: pg.PoolClient, deps: ServerSessionDeps) {
     this.#client = client;
-    this.#parts = parts;
+    this.#deps = deps;
     client.on('error', this.#onError);
   }
 
-  /** After a failure pg may not have heard yet what state the session is in; then it counts as open. */
+  /** After a failure pg may not know the state of the session yet; then it counts as open. */
   get inTransaction(): boolean {
     return !this.#isLost && (this.#hasFailed || this.#client.getTransactionStatus() !== 'I');
   }
 
   async run(command: Command): Promise<CommandResult> {
-    const { clock, deadAfterMs, target } = this.#parts;
+    const { clock, deadAfterMs, target } = this.#deps;
     const isBounded = deadAfterMs > 0 && !this.inTransaction;
-    const stopWatching = isBounded ? clock.after(deadAfterMs, () => this.#cut()) : () => undefined;
+    const cancelTimer = isBounded ? clock.after(deadAfterMs, () => this.#destroy()) : () => undefined;
     this.#isRunning = true;
     try {
       const result = summary(await this.#client.query(toQuery(command)));
@@ -55,39 +55,39 @@ export class ServerSession implements Session {
       throw translated;
     } finally {
       this.#isRunning = false;
-      stopWatching();
+      cancelTimer();
     }
   }
 
   async cancel(): Promise<void> {
     if (!this.#isRunning) return;
-    this.#isCancelled = true;
-    this.#stopGrace = this.#parts.clock.after(cancelGraceMs, () => this.#cut());
-    await this.#parts.cancel(processIdOf(this.#client)).catch(() => this.#cut());
+    this.#isCanceled = true;
+    this.#stopGrace = this.#deps.clock.after(cancelGraceMs, () => this.#destroy());
+    await this.#deps.cancel(processIdOf(this.#client)).catch(() => this.#destroy());
   }
 
-  /** A cancelled session is not used again: a late cancellation could hit the next statement. */
-  release(isSpoilt: boolean): Promise<void> {
+  /** A canceled session is not reused: a late cancellation could hit the next statement. */
+  release(isBroken: boolean): Promise<void> {
     this.#stopGrace();
-    // Stays until the connection is closed: an error event that nobody hears ends the process.
-    if (!this.#isGone(isSpoilt)) this.#client.off('error', this.#onError);
-    this.#client.release(this.#isGone(isSpoilt));
+    // The listener stays until the connection is closed: an unhandled error event ends the process.
+    if (!this.#isGone(isBroken)) this.#client.off('error', this.#onError);
+    this.#client.release(this.#isGone(isBroken));
     return Promise.resolve();
   }
 
-  #isGone(isSpoilt: boolean): boolean {
-    return isSpoilt || this.#isLost || this.#isCancelled;
+  #isGone(isBroken: boolean): boolean {
+    return isBroken || this.#isLost || this.#isCanceled;
   }
 
   #lose(error: unknown): void {
     if (this.#isLost) return;
     this.#isLost = true;
-    if (isAway(error)) this.#parts.onFailure(error);
+    if (isAway(error)) this.#deps.onFailure(error);
   }
 
-  #cut(): void {
-    this.#lose(unavailable(this.#parts.target, 'a connection went silent'));
-    cutConnection(this.#client);
+  #destroy(): void {
+    this.#lose(unavailable(this.#deps.target, 'a connection stopped responding'));
+    destroyConnection(this.#client);
   }
 }
 
@@ -95,7 +95,7 @@ const isAway = (error: unknown) => error instanceof CoreError && error.code === 
 
 function toQuery(command: Command): string | pg.QueryConfig {
   if (command.kind === 'script') return command.text;
-  // Extended even without parameters: several statements in one query are then refused, as on the embedded store.
+  // Extended even without parameters, so that several statements in one query are rejected as on the embedded store.
   const name = command.isFrequent ? statementName(command.text) : undefined;
   const query: pg.QueryConfig & { readonly queryMode: 'extended' } = {
     text: command.text,
@@ -106,14 +106,14 @@ function toQuery(command: Command): string | pg.QueryConfig {
   return query;
 }
 
-/** Of all connections of the process; on each of them a server keeps what was sent there. */
+/** Shared by all connections of the process; the server prepares a statement per connection. */
 const statementNames = new Map<string, string>();
-/** A connection of the server keeps a plan for each. Statements of the code are far fewer; a text made of input is not. */
-const mostStatements = 200;
+/** The server keeps a plan for each per connection. Our code has far fewer; the limit guards against generated texts. */
+const maxStatements = 200;
 
 function statementName(text: string): string | undefined {
   const known = statementNames.get(text);
-  if (known !== undefined || statementNames.size >= mostStatements) return known;
+  if (known !== undefined || statementNames.size >= maxStatements) return known;
   const name = `headworks_${statementNames.size}`;
   statementNames.set(text, name);
   return name;
@@ -121,11 +121,11 @@ function statementName(text: string): string | undefined {
 
 const changing = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE', 'COPY']);
 
-/** pg gives an array when there were several statements. */
-function summary(answer: pg.QueryResult<object> | readonly pg.QueryResult<object>[]): CommandResult {
-  const results = Array.isArray(answer)
-    ? (answer as readonly pg.QueryResult<object>[])
-    : [answer as pg.QueryResult<object>];
+/** pg returns an array for several statements. */
+function summary(reply: pg.QueryResult<object> | readonly pg.QueryResult<object>[]): CommandResult {
+  const results = Array.isArray(reply)
+    ? (reply as readonly pg.QueryResult<object>[])
+    : [reply as pg.QueryResult<object>];
   return {
     rows: results.flatMap((result) => result.rows),
     affected: results.reduce(
@@ -136,6 +136,6 @@ function summary(answer: pg.QueryResult<object> | readonly pg.QueryResult<object
   };
 }
 
-/** Every client has it; pg's types do not know it. */
+/** Missing in pg's types. */
 const processIdOf = (client: pg.PoolClient): number =>
   (client as unknown as { readonly processID: number }).processID;

@@ -1,18 +1,56 @@
-// A pool of connections to a Postgres server, and the control connection beside it.
-import { Pool, type ClientBase } from 'pg';
+// A pool of connections to a PostgreSQL server, the control connection beside it, and the health of both.
+import { type ClientBase, Pool } from 'pg';
 import type { Clock } from '../../../core/clock.ts';
+import { CoreError, kindOf } from '../../../core/errors.ts';
+import { silentLog } from '../../../core/log.ts';
 import type { Log } from '../../../core/log.ts';
-import type { StateTracker } from '../state-tracker.ts';
+import { SessionDatabase } from '../session-database.ts';
+import { StateTracker, Subscriptions } from '../store.ts';
 import type { Session, Store } from '../store.ts';
-import type { Subscriptions } from '../subscriptions.ts';
-import { clientConfig, sessionSetup, type ConnectionSettings } from './connection-settings.ts';
-import { ControlConnection } from './control-connection.ts';
-import { cutConnection } from './cut-connection.ts';
-import { translateConnectError } from './server-errors.ts';
-import { ServerHealth } from './server-health.ts';
+import {
+  clientConfig,
+  type ConnectionSettings,
+  ControlConnection,
+  destroyConnection,
+  sessionSetup,
+} from './connection.ts';
+import { translateConnectError, unavailable } from './server-errors.ts';
 import { ServerSession } from './server-session.ts';
 
-export interface ServerStoreParts extends ConnectionSettings {
+export interface ServerDatabaseOptions {
+  /** postgres://user:password@host:5432/database, with `sslmode` as pg knows it. */
+  readonly url: string;
+  readonly schema: string;
+  readonly clock: Clock;
+  /** Concurrent connections, besides one for notifications and cancellation. Default: 10. */
+  readonly poolSize?: number;
+  /** The server stops a statement that takes longer; 0 means never. Default: 30 s. */
+  readonly statementTimeoutMs?: number;
+  /** Default: 5 s. */
+  readonly connectTimeoutMs?: number;
+  readonly log?: Log;
+}
+
+/** Fails with STATE_UNAVAILABLE (not reachable now) or STATE_UNUSABLE (password, rights, version). */
+export async function openServerDatabase(options: ServerDatabaseOptions): Promise<SessionDatabase> {
+  const { url, schema, clock, log = silentLog } = options;
+  const { poolSize = 10, statementTimeoutMs = 30_000, connectTimeoutMs = 5000 } = options;
+  const state = new StateTracker();
+  const subscriptions = new Subscriptions((error) => log.error('A listener failed.', { error }));
+  const settings = { url, schema, poolSize, statementTimeoutMs, connectTimeoutMs };
+  const store = new ServerStore({ ...settings, clock, log, state, subscriptions });
+  const database = new SessionDatabase({ kind: 'server', schema, store, state, subscriptions, clock });
+  try {
+    await store.connect();
+    await database.refreshCapabilities();
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
+}
+
+export interface ServerStoreDeps extends ConnectionSettings {
   readonly poolSize: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -20,23 +58,23 @@ export interface ServerStoreParts extends ConnectionSettings {
   readonly subscriptions: Subscriptions;
 }
 
-/** What the network may add to a statement that ran right into its timeout. */
+/** What the network may add to a statement that reaches its timeout. */
 const networkGraceMs = 10_000;
 const closeGraceMs = 3000;
 
 export class ServerStore implements Store {
   readonly size: number;
-  readonly #parts: ServerStoreParts;
+  readonly #deps: ServerStoreDeps;
   readonly #pool: Pool;
   readonly #clients = new Set<ClientBase>();
   readonly #control: ControlConnection;
   readonly #health: ServerHealth;
 
-  constructor(parts: ServerStoreParts) {
-    const { clock, log, state, subscriptions } = parts;
-    this.size = parts.poolSize;
-    this.#parts = parts;
-    this.#control = new ControlConnection(parts, {
+  constructor(deps: ServerStoreDeps) {
+    const { clock, log, state, subscriptions } = deps;
+    this.size = deps.poolSize;
+    this.#deps = deps;
+    this.#control = new ControlConnection(deps, {
       onNotification: (channel, payload) => subscriptions.deliver(channel, payload),
       onLost: (error) => this.#health.reportFailure(error),
       channels: () => subscriptions.channels,
@@ -44,15 +82,15 @@ export class ServerStore implements Store {
     const probe = () => this.#control.check();
     this.#health = new ServerHealth({ clock, log, state, target: this.#control.target, probe });
     this.#pool = new Pool({
-      ...clientConfig(parts),
-      max: parts.poolSize,
+      ...clientConfig(deps),
+      max: deps.poolSize,
       idleTimeoutMillis: 60_000,
-      verify: (client, done) => client.query(sessionSetup(parts), (error) => done(error)),
+      verify: (client, done) => client.query(sessionSetup(deps), (error) => done(error)),
     });
     this.#pool.on('connect', (client) => {
       this.#clients.add(client);
-      // Between the pool's listener and the session's there is a moment with none, and an error event that nobody
-      // hears ends the process. Whoever uses the connection next learns of it by its first query.
+      // Between the pool's listener and the session's there is a moment without one, and an unhandled error event ends
+      // the process. The next query on the connection reports the error.
       client.on('error', () => undefined);
     });
     this.#pool.on('remove', (client) => this.#clients.delete(client));
@@ -69,7 +107,7 @@ export class ServerStore implements Store {
     const target = this.#control.target;
     try {
       const client = await this.#pool.connect();
-      const { statementTimeoutMs, clock } = this.#parts;
+      const { statementTimeoutMs, clock } = this.#deps;
       return new ServerSession(client, {
         clock,
         target,
@@ -92,14 +130,77 @@ export class ServerStore implements Store {
     await this.#control.unlisten(channel);
   }
 
-  /** A server that does not answer gets a moment to say goodbye, then the connections are cut. */
+  /** Closes gracefully; the connections to a server that does not reply are destroyed after a grace period. */
   async close(): Promise<void> {
     await this.#health.close();
-    const cutAll = this.#parts.clock.after(closeGraceMs, () => {
-      this.#control.cut();
-      for (const client of this.#clients) cutConnection(client);
+    const cancelDestroy = this.#deps.clock.after(closeGraceMs, () => {
+      this.#control.destroy();
+      for (const client of this.#clients) destroyConnection(client);
     });
     await Promise.all([this.#control.close(), this.#pool.end()]);
-    cutAll();
+    cancelDestroy();
+  }
+}
+
+const firstDelayMs = 100;
+const maxDelayMs = 5000;
+
+export interface ServerHealthDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly state: StateTracker;
+  readonly target: string;
+  /** One round trip; resolves when the server is usable again. */
+  readonly probe: () => Promise<void>;
+}
+
+export class ServerHealth {
+  readonly #deps: ServerHealthDeps;
+  readonly #closing = new AbortController();
+  #probing: Promise<void> | undefined;
+  #delayMs = firstDelayMs;
+  #lastError: unknown;
+
+  constructor(deps: ServerHealthDeps) {
+    this.#deps = deps;
+  }
+
+  /** Fails at once while the server is down instead of queueing callers. */
+  assertUp(): void {
+    if (this.#deps.state.state !== 'down') return;
+    if (this.#lastError instanceof CoreError) throw this.#lastError;
+    throw unavailable(this.#deps.target, kindOf(this.#lastError), this.#lastError, this.#delayMs);
+  }
+
+  reportFailure(failure: unknown): void {
+    if (this.#closing.signal.aborted) return;
+    this.#lastError = failure;
+    this.#deps.state.set('down');
+    this.#probing ??= this.#probeUntilUp().finally(() => (this.#probing = undefined));
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#probing;
+  }
+
+  async #probeUntilUp(): Promise<void> {
+    const { clock, log, state, probe } = this.#deps;
+    log.warn('The PostgreSQL server is unreachable.', { kind: kindOf(this.#lastError) });
+    const since = clock.monotonic();
+    for (this.#delayMs = firstDelayMs; !this.#closing.signal.aborted;) {
+      try {
+        await probe();
+        log.info('The PostgreSQL server is reachable again.', {
+          awayMs: Math.round(clock.monotonic() - since),
+        });
+        state.set('up');
+        return;
+      } catch (error) {
+        this.#lastError = error;
+      }
+      await clock.sleep(this.#delayMs, this.#closing.signal).catch(() => undefined);
+      this.#delayMs = Math.min(this.#delayMs * 2, maxDelayMs);
+    }
   }
 }

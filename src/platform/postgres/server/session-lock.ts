@@ -1,23 +1,22 @@
-// A lock on a Postgres server that one process holds for as long as it lives, or several share: the server frees it when
-// the connection ends, also when the process was killed. On a connection of its own, so that no pool is one short.
+// A lock on a PostgreSQL server that one process holds while it lives, or several share: the server frees it when the
+// connection ends, also when the process was killed. On a connection of its own, so that the pool keeps its size.
 //
-//   held → lost    the connection ended; asked for again every second
+//   held → lost    the connection ended; requested again every second
 //   lost → held    it was still free
-//   lost → taken   another process was quicker; asked for again every second
+//   lost → taken   another process has it; requested again every second
 import { Client } from 'pg';
 import type { Clock } from '../../../core/clock.ts';
-import { clientConfig, describeTarget } from './connection-settings.ts';
-import { cutConnection } from './cut-connection.ts';
+import { clientConfig, destroyConnection, describeTarget } from './connection.ts';
 import { translateConnectError } from './server-errors.ts';
 
 export interface SessionLockOptions {
   readonly url: string;
-  /** Whoever asks for the same name on the same database wants the same lock. */
+  /** The same name on the same database is the same lock. */
   readonly name: string;
-  /** `shared`: any number may hold it at a time, but none beside one that has it alone. */
-  readonly mode: 'alone' | 'shared';
+  /** `shared`: any number of holders, but none beside an exclusive one. */
+  readonly mode: 'exclusive' | 'shared';
   readonly clock: Clock;
-  /** Told of every change after it was first had. */
+  /** Called for every change after the lock was first acquired. */
   readonly onChange?: (state: SessionLockState) => void;
 }
 
@@ -30,12 +29,12 @@ export interface SessionLock {
 }
 
 const connectTimeoutMs = 5_000;
-const askAgainMs = 1_000;
+const retryMs = 1_000;
 
-/** Null when another process holds it, in a way that leaves no room for this one. Fails with STATE_UNAVAILABLE or STATE_UNUSABLE. */
+/** Null when another process holds it in a conflicting mode. Fails with STATE_UNAVAILABLE or STATE_UNUSABLE. */
 export async function takeSessionLock(options: SessionLockOptions): Promise<SessionLock | null> {
   const lock = new HeldSessionLock(options);
-  if (await lock.takeFirst()) return lock;
+  if (await lock.acquireFirst()) return lock;
   await lock.close();
   return null;
 }
@@ -45,7 +44,7 @@ class HeldSessionLock implements SessionLock {
   #state: SessionLockState = 'lost';
   #client: Client | null = null;
   #cancelRetry: () => void = () => undefined;
-  #taking: Promise<unknown> = Promise.resolve();
+  #acquiring: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
   constructor(options: SessionLockOptions) {
@@ -56,28 +55,28 @@ class HeldSessionLock implements SessionLock {
     return this.#state;
   }
 
-  async takeFirst(): Promise<boolean> {
-    const isTaken = await this.#take();
-    if (isTaken) this.#state = 'held';
-    return isTaken;
+  async acquireFirst(): Promise<boolean> {
+    const isAcquired = await this.#acquire();
+    if (isAcquired) this.#state = 'held';
+    return isAcquired;
   }
 
-  async #take(): Promise<boolean> {
+  async #acquire(): Promise<boolean> {
     const settings = { ...this.#options, schema: 'public', statementTimeoutMs: 0, connectTimeoutMs };
     const client = new Client({ ...clientConfig(settings), query_timeout: connectTimeoutMs });
     client.on('error', () => this.#lose(client));
     client.on('end', () => this.#lose(client));
     try {
       await client.connect();
-      // A machine that vanished without a word is noticed within half a minute, not after two hours.
+      // A machine that disappeared is noticed within half a minute instead of two hours.
       await client.query(
         'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; ' +
           'set idle_session_timeout = 0',
       );
       const { name, mode } = this.#options;
-      const take = mode === 'shared' ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock';
+      const acquire = mode === 'shared' ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock';
       const { rows } = await client.query<{ taken: boolean }>(
-        `select ${take}(hashtextextended($1, 0)) as taken`,
+        `select ${acquire}(hashtextextended($1, 0)) as taken`,
         [name],
       );
       if (rows[0]?.taken === true && !this.#isClosed) {
@@ -87,7 +86,7 @@ class HeldSessionLock implements SessionLock {
       await client.end();
       return false;
     } catch (error) {
-      cutConnection(client);
+      destroyConnection(client);
       throw translateConnectError(error, describeTarget(settings));
     }
   }
@@ -97,34 +96,34 @@ class HeldSessionLock implements SessionLock {
     this.#cancelRetry();
     const client = this.#client;
     this.#client = null;
-    await this.#taking;
+    await this.#acquiring;
     await client?.end().catch(() => undefined);
   }
 
   #lose(client: Client): void {
     if (this.#client !== client) return;
     this.#client = null;
-    cutConnection(client);
+    destroyConnection(client);
     this.#change('lost');
-    this.#askLater();
+    this.#retryLater();
   }
 
-  #askLater(): void {
+  #retryLater(): void {
     if (!this.#isClosed)
-      this.#cancelRetry = this.#options.clock.after(askAgainMs, () => {
-        this.#taking = this.#askAgain();
+      this.#cancelRetry = this.#options.clock.after(retryMs, () => {
+        this.#acquiring = this.#retry();
       });
   }
 
-  async #askAgain(): Promise<void> {
+  async #retry(): Promise<void> {
     try {
-      const isHeld = await this.#take();
+      const isHeld = await this.#acquire();
       this.#change(isHeld ? 'held' : 'taken');
       if (isHeld) return;
     } catch {
-      // The server is away; it is asked again as long as it is.
+      // The server is unavailable; the retry continues.
     }
-    this.#askLater();
+    this.#retryLater();
   }
 
   #change(state: SessionLockState): void {
@@ -133,3 +132,9 @@ class HeldSessionLock implements SessionLock {
     this.#options.onChange?.(state);
   }
 }
+
+/** Held exclusively by a server that counts slots in memory, shared by the others. */
+export const serverLockName = (schema: string): string => `headworks.admission.${schema}`;
+
+/** Held shared by every worker. A lock of its own: a server without Redis holds the other one exclusively. */
+export const workerLockName = (schema: string): string => `headworks.worker.${schema}`;

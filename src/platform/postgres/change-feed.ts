@@ -1,0 +1,62 @@
+// Change notifications through LISTEN and NOTIFY.
+import { systemClock, systemIds } from '../../core/index.ts';
+import type { Database } from './ports.ts';
+import { sql } from './sql.ts';
+
+export class ChangeFeed<Topic extends string> {
+  readonly #database: Database;
+  readonly #channel: string;
+  readonly #topics: ReadonlySet<string>;
+
+  /** A channel belongs to the whole database, so its name should include the schema. */
+  constructor(database: Database, channel: string, topics: readonly Topic[]) {
+    this.#database = database;
+    this.#channel = channel;
+    this.#topics = new Set(topics);
+  }
+
+  get isShared(): boolean {
+    return this.#database.capabilities.isShared;
+  }
+
+  /** Calls back with `everything` when the store is available again after an outage. An embedded store has no other process to listen to. */
+  async watch(onChange: (topic: Topic | 'everything') => void): Promise<() => Promise<void>> {
+    const unlisten = this.isShared ? await this.#listen(onChange) : async () => undefined;
+    const ignoreState = this.#database.onStateChange((state) => {
+      if (state === 'up') onChange('everything');
+    });
+    return async () => {
+      ignoreState();
+      await unlisten();
+    };
+  }
+
+  #listen(onChange: (topic: Topic) => void): Promise<() => Promise<void>> {
+    return this.#database.listen(this.#channel, (payload) => {
+      // A newer version may send topics that this one does not know.
+      if (this.#topics.has(payload)) onChange(payload as Topic);
+    });
+  }
+}
+
+/** A notification arrives milliseconds after the commit. */
+const timeoutMs = 2_000;
+
+export const poolerRemedy =
+  'Point DATABASE_URL to the server itself, or to a connection pooler in session mode (PgBouncer: pool_mode = session).';
+
+/** Sends a notification to itself. False behind a pooler in transaction mode. */
+export async function checkNotifyRoundTrip(database: Database): Promise<boolean> {
+  const channel = `headworks_notify_check_${systemIds.uuid().replaceAll('-', '')}`;
+  const { promise: received, resolve } = Promise.withResolvers<boolean>();
+  const unlisten = await database.listen(channel, () => resolve(true));
+  let cancel = (): void => undefined;
+  try {
+    await database.query(sql`select pg_notify(${channel}, '')`);
+    cancel = systemClock.after(timeoutMs, () => resolve(false));
+    return await received;
+  } finally {
+    cancel();
+    await unlisten();
+  }
+}
