@@ -11,7 +11,7 @@ import type {
   Tracer,
 } from '../core/index.ts';
 import type { ExtractionSource, RunService, SourceService } from '../extraction/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { KnowledgeAlert, KnowledgeServices } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type {
@@ -96,7 +96,10 @@ export interface ExtractionDesk {
   callsPerMinuteOf(source: ExtractionSource): number;
 }
 
-export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'complete' | 'load' | 'models' | 'keys'>;
+export type GatewayDesk = Pick<
+  Gateway,
+  'defaults' | 'parseRequest' | 'complete' | 'load' | 'models' | 'keys'
+>;
 
 /** What needs attention, of every domain. */
 export interface AlertDesk {
