@@ -6,7 +6,7 @@ import { noTracer, systemClock, systemIds } from '../core/index.ts';
 import type { ConfigValue, HttpDependencies, LedgerDesk } from '../http/index.ts';
 import type { SearchService } from '../knowledge/index.ts';
 import { closeEntry, ledgerRepairJob } from '../ledger/index.ts';
-import { isLoopback } from '../platform/loopback.ts';
+import { isLoopback } from '../platform/http-client/addresses.ts';
 import type { Background } from './background.ts';
 import { openVaultService } from './vault-desk.ts';
 import type { Telemetry } from './telemetry.ts';
