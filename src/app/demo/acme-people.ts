@@ -1,5 +1,5 @@
 // Who works at Acme Retail, a company that does not exist: as its Looker knows them, and as a model that reads knows them.
-import type { KnownName } from '../../simulators/models/ports.ts';
+import type { KnownName } from '../../simulators/models/types.ts';
 
 export interface Person {
   readonly first: string;

@@ -1,5 +1,5 @@
 // The AI providers of the demo: who there is, how each behaves, and how the gateway hears of them.
-import type { Scenario, SimulatedModel } from '../../simulators/models/ports.ts';
+import type { Scenario, SimulatedModel } from '../../simulators/models/types.ts';
 import { knownNames } from './acme-people.ts';
 
 interface DemoModel {
