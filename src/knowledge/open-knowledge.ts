@@ -2,7 +2,7 @@
 import type { Clock, IdSource, JobHandler, JobQueue, Log } from '../core/index.ts';
 import { kindOf } from '../core/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
-import type { Metrics } from '../platform/metrics/index.ts';
+import type { Metrics } from '../platform/telemetry/metrics.ts';
 import type { Database } from '../platform/postgres/ports.ts';
 import { every } from '../resilience/index.ts';
 import { ArtifactStore } from './artifacts/artifact-store.ts';
