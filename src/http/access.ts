@@ -1,10 +1,10 @@
 // Who may call what. Every route must say so, and is checked before its body is read.
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CoreError, kindOf } from '../core/index.ts';
 import type { Emitter } from '../core/index.ts';
-import { comesFromOurPage, sessionIn } from './dashboard/session-cookie.ts';
-import type { Sessions } from './dashboard/sessions.ts';
+import { CoreError, kindOf } from '../core/index.ts';
+import type { Sessions } from './dashboard/session.ts';
+import { comesFromOurPage, sessionIn } from './dashboard/session.ts';
 import type { HttpEvents } from './events.ts';
 import type { Access } from './ports.ts';
 import type { Caller, RouteAccess } from './server-types.ts';

@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IdSource, Log, Redactor } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
-import { answerTo, forStrangers } from './error-answer.ts';
-import { HttpError } from './errors.ts';
+import { HttpError, toErrorResponse, redactStoreErrors } from './errors.ts';
 import { openAiErrorOf } from './openai/openai-error.ts';
 
 /** Below it errors have OpenAI's shape, also those of a URL that leads to no route there. */
@@ -13,7 +12,7 @@ const isOpenAiPath = (url: string): boolean => /^\/v1(?:[/?]|$)/.test(url);
 /** For fastify's setErrorHandler and frameworkErrors. */
 export function createErrorHandler(redactor: Redactor, log: Log) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const error = request.caller?.kind === 'admin' ? thrown : forStrangers(thrown);
+    const error = request.caller?.kind === 'admin' ? thrown : redactStoreErrors(thrown);
     const { status, body, headers, isUnexpected } = isOpenAiPath(request.url)
       ? openAiErrorOf(error, request.id)
       : ourErrorOf(error, request.id);
@@ -35,7 +34,7 @@ export function createErrorHandler(redactor: Redactor, log: Log) {
 }
 
 function ourErrorOf(error: unknown, requestId: string) {
-  const { retryAfterHeader, ...answer } = answerTo(error, requestId);
+  const { retryAfterHeader, ...answer } = toErrorResponse(error, requestId);
   return { ...answer, headers: retryAfterHeader === undefined ? {} : { 'retry-after': retryAfterHeader } };
 }
 
@@ -46,7 +45,7 @@ export function createClientErrorHandler(ids: IdSource) {
       socket.destroy();
       return;
     }
-    const { status, body } = answerTo(refusalFor(error), ids.uuid());
+    const { status, body } = toErrorResponse(refusalFor(error), ids.uuid());
     const text = JSON.stringify(body);
     socket.end(
       `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : 'Bad Request'}\r\n` +

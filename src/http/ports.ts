@@ -30,10 +30,10 @@ import type {
   OrganizationDesk,
   OrganizationKeyDesk,
 } from '../tenancy/index.ts';
-import type { Sessions } from './dashboard/sessions.ts';
-import type { VaultService } from './vault-desk.ts';
+import type { Sessions } from './dashboard/session.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
+import type { VaultService } from './vault-desk.ts';
 
 export interface Access {
   /** Must take the same time for every wrong token: see createTokenCheck. */

@@ -4,10 +4,10 @@ import { gzip as gzipCallback } from 'node:zlib';
 import { dashboardApi } from '../../api/overview.ts';
 import { CoreError } from '../../core/index.ts';
 import type { DashboardAsset, DashboardFiles } from '../../operations/index.ts';
-import { dropSession, keepSession } from '../dashboard/session-cookie.ts';
+import { dropSession, keepSession } from '../dashboard/session.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 const gzip = promisify(gzipCallback);
 

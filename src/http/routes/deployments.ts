@@ -1,9 +1,9 @@
 // Handlers of deployments.
 import { deploymentsApi } from '../../api/deployments.ts';
 import type { Deployment, DeploymentDesk } from '../../tenancy/index.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function deploymentRoutes(
   server: TypedServer,

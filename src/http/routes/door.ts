@@ -4,13 +4,12 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { CoreError, linkSignals } from '../../core/index.ts';
 import type { DoorAddress, Entry, Execution, ExecutionInput } from '../../tenancy/index.ts';
+import { installNotFound } from '../guards.ts';
+import type { TypedServer } from '../implement.ts';
+import { clientAbortSignal } from '../lifecycle.ts';
+import type { HttpDependencies } from '../ports.ts';
 import { answerDoorError } from '../tenant-api/answer-door-error.ts';
 import { bodyKindOf, readInput } from '../tenant-api/read-input.ts';
-import type { UploadShare } from '../tenant-api/upload-memory.ts';
-import { UploadMemory } from '../tenant-api/upload-memory.ts';
-import { installNotFound } from '../not-found.ts';
-import { callerSignal } from '../openai/caller-signal.ts';
-import type { HttpDependencies } from '../ports.ts';
 import {
   doorErrorAnswers,
   doorParams,
@@ -21,7 +20,8 @@ import {
   stateOf,
   timeoutSeconds,
 } from '../tenant-api/schemas.ts';
-import type { TypedServer } from './typed-server.ts';
+import type { UploadShare } from '../tenant-api/upload-memory.ts';
+import { UploadMemory } from '../tenant-api/upload-memory.ts';
 
 const tags = ['deployments'];
 const path = '/:org/:api';
@@ -131,7 +131,7 @@ async function execute(
 ): Promise<Execution> {
   const { draining } = request.server.traffic;
   const kind = bodyKindOf(request.raw, door.uploads);
-  const leaving = callerSignal(reply.raw);
+  const leaving = clientAbortSignal(reply.raw);
   const patience = linkSignals(leaving, draining);
   try {
     const { wait } = request.query;

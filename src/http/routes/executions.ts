@@ -1,10 +1,9 @@
 // Handlers of executions.
 import { executionsApi } from '../../api/executions.ts';
 import type { Deployment, DeploymentDesk, Execution } from '../../tenancy/index.ts';
-import { implement } from '../implement.ts';
-import { pageOf } from '../page.ts';
+import type { TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function executionRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
   const { executions, organizations, deployments } = tenants;

@@ -8,10 +8,9 @@ import type {
   VersionRecord,
 } from '../../extraction/index.ts';
 import { inputOf } from '../../extraction/index.ts';
-import { implement } from '../implement.ts';
-import { pageOf } from '../page.ts';
+import type { TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function extractionRoutes(server: TypedServer, dependencies: HttpDependencies): void {
   const { sources, runs, vaults } = dependencies.extraction;

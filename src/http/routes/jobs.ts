@@ -2,9 +2,9 @@
 import { jobsApi } from '../../api/jobs.ts';
 import type { JobView } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function jobRoutes(server: TypedServer, { jobs }: HttpDependencies): void {
   const existing = async (id: string): Promise<JobView> => {

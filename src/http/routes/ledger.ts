@@ -1,10 +1,9 @@
 // Handlers of the ledger.
 import { ledgerApi } from '../../api/ledger.ts';
 import { CoreError } from '../../core/index.ts';
-import { implement } from '../implement.ts';
-import { pageOf } from '../page.ts';
+import type { TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function ledgerRoutes(server: TypedServer, { ledger }: HttpDependencies): void {
   implement(server, ledgerApi, {

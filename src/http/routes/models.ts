@@ -4,11 +4,11 @@ import { ModelRequest, modelsApi } from '../../api/models.ts';
 import { fromWire } from '../../api/names.ts';
 import type { ModelView } from '../../gateway/index.ts';
 import { modelProblems } from '../../gateway/index.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { snakeName } from '../snake-case.ts';
+import { toSnakeCase } from '../../core/index.ts';
 import { callerName } from './openai.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function modelRoutes(server: TypedServer, { gateway: { models } }: HttpDependencies): void {
   implement(
@@ -61,7 +61,7 @@ const checkedModel: z.ZodType = ModelRequest.superRefine(
   (body, context) => {
     const known = new Set(context.issues.map(({ path = [] }) => path.join('.')));
     for (const { path, message } of modelProblems(fromWire(ModelRequest, body))) {
-      const names = path.map(snakeName);
+      const names = path.map(toSnakeCase);
       if (path.length > 0 && !known.has(names.join('.')))
         context.addIssue({ code: 'custom', path: names, message });
     }

@@ -1,18 +1,6 @@
 // OpenAI's API: what unmodified clients call. Bodies come as bytes and go on as bytes.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { CoreError } from '../../core/index.ts';
-import { GatewayError } from '../../gateway/index.ts';
-import type { Operation } from '../../gateway/index.ts';
-import { sendBeforeRest } from '../tenant-api/unread-body.ts';
-import { HttpError } from '../errors.ts';
-import { installNotFound } from '../not-found.ts';
-import { attemptsId } from '../openai/attempts-id.ts';
-import { callerSignal } from '../openai/caller-signal.ts';
-import { openAiErrorOf } from '../openai/openai-error.ts';
-import { parseRoutingHeaders } from '../openai/request-headers.ts';
-import { sendCompletion } from '../openai/send-completion.ts';
-import type { GatewayDesk, HttpDependencies } from '../ports.ts';
 import {
   chatAnswer,
   chatBody,
@@ -23,8 +11,20 @@ import {
   openAiModels,
   steeringHeaders,
 } from '../../api/openai.ts';
+import { CoreError } from '../../core/index.ts';
+import type { Operation } from '../../gateway/index.ts';
+import { GatewayError } from '../../gateway/index.ts';
+import { HttpError } from '../errors.ts';
+import { installNotFound } from '../guards.ts';
+import type { TypedServer } from '../implement.ts';
+import { clientAbortSignal } from '../lifecycle.ts';
+import { attemptsId } from '../openai/attempts-id.ts';
+import { openAiErrorOf } from '../openai/openai-error.ts';
+import { parseRoutingHeaders } from '../openai/request-headers.ts';
+import { sendCompletion } from '../openai/send-completion.ts';
+import type { GatewayDesk, HttpDependencies } from '../ports.ts';
 import type { Caller } from '../server-types.ts';
-import type { TypedServer } from './typed-server.ts';
+import { sendBeforeRest } from '../tenant-api/unread-body.ts';
 
 const tags = ['openai'];
 /** One row per prompt would bury all others; attempts and usage tell who asked what of whom. */
@@ -147,7 +147,7 @@ async function answer(
     ask,
     caller: callerName(request.caller),
     ...steering,
-    signal: callerSignal(reply.raw, reply.server.traffic),
+    signal: clientAbortSignal(reply.raw, reply.server.traffic),
   });
   return sendCompletion(reply, completion, log);
 }

@@ -1,8 +1,8 @@
 // Handlers of organizations and their keys.
 import { organizationsApi } from '../../api/organizations.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function organizationRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
   const { organizations, keys } = tenants;

@@ -3,12 +3,12 @@ import { overviewApi } from '../../api/overview.ts';
 import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
 import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
-import { executionJobName } from '../../tenancy/index.ts';
 import type { RunSample } from '../../operations/index.ts';
+import { executionJobName } from '../../tenancy/index.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { limitView } from './limits.ts';
-import type { TypedServer } from './typed-server.ts';
 
 type Counts = Awaited<ReturnType<HttpDependencies['jobs']['counts']>>;
 

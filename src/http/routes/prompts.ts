@@ -2,15 +2,15 @@
 import type { PromptExhausted } from '../../api/prompts.ts';
 import { promptsApi } from '../../api/prompts.ts';
 import type { CompletionResult } from '../../gateway/index.ts';
-import { completionText, GatewayError } from '../../gateway/index.ts';
+import { GatewayError, completionText } from '../../gateway/index.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
+import { clientAbortSignal } from '../lifecycle.ts';
 import { attemptsId } from '../openai/attempts-id.ts';
-import { callerSignal } from '../openai/caller-signal.ts';
 import { triedModelAnswer } from '../openai/openai-error.ts';
 import { parseRoutingHeaders } from '../openai/request-headers.ts';
 import type { HttpDependencies } from '../ports.ts';
 import { callerName } from './openai.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependencies): void {
   implement(server, promptsApi, {
@@ -21,7 +21,7 @@ export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependen
           ask: gateway.read('chat', chatRequest(body)),
           caller: callerName(request.caller),
           ...parseRoutingHeaders(request.headers, gateway.defaults),
-          signal: callerSignal(reply.raw, reply.server.traffic),
+          signal: clientAbortSignal(reply.raw, reply.server.traffic),
         });
         return responseOf(body.prompt, completion);
       } catch (error) {

@@ -1,11 +1,10 @@
 // Handlers of the server itself: probes, configuration, diagnosis, backup, audit log, caller.
 import { healthApi, serverApi } from '../../api/server.ts';
 import { kindOf } from '../../core/index.ts';
-import { implement } from '../implement.ts';
-import { pageOf } from '../page.ts';
 import type { DoctorReport, ReadinessReport } from '../../operations/index.ts';
+import type { TypedServer } from '../implement.ts';
+import { implement, pageOf } from '../implement.ts';
 import type { ConfigValue, HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
 
 export function serverRoutes(server: TypedServer, dependencies: HttpDependencies): void {
   const { version, instanceId, metrics, metricsAccess } = dependencies;

@@ -2,10 +2,10 @@
 import { streamsApi } from '../../api/server.ts';
 import type { EmittedEvent } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
+import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import { eventText, liveEventText, sendStream } from '../open-streams.ts';
 import type { HttpDependencies } from '../ports.ts';
-import type { TypedServer } from './typed-server.ts';
+import { eventText, liveEventText, sendStream } from '../streams.ts';
 
 export function streamRoutes(server: TypedServer, dependencies: HttpDependencies): void {
   const { presence, instanceId, redactor } = dependencies;

@@ -1,7 +1,7 @@
 // Error answers of the door, in the shape that the founding document gives them.
-import { AdmissionError } from '../../tenancy/index.ts';
 import type { Usage } from '../../tenancy/index.ts';
-import { answerTo } from '../error-answer.ts';
+import { AdmissionError } from '../../tenancy/index.ts';
+import { toErrorResponse } from '../errors.ts';
 
 export interface DoorErrorItem {
   readonly code: string;
@@ -52,7 +52,7 @@ function tenantTextOf(code: string, status: number): string | undefined {
 
 /** Never throws, whatever it is given. */
 export function doorErrorOf(thrown: unknown, requestId: string): DoorErrorAnswer {
-  const { status, body, retryAfterHeader, isUnexpected } = answerTo(thrown, requestId);
+  const { status, body, retryAfterHeader, isUnexpected } = toErrorResponse(thrown, requestId);
   const { code, message, details } = body.error;
   const word = wordsByStatus[status] ?? code.toLowerCase();
   const refused = thrown instanceof AdmissionError && status === 429 ? thrown : undefined;

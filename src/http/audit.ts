@@ -1,4 +1,4 @@
-// Every admin action leaves one audit row, written before its answer goes out.
+// Audit rows and change events of successful and refused changes.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Emitter } from '../core/index.ts';
 import { CoreError, kindOf } from '../core/index.ts';
@@ -56,5 +56,18 @@ function inTime({ clock, auditTimeoutMs }: AuditParts, work: Promise<void>): Pro
       ),
     );
     work.finally(cancel).then(resolve, reject);
+  });
+}
+
+/** What is called so often that it leaves no audit row has events of its own. */
+export function installChanges(server: FastifyInstance, events: Emitter<HttpEvents>): void {
+  // When the answer is made: a caller who does not wait for it has changed something all the same.
+  server.addHook('onSend', (request, reply, payload, done) => {
+    const { url = '', schema, config } = request.routeOptions;
+    const isChange = request.method !== 'GET' && request.method !== 'HEAD' && config.audit !== false;
+    const isDone = reply.statusCode >= 200 && reply.statusCode < 300;
+    if (isChange && isDone && url.startsWith('/api/v1/') && schema?.operationId !== undefined)
+      events.emit('http:changed', { operation: schema.operationId });
+    done(null, payload);
   });
 }

@@ -1,29 +1,31 @@
-// Puts the HTTP server together. Building is not starting: nothing listens until the caller says so.
-import type { FastifyInstance } from 'fastify';
+// Composes the HTTP server. Building is not starting: nothing listens until the caller says so.
+import type { IncomingHttpHeaders } from 'node:http';
 import fastify from 'fastify';
+import type { FastifyInstance, FastifySchemaCompiler } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
+import type { $ZodType } from 'zod/v4/core';
+import { safeParse } from 'zod/v4/core';
+import type { IdSource, Redactor } from '../core/index.ts';
+import { inOurWords } from '../core/index.ts';
 import { installAccess } from './access.ts';
-import { installAudit } from './audit-hook.ts';
-import { installChanges } from './changes-hook.ts';
-import { answerDoorError, isDoorPath } from './tenant-api/answer-door-error.ts';
+import { installAudit, installChanges } from './audit.ts';
 import { createClientErrorHandler, createErrorHandler } from './error-handler.ts';
+import {
+  installNotFound,
+  installNulCheck,
+  installOriginCheck,
+  installSecurityHeaders,
+  installSlowRequests,
+} from './guards.ts';
+import { installTraffic, traceRequests } from './lifecycle.ts';
 import type { HttpLimits } from './limits.ts';
 import { defaultHttpLimits } from './limits.ts';
-import { installNotFound } from './not-found.ts';
-import { OpenStreams } from './open-streams.ts';
 import { declareDocsPublic, installDocs, installOpenApi } from './openapi.ts';
-import { installNulCheck } from './nul-check.ts';
-import { installOriginCheck } from './origin-check.ts';
 import type { HttpDependencies } from './ports.ts';
-import { requestIdOf } from './request-id.ts';
-import { installRouteRules } from './route-rules.ts';
-import { installRouteTable } from './route-table.ts';
 import { registerRoutes } from './routes/index.ts';
-import { installSecurityHeaders } from './security-headers.ts';
-import { installSlowRequests } from './slow-requests.ts';
-import { traceRequests } from './trace-requests.ts';
-import { installTraffic } from './traffic.ts';
-import { validatorCompiler } from './validator-compiler.ts';
+import type { KnownRoute } from './server-types.ts';
+import { OpenStreams } from './streams.ts';
+import { answerDoorError, isDoorPath } from './tenant-api/answer-door-error.ts';
 
 /**
  * A server that is complete but does not listen. Fails while building when a route does not say who may call it.
@@ -99,4 +101,60 @@ function acceptJsonOnly(server: FastifyInstance): void {
     if (body === '') done(null, undefined);
     else void parse(request, body as string, done);
   });
+}
+
+/** Documented routes need an operation id (it names audit rows), a summary and answer schemas. */
+export function installRouteRules(server: FastifyInstance, handlerTimeoutMs: number): void {
+  const operations = new Map<string, string>();
+  server.addHook('onRoute', (route) => {
+    // A time limit would cut streams off in the middle.
+    if (!route.config?.isStream) route.handlerTimeout ??= handlerTimeoutMs;
+    if (route.schema?.hide || route.url.startsWith('/docs') || route.method === 'HEAD') return;
+    const label = `${String(route.method)} ${route.url}`;
+    const { operationId, summary, response } = route.schema ?? {};
+    if (!operationId || !summary || !response)
+      throw new TypeError(`The route ${label} lacks an operationId, a summary or its answers (schema).`);
+    const other = operations.get(operationId);
+    if (other !== undefined && other !== label)
+      throw new TypeError(`The routes ${other} and ${label} have the same operationId ${operationId}.`);
+    operations.set(operationId, label);
+  });
+}
+
+/** Must be installed after the access check and before the routes. */
+export function installRouteTable(server: FastifyInstance): void {
+  const routes: KnownRoute[] = [];
+  server.decorate('knownRoutes', routes);
+  server.addHook('onRoute', ({ url, method, config }) => {
+    const access = config?.access ?? 'admin';
+    for (const name of [method].flat()) routes.push({ method: name, url, access });
+  });
+}
+
+/** For fastify's setValidatorCompiler. What a schema says itself counts before what is said here. */
+export const validatorCompiler: FastifySchemaCompiler<$ZodType> =
+  ({ schema }) =>
+  (data: unknown) => {
+    const { data: value, error } = safeParse(schema, data, { error: inOurWords });
+    if (!error) return { value };
+    return {
+      // As fastify wants them; its types know only an Error.
+      error: error.issues.map(({ code, path, message, ...params }) => ({
+        keyword: code,
+        instancePath: `/${path.join('/')}`,
+        schemaPath: '',
+        message,
+        params,
+      })) as unknown as Error,
+    };
+  };
+
+/** Letters that cannot break a log line, a header or a URL; long enough for UUIDs and trace ids. */
+const harmless = /^[\w.:-]{8,128}$/;
+
+/** An id that holds a secret is not taken: it would come back in a header, and go to the log. */
+export function requestIdOf(headers: IncomingHttpHeaders, ids: IdSource, redactor: Redactor): string {
+  const given = headers['x-request-id'];
+  const isHarmless = typeof given === 'string' && harmless.test(given) && redactor.text(given) === given;
+  return isHarmless ? given : ids.uuid();
 }

@@ -2,11 +2,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, EmittedEvent, Emitter, Redactor } from '../core/index.ts';
-import { plainValue, withoutContent } from '../core/index.ts';
+import { plainValue, snakeCaseKeys, withoutContent } from '../core/index.ts';
 import { HttpError } from './errors.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
-import { snakeCase } from './snake-case.ts';
 
 /** How long a reader that was told to go may take to read the rest. */
 const lingerMs = 5_000;
@@ -26,7 +25,7 @@ export function eventText(name: string, data: unknown): string {
 export function liveEventText(emitted: EmittedEvent, redactor: Redactor): string {
   const payload = plainValue(withoutContent(emitted), { text: (raw) => redactor.text(raw) });
   const at = new Date(emitted.at).toISOString();
-  return eventText(emitted.name, { name: emitted.name, at, payload: snakeCase(payload) });
+  return eventText(emitted.name, { name: emitted.name, at, payload: snakeCaseKeys(payload) });
 }
 
 /** open → (finish: told to go, reads the rest) → closed. What is sent after `finish` is dropped. */
