@@ -3,7 +3,7 @@ import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { kindOf, systemClock, systemIds, systemRandom } from '../core/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
-import type { HttpDependencies, TenantDesks } from '../http/index.ts';
+import type { ServerDeps, TenantDesks } from '../http/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import type { RetentionRule } from '../operations/retention.ts';
 import { isPrivateHost } from '../platform/http-client/index.ts';
@@ -30,7 +30,7 @@ export interface DeploymentHouseParts {
   readonly ledger: LedgerRecorder;
   readonly gateway: OpenGateway;
   /** What workflows bring documents into and look things up in. */
-  readonly knowledge: HttpDependencies['knowledge'];
+  readonly knowledge: ServerDeps['knowledge'];
 }
 
 export interface HouseDeployments {

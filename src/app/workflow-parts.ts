@@ -8,7 +8,7 @@ import { workflowsOf } from '../tenancy/workflows/index.ts';
 import type { OpenGateway } from '../gateway/index.ts';
 import { completionText } from '../gateway/index.ts';
 import { modelIdentity } from '../gateway/providers/catalogue.ts';
-import type { HttpDependencies } from '../http/index.ts';
+import type { ServerDeps } from '../http/index.ts';
 import type { DocumentsOptions } from '../platform/documents/index.ts';
 import { contradictionOf, Documents, UnreadableDocument } from '../platform/documents/index.ts';
 import type { SchemaChecksOptions } from '../platform/json-schema/index.ts';
@@ -27,7 +27,7 @@ export type CompletionGateway = Pick<OpenGateway, 'read' | 'complete' | 'default
 export interface WorkflowHouseParts {
   readonly gateway: CompletionGateway;
   /** Without it there are no workflows that need knowledge. */
-  readonly knowledge?: Pick<HttpDependencies['knowledge'], 'spaces' | 'artifacts' | 'search'>;
+  readonly knowledge?: Pick<ServerDeps['knowledge'], 'spaces' | 'artifacts' | 'search'>;
   readonly clock?: Clock;
   readonly ids?: IdSource;
   /** Limits other than the usual ones. */

@@ -1,4 +1,4 @@
-// Sends error answers: from handlers, from the framework, and for what is not even HTTP.
+// Sends error responses: of handlers, of the framework, and for malformed HTTP.
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IdSource, Log, Redactor } from '../core/index.ts';
@@ -6,7 +6,7 @@ import { CoreError, kindOf } from '../core/index.ts';
 import { HttpError, toErrorResponse, redactStoreErrors } from './errors.ts';
 import { openAiErrorOf } from './openai/openai-error.ts';
 
-/** Below it errors have OpenAI's shape, also those of a URL that leads to no route there. */
+/** Errors below it have OpenAI's shape, unknown paths included. */
 const isOpenAiPath = (url: string): boolean => /^\/v1(?:[/?]|$)/.test(url);
 
 /** For fastify's setErrorHandler and frameworkErrors. */
@@ -17,7 +17,7 @@ export function createErrorHandler(redactor: Redactor, log: Log) {
       ? openAiErrorOf(error, request.id)
       : ourErrorOf(error, request.id);
     if (isUnexpected)
-      log.error('a request failed in a way that nobody foresaw', {
+      log.error('a request failed unexpectedly', {
         requestId: request.id,
         method: request.method,
         route: request.routeOptions.url ?? 'unmatched',
@@ -28,7 +28,7 @@ export function createErrorHandler(redactor: Redactor, log: Log) {
       .headers(headers)
       .header('x-request-id', request.id)
       .type('application/json; charset=utf-8')
-      // As text: a route's answer schema must not get in the way of saying what went wrong.
+      // As text: a response schema of the route must not turn a 400 into a 500.
       .send(JSON.stringify(redactor.value(body)));
   };
 }
@@ -65,6 +65,6 @@ function refusalFor(error: Error): CoreError | HttpError {
         'The request line and headers are too large. Send less.',
       );
     default:
-      return new CoreError('INPUT_INVALID', 'What was sent is not an HTTP request that can be understood.');
+      return new CoreError('INPUT_INVALID', 'This is not a valid HTTP request.');
   }
 }

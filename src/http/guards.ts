@@ -13,7 +13,7 @@ export interface OriginRules {
   readonly allowedOrigins: readonly string[];
 }
 
-/** What pages of configured origins may read of an answer besides its content. */
+/** Response headers that pages of configured origins may read. */
 const readableHeaders =
   'x-request-id, retry-after, x-should-retry, ' +
   'x-headworks-model, x-headworks-provider, x-headworks-attempts, x-headworks-fallback';
@@ -31,7 +31,7 @@ export function installOriginCheck(
   const hosts = new Set([rules.boundHost, ...rules.allowedHosts].map((host) => host.toLowerCase()));
   const origins = new Set(rules.allowedOrigins.map((origin) => origin.toLowerCase()));
 
-  const isHostAllowed = remembered((host) => isAllowedHost(host, hosts));
+  const isHostAllowed = memoized((host) => isAllowedHost(host, hosts));
 
   server.addHook('onRequest', (request, reply, done) => {
     const { host = '', origin } = request.headers;
@@ -47,11 +47,11 @@ export function installOriginCheck(
       vary: 'origin',
     });
     if (request.method !== 'OPTIONS') return done();
-    // Answered here: nothing comes after.
+    // The response is complete here.
     void reply
       .headers({
         'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-        // Clients of /v1 bring headers of their own (x-stainless-…): a page that may call may say what it likes.
+        // Clients of /v1 send headers of their own (x-stainless-…), so any header is allowed.
         'access-control-allow-headers': request.headers['access-control-request-headers'] ?? usualHeaders,
         'access-control-max-age': '600',
       })
@@ -61,16 +61,16 @@ export function installOriginCheck(
 }
 
 /** A server is called by few names, and by the same ones all the time. */
-function remembered(judge: (host: string) => boolean): (host: string) => boolean {
+function memoized(judge: (host: string) => boolean): (host: string) => boolean {
   const known = new Map<string, boolean>();
   return (host) => {
     const verdict = known.get(host) ?? judge(host);
-    if (known.size < mostRemembered) known.set(host, verdict);
+    if (known.size < maxMemoized) known.set(host, verdict);
     return verdict;
   };
 }
 
-const mostRemembered = 64;
+const maxMemoized = 64;
 
 function isAllowedHost(header: string, allowed: ReadonlySet<string>): boolean {
   const host = header.toLowerCase();
@@ -97,7 +97,7 @@ function originRefusal(
 ): HttpError | undefined {
   const origin = header?.toLowerCase();
   if (origin === undefined || allowed.has(origin)) return undefined;
-  // Behind a proxy that ends TLS we cannot know the scheme; the host decides.
+  // Behind a proxy that ends TLS the scheme is unknown; the host decides.
   if (origin === `http://${host.toLowerCase()}` || origin === `https://${host.toLowerCase()}`)
     return undefined;
   return new HttpError(
@@ -108,9 +108,9 @@ function originRefusal(
 }
 
 /**
- * Node knows one time limit for the whole server, which must let uploads pass; other routes keep their own, shorter
- * one here, and tell it in the same way. `Expect: 100-continue` is answered before a body is read, and on routes that
- * read it themselves by them: a refused upload is then never sent.
+ * Node has one time limit for the whole server, which must suit uploads; other routes have a shorter one here, with the
+ * same response. `Expect: 100-continue` is confirmed before a body is read; routes that read the body themselves confirm
+ * it themselves, so that a rejected upload is never sent.
  */
 export function installSlowRequests(server: FastifyInstance, clock: Clock, requestTimeoutMs: number): void {
   const { server: node } = server;
@@ -131,11 +131,11 @@ export function installSlowRequests(server: FastifyInstance, clock: Clock, reque
 const hasBody = (headers: Readonly<Record<string, unknown>>): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-/** As Node itself would say it. */
+/** The error that Node itself emits. */
 const tooSlow = (): Error =>
   Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 
-/** Refuses it with INPUT_INVALID wherever a route does not say that it may be there (config.nulAllowedIn). */
+/** Rejects U+0000 with INPUT_INVALID unless the route allows it (config.nulAllowedIn): Postgres stores no such text. */
 export function installNulCheck(server: FastifyInstance): void {
   server.addHook('preValidation', (request, _reply, done) => {
     if (request.is404) return done();
@@ -152,10 +152,10 @@ export function installNulCheck(server: FastifyInstance): void {
   });
 }
 
-/** Whoever sends it names the fields, and may nest them as well. */
+/** Field names come from the caller and may be long. */
 const longestField = 200;
 
-/** Not by recursion: what strangers send may be nested deeper than any stack. */
+/** Not by recursion: input may be nested deeper than any stack. */
 function firstWithNul(place: string, sent: unknown, leftOut: readonly string[] = []): string | null {
   const waiting: [path: string, value: unknown][] = [[place, sent]];
   for (const [path, value] of waiting) {
@@ -174,12 +174,12 @@ export function installNotFound(server: FastifyInstance): void {
   server.setNotFoundHandler(async (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
     const here = server.knownRoutes.filter(({ url }) => matches(url, path));
-    // A file below /docs that is not there is served, as it were, by its method.
+    // A missing file below /docs matches its route.
     if (here.length === 0 || here.some(({ method }) => method === request.method))
-      throw new CoreError('NOT_FOUND', 'There is nothing at this path. GET /docs shows what there is.');
+      throw new CoreError('NOT_FOUND', 'There is nothing at this path. GET /docs lists all routes.');
     const methods = [...new Set(here.map(({ method }) => method))].sort().join(', ');
     reply.header('allow', methods);
-    throw new HttpError('HTTP_METHOD_NOT_ALLOWED', `This path knows only ${methods}.`);
+    throw new HttpError('HTTP_METHOD_NOT_ALLOWED', `This path supports only ${methods}.`);
   });
 }
 
@@ -194,7 +194,7 @@ function matches(url: string, path: string): boolean {
   );
 }
 
-/** Nothing may be loaded or framed; only the docs page needs more and says so itself. */
+/** Nothing may be loaded or framed; the docs page sets its own policy. */
 const strictest = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 export function installSecurityHeaders(server: FastifyInstance): void {

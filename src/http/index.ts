@@ -8,7 +8,7 @@ export type { KnownErrorCode } from './errors.ts';
 export { errorMapping } from './errors.ts';
 export type { HttpErrorCode } from './errors.ts';
 export { HttpError, httpErrorCodes } from './errors.ts';
-export type { VaultService } from './vault-desk.ts';
+export type { VaultService } from './deps.ts';
 export type { HttpEvents } from './events.ts';
 export { httpEvents } from './events.ts';
 export type { HttpLimits } from './limits.ts';
@@ -21,7 +21,7 @@ export type {
   ConfigValue,
   ExtractionDesk,
   GatewayDesk,
-  HttpDependencies,
+  ServerDeps,
   DashboardParts,
   Logins,
   LedgerDesk,
@@ -30,4 +30,4 @@ export type {
   Presence,
   AlertDesk,
   TenantDesks,
-} from './ports.ts';
+} from './deps.ts';

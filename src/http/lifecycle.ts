@@ -7,23 +7,23 @@ import { CoreError } from '../core/index.ts';
 import type { HttpEvents } from './events.ts';
 
 export class Traffic {
-  /** Aborts with SHUTTING_DOWN: whoever waits for something may wait no longer. */
+  /** Aborts with SHUTTING_DOWN: nothing may wait any longer. */
   readonly draining: AbortSignal;
   readonly #clock: Clock;
   readonly #drain = new AbortController();
   readonly #cutOff = new Set<(reason: CoreError) => void>();
-  #underWay = 0;
+  #inFlight = 0;
   #idle: (() => void)[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.draining = this.#drain.signal;
-    // As many as there are requests.
+    // One listener per request.
     setMaxListeners(0, this.draining);
   }
 
-  get underWay(): number {
-    return this.#underWay;
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
   get isDraining(): boolean {
@@ -34,33 +34,33 @@ export class Traffic {
     this.#drain.abort(shuttingDown());
   }
 
-  /** Counts one request until it leaves. */
+  /** Counts one request until `leave`. */
   enter(): void {
-    this.#underWay += 1;
+    this.#inFlight += 1;
   }
 
   leave(): void {
-    this.#underWay -= 1;
-    if (this.#underWay > 0) return;
+    this.#inFlight -= 1;
+    if (this.#inFlight > 0) return;
     const waiting = this.#idle;
     this.#idle = [];
     for (const resolve of waiting) resolve();
   }
 
-  /** Calls `run` when requests under way may go on no longer; the returned function takes that back. */
+  /** Calls `run` when requests in flight must end; the returned function unregisters it. */
   onCutOff(run: (reason: CoreError) => void): () => void {
     this.#cutOff.add(run);
     return () => this.#cutOff.delete(run);
   }
 
-  /** Tells those that listen to come to an end now. */
+  /** Ends the registered requests now. */
   cutOff(): void {
     for (const run of this.#cutOff) run(shuttingDown());
   }
 
-  /** Resolves when no request is under way, but no later than after `ms`. */
+  /** Resolves when no request is in flight, but no later than after `ms`. */
   idle(ms: number): Promise<void> {
-    if (this.#underWay === 0) return Promise.resolve();
+    if (this.#inFlight === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = this.#clock.after(ms, resolve);
       this.#idle.push(() => {
@@ -71,11 +71,11 @@ export class Traffic {
   }
 }
 
-/** Counts and reports every request; while draining, refuses all but probes. */
+/** Counts and reports every request; while draining, rejects all but probes. */
 export function installTraffic(server: FastifyInstance, clock: Clock, events: Emitter<HttpEvents>): void {
   const traffic = new Traffic(clock);
   server.decorate('traffic', traffic);
-  // With a callback, as the other hooks of every request: a promise each would cost a tenth of a request's time.
+  // With a callback, like the other hooks of every request: promises would cost a tenth of a request's time.
   server.addHook('onRequest', (request, reply, done) => {
     const startedAt = clock.monotonic();
     traffic.enter();
@@ -101,7 +101,7 @@ function refusal(request: FastifyRequest, reply: FastifyReply): CoreError | unde
 }
 
 const shuttingDown = (): CoreError =>
-  new CoreError('SHUTTING_DOWN', 'This server is stopping. Ask another one, or again in a moment.', {
+  new CoreError('SHUTTING_DOWN', 'This server is stopping. Use another one, or retry in a moment.', {
     isRetryable: true,
   });
 
@@ -129,7 +129,7 @@ export function traceRequests(server: FastifyInstance, tracer: Tracer): void {
     });
     span.run(done);
   });
-  // Reading a body goes on in whatever the socket runs in: back into the request's own.
+  // Reading a body continues in the async context of the socket: back into that of the request.
   server.addHook('preValidation', (request, _reply, done) => {
     if (request.openSpan) request.openSpan.run(done);
     else done();
@@ -137,8 +137,8 @@ export function traceRequests(server: FastifyInstance, tracer: Tracer): void {
 }
 
 /**
- * Aborts with CANCELED once the caller leaves before its answer is sent; at once for one that has left already. With
- * `traffic` also with SHUTTING_DOWN, when a server that stops waits no longer: the caller is still there and can be told.
+ * Aborts with CANCELED once the client disconnects before the response is sent; at once if it has already. With
+ * `traffic` also with SHUTTING_DOWN, when a stopping server waits no longer: the client still gets a response.
  */
 export function clientAbortSignal(raw: ServerResponse, traffic?: Pick<Traffic, 'onCutOff'>): AbortSignal {
   const leaving = new AbortController();
@@ -146,7 +146,7 @@ export function clientAbortSignal(raw: ServerResponse, traffic?: Pick<Traffic, '
   const left = () => {
     forget?.();
     if (!raw.writableFinished)
-      leaving.abort(new CoreError('CANCELED', 'The caller went away before the answer.'));
+      leaving.abort(new CoreError('CANCELED', 'The client disconnected before the response.'));
   };
   if (raw.destroyed) left();
   else raw.once('close', left);
@@ -154,16 +154,16 @@ export function clientAbortSignal(raw: ServerResponse, traffic?: Pick<Traffic, '
 }
 
 export interface DrainReport {
-  /** Requests that were still under way when the grace was over, and were cut off. */
+  /** Requests still in flight after the grace period, which were aborted. */
   readonly cutOff: number;
 }
 
-/** What is cut off gets this long to say so. */
+/** Time for aborted requests to send their error. */
 const lastWordsMs = 500;
 
 /**
- * New requests get 503 at once, streams are ended, requests under way may finish for `graceMs`; then those that can are
- * ended with an error, and everything is closed. Safe to call twice.
+ * New requests get 503 at once, streams are ended, requests in flight may finish for `graceMs`; then those that can are
+ * aborted with an error, and everything is closed. Safe to call twice.
  */
 export async function drain(server: FastifyInstance, graceMs: number): Promise<DrainReport> {
   const { traffic, openStreams } = server;
@@ -171,7 +171,7 @@ export async function drain(server: FastifyInstance, graceMs: number): Promise<D
   openStreams.finishAll();
   server.server.closeIdleConnections();
   await traffic.idle(graceMs);
-  const cutOff = traffic.underWay;
+  const cutOff = traffic.inFlight;
   traffic.cutOff();
   await traffic.idle(lastWordsMs);
   await server.close();

@@ -9,6 +9,7 @@ import type { IdSource, Redactor } from '../core/index.ts';
 import { inOurWords } from '../core/index.ts';
 import { installAccess } from './access.ts';
 import { installAudit, installChanges } from './audit.ts';
+import type { ServerDeps } from './deps.ts';
 import { createClientErrorHandler, createErrorHandler } from './error-handler.ts';
 import {
   installNotFound,
@@ -21,7 +22,6 @@ import { installTraffic, traceRequests } from './lifecycle.ts';
 import type { HttpLimits } from './limits.ts';
 import { defaultHttpLimits } from './limits.ts';
 import { declareDocsPublic, installDocs, installOpenApi } from './openapi.ts';
-import type { HttpDependencies } from './ports.ts';
 import { registerRoutes } from './routes/index.ts';
 import type { KnownRoute } from './server-types.ts';
 import { OpenStreams } from './streams.ts';
@@ -31,7 +31,7 @@ import { answerDoorError, isDoorPath } from './tenant-api/answer-door-error.ts';
  * A server that is complete but does not listen. Fails while building when a route does not say who may call it.
  * Stop it with `drain`, not with `close`, which knows nothing of open streams.
  */
-export async function buildServer(dependencies: HttpDependencies): Promise<FastifyInstance> {
+export async function buildServer(dependencies: ServerDeps): Promise<FastifyInstance> {
   const limits: HttpLimits = { ...defaultHttpLimits, ...dependencies.limits };
   const { clock, events, redactor } = dependencies;
   const handleError = createErrorHandler(redactor, dependencies.log);
@@ -53,10 +53,10 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
     clientErrorHandler: createClientErrorHandler(dependencies.ids),
     http: {
       headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
-      // How often the two limits above are looked at; the default of 30 s would make them meaningless.
+      // How often the two limits above are checked; the default of 30 s would make them meaningless.
       connectionsCheckingInterval: 1_000,
     },
-    // A name of a hundred characters, each of four bytes, as it is written in an address.
+    // A name of a hundred characters, each of four bytes, percent-encoded.
     routerOptions: { maxParamLength: 1_200 },
   });
   server.setValidatorCompiler(validatorCompiler);
@@ -64,7 +64,7 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   server.setErrorHandler(handleError);
   acceptJsonOnly(server);
 
-  // The order is the order in which a request meets them.
+  // The order is the order in which a request passes them.
   if (dependencies.tracer) traceRequests(server, dependencies.tracer);
   installTraffic(server, clock, events);
   installSlowRequests(server, clock, limits.requestTimeoutMs);
@@ -75,7 +75,7 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   installRouteTable(server);
   installRouteRules(server, limits.handlerTimeoutMs);
   installNulCheck(server);
-  // Error answers are redacted more thoroughly where they are made; content must arrive as it is.
+  // Error responses are redacted more thoroughly where they are made; content must arrive unchanged. Before the audit.
   server.addHook('onSend', async (_request, _reply, payload) =>
     typeof payload === 'string' ? redactor.content(payload) : payload,
   );
@@ -90,10 +90,10 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   return server;
 }
 
-/** The door ends an upload that takes too long by itself; Node comes after it. */
+/** The deployment API ends uploads that take too long itself; Node's limit comes after. */
 const uploadMarginMs = 10_000;
 
-/** An empty body counts as none: many clients name a content type whatever they send. */
+/** An empty body counts as none: many clients send a content type without one. */
 function acceptJsonOnly(server: FastifyInstance): void {
   const parse = server.getDefaultJsonParser('error', 'error');
   server.removeAllContentTypeParsers();
@@ -103,17 +103,17 @@ function acceptJsonOnly(server: FastifyInstance): void {
   });
 }
 
-/** Documented routes need an operation id (it names audit rows), a summary and answer schemas. */
+/** Documented routes need an operation id (it names audit rows), a summary and response schemas. */
 export function installRouteRules(server: FastifyInstance, handlerTimeoutMs: number): void {
   const operations = new Map<string, string>();
   server.addHook('onRoute', (route) => {
-    // A time limit would cut streams off in the middle.
+    // A time limit would abort streams.
     if (!route.config?.isStream) route.handlerTimeout ??= handlerTimeoutMs;
     if (route.schema?.hide || route.url.startsWith('/docs') || route.method === 'HEAD') return;
     const label = `${String(route.method)} ${route.url}`;
     const { operationId, summary, response } = route.schema ?? {};
     if (!operationId || !summary || !response)
-      throw new TypeError(`The route ${label} lacks an operationId, a summary or its answers (schema).`);
+      throw new TypeError(`The route ${label} lacks an operationId, a summary or its responses (schema).`);
     const other = operations.get(operationId);
     if (other !== undefined && other !== label)
       throw new TypeError(`The routes ${other} and ${label} have the same operationId ${operationId}.`);
@@ -131,14 +131,14 @@ export function installRouteTable(server: FastifyInstance): void {
   });
 }
 
-/** For fastify's setValidatorCompiler. What a schema says itself counts before what is said here. */
+/** For fastify's setValidatorCompiler. Messages of the schema itself come first. */
 export const validatorCompiler: FastifySchemaCompiler<$ZodType> =
   ({ schema }) =>
   (data: unknown) => {
     const { data: value, error } = safeParse(schema, data, { error: inOurWords });
     if (!error) return { value };
     return {
-      // As fastify wants them; its types know only an Error.
+      // As fastify expects them; its types demand an Error.
       error: error.issues.map(({ code, path, message, ...params }) => ({
         keyword: code,
         instancePath: `/${path.join('/')}`,
@@ -149,12 +149,12 @@ export const validatorCompiler: FastifySchemaCompiler<$ZodType> =
     };
   };
 
-/** Letters that cannot break a log line, a header or a URL; long enough for UUIDs and trace ids. */
-const harmless = /^[\w.:-]{8,128}$/;
+/** Characters that cannot break a log line, a header or a URL; long enough for UUIDs and trace ids. */
+const safeId = /^[\w.:-]{8,128}$/;
 
-/** An id that holds a secret is not taken: it would come back in a header, and go to the log. */
+/** The caller's id if it is safe, else a new one. An id that holds a secret would be sent back and logged. */
 export function requestIdOf(headers: IncomingHttpHeaders, ids: IdSource, redactor: Redactor): string {
   const given = headers['x-request-id'];
-  const isHarmless = typeof given === 'string' && harmless.test(given) && redactor.text(given) === given;
-  return isHarmless ? given : ids.uuid();
+  const isSafe = typeof given === 'string' && safeId.test(given) && redactor.text(given) === given;
+  return isSafe ? given : ids.uuid();
 }

@@ -167,7 +167,7 @@ describe('error answers', () => {
     const server = await buildServer(testHouse().dependencies);
     const { error } = (await server.inject('/api/v1/doctor')).json<{ error: { message: string } }>();
     expect(error.message).toBe(
-      'This needs credentials. Send the admin token as bearer token in the Authorization header; ' +
+      'Credentials are required. Send the admin token as bearer token in the Authorization header; ' +
         'it was printed at the first start, or set as HEADWORKS_ADMIN_TOKEN.',
     );
   });

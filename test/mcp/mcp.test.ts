@@ -534,7 +534,7 @@ describe('an organization with nothing but a key', () => {
     await expect(served).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
       message: expect.stringMatching(
-        /^Nobody here knows these credentials\. Put a key .* HEADWORKS_API_KEY/,
+        /^These credentials are unknown\. Put a key .* HEADWORKS_API_KEY/,
       ) as string,
     });
     await client.close();

@@ -1,13 +1,13 @@
 // Handlers of deployments.
 import { deploymentsApi } from '../../api/deployments.ts';
 import type { Deployment, DeploymentDesk } from '../../tenancy/index.ts';
+import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
 
 export function deploymentRoutes(
   server: TypedServer,
-  { tenants: { deployments, organizations } }: HttpDependencies,
+  { tenants: { deployments, organizations } }: ServerDeps,
 ): void {
   const view = (deployment: Deployment, organizationName: string) => ({
     ...deployment,

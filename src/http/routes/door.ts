@@ -4,10 +4,10 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { CoreError, linkSignals } from '../../core/index.ts';
 import type { DoorAddress, Entry, Execution, ExecutionInput } from '../../tenancy/index.ts';
+import type { ServerDeps } from '../deps.ts';
 import { installNotFound } from '../guards.ts';
 import type { TypedServer } from '../implement.ts';
 import { clientAbortSignal } from '../lifecycle.ts';
-import type { HttpDependencies } from '../ports.ts';
 import { answerDoorError } from '../tenant-api/answer-door-error.ts';
 import { bodyKindOf, readInput } from '../tenant-api/read-input.ts';
 import {
@@ -32,7 +32,7 @@ const marginMs = 60_000;
 
 type Params = z.infer<typeof doorParams>;
 
-export function doorRoutes(root: TypedServer, dependencies: HttpDependencies): void {
+export function doorRoutes(root: TypedServer, dependencies: ServerDeps): void {
   const { door, executions } = dependencies.tenants;
   const memory = new UploadMemory(door.uploads.maxUploadMemoryBytes);
   // A room of its own: here errors have another shape, of unknown paths too, and bodies are read by ourselves.
@@ -124,7 +124,7 @@ function addressOf({ params, caller }: FastifyRequest): DoorAddress {
 
 /** A slot first, then the body; from the dispatch on the slot is the execution's, whatever the caller does. */
 async function execute(
-  { tenants: { door, executions }, clock }: HttpDependencies,
+  { tenants: { door, executions }, clock }: ServerDeps,
   memory: UploadMemory,
   request: ExecuteRequest,
   reply: FastifyReply,

@@ -1,11 +1,11 @@
 // Handlers of executions.
 import { executionsApi } from '../../api/executions.ts';
 import type { Deployment, DeploymentDesk, Execution } from '../../tenancy/index.ts';
+import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement, pageOf } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
 
-export function executionRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
+export function executionRoutes(server: TypedServer, { tenants }: ServerDeps): void {
   const { executions, organizations, deployments } = tenants;
   /** With names; what was deleted in the meantime shows its id. */
   const views = (found: readonly Execution[]) => {

@@ -2,15 +2,15 @@
 import type { z } from 'zod';
 import { ModelRequest, modelsApi } from '../../api/models.ts';
 import { fromWire } from '../../api/names.ts';
+import { toSnakeCase } from '../../core/index.ts';
 import type { ModelView } from '../../gateway/index.ts';
 import { modelProblems } from '../../gateway/index.ts';
+import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import type { HttpDependencies } from '../ports.ts';
-import { toSnakeCase } from '../../core/index.ts';
 import { callerName } from './openai.ts';
 
-export function modelRoutes(server: TypedServer, { gateway: { models } }: HttpDependencies): void {
+export function modelRoutes(server: TypedServer, { gateway: { models } }: ServerDeps): void {
   implement(
     server,
     modelsApi,

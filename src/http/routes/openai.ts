@@ -14,6 +14,7 @@ import {
 import { CoreError } from '../../core/index.ts';
 import type { Operation } from '../../gateway/index.ts';
 import { GatewayError } from '../../gateway/index.ts';
+import type { GatewayDesk, ServerDeps } from '../deps.ts';
 import { HttpError } from '../errors.ts';
 import { installNotFound } from '../guards.ts';
 import type { TypedServer } from '../implement.ts';
@@ -22,7 +23,6 @@ import { attemptsId } from '../openai/attempts-id.ts';
 import { openAiErrorOf } from '../openai/openai-error.ts';
 import { parseRoutingHeaders } from '../openai/request-headers.ts';
 import { sendCompletion } from '../openai/send-completion.ts';
-import type { GatewayDesk, HttpDependencies } from '../ports.ts';
 import type { Caller } from '../server-types.ts';
 import { sendBeforeRest } from '../tenant-api/unread-body.ts';
 
@@ -36,7 +36,7 @@ const speaking = {
 } as const;
 const reading = { access: 'gateway' } as const;
 
-export function openAiRoutes(root: TypedServer, dependencies: HttpDependencies): void {
+export function openAiRoutes(root: TypedServer, dependencies: ServerDeps): void {
   const { gateway } = dependencies;
   // A room of its own: here errors have another shape, of unknown paths too, and bodies stay bytes.
   const inRoom = async (room: FastifyInstance): Promise<void> => {
@@ -136,7 +136,7 @@ const whoSpoke =
 
 async function answer(
   operation: Operation,
-  { gateway, ids, log }: HttpDependencies,
+  { gateway, ids, log }: ServerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -184,7 +184,7 @@ function answerError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { log, redactor, clock }: HttpDependencies,
+  { log, redactor, clock }: ServerDeps,
 ): void {
   const { status, headers, body, isUnexpected } = openAiErrorOf(error, request.id);
   if (isUnexpected)

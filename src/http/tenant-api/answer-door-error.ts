@@ -1,6 +1,6 @@
 // Sends an error answer of the door.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { HttpDependencies } from '../ports.ts';
+import type { ServerDeps } from '../deps.ts';
 import { doorErrorOf } from './door-error.ts';
 import { sendBeforeRest } from './unread-body.ts';
 
@@ -11,7 +11,7 @@ export function answerDoorError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { log, redactor, clock }: Pick<HttpDependencies, 'log' | 'redactor' | 'clock'>,
+  { log, redactor, clock }: Pick<ServerDeps, 'log' | 'redactor' | 'clock'>,
 ): void {
   const { status, headers, body, isUnexpected } = doorErrorOf(error, request.id);
   if (isUnexpected)
