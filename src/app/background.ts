@@ -2,7 +2,7 @@
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds, systemRandom } from '../core/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { AlertDesk, TenantDesks } from '../http/index.ts';
 import {
   BatchingLedgerRecorder,
@@ -28,7 +28,7 @@ import { startDeployments } from './deployments.ts';
 import type { Environment } from './extraction-environment.ts';
 import type { ExtractionRuns } from './extraction-runs.ts';
 import { extractionRunsRule, startExtractionRuns } from './extraction-runs.ts';
-import { refusedKeyRecorder, refusedKeyRepair } from './gateway-ledger.ts';
+import { rejectedKeyRecorder, rejectedKeyRepair } from '../gateway/index.ts';
 import { startGateway } from './gateway.ts';
 import type { ServerKnowledge } from './knowledge.ts';
 import { composeKnowledge } from './knowledge.ts';
@@ -45,7 +45,7 @@ export interface Background {
   readonly repairs: RepairRegistry;
   readonly runner: RepairRunner;
   readonly extraction: ExtractionRuns;
-  readonly gateway: OpenGateway;
+  readonly gateway: Gateway;
   readonly tenants: TenantDesks;
   readonly knowledge: ServerKnowledge;
 }
@@ -82,7 +82,7 @@ export async function startBackground(
   closing.defer(() => jobs.stop(config.jobs.drainSeconds * 1000));
 
   const gateway = await startGateway({ config, stores, telemetry, role, env }, closing);
-  closing.defer(events.listen(refusedKeyRecorder(recorder, gateway.models)));
+  closing.defer(events.listen(rejectedKeyRecorder(recorder, gateway.models)));
   const isRecorded = async (kind: string, subject: string) =>
     (await ledgerStore.list({ kind, subject, limit: 1 })).length > 0;
   const shared = { config, stores, telemetry, role, jobs, ledger: recorder, gateway, isRecorded };
@@ -97,7 +97,7 @@ export async function startBackground(
   registerRetentionMetrics(metrics, rules);
   const repairs = new RepairRegistry();
   repairs.register(purgeRepair({ ...parts, rules }));
-  repairs.register(refusedKeyRepair(gateway.models));
+  repairs.register(rejectedKeyRepair(gateway.models));
   for (const repair of [...deployments.repairs, ...knowledge.repairs]) repairs.register(repair);
   const runner = new RepairRunner({
     ...parts,

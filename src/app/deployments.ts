@@ -2,7 +2,7 @@
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { kindOf, systemClock, systemIds, systemRandom } from '../core/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { ServerDeps, TenantDesks } from '../http/index.ts';
 import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
 import type { RetentionRule } from '../operations/retention.ts';
@@ -28,7 +28,7 @@ export interface DeploymentHouseParts {
   readonly role: ServerRole;
   readonly jobs: JobQueue;
   readonly ledger: LedgerRecorder;
-  readonly gateway: OpenGateway;
+  readonly gateway: Gateway;
   /** What workflows bring documents into and look things up in. */
   readonly knowledge: ServerDeps['knowledge'];
 }

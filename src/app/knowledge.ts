@@ -2,7 +2,7 @@
 import type { Config } from '../config/index.ts';
 import type { JobQueue } from '../core/index.ts';
 import { systemClock, systemIds } from '../core/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { Knowledge, LanguageModel } from '../knowledge/index.ts';
 import { openKnowledge } from '../knowledge/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
@@ -23,7 +23,7 @@ export interface ServerKnowledgeDeps {
   readonly role: ServerRole;
   readonly jobs: JobQueue;
   readonly ledger: LedgerRecorder;
-  readonly gateway: OpenGateway;
+  readonly gateway: Gateway;
   /** Whether the ledger has an open row of this kind and subject. */
   readonly isRecorded: (kind: string, subject: string) => Promise<boolean>;
 }
@@ -93,7 +93,7 @@ export async function composeKnowledge(
 }
 
 /** The gateway's chat models. */
-function languageModel(gateway: OpenGateway): LanguageModel {
+function languageModel(gateway: Gateway): LanguageModel {
   return {
     ...languageModelOf(gateway),
     isConfigured: () => gateway.models.listCallable().some(({ capabilities }) => !capabilities.embeddings),

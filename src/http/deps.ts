@@ -19,7 +19,7 @@ import type {
   TypeRecord,
   VersionRecord,
 } from '../extraction/index.ts';
-import type { OpenGateway } from '../gateway/index.ts';
+import type { Gateway } from '../gateway/index.ts';
 import type { KnowledgeAlert, KnowledgeServices } from '../knowledge/index.ts';
 import type { LedgerEntry, LedgerFilter } from '../ledger/index.ts';
 import type {
@@ -103,7 +103,10 @@ export interface ExtractionDesk {
   callsPerMinuteOf(source: ExtractionSource): number;
 }
 
-export type GatewayDesk = Pick<OpenGateway, 'defaults' | 'read' | 'complete' | 'load' | 'models' | 'keys'>;
+export type GatewayDesk = Pick<
+  Gateway,
+  'defaults' | 'parseRequest' | 'complete' | 'load' | 'models' | 'keys'
+>;
 
 /** What needs attention, of every domain. */
 export interface AlertDesk {

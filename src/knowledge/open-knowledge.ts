@@ -47,7 +47,7 @@ import {
 import type { KnowledgeOptions } from './options.ts';
 import { createReaders } from './reading/rules-reader.ts';
 import type { LanguageModel } from './models/structured-output.ts';
-import type { Readers } from './reading/types.ts';
+import type { Readers } from './reading/reader.ts';
 import { LexicalIndex } from './search/lexical-index.ts';
 import { SearchStore } from './search/results.ts';
 import { openSearch } from './search/search.ts';
@@ -210,7 +210,7 @@ export async function openKnowledge(deps: KnowledgeDeps): Promise<Knowledge> {
     pairs,
     jobs,
     isRecorded,
-    keeper: graphSync,
+    graphSync,
     canUseModel: isModelUsable,
   });
 

@@ -21,6 +21,7 @@ import {
   specOf,
   typeNamed,
   vaultWorld,
+  endWith,
 } from '../support/vault-world.ts';
 
 let knowledge: KnowledgeWorld;
@@ -85,7 +86,7 @@ async function lookerVault(): Promise<string> {
       });
     });
     world.writer.write(session.id, pageOf(offsetRequest(0, 100, type), items), noHeader);
-    sessions.finishType(session.id, type, null);
+    sessions.finishType(session.id, type, endWith(null));
   }
   sessions.finish(session.id, 'completed', noTotals);
   return world.path;
@@ -177,7 +178,7 @@ it('gives every live item with the names that its source knows', async () => {
   const put = (type: string, id: string, data: object, parts: object = {}): void => {
     const page = pageOf(offsetRequest(0, 100, type), [itemOf(id, JSON.stringify(data), parts)]);
     world.writer.write(session.id, page, noHeader);
-    sessions.finishType(session.id, type, null);
+    sessions.finishType(session.id, type, endWith(null));
   };
   put('users', '7', { email: 'ann@x.org' }, { name: 'Ann Lee' });
   put('folders', '3', {}, { name: 'Finance' });
@@ -243,7 +244,7 @@ it('keeps a folder, a model and another folder of one name apart, and knows a re
     const session = sessions.open(specOf({ fresh: true, types: types.map((name) => typeNamed(name)) }));
     const put = (type: string, ...items: ReturnType<typeof itemOf>[]): void => {
       world.writer.write(session.id, pageOf(offsetRequest(0, 100, type), items), noHeader);
-      sessions.finishType(session.id, type, null);
+      sessions.finishType(session.id, type, endWith(null));
     };
     put(
       'folders',

@@ -167,11 +167,11 @@ export function jobView(change: Partial<JobView> & Pick<JobView, 'id'>): JobView
 /** Knows no model and has no key; tests of the gateway bring a real one. */
 const silentGateway: GatewayDesk = {
   defaults: { maxBodyBytes: 1_000_000, deadlineMs: 1_000, waitMs: 0 },
-  read: () => {
+  parseRequest: () => {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
   },
   complete: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
-  load: () => ({ unanswered: 0, waiting: 0 }),
+  load: () => ({ inFlight: 0, waiting: 0 }),
   models: {
     names: async () => new Map(),
     listCallable: () => [],

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { createWorkflows } from '../../src/app/workflow-parts.ts';
-import { gatewayWorld } from '../support/gateway-world.ts';
+import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 
 const example = async (name: string): Promise<Record<string, unknown>> =>
   parse(await readFile(new URL(`../../examples/deployments/${name}`, import.meta.url), 'utf8')) as Record<

@@ -174,7 +174,7 @@ describe('keys of organizations', () => {
     const expired = await as(key);
     expect(expired.status).toBe(401);
     expect(expired.body.error.message).toContain("This organization's key has expired.");
-    expect((await as(key.slice(0, -1))).body.error.message).toContain('Nobody here knows');
+    expect((await as(key.slice(0, -1))).body.error.message).toContain('These credentials are unknown');
   });
 });
 

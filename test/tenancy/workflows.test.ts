@@ -4,8 +4,8 @@ import { createWorkflows } from '../../src/app/workflow-parts.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { ExecutionInput, Workflow, WorkflowName } from '../../src/tenancy/index.ts';
 import { withDeadline } from '../../src/resilience/index.ts';
-import type { GatewayWorldOptions } from '../support/gateway-world.ts';
-import { gatewayWorld } from '../support/gateway-world.ts';
+import type { GatewayWorldOptions } from '../support/gateway/gateway-world.ts';
+import { gatewayWorld } from '../support/gateway/gateway-world.ts';
 import { docxOf, paragraph, pdfOf } from '../support/sample-documents.ts';
 
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';

@@ -8,7 +8,7 @@ import { modelProblems } from '../../gateway/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import { callerName } from './openai.ts';
+import { callerName } from '../openai/completion-options.ts';
 
 export function modelRoutes(server: TypedServer, { gateway: { models } }: ServerDeps): void {
   implement(

@@ -6,23 +6,17 @@ import { GatewayError, completionText } from '../../gateway/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import { clientAbortSignal } from '../lifecycle.ts';
-import { attemptsId } from '../openai/attempts-id.ts';
+import { completionOptions } from '../openai/completion-options.ts';
 import { triedModelAnswer } from '../openai/openai-error.ts';
-import { parseRoutingHeaders } from '../openai/request-headers.ts';
-import { callerName } from './openai.ts';
 
 export function promptRoutes(server: TypedServer, { gateway, ids }: ServerDeps): void {
   implement(server, promptsApi, {
     process: async ({ body, request, reply }) => {
       try {
-        const completion = await gateway.complete({
-          requestId: attemptsId(request, ids),
-          ask: gateway.read('chat', chatRequest(body)),
-          caller: callerName(request.caller),
-          ...parseRoutingHeaders(request.headers, gateway.defaults),
-          signal: clientAbortSignal(reply.raw, reply.server.traffic),
-        });
+        const completion = await gateway.complete(
+          gateway.parseRequest('chat', chatRequest(body)),
+          completionOptions(request, reply, { gateway, ids }),
+        );
         return responseOf(body.prompt, completion);
       } catch (error) {
         const exhausted = exhaustedResponse(error, request.id);
