@@ -96,7 +96,6 @@ const statusByCategory: Readonly<Record<ErrorCategory, StatusRule>> = {
 /** Codes whose status differs from that of their category. */
 const statusByCode: Readonly<Partial<Record<KnownErrorCode, StatusRule>>> = {
   CONFIG_INVALID: { status: 500 },
-  DEPLOYMENT_WORKFLOW_UNAVAILABLE: { status: 501 },
   GATEWAY_EXHAUSTED: { status: 503 },
   ADMISSION_ORG_LIMIT: { status: 429, retryAfterMs: soonMs },
   ADMISSION_GLOBAL_LIMIT: { status: 429, retryAfterMs: soonMs },

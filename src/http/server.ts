@@ -25,7 +25,7 @@ import { declareDocsPublic, installDocs, installOpenApi } from './openapi.ts';
 import { registerRoutes } from './routes/index.ts';
 import type { KnownRoute } from './server-types.ts';
 import { OpenStreams } from './streams.ts';
-import { answerDoorError, isDoorPath } from './tenant-api/answer-door-error.ts';
+import { isTenantPath, sendTenantError } from './tenant-api/error-response.ts';
 
 /**
  * A server that is complete but does not listen. Fails while building when a route does not say who may call it.
@@ -41,14 +41,14 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
     bodyLimit: limits.bodyLimitBytes,
     requestTimeout: Math.max(
       limits.requestTimeoutMs,
-      uploadMarginMs + dependencies.tenants.door.uploads.timeoutMs,
+      uploadMarginMs + dependencies.tenants.starter.uploads.timeoutMs,
     ),
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: true,
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) =>
-      isDoorPath(request.url)
-        ? answerDoorError(error, request, reply, dependencies)
+      isTenantPath(request.url)
+        ? sendTenantError(error, request, reply, dependencies)
         : handleError(error, request, reply),
     clientErrorHandler: createClientErrorHandler(dependencies.ids),
     http: {

@@ -14,8 +14,9 @@ import type {
   InMemoryAnswer,
   InMemoryHandler,
   InMemoryRequest,
-} from '../../src/platform/http-client/index.ts';
-import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
+} from '../support/http-client/in-memory-transport.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 
 const timeouts: AttemptTimeouts = { connectMs: 1_000, firstTokenMs: 20_000, idleMs: 5_000 };
 const secret = 'sk-very-secret-key-1';

@@ -28,11 +28,11 @@ import { PostgresLedgerStore } from '../../src/ledger/postgres/postgres-ledger-s
 import { AuditTrail } from '../../src/operations/audit.ts';
 import { retentionEvents } from '../../src/operations/retention.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
-import { createLogger, logEvents } from '../../src/platform/logging/index.ts';
-import { countEvents, createMetrics } from '../../src/platform/metrics/index.ts';
+import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
+import { createLogger, logEvents } from '../../src/platform/telemetry/logger.ts';
+import { countEvents, createMetrics } from '../../src/platform/telemetry/metrics.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
-import { createMemoryJobQueue } from '../support/jobs/memory-job-queue.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';
 import { migratedDatabases } from '../support/migrated-databases.ts';
 import { errorWith, findLeak, hiddenIn, secrets, textsIn } from '../support/secrets.ts';

@@ -1,6 +1,6 @@
 // Handlers of executions.
 import { executionsApi } from '../../api/executions.ts';
-import type { Deployment, DeploymentDesk, Execution } from '../../tenancy/index.ts';
+import type { Deployment, Execution } from '../../tenancy/index.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { TypedServer } from '../implement.ts';
 import { implement, pageOf } from '../implement.ts';
@@ -37,7 +37,7 @@ export function executionRoutes(server: TypedServer, { tenants }: ServerDeps): v
 }
 
 /** By its id or as ORGANIZATION/NAME: names of organizations have no slash. Fails with NOT_FOUND. */
-function findDeployment(deployments: DeploymentDesk, reference: string): Deployment {
+function findDeployment(deployments: ServerDeps['tenants']['deployments'], reference: string): Deployment {
   const slash = reference.indexOf('/');
   return slash === -1
     ? deployments.get(reference)

@@ -6,7 +6,7 @@ import type { HttpLimits } from '../limits.ts';
 import { artifactRoutes } from './artifacts.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { deploymentRoutes } from './deployments.ts';
-import { doorRoutes } from './door.ts';
+import { tenantRoutes } from '../tenant-api/routes.ts';
 import { entityRoutes } from './entities.ts';
 import { executionRoutes } from './executions.ts';
 import { extractionRoutes } from './extraction.ts';
@@ -39,7 +39,7 @@ export function registerRoutes(server: FastifyInstance, dependencies: ServerDeps
     openAiRoutes,
     organizationRoutes,
     deploymentRoutes,
-    doorRoutes,
+    tenantRoutes,
     executionRoutes,
     limitRoutes,
     spaceRoutes,
