@@ -23,12 +23,12 @@ import type {
 } from '../operations/index.ts';
 import type {
   Alert,
-  DeploymentDesk,
-  Door,
-  ExecutionDesk,
+  DeploymentService,
+  ExecutionStarter,
+  ExecutionService,
   LimitAdministration,
-  OrganizationDesk,
-  OrganizationKeyDesk,
+  OrganizationService,
+  ApiKeyService,
 } from '../tenancy/index.ts';
 import type { Sessions } from './dashboard/sessions.ts';
 import type { VaultService } from './vault-desk.ts';
@@ -106,17 +106,20 @@ export interface AlertDesk {
   list(): readonly (Alert | KnowledgeAlert)[];
 }
 
-/** Organizations, what they may do at once, what they call, and what became of it. */
-export interface TenantDesks {
-  readonly organizations: OrganizationDesk;
-  readonly keys: OrganizationKeyDesk;
-  readonly deployments: DeploymentDesk;
-  readonly door: Door;
-  readonly executions: ExecutionDesk;
+/** Organizations, their deployments and executions, and their limits. */
+export interface TenantServices {
+  readonly organizations: Pick<OrganizationService, 'find' | 'list' | 'create' | 'rename' | 'delete'>;
+  readonly keys: Pick<ApiKeyService, 'create' | 'list' | 'revoke' | 'authenticate'>;
+  readonly deployments: Pick<
+    DeploymentService,
+    'list' | 'get' | 'find' | 'create' | 'update' | 'delete' | 'warnings' | 'signingSecret'
+  >;
+  readonly starter: Pick<ExecutionStarter, 'uploads' | 'maxWaitMs' | 'resolveDeployment' | 'begin'>;
+  readonly executions: Pick<ExecutionService, 'get' | 'getOf' | 'list' | 'whenEnded' | 'stop' | 'release'>;
   readonly limits: LimitAdministration;
   readonly alerts: AlertDesk;
-  /** Requests that wait for a slot in this server. */
-  waiting(): number;
+  /** Requests queued for a slot in this server. */
+  queued(): number;
 }
 
 export interface ConfigValue {
@@ -191,7 +194,7 @@ export interface HttpDependencies {
   readonly ledger: LedgerDesk;
   readonly extraction: ExtractionDesk;
   readonly gateway: GatewayDesk;
-  readonly tenants: TenantDesks;
+  readonly tenants: TenantServices;
   readonly knowledge: KnowledgeServices;
   readonly activity: Activity;
   readonly dashboard: DashboardParts;

@@ -148,7 +148,7 @@ describe('looking again', () => {
       graphRebuildHandler({
         graph,
         source: new GraphSource(world.database),
-        keeper: house.keeper,
+        sync: house.keeper,
         artifacts: world.artifacts,
         spaces: world.spaces,
       })({}, context);

@@ -19,7 +19,7 @@ import { createSessions, createTokenCheck, httpEvents } from '../../src/http/ind
 import { MemoryLedgerStore, closeEntry, ledgerEvents } from '../../src/ledger/index.ts';
 import { Activity } from '../../src/operations/activity.ts';
 import { emptyKnowledgeDesks } from './knowledge-desks.ts';
-import { emptyTenantDesks } from './tenancy/tenant-desks.ts';
+import { emptyTenantServices } from './tenancy/tenant-services.ts';
 
 export const adminToken = 'test-admin-token-0123456789';
 export const organizationKey = 'test-organization-key-0123456789';
@@ -111,7 +111,7 @@ export function testHouse(change: Partial<HttpDependencies> = {}): TestHouse {
     },
     extraction: extractionDesk(clock, ids),
     gateway: silentGateway,
-    tenants: emptyTenantDesks,
+    tenants: emptyTenantServices,
     knowledge: emptyKnowledgeDesks,
     activity: new Activity(clock),
     dashboard: {

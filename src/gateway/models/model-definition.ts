@@ -1,7 +1,7 @@
 // Validates the definition of a model that an operator adds by CLI, HTTP or configuration file, and fills in defaults.
 import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
-import { isPrivateHost } from '../../platform/http-client/private-address.ts';
+import { isPrivateHost } from '../../platform/http-client/addresses.ts';
 import type { Capabilities, ModelDefinition, Quotas } from '../types.ts';
 import { catalogEnvVars } from './catalog.ts';
 

@@ -1,6 +1,6 @@
 // Counts in Redis: all processes with the same provider key share one count. One round trip per decision.
-import type { RedisConnection } from '../../platform/redis/ports.ts';
-import { redisScript } from '../../platform/redis/redis-script.ts';
+import type { RedisConnection } from '../../platform/redis/connection.ts';
+import { redisScript } from '../../platform/redis/script.ts';
 import type { CountResult, QuotaCounter, QuotaWindow } from './quota-counter.ts';
 
 const script = redisScript(new URL('./count-costs.lua', import.meta.url));
