@@ -6,7 +6,7 @@ import { noTracer } from '../core/index.ts';
 import type { Extraction } from '../extraction/index.ts';
 import { openExtraction } from '../extraction/index.ts';
 import { PostgresRunStore } from '../extraction/runs/stores.ts';
-import { countEvents } from '../platform/metrics/index.ts';
+import { countEvents } from '../platform/telemetry/metrics.ts';
 import type { Database } from '../platform/postgres/index.ts';
 import type { Environment } from './extraction-environment.ts';
 import { serverSecretVariables } from './extraction-environment.ts';

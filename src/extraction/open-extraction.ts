@@ -14,11 +14,10 @@ import {
   systemIds,
   systemRandom,
 } from '../core/index.ts';
-import { vaultsFolder } from '../platform/data-folder/layout.ts';
-import { makeFolder } from '../platform/data-folder/make-folder.ts';
+import { makeFolder, vaultsFolder } from '../platform/data-folder/files.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import type { Database } from '../platform/postgres/index.ts';
-import { threadModule } from '../platform/thread-module.ts';
+import { threadModule } from '../platform/threads/thread-module.ts';
 import type { AdaptiveRateLimiter, RateLimiterSnapshot } from '../resilience/index.ts';
 import type { ExtractionEvents, WaitReason } from './events.ts';
 import { extractionEvents } from './events.ts';

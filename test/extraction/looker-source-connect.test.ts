@@ -4,8 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { lookerDescription } from '../../src/extraction/sources/looker/description.ts';
-import type { InMemoryAnswer } from '../../src/platform/http-client/index.ts';
-import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import type { InMemoryAnswer } from '../support/http-client/in-memory-transport.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 import { offsetPage } from '../support/extraction/pages.ts';
 import { createLooker, createLookerApi, lookerCredentials, lookerSourceOn } from './looker-source-world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadDescription } from '../../src/extraction/index.ts';
 import type { PagePosition, PageRequest } from '../../src/extraction/types.ts';
-import type { InMemoryAnswer, InMemoryRequest } from '../../src/platform/http-client/index.ts';
+import type { InMemoryAnswer, InMemoryRequest } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import { childList, pageOfList, rootList } from '../support/extraction/pages.ts';
 import { restSourceOn } from './rest-source-world.ts';

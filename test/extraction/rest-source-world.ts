@@ -4,8 +4,9 @@ import { loadDescription } from '../../src/extraction/sources/description/load.t
 import type { HttpSourceOptions } from '../../src/extraction/sources/http-source.ts';
 import { createHttpSource } from '../../src/extraction/sources/http-source.ts';
 import type { SourceWorld } from '../support/extraction/source.contract.ts';
-import type { InMemoryHandler } from '../../src/platform/http-client/index.ts';
-import { createInMemoryTransport, createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import type { InMemoryHandler } from '../support/http-client/in-memory-transport.ts';
+import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
+import { createInMemoryTransport } from '../support/http-client/in-memory-transport.ts';
 import { countedPermits } from '../support/counted-permits.ts';
 import { createMisbehavingApi, serveHandler } from '../support/misbehaving-api.ts';
 

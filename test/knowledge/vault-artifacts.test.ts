@@ -1,6 +1,6 @@
 // Items of a vault as documents for knowledge: owners, folders, models and explores need no reading.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openEvaluationDesks } from '../../bench/evaluation/services.ts';
+import { openEvaluationServices } from '../../bench/evaluation/services.ts';
 import { documentsOfVault } from '../../src/app/vault-artifacts.ts';
 import { systemClock } from '../../src/core/index.ts';
 import type { Space } from '../../src/knowledge/index.ts';
@@ -35,13 +35,20 @@ const { signal } = new AbortController();
 async function reader() {
   const { database, ids, options } = knowledge;
   const embedders = embeddersOf(null);
-  const desks = await openEvaluationDesks({ database, clock: systemClock, ids, embedders, options, signal });
+  const desks = await openEvaluationServices({
+    database,
+    clock: systemClock,
+    ids,
+    embedders,
+    options,
+    signal,
+  });
   const space = await knowledge.space();
   return { desks, space, namesOf: (type: string) => namesIn(desks, space, type) };
 }
 
 async function namesIn(
-  { entities }: Awaited<ReturnType<typeof openEvaluationDesks>>,
+  { entities }: Awaited<ReturnType<typeof openEvaluationServices>>,
   { spaceId }: Space,
   type: string,
 ): Promise<readonly string[]> {
@@ -94,7 +101,7 @@ async function lookerVault(): Promise<string> {
 
 /** Every item, as the command line sends it. */
 async function takeIn(
-  { artifacts }: Awaited<ReturnType<typeof openEvaluationDesks>>,
+  { artifacts }: Awaited<ReturnType<typeof openEvaluationServices>>,
   space: Space,
   file: string,
 ): Promise<void> {

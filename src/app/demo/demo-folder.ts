@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { version } from '../../config/version.ts';
 import { CoreError } from '../../core/index.ts';
 import { openDataFolder } from '../../platform/data-folder/index.ts';
-import { makeFolder } from '../../platform/data-folder/make-folder.ts';
-import { writeWhole } from '../../platform/data-folder/write-whole.ts';
+import { makeFolder, writeFileAtomic } from '../../platform/data-folder/files.ts';
 
 /** What the next start has to know, and cannot ask the server for. */
 export interface DemoMemory {
@@ -33,7 +32,7 @@ export async function openDemoMemory(folder: string): Promise<DemoMemory> {
 }
 
 export async function writeMemory(folder: string, memory: DemoMemory): Promise<void> {
-  await writeWhole(fileIn(folder), `${JSON.stringify({ what: mark, ...memory }, null, 2)}\n`);
+  await writeFileAtomic(fileIn(folder), `${JSON.stringify({ what: mark, ...memory }, null, 2)}\n`);
 }
 
 /**

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { fileDocument, documentPaths } from '../ingest-files.ts';
 import { documentsOfVault } from '../vault-artifacts.ts';
 import { typeOfItem } from '../vault-presence.ts';
-import { vaultsFolder } from '../../platform/data-folder/layout.ts';
+import { vaultsFolder } from '../../platform/data-folder/files.ts';
 import type { Chapter, Stage } from './chapter.ts';
 import { until } from './chapter.ts';
 import { nameOf, readingModels } from './demo-models.ts';
