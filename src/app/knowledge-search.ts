@@ -2,9 +2,12 @@
 import { inOurWords } from '../core/index.ts';
 import type { KnowledgeSearch } from '../tenancy/workflows/index.ts';
 import type { HttpDependencies } from '../http/index.ts';
-import { requestOf, searchBody, viewOfSearch } from '../http/schemas/search.ts';
+import { searchApi } from '../api/knowledge.ts';
+import { fromWire, toWire } from '../api/names.ts';
+import { searchRequest, searchView } from '../http/routes/knowledge.ts';
 import { spaceCheckOf } from './space-check.ts';
 
+const { body: searchBody, output } = searchApi.search;
 const filterFields = searchBody.pick({ filters: true, graph_filters: true });
 
 /** An organization searches its own spaces, whatever name is given. */
@@ -26,8 +29,9 @@ export function knowledgeSearchOf({
       }),
     search: async ({ organizationId, space, query, wish, signal }) => {
       const owned = await spaces.resolve(organizationId, space ?? undefined);
-      const answer = await search.search(owned, requestOf(searchBody.parse({ query, ...wish })), signal);
-      return { answer: viewOfSearch(answer), warning: answer.warning };
+      const request = fromWire(searchBody, searchBody.parse({ query, ...wish }));
+      const response = await search.search(owned, searchRequest(request as never), signal);
+      return { answer: toWire(output, searchView(response)) as never, warning: response.warning };
     },
   };
 }

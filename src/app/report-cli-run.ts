@@ -1,5 +1,6 @@
 // Extracts for a command, and tells the server of this data folder about it if one runs. Best effort, all of it: a
 // server that is not there, slow or broken neither fails nor slows the extraction, and none is ever started.
+import type { ExtractionRunReport } from '../api/extraction.ts';
 import type { Config } from '../config/index.ts';
 import type { EmittedEvent, HttpTransport } from '../core/index.ts';
 import { messageOf, Redactor, systemClock, systemIds } from '../core/index.ts';
@@ -7,7 +8,6 @@ import type { ProgressFigures } from '../extraction/index.ts';
 import { figuresOf, noFigures } from '../extraction/index.ts';
 import { createUndiciTransport } from '../platform/http-client/index.ts';
 import { readAdminToken } from './secrets.ts';
-import type { ExtractionRunReport } from './api-answers.ts';
 import type { Extracted, ExtractOptions, SourceChoice } from './extract.ts';
 import { extract } from './extract.ts';
 import { readServerFile } from './client/server-file.ts';
@@ -55,7 +55,12 @@ type Figures = Parameters<typeof figuresOf>[0];
 
 function reportOf(figures: Figures) {
   const { itemsPerSecond, rateLimitedCalls, types, ...counts } = figuresOf(figures);
-  return { ...counts, types: [...types], refusals: rateLimitedCalls, items_per_second: itemsPerSecond };
+  return {
+    ...counts,
+    types: [...types],
+    rate_limited_calls: rateLimitedCalls,
+    items_per_second: itemsPerSecond,
+  };
 }
 
 /** Begins when the vault is open: what never got so far is no run. */
@@ -79,7 +84,7 @@ class RunReporter {
       const figures = {
         ...counts,
         types: [...types],
-        refusals: rateLimitedCalls,
+        rate_limited_calls: rateLimitedCalls,
         items_per_second: itemsPerSecond,
       };
       const id = systemIds.uuid();

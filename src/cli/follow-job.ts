@@ -1,8 +1,8 @@
 // Waits for a job to end, wherever it runs.
+import type { Job } from '../api/jobs.ts';
 import type { HeadworksClient } from '../app/client/session.ts';
 import type { Clock } from '../core/index.ts';
 import { HeadworksError } from '../core/index.ts';
-import type { JobAnswer } from '../app/api-answers.ts';
 
 const firstLookMs = 100;
 const longestLookMs = 1000;
@@ -13,15 +13,11 @@ export interface FollowOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Called whenever something changed, and once more when the job has ended. */
-  readonly onChange: (job: JobAnswer) => void;
+  readonly onChange: (job: Job) => void;
 }
 
 /** The job as it ended. Asks again while the server is away for a moment; what refuses us for good is thrown. */
-export async function followJob(
-  client: HeadworksClient,
-  id: string,
-  options: FollowOptions,
-): Promise<JobAnswer> {
+export async function followJob(client: HeadworksClient, id: string, options: FollowOptions): Promise<Job> {
   const { clock, signal } = options;
   let waitMs = firstLookMs;
   let lastSeen = '';
@@ -29,7 +25,7 @@ export async function followJob(
   for (;;) {
     signal.throwIfAborted();
     try {
-      const job = await client.call<JobAnswer>('GET', `/api/v1/jobs/${encodeURIComponent(id)}`, { signal });
+      const job = await client.call<Job>('GET', `/api/v1/jobs/${encodeURIComponent(id)}`, { signal });
       heardAt = clock.monotonic();
       const seen = JSON.stringify(job);
       if (seen !== lastSeen) {
@@ -47,6 +43,6 @@ export async function followJob(
   }
 }
 
-export function hasEnded(job: JobAnswer): boolean {
+export function hasEnded(job: Job): boolean {
   return job.state !== 'queued' && job.state !== 'running';
 }

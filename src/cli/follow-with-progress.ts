@@ -1,5 +1,5 @@
 // Waits for a job with a bar to look at; the job goes on when the one who looks goes away.
-import type { JobAnswer } from '../app/api-answers.ts';
+import type { Job } from '../api/jobs.ts';
 import type { HeadworksClient } from '../app/client/session.ts';
 import { followJob } from './follow-job.ts';
 import { startProgress } from './progress.ts';
@@ -11,7 +11,7 @@ export async function followWithProgress(
   client: HeadworksClient,
   jobId: string,
   { title, what }: { readonly title: string; readonly what: string },
-): Promise<JobAnswer> {
+): Promise<Job> {
   const { io, out } = session;
   const progress = startProgress(session, title);
   try {

@@ -74,7 +74,7 @@ describe('a command line that makes no sense', () => {
       ['jobs', 'list', '--limit', '0'],
       /'0' is invalid\. It must be a whole number from 1 to 500\. See headworks jobs list --help\.\n/,
     ],
-    [['jobs', 'list', '--state', 'odd'], /'odd' is invalid\. Allowed choices are pending, running/],
+    [['jobs', 'list', '--state', 'odd'], /'odd' is invalid\. Allowed choices are queued, running/],
     [['ledger', 'get'], /missing required argument 'id'\. See headworks ledger get --help\.\n/],
     [['repair', '--kind', 'a', '--id', 'b'], /'--id <id>' cannot be used with option '--kind <kind>'/],
     [['doctor', 'extra'], /too many arguments/],

@@ -7,7 +7,6 @@ import { installAudit } from './audit-hook.ts';
 import { installChanges } from './changes-hook.ts';
 import { answerDoorError, isDoorPath } from './tenant-api/answer-door-error.ts';
 import { createClientErrorHandler, createErrorHandler } from './error-handler.ts';
-import { refuseWhatIsNotTaken } from './knowledge-space.ts';
 import type { HttpLimits } from './limits.ts';
 import { defaultHttpLimits } from './limits.ts';
 import { installNotFound } from './not-found.ts';
@@ -73,7 +72,6 @@ export async function buildServer(dependencies: HttpDependencies): Promise<Fasti
   installAccess(server, dependencies.access, dependencies.dashboard.sessions, events);
   installRouteTable(server);
   installRouteRules(server, limits.handlerTimeoutMs);
-  refuseWhatIsNotTaken(server);
   installNulCheck(server);
   // Error answers are redacted more thoroughly where they are made; content must arrive as it is.
   server.addHook('onSend', async (_request, _reply, payload) =>

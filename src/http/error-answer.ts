@@ -4,12 +4,12 @@ import { CoreError, HeadworksError, plainValue } from '../core/index.ts';
 import type { KnownErrorCode } from './error-mapping.ts';
 import { errorMapping, isKnownErrorCode } from './error-mapping.ts';
 import { HttpError } from './errors.ts';
-import type { ErrorAnswer } from './schemas/error.ts';
+import type { ErrorResponse } from '../api/fields.ts';
 import { snakeCase } from './snake-case.ts';
 
 export interface AnsweredError {
   readonly status: number;
-  readonly body: ErrorAnswer;
+  readonly body: ErrorResponse;
   /** Seconds, whole: what the Retry-After header can say. */
   readonly retryAfterHeader: string | undefined;
   /** A bug of ours: its message stays inside, the log tells it. */

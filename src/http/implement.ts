@@ -59,6 +59,8 @@ function addRoute(
   server.route({
     method: op.method,
     url: op.path,
+    // A HEAD request would open the stream, too.
+    ...(op.isStream && op.method === 'GET' ? { exposeHeadRoute: false } : {}),
     ...limits,
     config: {
       access,

@@ -15,8 +15,6 @@ export interface HttpLimits {
   readonly auditTimeoutMs: number;
   /** Between two signs of life on a stream. */
   readonly heartbeatMs: number;
-  /** Events kept for readers that come back. */
-  readonly eventHistory: number;
   /** Unread bytes at which a stream's reader counts as too slow. */
   readonly streamBufferBytes: number;
   /** Streams open at once. */
@@ -31,7 +29,6 @@ export const defaultHttpLimits: HttpLimits = {
   handlerTimeoutMs: 60_000,
   auditTimeoutMs: 2_000,
   heartbeatMs: 10_000,
-  eventHistory: 1_000,
   streamBufferBytes: 1_048_576,
   maxStreams: 256,
 };

@@ -1,7 +1,7 @@
 // Keeps U+0000 out, at one place for all routes: Postgres takes no text that holds it.
 import type { FastifyInstance } from 'fastify';
 import { invalidFields } from './error-answer.ts';
-import { hasNoNul, nulRefusal } from './schemas/fields.ts';
+import { hasNoNul, nulMessage } from '../api/fields.ts';
 
 /** Refuses it with INPUT_INVALID wherever a route does not say that it may be there (config.nulAllowedIn). */
 export function installNulCheck(server: FastifyInstance): void {
@@ -15,7 +15,7 @@ export function installNulCheck(server: FastifyInstance): void {
     ].filter((field) => field !== null);
     if (fields.length === 0) return done();
     return done(
-      invalidFields(fields.map((field) => ({ field: field.slice(0, longestField), message: nulRefusal }))),
+      invalidFields(fields.map((field) => ({ field: field.slice(0, longestField), message: nulMessage }))),
     );
   });
 }

@@ -1,10 +1,12 @@
 // Answers that stay open: server-sent events with signs of life, an end when the server drains, bounded memory.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock, Emitter } from '../core/index.ts';
+import type { Clock, EmittedEvent, Emitter, Redactor } from '../core/index.ts';
+import { plainValue, withoutContent } from '../core/index.ts';
 import { HttpError } from './errors.ts';
 import type { HttpEvents } from './events.ts';
 import type { HttpLimits } from './limits.ts';
+import { snakeCase } from './snake-case.ts';
 
 /** How long a reader that was told to go may take to read the rest. */
 const lingerMs = 5_000;
@@ -16,8 +18,15 @@ export interface StreamParts {
 }
 
 /** One event as it travels. Data has no line breaks: it is JSON. */
-export function eventText(name: string, data: unknown, id?: string): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+export function eventText(name: string, data: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** An event of the live stream as it travels: without content and secrets. */
+export function liveEventText(emitted: EmittedEvent, redactor: Redactor): string {
+  const payload = plainValue(withoutContent(emitted), { text: (raw) => redactor.text(raw) });
+  const at = new Date(emitted.at).toISOString();
+  return eventText(emitted.name, { name: emitted.name, at, payload: snakeCase(payload) });
 }
 
 /** open → (finish: told to go, reads the rest) → closed. What is sent after `finish` is dropped. */
@@ -111,8 +120,8 @@ export class OpenStreams {
   }
 }
 
-/** Sends the stream as the answer. */
-export function answerWith(reply: FastifyReply, stream: OpenStream): FastifyReply {
+/** Sends the stream as the response. */
+export function sendStream(reply: FastifyReply, stream: OpenStream): FastifyReply {
   return reply
     .headers({
       'content-type': 'text/event-stream; charset=utf-8',

@@ -24,7 +24,7 @@ export function resourceTemplates(caller: CallerKind) {
   const query = caller === 'admin' ? '{?space,organization}' : '{?space}';
   return [
     {
-      uriTemplate: `headworks://artifacts/{artifact_uid}${query}`,
+      uriTemplate: `headworks://artifacts/{artifact_id}${query}`,
       name: 'artifact',
       title: 'A document',
       description: `The text of a document. ${wordsAreData}`,
@@ -42,9 +42,7 @@ export function resourceTemplates(caller: CallerKind) {
 
 const spaces = z.object({ spaces: z.array(z.object({ name: text, organization_id: maybe })) });
 const artifacts = z.object({
-  artifacts: z.array(
-    z.object({ artifact_uid: text, title: text, type: text, source_id: text, ingested_at: text }),
-  ),
+  artifacts: z.array(z.object({ id: text, title: text, type: text, source_id: text, ingested_at: text })),
   next: maybe,
 });
 
@@ -60,21 +58,21 @@ export async function listResources(
   const known = spaces.parse(await api.call('GET', `${knowledgePath}/spaces`, { signal })).spaces;
   const own = known.filter(({ organization_id: owner }) => caller !== 'admin' || owner === null);
   const names = own.map(({ name }) => name).sort();
-  const { space = names[0], before } = cursor === undefined ? {} : positionIn(cursor);
+  const { space = names[0], after } = cursor === undefined ? {} : positionIn(cursor);
   if (space === undefined) return { resources: [] };
-  const query = { space, before, limit: pageSize };
+  const query = { space, after, limit: pageSize };
   const call = api.call('GET', `${knowledgePath}/artifacts`, { query, signal });
   const page = artifacts.parse(await inPlace(call, { space }, { api, caller, signal }));
   const following = names.find((name) => name > space);
   const nextCursor =
     page.next !== null
-      ? cursorOf({ space, before: page.next })
+      ? cursorOf({ space, after: page.next })
       : following === undefined
         ? null
         : cursorOf({ space: following });
   return {
     resources: page.artifacts.map((each) => ({
-      uri: resourceUri('artifacts', each.artifact_uid, { space }),
+      uri: resourceUri('artifacts', each.id, { space }),
       name: each.source_id,
       title: each.title,
       description: `${each.type} in the space ${space}, taken in at ${each.ingested_at}`,
@@ -84,7 +82,7 @@ export async function listResources(
   };
 }
 
-const position = z.object({ space: text, before: id.optional() });
+const position = z.object({ space: text, after: id.optional() });
 
 const cursorOf = (at: z.infer<typeof position>): string =>
   Buffer.from(JSON.stringify(at)).toString('base64url');

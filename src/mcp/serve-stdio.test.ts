@@ -8,7 +8,7 @@ const call = (id: number) => ({
   jsonrpc: '2.0',
   id,
   method: 'tools/call',
-  params: { name: 'get_artifact', arguments: { artifact_uid: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b' } },
+  params: { name: 'get_artifact', arguments: { artifact_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b' } },
 });
 
 function conversation(api: HeadworksApi['call']) {

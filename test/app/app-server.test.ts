@@ -79,7 +79,7 @@ describe('a running server', () => {
       .toMatchObject({ state: 'completed', result: { repaired: 1 } });
     expect((await callAsAdmin(server, 'GET', '/api/v1/ledger')).body).toMatchObject({ entries: [] });
     expect((await callAsAdmin(server, 'GET', '/api/v1/audit')).body).toMatchObject({
-      rows: [{ actor: 'admin', action: 'ledger.repair', status: 202, outcome: 'done' }],
+      entries: [{ actor: 'admin', action: 'ledger.repair', status: 202, outcome: 'done' }],
     });
   });
 

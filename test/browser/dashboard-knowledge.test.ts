@@ -1,4 +1,6 @@
 // Page Knowledge in a real browser: search to evidence, review by keyboard, merge, undo, split.
+import type { Entities, EntityDetail, EntityReview } from '../../src/api/entities.ts';
+import type { Artifact, ArtifactStatuses, Artifacts, IngestResult } from '../../src/api/artifacts.ts';
 import type { LedgerEntry } from '../../src/api/ledger.ts';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,15 +10,6 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
 import { startServer } from '../../src/app/start.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import type {
-  AcceptedAnswer,
-  ArtifactAnswer,
-  ArtifactsAnswer,
-  ArtifactStatusesAnswer,
-  EntitiesAnswer,
-  EntityDetailAnswer,
-  EntityReviewAnswer,
-} from '../../src/http/contract.ts';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { databaseUrl, uniqueName } from '../support/services.ts';
 import { callAsAdmin } from '../support/test-server.ts';
@@ -68,17 +61,17 @@ describe('dashboard page Knowledge', () => {
     readonly [field: string]: unknown;
   }): Promise<void> {
     const { body } = await callAsAdmin(server, 'POST', '/api/v1/knowledge/artifacts', document);
-    const { artifact_uid: uid } = body as AcceptedAnswer;
+    const { id: uid } = body as IngestResult;
     await vi.waitFor(async () => {
-      const { status } = await read<ArtifactAnswer>(`/artifacts/${uid}?space=${document.space}`);
+      const { status } = await read<Artifact>(`/artifacts/${uid}?space=${document.space}`);
       expect(status.state).toBe('complete');
     }, patient);
   }
 
-  const pairsOf = async (space: string) => (await read<EntityReviewAnswer>(`/pairs?space=${space}`)).pairs;
+  const pairsOf = async (space: string) => (await read<EntityReview>(`/pairs?space=${space}`)).pairs;
   const entitiesOf = async (space: string, name: string) =>
-    (await read<EntitiesAnswer>(`/entities?space=${space}&name=${encodeURIComponent(name)}`)).entities;
-  const entityOf = (space: string, id: string) => read<EntityDetailAnswer>(`/entities/${id}?space=${space}`);
+    (await read<Entities>(`/entities?space=${space}&name=${encodeURIComponent(name)}`)).entities;
+  const entityOf = (space: string, id: string) => read<EntityDetail>(`/entities/${id}?space=${space}`);
 
   it.each([
     [390, 'light'],
@@ -145,19 +138,15 @@ describe('dashboard page Knowledge', () => {
     await page.keyboard.press('s');
     await page.getByText('2 of 2').waitFor();
     await vi.waitFor(async () => {
-      const { merges } = await entityOf(space, first.a.entity_id);
+      const { merges } = await entityOf(space, first.a.id);
       expect(merges.map(({ decided_by: by, undone_at: undone }) => [by, undone])).toEqual([['admin', null]]);
     }, patient);
-    expect((await entityOf(space, first.a.entity_id)).entity_id).toBe(
-      (await entityOf(space, first.b.entity_id)).entity_id,
-    );
+    expect((await entityOf(space, first.a.id)).id).toBe((await entityOf(space, first.b.id)).id);
 
     await page.keyboard.press('u');
     await page.getByText('1 of 2').waitFor();
     await vi.waitFor(async () => expect(await pairsOf(space)).toHaveLength(2), patient);
-    expect((await entityOf(space, first.a.entity_id)).entity_id).not.toBe(
-      (await entityOf(space, first.b.entity_id)).entity_id,
-    );
+    expect((await entityOf(space, first.a.id)).id).not.toBe((await entityOf(space, first.b.id)).id);
 
     await page.getByRole('button', { name: 'Later' }).click();
     await page.getByText('2 of 2').waitFor();
@@ -167,12 +156,10 @@ describe('dashboard page Knowledge', () => {
     await page.keyboard.press('d');
     await page.getByText('0 same, 1 different, 1 postponed.').waitFor();
     await vi.waitFor(async () => {
-      const states = (await entityOf(space, second.a.entity_id)).pairs.map(({ state }) => state);
+      const states = (await entityOf(space, second.a.id)).pairs.map(({ state }) => state);
       expect(states).toContain('different');
     }, patient);
-    expect((await pairsOf(space)).map(({ pair_id: id, state }) => [id, state])).toEqual([
-      [first.pair_id, 'later'],
-    ]);
+    expect((await pairsOf(space)).map(({ id, state }) => [id, state])).toEqual([[first.id, 'later']]);
 
     await page.getByRole('button', { name: 'Review remaining pairs' }).click();
     await page.keyboard.press('s');
@@ -187,7 +174,7 @@ describe('dashboard page Knowledge', () => {
     await open(`/knowledge/review?space=${space}`);
     await page.getByText('1 of 2').waitFor();
     const say = (verdict: string) =>
-      callAsAdmin(server, 'POST', `/api/v1/knowledge/pairs/${first?.pair_id}/verdict?space=${space}`, {
+      callAsAdmin(server, 'POST', `/api/v1/knowledge/pairs/${first?.id}/verdict?space=${space}`, {
         verdict,
       });
     await page.getByText('live', { exact: true }).waitFor();
@@ -218,13 +205,13 @@ describe('dashboard page Knowledge', () => {
     const space = looked;
     const [carol] = await entitiesOf(space, 'Carol');
     const { page, open, complaints } = await openDashboard(browser, server);
-    await open(`/knowledge/entities/${carol?.entity_id}?space=${space}`);
+    await open(`/knowledge/entities/${carol?.id}?space=${space}`);
     const picture = page.getByRole('img', { name: /Graph around Carol Davis/ });
     await picture.waitFor();
     expect(await picture.locator('canvas').count()).toBeGreaterThan(2);
     const list = page.getByRole('region', { name: 'Graph as a list' });
     await clickANode(page);
-    await vi.waitFor(() => expect(page.url()).not.toContain(carol?.entity_id ?? ''), patient);
+    await vi.waitFor(() => expect(page.url()).not.toContain(carol?.id ?? ''), patient);
     await page.goBack();
     await picture.waitFor();
     const before = await list.getByRole('listitem').count();
@@ -245,17 +232,17 @@ describe('dashboard page Knowledge', () => {
     const [carol] = await entitiesOf(space, 'Carol');
     if (!bob || !carol) throw new Error('The notes name Bob and Carol.');
     const { page, open, complaints } = await openDashboard(browser, server);
-    await open(`/knowledge/entities/${bob.entity_id}?space=${space}`);
+    await open(`/knowledge/entities/${bob.id}?space=${space}`);
     await page.getByRole('combobox', { name: 'Merge another entity into this one' }).fill('carol');
     await page.getByRole('option', { name: /Carol Davis/ }).click();
     await page.getByRole('button', { name: 'Merge' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Merge' }).click();
     await page.getByText('Merged Carol Davis into Bob Smith.').waitFor();
-    expect((await entityOf(space, carol.entity_id)).entity_id).toBe(bob.entity_id);
+    expect((await entityOf(space, carol.id)).id).toBe(bob.id);
 
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('Undone: Merged Carol Davis in the dashboard.').waitFor();
-    expect((await entityOf(space, carol.entity_id)).entity_id).toBe(carol.entity_id);
+    expect((await entityOf(space, carol.id)).id).toBe(carol.id);
 
     await page.getByRole('checkbox', { name: 'Select Bob in Stand-up, 2026-03-16 for splitting' }).check();
     await page.getByRole('textbox', { name: 'Name of the new entity for 1 mention' }).fill('Bob Miller');
@@ -280,16 +267,16 @@ describe('dashboard page Knowledge', () => {
     await page.getByRole('button', { name: 'Ingest' }).click();
     await page.getByRole('heading', { level: 2, name: 'Call with Dana' }).waitFor();
     expect(page.url()).toContain('organization=Acme');
-    const [artifact] = (await read<ArtifactsAnswer>('/artifacts?organization=Acme')).artifacts;
+    const [artifact] = (await read<Artifacts>('/artifacts?organization=Acme')).artifacts;
     expect(artifact?.title).toBe('Call with Dana');
-    expect((await read<ArtifactsAnswer>('/artifacts')).artifacts).toEqual([]);
+    expect((await read<Artifacts>('/artifacts')).artifacts).toEqual([]);
     const gone = '00000000-0000-7000-8000-000000000000';
-    const { statuses } = await read<ArtifactStatusesAnswer>(
-      `/artifacts/statuses?organization=Acme&ids=${artifact?.artifact_uid},${gone}`,
+    const { statuses } = await read<ArtifactStatuses>(
+      `/artifacts/statuses?organization=Acme&ids=${artifact?.id},${gone}`,
     );
-    expect(statuses.map((each) => each.artifact_uid)).toEqual([artifact?.artifact_uid]);
+    expect(statuses.map((each) => each.id)).toEqual([artifact?.id]);
 
-    await pretendUnread(page, artifact?.artifact_uid ?? '');
+    await pretendUnread(page, artifact?.id ?? '');
     // Reload: a complete page is not refetched.
     await open('/ledger');
     await page.getByRole('button', { name: 'In “Call with Dana”: No model read this chunk.' }).click();
@@ -344,7 +331,7 @@ async function pretendUnread(page: Page, uid: string): Promise<void> {
     subject: '62',
     cause: 'ALL_MODELS_FAILED',
     message: 'No model read this chunk.',
-    details: { artifact_uid: uid, space_id: 7 },
+    details: { artifact_id: uid, space_id: 7 },
     count: 1,
     first_seen_at: at,
     last_seen_at: at,
@@ -360,7 +347,7 @@ async function pretendUnread(page: Page, uid: string): Promise<void> {
   );
   await page.route(new RegExp(`/artifacts/${uid}\\?`), async (route) => {
     const response = await route.fetch();
-    const artifact = (await response.json()) as ArtifactAnswer;
+    const artifact = (await response.json()) as Artifact;
     const stood_in = [{ cause: 'ALL_MODELS_FAILED', positions: [0] }];
     await route.fulfill({ response, json: { ...artifact, status: { ...artifact.status, stood_in } } });
   });

@@ -1,14 +1,11 @@
 // Pages Flow, Extraction, Models, Tenants and Ledger in a real browser, on one server with data for each.
+import type { Limit } from '../../src/api/limits.ts';
+import type { Executions } from '../../src/api/executions.ts';
+import type { OrganizationKeys } from '../../src/api/organizations.ts';
+import type { ExtractionRuns, VaultSummary } from '../../src/api/extraction.ts';
 import type { LedgerPage } from '../../src/api/ledger.ts';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type {
-  ExecutionsAnswer,
-  ExtractionRunsAnswer,
-  LimitAnswer,
-  OrganizationKeysAnswer,
-  VaultSummaryAnswer,
-} from '../../src/http/contract.ts';
 import { openBrowser, openDashboard } from '../support/dashboard-browser.ts';
 import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
 import { callDoor } from '../support/tenancy/tenant-house.ts';
@@ -137,7 +134,7 @@ describe('dashboard pages with data', () => {
 
   it('change a limit in place', async () => {
     const { page } = await at('/tenants');
-    const limit = () => world.read<LimitAnswer>(`/limits/${world.quiet.organizationId}`);
+    const limit = () => world.read<Limit>(`/limits/${world.quiet.organizationId}`);
     await button(page, 'Edit limit of quiet').click();
     await page.getByRole('textbox', { name: 'Limit of quiet' }).fill('7');
     await page.keyboard.press('Enter');
@@ -172,7 +169,7 @@ describe('dashboard pages with data', () => {
     const reason = `Failed because ${'one step after the other failed, '.repeat(8)}and the retries too.`;
     await page.route(/\/api\/v1\/executions\?/, async (route) => {
       const response = await route.fetch();
-      const { executions, next } = (await response.json()) as ExecutionsAnswer;
+      const { executions, next } = (await response.json()) as Executions;
       const failed = executions.map((each) => ({ ...each, error: { code: 'X', message: reason } }));
       await route.fulfill({ response, json: { executions: failed, next } });
     });
@@ -232,7 +229,7 @@ describe('dashboard pages with data', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('Revoked key second.').waitFor();
     await page.getByRole('row', { name: /second.*revoked/ }).waitFor();
-    const { keys } = await world.read<OrganizationKeysAnswer>(`/organizations/${organizationId}/keys`);
+    const { keys } = await world.read<OrganizationKeys>(`/organizations/${organizationId}/keys`);
     expect(keys.find(({ name }) => name === 'second')?.revoked_at).not.toBeNull();
     expect(await call()).toMatchObject({ status: 401 });
   });
@@ -300,10 +297,10 @@ describe('dashboard pages with data', () => {
     await vi.waitFor(() => expect(page.url()).not.toContain(world.runs[1].id), patient);
     await page.getByText('completed', { exact: true }).first().waitFor();
     await contains(page, 'No failed pages');
-    const { runs } = await world.read<ExtractionRunsAnswer>('/extraction/runs?limit=1');
+    const { runs } = await world.read<ExtractionRuns>('/extraction/runs?limit=1');
     expect(page.url()).toContain(runs[0]?.id ?? 'none');
     const path = `/extraction/runs/${runs[0]?.id}/vault`;
-    expect((await world.read<VaultSummaryAnswer>(path)).dead_letters).toEqual([]);
+    expect((await world.read<VaultSummary>(path)).dead_letters).toEqual([]);
   });
 
   it('repair one entry and all others with progress, and keep repaired entries', async () => {

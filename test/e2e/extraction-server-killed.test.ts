@@ -1,11 +1,11 @@
 // A server that is killed outright while it extracts from a registered source, and started again.
+import type { ExtractionRun, ExtractionRuns } from '../../src/api/extraction.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/core/index.ts';
-import type { ExtractionRunAnswer, ExtractionRunsAnswer } from '../../src/http/contract.ts';
 import { folderWithStore } from '../support/embedded-database.ts';
 import {
   contentIn,
@@ -75,7 +75,7 @@ it(
       options,
     });
     const { run_id: run } = await server.call<{ run_id: string }>('POST', `/sources/${source}/runs`, {});
-    const state = () => server.call<ExtractionRunAnswer>('GET', `/runs/${run}`);
+    const state = () => server.call<ExtractionRun>('GET', `/runs/${run}`);
     let before = await state();
     for (let died = 0; died < deaths; died += 1) {
       const asked = looker.stats().total;
@@ -94,7 +94,7 @@ it(
     const ended = await state();
     expect(ended.session).toBe(before.session);
     expect(ended.calls).toBeGreaterThan(before.calls);
-    expect((await server.call<ExtractionRunsAnswer>('GET', '/runs')).runs.map(({ id }) => id)).toEqual([run]);
+    expect((await server.call<ExtractionRuns>('GET', '/runs')).runs.map(({ id }) => id)).toEqual([run]);
     const vaults = join(folder, '.headworks', 'vaults');
     const rows = vaultRows(vaults, 'acme.vault');
     const { calls } = looker.stats();

@@ -1,4 +1,5 @@
 // Sources registered with a server, and their runs: over HTTP, on real stores, from a simulated Looker.
+import type { ExtractionRun, ExtractionRuns } from '../../src/api/extraction.ts';
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Client } from 'pg';
@@ -6,7 +7,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { extractAndReport } from '../../src/app/report-cli-run.ts';
 import { startServer } from '../../src/app/start.ts';
 import type { RunningServer } from '../../src/app/index.ts';
-import type { ExtractionRunAnswer, ExtractionRunsAnswer } from '../../src/http/contract.ts';
 import { messageOf } from '../../src/core/index.ts';
 import type { Config } from '../../src/config/index.ts';
 import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
@@ -46,11 +46,11 @@ async function start(server: RunningServer, sourceId: string, body?: object): Pr
   return (answer.body as { run_id: string }).run_id;
 }
 
-const runOf = async (server: RunningServer, id: string): Promise<ExtractionRunAnswer> =>
+const runOf = async (server: RunningServer, id: string): Promise<ExtractionRun> =>
   (await callAsAdmin(server, 'GET', `${runs}/${id}`)).body;
 
-const listOf = async (server: RunningServer, query = ''): Promise<ExtractionRunsAnswer['runs']> =>
-  ((await callAsAdmin(server, 'GET', runs + query)).body as ExtractionRunsAnswer).runs;
+const listOf = async (server: RunningServer, query = ''): Promise<ExtractionRuns['runs']> =>
+  ((await callAsAdmin(server, 'GET', runs + query)).body as ExtractionRuns).runs;
 
 const untilRun = (server: RunningServer, id: string, expected: object) =>
   expect.poll(() => runOf(server, id), { timeout: 15_000 }).toMatchObject(expected);
@@ -334,7 +334,7 @@ describe('the sources file', () => {
     const first = await startServer(config, { role: 'serve' });
     onTestFinished(() => first.stop());
     const { body } = await callAsAdmin(first, 'GET', sources);
-    expect(body).toMatchObject({ sources: [{ name: 'one', from_file: true }, { name: 'two' }] });
+    expect(body).toMatchObject({ sources: [{ name: 'one', is_from_file: true }, { name: 'two' }] });
     const [{ id }] = (body as { sources: [{ id: string }] }).sources;
     expect(await callAsAdmin(first, 'PATCH', `${sources}/${id}`, { active: false })).toMatchObject({
       status: 409,
@@ -370,7 +370,9 @@ describe('a run of a command', () => {
     expect(run).toMatchObject({ origin: 'cli', state: 'completed', calls: result.calls, job_id: null });
     expect(run?.vault).toBe(basename(result.vault));
     expect(run?.source).toContain(simulator.url);
-    const { rows } = (await callAsAdmin(server, 'GET', '/api/v1/audit')).body as { rows: unknown[] };
+    const { entries: rows } = (await callAsAdmin(server, 'GET', '/api/v1/audit')).body as {
+      entries: unknown[];
+    };
     expect(rows).toEqual([]);
   });
 

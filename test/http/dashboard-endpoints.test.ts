@@ -1,18 +1,17 @@
 // What the dashboard reads: one server with something on every page; and one with nothing.
+import type { Flow, OrganizationsOverview } from '../../src/api/overview.ts';
+import type {
+  ExtractionRun,
+  RunSamples,
+  VaultData,
+  VaultItem,
+  VaultItems,
+  VaultSummary,
+} from '../../src/api/extraction.ts';
 import type { ModelHistory } from '../../src/api/models.ts';
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type {
-  ExtractionRunAnswer,
-  FlowAnswer,
-  RunSamplesAnswer,
-  TenantsOverviewAnswer,
-  VaultDataAnswer,
-  VaultItemAnswer,
-  VaultItemsAnswer,
-  VaultSummaryAnswer,
-} from '../../src/http/contract.ts';
 import type { ModelView } from '../../src/gateway/index.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { patient, startDashboardWorld, type DashboardWorld } from '../support/dashboard-world.ts';
@@ -32,7 +31,7 @@ describe('with something everywhere', () => {
   };
 
   it('the overview of tenants has usage against limits, refusals and how long slots were held', async () => {
-    const overview = await world.read<TenantsOverviewAnswer>('/overview/tenants');
+    const overview = await world.read<OrganizationsOverview>('/overview/tenants');
     expect(overview).toMatchObject({
       default_limit: 20,
       global_limit: 100,
@@ -56,7 +55,7 @@ describe('with something everywhere', () => {
     });
     expect(second?.average_hold_ms).toBeGreaterThan(0);
     expect(second?.longest_hold_ms).toBeGreaterThanOrEqual(second?.average_hold_ms ?? Infinity);
-    const found = await world.read<TenantsOverviewAnswer>('/overview/tenants?name=QUI');
+    const found = await world.read<OrganizationsOverview>('/overview/tenants?name=QUI');
     expect(found.organizations.map(({ limit }) => limit.organization_name)).toEqual(['quiet']);
     expect(found.organization_count).toBe(2);
     const sum = (name: 'admitted' | 'refused') =>
@@ -65,7 +64,7 @@ describe('with something everywhere', () => {
   });
 
   it('the flow has every gate: what cools down and why, what is under way, what is degraded', async () => {
-    const flow = await world.read<FlowAnswer>('/overview/flow');
+    const flow = await world.read<Flow>('/overview/flow');
     expect(flow.extraction).toMatchObject({
       sources: 1,
       calls_per_minute_limit: 100,
@@ -98,7 +97,7 @@ describe('with something everywhere', () => {
     const path = () => `/extraction/runs/${world.runs[1].id}/vault`;
 
     it('says what there is of each type, and which pages did not come', async () => {
-      const { types, dead_letters: letters } = await world.read<VaultSummaryAnswer>(path());
+      const { types, dead_letters: letters } = await world.read<VaultSummary>(path());
       expect(types).toMatchObject([
         { type: 'dashboards', live: 5, deleted: 0, status: 'completed', reason: null },
         { type: 'looks', live: 3, reason: expect.stringContaining('did not come') as string },
@@ -111,11 +110,11 @@ describe('with something everywhere', () => {
     });
 
     it('lists items page by page, gone ones included, each once', async () => {
-      const found: VaultItemsAnswer['items'] = [];
+      const found: VaultItems['items'] = [];
       let after = '';
       for (let pages = 0; pages < 5; pages += 1) {
         const query = new URLSearchParams({ type: 'users', limit: '25', after });
-        const { items, next } = await world.read<VaultItemsAnswer>(`${path()}/items?${query.toString()}`);
+        const { items, next } = await world.read<VaultItems>(`${path()}/items?${query.toString()}`);
         found.push(...items);
         if (next === null) break;
         expect(items).toHaveLength(25);
@@ -130,14 +129,14 @@ describe('with something everywhere', () => {
     });
 
     it('gives an item as it was in each version, and says when it was gone', async () => {
-      const { item, versions } = await world.read<VaultItemAnswer>(`${path()}/item?type=users&item=1`);
+      const { item, versions } = await world.read<VaultItem>(`${path()}/item?type=users&item=1`);
       expect(item).toMatchObject({ id: '1', type: 'users', versions: 2 });
       expect(versions).toMatchObject([
-        { number: 1, session: 1, is_gone: false },
-        { number: 2, session: 2, is_gone: false },
+        { number: 1, session: 1, is_deleted: false },
+        { number: 2, session: 2, is_deleted: false },
       ]);
       const data = async (query: string) =>
-        (await world.read<VaultDataAnswer>(`${path()}/data?type=users&${query}`)).json;
+        (await world.read<VaultData>(`${path()}/data?type=users&${query}`)).json;
       const [older, newer] = [await data('item=1&version=1'), await data('item=1&version=2')];
       expect(older).not.toBe(newer);
       expect(JSON.parse(older ?? '')).toMatchObject({ id: '1' });
@@ -158,9 +157,9 @@ describe('with something everywhere', () => {
       const own = join(world.folder, '.headworks', 'vaults', 'acme.vault');
       const made = async (vault: string) => {
         const id = crypto.randomUUID();
-        const figures = { types: [], calls: 0, refusals: 0, multiplier: 1, items_per_second: null };
+        const figures = { types: [], calls: 0, rate_limited_calls: 0, multiplier: 1, items_per_second: null };
         const run = { id, source: 'made up', vault, session: null, state: 'completed', message: null };
-        await world.send<ExtractionRunAnswer>('POST', '/extraction/runs/report', { ...run, ...figures });
+        await world.send<ExtractionRun>('POST', '/extraction/runs/report', { ...run, ...figures });
         return status(`/extraction/runs/${id}/vault`);
       };
       await writeFile(join(world.folder, 'plain.txt'), 'secret');
@@ -213,11 +212,11 @@ describe('with something everywhere', () => {
     world.looker.configure({ latencyMs: 400 });
     const id = await world.startRun();
     await vi.waitFor(async () => {
-      const { samples } = await world.read<RunSamplesAnswer>(`/extraction/runs/${id}/samples`);
+      const { samples } = await world.read<RunSamples>(`/extraction/runs/${id}/samples`);
       expect(samples.length).toBeGreaterThanOrEqual(2);
       expect(samples.at(-1)?.calls).toBeGreaterThan(samples[0]?.calls ?? Infinity);
     }, patient);
-    const { extraction } = await world.read<FlowAnswer>('/overview/flow');
+    const { extraction } = await world.read<Flow>('/overview/flow');
     expect(extraction.running).toMatchObject([
       { run_id: id, source: 'acme', state: 'running', calls_per_minute_limit: 100, multiplier: 1 },
     ]);
@@ -262,7 +261,7 @@ describe('with nothing at all', () => {
       const models = { ...dependencies.gateway.models, list: async () => all as unknown as ModelView[] };
       const server = await buildServer({ ...dependencies, gateway: { ...dependencies.gateway, models } });
       const answer = await server.inject({ url: '/api/v1/overview/flow', headers: asAdmin });
-      return answer.json<FlowAnswer>().gateway.requests_per_minute_limit;
+      return answer.json<Flow>().gateway.requests_per_minute_limit;
     };
     expect(await limitOf(model(30, 2), model(10, 1), model(99, 1, false))).toBe(70);
     expect(await limitOf(model(10, 0))).toBe(10);

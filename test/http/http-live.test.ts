@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { HttpAnswer } from '../../src/core/index.ts';
 import { HttpFailure } from '../../src/core/index.ts';
 import { buildServer, drain } from '../../src/http/index.ts';
-import { streamedEvent } from '../../src/http/schemas/streams.ts';
+import { StreamedEvent } from '../../src/api/server.ts';
 import { createUndiciTransport } from '../../src/platform/http-client/index.ts';
 import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
 
@@ -76,12 +76,11 @@ describe('the live stream', () => {
     bus.emit('test:happened', { thingId: `x ${adminToken}`, text: 'content' });
     await vi.waitFor(() => expect(reader.events).toHaveLength(2));
     expect(reader.events[0]).toEqual({
-      id: expect.stringMatching(/^instance-a-\d+$/) as string,
       name: 'test:happened',
       data: { name: 'test:happened', at: '2026-03-01T12:00:00.000Z', payload: { thing_id: 'a' } },
     });
     expect(things(reader)[1]).toBe('x [redacted]');
-    for (const { data } of reader.events) streamedEvent.parse(data);
+    for (const { data } of reader.events) StreamedEvent.parse(data);
   });
 
   it('tells of what was changed over the API, by its operation alone, and not of what was read or refused', async () => {
@@ -109,33 +108,6 @@ describe('the live stream', () => {
     happen('b');
     await vi.waitFor(() => expect(reader.names()).toEqual(['test:happened', 'ledger:lost', 'test:happened']));
     expect((await get('/api/v1/events?names=BAD')).status).toBe(400);
-  });
-
-  it('goes on where the reader was, nothing lost and nothing doubled', async () => {
-    const { read, happen } = await listening();
-    const leave = new AbortController();
-    const first = await read('/api/v1/events?names=test:', {}, leave.signal);
-    happen('a');
-    happen('b');
-    await vi.waitFor(() => expect(things(first)).toEqual(['a', 'b']));
-    leave.abort();
-    await expect(first.ended).rejects.toMatchObject({ kind: 'aborted' });
-    happen('c');
-    happen('d');
-    const second = await read('/api/v1/events?names=test:', { 'last-event-id': first.events[0]?.id ?? '' });
-    happen('e');
-    await vi.waitFor(() => expect(things(second)).toEqual(['b', 'c', 'd', 'e']));
-    expect(second.names()).not.toContain('stream:gap');
-  });
-
-  it('says so when what came in between is no longer kept, or was before a restart', async () => {
-    const { read, happen } = await listening({ limits: { eventHistory: 3 } });
-    for (const thing of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) happen(thing);
-    const old = await read('/api/v1/events?names=test:', { 'last-event-id': 'instance-a-1' });
-    await vi.waitFor(() => expect(old.events[0]?.name).toBe('stream:gap'));
-    await vi.waitFor(() => expect(things(old)).toEqual(['f', 'g', 'h']));
-    const other = await read('/api/v1/events', { 'last-event-id': 'instance-b-1' });
-    await vi.waitFor(() => expect(other.events[0]?.name).toBe('stream:gap'));
   });
 
   it('shows signs of life', async () => {
@@ -182,8 +154,7 @@ describe('the live stream', () => {
     await clock.advance(6_000);
     await vi.waitFor(() => expect(server.openStreams.size).toBe(1));
     await vi.waitFor(() => expect(reader.names()).toContain('http:stream-dropped'));
-    const numbers = reader.events.map(({ id }) => Number(id?.split('-').at(-1)));
-    expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? 0) + index));
+    expect(things(reader).every((thing) => thing === 'x'.repeat(1_000))).toBe(true);
   });
 
   it('has an end to how many it serves', async () => {
@@ -246,7 +217,7 @@ describe('draining', () => {
     });
     const ready = await get('/readyz');
     expect(ready.status).toBe(503);
-    expect(JSON.parse(Buffer.from(await ready.bytes(1_000)).toString())).toMatchObject({ draining: true });
+    expect(JSON.parse(Buffer.from(await ready.bytes(1_000)).toString())).toMatchObject({ is_draining: true });
     const alive = await get('/healthz');
     expect(alive.status).toBe(200);
     await alive.discard();

@@ -39,18 +39,18 @@ describe('probes', () => {
     expect(answer.statusCode).toBe(code);
     expect(answer.json()).toEqual({
       status,
-      draining: false,
+      is_draining: false,
       dependencies: [
         {
           name: 'redis',
           state: 'down',
-          required: false,
+          is_required: false,
           detail: 'gone',
           since: '2026-03-01T11:59:00.000Z',
           remedy: 'start it',
         },
       ],
-      capabilities: [{ name: 'vector', available: false, detail: 'not installed' }],
+      capabilities: [{ name: 'vector', is_available: false, detail: 'not installed' }],
     });
   });
 
@@ -90,10 +90,10 @@ describe('operations', () => {
     expect(answer.body).not.toContain(adminToken);
     expect(answer.json()).toEqual({
       values: [
-        { name: 'server.port', value: 8420, source: 'env', source_name: 'HEADWORKS_PORT', secret: false },
-        { name: 'server.adminToken', value: '[secret]', source: 'env', source_name: null, secret: true },
-        { name: 'other.key', value: null, source: 'default', source_name: null, secret: true },
-        { name: 'odd.one', value: 'x[redacted]x', source: 'file', source_name: null, secret: false },
+        { name: 'server.port', value: 8420, source: 'env', source_name: 'HEADWORKS_PORT', is_secret: false },
+        { name: 'server.adminToken', value: '[secret]', source: 'env', source_name: null, is_secret: true },
+        { name: 'other.key', value: null, source: 'default', source_name: null, is_secret: true },
+        { name: 'odd.one', value: 'x[redacted]x', source: 'file', source_name: null, is_secret: false },
       ],
     });
   });
@@ -245,7 +245,7 @@ describe('the audit trail', () => {
       { actor: 'admin', action: 'ledger.repair', subject: null, outcome: 'done', status: 202 },
       { actor: 'admin', action: 'jobs.retry', subject: `id=${someId}`, outcome: 'refused', status: 404 },
       { actor: 'admin', action: 'ledger.repair', subject: null, outcome: 'refused', status: 400 },
-      { actor: 'admin', action: 'presence.handover', subject: null, outcome: 'refused', status: 409 },
+      { actor: 'admin', action: 'presence.hand-over', subject: null, outcome: 'refused', status: 409 },
     ]);
   });
 
@@ -293,10 +293,10 @@ describe('the audit trail', () => {
       await post('/api/v1/ledger/repair');
       await clock.advance(1);
     }
-    const first = (await get('/api/v1/audit?limit=2')).json<{ rows: { at: string }[]; next: string }>();
-    const second = (await get(`/api/v1/audit?limit=2&before=${first.next}`)).json<{ rows: unknown[] }>();
-    expect([first.rows.length, second.rows.length]).toEqual([2, 1]);
-    expect(second).toMatchObject({ next: null, rows: [{ at: '2026-03-01T12:00:00.000Z' }] });
+    const first = (await get('/api/v1/audit?limit=2')).json<{ entries: { at: string }[]; next: string }>();
+    const second = (await get(`/api/v1/audit?limit=2&after=${first.next}`)).json<{ entries: unknown[] }>();
+    expect([first.entries.length, second.entries.length]).toEqual([2, 1]);
+    expect(second).toMatchObject({ next: null, entries: [{ at: '2026-03-01T12:00:00.000Z' }] });
   });
 });
 

@@ -73,24 +73,24 @@ it('lists, shows, merges, undoes, parts and decides for the one it belongs to, a
     (await call('GET', `/entities?limit=2&after=${String(page.body['next'])}`, asTenant)).body,
   ).toMatchObject({ next: null });
   expect((await call('GET', '/entities?name=alice&type=person', asTenant)).body).toMatchObject({
-    entities: [{ entity_id: alice }],
+    entities: [{ id: alice }],
   });
-  const { pairs } = (await call('GET', '/pairs', asTenant)).body as { pairs: { pair_id: string }[] };
-  const pairId = pairs[0]?.pair_id ?? '';
+  const { pairs } = (await call('GET', '/pairs', asTenant)).body as { pairs: { id: string }[] };
+  const pairId = pairs[0]?.id ?? '';
   const shown = (await call('GET', `/entities/${alice}`, asTenant)).body as {
-    mentions: { mention_id: string }[];
+    mentions: { id: string }[];
   };
-  const mention = shown.mentions[0]?.mention_id ?? '';
+  const mention = shown.mentions[0]?.id ?? '';
   expect(shown.mentions[0]).toMatchObject({ relation: null });
   await world.database.query(
     sql`update entity_mention set relation = 'owner' where mention_id = ${mention}::uuid`,
   );
   expect((await call('GET', `/entities/${alice}`, asTenant)).body).toMatchObject({
-    mentions: [{ mention_id: mention, relation: 'owner' }, { relation: null }],
+    mentions: [{ id: mention, relation: 'owner' }, { relation: null }],
   });
   const merged = await call('POST', '/merges', asTenant, { winner_id: alice, loser_id: bob });
   expect(merged).toMatchObject({ status: 201, body: { decided_by: 'organization-1', loser_id: bob } });
-  const mergeId = String(merged.body['merge_id']);
+  const mergeId = String(merged.body['id']);
 
   // The admin's own space knows none of it.
   for (const [method, path, body] of [

@@ -415,10 +415,10 @@ describe('knowledge when a part fails', () => {
     expect(loud.join('\n')).not.toContain('Beeblebrox');
     expect(house.logged.map(({ text }) => text).join('\n')).toContain('"surface_form"');
     const resolution = loud.find((text) => text.startsWith('entity resolution fell back')) ?? '';
-    for (const field of ['entity_type', 'artifact_uid', 'error_type', 'error_message'])
+    for (const field of ['entity_type', 'artifact_id', 'error_type', 'error_message'])
       expect(resolution).toContain(`"${field}"`);
     const reading = loud.find((text) => text.startsWith('a chunk was read by rules')) ?? '';
-    for (const field of ['artifact_uid', 'chunk_id', 'error_type', 'error_message'])
+    for (const field of ['artifact_id', 'chunk_id', 'error_type', 'error_message'])
       expect(reading).toContain(`"${field}"`);
     expect(JSON.stringify(await house.entries())).not.toContain('Beeblebrox');
   });

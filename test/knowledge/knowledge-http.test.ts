@@ -80,7 +80,7 @@ describe('knowledge over HTTP', () => {
     return { status: answer.statusCode, body: answer.body === '' ? null : answer.json<Answer>() };
   };
   type Answer = Record<string, unknown> & {
-    readonly artifact_uid: string;
+    readonly id: string;
     readonly artifacts: readonly Record<string, unknown>[];
     readonly events: readonly Record<string, unknown>[];
     readonly spaces: readonly Record<string, unknown>[];
@@ -102,19 +102,19 @@ describe('knowledge over HTTP', () => {
   it('takes a document in and tells what became of it', async () => {
     const taken = await call('acme-key', 'POST', '/artifacts', { text: '[Ann] decided.', title: 'Minutes' });
     expect(taken).toMatchObject({ status: 202, body: { outcome: 'added', chunks: 1 } });
-    const id = taken.body?.artifact_uid ?? '';
+    const id = taken.body?.id ?? '';
     await settled('acme-key', id);
     expect(await call('acme-key', 'GET', `/artifacts/${id}`)).toMatchObject({
       status: 200,
       body: {
         title: 'Minutes',
         text: '[Ann] decided.',
-        status: { steps: { read: { done: 1 } }, not_taken: [], missing: [] },
+        status: { steps: { read: { done: 1 } }, dropped: [], missing: [] },
       },
     });
     const gone = '01900000-0000-7000-8000-000000000000';
     expect((await call('acme-key', 'GET', `/artifacts/statuses?ids=${id},${gone}`)).body).toMatchObject({
-      statuses: [{ artifact_uid: id, title: 'Minutes', status: { state: 'complete' } }],
+      statuses: [{ id, title: 'Minutes', status: { state: 'complete' } }],
     });
     expect((await call('acme-key', 'GET', '/events?category=Decision')).body?.events).toMatchObject([
       {
@@ -160,10 +160,10 @@ describe('knowledge over HTTP', () => {
     const estimate = await call('acme-key', 'POST', '/artifacts/estimate', { file });
     expect(estimate).toMatchObject({
       status: 200,
-      body: { chunks: 1, model_calls: 0, prompt_tokens: 0, answer_tokens: 0, embedding_calls: 0 },
+      body: { chunks: 1, model_calls: 0, prompt_tokens: 0, completion_tokens: 0, embedding_calls: 0 },
     });
     const taken = await call('acme-key', 'POST', '/artifacts', { file, type: 'doc' });
-    const view = await call('acme-key', 'GET', `/artifacts/${taken.body?.artifact_uid ?? ''}`);
+    const view = await call('acme-key', 'GET', `/artifacts/${taken.body?.id ?? ''}`);
     expect(view.body).toMatchObject({ title: 'Plan', type: 'doc', source_id: 'notes.md' });
   });
 
@@ -188,7 +188,7 @@ describe('knowledge over HTTP', () => {
     };
     const taken = await call('acme-key', 'POST', '/artifacts', document);
     expect(taken.status).toBe(202);
-    const id = taken.body?.artifact_uid ?? '';
+    const id = taken.body?.id ?? '';
     expect(await call('acme-key', 'GET', `/artifacts/${id}`)).toMatchObject({
       body: { text: '[Ann] met Bo.', title: 'Minutes', source_id: 'nul' },
     });
@@ -235,10 +235,10 @@ describe('knowledge over HTTP', () => {
     expect(folder).toMatchObject({ status: 201, body: { path: '/srv/notes', last_run_at: null } });
     const id = String(folder.body?.['id']);
     expect(
-      await call(adminToken, 'POST', '/folders', { path: '/srv/notes', remove_missing: true }),
+      await call(adminToken, 'POST', '/folders', { path: '/srv/notes', delete_missing: true }),
     ).toMatchObject({
       status: 200,
-      body: { id, outcome: 'changed', cron: null, remove_missing: true },
+      body: { id, outcome: 'changed', cron: null, delete_missing: true },
     });
     expect(await call(adminToken, 'GET', '/folders?all=true')).toMatchObject({
       body: { folders: [{ id, space: 'default', organization_id: null }] },
@@ -263,24 +263,24 @@ describe('knowledge over HTTP', () => {
       text: `[${secret}] decided.`,
       title: secret,
     });
-    const id = taken.body?.artifact_uid ?? '';
+    const id = taken.body?.id ?? '';
     await settled('acme-key', id);
     await call('acme-key', 'POST', '/spaces', { name: 'only-acme' });
     const events = (await call('acme-key', 'GET', '/events')).body?.events ?? [];
-    const event = String(events[0]?.['event_id']);
+    const event = String(events[0]?.['id']);
     const revision = String(taken.body?.['revision_id']);
     const attempts = [
       ['GET', '/spaces'],
       ['GET', '/spaces?organization=acme'],
       ['GET', `/artifacts`],
-      ['GET', `/artifacts?before=${revision}`],
+      ['GET', `/artifacts?after=${revision}`],
       ['GET', `/artifacts?space=only-acme`],
       ['GET', `/artifacts?organization=${acme}`],
       ['GET', `/artifacts/${id}`],
       ['GET', `/artifacts/${id}?organization=acme`],
       ['GET', `/artifacts/${id}/revisions`],
       ['GET', '/events'],
-      ['GET', `/events?artifact_uid=${id}`],
+      ['GET', `/events?artifact_id=${id}`],
       ['GET', `/events/${event}`],
       ['DELETE', `/artifacts/${id}`],
       ['DELETE', '/spaces/only-acme'],

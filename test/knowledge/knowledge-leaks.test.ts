@@ -50,7 +50,7 @@ const routes: Readonly<Record<string, ((of: Names) => readonly Attempt[]) | null
   'GET /artifacts/{id}/revisions': ({ artifact }) => [{ param: artifact }],
   'DELETE /artifacts/{id}': ({ artifact }) => [{ param: artifact }],
   'GET /events': ({ artifact, entity, event }): readonly Attempt[] => [
-    { query: { artifact_uid: artifact } },
+    { query: { artifact_id: artifact } },
     { query: { entity_id: entity } },
     { query: { before: event } },
   ],
@@ -122,13 +122,13 @@ describe('what one tenant can learn of another', () => {
     // Of this one nobody can say whether it is the same person.
     const initials = `${text[0]}. ${text.split(' ')[1]}`;
     const owned = { text: 'The harbour.', mentions: [{ name: initials, type: 'person', relation: 'owner' }] };
-    let artifact: { artifact_uid: string; revision_id: string } | undefined;
+    let artifact: { artifact_id: string; revision_id: string } | undefined;
     for (const wish of [{ text }, owned]) {
       const accepted = await made<NonNullable<typeof artifact>>(key, `${base}/artifacts`, wish);
       artifact ??= accepted;
       await vi.waitFor(
         async () =>
-          expect((await call(key, 'GET', `${base}/artifacts/${accepted.artifact_uid}`)).body).toMatchObject({
+          expect((await call(key, 'GET', `${base}/artifacts/${accepted.artifact_id}`)).body).toMatchObject({
             status: { state: 'complete' },
           }),
         { timeout: 30_000, interval: 50 },
@@ -152,7 +152,7 @@ describe('what one tenant can learn of another', () => {
     });
     await made(key, `${base}/merges/${merge}/undo`, undefined);
     const names: Names = {
-      artifact: artifact?.artifact_uid ?? '',
+      artifact: artifact?.artifact_id ?? '',
       revision: artifact?.revision_id ?? '',
       entity: one ?? '',
       other: another ?? '',
@@ -192,7 +192,7 @@ describe('what one tenant can learn of another', () => {
     let said = text;
     for (const [what, value] of Object.entries(asked)) said = said.replaceAll(value, `<${what}>`);
     for (const [what, value] of Object.entries(nobody)) said = said.replaceAll(value, `<${what}>`);
-    return `${status} ${said.replaceAll(/"(request_id|artifact_uid|revision_id|job_id|id|created_at|as_of)":"[^"]*"/g, '"$1":"…"')}`;
+    return `${status} ${said.replaceAll(/"(request_id|artifact_id|revision_id|job_id|id|created_at|as_of)":"[^"]*"/g, '"$1":"…"')}`;
   }
 
   const pathOf = (route: string, { param = '', query = {} }: Attempt) => {

@@ -50,7 +50,7 @@ it('reads what a deployment and a watched folder bring in', async () => {
   await expect.poll(async () => (await get('/artifacts')).body.artifacts.length, { timeout: 20_000 }).toBe(1);
   const [artifact] = (await get('/artifacts')).body.artifacts;
   await expect
-    .poll(async () => (await get(`/artifacts/${artifact?.artifact_uid ?? ''}`)).body.status, {
+    .poll(async () => (await get(`/artifacts/${artifact?.id ?? ''}`)).body.status, {
       timeout: 20_000,
     })
     .toMatchObject({ state: 'complete', steps: { read: { done: 1 }, graph: { done: 1 } } });
@@ -80,7 +80,7 @@ it('reads what a deployment and a watched folder bring in', async () => {
 }, 60_000);
 
 interface Answer {
-  readonly artifacts: readonly { readonly artifact_uid: string; readonly title: string }[];
+  readonly artifacts: readonly { readonly id: string; readonly title: string }[];
   readonly events: readonly unknown[];
   readonly status: unknown;
 }

@@ -27,8 +27,8 @@ beforeAll(async () => {
 afterAll(() => house.close(), 60_000);
 
 type Answer = Record<string, never> & {
-  readonly artifact_uid: string;
-  readonly results: readonly { artifact_uid: string; text: string; start_char: number; uri: string }[];
+  readonly id: string;
+  readonly results: readonly { artifact_id: string; text: string; start_char: number; uri: string }[];
 };
 
 /** The structured answer; the client has checked it against the tool's schema. */
@@ -53,12 +53,12 @@ function textOf({ content: [first] }: CallToolResult): string {
 
 /** Takes a document in and waits until it was read. */
 async function taken(client: Client, args: Record<string, unknown>): Promise<string> {
-  const { artifact_uid: uid } = await use(client, 'ingest', args);
+  const { id: uid } = await use(client, 'ingest', args);
   const { space, organization } = args;
   const place = { ...(space ? { space } : {}), ...(organization ? { organization } : {}) };
   await vi.waitFor(
     async () =>
-      expect(await use(client, 'job_status', { artifact_uid: uid, ...place })).toMatchObject({
+      expect(await use(client, 'job_status', { artifact_id: uid, ...place })).toMatchObject({
         is_finished: true,
         artifact: { state: 'complete' },
         missing: [],
@@ -105,22 +105,22 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const uid = await taken(organization, document);
     expect(await use(organization, 'ingest', document)).toMatchObject({
       outcome: 'unchanged',
-      artifact_uid: uid,
+      id: uid,
     });
     const found = await use(organization, 'search', { query: `turbine ${transport} Frankfurt`, limit: 1 });
     expect(found).toMatchObject({
-      results: [{ artifact_uid: uid, text: said, uri: `headworks://artifacts/${uid}` }],
+      results: [{ artifact_id: uid, text: said, uri: `headworks://artifacts/${uid}` }],
       note: null,
     });
     expect(
-      await use(organization, 'get_artifact', { artifact_uid: uid, max_chars: 5, offset: 6 }),
+      await use(organization, 'get_artifact', { artifact_id: uid, max_chars: 5, offset: 6 }),
     ).toMatchObject({
       text: 'Chen ',
       text_length: said.length,
       next_offset: 11,
       note: expect.stringContaining('offset 11') as string,
     });
-    const { events } = await use(organization, 'list_events', { artifact_uid: uid });
+    const { events } = await use(organization, 'list_events', { artifact_id: uid });
     expect(events).toMatchObject([{ category: 'Decision', quotes: [expect.stringContaining('Frankfurt')] }]);
     expect(await use(organization, 'get_entity', { name: 'alice chen' })).toMatchObject({
       entity: { canonical_name: 'Alice Chen', type: 'person' },
@@ -184,7 +184,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       expect(told).toMatch(/There is no space "sales-.*Spaces here: default/);
       expect(told).not.toContain('globex');
     }
-    const gone = { artifact_uid: unknownId, organization: 'globex', space: name.toUpperCase() };
+    const gone = { artifact_id: unknownId, organization: 'globex', space: name.toUpperCase() };
     for (const told of [...ofTenant, await refusal(admin, 'get_artifact', gone)])
       expect(told).not.toContain('"headworks ');
     expect(await refusal(admin, 'get_artifact', gone)).toContain('There is no artifact');
@@ -192,7 +192,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
 
   it('tells a model that finds nothing where else to look', async () => {
     const advice = 'found with organization only';
-    const things = { job_status: 'artifact_uid', get_artifact: 'artifact_uid', get_entity: 'entity_id' };
+    const things = { job_status: 'artifact_id', get_artifact: 'artifact_id', get_entity: 'entity_id' };
     for (const [tool, field] of Object.entries(things)) {
       const thing = { [field]: unknownId };
       expect(await refusal(admin, tool, thing)).toContain(advice);
@@ -228,7 +228,7 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       (each) => each.uriTemplate,
     );
     expect(templates).toEqual([
-      'headworks://artifacts/{artifact_uid}{?space}',
+      'headworks://artifacts/{artifact_id}{?space}',
       'headworks://entities/{entity_id}{?space}',
     ]);
   });
@@ -270,11 +270,11 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     expect(await refusal(organization, 'get_entity', { name: 'a\0' })).toMatch(
       /query\.name: must not hold the character U\+0000.*\(INPUT_INVALID\)/,
     );
-    expect(await refusal(organization, 'get_artifact', { artifact_uid: unknownId })).toMatch(
+    expect(await refusal(organization, 'get_artifact', { artifact_id: unknownId })).toMatch(
       /There is no artifact .* Use search to find documents.*\(NOT_FOUND\)/,
     );
     expect(await refusal(organization, 'get_entity', {})).toContain('Give either "entity_id" or "name"');
-    expect(await refusal(organization, 'job_status', { job_id: unknownId })).toContain('give "artifact_uid"');
+    expect(await refusal(organization, 'job_status', { job_id: unknownId })).toContain('give "artifact_id"');
     expect(
       await refusal(admin, 'merge_entities', { winner_id: unknownId, loser_id: unknownId, reason: 'x' }),
     ).toContain('the same entity');
@@ -348,9 +348,9 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     await taken(admin, { text: 'Dan Fox will fix the pump. Bob Smith decided to buy a hose.', ...place });
     const idOf = async (name: string) => {
       const { entity } = (await use(admin, 'get_entity', { name, ...place })) as never as {
-        entity: { entity_id: string };
+        entity: { id: string };
       };
-      return entity.entity_id;
+      return entity.id;
     };
     const [winner, loser] = [await idOf('Dan Fox'), await idOf('Bob Smith')];
     expect(await use(admin, 'review_queue', place)).toMatchObject({
@@ -363,12 +363,12 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
       next: expect.stringContaining('headworks entities unmerge') as string,
     });
     expect(await use(admin, 'get_entity', { entity_id: loser, ...place })).toMatchObject({
-      entity: { entity_id: winner, aliases: ['Bob Smith'] },
+      entity: { id: winner, aliases: ['Bob Smith'] },
     });
-    const { rows } = (await callAsAdmin(house.server, 'GET', '/api/v1/audit?limit=20')).body as {
-      rows: readonly { action: string }[];
+    const { entries } = (await callAsAdmin(house.server, 'GET', '/api/v1/audit?limit=20')).body as {
+      entries: readonly { action: string }[];
     };
-    const actions = rows.map(({ action }) => action);
+    const actions = entries.map(({ action }) => action);
     expect(actions).toContain('entities.merge');
     expect(actions).not.toContain('mcp');
     expect(await use(admin, 'list_ledger', { state: 'all' })).toMatchObject({ next: null });
@@ -382,11 +382,11 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const whole = Array.from({ length: 3_000 }, (_, index) => line(index))
       .join('')
       .trim();
-    const uid = (await use(admin, 'ingest', { text: whole, title: 'Marathon' })).artifact_uid;
+    const uid = (await use(admin, 'ingest', { text: whole, title: 'Marathon' })).id;
     let read = '';
     for (let offset: number | null = 0; offset !== null;) {
       const part = (await use(admin, 'get_artifact', {
-        artifact_uid: uid,
+        artifact_id: uid,
         offset,
         max_chars: 39_999,
       })) as never as {
@@ -418,9 +418,9 @@ describe('tenants', () => {
       source_id: 'purple',
     });
     const { entity } = (await use(globexClient, 'get_entity', { name: 'Zebulon Quint' })) as never as {
-      entity: { entity_id: string };
+      entity: { id: string };
     };
-    theirs['entity'] = entity.entity_id;
+    theirs['entity'] = entity.id;
     await callAsAdmin(house.server, 'POST', '/api/v1/knowledge/spaces', {
       name: 'hidden',
       organization: globex.id,
@@ -439,14 +439,14 @@ describe('tenants', () => {
         { query: 'purple', organization: globex.id },
         { query: 'purple', organization: globex.name },
       ],
-      get_artifact: [{ artifact_uid: artifact }, { artifact_uid: artifact, space: 'hidden' }],
-      list_events: [{ artifact_uid: artifact }, { entity_id: entity }, { category: 'Decision' }, {}],
+      get_artifact: [{ artifact_id: artifact }, { artifact_id: artifact, space: 'hidden' }],
+      list_events: [{ artifact_id: artifact }, { entity_id: entity }, { category: 'Decision' }, {}],
       get_entity: [{ entity_id: entity }, { name: 'Zebulon' }, { name: 'Quint', space: 'hidden' }],
       ingest: [
         { text: 'Mine.', source_id: 'purple', organization: globex.id },
         { text: 'Mine.', source_id: 'purple', space: 'hidden' },
       ],
-      job_status: [{ artifact_uid: artifact }, { job_id: artifact }],
+      job_status: [{ artifact_id: artifact }, { job_id: artifact }],
       review_queue: [{ organization: globex.id }],
       merge_entities: [{ winner_id: entity, loser_id: unknownId, reason: 'x', organization: globex.id }],
       list_ledger: [{}],
@@ -487,7 +487,7 @@ describe('tenants', () => {
 
   it('still have what is theirs afterwards', async () => {
     const client = await house.client('HTTP', globex.key);
-    expect(await use(client, 'get_artifact', { artifact_uid: theirs['artifact'] })).toMatchObject({
+    expect(await use(client, 'get_artifact', { artifact_id: theirs['artifact'] })).toMatchObject({
       text: secret,
     });
     expect(await use(client, 'get_entity', { entity_id: theirs['entity'] })).toMatchObject({

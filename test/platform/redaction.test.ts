@@ -13,7 +13,7 @@ import {
   systemIds,
   systemRandom,
 } from '../../src/core/index.ts';
-import { EventHistory } from '../../src/http/event-history.ts';
+import { liveEventText } from '../../src/http/open-streams.ts';
 import { buildServer, httpEvents } from '../../src/http/index.ts';
 import {
   BatchingLedgerRecorder,
@@ -59,8 +59,7 @@ function talkativeHouse(redactor: Redactor) {
   const metrics = createMetrics({ redactor, processMetrics: false });
   for (const log of logs) logEvents(events, log);
   countEvents(events, metrics);
-  const history = new EventHistory('instance', redactor, 10);
-  events.listen((emitted) => void output.push(history.add(emitted).text));
+  events.listen((emitted) => void output.push(liveEventText(emitted, redactor)));
   return { output, logs, events, metrics };
 }
 

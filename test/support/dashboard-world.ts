@@ -1,4 +1,5 @@
 // A whole server with something on every page of the dashboard, all of it made through its API and the simulators.
+import type { ExtractionRun, ExtractionRunStarted } from '../../src/api/extraction.ts';
 import type { Model } from '../../src/api/models.ts';
 import type { LedgerPage } from '../../src/api/ledger.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,7 +9,6 @@ import { expect, vi } from 'vitest';
 import type { RunningServer } from '../../src/app/index.ts';
 import { startServer } from '../../src/app/start.ts';
 import { resolveConfig } from '../../src/config/index.ts';
-import type { ExtractionRunAnswer, ExtractionRunStarted } from '../../src/http/contract.ts';
 import type { LookerSimulator } from '../../src/simulators/looker/index.ts';
 import { startLookerSimulator } from '../../src/simulators/looker/index.ts';
 import type { ModelsSimulator } from '../../src/simulators/models/index.ts';
@@ -28,7 +28,7 @@ export interface DashboardWorld {
   /** The registered source `acme`. */
   readonly source: string;
   /** Its first and its second run: in between a user changed, another one is gone; a look never came. */
-  readonly runs: readonly [ExtractionRunAnswer, ExtractionRunAnswer];
+  readonly runs: readonly [ExtractionRun, ExtractionRun];
   /** Limit 2, both under way and without an end. */
   readonly busy: Tenant;
   /** Limit by default; asked once, answered. */
@@ -40,7 +40,7 @@ export interface DashboardWorld {
   model(name: string): Promise<Model>;
   /** Starts a run of the source; its id. */
   startRun(): Promise<string>;
-  runEnded(id: string): Promise<ExtractionRunAnswer>;
+  runEnded(id: string): Promise<ExtractionRun>;
   /** So many requests that find no slot. */
   refuse(count: number): Promise<void>;
   stop(): Promise<void>;
@@ -143,7 +143,7 @@ function worldOf(server: RunningServer, looker: LookerSimulator, models: ModelsS
     },
     runEnded: (id) =>
       vi.waitFor(async () => {
-        const run = await read<ExtractionRunAnswer>(`/extraction/runs/${id}`);
+        const run = await read<ExtractionRun>(`/extraction/runs/${id}`);
         expect(['queued', 'running']).not.toContain(run.state);
         return run;
       }, patient),
@@ -188,7 +188,7 @@ async function fill(world: Bare) {
 async function twoRuns(
   { looker, runEnded }: Bare,
   startRun: () => Promise<string>,
-): Promise<readonly [ExtractionRunAnswer, ExtractionRunAnswer]> {
+): Promise<readonly [ExtractionRun, ExtractionRun]> {
   const first = await runEnded(await startRun());
   looker.change({ type: 'users', change: ['1'], delete: ['3'] });
   return [first, await runEnded(await startRun())];

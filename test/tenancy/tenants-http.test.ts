@@ -1,15 +1,10 @@
 // Organizations, keys and deployments over HTTP: what an admin can do, what is refused, and what is written down.
+import type { ErrorResponse } from '../../src/api/fields.ts';
+import type { Deployment, DeploymentWithSecret } from '../../src/api/deployments.ts';
+import type { NewOrganizationKey, Organization, OrganizationKeys } from '../../src/api/organizations.ts';
 import type { InjectOptions } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { tenantWorld } from '../support/tenancy/tenant-world.ts';
-import type {
-  DeploymentAnswer,
-  DeploymentWithSecretAnswer,
-  ErrorAnswer,
-  NewOrganizationKeyAnswer,
-  OrganizationAnswer,
-  OrganizationKeysAnswer,
-} from '../../src/http/contract.ts';
 import { buildServer } from '../../src/http/index.ts';
 import { adminToken, asAdmin, testHouse } from '../support/http-dependencies.ts';
 import { emptyTenantDesks } from '../support/tenancy/tenant-desks.ts';
@@ -31,7 +26,7 @@ async function house() {
   });
   const server = await buildServer(dependencies);
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what the route answers
-  const call = async <Body = ErrorAnswer>(
+  const call = async <Body = ErrorResponse>(
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     url: string,
     payload?: InjectOptions['payload'],
@@ -48,7 +43,7 @@ async function house() {
       body: (answer.body === '' ? undefined : JSON.parse(answer.body)) as Body,
     };
   };
-  const { body: acme } = await call<OrganizationAnswer>('POST', '/api/v1/organizations', { name: 'acme' });
+  const { body: acme } = await call<Organization>('POST', '/api/v1/organizations', { name: 'acme' });
   return { world, tenants, auditRows, call, acme };
 }
 
@@ -125,7 +120,7 @@ describe('organizations', () => {
 describe('keys of organizations', () => {
   it('are shown once, listed without the key, and revoked', async () => {
     const { call, acme, tenants } = await house();
-    const made = await call<NewOrganizationKeyAnswer>('POST', '/api/v1/organizations/acme/keys', {
+    const made = await call<NewOrganizationKey>('POST', '/api/v1/organizations/acme/keys', {
       name: 'production',
       expires_at: '2026-04-01T00:00:00.000Z',
     });
@@ -133,7 +128,7 @@ describe('keys of organizations', () => {
     const { key, ...record } = made.body;
     expect(record).toMatchObject({ organization_id: acme.id, name: 'production', revoked_at: null });
     expect(tenants.keys.organizationOf(key)).toBe(acme.id);
-    const listed = await call<OrganizationKeysAnswer>('GET', `/api/v1/organizations/${acme.id}/keys`);
+    const listed = await call<OrganizationKeys>('GET', `/api/v1/organizations/${acme.id}/keys`);
     expect(listed.body).toEqual({ keys: [record] });
     const revoked = await call('DELETE', `/api/v1/organizations/ACME/keys/${record.id}`);
     expect(revoked).toMatchObject({ status: 200, body: { revoked_at: '2026-03-01T12:00:00.000Z' } });
@@ -186,7 +181,7 @@ describe('keys of organizations', () => {
 describe('deployments', () => {
   it('are published, listed, changed and removed', async () => {
     const { call, acme } = await house();
-    const added = await call<DeploymentWithSecretAnswer>('POST', '/api/v1/deployments', {
+    const added = await call<DeploymentWithSecret>('POST', '/api/v1/deployments', {
       organization: 'ACME',
       ...prompt,
       webhook_url: 'https://example.com/hook',
@@ -196,9 +191,9 @@ describe('deployments', () => {
       body: {
         ...prompt,
         organization_id: acme.id,
-        organization: 'acme',
+        organization_name: 'acme',
         wait_seconds: 0,
-        active: true,
+        is_active: true,
         path: `/deployment/api/${acme.id}/Summary`,
         webhook_secret: expect.stringMatching(/^whsec_/),
       },
@@ -209,12 +204,17 @@ describe('deployments', () => {
       expect((await call(`GET`, `/api/v1/deployments${query}`)).body).toEqual({ deployments: [listed] });
     const path = `/api/v1/deployments/${listed.id}`;
     expect((await call('GET', path)).body).toEqual(added.body);
-    const changed = await call<DeploymentWithSecretAnswer>('PATCH', path, {
-      active: false,
+    const changed = await call<DeploymentWithSecret>('PATCH', path, {
+      is_active: false,
       wait_seconds: 2.5,
       webhook_url: null,
     });
-    expect(changed.body).toMatchObject({ ...prompt, active: false, wait_seconds: 2.5, webhook_secret: null });
+    expect(changed.body).toMatchObject({
+      ...prompt,
+      is_active: false,
+      wait_seconds: 2.5,
+      webhook_secret: null,
+    });
     expect((await call('DELETE', path)).status).toBe(204);
     expect((await call('GET', path)).status).toBe(404);
   });
@@ -231,7 +231,7 @@ describe('deployments', () => {
     [{ wait_seconds: -1 }, 'wait_seconds: must be from 0 to 60'],
     [{ wait_seconds: 61 }, 'wait_seconds: must be from 0 to 60'],
     [{ wait_seconds: 'ten' }, 'body.wait_seconds'],
-    [{ active: 'yes' }, 'body.active'],
+    [{ is_active: 'yes' }, 'body.is_active'],
     [{ webhook_url: 'https://u:p@example.com' }, 'webhook_url: must hold no user name'],
     [{ webhook_url: 'gopher://example.com' }, 'webhook_url: must be an http'],
     [{ unknown: 1 }, 'unknown'],
@@ -245,8 +245,8 @@ describe('deployments', () => {
 
   it.each([
     [
-      { name: undefined, active: 'yes', wait_seconds: '1' },
-      'body.name: is missing; body.wait_seconds: must be a number; body.active: must be true or false',
+      { name: undefined, is_active: 'yes', wait_seconds: '1' },
+      'body.name: is missing; body.wait_seconds: must be a number; body.is_active: must be true or false',
     ],
     [{ workflow: 'x' }, 'body.workflow: must be one of structure, prompt, search, ingest'],
     [{ options: [] }, 'body.options: must be an object'],
@@ -281,12 +281,12 @@ describe('deployments', () => {
 
   it('keep a change that is wrong in one thing from changing another', async () => {
     const { call } = await house();
-    const { body } = await call<DeploymentAnswer>('POST', '/api/v1/deployments', {
+    const { body } = await call<Deployment>('POST', '/api/v1/deployments', {
       organization: 'acme',
       ...prompt,
     });
     const path = `/api/v1/deployments/${body.id}`;
-    expect((await call('PATCH', path, { active: false, wait_seconds: 1e12 })).status).toBe(400);
+    expect((await call('PATCH', path, { is_active: false, wait_seconds: 1e12 })).status).toBe(400);
     expect(await call('PATCH', path, { workflow: 'structure' })).toMatchObject({
       status: 400,
       body: {
@@ -296,31 +296,31 @@ describe('deployments', () => {
         },
       },
     });
-    expect((await call<DeploymentAnswer>('GET', path)).body.active).toBe(true);
+    expect((await call<Deployment>('GET', path)).body.is_active).toBe(true);
   });
 });
 
 it('every change leaves a row in the audit log, without the key', async () => {
   const { call, auditRows, acme } = await house();
-  const made = await call<NewOrganizationKeyAnswer>('POST', '/api/v1/organizations/acme/keys', { name: 'x' });
+  const made = await call<NewOrganizationKey>('POST', '/api/v1/organizations/acme/keys', { name: 'x' });
   await call('DELETE', `/api/v1/organizations/acme/keys/${made.body.id}`);
-  const added = await call<DeploymentAnswer>('POST', '/api/v1/deployments', {
+  const added = await call<Deployment>('POST', '/api/v1/deployments', {
     organization: 'acme',
     ...prompt,
   });
-  await call('PATCH', `/api/v1/deployments/${added.body.id}`, { active: false });
+  await call('PATCH', `/api/v1/deployments/${added.body.id}`, { is_active: false });
   await call('DELETE', `/api/v1/deployments/${added.body.id}`);
   await call('PATCH', `/api/v1/organizations/${acme.id}`, { name: 'a/b' });
   await call('DELETE', '/api/v1/organizations/acme');
   expect(auditRows.map(({ action, subject, outcome }) => [action, subject, outcome]).toReversed()).toEqual([
-    ['organizations.add', null, 'done'],
-    ['organizations.keys.create', 'organization=acme', 'done'],
-    ['organizations.keys.revoke', `organization=acme id=${made.body.id}`, 'done'],
-    ['deployments.add', null, 'done'],
-    ['deployments.change', `id=${added.body.id}`, 'done'],
-    ['deployments.remove', `id=${added.body.id}`, 'done'],
-    ['organizations.rename', `organization=${acme.id}`, 'refused'],
-    ['organizations.remove', 'organization=acme', 'done'],
+    ['organizations.create', null, 'done'],
+    ['organizations.create-key', 'organization=acme', 'done'],
+    ['organizations.revoke-key', `organization=acme id=${made.body.id}`, 'done'],
+    ['deployments.create', null, 'done'],
+    ['deployments.update', `id=${added.body.id}`, 'done'],
+    ['deployments.delete', `id=${added.body.id}`, 'done'],
+    ['organizations.update', `organization=${acme.id}`, 'refused'],
+    ['organizations.delete', 'organization=acme', 'done'],
   ]);
   expect(JSON.stringify(auditRows)).not.toContain(made.body.key.slice(10));
 });

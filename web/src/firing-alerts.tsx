@@ -1,12 +1,12 @@
 // Firing alerts above every page, the most severe first. On a phone the others are folded, so that the page stays visible.
+import type { Alerts } from '../../src/api/limits.ts';
 import { Alert, Anchor, Button, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { AlertsAnswer } from '../../src/http/contract.ts';
 import { useIsNarrow } from './parts/narrow.ts';
 import { Ago } from './parts/time.tsx';
 
-type Firing = AlertsAnswer['alerts'][number];
+type Firing = Alerts['alerts'][number];
 
 const severities = ['critical', 'warning', 'info'] as const;
 const severityColors = { critical: 'red', warning: 'orange', info: 'blue' } as const;

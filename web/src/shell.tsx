@@ -1,4 +1,5 @@
 // The frame around every page: navigation, connection state and firing alerts.
+import type { Alerts } from '../../src/api/limits.ts';
 import {
   ActionIcon,
   Alert,
@@ -30,7 +31,6 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useEffect } from 'react';
 import { Link, useLocation, useSearch } from 'wouter';
-import type { AlertsAnswer } from '../../src/http/contract.ts';
 import { ApiError, call, get } from './api/client.ts';
 import type { Connection } from './api/live.ts';
 import { useLiveConnection } from './api/live.ts';
@@ -117,12 +117,12 @@ function Pages({ onGo }: { readonly onGo: () => void }) {
 }
 
 /** Firing alerts. Without a session, redirects to the login page, which returns to this address. */
-function useAlerts(): AlertsAnswer['alerts'] {
+function useAlerts(): Alerts['alerts'] {
   const [location, go] = useLocation();
   const search = useSearch();
   const { data, error } = useQuery({
     queryKey: ['alerts'],
-    queryFn: ({ signal }) => get<AlertsAnswer>('/api/v1/alerts', {}, signal),
+    queryFn: ({ signal }) => get<Alerts>('/api/v1/alerts', {}, signal),
     refetchInterval: 15_000,
   });
   const isLoggedOut = error instanceof ApiError && error.kind === 'logged-out';

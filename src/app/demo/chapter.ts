@@ -1,7 +1,7 @@
 // What the demo is made of: chapters that do something through the server's API, once.
+import type { ExtractionRun } from '../../api/extraction.ts';
 import type { Clock, HttpTransport } from '../../core/index.ts';
 import type { HeadworksClient } from '../client/session.ts';
-import type { ExtractionRunAnswer } from '../api-answers.ts';
 import type { DemoWorld } from './demo-world.ts';
 
 export interface ChapterProgress {
@@ -9,7 +9,7 @@ export interface ChapterProgress {
   readonly total: number | null;
   readonly message: string;
   /** Of an extraction: all of it. */
-  readonly run?: ExtractionRunAnswer;
+  readonly run?: ExtractionRun;
 }
 
 export interface Stage {

@@ -1,6 +1,6 @@
 // The server knows the simulators: registered at first, and told their new addresses when these have changed.
+import type { ExtractionSource, ExtractionSources } from '../../api/extraction.ts';
 import type { Model } from '../../api/models.ts';
-import type { ExtractionSourceAnswer, ExtractionSourcesAnswer } from '../api-answers.ts';
 import type { Stage } from './chapter.ts';
 import { modelBodies } from './demo-models.ts';
 import { lookerSource } from './demo-world.ts';
@@ -20,10 +20,10 @@ export async function ensureModels({ client, world, signal }: Parts): Promise<nu
   return bodies.length;
 }
 
-export async function ensureSource({ client, world, signal }: Parts): Promise<ExtractionSourceAnswer> {
+export async function ensureSource({ client, world, signal }: Parts): Promise<ExtractionSource> {
   const path = '/api/v1/extraction/sources';
   const body = lookerSource(world.looker.url);
-  const { sources } = await client.call<ExtractionSourcesAnswer>('GET', path, { signal });
+  const { sources } = await client.call<ExtractionSources>('GET', path, { signal });
   const source = sources.find(({ name }) => name === body.name);
   if (!source) return client.call('POST', path, { body, signal });
   if (source.kind === 'looker' && source.settings.base_url === body.settings.base_url) return source;

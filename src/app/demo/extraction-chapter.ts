@@ -1,11 +1,11 @@
 // The BI estate comes out of the simulated Looker, twice: throttled, and with one look that does not come.
-import type { VaultItemAnswer } from '../../http/contract.ts';
 import type {
-  ExtractionRunAnswer,
-  ExtractionRunsAnswer,
+  ExtractionRun,
   ExtractionRunStarted,
-  ExtractionSourceAnswer,
-} from '../api-answers.ts';
+  ExtractionRuns,
+  ExtractionSource,
+  VaultItem,
+} from '../../api/extraction.ts';
 import { handoverChange, handoverId } from './acme-estate.ts';
 import { fullName, people } from './acme-people.ts';
 import { handover } from './acme-reports.ts';
@@ -14,7 +14,7 @@ import { until } from './chapter.ts';
 import { lookerSource } from './demo-world.ts';
 import { ensureSource } from './ensure-upstreams.ts';
 
-const hasEnded = ({ state }: ExtractionRunAnswer): boolean => state !== 'queued' && state !== 'running';
+const hasEnded = ({ state }: ExtractionRun): boolean => state !== 'queued' && state !== 'running';
 
 export const extractionChapter: Chapter = {
   name: 'extraction',
@@ -25,7 +25,7 @@ export const extractionChapter: Chapter = {
     const items = run.types.reduce((sum, { items: count }) => sum + count, 0);
     const missing = run.types.filter(({ status }) => status === 'incomplete').map(({ type }) => type);
     const rest = missing.length === 0 ? 'Everything came.' : `Not everything came of ${missing.join(', ')}.`;
-    return `${items} items of ${run.types.length} types in ${run.calls} calls, ${run.refusals} of them refused with 429. ${rest}`;
+    return `${items} items of ${run.types.length} types in ${run.calls} calls, ${run.rate_limited_calls} of them refused with 429. ${rest}`;
   },
 };
 
@@ -41,7 +41,7 @@ export const changesChapter: Chapter = {
     looker.configure({ failures: [] });
     const query = { type: handoverChange.type, item: handoverId };
     const path = `/api/v1/extraction/runs/${id}/vault/item`;
-    const { versions } = await stage.client.call<VaultItemAnswer>('GET', path, {
+    const { versions } = await stage.client.call<VaultItem>('GET', path, {
       query,
       signal: stage.signal,
     });
@@ -51,10 +51,10 @@ export const changesChapter: Chapter = {
 };
 
 /** The one that goes on already, or a new one, until there are so many; what was interrupted goes on where it was. */
-async function runOf(stage: Stage, source: ExtractionSourceAnswer, count: number): Promise<string> {
+async function runOf(stage: Stage, source: ExtractionSource, count: number): Promise<string> {
   const { client, signal } = stage;
   const query = { source: lookerSource('').name, limit: 100 };
-  const { runs } = await client.call<ExtractionRunsAnswer>('GET', '/api/v1/extraction/runs', {
+  const { runs } = await client.call<ExtractionRuns>('GET', '/api/v1/extraction/runs', {
     query,
     signal,
   });
@@ -67,18 +67,18 @@ async function runOf(stage: Stage, source: ExtractionSourceAnswer, count: number
   return (await client.call<ExtractionRunStarted>('POST', path, { body: {}, signal })).run_id;
 }
 
-async function followed(stage: Stage, id: string): Promise<ExtractionRunAnswer> {
+async function followed(stage: Stage, id: string): Promise<ExtractionRun> {
   const { client, signal } = stage;
-  const look = () => client.call<ExtractionRunAnswer>('GET', `/api/v1/extraction/runs/${id}`, { signal });
+  const look = () => client.call<ExtractionRun>('GET', `/api/v1/extraction/runs/${id}`, { signal });
   let run = await look();
   await until(stage, async () => {
     run = await look();
-    const sum = (of: (type: ExtractionRunAnswer['types'][number]) => number | null) =>
+    const sum = (of: (type: ExtractionRun['types'][number]) => number | null) =>
       run.types.reduce((total, type) => total + (of(type) ?? 0), 0);
     stage.show({
       done: sum(({ items }) => items),
       total: sum(({ total }) => total),
-      message: `${run.calls} calls, ${run.refusals} × 429`,
+      message: `${run.calls} calls, ${run.rate_limited_calls} × 429`,
       run,
     });
     return hasEnded(run);

@@ -1,13 +1,10 @@
 // Mails, notes and the vault go into knowledge: taken in one by one, then read in the background by whichever model is up.
+import type { EntityPair, EntityReview } from '../../api/entities.ts';
+import type { IngestResult } from '../../api/artifacts.ts';
+import type { JobCounts } from '../../api/jobs.ts';
 import type { Model } from '../../api/models.ts';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type {
-  AcceptedAnswer,
-  EntityPairAnswer,
-  EntityReviewAnswer,
-  JobCountsAnswer,
-} from '../api-answers.ts';
 import { fileDocument, documentPaths } from '../ingest-files.ts';
 import { documentsOfVault } from '../vault-artifacts.ts';
 import { typeOfItem } from '../vault-presence.ts';
@@ -93,14 +90,14 @@ export const reviewChapter: Chapter = {
   title: 'Deciding who is who, as a person would',
   run: async (stage) => {
     const { client, signal } = stage;
-    const { pairs } = await client.call<EntityReviewAnswer>('GET', `${knowledge}/pairs`, {
+    const { pairs } = await client.call<EntityReview>('GET', `${knowledge}/pairs`, {
       query: { limit: 100 },
       signal,
     });
     const clear = pairs.find(({ a, b }) => [a, b].every((each) => /\bPatel$/.test(each.canonical_name)));
     if (!clear) return `${pairs.length} pairs wait to be decided.`;
-    const path = `${knowledge}/pairs/${clear.pair_id}/verdict`;
-    await client.call<EntityPairAnswer>('POST', path, {
+    const path = `${knowledge}/pairs/${clear.id}/verdict`;
+    await client.call<EntityPair>('POST', path, {
       body: { verdict: 'same', as_of: clear.as_of },
       signal,
     });
@@ -125,7 +122,7 @@ async function documentsIn(folder: string): Promise<readonly Body[]> {
 async function takeIn(stage: Stage, bodies: readonly Body[]): Promise<number> {
   const { client, signal } = stage;
   for (const [index, body] of bodies.entries()) {
-    await client.call<AcceptedAnswer>('POST', `${knowledge}/artifacts`, { body, signal });
+    await client.call<IngestResult>('POST', `${knowledge}/artifacts`, { body, signal });
     stage.show({ done: index + 1, total: bodies.length, message: 'taken in' });
   }
   return bodies.length;
@@ -137,7 +134,7 @@ const unfinished = ['queued', 'running'];
 async function read(stage: Stage, taken: number): Promise<void> {
   const { client, signal } = stage;
   await until(stage, async () => {
-    const { counts } = await client.call<JobCountsAnswer>('GET', '/api/v1/jobs/counts', { signal });
+    const { counts } = await client.call<JobCounts>('GET', '/api/v1/jobs/counts', { signal });
     const left = counts
       .filter(({ name, state }) => name === 'knowledge.ingest' && unfinished.includes(state))
       .reduce((sum, { count }) => sum + count, 0);

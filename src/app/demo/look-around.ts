@@ -1,6 +1,7 @@
 // What is left of the story when the demo is ready: whoever used it before may have answered, changed and repaired things.
+import type { EntityReview } from '../../api/entities.ts';
+import type { Limits } from '../../api/limits.ts';
 import type { LedgerKinds } from '../../api/ledger.ts';
-import type { EntityReviewAnswer, LimitsAnswer } from '../api-answers.ts';
 import type { Stage } from './chapter.ts';
 import { brightline } from './tenants.ts';
 
@@ -26,8 +27,8 @@ export async function lookAround(asking: Asking): Promise<Situation> {
   const { client, signal } = asking;
   const query = { limit: mostPairs };
   const [{ pairs }, { limits }, readByRules] = await Promise.all([
-    client.call<EntityReviewAnswer>('GET', '/api/v1/knowledge/pairs', { query, signal }),
-    client.call<LimitsAnswer>('GET', '/api/v1/limits', { signal }),
+    client.call<EntityReview>('GET', '/api/v1/knowledge/pairs', { query, signal }),
+    client.call<Limits>('GET', '/api/v1/limits', { signal }),
     countReadByRules(asking),
   ]);
   const names = pairs.flatMap(({ a, b }) => [a.canonical_name, b.canonical_name]);

@@ -1,11 +1,7 @@
 // Two organizations get keys, limits and deployments, and send more than they may.
-import type {
-  DeploymentsAnswer,
-  ExecutionsAnswer,
-  NewOrganizationKeyAnswer,
-  OrganizationKeysAnswer,
-  OrganizationsAnswer,
-} from '../api-answers.ts';
+import type { Executions } from '../../api/executions.ts';
+import type { Deployments } from '../../api/deployments.ts';
+import type { NewOrganizationKey, OrganizationKeys, Organizations } from '../../api/organizations.ts';
 import type { Chapter, Stage } from './chapter.ts';
 import { until } from './chapter.ts';
 import type { DoorAnswer } from './door.ts';
@@ -64,7 +60,7 @@ async function idle(stage: Stage): Promise<void> {
   const { client, signal } = stage;
   await until(stage, async () => {
     const query = { status: 'queued,executing', limit: 100 };
-    const { executions } = await client.call<ExecutionsAnswer>('GET', '/api/v1/executions', {
+    const { executions } = await client.call<Executions>('GET', '/api/v1/executions', {
       query,
       signal,
     });
@@ -75,7 +71,7 @@ async function idle(stage: Stage): Promise<void> {
 
 async function publish(stage: Stage, { name, limit, deployments }: Tenant): Promise<void> {
   const { client, signal } = stage;
-  const { organizations } = await client.call<OrganizationsAnswer>('GET', '/api/v1/organizations', {
+  const { organizations } = await client.call<Organizations>('GET', '/api/v1/organizations', {
     signal,
   });
   if (!organizations.some((each) => each.name === name))
@@ -83,7 +79,7 @@ async function publish(stage: Stage, { name, limit, deployments }: Tenant): Prom
   await client.call('PUT', `/api/v1/limits/${name}`, { body: { limit }, signal });
   if (!stage.keys.has(name)) await makeKey(stage, name);
   const query = { organization: name };
-  const known = await client.call<DeploymentsAnswer>('GET', '/api/v1/deployments', { query, signal });
+  const known = await client.call<Deployments>('GET', '/api/v1/deployments', { query, signal });
   for (const deployment of deployments)
     if (!known.deployments.some((each) => each.name === deployment.name))
       await client.call('POST', '/api/v1/deployments', {
@@ -97,9 +93,9 @@ const keyName = 'demo';
 /** One that was made and not kept, because the demo was interrupted in between, is of no use to anybody. */
 async function makeKey({ client, signal, keep }: Stage, organization: string): Promise<void> {
   const path = `/api/v1/organizations/${organization}/keys`;
-  const { keys } = await client.call<OrganizationKeysAnswer>('GET', path, { signal });
+  const { keys } = await client.call<OrganizationKeys>('GET', path, { signal });
   for (const { id, name, revoked_at: revokedAt } of keys)
     if (name === keyName && revokedAt === null) await client.call('DELETE', `${path}/${id}`, { signal });
-  const made = await client.call<NewOrganizationKeyAnswer>('POST', path, { body: { name: keyName }, signal });
+  const made = await client.call<NewOrganizationKey>('POST', path, { body: { name: keyName }, signal });
   await keep(organization, made.key);
 }

@@ -1,6 +1,6 @@
 // headworks artifacts: what was taken in, and exactly what became of it.
+import type { Artifact, Artifacts, Revisions } from '../../api/artifacts.ts';
 import type { Command } from 'commander';
-import type { ArtifactAnswer, ArtifactsAnswer, RevisionsAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -45,7 +45,7 @@ function registerList(group: Command, host: CommandHost): void {
   act<ListOptions>(host, command, async (session, options) => {
     const { type, source, limit } = options;
     const query = { type, source_system: source, limit, ...spaceFieldsOf(options) };
-    const answer = await callServer<ArtifactsAnswer>(session, 'GET', own, { query });
+    const answer = await callServer<Artifacts>(session, 'GET', own, { query });
     const { out, io } = session;
     if (out.isJson) out.json(answer);
     else if (answer.artifacts.length === 0)
@@ -54,7 +54,7 @@ function registerList(group: Command, host: CommandHost): void {
       out.table(
         ['ID', 'TYPE', 'TITLE', 'CHUNKS', 'SOURCE', 'TAKEN IN'],
         answer.artifacts.map((each) => [
-          each.artifact_uid,
+          each.id,
           each.type,
           each.title,
           String(each.chunk_count),
@@ -73,21 +73,21 @@ function registerShow(group: Command, host: CommandHost): void {
   examples(command, ['headworks artifacts show 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --text']);
   act<SpaceOption & { text?: boolean }>(host, command, async (session, options, [id = '']) => {
     const query = spaceFieldsOf(options);
-    const artifact = await callServer<ArtifactAnswer>(session, 'GET', pathOf(id), { query });
+    const artifact = await callServer<Artifact>(session, 'GET', pathOf(id), { query });
     if (session.out.isJson) session.out.json(artifact);
     else show(session, artifact, options.text === true);
     return exitCodes.ok;
   });
 }
 
-function show({ out, io }: CliSession, artifact: ArtifactAnswer, withText: boolean): void {
+function show({ out, io }: CliSession, artifact: Artifact, withText: boolean): void {
   const { status } = artifact;
   const stepText = ({ done, failed, skipped, pending }: (typeof status.steps)['read']): string =>
     done + failed + skipped + pending === 0
       ? 'not configured'
       : [`${done} done`, ...parts({ failed, skipped, pending })].join(', ');
   out.facts([
-    ['id', artifact.artifact_uid],
+    ['id', artifact.id],
     ['title', artifact.title],
     ['type', artifact.type],
     ['source', `${artifact.source_system}: ${artifact.source_id}`],
@@ -97,14 +97,14 @@ function show({ out, io }: CliSession, artifact: ArtifactAnswer, withText: boole
     ['state', status.state],
     ['searchable', stepText(status.steps.index)],
     ['read', `${stepText(status.steps.read)} (${status.read_by_rules} by rules)`],
-    ...status.stood_in.map(
+    ...status.model_fallbacks.map(
       ({ cause, positions }) =>
         [
           '',
           `rules stood in for a model that failed (${cause}): ${chunkNumbers(positions)}; see "headworks repair"`,
         ] as [string, string],
     ),
-    ...status.not_taken.map(
+    ...status.dropped.map(
       ({ reason, count, positions }) =>
         ['not taken', `${count} × ${notTakenWords[reason]}: ${chunkNumbers(positions)}`] as [string, string],
     ),
@@ -121,7 +121,7 @@ function show({ out, io }: CliSession, artifact: ArtifactAnswer, withText: boole
   for (const line of artifact.text.split('\n')) out.line(printable(line));
 }
 
-const notTakenWords: Readonly<Record<ArtifactAnswer['status']['not_taken'][number]['reason'], string>> = {
+const notTakenWords: Readonly<Record<Artifact['status']['dropped'][number]['reason'], string>> = {
   'mention-without-name': 'a mention without a name',
   'mention-not-in-text': 'a mention whose name does not stand in the text',
   'event-no-object': 'an event that is no object',
@@ -163,7 +163,7 @@ function registerRevisions(group: Command, host: CommandHost): void {
   examples(command, ['headworks artifacts revisions 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b']);
   act<SpaceOption>(host, command, async (session, options, [id = '']) => {
     const query = spaceFieldsOf(options);
-    const answer = await callServer<RevisionsAnswer>(session, 'GET', `${pathOf(id)}/revisions`, { query });
+    const answer = await callServer<Revisions>(session, 'GET', `${pathOf(id)}/revisions`, { query });
     const { out, io } = session;
     if (out.isJson) out.json(answer);
     else
@@ -192,7 +192,7 @@ function registerRemove(group: Command, host: CommandHost): void {
   act<SpaceOption & { force?: boolean }>(host, command, async (session, options, [id = '']) => {
     const { out } = session;
     const query = spaceFieldsOf(options);
-    const { title } = await callServer<ArtifactAnswer>(session, 'GET', pathOf(id), { query });
+    const { title } = await callServer<Artifact>(session, 'GET', pathOf(id), { query });
     const question = `Remove "${title}" with its events, and the entities that nothing else mentions?`;
     if (options.force !== true && !(await confirm(session, question))) {
       out.line('Nothing was removed.');

@@ -1,6 +1,6 @@
 // headworks dashboard: a link that logs your browser in to the running server.
+import type { LoginLink } from '../../api/overview.ts';
 import type { Command } from 'commander';
-import type { LoginLinkAnswer } from '../../app/api-answers.ts';
 import { CoreError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -20,7 +20,7 @@ export function registerDashboard(program: Command, host: CommandHost): void {
           'No server is running here, so there is no dashboard to open. Start one with "headworks serve".',
         );
       const { signal } = session.io;
-      const link = await client.call<LoginLinkAnswer>('POST', '/api/v1/dashboard/login-links', { signal });
+      const link = await client.call<LoginLink>('POST', '/api/v1/dashboard/login-links', { signal });
       const url = client.url + link.path;
       if (session.out.isJson) session.out.json({ url, expires_at: link.expires_at });
       else session.out.line(url);

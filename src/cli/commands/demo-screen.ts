@@ -1,7 +1,7 @@
 // The demo while it is being prepared: bars on a terminal, a line now and then elsewhere, JSON lines with --json.
+import type { ExtractionRun } from '../../api/extraction.ts';
 import type { SingleBar } from 'cli-progress';
 import { MultiBar } from 'cli-progress';
-import type { ExtractionRunAnswer } from '../../app/api-answers.ts';
 import type { ChapterProgress, ChapterScreen } from '../../app/demo/index.ts';
 import { humanDuration } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
@@ -113,7 +113,7 @@ class Bars {
   }
 
   /** A bar for each type, and what the rate limiter does below the last. */
-  #showRun({ types, calls, refusals, multiplier }: ExtractionRunAnswer): void {
+  #showRun({ types, calls, rate_limited_calls: refusals, multiplier }: ExtractionRun): void {
     if (types.length === 0) return;
     const longest = Math.max(...types.map(({ type }) => type.length));
     for (const { type, items, total, status } of types) {

@@ -1,7 +1,7 @@
 // headworks demo: Acme Retail, a company that does not exist, run through a real server on embedded stores.
+import type { LoginLink } from '../../api/overview.ts';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { LoginLinkAnswer } from '../../app/api-answers.ts';
 import type { DemoMemory, DemoWorld } from '../../app/demo/index.ts';
 import type { Config } from '../../config/index.ts';
 import { HeadworksError } from '../../core/index.ts';
@@ -124,7 +124,7 @@ async function prepare(
     const dataFolder = config.data.folder;
     const { keys } = await runChapters({ client, world, dataFolder, memory, clock, signal, screen });
     const situation = await lookAround({ client, signal });
-    const link = await client.call<LoginLinkAnswer>('POST', '/api/v1/dashboard/login-links', { signal });
+    const link = await client.call<LoginLink>('POST', '/api/v1/dashboard/login-links', { signal });
     const url = String(server.url);
     const organization = brightline.name;
     const key = keys[organization] ?? '';

@@ -1,16 +1,16 @@
 // One deployment on the screen.
-import type { DeploymentWithSecretAnswer } from '../../app/api-answers.ts';
+import type { DeploymentWithSecret } from '../../api/deployments.ts';
 import { humanMoment } from '../human-time.ts';
 import type { CliSession } from '../session.ts';
 
-export function showDeployment({ out, io }: CliSession, deployment: DeploymentWithSecretAnswer): void {
+export function showDeployment({ out, io }: CliSession, deployment: DeploymentWithSecret): void {
   if (out.isJson) return out.json(deployment);
   const now = io.clock.now();
   const none = '–';
   out.facts([
     ['id', deployment.id],
-    ['deployment', `${deployment.organization}/${deployment.name}`],
-    ['state', deployment.active ? 'on' : 'off'],
+    ['deployment', `${deployment.organization_name}/${deployment.name}`],
+    ['state', deployment.is_active ? 'on' : 'off'],
     ['path', deployment.path],
     ['workflow', deployment.workflow],
     ['options', JSON.stringify(deployment.options)],
@@ -24,6 +24,6 @@ export function showDeployment({ out, io }: CliSession, deployment: DeploymentWi
 }
 
 /** What keeps a deployment from working, beside what is shown of it. */
-export function noteWarnings(out: CliSession['out'], { warnings }: DeploymentWithSecretAnswer): void {
+export function noteWarnings(out: CliSession['out'], { warnings }: DeploymentWithSecret): void {
   for (const warning of warnings) out.note(`⚠ ${warning}`);
 }

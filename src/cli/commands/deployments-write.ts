@@ -1,7 +1,7 @@
 // headworks deployments add and change.
+import type { DeploymentWithSecret } from '../../api/deployments.ts';
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
-import type { DeploymentWithSecretAnswer } from '../../app/api-answers.ts';
 import type { WorkflowName } from '../../tenancy/ports.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
@@ -61,9 +61,9 @@ export function registerAddDeployment(group: Command, host: CommandHost): void {
       name,
       workflow,
       ...(await written(session, options)),
-      ...(inactive === true ? { active: false } : {}),
+      ...(inactive === true ? { is_active: false } : {}),
     };
-    const added = await callServer<DeploymentWithSecretAnswer>(session, 'POST', deploymentsPath, { body });
+    const added = await callServer<DeploymentWithSecret>(session, 'POST', deploymentsPath, { body });
     showDeployment(session, added);
     session.out.note('Give the organization a key with "headworks organizations keys create".');
     return exitCodes.ok;

@@ -1,6 +1,6 @@
 // headworks deployments: workflows that organizations call.
+import type { DeploymentWithSecret, Deployments } from '../../api/deployments.ts';
 import type { Command } from 'commander';
-import type { DeploymentsAnswer, DeploymentWithSecretAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -38,7 +38,7 @@ function registerList(group: Command, host: CommandHost): void {
   act<{ organization?: string }>(host, command, async (session, { organization }) => {
     const { out } = session;
     const query = { organization };
-    const answer = await callServer<DeploymentsAnswer>(session, 'GET', deploymentsPath, { query });
+    const answer = await callServer<Deployments>(session, 'GET', deploymentsPath, { query });
     if (out.isJson) out.json(answer);
     else if (answer.deployments.length === 0)
       out.line('There are no deployments. Publish one with "headworks deployments add".');
@@ -47,9 +47,9 @@ function registerList(group: Command, host: CommandHost): void {
         ['ID', 'DEPLOYMENT', 'WORKFLOW', 'STATE', 'PATH'],
         answer.deployments.map((each) => [
           each.id,
-          `${each.organization}/${each.name}`,
+          `${each.organization_name}/${each.name}`,
           each.workflow,
-          each.active ? 'on' : 'off',
+          each.is_active ? 'on' : 'off',
           each.path,
         ]),
       );
@@ -81,12 +81,12 @@ function registerSwitch(group: Command, host: CommandHost, active: boolean): voi
   examples(command, [`headworks deployments ${name} acme-corp/invoices`]);
   act(host, command, async (session, _options, [wanted = '']) => {
     const { id } = await deploymentNamed(session, wanted);
-    const changed = await callServer<DeploymentWithSecretAnswer>(session, 'PATCH', deploymentPath(id), {
-      body: { active },
+    const changed = await callServer<DeploymentWithSecret>(session, 'PATCH', deploymentPath(id), {
+      body: { is_active: active },
     });
     const { out } = session;
     if (out.isJson) out.json(changed);
-    else out.line(`Deployment ${changed.organization}/${changed.name} is ${active ? 'on' : 'off'}.`);
+    else out.line(`Deployment ${changed.organization_name}/${changed.name} is ${active ? 'on' : 'off'}.`);
     if (active) noteWarnings(out, changed);
     return exitCodes.ok;
   });
@@ -104,7 +104,7 @@ function registerRemove(group: Command, host: CommandHost): void {
   ]);
   act<{ force?: boolean }>(host, command, async (session, { force }, [wanted = '']) => {
     const { out } = session;
-    const { id, organization, name } = await deploymentNamed(session, wanted);
+    const { id, organization_name: organization, name } = await deploymentNamed(session, wanted);
     const question = `Remove ${organization}/${name} (${id}) with its ended executions?`;
     if (force !== true && !(await confirm(session, question))) {
       out.line('Nothing was removed.');

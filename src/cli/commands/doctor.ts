@@ -1,15 +1,15 @@
 // headworks doctor: is everything there that is configured, and what to do if not.
+import type { Doctor } from '../../api/server.ts';
 import type { Command } from 'commander';
 import type { Config } from '../../config/index.ts';
 import { CoreError, HeadworksError } from '../../core/index.ts';
-import type { DoctorAnswer } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { CliSession } from '../session.ts';
 import { printable } from '../table.ts';
 
-type DoctorCheck = DoctorAnswer['checks'][number];
+type DoctorCheck = Doctor['checks'][number];
 
 /** Four times what a start on a Postgres server takes on two busy cores. */
 const longestStartMs = 20_000;
@@ -60,7 +60,7 @@ async function askServer(session: CliSession, config: Config): Promise<readonly 
     return await session.withClient(
       async (client) => {
         cancel?.();
-        const { checks } = await client.call<DoctorAnswer>('GET', '/api/v1/doctor', { signal });
+        const { checks } = await client.call<Doctor>('GET', '/api/v1/doctor', { signal });
         const detail = client.isOwnServer
           ? 'None was running; started for this check.'
           : `Runs at ${client.url}.`;

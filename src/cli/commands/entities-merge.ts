@@ -1,6 +1,6 @@
 // headworks entities merge, unmerge and split: what belongs together, and what does not.
+import type { EntityDetail, EntityMerge, UndoneMerge } from '../../api/entities.ts';
 import type { Command } from 'commander';
-import type { EntityDetailAnswer, EntityMergeAnswer, UndoneMergeAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -34,8 +34,8 @@ export function registerMerge(group: Command, host: CommandHost): void {
     const { out } = session;
     const query = spaceFieldsOf(options);
     if (options.force !== true) {
-      const stays = await callServer<EntityDetailAnswer>(session, 'GET', entityPath(winner), { query });
-      const goes = await callServer<EntityDetailAnswer>(session, 'GET', entityPath(loser), { query });
+      const stays = await callServer<EntityDetail>(session, 'GET', entityPath(winner), { query });
+      const goes = await callServer<EntityDetail>(session, 'GET', entityPath(loser), { query });
       const question = `Make ${goes.canonical_name} (${counted(goes.mention_count, 'mention')}) part of ${stays.canonical_name}?`;
       if (!(await confirm(session, question))) {
         out.line('Nothing was merged.');
@@ -44,13 +44,11 @@ export function registerMerge(group: Command, host: CommandHost): void {
     }
     const body = { winner_id: winner, loser_id: loser, reason: options.reason };
     const path = `${knowledgePath}/merges`;
-    const merge = await callServer<EntityMergeAnswer>(session, 'POST', path, { query, body });
+    const merge = await callServer<EntityMerge>(session, 'POST', path, { query, body });
     if (out.isJson) out.json(merge);
     else {
       out.line(`${merge.loser_id} is part of ${merge.winner_id} now.`);
-      out.note(
-        `Undo it with: ${session.commandLine(`entities unmerge ${merge.merge_id}${spaceWords(options)}`)}`,
-      );
+      out.note(`Undo it with: ${session.commandLine(`entities unmerge ${merge.id}${spaceWords(options)}`)}`);
     }
     return exitCodes.ok;
   });
@@ -66,7 +64,7 @@ export function registerUnmerge(group: Command, host: CommandHost): void {
   examples(command, [`headworks entities unmerge ${exampleEntity}`]);
   act<SpaceOption>(host, command, async (session, options, [id = '']) => {
     const path = `${knowledgePath}/merges/${encodeURIComponent(id)}/undo`;
-    const merge = await callServer<UndoneMergeAnswer>(session, 'POST', path, {
+    const merge = await callServer<UndoneMerge>(session, 'POST', path, {
       query: spaceFieldsOf(options),
     });
     if (session.out.isJson) session.out.json(merge);
@@ -78,7 +76,7 @@ export function registerUnmerge(group: Command, host: CommandHost): void {
 function showUndone(
   session: CliSession,
   options: SpaceOption,
-  { winner_id, loser_id, later_mentions }: UndoneMergeAnswer,
+  { winner_id, loser_id, later_mentions }: UndoneMerge,
 ): void {
   const { out } = session;
   const { moved, unclear } = later_mentions;
@@ -113,11 +111,11 @@ export function registerSplit(group: Command, host: CommandHost): void {
     const body = { mention_ids: mentions, name: options.name };
     const query = spaceFieldsOf(options);
     const path = `${entityPath(id)}/split`;
-    const made = await callServer<EntityDetailAnswer>(session, 'POST', path, { query, body });
+    const made = await callServer<EntityDetail>(session, 'POST', path, { query, body });
     if (session.out.isJson) session.out.json(made);
     else {
-      session.out.line(`${made.canonical_name} is an entity of its own now: ${made.entity_id}`);
-      const words = `entities merge ${id} ${made.entity_id}${spaceWords(options)}`;
+      session.out.line(`${made.canonical_name} is an entity of its own now: ${made.id}`);
+      const words = `entities merge ${id} ${made.id}${spaceWords(options)}`;
       session.out.note(`Undo it with: ${session.commandLine(words)}`);
     }
     return exitCodes.ok;

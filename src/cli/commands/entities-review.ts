@@ -1,7 +1,7 @@
 // headworks entities review: goes through what may be the same, one question at a time.
+import type { EntityPair, EntityReview } from '../../api/entities.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { EntityPairAnswer, EntityReviewAnswer } from '../../app/api-answers.ts';
 import { HeadworksError } from '../../core/index.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
@@ -17,7 +17,7 @@ import type { SpaceOption } from './knowledge-space.ts';
 import { addSpaceOptions, knowledgePath, spaceFieldsOf, spaceWords } from './knowledge-space.ts';
 
 type Verdict = 'same' | 'different' | 'later';
-type OpenPair = EntityReviewAnswer['pairs'][number];
+type OpenPair = EntityReview['pairs'][number];
 
 interface ReviewOptions extends SpaceOption {
   readonly limit: number;
@@ -57,7 +57,7 @@ export function registerReview(group: Command, host: CommandHost): void {
 }
 
 const readOpen = (session: CliSession, options: ReviewOptions) =>
-  callServer<EntityReviewAnswer>(session, 'GET', `${knowledgePath}/pairs`, {
+  callServer<EntityReview>(session, 'GET', `${knowledgePath}/pairs`, {
     query: { limit: options.limit, ...spaceFieldsOf(options) },
   });
 
@@ -67,15 +67,10 @@ const decide = (
   pairId: string,
   body: { readonly verdict: Verdict; readonly as_of?: string },
 ) =>
-  callServer<EntityPairAnswer>(
-    session,
-    'POST',
-    `${knowledgePath}/pairs/${encodeURIComponent(pairId)}/verdict`,
-    {
-      query: spaceFieldsOf(options),
-      body,
-    },
-  );
+  callServer<EntityPair>(session, 'POST', `${knowledgePath}/pairs/${encodeURIComponent(pairId)}/verdict`, {
+    query: spaceFieldsOf(options),
+    body,
+  });
 
 async function answerOne(
   session: CliSession,
@@ -85,7 +80,7 @@ async function answerOne(
 ): Promise<ExitCode> {
   const pair = await decide(session, options, pairId, { verdict });
   if (session.out.isJson) session.out.json(pair);
-  else session.out.line(`The pair ${pair.pair_id} is said to be: ${pair.state}.`);
+  else session.out.line(`The pair ${pair.id} is said to be: ${pair.state}.`);
   return exitCodes.ok;
 }
 
@@ -112,7 +107,7 @@ function showList(session: CliSession, options: ReviewOptions, pairs: readonly O
   out.table(
     ['PAIR', 'ONE', 'OTHER', 'LIKELY', 'WHY'],
     pairs.map((pair) => [
-      pair.pair_id,
+      pair.id,
       entityName(pair.a),
       entityName(pair.b),
       `${Math.round(pair.confidence * 100)} %`,
@@ -145,17 +140,17 @@ async function ask(
   for (let pair = waiting[0]; pair; pair = waiting[0]) {
     const verdict = await askOne(session, pair, `${passed.size + 1} of ${passed.size + waiting.length}`);
     if (verdict === undefined) break;
-    const refusal = await decide(session, options, pair.pair_id, { verdict, as_of: pair.as_of }).then(
+    const refusal = await decide(session, options, pair.id, { verdict, as_of: pair.as_of }).then(
       () => null,
       ifOvertaken,
     );
     if (refusal === null) answered += 1;
     else out.line(refusal);
-    passed.add(pair.pair_id);
+    passed.add(pair.id);
     // A merge changes who the others are asked about.
     const isChanged = verdict === 'same' || refusal !== null;
     const open = isChanged ? (await readOpen(session, options)).pairs : waiting;
-    waiting = open.filter(({ pair_id: id }) => !passed.has(id));
+    waiting = open.filter(({ id }) => !passed.has(id));
   }
   out.line(`${counted(answered, 'pair')} answered.`);
   return exitCodes.ok;

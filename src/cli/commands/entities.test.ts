@@ -6,7 +6,7 @@ import { CoreError } from '../../core/index.ts';
 
 const at = '2026-03-01T11:00:00.000Z';
 const alice = {
-  entity_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a51',
+  id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a51',
   type: 'person',
   canonical_name: 'Alice Chen',
   aliases: ['A. Chen'],
@@ -15,7 +15,7 @@ const alice = {
   email: null,
   context_clues: [],
   embedding_model: null,
-  first_artifact_uid: null,
+  first_artifact_id: null,
   needs_review: true,
   review_reason: 'uncertain',
   mention_count: 3,
@@ -25,14 +25,14 @@ const alice = {
 };
 const bob = {
   ...alice,
-  entity_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a52',
+  id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a52',
   canonical_name: 'A. Chen',
   aliases: [],
 };
 const pair = {
-  pair_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a53',
-  entity_a: alice.entity_id,
-  entity_b: bob.entity_id,
+  id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a53',
+  entity_a: alice.id,
+  entity_b: bob.id,
   confidence: 0.4,
   reason: 'Names and context are inconclusive.',
   evidence: { reasons: ['the initial of the given name'] },
@@ -42,17 +42,17 @@ const pair = {
   created_at: at,
 };
 const merge = {
-  merge_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a54',
-  winner_id: alice.entity_id,
-  loser_id: bob.entity_id,
+  id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a54',
+  winner_id: alice.id,
+  loser_id: bob.id,
   reason: 'x',
   decided_by: 'admin',
   merged_at: at,
   undone_at: null,
 };
 const mention = {
-  mention_id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a55',
-  artifact_uid: alice.entity_id,
+  id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a55',
+  artifact_id: alice.id,
   title: 'Notes',
   surface_form: 'A. Chen',
   start_char: 0,
@@ -74,12 +74,12 @@ const otherPair = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a77';
 const world = (options: CliWorldOptions = {}): CliWorld =>
   new CliWorld({
     answer: ({ method, path }) => {
-      if (path === `${base}/entities`) return { entities: [alice, bob], next: bob.entity_id };
+      if (path === `${base}/entities`) return { entities: [alice, bob], next: bob.id };
       if (path === `${base}/pairs`)
         return {
           pairs: [
             { ...pair, a: alice, b: bob, as_of: asOf },
-            { ...pair, pair_id: otherPair, a: bob, b: alice, as_of: asOf },
+            { ...pair, id: otherPair, a: bob, b: alice, as_of: asOf },
           ],
         };
       if (path.endsWith('/verdict')) return { ...pair, state: 'different' };
@@ -102,61 +102,57 @@ describe('headworks entities', () => {
       query: { type: 'person', needs_review: true, space: 'hr', organization: 'acme' },
     });
     expect(here.out).toMatch(/Alice Chen \(Acme\)\s+A\. Chen\s+3\s+1\s+uncertain/);
-    expect(here.err).toContain(`--after ${bob.entity_id}`);
+    expect(here.err).toContain(`--after ${bob.id}`);
     const json = world();
     await json.run('entities', 'list', '--json');
-    expect(JSON.parse(json.out)).toEqual({ entities: [alice, bob], next: bob.entity_id });
+    expect(JSON.parse(json.out)).toEqual({ entities: [alice, bob], next: bob.id });
   });
 
   it('shows one with mentions, merges and pairs', async () => {
     const here = world();
-    expect(await here.run('entities', 'show', alice.entity_id)).toBe(0);
-    expect(here.out).toContain(merge.merge_id);
-    expect(here.out).toContain(pair.pair_id);
+    expect(await here.run('entities', 'show', alice.id)).toBe(0);
+    expect(here.out).toContain(merge.id);
+    expect(here.out).toContain(pair.id);
     expect(here.out).toMatch(/A\. Chen\s+–\s+Notes\s+rules, 50 %/);
     expect(here.out).toMatch(/A\. Chen\s+owner\s+Sales\s+structured, 100 %/);
   });
 
   it('asks before it merges, says how to undo it, and undoes it', async () => {
     const no = world({ stdin: 'n\n' });
-    expect(await no.run('entities', 'merge', alice.entity_id, bob.entity_id)).toBe(1);
+    expect(await no.run('entities', 'merge', alice.id, bob.id)).toBe(1);
     expect(no.calls.map(({ method }) => method)).toEqual(['GET', 'GET']);
     const yes = world({ stdin: 'y\n' });
-    expect(await yes.run('entities', 'merge', alice.entity_id, bob.entity_id, '--reason', 'x')).toBe(0);
+    expect(await yes.run('entities', 'merge', alice.id, bob.id, '--reason', 'x')).toBe(0);
     expect(yes.calls.at(-1)).toMatchObject({
       path: `${base}/merges`,
-      body: { winner_id: alice.entity_id, loser_id: bob.entity_id, reason: 'x' },
+      body: { winner_id: alice.id, loser_id: bob.id, reason: 'x' },
     });
-    expect(yes.err).toContain(`entities unmerge ${merge.merge_id}`);
+    expect(yes.err).toContain(`entities unmerge ${merge.id}`);
     const elsewhere = world();
-    await elsewhere.run('entities', 'merge', alice.entity_id, bob.entity_id, '--force', '--space', 'hr');
+    await elsewhere.run('entities', 'merge', alice.id, bob.id, '--force', '--space', 'hr');
     expect(elsewhere.calls.at(-1)).toMatchObject({
       query: { space: 'hr' },
       body: { reason: 'Merged by hand.' },
     });
     const silent = world();
-    expect(await silent.run('entities', 'merge', alice.entity_id, bob.entity_id, '--json')).toBe(2);
-    expect(await silent.run('entities', 'merge', alice.entity_id, bob.entity_id, '--json', '--force')).toBe(
-      0,
-    );
-    expect(await silent.run('entities', 'unmerge', merge.merge_id)).toBe(0);
+    expect(await silent.run('entities', 'merge', alice.id, bob.id, '--json')).toBe(2);
+    expect(await silent.run('entities', 'merge', alice.id, bob.id, '--json', '--force')).toBe(0);
+    expect(await silent.run('entities', 'unmerge', merge.id)).toBe(0);
     expect(silent.calls.at(-1)).toMatchObject({
       method: 'POST',
-      path: `${base}/merges/${merge.merge_id}/undo`,
+      path: `${base}/merges/${merge.id}/undo`,
     });
     expect(silent.out).toContain('2 mentions made since under its name went with it.');
     expect(silent.out).toMatch(/1 mention made since may be of either[^]*0c1d2e3f4a56\s+Al/);
-    expect(silent.err).toContain(`entities split ${alice.entity_id} MENTION --name NAME`);
+    expect(silent.err).toContain(`entities split ${alice.id} MENTION --name NAME`);
   });
 
   it('parts mentions from an entity', async () => {
     const here = world();
-    expect(
-      await here.run('entities', 'split', alice.entity_id, mention.mention_id, '--name', 'Alice Wong'),
-    ).toBe(0);
-    expect(here.calls[0]).toMatchObject({ body: { mention_ids: [mention.mention_id], name: 'Alice Wong' } });
-    expect(here.err).toMatch(new RegExp(`Undo it with: .* entities merge ${alice.entity_id}`));
-    expect(await here.run('entities', 'split', alice.entity_id, mention.mention_id)).toBe(2);
+    expect(await here.run('entities', 'split', alice.id, mention.id, '--name', 'Alice Wong')).toBe(0);
+    expect(here.calls[0]).toMatchObject({ body: { mention_ids: [mention.id], name: 'Alice Wong' } });
+    expect(here.err).toMatch(new RegExp(`Undo it with: .* entities merge ${alice.id}`));
+    expect(await here.run('entities', 'split', alice.id, mention.id)).toBe(2);
   });
 
   it('reviews one by one on a terminal, lists elsewhere, and takes one answer by flags', async () => {
@@ -171,7 +167,7 @@ describe('headworks entities', () => {
     await merging.run('entities', 'review');
     // After a merge the others are read again: they may be about somebody else.
     const asked = merging.calls.map(({ path }) => path.slice(`${base}/pairs`.length));
-    expect(asked).toEqual(['', `/${pair.pair_id}/verdict`, '', `/${otherPair}/verdict`, '']);
+    expect(asked).toEqual(['', `/${pair.id}/verdict`, '', `/${otherPair}/verdict`, '']);
     const overtaken = new CliWorld({
       isTty: true,
       stdin: 'd\n',
@@ -194,8 +190,8 @@ describe('headworks entities', () => {
       "with: npm run -s headworks -- entities review --pair PAIR --verdict same --space 'h r' --data-dir /srv/it\n",
     );
     expect(piped.out).toContain('Alice Chen (Acme)');
-    expect(await piped.run('entities', 'review', '--pair', pair.pair_id, '--verdict', 'different')).toBe(0);
+    expect(await piped.run('entities', 'review', '--pair', pair.id, '--verdict', 'different')).toBe(0);
     expect(piped.out).toContain('different');
-    expect(await piped.run('entities', 'review', '--pair', pair.pair_id)).toBe(2);
+    expect(await piped.run('entities', 'review', '--pair', pair.id)).toBe(2);
   });
 });

@@ -1,7 +1,7 @@
 // headworks entities: who and what is known, merged, parted, reviewed.
+import type { Entities, EntityDetail } from '../../api/entities.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { EntitiesAnswer, EntityDetailAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -69,14 +69,14 @@ function registerList(group: Command, host: CommandHost): void {
       after,
       ...spaceFieldsOf(options),
     };
-    const answer = await callServer<EntitiesAnswer>(session, 'GET', `${knowledgePath}/entities`, { query });
+    const answer = await callServer<Entities>(session, 'GET', `${knowledgePath}/entities`, { query });
     if (session.out.isJson) session.out.json(answer);
     else showList(session, answer);
     return exitCodes.ok;
   });
 }
 
-function showList({ out }: CliSession, { entities, next }: EntitiesAnswer): void {
+function showList({ out }: CliSession, { entities, next }: Entities): void {
   if (entities.length === 0) {
     out.line('No such entities are known here.');
     return;
@@ -84,7 +84,7 @@ function showList({ out }: CliSession, { entities, next }: EntitiesAnswer): void
   out.table(
     ['ID', 'TYPE', 'NAME', 'ALSO', 'MENTIONS', 'EVENTS', 'REVIEW'],
     entities.map((entity) => [
-      entity.entity_id,
+      entity.id,
       entity.type,
       entityName(entity),
       entity.aliases.slice(0, 3).join(', ') || '–',
@@ -104,18 +104,18 @@ function registerShow(group: Command, host: CommandHost): void {
   examples(command, [`headworks entities show ${exampleEntity}`]);
   act<SpaceOption>(host, command, async (session, options, [id = '']) => {
     const query = spaceFieldsOf(options);
-    const entity = await callServer<EntityDetailAnswer>(session, 'GET', entityPath(id), { query });
+    const entity = await callServer<EntityDetail>(session, 'GET', entityPath(id), { query });
     if (session.out.isJson) session.out.json(entity);
     else showEntity(session, entity);
     return exitCodes.ok;
   });
 }
 
-function showEntity({ out, io }: CliSession, entity: EntityDetailAnswer): void {
+function showEntity({ out, io }: CliSession, entity: EntityDetail): void {
   const none = '–';
   const now = io.clock.now();
   out.facts([
-    ['id', entity.entity_id],
+    ['id', entity.id],
     ['name', entity.canonical_name],
     ['type', entity.type],
     ['also', entity.aliases.join(', ') || none],
@@ -127,12 +127,12 @@ function showEntity({ out, io }: CliSession, entity: EntityDetailAnswer): void {
     ['mentions', `${entity.mention_count}, in ${counted(entity.event_count, 'event')}`],
     ...entity.merges.map((merge): [string, string] => [
       merge.undone_at === null ? 'merge' : 'merge, undone',
-      `${merge.merge_id}: ${merge.loser_id} into ${merge.winner_id}, ${humanMoment(merge.merged_at, now)}, ` +
+      `${merge.id}: ${merge.loser_id} into ${merge.winner_id}, ${humanMoment(merge.merged_at, now)}, ` +
         `by ${merge.decided_by}: ${merge.reason}`,
     ]),
     ...entity.pairs.map((pair): [string, string] => [
       `pair, ${pair.state}`,
-      `${pair.pair_id}: with ${pair.entity_a === entity.entity_id ? pair.entity_b : pair.entity_a}: ${pair.reason}`,
+      `${pair.id}: with ${pair.entity_a === entity.id ? pair.entity_b : pair.entity_a}: ${pair.reason}`,
     ]),
   ]);
   if (entity.mentions.length === 0) return;
@@ -140,7 +140,7 @@ function showEntity({ out, io }: CliSession, entity: EntityDetailAnswer): void {
   out.table(
     ['MENTION', 'AS', 'RELATION', 'IN', 'READ BY'],
     entity.mentions.map((mention) => [
-      mention.mention_id,
+      mention.id,
       mention.surface_form,
       mention.relation ?? none,
       mention.title,

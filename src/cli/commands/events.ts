@@ -1,6 +1,6 @@
 // headworks events: what happened, according to what was read.
+import type { KnowledgeEvent, KnowledgeEvents } from '../../api/knowledge.ts';
 import type { Command } from 'commander';
-import type { KnowledgeEventAnswer, KnowledgeEventsAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -37,12 +37,12 @@ export function registerEvents(program: Command, host: CommandHost): void {
     const query = {
       category,
       entity_id: entity,
-      artifact_uid: artifact,
+      artifact_id: artifact,
       with_superseded: superseded,
       limit,
       ...spaceFieldsOf(options),
     };
-    const answer = await callServer<KnowledgeEventsAnswer>(session, 'GET', `${knowledgePath}/events`, {
+    const answer = await callServer<KnowledgeEvents>(session, 'GET', `${knowledgePath}/events`, {
       query,
     });
     const { out } = session;
@@ -52,7 +52,7 @@ export function registerEvents(program: Command, host: CommandHost): void {
       out.table(
         ['ID', 'CATEGORY', 'WHEN', 'WHO', 'WHAT'],
         answer.events.map((each) => [
-          each.event_id,
+          each.id,
           each.category,
           each.event_time?.slice(0, 10) ?? '–',
           whoOf(each),
@@ -64,7 +64,7 @@ export function registerEvents(program: Command, host: CommandHost): void {
   registerShow(group, host);
 }
 
-const whoOf = ({ actors }: KnowledgeEventAnswer): string => actors.map(({ name }) => name).join(', ') || '–';
+const whoOf = ({ actors }: KnowledgeEvent): string => actors.map(({ name }) => name).join(', ') || '–';
 
 function registerShow(group: Command, host: CommandHost): void {
   const command = addSpaceOptions(
@@ -73,21 +73,21 @@ function registerShow(group: Command, host: CommandHost): void {
   examples(command, ['headworks events show 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b']);
   act<SpaceOption>(host, command, async (session, options, [id = '']) => {
     const path = `${knowledgePath}/events/${encodeURIComponent(id)}`;
-    const event = await callServer<KnowledgeEventAnswer>(session, 'GET', path, {
+    const event = await callServer<KnowledgeEvent>(session, 'GET', path, {
       query: spaceFieldsOf(options),
     });
     const { out } = session;
     if (out.isJson) out.json(event);
     else
       out.facts([
-        ['id', event.event_id],
+        ['id', event.id],
         ['category', event.category],
         ['when', event.event_time ?? '–'],
         ['what', event.narrative],
         ['subject', event.subject ?? (event.subjects.map(({ name }) => name).join(', ') || '–')],
         ['who', event.actors.map(({ name, role }) => `${name} (${role})`).join(', ') || '–'],
         ['confidence', `${Math.round(event.confidence * 100)} %, read by ${event.method}`],
-        ['artifact', event.artifact_uid],
+        ['artifact', event.artifact_id],
         ...(event.superseded_at === null ? [] : [['superseded', event.superseded_at] as [string, string]]),
         ...event.evidence.map(({ quote }) => ['evidence', `“${quote}”`] as [string, string]),
       ]);

@@ -1,7 +1,7 @@
 // headworks executions: what organizations asked for, and what became of it.
+import type { Execution, Executions, ReleasedSlot } from '../../api/executions.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { ExecutionAnswer, ExecutionsAnswer, ReleasedSlotAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -29,7 +29,7 @@ export function registerExecutions(program: Command, host: CommandHost): void {
 interface ListOptions {
   readonly organization?: string;
   readonly deployment?: string;
-  readonly status?: ExecutionAnswer['status'];
+  readonly status?: Execution['status'];
   readonly unfinished?: boolean;
   readonly limit: number;
 }
@@ -54,14 +54,14 @@ function registerList(group: Command, host: CommandHost): void {
     const named =
       options.deployment === undefined ? null : await deploymentNamed(session, options.deployment);
     const query = { organization, deployment: named?.id, status, limit };
-    const answer = await callServer<ExecutionsAnswer>(session, 'GET', path, { query });
+    const answer = await callServer<Executions>(session, 'GET', path, { query });
     if (session.out.isJson) session.out.json(answer);
     else showList(session, answer);
     return exitCodes.ok;
   });
 }
 
-function showList({ out, io }: CliSession, { executions, next }: ExecutionsAnswer): void {
+function showList({ out, io }: CliSession, { executions, next }: Executions): void {
   const now = io.clock.now();
   if (executions.length === 0) out.line('There are no such executions.');
   else
@@ -84,14 +84,14 @@ function styleOf(
   out: CliSession['out'],
   text: string,
   column: number,
-  status: ExecutionAnswer['status'] | undefined,
+  status: Execution['status'] | undefined,
 ): string {
   if (column === 0) return out.style('dim', text);
   return column === 2 && status === 'error' ? out.style('red', text) : text;
 }
 
 /** From acceptance: so long it has held, or held, its slot. */
-function took({ accepted_at, ended_at }: ExecutionAnswer, now: number): string {
+function took({ accepted_at, ended_at }: Execution, now: number): string {
   return humanDuration((ended_at === null ? now : Date.parse(ended_at)) - Date.parse(accepted_at));
 }
 
@@ -100,12 +100,12 @@ function registerOne(
   command: Command,
   host: CommandHost,
   { method, after }: { readonly method: 'GET' | 'POST'; readonly after: string },
-  show: (session: CliSession, answer: ExecutionAnswer & ReleasedSlotAnswer) => void,
+  show: (session: CliSession, answer: Execution & ReleasedSlot) => void,
 ): void {
   command.argument('<id>', "the execution's id");
   act(host, command, async (session, _options, [id = '']) => {
     const address = `${path}/${encodeURIComponent(id)}${after}`;
-    const answer = await callServer<ExecutionAnswer & ReleasedSlotAnswer>(session, method, address);
+    const answer = await callServer<Execution & ReleasedSlot>(session, method, address);
     if (session.out.isJson) session.out.json(answer);
     else show(session, answer);
     return exitCodes.ok;
@@ -118,7 +118,7 @@ function registerShow(group: Command, host: CommandHost): void {
   registerOne(command, host, { method: 'GET', after: '' }, showExecution);
 }
 
-function showExecution({ out, io }: CliSession, execution: ExecutionAnswer): void {
+function showExecution({ out, io }: CliSession, execution: Execution): void {
   const now = io.clock.now();
   const when = (iso: string | null) => (iso === null ? '–' : `${iso} (${humanMoment(iso, now)})`);
   const { error } = execution;

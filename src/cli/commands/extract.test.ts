@@ -295,7 +295,7 @@ describe('an extraction while it runs', () => {
     world.out = '';
     startScreen(sessionIn(world, true)).show(told('extraction:progress', progress));
     expect(JSON.parse(world.out)).toMatchObject({
-      rateLimitedCalls: 1,
+      rate_limited_calls: 1,
       types: [{ type: 'users', items_this_run: 12 }, { type: 'looks' }],
       rate_limiter: { total_429_count: 3 },
     });

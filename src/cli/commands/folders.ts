@@ -1,7 +1,7 @@
 // headworks folders: folders of the server's machine that are read into spaces again and again.
+import type { CreatedFolder, FolderResult, Folders } from '../../api/spaces.ts';
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
-import type { FolderAnswer, FolderResultAnswer, FoldersAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -40,7 +40,7 @@ function registerList(group: Command, host: CommandHost): void {
     const { out } = session;
     const named = spaceFieldsOf(options);
     const query = Object.keys(named).length === 0 ? { all: true } : named;
-    const answer = await callServer<FoldersAnswer>(session, 'GET', own, { query });
+    const answer = await callServer<Folders>(session, 'GET', own, { query });
     if (out.isJson) out.json(answer);
     else if (answer.folders.length === 0)
       out.line('No folder is read again and again. "headworks folders add PATH" does it.');
@@ -49,7 +49,7 @@ function registerList(group: Command, host: CommandHost): void {
   });
 }
 
-function showFolders({ out, io }: CliSession, folders: FoldersAnswer['folders']): void {
+function showFolders({ out, io }: CliSession, folders: Folders['folders']): void {
   out.table(
     ['ID', 'PATH', 'INTO', 'WHEN', 'LAST READ', 'FAILED', 'MISSING'],
     folders.map((each) => [
@@ -59,20 +59,17 @@ function showFolders({ out, io }: CliSession, folders: FoldersAnswer['folders'])
       each.cron ?? 'watched',
       humanMoment(each.last_run_at, io.clock.now()),
       String(each.last_result?.failed ?? 0),
-      each.remove_missing ? 'are removed' : String(each.last_result?.missing_count ?? 0),
+      each.delete_missing ? 'are removed' : String(each.last_result?.missing_count ?? 0),
     ]),
   );
   for (const { last_result } of folders) if (last_result) showTroubles(out, last_result);
 }
 
 /** What is wrong with files, and which went. */
-function showTroubles(
-  out: CliSession['out'],
-  { problems, missing, missing_count }: FolderResultAnswer,
-): void {
+function showTroubles(out: CliSession['out'], { problems, missing, missing_count }: FolderResult): void {
   for (const problem of problems) out.line(problem);
-  for (const { path, artifact_uid } of missing)
-    out.line(`${path} is gone; its document stays: headworks artifacts remove ${artifact_uid}`);
+  for (const { path, artifact_id } of missing)
+    out.line(`${path} is gone; its document stays: headworks artifacts remove ${artifact_id}`);
   if (missing_count > missing.length) out.line(`… and ${missing_count - missing.length} more.`);
 }
 
@@ -106,24 +103,24 @@ export async function addFolders(
 ): Promise<ExitCode> {
   const { out, io } = session;
   const { schedule, removeMissing } = options;
-  const folders: FolderAnswer[] = [];
+  const folders: CreatedFolder[] = [];
   for (const path of paths) {
     const body = {
       path: resolve(io.cwd, path),
       ...(schedule === undefined ? {} : { cron: schedule }),
-      ...(removeMissing === undefined ? {} : { remove_missing: removeMissing }),
+      ...(removeMissing === undefined ? {} : { delete_missing: removeMissing }),
       ...spaceFieldsOf(options),
     };
-    folders.push(await callServer<FolderAnswer>(session, 'POST', own, { body }));
+    folders.push(await callServer<CreatedFolder>(session, 'POST', own, { body }));
   }
   if (out.isJson) out.json({ folders });
   else for (const folder of folders) out.line(sentenceOf(folder));
   return exitCodes.ok;
 }
 
-function sentenceOf({ path, cron, outcome, remove_missing }: FolderAnswer): string {
+function sentenceOf({ path, cron, outcome, delete_missing: deleteMissing }: CreatedFolder): string {
   const when = cron === null ? 'it is watched' : `it is read by the schedule ${cron} (UTC)`;
-  const went = remove_missing ? ' Documents go when their files did.' : '';
+  const went = deleteMissing ? ' Documents go when their files did.' : '';
   return outcome === 'added'
     ? `The server reads ${path} from now on: ${when}.${went}`
     : `The server read ${path} already; now ${when}.${went}`;
@@ -141,11 +138,11 @@ function registerScan(group: Command, host: CommandHost): void {
   examples(command, ['headworks folders scan 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b --remove-missing']);
   act<{ readonly removeMissing?: boolean }>(host, command, async (session, options, [id = '']) => {
     const { out } = session;
-    const body = { remove_missing: options.removeMissing === true };
-    const result = await callServer<FolderResultAnswer>(session, 'POST', `${pathOf(id)}/scan`, { body });
+    const body = { delete_missing: options.removeMissing === true };
+    const result = await callServer<FolderResult>(session, 'POST', `${pathOf(id)}/scan`, { body });
     if (out.isJson) out.json(result);
     else {
-      const { added, revised, unchanged, removed } = result;
+      const { added, revised, unchanged, deleted: removed } = result;
       const went = removed === 0 ? '' : `, ${counted(removed, 'document')} of files that went removed`;
       out.line(`${added} added, ${revised} revised, ${unchanged} unchanged${went}.`);
       showTroubles(out, result);

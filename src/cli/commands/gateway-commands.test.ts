@@ -67,8 +67,8 @@ function world(options: CliWorldOptions = {}): CliWorld {
         return {
           model,
           steps: ['9 of 10 succeeded.'],
-          place: 2,
-          place_reason: 'behind x.',
+          position: 2,
+          position_reason: 'behind x.',
           recent_attempts: [],
         };
       if (path.endsWith('/probe'))

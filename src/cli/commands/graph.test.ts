@@ -66,7 +66,7 @@ describe('headworks graph', () => {
     });
     expect(await world.run('graph', 'around', 'a', '--space', 'bi', '--limit', '7')).toBe(0);
     expect(world.calls[0]).toMatchObject({
-      path: '/api/v1/knowledge/entities/a/around',
+      path: '/api/v1/knowledge/entities/a/related',
       query: { limit: 7, space: 'bi' },
     });
     expect(world.out).toMatch(/Ann\s+ACTED_IN \(owner\)\s+It was decided\./);

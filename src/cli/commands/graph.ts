@@ -1,11 +1,8 @@
 // headworks graph: how the graph is, what lies around an entity, and to have it built anew.
+import type { GraphRebuildRequested, GraphStatus } from '../../api/knowledge.ts';
+import type { RelatedEntities } from '../../api/entities.ts';
+import type { Jobs } from '../../api/jobs.ts';
 import type { Command } from 'commander';
-import type {
-  GraphAroundAnswer,
-  GraphRebuildAnswer,
-  GraphStatusAnswer,
-  JobsAnswer,
-} from '../../app/api-answers.ts';
 import { CoreError } from '../../core/index.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
@@ -34,7 +31,7 @@ function registerStatus(group: Command, host: CommandHost): void {
   examples(command, ['headworks graph status --json']);
   act(host, command, async (session) => {
     const { out } = session;
-    const answer = await callServer<GraphStatusAnswer>(session, 'GET', own);
+    const answer = await callServer<GraphStatus>(session, 'GET', own);
     if (out.isJson) out.json(answer);
     else
       out.facts([
@@ -56,10 +53,10 @@ function registerRebuild(group: Command, host: CommandHost): void {
     session.withClient(async (client) => {
       const { out, io } = session;
       const { signal } = io;
-      const asked = await client.call<GraphRebuildAnswer>('POST', `${own}/rebuild`, { signal });
+      const asked = await client.call<GraphRebuildRequested>('POST', `${own}/rebuild`, { signal });
       const query = { name: 'knowledge.graph-rebuild', state: 'pending,running' };
       const running = async () =>
-        (await client.call<JobsAnswer>('GET', '/api/v1/jobs', { query, signal })).jobs[0]?.id ?? null;
+        (await client.call<Jobs>('GET', '/api/v1/jobs', { query, signal })).jobs[0]?.id ?? null;
       const jobId = asked.job_id ?? (await running());
       if (!wait || jobId === null) {
         if (out.isJson) out.json({ job_id: jobId });
@@ -98,10 +95,10 @@ function registerAround(group: Command, host: CommandHost): void {
   examples(command, ['headworks graph around 01890a5d-ac96-774b-bcce-b302099a8057 --json']);
   act<SpaceOption & { limit: number }>(host, command, async (session, options, [entity = '']) => {
     const { out } = session;
-    const answer = await callServer<GraphAroundAnswer>(
+    const answer = await callServer<RelatedEntities>(
       session,
       'GET',
-      `${knowledgePath}/entities/${encodeURIComponent(entity)}/around`,
+      `${knowledgePath}/entities/${encodeURIComponent(entity)}/related`,
       { query: { limit: options.limit, ...spaceFieldsOf(options) } },
     );
     if (out.isJson) out.json(answer);
@@ -115,7 +112,7 @@ function showAround(
     line(text: string): void;
     table(head: readonly string[], rows: readonly (readonly string[])[]): void;
   },
-  { nodes, edges }: GraphAroundAnswer,
+  { nodes, edges }: RelatedEntities,
 ): void {
   const labels = new Map(nodes.map(({ id, label }) => [id, label]));
   const [center] = nodes;

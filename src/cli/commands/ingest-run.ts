@@ -1,5 +1,5 @@
 // Takes documents in one after the other, or only estimates; then waits until the server has read them.
-import type { AcceptedAnswer, ArtifactAnswer, IngestEstimateAnswer } from '../../app/api-answers.ts';
+import type { Artifact, IngestEstimate, IngestResult } from '../../api/artifacts.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { HeadworksError, messageOf } from '../../core/index.ts';
 import { counted } from '../counted.ts';
@@ -48,7 +48,7 @@ interface Failure {
   readonly message: string;
 }
 
-interface Taken extends AcceptedAnswer {
+interface Taken extends IngestResult {
   readonly name: string;
 }
 
@@ -67,7 +67,7 @@ export function ingestAll(
     const progress = startProgress(session, 'Taking in');
     for await (const each of bodies(system)) {
       const failure = await attempt(each, async (body) => {
-        const answer = await post<AcceptedAnswer>(session, client, options, '/artifacts', body);
+        const answer = await post<IngestResult>(session, client, options, '/artifacts', body);
         taken.push({ name: each.name, ...answer });
       });
       if (failure) failures.push(failure);
@@ -77,7 +77,7 @@ export function ingestAll(
     const gone = system === undefined ? nothingGone : await missingItems(session, client, options, system);
     const read = options.wait ? await waitForAll(session, client, options, taken) : [];
     const partial = read.filter(({ status }) => status.missing.length > 0);
-    report(session, { taken, failures, partial, standIns: standInsOf(read), gone, skipped }, options.wait);
+    report(session, { taken, failures, partial, fallbacks: standInsOf(read), gone, skipped }, options.wait);
     if (taken.length === 0 && failures.length > 0) return exitCodes.error;
     return failures.length + partial.length > 0 ? exitCodes.incomplete : exitCodes.ok;
   });
@@ -93,13 +93,7 @@ export function estimateAll(
     const failures: Failure[] = [];
     for await (const each of bodies(undefined)) {
       const failure = await attempt(each, async (body) => {
-        const answer = await post<IngestEstimateAnswer>(
-          session,
-          client,
-          options,
-          '/artifacts/estimate',
-          body,
-        );
+        const answer = await post<IngestEstimate>(session, client, options, '/artifacts/estimate', body);
         sum.documents += 1;
         for (const key of estimateKeys) sum[key] += answer[key];
       });
@@ -117,17 +111,17 @@ export function estimateAll(
   });
 }
 
-const nothingToDo: IngestEstimateAnswer = {
+const nothingToDo: IngestEstimate = {
   chunks: 0,
   tokens: 0,
   model_calls: 0,
   prompt_tokens: 0,
-  answer_tokens: 0,
+  completion_tokens: 0,
   embedding_calls: 0,
 };
-const estimateKeys = Object.keys(nothingToDo) as (keyof IngestEstimateAnswer)[];
+const estimateKeys = Object.keys(nothingToDo) as (keyof IngestEstimate)[];
 
-type EstimateSum = IngestEstimateAnswer & { documents: number };
+type EstimateSum = IngestEstimate & { documents: number };
 
 function estimateLines(sum: EstimateSum): readonly string[] {
   const size = `${counted(sum.documents, 'document')}: ${counted(sum.chunks, 'chunk')}, about ${counted(sum.tokens, 'token')} of text.`;
@@ -138,7 +132,7 @@ function estimateLines(sum: EstimateSum): readonly string[] {
   if (sum.model_calls === 0)
     return [`${size} Rules read ${sum.documents === 1 ? 'it' : 'them'}: no model is asked; ${vectors}.`];
   return [
-    `${size} Reading asks a model ${counted(sum.model_calls, 'time')}, with about ${counted(sum.prompt_tokens, 'token')} asked and ${sum.answer_tokens} answered; ${vectors}.`,
+    `${size} Reading asks a model ${counted(sum.model_calls, 'time')}, with about ${counted(sum.prompt_tokens, 'token')} asked and ${sum.completion_tokens} answered; ${vectors}.`,
     'Questions whether two names mean the same are not counted.',
   ];
 }
@@ -181,7 +175,7 @@ function post<T>(
 }
 
 /** Without its text: a folder may be larger than memory. */
-type Read = Pick<ArtifactAnswer, 'artifact_uid' | 'title' | 'status'>;
+type Read = Pick<Artifact, 'id' | 'title' | 'status'>;
 
 /** What became of those that were read, after their jobs have ended. */
 async function waitForAll(
@@ -194,14 +188,14 @@ async function waitForAll(
   const waiting = taken.filter(({ job_id }) => job_id !== null);
   const progress = startProgress(session, 'Reading');
   const read: Read[] = [];
-  for (const [index, { job_id, artifact_uid, name }] of waiting.entries()) {
+  for (const [index, { job_id, id, name }] of waiting.entries()) {
     await followJob(client, job_id ?? '', { clock: io.clock, signal: io.signal, onChange: () => undefined });
-    const artifact = await client.call<ArtifactAnswer>('GET', `${knowledgePath}/artifacts/${artifact_uid}`, {
+    const artifact = await client.call<Artifact>('GET', `${knowledgePath}/artifacts/${id}`, {
       query: spaceFieldsOf(options),
       signal: io.signal,
     });
     const { title, status } = artifact;
-    read.push({ artifact_uid, title, status });
+    read.push({ id, title, status });
     progress.show({ done: index + 1, total: waiting.length, message: name });
   }
   progress.end();
@@ -216,9 +210,9 @@ interface StandIns {
 }
 
 function standInsOf(read: readonly Read[]): StandIns {
-  const all = read.flatMap(({ status }) => status.stood_in);
+  const all = read.flatMap(({ status }) => status.model_fallbacks);
   return {
-    documents: read.filter(({ status }) => status.stood_in.length > 0).length,
+    documents: read.filter(({ status }) => status.model_fallbacks.length > 0).length,
     chunks: all.reduce((sum, { positions }) => sum + positions.length, 0),
     causes: [...new Set(all.map(({ cause }) => cause))].toSorted(),
   };
@@ -228,24 +222,24 @@ interface Outcome {
   readonly taken: readonly Taken[];
   readonly failures: readonly Failure[];
   readonly partial: readonly Read[];
-  readonly standIns: StandIns;
+  readonly fallbacks: StandIns;
   readonly gone: MissingItems;
   readonly skipped: Skipped;
 }
 
 function report(
   session: CliSession,
-  { taken, failures, partial, standIns, gone, skipped }: Outcome,
+  { taken, failures, partial, fallbacks, gone, skipped }: Outcome,
   hasWaited: boolean,
 ): void {
   const { out } = session;
   if (out.isJson) {
-    const missing = partial.map(({ artifact_uid, status }) => ({ artifact_uid, missing: status.missing }));
+    const missing = partial.map(({ id, status }) => ({ id, missing: status.missing }));
     out.json({
       artifacts: taken,
       failures,
       partial: missing,
-      stood_in: standIns,
+      model_fallbacks: fallbacks,
       skipped,
       gone: gone.missing,
       gone_removed: gone.removed,
@@ -258,13 +252,11 @@ function report(
   showFailures(session, failures);
   showSkipped(session, skipped);
   showGone(session, gone);
-  for (const { title, artifact_uid } of partial)
+  for (const { title, id } of partial)
+    out.line(`Not everything of "${printable(title)}" is in: see "headworks artifacts show ${id}".`);
+  if (fallbacks.chunks > 0)
     out.line(
-      `Not everything of "${printable(title)}" is in: see "headworks artifacts show ${artifact_uid}".`,
-    );
-  if (standIns.chunks > 0)
-    out.line(
-      `A model was asked and failed (${standIns.causes.join(', ')}), so rules read ${counted(standIns.chunks, 'chunk')} of ${counted(standIns.documents, 'document')}: ` +
+      `A model was asked and failed (${fallbacks.causes.join(', ')}), so rules read ${counted(fallbacks.chunks, 'chunk')} of ${counted(fallbacks.documents, 'document')}: ` +
         'fewer mentions and events, at lower confidence. "headworks models" shows what ails it; "headworks repair" lets it read them again.',
     );
   if (!hasWaited && taken.length > 0)
@@ -289,9 +281,9 @@ const mostShown = 100;
 function showGone({ out }: CliSession, { missing, removed, problems }: MissingItems): void {
   if (removed > 0) out.line(`${counted(removed, 'document')} of items that are gone at the source removed.`);
   for (const problem of problems) out.line(problem);
-  for (const { source_id, artifact_uid } of missing.slice(0, mostShown))
+  for (const { source_id, id } of missing.slice(0, mostShown))
     out.line(
-      `${printable(source_id)} is gone at the source; its document stays: headworks artifacts remove ${artifact_uid}`,
+      `${printable(source_id)} is gone at the source; its document stays: headworks artifacts remove ${id}`,
     );
   if (missing.length > mostShown) out.line(`… and ${missing.length - mostShown} more.`);
   if (missing.length > 0 && problems.length === 0) out.note('--remove-missing removes them.');

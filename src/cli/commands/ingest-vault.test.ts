@@ -18,7 +18,7 @@ import {
 } from '../../../test/support/vault-world.ts';
 
 interface Kept {
-  readonly artifact_uid: string;
+  readonly id: string;
   readonly source_system: string;
   readonly source_id: string;
   readonly title: string;
@@ -47,19 +47,19 @@ function answer({
   if (method === 'POST') {
     const { source_system, source_id, title, metadata } = body as Kept;
     const key = `${source_system} ${source_id}`;
-    const artifact_uid = kept.get(key)?.artifact_uid ?? `a${kept.size}`;
-    kept.set(key, { artifact_uid, source_system, source_id, title, metadata });
-    return { outcome: 'added', artifact_uid, revision_id: artifact_uid, job_id: null, chunks: 1 };
+    const id = kept.get(key)?.id ?? `a${kept.size}`;
+    kept.set(key, { id, source_system, source_id, title, metadata });
+    return { outcome: 'added', id, revision_id: id, job_id: null, chunks: 1 };
   }
   const uid = path.split('/artifacts/')[1];
-  const [key, found] = [...kept].find(([, { artifact_uid }]) => artifact_uid === uid) ?? [];
+  const [key, found] = [...kept].find(([, { id }]) => id === uid) ?? [];
   if (method === 'DELETE') return void kept.delete(key ?? '');
   if (uid !== undefined) return found;
-  const { source_system, before } = query as { source_system: string; before?: string };
+  const { source_system, after } = query as { source_system: string; after?: string };
   const own = [...kept.values()].filter((each) => each.source_system === source_system);
-  const from = before === undefined ? 0 : own.findIndex(({ artifact_uid }) => artifact_uid === before) + 1;
+  const from = after === undefined ? 0 : own.findIndex(({ id }) => id === after) + 1;
   const page = own.slice(from, from + atOnce);
-  const next = own.length > from + atOnce ? (page.at(-1)?.artifact_uid ?? null) : null;
+  const next = own.length > from + atOnce ? (page.at(-1)?.id ?? null) : null;
   return { artifacts: page, next };
 }
 
@@ -101,10 +101,7 @@ describe('headworks ingest --vault', () => {
     expect(told.err).toContain('--remove-missing removes them.');
     const json: unknown = JSON.parse((await ingest(vault, '--json')).out);
     expect(json).toMatchObject({
-      gone: [
-        { source_id: 'dashboards/2', title: 'Title 2', artifact_uid: 'a1' },
-        { source_id: 'dashboards/3' },
-      ],
+      gone: [{ source_id: 'dashboards/2', title: 'Title 2', id: 'a1' }, { source_id: 'dashboards/3' }],
       gone_removed: 0,
     });
     expect((await ingest(vault, '--remove-missing')).out).toContain(

@@ -1,5 +1,5 @@
 // Items of a vault and the space they go into: under which name it has them, and which are gone at the source.
-import type { ArtifactAnswer, ArtifactsAnswer } from '../../app/api-answers.ts';
+import type { Artifact, Artifacts } from '../../api/artifacts.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import type { VaultChoice } from '../../app/vault.ts';
 import { kindOf } from '../../core/index.ts';
@@ -15,7 +15,7 @@ export interface VaultOptions extends SpaceOption {
 export interface MissingItem {
   readonly source_id: string;
   readonly title: string;
-  readonly artifact_uid: string;
+  readonly id: string;
 }
 
 /** Documents whose items are gone at the source. */
@@ -51,12 +51,11 @@ export async function systemOfVault(
   if (own) return whole;
   const [other] = (await pageOf(session, client, options, { source_system: name, limit: 1 })).artifacts;
   if (!other) return name;
-  const { metadata } = await client.call<ArtifactAnswer>(
-    'GET',
-    `${knowledgePath}/artifacts/${other.artifact_uid}`,
-    { query: spaceFieldsOf(options), signal: session.io.signal },
-  );
-  // What was taken in before this was noted is of this vault: nobody can know better.
+  const { metadata } = await client.call<Artifact>('GET', `${knowledgePath}/artifacts/${other.id}`, {
+    query: spaceFieldsOf(options),
+    signal: session.io.signal,
+  });
+  // What was taken in after this was noted is of this vault: nobody can know better.
   return (metadata['vault_source'] ?? source) === source ? name : whole;
 }
 
@@ -79,8 +78,7 @@ export async function missingItems(
   const items = there.filter(({ source_id }) => gone.has(source_id));
   if (options.removeMissing !== true) return { missing: items, removed: 0, problems: [] };
   const kept = items.filter(({ source_id }) => emptyTypes.includes(typeOfItem(source_id)));
-  for (const item of items)
-    if (!kept.includes(item)) await removeQuietly(session, client, options, item.artifact_uid);
+  for (const item of items) if (!kept.includes(item)) await removeQuietly(session, client, options, item.id);
   const problems = emptyTypes.map(
     (type) =>
       `Nothing of the type ${type} is left at the source, as if nobody might see it any more: no document of it was removed.`,
@@ -111,15 +109,14 @@ async function allOf(
   system: string,
 ): Promise<readonly MissingItem[]> {
   const all: MissingItem[] = [];
-  for (let before: string | null | undefined; before !== null;) {
+  for (let after: string | null | undefined; after !== null;) {
     const page = await pageOf(session, client, options, {
       source_system: system,
       limit: 500,
-      ...(before === undefined ? {} : { before }),
+      ...(after === undefined ? {} : { after }),
     });
-    for (const { source_id, title, artifact_uid } of page.artifacts)
-      all.push({ source_id, title, artifact_uid });
-    before = page.next;
+    for (const { source_id, title, id } of page.artifacts) all.push({ source_id, title, id });
+    after = page.next;
   }
   return all;
 }
@@ -128,9 +125,9 @@ const pageOf = (
   { io }: CliSession,
   client: HeadworksClient,
   options: VaultOptions,
-  query: { readonly source_system: string; readonly limit: number; readonly before?: string },
-): Promise<ArtifactsAnswer> =>
-  client.call<ArtifactsAnswer>('GET', `${knowledgePath}/artifacts`, {
+  query: { readonly source_system: string; readonly limit: number; readonly after?: string },
+): Promise<Artifacts> =>
+  client.call<Artifacts>('GET', `${knowledgePath}/artifacts`, {
     query: { ...query, ...spaceFieldsOf(options) },
     signal: io.signal,
   });

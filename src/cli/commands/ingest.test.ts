@@ -12,7 +12,7 @@ const uid = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
 const counts = { done: 1, failed: 0, skipped: 0, pending: 0 };
 const none = { done: 0, failed: 0, skipped: 0, pending: 0 };
 const artifact = {
-  artifact_uid: uid,
+  id: uid,
   revision_id: uid,
   type: 'note',
   source_system: 'files',
@@ -33,8 +33,8 @@ const artifact = {
     chunks: 1,
     steps: { index: counts, read: counts, embed: none, graph: { ...none, skipped: 1 } },
     read_by_rules: 1,
-    stood_in: [] as object[],
-    not_taken: [] as object[],
+    model_fallbacks: [] as object[],
+    dropped: [] as object[],
     missing: [
       { step: 'graph', positions: [0], status: 'skipped', cause: 'X', message: 'The graph was away.' },
     ],
@@ -42,8 +42,8 @@ const artifact = {
 };
 const complete = { ...artifact, status: { ...artifact.status, state: 'complete', missing: [] } };
 const event = {
-  event_id: uid,
-  artifact_uid: uid,
+  id: uid,
+  artifact_id: uid,
   revision_id: uid,
   category: 'Decision',
   event_time: at,
@@ -61,9 +61,9 @@ const walk = {
   revised: 0,
   unchanged: 0,
   failed: 1,
-  removed: 0,
+  deleted: 0,
   missing_count: 2,
-  missing: [{ path: '/srv/notes/old.md', artifact_uid: uid }],
+  missing: [{ path: '/srv/notes/old.md', artifact_id: uid }],
   problems: ['/srv/notes/bad.pdf: It is damaged.'],
 };
 const folder = {
@@ -72,7 +72,7 @@ const folder = {
   organization_id: null,
   path: '/srv/notes',
   cron: null,
-  remove_missing: false,
+  delete_missing: false,
   created_at: at,
   last_run_at: null,
   last_result: walk,
@@ -84,7 +84,7 @@ const withModel = {
   tokens: 900,
   model_calls: 2,
   prompt_tokens: 2_140,
-  answer_tokens: 1_400,
+  completion_tokens: 1_400,
   embedding_calls: 1,
 };
 
@@ -106,7 +106,7 @@ const world = (cwd: string, stdin = '') =>
       if (path.endsWith('/artifacts') && method === 'POST') {
         if (JSON.stringify(body).includes('odd.txt'))
           throw new CoreError('INTERNAL', 'Something went wrong.');
-        return { outcome: 'added', artifact_uid: uid, revision_id: uid, job_id: 'j1', chunks: 1 };
+        return { outcome: 'added', id: uid, revision_id: uid, job_id: 'j1', chunks: 1 };
       }
       if (path.includes('/jobs/')) return { id: 'j1', name: 'knowledge.ingest', state: 'completed' };
       if (path.endsWith('/artifacts')) return { artifacts: [artifact], next: null };
@@ -168,7 +168,7 @@ describe('headworks ingest', () => {
 
   it('tells when rules stood in for a model that failed, and what to do next', async () => {
     const standIns = [{ cause: 'DEADLINE_EXCEEDED', positions: [0, 1, 2, 5] }];
-    shown = { ...complete, status: { ...complete.status, stood_in: standIns } };
+    shown = { ...complete, status: { ...complete.status, model_fallbacks: standIns } };
     const at = world(await notes());
     expect(await at.start('ingest', 'notes')).toBe(0);
     expect(at.out).toMatch(
@@ -177,7 +177,7 @@ describe('headworks ingest', () => {
     const json = world(await notes());
     expect(await json.start('ingest', 'notes', '--json')).toBe(0);
     expect(JSON.parse(json.out)).toMatchObject({
-      stood_in: { documents: 1, chunks: 4, causes: ['DEADLINE_EXCEEDED'] },
+      model_fallbacks: { documents: 1, chunks: 4, causes: ['DEADLINE_EXCEEDED'] },
     });
     expect(await at.run('artifacts', 'show', uid)).toBe(0);
     expect(at.out).toMatch(/rules stood in for a model that failed \(DEADLINE_EXCEEDED\): chunks 0–2, 5;/);
@@ -185,7 +185,7 @@ describe('headworks ingest', () => {
 
   it('shows what a reading listed and was not taken', async () => {
     const notTaken = [{ reason: 'event-quote-not-in-text', count: 3, positions: [0, 1] }];
-    shown = { ...complete, status: { ...complete.status, not_taken: notTaken } };
+    shown = { ...complete, status: { ...complete.status, dropped: notTaken } };
     const at = world(await notes());
     expect(await at.run('artifacts', 'show', uid)).toBe(0);
     expect(at.out).toMatch(/not taken +3 × an event whose quote does not stand in the text: chunks 0–1/);
@@ -243,7 +243,7 @@ describe('headworks ingest', () => {
       tokens: 1,
       model_calls: 0,
       prompt_tokens: 0,
-      answer_tokens: 0,
+      completion_tokens: 0,
       embedding_calls: 0,
     };
     const at = world(await notes());
@@ -330,7 +330,7 @@ describe('headworks folders', () => {
     expect(await at.run('folders', 'add', 'notes', '--remove-missing')).toBe(0);
     expect(await at.run('ingest', 'notes', '--watch')).toBe(0);
     expect(at.calls.map(({ body }) => body)).toEqual([
-      { path: '/srv/notes', remove_missing: true },
+      { path: '/srv/notes', delete_missing: true },
       { path: '/srv/notes' },
     ]);
     expect(at.out).toContain('The server read /srv/notes already; now it is watched.');
@@ -340,7 +340,7 @@ describe('headworks folders', () => {
     const at = world('/');
     expect(await at.run('folders', 'scan', uid, '--remove-missing')).toBe(4);
     expect(at.calls).toMatchObject([
-      { path: `/api/v1/knowledge/folders/${uid}/scan`, body: { remove_missing: true } },
+      { path: `/api/v1/knowledge/folders/${uid}/scan`, body: { delete_missing: true } },
     ]);
     expect(at.out).toContain('1 added, 0 revised, 0 unchanged.');
     expect(await at.run('folders', 'scan', uid, '--json')).toBe(4);

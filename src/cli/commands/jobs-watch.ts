@@ -1,8 +1,9 @@
 // headworks jobs watch: one job until it ends, or all of them live until Ctrl-C.
+import type { StreamedEvent } from '../../api/server.ts';
+import type { Job } from '../../api/jobs.ts';
 import type { Command } from 'commander';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { linkSignals } from '../../core/index.ts';
-import type { JobAnswer, StreamedEventData } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import type { ExitCode } from '../exit-codes.ts';
@@ -49,7 +50,7 @@ async function watchOne(
 ): Promise<ExitCode> {
   const { out, io } = session;
   const progress = startProgress(session, 'Job');
-  const onChange = (job: JobAnswer) => {
+  const onChange = (job: Job) => {
     if (out.isJson) out.jsonLine(job);
     else
       progress.show({
@@ -66,7 +67,7 @@ async function watchOne(
   return job.state === 'completed' ? exitCodes.ok : exitCodes.incomplete;
 }
 
-function messageOf(job: JobAnswer): string {
+function messageOf(job: Job): string {
   return [job.name, job.state, job.progress?.message ?? ''].join(' ').trimEnd();
 }
 
@@ -79,13 +80,13 @@ async function watchAll(
   for await (const event of client.events(signal)) {
     if (!event.name.startsWith('job:')) continue;
     if (out.isJson) out.jsonLine(event.data);
-    else out.line(eventLine(event.data as unknown as StreamedEventData));
+    else out.line(eventLine(event.data as unknown as StreamedEvent));
   }
   return io.signal.aborted ? exitCodes.interrupted : exitCodes.ok;
 }
 
 /** `12:03:04 job:completed ledger.repair 0190… 350 ms` (UTC) */
-function eventLine({ name, at, payload }: StreamedEventData): string {
+function eventLine({ name, at, payload }: StreamedEvent): string {
   const { name: jobName, job_id: jobId, done, total, duration_ms: durationMs, reason } = payload;
   const amount = typeof done === 'number' ? `${done}${typeof total === 'number' ? ` of ${total}` : ''}` : '';
   const duration = typeof durationMs === 'number' ? humanDuration(durationMs) : '';

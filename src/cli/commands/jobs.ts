@@ -1,7 +1,7 @@
 // headworks jobs: background work that is waiting, running, done or failed.
+import type { Job, JobCounts, Jobs } from '../../api/jobs.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { JobCountsAnswer, JobAnswer, JobsAnswer } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -14,7 +14,7 @@ const states = ['queued', 'running', 'completed', 'failed', 'canceled', 'skipped
 
 interface ListOptions {
   readonly name?: string;
-  readonly state?: JobAnswer['state'];
+  readonly state?: Job['state'];
   readonly limit: number;
 }
 
@@ -44,23 +44,18 @@ function registerList(group: Command, host: CommandHost): void {
   act<ListOptions>(host, command, async (session, { name, state, limit }) =>
     session.withClient(async (client) => {
       const { signal } = session.io;
-      const answer = await client.call<JobsAnswer>('GET', '/api/v1/jobs', {
+      const answer = await client.call<Jobs>('GET', '/api/v1/jobs', {
         query: { name, state, limit },
         signal,
       });
       if (session.out.isJson) session.out.json(answer);
-      else
-        showList(
-          session,
-          answer,
-          await client.call<JobCountsAnswer>('GET', '/api/v1/jobs/counts', { signal }),
-        );
+      else showList(session, answer, await client.call<JobCounts>('GET', '/api/v1/jobs/counts', { signal }));
       return exitCodes.ok;
     }),
   );
 }
 
-function showList({ out, io }: CliSession, { jobs }: JobsAnswer, { counts }: JobCountsAnswer): void {
+function showList({ out, io }: CliSession, { jobs }: Jobs, { counts }: JobCounts): void {
   const now = io.clock.now();
   if (jobs.length === 0) out.line('There are no such jobs.');
   else
@@ -91,19 +86,19 @@ function styleOf(
   out: CliSession['out'],
   text: string,
   column: number,
-  state: JobAnswer['state'] | undefined,
+  state: Job['state'] | undefined,
 ): string {
   if (column === 0) return out.style('dim', text);
   return column === 2 && state === 'failed' ? out.style('red', text) : text;
 }
 
-function took(job: JobAnswer, now: number): string {
+function took(job: Job, now: number): string {
   if (job.started_at === null || job.state === 'queued') return '–';
   const end = job.finished_at === null ? now : Date.parse(job.finished_at);
   return humanDuration(end - Date.parse(job.started_at));
 }
 
-function note(job: JobAnswer, now: number): string {
+function note(job: Job, now: number): string {
   // A reason that a running job has is of its last try.
   if (job.reason !== null && !(job.state === 'running' && job.progress !== null)) return job.reason;
   if (job.state === 'queued' && job.start_after !== null && Date.parse(job.start_after) > now)
@@ -118,7 +113,7 @@ function registerShow(group: Command, host: CommandHost): void {
   examples(command, ['headworks jobs show 01890a5d-ac96-774b-bcce-b302099a8057']);
   act(host, command, async (session, _options, [id = '']) => {
     const job = await session.withClient((client) =>
-      client.call<JobAnswer>('GET', `/api/v1/jobs/${encodeURIComponent(id)}`, { signal: session.io.signal }),
+      client.call<Job>('GET', `/api/v1/jobs/${encodeURIComponent(id)}`, { signal: session.io.signal }),
     );
     if (session.out.isJson) session.out.json(job);
     else showJob(session, job);
@@ -126,7 +121,7 @@ function registerShow(group: Command, host: CommandHost): void {
   });
 }
 
-function showJob({ out, io }: CliSession, job: JobAnswer): void {
+function showJob({ out, io }: CliSession, job: Job): void {
   const now = io.clock.now();
   const when = (iso: string | null) => (iso === null ? '–' : `${iso} (${humanMoment(iso, now)})`);
   out.facts([

@@ -1,11 +1,6 @@
 // headworks keys: keys for clients of the gateway, and what was used with them.
+import type { GatewayKey, GatewayKeys, NewGatewayKey, Usage } from '../../api/keys.ts';
 import type { Command } from 'commander';
-import type {
-  GatewayKeyAnswer,
-  GatewayKeysAnswer,
-  NewGatewayKeyAnswer,
-  UsageAnswer,
-} from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -51,7 +46,7 @@ function registerCreate(group: Command, host: CommandHost): void {
       ...(dailyTokens === undefined ? {} : { daily_token_cap: dailyTokens }),
     };
     const made = await session.withClient((client) =>
-      client.call<NewGatewayKeyAnswer>('POST', path, { body, signal: io.signal }),
+      client.call<NewGatewayKey>('POST', path, { body, signal: io.signal }),
     );
     if (out.isJson) out.json(made);
     else {
@@ -64,8 +59,8 @@ function registerCreate(group: Command, host: CommandHost): void {
   });
 }
 
-const listed = (session: CliSession): Promise<GatewayKeysAnswer> =>
-  session.withClient((client) => client.call<GatewayKeysAnswer>('GET', path, { signal: session.io.signal }));
+const listed = (session: CliSession): Promise<GatewayKeys> =>
+  session.withClient((client) => client.call<GatewayKeys>('GET', path, { signal: session.io.signal }));
 
 function registerList(group: Command, host: CommandHost): void {
   const command = group
@@ -106,9 +101,9 @@ function registerRevoke(group: Command, host: CommandHost): void {
   act(host, command, async (session, _options, [wanted = '']) => {
     const revoked = await session.withClient(async (client) => {
       const { signal } = session.io;
-      const { keys } = await client.call<GatewayKeysAnswer>('GET', path, { signal });
+      const { keys } = await client.call<GatewayKeys>('GET', path, { signal });
       const { id } = keyNamed(keys, wanted, 'headworks keys');
-      return client.call<GatewayKeyAnswer>('DELETE', `${path}/${id}`, { signal });
+      return client.call<GatewayKey>('DELETE', `${path}/${id}`, { signal });
     });
     if (session.out.isJson) session.out.json(revoked);
     else session.out.line(`The key ${revoked.name} is revoked.`);
@@ -126,7 +121,7 @@ function registerUsage(group: Command, host: CommandHost): void {
     const { out, io } = session;
     const fromDay = new Date(io.clock.now() - (days - 1) * dayMs).toISOString().slice(0, 10);
     const answer = await session.withClient((client) =>
-      client.call<UsageAnswer>('GET', '/api/v1/usage', { query: { from_day: fromDay }, signal: io.signal }),
+      client.call<Usage>('GET', '/api/v1/usage', { query: { from_day: fromDay }, signal: io.signal }),
     );
     if (out.isJson) out.json(answer);
     else if (answer.usage.length === 0) out.line('Nothing was asked in that time.');

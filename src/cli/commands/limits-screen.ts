@@ -1,5 +1,5 @@
 // How limits look to people.
-import type { LimitAnswer, LimitsAnswer } from '../../app/api-answers.ts';
+import type { Limit, Limits } from '../../api/limits.ts';
 import { counted } from '../counted.ts';
 import type { Output } from '../output.ts';
 import { printable } from '../table.ts';
@@ -13,17 +13,17 @@ const unknown = `not known: ${why}`;
 export const cacheCleared = '✓ Cache cleared, and the limit read again from the database';
 
 /** `acme-corp (org_a1b2c3d4e5f6g7h8)` */
-export const labelOf = ({ organization_name, organization_id }: LimitAnswer): string =>
+export const labelOf = ({ organization_name, organization_id }: Limit): string =>
   `${printable(organization_name)} (${organization_id})`;
 
 /** `"acme-corp" (org_a1b2c3d4e5f6g7h8)`, within a sentence */
-export const quotedLabelOf = ({ organization_name, organization_id }: LimitAnswer): string =>
+export const quotedLabelOf = ({ organization_name, organization_id }: Limit): string =>
   `"${printable(organization_name)}" (${organization_id})`;
 
 const percentText = (percent: number): string => `${percent.toFixed(1)}%`;
 
 /** After a change: what is in use, whether that is too much, and that everybody knows. */
-export function showAfterwards(out: Output, { usage, limit, is_cache_known }: LimitAnswer): void {
+export function showAfterwards(out: Output, { usage, limit, is_cache_known }: Limit): void {
   if (!usage) out.line(`Current usage: ${unknown}`);
   else
     out.line(
@@ -41,7 +41,7 @@ export function showAfterwards(out: Output, { usage, limit, is_cache_known }: Li
   else out.line(out.style('yellow', `⚠ Servers use the new limit soon; their cache was not reached: ${why}`));
 }
 
-export function showOne(out: Output, answer: LimitAnswer): void {
+export function showOne(out: Output, answer: Limit): void {
   const { custom_limit, limit, modified_at, usage } = answer;
   out.line(`Database Limit: ${custom_limit ?? `not set, using default ${limit}`}`);
   if (modified_at !== null) out.line(`Last Modified: ${modified_at.slice(0, 19).replace('T', ' ')}`);
@@ -56,7 +56,7 @@ export function showOne(out: Output, answer: LimitAnswer): void {
   out.line(capacity(out, 'Global System', usage.global_percent));
 }
 
-function cachedText({ cached_limit, is_cache_known }: LimitAnswer): string {
+function cachedText({ cached_limit, is_cache_known }: Limit): string {
   if (!is_cache_known) return unknown;
   return cached_limit === null ? 'not cached' : `${cached_limit} ✓`;
 }
@@ -86,7 +86,7 @@ function capacity(out: Output, what: string, percent: number): string {
   return percent >= warnPercent ? out.style('yellow', `⚠ ${text}`) : text;
 }
 
-export function showList(out: Output, { limits, default_limit }: LimitsAnswer, withUsage: boolean): void {
+export function showList(out: Output, { limits, default_limit }: Limits, withUsage: boolean): void {
   if (limits.length === 0) {
     out.line(`No custom rate limits: every organization uses the default of ${default_limit}.`);
     return;
@@ -101,7 +101,7 @@ export function showList(out: Output, { limits, default_limit }: LimitsAnswer, w
   }
 }
 
-function usageLine(out: Output, usage: LimitAnswer['usage']): string {
+function usageLine(out: Output, usage: Limit['usage']): string {
   if (!usage) return `  Usage: ${unknown}`;
   const { organization, organization_limit, organization_percent, counted_by } = usage;
   const percent = percentText(organization_percent);

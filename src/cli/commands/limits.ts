@@ -1,6 +1,6 @@
 // headworks limits: how many requests organizations may have under way at once.
+import type { Limit, LimitCacheCleared, LimitChanged, Limits } from '../../api/limits.ts';
 import type { Command } from 'commander';
-import type { LimitAnswer, LimitCacheCleared, LimitChanged, LimitsAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -69,7 +69,7 @@ function registerGet(group: Command, host: CommandHost): void {
   act<{ clearCache?: boolean }>(host, command, async (session, { clearCache }, [organization = '']) => {
     const { out } = session;
     const query = { clear_cache: clearCache === true };
-    const limit = await callServer<LimitAnswer>(session, 'GET', pathOf(organization), { query });
+    const limit = await callServer<Limit>(session, 'GET', pathOf(organization), { query });
     if (out.isJson) {
       out.json(limit);
       return exitCodes.ok;
@@ -89,7 +89,7 @@ function registerList(group: Command, host: CommandHost): void {
   examples(command, ['headworks limits list --with-usage', 'headworks limits list --json']);
   act<{ withUsage?: boolean }>(host, command, async (session, { withUsage = false }) => {
     const query = { with_usage: withUsage };
-    const answer = await callServer<LimitsAnswer>(session, 'GET', path, { query });
+    const answer = await callServer<Limits>(session, 'GET', path, { query });
     if (session.out.isJson) session.out.json(answer);
     else showList(session.out, answer, withUsage);
     return exitCodes.ok;
@@ -111,7 +111,7 @@ function registerDelete(group: Command, host: CommandHost): void {
       out.line('Nothing was deleted.');
       return exitCodes.error;
     }
-    const limit = await callServer<LimitAnswer>(session, 'DELETE', pathOf(organization));
+    const limit = await callServer<Limit>(session, 'DELETE', pathOf(organization));
     if (out.isJson) {
       out.json(limit);
       return exitCodes.ok;
@@ -123,15 +123,15 @@ function registerDelete(group: Command, host: CommandHost): void {
   });
 }
 
-async function ownLimit(session: CliSession, organization: string): Promise<LimitAnswer> {
-  const limit = await callServer<LimitAnswer>(session, 'GET', pathOf(organization));
+async function ownLimit(session: CliSession, organization: string): Promise<Limit> {
+  const limit = await callServer<Limit>(session, 'GET', pathOf(organization));
   if (limit.custom_limit !== null) return limit;
   throw new UsageError(
     `the organization ${quotedLabelOf(limit)} has no limit of its own; the default of ${limit.limit} counts.`,
   );
 }
 
-async function confirmed(session: CliSession, own: LimitAnswer | null): Promise<boolean> {
+async function confirmed(session: CliSession, own: Limit | null): Promise<boolean> {
   const { out } = session;
   if (own) {
     out.note(`Organization: ${labelOf(own)}`);

@@ -1,10 +1,6 @@
 // headworks organizations keys: the keys with which organizations call their deployments.
+import type { NewOrganizationKey, OrganizationKey, OrganizationKeys } from '../../api/organizations.ts';
 import type { Command } from 'commander';
-import type {
-  NewOrganizationKeyAnswer,
-  OrganizationKeyAnswer,
-  OrganizationKeysAnswer,
-} from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -46,7 +42,7 @@ function registerCreate(group: Command, host: CommandHost): void {
       const { out, io } = session;
       const end = expiresDays === undefined ? {} : { expires_at: daysFrom(io.clock.now(), expiresDays) };
       const body = { name, ...end };
-      const made = await callServer<NewOrganizationKeyAnswer>(session, 'POST', pathOf(organization), {
+      const made = await callServer<NewOrganizationKey>(session, 'POST', pathOf(organization), {
         body,
       });
       if (out.isJson) out.json(made);
@@ -69,7 +65,7 @@ function registerList(group: Command, host: CommandHost): void {
   examples(command, ['headworks organizations keys list acme-corp --json']);
   act(host, command, async (session, _options, [organization = '']) => {
     const { out, io } = session;
-    const answer = await callServer<OrganizationKeysAnswer>(session, 'GET', pathOf(organization));
+    const answer = await callServer<OrganizationKeys>(session, 'GET', pathOf(organization));
     const now = io.clock.now();
     if (out.isJson) out.json(answer);
     else if (answer.keys.length === 0)
@@ -100,9 +96,9 @@ function registerRevoke(group: Command, host: CommandHost): void {
     const revoked = await session.withClient(async (client) => {
       const { signal } = session.io;
       const path = pathOf(organization);
-      const { keys } = await client.call<OrganizationKeysAnswer>('GET', path, { signal });
+      const { keys } = await client.call<OrganizationKeys>('GET', path, { signal });
       const { id } = keyNamed(keys, wanted, 'headworks organizations keys list');
-      return client.call<OrganizationKeyAnswer>('DELETE', `${path}/${id}`, { signal });
+      return client.call<OrganizationKey>('DELETE', `${path}/${id}`, { signal });
     });
     if (session.out.isJson) session.out.json(revoked);
     else session.out.line(`The key ${revoked.name} is revoked.`);

@@ -1,11 +1,7 @@
 // headworks organizations: who may call deployments.
+import type { Deployments } from '../../api/deployments.ts';
+import type { Organization, OrganizationKeys, Organizations } from '../../api/organizations.ts';
 import type { Command } from 'commander';
-import type {
-  DeploymentsAnswer,
-  OrganizationAnswer,
-  OrganizationKeysAnswer,
-  OrganizationsAnswer,
-} from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -36,7 +32,7 @@ function registerList(group: Command, host: CommandHost): void {
   examples(command, ['headworks organizations list --json']);
   act(host, command, async (session) => {
     const { out, io } = session;
-    const answer = await callServer<OrganizationsAnswer>(session, 'GET', organizationsPath);
+    const answer = await callServer<Organizations>(session, 'GET', organizationsPath);
     const now = io.clock.now();
     if (out.isJson) out.json(answer);
     else if (answer.organizations.length === 0)
@@ -57,7 +53,7 @@ function registerAdd(group: Command, host: CommandHost): void {
     .description('add an organization');
   examples(command, ['headworks organizations add acme-corp', 'headworks organizations add "Acme Corp."']);
   act(host, command, async (session, _options, [name = '']) => {
-    const added = await callServer<OrganizationAnswer>(session, 'POST', organizationsPath, {
+    const added = await callServer<Organization>(session, 'POST', organizationsPath, {
       body: { name },
     });
     if (session.out.isJson) session.out.json(added);
@@ -81,9 +77,9 @@ function registerShow(group: Command, host: CommandHost): void {
       const { signal } = io;
       const own = organizationPath(reference);
       return {
-        organization: await client.call<OrganizationAnswer>('GET', own, { signal }),
-        ...(await client.call<OrganizationKeysAnswer>('GET', `${own}/keys`, { signal })),
-        ...(await client.call<DeploymentsAnswer>('GET', '/api/v1/deployments', {
+        organization: await client.call<Organization>('GET', own, { signal }),
+        ...(await client.call<OrganizationKeys>('GET', `${own}/keys`, { signal })),
+        ...(await client.call<Deployments>('GET', '/api/v1/deployments', {
           query: { organization: reference },
           signal,
         })),
@@ -102,7 +98,8 @@ function registerShow(group: Command, host: CommandHost): void {
       ['keys', keys.map((key) => `${key.name} (${keyState(key, now)})`).join(', ') || none],
       [
         'deployments',
-        deployments.map(({ name, active }) => (active ? name : `${name} (off)`)).join(', ') || none,
+        deployments.map(({ name, is_active: active }) => (active ? name : `${name} (off)`)).join(', ') ||
+          none,
       ],
     ]);
     return exitCodes.ok;
@@ -117,7 +114,7 @@ function registerRename(group: Command, host: CommandHost): void {
     .description('give an organization another name; its id stays, addresses with the old name do not');
   examples(command, ['headworks organizations rename acme-corp acme']);
   act(host, command, async (session, _options, [reference = '', name = '']) => {
-    const renamed = await callServer<OrganizationAnswer>(session, 'PATCH', organizationPath(reference), {
+    const renamed = await callServer<Organization>(session, 'PATCH', organizationPath(reference), {
       body: { name },
     });
     if (session.out.isJson) session.out.json(renamed);
@@ -139,7 +136,7 @@ function registerRemove(group: Command, host: CommandHost): void {
   act<{ force?: boolean }>(host, command, async (session, { force }, [reference = '']) => {
     const { out } = session;
     const own = organizationPath(reference);
-    const { id, name } = await callServer<OrganizationAnswer>(session, 'GET', own);
+    const { id, name } = await callServer<Organization>(session, 'GET', own);
     const question = `Remove ${name} (${id}) with its keys, deployments, limit and ended executions?`;
     if (force !== true && !(await confirm(session, question))) {
       out.line('Nothing was removed.');

@@ -1,10 +1,10 @@
 // headworks repair: runs repairs now and waits; says what is still broken.
+import type { Job, Jobs } from '../../api/jobs.ts';
 import type { LedgerEntry, LedgerPage, RepairRequested } from '../../api/ledger.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError } from '../../core/index.ts';
-import type { JobAnswer, JobsAnswer } from '../../app/api-answers.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -52,7 +52,7 @@ async function runRepair(
   session: CliSession,
   client: HeadworksClient,
   options: RepairOptions,
-): Promise<JobAnswer | null> {
+): Promise<Job | null> {
   const jobId = await requestRepair(session, client, options);
   return jobId === null
     ? null
@@ -69,7 +69,7 @@ async function requestRepair(
   const answer = await client.call<RepairRequested>('POST', '/api/v1/ledger/repair', { body, signal });
   if (answer.job_id !== null) return answer.job_id;
   const query = { name: 'ledger.repair', state: 'pending,running' };
-  const { jobs } = await client.call<JobsAnswer>('GET', '/api/v1/jobs', { query, signal });
+  const { jobs } = await client.call<Jobs>('GET', '/api/v1/jobs', { query, signal });
   const same = jobs.find(({ payload }) => {
     const asked = (payload ?? {}) as RepairOptions & { readonly due?: boolean };
     return asked.kind === kind && asked.id === id && asked.due !== true;

@@ -3,7 +3,7 @@ import { CliWorld } from '../../../test/support/cli-world.ts';
 
 const hit = {
   chunk_id: 1,
-  artifact_uid: 'a',
+  artifact_id: 'a',
   revision_id: 'r',
   type: 'email',
   source_system: 'gmail',
@@ -84,10 +84,10 @@ describe('headworks search', () => {
     const world = new CliWorld({
       answer: () => ({
         ...answer,
-        related_context: [{ ...related, event_time: null, artifact_uid: 'a', evidence: [] }],
+        related_context: [{ ...related, event_time: null, artifact_id: 'a', evidence: [] }],
         entities: [
-          { entity_id: 'x', name: 'Ann', type: 'person', mentions: 1, relations: ['owner'] },
-          { entity_id: 'y', name: 'Bob', type: 'person', mentions: 1, relations: [] },
+          { id: 'x', name: 'Ann', type: 'person', mentions: 1, relations: ['owner'] },
+          { id: 'y', name: 'Bob', type: 'person', mentions: 1, relations: [] },
         ],
       }),
     });

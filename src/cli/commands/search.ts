@@ -1,6 +1,6 @@
 // headworks search: what knowledge says about a question.
+import type { SearchResponse } from '../../api/knowledge.ts';
 import type { Command } from 'commander';
-import type { SearchResultsAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -63,7 +63,7 @@ async function search(
   options: SearchOptions,
   words: readonly string[],
 ): Promise<ExitCode> {
-  const answer = await callServer<SearchResultsAnswer>(session, 'POST', `${knowledgePath}/search`, {
+  const answer = await callServer<SearchResponse>(session, 'POST', `${knowledgePath}/search`, {
     body: bodyOf(words.join(' '), options),
   });
   if (session.out.isJson) session.out.json(answer);
@@ -102,7 +102,7 @@ function timeOf(text: string | undefined): string | undefined {
 
 const shownChars = 300;
 
-function show({ out }: CliSession, answer: SearchResultsAnswer): void {
+function show({ out }: CliSession, answer: SearchResponse): void {
   if (answer.primary_results.length === 0)
     out.line(
       'Nothing was found. Try other words or fewer filters; "headworks artifacts list" shows what is there, ' +
@@ -130,17 +130,17 @@ function show({ out }: CliSession, answer: SearchResultsAnswer): void {
   if (answer.warning !== undefined) out.note(answer.warning);
 }
 
-const mentioned = ({ name, type, relations }: NonNullable<SearchResultsAnswer['entities']>[number]): string =>
+const mentioned = ({ name, type, relations }: NonNullable<SearchResponse['entities']>[number]): string =>
   `${name} (${[type, ...relations].join(', ')})`;
 
 /** Title and headings; the first heading is often the title. */
-function titleOf({ title, heading }: SearchResultsAnswer['primary_results'][number]): string {
+function titleOf({ title, heading }: SearchResponse['primary_results'][number]): string {
   if (heading === null) return title;
   return heading === title || heading.startsWith(`${title} › `) ? heading : `${title} › ${heading}`;
 }
 
 /** Around the first word that was looked for. */
-function excerpt({ text, highlights }: SearchResultsAnswer['primary_results'][number]): string {
+function excerpt({ text, highlights }: SearchResponse['primary_results'][number]): string {
   const first = highlights[0]?.start ?? 0;
   const start = text.length <= shownChars ? 0 : Math.max(0, first - shownChars / 3);
   const end = Math.min(text.length, start + shownChars);

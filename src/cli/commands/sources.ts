@@ -1,13 +1,13 @@
 // headworks sources: what the server extracts from by itself, and how its runs go.
+import type {
+  ExtractionRun,
+  ExtractionRunStarted,
+  ExtractionRuns,
+  ExtractionSource,
+  ExtractionSources,
+} from '../../api/extraction.ts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type {
-  ExtractionRunAnswer,
-  ExtractionRunsAnswer,
-  ExtractionRunStarted,
-  ExtractionSourceAnswer,
-  ExtractionSourcesAnswer,
-} from '../../app/api-answers.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError } from '../../core/index.ts';
 import type { CommandHost } from '../command-host.ts';
@@ -67,7 +67,7 @@ function registerAdd(group: Command, host: CommandHost): void {
     const body = await readYamlFile(session.io.cwd, file);
     const { signal } = session.io;
     const source = await session.withClient((client) =>
-      client.call<ExtractionSourceAnswer>('POST', path, { body, signal }),
+      client.call<ExtractionSource>('POST', path, { body, signal }),
     );
     if (session.out.isJson) session.out.json(source);
     else session.out.line(`Source ${source.name} is registered.`);
@@ -136,7 +136,7 @@ function registerRuns(group: Command, host: CommandHost): void {
   act<{ limit: number }>(host, command, async (session, { limit }, [source]) => {
     const { out, io } = session;
     const answer = await session.withClient((client) =>
-      client.call<ExtractionRunsAnswer>('GET', '/api/v1/extraction/runs', {
+      client.call<ExtractionRuns>('GET', '/api/v1/extraction/runs', {
         query: { source, limit },
         signal: io.signal,
       }),
@@ -152,21 +152,17 @@ function registerRuns(group: Command, host: CommandHost): void {
   });
 }
 
-function rowOf(run: ExtractionRunAnswer, now: number): string[] {
+function rowOf(run: ExtractionRun, now: number): string[] {
   const items = run.types.reduce((sum, type) => sum + type.items, 0);
   const started = run.started_at === null ? '–' : humanMoment(run.started_at, now);
   const counts = [String(items), String(run.calls)];
   return [run.id, run.source, run.origin, run.state, started, ...counts, run.message ?? ''];
 }
 
-const listed = ({ io }: CliSession, client: HeadworksClient): Promise<ExtractionSourcesAnswer> =>
-  client.call<ExtractionSourcesAnswer>('GET', path, { signal: io.signal });
+const listed = ({ io }: CliSession, client: HeadworksClient): Promise<ExtractionSources> =>
+  client.call<ExtractionSources>('GET', path, { signal: io.signal });
 
-async function named(
-  session: CliSession,
-  client: HeadworksClient,
-  name: string,
-): Promise<ExtractionSourceAnswer> {
+async function named(session: CliSession, client: HeadworksClient, name: string): Promise<ExtractionSource> {
   const { sources } = await listed(session, client);
   const source = sources.find((each) => each.name === name);
   if (source) return source;

@@ -1,6 +1,6 @@
 // headworks spaces: what belongs together, and whose it is.
+import type { Space, Spaces } from '../../api/spaces.ts';
 import type { Command } from 'commander';
-import type { SpaceAnswer, SpacesAnswer } from '../../app/api-answers.ts';
 import { callServer } from '../call-server.ts';
 import type { CommandHost } from '../command-host.ts';
 import { act, examples } from '../command-host.ts';
@@ -34,7 +34,7 @@ function registerList(group: Command, host: CommandHost): void {
   examples(command, ['headworks spaces list --json']);
   act<OwnerOption>(host, command, async (session, { organization }) => {
     const { out, io } = session;
-    const answer = await callServer<SpacesAnswer>(session, 'GET', own, { query: { organization } });
+    const answer = await callServer<Spaces>(session, 'GET', own, { query: { organization } });
     if (out.isJson) out.json(answer);
     else if (answer.spaces.length === 0)
       out.line('There are no spaces yet; the first "headworks ingest" makes one.');
@@ -67,7 +67,7 @@ function registerAdd(group: Command, host: CommandHost): void {
       ...(language === undefined ? {} : { language }),
       ...(organization === undefined ? {} : { organization }),
     };
-    const added = await callServer<SpaceAnswer>(session, 'POST', own, { body });
+    const added = await callServer<Space>(session, 'POST', own, { body });
     if (session.out.isJson) session.out.json(added);
     else session.out.line(`Space ${added.name} is made.`);
     return exitCodes.ok;

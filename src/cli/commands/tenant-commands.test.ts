@@ -21,13 +21,13 @@ const key = {
 const invoices = {
   id: '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c',
   organization_id: acme.id,
-  organization: 'acme',
+  organization_name: 'acme',
   name: 'Invoices',
   workflow: 'structure',
   options: { schema: {} },
   webhook_url: 'https://example.com/hook',
   wait_seconds: 2,
-  active: true,
+  is_active: true,
   path: `/deployment/api/${acme.id}/Invoices`,
   created_at,
   modified_at: created_at,
@@ -155,7 +155,7 @@ describe('headworks deployments', () => {
         options: { schema: { type: 'object' } },
         webhook_url: 'https://x',
         wait_seconds: 2.5,
-        active: false,
+        is_active: false,
       },
     });
     expect(at.out).toMatch(/webhook secret\s+whsec_x/);
@@ -203,8 +203,8 @@ describe('headworks deployments', () => {
       webhook_url: null,
     });
     await changed(['change', 'acme/invoices', '--wait', '0'], { wait_seconds: 0 });
-    await changed(['enable', 'acme/invoices'], { active: true });
-    await changed(['disable', 'acme/invoices'], { active: false });
+    await changed(['enable', 'acme/invoices'], { is_active: true });
+    await changed(['disable', 'acme/invoices'], { is_active: false });
     expect(await world({ stdin: 'no' }).run('deployments', 'remove', 'acme/invoices')).toBe(1);
     expect(await at.run('deployments', 'remove', 'acme/invoices', '--force')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE' });

@@ -1,186 +1,95 @@
-// Artifacts: documents in, with exactly what became of them.
-import { z } from 'zod';
+// Handlers of artifacts.
+import { artifactsApi } from '../../api/artifacts.ts';
 import { CoreError } from '../../core/index.ts';
-import type { IngestRequest } from '../../knowledge/index.ts';
-import { knowledgeAccess, knowledgePath, spaceOf } from '../knowledge-space.ts';
+import type { IngestRequest, Revision } from '../../knowledge/index.ts';
+import type { HandlerInput } from '../implement.ts';
+import { implement } from '../implement.ts';
+import { spaceOf } from '../knowledge-space.ts';
 import { documentBodyBytes } from '../limits.ts';
-import { callerSignal } from '../openai/caller-signal.ts';
+import { pageOf } from '../page.ts';
 import type { HttpDependencies } from '../ports.ts';
-import {
-  acceptedAnswer,
-  artifactBody,
-  artifactQuery,
-  artifactsAnswer,
-  artifactsQuery,
-  artifactView,
-  estimateAnswer,
-  revisionsAnswer,
-  viewOfAccepted,
-  viewOfArtifact,
-  viewOfRevision,
-  wishOf,
-} from '../schemas/artifacts.ts';
-import { errorAnswers } from '../schemas/error.ts';
-import { idParams } from '../schemas/fields.ts';
 import type { TypedServer } from './typed-server.ts';
 
-const tags = ['knowledge'];
-const config = knowledgeAccess;
-/**
- * What a document says may come from a file that nobody looked at; it is cleaned. What it is known by is not: without the
- * character it could be the name of another document.
- */
-const taking = { ...knowledgeAccess, nulAllowedIn: ['text', 'title', 'metadata'] };
+type ArtifactInput = HandlerInput<(typeof artifactsApi)['ingest']>['body'];
 
 export function artifactRoutes(server: TypedServer, dependencies: HttpDependencies): void {
-  takingRoutes(server, dependencies);
-  ownRoutes(server, dependencies);
-}
-
-function takingRoutes(server: TypedServer, dependencies: HttpDependencies): void {
   const { artifacts } = dependencies.knowledge;
   const bodyLimit = documentBodyBytes(artifacts.maxDocumentBytes);
-
-  server.post(
-    `${knowledgePath}/artifacts`,
+  implement(
+    server,
+    artifactsApi,
     {
-      config: taking,
-      bodyLimit,
-      schema: {
-        operationId: 'artifacts.ingest',
-        tags,
-        summary: 'Takes a document in; it can be searched when this answers, and is read in the background',
-        querystring: artifactQuery,
-        body: artifactBody,
-        response: { 200: acceptedAnswer, 202: acceptedAnswer, ...errorAnswers },
+      ingest: async ({ query, body, caller, reply, signal }) => {
+        const space = await spaceOf(dependencies, caller, { ...query, ...body });
+        const { artifactUid: id, ...result } = await artifacts.ingest(space, ingestRequest(body), signal);
+        if (result.outcome === 'unchanged') reply.code(200);
+        return { ...result, id };
+      },
+      estimate: async ({ query, body, caller, signal }) => {
+        const space = await spaceOf(dependencies, caller, { ...query, ...body });
+        const { answerTokens, ...estimate } = await artifacts.estimate(space, ingestRequest(body), signal);
+        return { ...estimate, completionTokens: answerTokens };
+      },
+      list: async ({ query: { limit, after: before, ...filter }, caller }) => {
+        const { spaceId } = await spaceOf(dependencies, caller, filter);
+        const { type, sourceSystem } = filter;
+        const { items, next } = await pageOf(
+          limit,
+          (most) => artifacts.list({ spaceId, type, sourceSystem, before, limit: most }),
+          ({ revisionId }) => revisionId,
+        );
+        return { artifacts: items.map(revisionView), next };
+      },
+      listStatuses: async ({ query: { ids, ...ref }, caller }) => {
+        const space = await spaceOf(dependencies, caller, ref);
+        const found = await Promise.all(ids.map((id) => artifacts.get(space, id).catch(nullIfDeleted)));
+        return { statuses: found.filter((artifact) => artifact !== null).map(revisionView) };
+      },
+      get: async ({ params, query, caller }) =>
+        revisionView(await artifacts.get(await spaceOf(dependencies, caller, query), params.id)),
+      listRevisions: async ({ params, query, caller }) => {
+        const space = await spaceOf(dependencies, caller, query);
+        return { revisions: (await artifacts.revisions(space, params.id)).map(revisionView) };
+      },
+      delete: async ({ params, query, caller }) => {
+        await artifacts.delete(await spaceOf(dependencies, caller, query), params.id);
+        return null;
       },
     },
-    async (request, reply) => {
-      const space = await spaceOf(dependencies, request, { ...request.query, ...request.body });
-      const accepted = await artifacts.ingest(space, checked(request.body), callerSignal(reply.raw));
-      return reply.code(accepted.outcome === 'unchanged' ? 200 : 202).send(viewOfAccepted(accepted));
-    },
-  );
-
-  server.post(
-    `${knowledgePath}/artifacts/estimate`,
-    {
-      config: taking,
-      bodyLimit,
-      schema: {
-        operationId: 'artifacts.estimate',
-        tags,
-        summary: 'What taking a document in would cost; nothing is written',
-        querystring: artifactQuery,
-        body: artifactBody,
-        response: { 200: estimateAnswer, ...errorAnswers },
-      },
-    },
-    async (request, reply) => {
-      const space = await spaceOf(dependencies, request, { ...request.query, ...request.body });
-      const estimate = await artifacts.estimate(space, checked(request.body), callerSignal(reply.raw));
-      return {
-        chunks: estimate.chunks,
-        tokens: estimate.tokens,
-        model_calls: estimate.modelCalls,
-        prompt_tokens: estimate.promptTokens,
-        answer_tokens: estimate.answerTokens,
-        embedding_calls: estimate.embeddingCalls,
-      };
-    },
+    { ingest: { bodyLimit }, estimate: { bodyLimit } },
   );
 }
 
-function checked(body: z.infer<typeof artifactBody>): IngestRequest {
-  const wish = wishOf(body);
-  if (!wish) throw new CoreError('INPUT_INVALID', 'Nothing was taken in. Give either "text" or "file".');
-  return wish;
+const revisionView = <Found extends Revision>({ artifactUid, ...revision }: Found) => ({
+  ...revision,
+  id: artifactUid,
+});
+
+function ingestRequest({ text, file, sourceTs, mentions, ...input }: ArtifactInput): IngestRequest {
+  if ((text === undefined) === (file === undefined))
+    throw new CoreError('INPUT_INVALID', 'Nothing was ingested. Give either "text" or "file".');
+  const { type, title, sourceSystem, sourceId, metadata } = input;
+  return {
+    content: file
+      ? { name: file.name, mediaType: file.mediaType, bytes: Buffer.from(file.content, 'base64') }
+      : { text: text ?? '' },
+    type,
+    title,
+    sourceSystem,
+    sourceId,
+    metadata,
+    sourceTs: sourceTs === undefined ? undefined : new Date(sourceTs),
+    mentions: mentions?.map(({ name, type: entityType, relation, ...clues }) => ({
+      surfaceForm: name,
+      type: entityType,
+      relation,
+      contextClues: Object.fromEntries(Object.entries(clues).filter(([, value]) => value !== undefined)),
+    })),
+  };
 }
 
-function ownRoutes(server: TypedServer, dependencies: HttpDependencies): void {
-  const { artifacts } = dependencies.knowledge;
-
-  server.get(
-    `${knowledgePath}/artifacts`,
-    {
-      config,
-      schema: {
-        operationId: 'artifacts.list',
-        tags,
-        summary: 'Artifacts of a space, newest first',
-        querystring: artifactsQuery,
-        response: { 200: artifactsAnswer, ...errorAnswers },
-      },
-    },
-    async (request) => {
-      const { type, source_system: sourceSystem, limit, before } = request.query;
-      const { spaceId } = await spaceOf(dependencies, request, request.query);
-      const found = await artifacts.list({
-        spaceId,
-        limit: limit + 1,
-        ...(type === undefined ? {} : { type }),
-        ...(sourceSystem === undefined ? {} : { sourceSystem }),
-        ...(before === undefined ? {} : { before }),
-      });
-      const page = found.slice(0, limit).map(viewOfRevision);
-      return { artifacts: page, next: found.length > limit ? (page.at(-1)?.revision_id ?? null) : null };
-    },
-  );
-
-  server.get(
-    `${knowledgePath}/artifacts/:id`,
-    {
-      config,
-      schema: {
-        operationId: 'artifacts.get',
-        tags,
-        summary: 'One artifact with its text, and exactly which parts are in and which are missing',
-        params: idParams,
-        querystring: artifactQuery,
-        response: { 200: artifactView, ...errorAnswers },
-      },
-    },
-    async (request) =>
-      viewOfArtifact(
-        await artifacts.get(await spaceOf(dependencies, request, request.query), request.params.id),
-      ),
-  );
-
-  server.get(
-    `${knowledgePath}/artifacts/:id/revisions`,
-    {
-      config,
-      schema: {
-        operationId: 'artifacts.revisions',
-        tags,
-        summary: 'All revisions of an artifact, newest first',
-        params: idParams,
-        querystring: artifactQuery,
-        response: { 200: revisionsAnswer, ...errorAnswers },
-      },
-    },
-    async (request) => {
-      const space = await spaceOf(dependencies, request, request.query);
-      return { revisions: (await artifacts.revisions(space, request.params.id)).map(viewOfRevision) };
-    },
-  );
-
-  server.delete(
-    `${knowledgePath}/artifacts/:id`,
-    {
-      config,
-      schema: {
-        operationId: 'artifacts.remove',
-        tags,
-        summary: 'Removes an artifact with everything that was derived from it alone',
-        params: idParams,
-        querystring: artifactQuery,
-        response: { 204: z.null().describe('It is gone.'), ...errorAnswers },
-      },
-    },
-    async (request, reply) => {
-      await artifacts.delete(await spaceOf(dependencies, request, request.query), request.params.id);
-      return reply.code(204).send(null);
-    },
-  );
+/** Deleted since the list was read. */
+function nullIfDeleted(error: unknown): null {
+  if (error instanceof CoreError && error.code === 'NOT_FOUND') return null;
+  throw error;
 }

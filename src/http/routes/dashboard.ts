@@ -1,58 +1,25 @@
-// The dashboard: its page and files, and who may use it.
+// The dashboard: login handlers, its page and its files.
 import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
+import { dashboardApi } from '../../api/overview.ts';
 import { CoreError } from '../../core/index.ts';
 import type { DashboardAsset, DashboardFiles } from '../../operations/index.ts';
 import { dropSession, keepSession } from '../dashboard/session-cookie.ts';
+import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { loginBody, loginLinkAnswer, sessionAnswer } from '../schemas/dashboard.ts';
-import { errorAnswers } from '../schemas/error.ts';
 import type { TypedServer } from './typed-server.ts';
 
-const tags = ['dashboard'];
 const gzip = promisify(gzipCallback);
 
 export function dashboardRoutes(server: TypedServer, dependencies: HttpDependencies): void {
-  loginRoutes(server, dependencies);
-  fileRoutes(server, dependencies);
-}
-
-function loginRoutes(server: TypedServer, { dashboard, access }: HttpDependencies): void {
-  server.post(
-    '/api/v1/dashboard/login-links',
-    {
-      config: { access: 'admin' },
-      schema: {
-        operationId: 'dashboard.create-login-link',
-        tags,
-        summary: 'Makes a link that logs a browser in, once',
-        response: { 201: loginLinkAnswer, ...errorAnswers },
-      },
-    },
-    async (_request, reply) => {
+  const { dashboard, access } = dependencies;
+  implement(server, dashboardApi, {
+    createLoginLink: async () => {
       const { token, expiresAt } = await dashboard.logins.create();
-      // Behind #: no browser sends that to a server, so it stands in no log.
-      const path = `/dashboard/login#${token}`;
-      return reply.code(201).send({ path, expires_at: expiresAt.toISOString() });
+      // Behind #: browsers do not send that to servers, so it appears in no log.
+      return { path: `/dashboard/login#${token}`, expiresAt };
     },
-  );
-
-  server.post(
-    '/api/v1/dashboard/session',
-    {
-      config: { access: 'public' },
-      schema: {
-        operationId: 'dashboard.log-in',
-        tags,
-        summary: 'Logs a browser in: with the token of a login link, or the admin token',
-        description:
-          'The session is a cookie that scripts cannot read and other sites do not send; it lasts 12 hours.',
-        body: loginBody,
-        response: { 200: sessionAnswer, ...errorAnswers },
-      },
-    },
-    async (request, reply) => {
-      const { token } = request.body;
+    logIn: async ({ body: { token }, request, reply }) => {
       if (!access.isAdminToken(token) && !(await dashboard.logins.use(token)))
         throw new CoreError(
           'UNAUTHENTICATED',
@@ -61,29 +28,17 @@ function loginRoutes(server: TypedServer, { dashboard, access }: HttpDependencie
         );
       const { value, expiresAt } = dashboard.sessions.issue();
       keepSession(request, reply, value, expiresAt);
-      return { expires_at: expiresAt.toISOString() };
+      return { expiresAt };
     },
-  );
-
-  server.delete(
-    '/api/v1/dashboard/session',
-    {
-      config: { access: 'public' },
-      schema: {
-        operationId: 'dashboard.log-out',
-        tags,
-        summary: 'Makes this browser forget its session',
-        response: { 200: sessionAnswer, ...errorAnswers },
-      },
-    },
-    async (request, reply) => {
+    logOut: async ({ request, reply }) => {
       dropSession(request, reply);
-      return { expires_at: null };
+      return { expiresAt: null };
     },
-  );
+  });
+  fileRoutes(server, dependencies);
 }
 
-/** For ever: the name changes with the content. */
+/** Forever: the name changes with the content. */
 const unchanging = 'public, max-age=31536000, immutable';
 
 function fileRoutes(server: TypedServer, { dashboard, ids }: HttpDependencies): void {

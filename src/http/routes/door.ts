@@ -20,7 +20,7 @@ import {
   executionState,
   stateOf,
   timeoutSeconds,
-} from '../schemas/door.ts';
+} from '../tenant-api/schemas.ts';
 import type { TypedServer } from './typed-server.ts';
 
 const tags = ['deployments'];

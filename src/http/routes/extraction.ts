@@ -1,214 +1,106 @@
-// Extraction: registered sources, and runs that are started, watched and stopped.
-import { z } from 'zod';
+// Handlers of extraction: sources, runs and vaults.
+import { runsApi, sourcesApi, vaultsApi } from '../../api/extraction.ts';
+import type {
+  ExtractionSource,
+  ItemRecord,
+  SourceChange,
+  SourceInput,
+  VersionRecord,
+} from '../../extraction/index.ts';
+import { inputOf } from '../../extraction/index.ts';
+import { implement } from '../implement.ts';
+import { pageOf } from '../page.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { errorAnswers } from '../schemas/error.ts';
-import {
-  extractionRun,
-  extractionRuns,
-  extractionRunsQuery,
-  extractionSource,
-  extractionSources,
-  runReport,
-  runStart,
-  runStarted,
-  viewOfRun,
-  viewOfSource,
-} from '../schemas/extraction.ts';
-import { idParams } from '../schemas/fields.ts';
-import { sourceChange, sourceInput, type ExtractionSource } from '../../extraction/index.ts';
 import type { TypedServer } from './typed-server.ts';
 
-const tags = ['extraction'];
-const config = { access: 'admin' } as const;
-
 export function extractionRoutes(server: TypedServer, dependencies: HttpDependencies): void {
-  sourceRoutes(server, dependencies);
-  runRoutes(server, dependencies);
+  const { sources, runs, vaults } = dependencies.extraction;
+  /** In wire names already: a source is shown as it was registered. */
+  const view = (source: ExtractionSource) => ({
+    ...inputOf(source),
+    id: source.id,
+    is_from_file: source.isFromFile,
+    next_run_at: runs.nextRunAt(source)?.toISOString() ?? null,
+    created_at: source.createdAt.toISOString(),
+    modified_at: source.modifiedAt.toISOString(),
+  });
+
+  implement(server, sourcesApi, {
+    list: async ({ reply }) => reply.send({ sources: (await sources.list()).map(view) }),
+    create: async ({ request, reply }) => reply.send(view(await sources.add(request.body as SourceInput))),
+    get: async ({ params, reply }) => reply.send(view(await sources.get(params.id))),
+    update: async ({ params, request, reply }) =>
+      reply.send(view(await sources.change(params.id, request.body as SourceChange))),
+    delete: async ({ params }) => {
+      await sources.remove(params.id);
+      return null;
+    },
+  });
+
+  implement(server, runsApi, {
+    start: async ({ params, body }) => {
+      const { fresh = false, retryFailed = false } = body ?? {};
+      const { id: runId, jobId } = await runs.start(params.id, { fresh, retryFailed });
+      return { runId, jobId };
+    },
+    list: async ({ query: { source, state: states, limit, after: before } }) => {
+      const { items, next } = await pageOf(limit, (most) =>
+        runs.list({ source, states, before, limit: most }),
+      );
+      return { runs: items, next };
+    },
+    get: async ({ params }) => runs.get(params.id),
+    stop: async ({ params }) => runs.stop(params.id),
+    report: async ({ body }) => runs.report(body),
+    getSamples: async ({ params }) => ({
+      samples: dependencies.activity.run(params.id).map(({ refusals, ...sample }) => ({
+        ...sample,
+        rateLimitedCalls: refusals,
+        at: new Date(sample.at),
+      })),
+    }),
+  });
+
+  implement(server, vaultsApi, {
+    get: async ({ params }) => {
+      const { types, deadLetters } = await vaults.summary(params.id);
+      return {
+        types,
+        deadLetters: deadLetters.map(({ pageKey, at, ...letter }) => ({
+          ...letter,
+          page: pageKey,
+          at: new Date(at),
+        })),
+      };
+    },
+    listItems: async ({ params, query: { limit, ...filter } }) => {
+      const { items, next } = await pageOf(limit, (most) =>
+        vaults.items(params.id, { ...filter, limit: most }),
+      );
+      return { items: items.map(itemView), next };
+    },
+    getItem: async ({ params, query }) => {
+      const { item, versions } = await vaults.item(params.id, query.type, query.item);
+      return { item: itemView(item), versions: versions.map(versionView) };
+    },
+    getData: async ({ params, query: { type, item, version = null } }) => ({
+      json: await vaults.data(params.id, type, item, version),
+    }),
+  });
 }
 
-function sourceRoutes(server: TypedServer, { extraction }: HttpDependencies): void {
-  const { sources, runs } = extraction;
-  const view = (source: ExtractionSource) => viewOfSource(source, runs.nextRunAt(source));
+const dateOrNull = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
 
-  server.get(
-    '/api/v1/extraction/sources',
-    {
-      config,
-      schema: {
-        operationId: 'extraction.sources.list',
-        tags,
-        summary: 'Registered sources',
-        response: { 200: extractionSources, ...errorAnswers },
-      },
-    },
-    async () => ({ sources: (await sources.list()).map(view) }),
-  );
+const itemView = ({ updatedAt, syncedAt, deletedAt, ...item }: ItemRecord) => ({
+  ...item,
+  updatedAt: dateOrNull(updatedAt),
+  seenAt: new Date(syncedAt),
+  deletedAt: dateOrNull(deletedAt),
+});
 
-  server.post(
-    '/api/v1/extraction/sources',
-    {
-      config,
-      schema: {
-        operationId: 'extraction.sources.add',
-        tags,
-        summary: 'Registers a source',
-        description:
-          'Secrets are refused: name the environment variables of the server that hold them. The source is not asked.',
-        body: sourceInput,
-        response: { 201: extractionSource, ...errorAnswers },
-      },
-    },
-    async (request, reply) => reply.code(201).send(view(await sources.add(request.body))),
-  );
-
-  server.get(
-    '/api/v1/extraction/sources/:id',
-    {
-      config,
-      schema: {
-        operationId: 'extraction.sources.get',
-        tags,
-        summary: 'One source',
-        params: idParams,
-        response: { 200: extractionSource, ...errorAnswers },
-      },
-    },
-    async (request) => view(await sources.get(request.params.id)),
-  );
-
-  server.patch(
-    '/api/v1/extraction/sources/:id',
-    {
-      config,
-      schema: {
-        operationId: 'extraction.sources.change',
-        tags,
-        summary: 'Changes a source',
-        description: 'Settings and options are replaced as a whole. A run that goes on is not touched.',
-        params: idParams,
-        body: sourceChange,
-        response: { 200: extractionSource, ...errorAnswers },
-      },
-    },
-    async (request) => view(await sources.change(request.params.id, request.body)),
-  );
-
-  server.delete(
-    '/api/v1/extraction/sources/:id',
-    {
-      config,
-      schema: {
-        operationId: 'extraction.sources.remove',
-        tags,
-        summary: 'Removes a source',
-        description: 'Its runs stay listed, and its vault stays where it is.',
-        params: idParams,
-        response: { 204: z.null().describe('It is gone.'), ...errorAnswers },
-      },
-    },
-    async (request, reply) => {
-      await sources.remove(request.params.id);
-      return reply.code(204).send(null);
-    },
-  );
-
-  server.post(
-    '/api/v1/extraction/sources/:id/runs',
-    {
-      config,
-      schema: {
-        operationId: 'extraction.runs.start',
-        tags,
-        summary: 'Starts a run of a source',
-        params: idParams,
-        body: runStart,
-        response: { 202: runStarted, ...errorAnswers },
-      },
-    },
-    async (request, reply) => {
-      const { fresh = false, retry_failed: retryFailed = false } = request.body ?? {};
-      const { id, jobId } = await runs.start(request.params.id, { fresh, retryFailed });
-      return reply.code(202).send({ run_id: id, job_id: jobId });
-    },
-  );
-}
-
-function runRoutes(server: TypedServer, { extraction: { runs } }: HttpDependencies): void {
-  server.get(
-    '/api/v1/extraction/runs',
-    {
-      config,
-      schema: {
-        operationId: 'extraction.runs.list',
-        tags,
-        summary: 'Runs, newest first, those of commands included',
-        querystring: extractionRunsQuery,
-        response: { 200: extractionRuns, ...errorAnswers },
-      },
-    },
-    async (request) => {
-      const { source, state, limit, before } = request.query;
-      // One more than asked for tells whether there is a next page.
-      const found = await runs.list({
-        limit: limit + 1,
-        ...(source === undefined ? {} : { source }),
-        ...(state === undefined ? {} : { states: state }),
-        ...(before === undefined ? {} : { before }),
-      });
-      const page = found.slice(0, limit).map(viewOfRun);
-      return { runs: page, next: found.length > limit ? (page.at(-1)?.id ?? null) : null };
-    },
-  );
-
-  server.get(
-    '/api/v1/extraction/runs/:id',
-    {
-      config,
-      schema: {
-        operationId: 'extraction.runs.get',
-        tags,
-        summary: 'One run, as it is now',
-        params: idParams,
-        response: { 200: extractionRun, ...errorAnswers },
-      },
-    },
-    async (request) => viewOfRun(await runs.get(request.params.id)),
-  );
-
-  server.post(
-    '/api/v1/extraction/runs/:id/stop',
-    {
-      config,
-      schema: {
-        operationId: 'extraction.runs.stop',
-        tags,
-        summary: 'Stops a run',
-        description: 'It ends as interrupted within a few seconds; the vault keeps what came until then.',
-        params: idParams,
-        response: { 202: extractionRun, ...errorAnswers },
-      },
-    },
-    async (request, reply) => reply.code(202).send(viewOfRun(await runs.stop(request.params.id))),
-  );
-
-  server.post(
-    '/api/v1/extraction/runs/report',
-    {
-      // Once a second for every command that extracts: rows of the audit log would be nothing else.
-      config: { ...config, audit: false },
-      schema: {
-        operationId: 'extraction.runs.report',
-        tags,
-        summary: 'Tells of a run that a command does itself',
-        description:
-          'Told at its start, about once a second, and at its end; silent for a minute, it is interrupted.',
-        body: runReport,
-        response: { 200: extractionRun, ...errorAnswers },
-      },
-    },
-    async (request) => {
-      const { items_per_second: itemsPerSecond, refusals: rateLimitedCalls, ...report } = request.body;
-      return viewOfRun(await runs.report({ ...report, itemsPerSecond, rateLimitedCalls }));
-    },
-  );
-}
+const versionView = ({ number, session, firstSeenAt, hash }: VersionRecord) => ({
+  number,
+  session,
+  firstSeenAt: new Date(firstSeenAt),
+  isDeleted: hash === null,
+});

@@ -1,123 +1,56 @@
-// How many requests organizations may have under way at once: set, seen, taken back.
+// Handlers of concurrency limits and alerts.
+import { alertsApi, limitsApi } from '../../api/limits.ts';
+import type { LimitView } from '../../tenancy/index.ts';
+import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { errorAnswers } from '../schemas/error.ts';
-import {
-  clearCacheAnswer,
-  clearCacheBody,
-  limitAnswer,
-  limitBody,
-  limitChanged,
-  limitQuery,
-  limitsAnswer,
-  limitsQuery,
-  viewOfLimit,
-} from '../schemas/limits.ts';
-import { organizationParams } from '../schemas/organizations.ts';
 import type { TypedServer } from './typed-server.ts';
 
-const tags = ['limits'];
-const config = { access: 'admin' } as const;
-
 export function limitRoutes(server: TypedServer, { tenants }: HttpDependencies): void {
-  const { limits, organizations } = tenants;
-
-  server.get(
-    '/api/v1/limits',
-    {
-      config,
-      schema: {
-        operationId: 'limits.list',
-        tags,
-        summary: 'Organizations that have a limit of their own',
-        querystring: limitsQuery,
-        response: { 200: limitsAnswer, ...errorAnswers },
-      },
-    },
-    async ({ query }) => {
-      const views = await limits.list({ withUsage: query.with_usage });
+  const { limits, organizations, alerts } = tenants;
+  implement(server, limitsApi, {
+    list: async ({ query }) => {
+      const found = await limits.list(query);
       const names = new Map(organizations.list().map(({ id, name }) => [id, name]));
       return {
-        default_limit: limits.defaultLimit,
-        global_limit: limits.globalLimit,
-        limits: views.map((view) => viewOfLimit(view, names.get(view.organizationId) ?? view.organizationId)),
+        defaultLimit: limits.defaultLimit,
+        globalLimit: limits.globalLimit,
+        limits: found.map((each) => limitView(each, names.get(each.organizationId) ?? each.organizationId)),
       };
     },
-  );
-
-  server.get(
-    '/api/v1/limits/:organization',
-    {
-      config,
-      schema: {
-        operationId: 'limits.get',
-        tags,
-        summary: 'What an organization may do at once, and does',
-        params: organizationParams,
-        querystring: limitQuery,
-        response: { 200: limitAnswer, ...errorAnswers },
-      },
-    },
-    async ({ params, query }) => {
+    get: async ({ params, query }) => {
       const { id, name } = organizations.find(params.organization);
-      return viewOfLimit(await limits.get(id, { clearCache: query.clear_cache }), name);
+      return limitView(await limits.get(id, query), name);
     },
-  );
-
-  server.put(
-    '/api/v1/limits/:organization',
-    {
-      config,
-      schema: {
-        operationId: 'limits.set',
-        tags,
-        summary: 'Gives an organization a limit of its own; it counts at once, everywhere',
-        params: organizationParams,
-        body: limitBody,
-        response: { 200: limitChanged, ...errorAnswers },
-      },
-    },
-    async ({ params, body }) => {
+    set: async ({ params, body }) => {
       const { id, name } = organizations.find(params.organization);
       const { view, isNew } = await limits.set(id, body.limit);
-      return { ...viewOfLimit(view, name), is_new: isNew };
+      return { ...limitView(view, name), isNew };
     },
-  );
-
-  server.delete(
-    '/api/v1/limits/:organization',
-    {
-      config,
-      schema: {
-        operationId: 'limits.delete',
-        tags,
-        summary: 'Takes back the limit of an organization; the default counts from then on',
-        params: organizationParams,
-        response: { 200: limitAnswer, ...errorAnswers },
-      },
-    },
-    async ({ params }) => {
+    delete: async ({ params }) => {
       const { id, name } = organizations.find(params.organization);
-      return viewOfLimit(await limits.delete(id), name);
+      return limitView(await limits.delete(id), name);
     },
-  );
-
-  server.post(
-    '/api/v1/limits/clear-cache',
-    {
-      config,
-      schema: {
-        operationId: 'limits.clear-cache',
-        tags,
-        summary: 'Forgets cached limits; they are read again with the next request',
-        body: clearCacheBody,
-        response: { 200: clearCacheAnswer, ...errorAnswers },
-      },
-    },
-    async ({ body }) => {
-      const wanted = body?.organization;
+    clearCache: async ({ body }) => {
+      const { organization, all = false } = body ?? {};
       const which =
-        wanted === undefined ? (body?.all === true ? 'all' : 'custom') : [organizations.find(wanted).id];
+        organization === undefined ? (all ? 'all' : 'custom') : [organizations.find(organization).id];
       return { deleted: await limits.clearCache(which) };
     },
-  );
+  });
+  implement(server, alertsApi, { list: async () => ({ alerts: alerts.list() }) });
 }
+
+export function limitView({ usage, ...limit }: LimitView, organizationName: string) {
+  return {
+    ...limit,
+    organizationName,
+    usage: usage && {
+      ...usage,
+      organizationPercent: percent(usage.organization, usage.organizationLimit),
+      globalPercent: percent(usage.global, usage.globalLimit),
+    },
+  };
+}
+
+/** With one decimal. */
+const percent = (used: number, limit: number): number => Math.round((used / limit) * 1_000) / 10;

@@ -1,75 +1,43 @@
-// Models that speak MCP (streamable HTTP), and who these credentials belong to.
-import { z } from 'zod';
+// The Model Context Protocol over streamable HTTP.
 import type { FastifyRequest } from 'fastify';
+import { mcpApi } from '../../api/server.ts';
 import { CoreError } from '../../core/index.ts';
+import { implement } from '../implement.ts';
 import type { HttpLimits } from '../limits.ts';
 import { documentBodyBytes } from '../limits.ts';
 import { callerSignal } from '../openai/caller-signal.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { callerAnswer } from '../schemas/caller.ts';
-import { errorAnswers } from '../schemas/error.ts';
 import type { TypedServer } from './typed-server.ts';
 
-/** What tools ask of this API has the usual time; telling that it took too long takes a little more. */
-const telling = 5_000;
-const tags = ['mcp'];
+/** What tools call of this API has the usual time limit; reporting that it was exceeded takes a little more. */
+const reportingMs = 5_000;
 
-export function mcpRoutes(server: TypedServer, dependencies: HttpDependencies, limits: HttpLimits): void {
-  const { mcp, knowledge } = dependencies;
-
-  server.get(
-    '/api/v1/caller',
+export function mcpRoutes(
+  server: TypedServer,
+  { mcp, knowledge }: HttpDependencies,
+  limits: HttpLimits,
+): void {
+  implement(
+    server,
+    mcpApi,
     {
-      config: { access: 'tenant' },
-      schema: {
-        operationId: 'caller.show',
-        tags,
-        summary: 'Whose credentials these are',
-        response: { 200: callerAnswer, ...errorAnswers },
+      call: async ({ request, reply }) => {
+        const { status, body } = await mcp.answer({
+          caller: kindOf(request),
+          credential: credentialOf(request),
+          headers: protocolHeaders(request),
+          body: request.body,
+          signal: callerSignal(reply.raw, server.traffic),
+        });
+        // As text: it is JSON already.
+        return reply.code(status).type('application/json; charset=utf-8').serializer(String).send(body);
       },
     },
-    async (request) => ({
-      kind: kindOf(request),
-      organization_id: request.caller?.kind === 'organization' ? request.caller.organizationId : null,
-    }),
-  );
-
-  server.post(
-    '/mcp',
     {
-      // Every tool asks the API under the caller's own credentials: what it does there leaves the row.
-      config: { access: 'tenant', audit: false, nulAllowedIn: 'everywhere' },
-      bodyLimit: documentBodyBytes(knowledge.artifacts.maxDocumentBytes),
-      handlerTimeout: limits.handlerTimeoutMs + telling,
-      schema: {
-        operationId: 'mcp',
-        tags,
-        summary: 'The Model Context Protocol: tools and resources for models',
-        description:
-          'Streamable HTTP without sessions: every message is a POST of its own, answered in JSON. There is nothing to ' +
-          'GET or DELETE. See docs/mcp.md for clients and tools.',
-        body: z.unknown().describe('One message of JSON-RPC 2.0.'),
-        response: {
-          200: z.unknown().describe('The answer, as JSON-RPC 2.0.'),
-          202: z.null().describe('Taken; this message has no answer.'),
-          ...errorAnswers,
-        },
+      call: {
+        bodyLimit: documentBodyBytes(knowledge.artifacts.maxDocumentBytes),
+        handlerTimeout: limits.handlerTimeoutMs + reportingMs,
       },
-    },
-    async (request, reply) => {
-      const { status, body } = await mcp.answer({
-        caller: kindOf(request),
-        credential: credentialOf(request),
-        headers: spokenHeaders(request),
-        body: request.body,
-        signal: callerSignal(reply.raw, server.traffic),
-      });
-      // As text: it is JSON already.
-      return reply
-        .code(status as 200)
-        .type('application/json; charset=utf-8')
-        .serializer(String)
-        .send(body);
     },
   );
 }
@@ -78,7 +46,7 @@ function kindOf({ caller }: Pick<FastifyRequest, 'caller'>): 'admin' | 'organiza
   return caller?.kind === 'organization' ? 'organization' : 'admin';
 }
 
-/** Not the dashboard's cookie: tools could not use it. */
+/** Not the dashboard's cookie: tools cannot use it. */
 function credentialOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
   const credential = headers.authorization?.replace(/^bearer +/i, '');
   if (credential === undefined)
@@ -86,8 +54,8 @@ function credentialOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
   return credential;
 }
 
-/** Those that the protocol has a say about. */
-function spokenHeaders({ headers }: Pick<FastifyRequest, 'headers'>): Readonly<Record<string, string>> {
+/** The headers that the protocol reads. */
+function protocolHeaders({ headers }: Pick<FastifyRequest, 'headers'>): Readonly<Record<string, string>> {
   const names = ['accept', 'content-type', 'mcp-protocol-version'] as const;
   return Object.fromEntries(
     names.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : [])),

@@ -22,7 +22,7 @@ import {
   openAiModel,
   openAiModels,
   steeringHeaders,
-} from '../schemas/openai.ts';
+} from '../../api/openai.ts';
 import type { Caller } from '../server-types.ts';
 import type { TypedServer } from './typed-server.ts';
 

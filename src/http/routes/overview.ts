@@ -1,73 +1,29 @@
-// What the dashboard shows at a glance: put together here, so that a page asks once.
+// Handlers of the dashboard's overview pages.
+import { overviewApi } from '../../api/overview.ts';
+import type { ExtractionRun, ExtractionSource } from '../../extraction/index.ts';
+import { itemsOfRun, totalOfRun } from '../../extraction/index.ts';
+import type { ModelView } from '../../gateway/index.ts';
+import { executionJobName } from '../../tenancy/index.ts';
+import type { RunSample } from '../../operations/index.ts';
+import { implement } from '../implement.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { errorAnswers } from '../schemas/error.ts';
-import { idParams } from '../schemas/fields.ts';
-import { viewOfLimit } from '../schemas/limits.ts';
-import {
-  flowAnswer,
-  runSamples,
-  tenantsOverview,
-  tenantsQuery,
-  viewOfMinute,
-  viewOfSample,
-  viewOfTenantRow,
-} from '../schemas/overview.ts';
-import { flowNow } from './flow-now.ts';
+import { limitView } from './limits.ts';
 import type { TypedServer } from './typed-server.ts';
 
-const tags = ['overview'];
-const config = { access: 'admin' } as const;
-const mostOrganizations = 200;
+type Counts = Awaited<ReturnType<HttpDependencies['jobs']['counts']>>;
+
+const maxOrganizations = 200;
+const maxKinds = 20;
+const minuteMs = 60_000;
 
 export function overviewRoutes(server: TypedServer, dependencies: HttpDependencies): void {
-  const { activity } = dependencies;
-
-  server.get(
-    '/api/v1/overview/tenants',
-    {
-      config,
-      schema: {
-        operationId: 'overview.tenants',
-        tags,
-        summary: 'Organizations with usage, limits and refusals',
-        querystring: tenantsQuery,
-        response: { 200: tenantsOverview, ...errorAnswers },
-      },
-    },
-    ({ query }) => tenantsNow(dependencies, query.name ?? ''),
-  );
-
-  server.get(
-    '/api/v1/overview/flow',
-    {
-      config,
-      schema: {
-        operationId: 'overview.flow',
-        tags,
-        summary: 'Every gate on the way of the data, now',
-        response: { 200: flowAnswer, ...errorAnswers },
-      },
-    },
-    () => flowNow(dependencies),
-  );
-
-  server.get(
-    '/api/v1/extraction/runs/:id/samples',
-    {
-      config,
-      schema: {
-        operationId: 'extraction.run-samples',
-        tags: ['extraction'],
-        summary: 'How a run went over time',
-        params: idParams,
-        response: { 200: runSamples, ...errorAnswers },
-      },
-    },
-    async ({ params }) => ({ samples: activity.run(params.id).map(viewOfSample) }),
-  );
+  implement(server, overviewApi, {
+    getOrganizations: ({ query }) => organizationsNow(dependencies, query.name ?? ''),
+    getFlow: () => flowNow(dependencies),
+  });
 }
 
-async function tenantsNow({ tenants, activity }: HttpDependencies, part: string) {
+async function organizationsNow({ tenants, activity }: HttpDependencies, part: string) {
   const { limits, organizations } = tenants;
   const active = new Map(activity.tenants().map((each) => [each.organizationId, each]));
   const all = organizations.list();
@@ -75,22 +31,142 @@ async function tenantsNow({ tenants, activity }: HttpDependencies, part: string)
   const shown = all
     .filter(({ name }) => name.toLowerCase().includes(part.toLowerCase()))
     .toSorted((a, b) => refusedOf(b.id) - refusedOf(a.id) || a.name.localeCompare(b.name))
-    .slice(0, mostOrganizations);
+    .slice(0, maxOrganizations);
   const names = new Map(shown.map(({ id, name }) => [id, name]));
-  const { globalUsed, limits: views } = await limits.overview([...names.keys()]);
+  const { globalUsed, limits: found } = await limits.overview([...names.keys()]);
   return {
-    counted_since: new Date(activity.since).toISOString(),
-    default_limit: limits.defaultLimit,
-    global_limit: limits.globalLimit,
-    global_used: globalUsed,
+    countedSince: new Date(activity.since),
+    defaultLimit: limits.defaultLimit,
+    globalLimit: limits.globalLimit,
+    globalUsed,
     waiting: tenants.waiting(),
-    organizations: views.map((view) =>
-      viewOfTenantRow(
-        viewOfLimit(view, names.get(view.organizationId) ?? view.organizationId),
-        active.get(view.organizationId),
-      ),
-    ),
-    organization_count: all.length,
-    minutes: activity.minutes().map(viewOfMinute),
+    organizations: found.map((each) => {
+      const {
+        admitted = 0,
+        refused = 0,
+        ended = 0,
+        averageHoldMs = null,
+        longestHoldMs = null,
+      } = active.get(each.organizationId) ?? {};
+      const limit = limitView(each, names.get(each.organizationId) ?? each.organizationId);
+      return { limit, admitted, refused, ended, averageHoldMs, longestHoldMs };
+    }),
+    organizationCount: all.length,
+    minutes: minutesOf(activity),
   };
+}
+
+const minutesOf = (activity: HttpDependencies['activity']) =>
+  activity.minutes().map((minute) => ({ ...minute, at: new Date(minute.at) }));
+
+async function flowNow(dependencies: HttpDependencies) {
+  const { tenants, activity } = dependencies;
+  const [extraction, gateway, { globalUsed }, kinds, counts, { dependencies: states }] = await Promise.all([
+    extractionNow(dependencies),
+    gatewayNow(dependencies),
+    tenants.limits.overview([]),
+    dependencies.ledger.counts(),
+    dependencies.jobs.counts(),
+    dependencies.readiness(),
+  ]);
+  return {
+    countedSince: new Date(activity.since),
+    lastMinute: activity.lastMinute(),
+    minutes: minutesOf(activity),
+    extraction,
+    knowledge: {
+      jobsWaiting: jobCount(counts, 'knowledge.', 'queued'),
+      jobsRunning: jobCount(counts, 'knowledge.', 'running'),
+    },
+    gateway,
+    admission: {
+      globalUsed,
+      globalLimit: tenants.limits.globalLimit,
+      organizations: tenants.organizations.list().length,
+      waiting: tenants.waiting(),
+    },
+    executions: {
+      queued: jobCount(counts, executionJobName, 'queued'),
+      executing: jobCount(counts, executionJobName, 'running'),
+    },
+    degraded: kinds
+      .filter(({ open }) => open > 0)
+      .toSorted((a, b) => b.open - a.open)
+      .slice(0, maxKinds),
+    degradedCount: kinds.reduce((sum, { open }) => sum + open, 0),
+    dependencies: states,
+  };
+}
+
+async function extractionNow({ extraction, activity, clock }: HttpDependencies) {
+  const [running, [last], sources] = await Promise.all([
+    extraction.runs.list({ states: ['running', 'queued'], limit: 20 }),
+    extraction.runs.list({ states: ['completed', 'incomplete', 'failed', 'interrupted'], limit: 1 }),
+    extraction.sources.list(),
+  ]);
+  const limitOf = (source: ExtractionSource | undefined) =>
+    source ? extraction.callsPerMinuteOf(source) : null;
+  return {
+    sources: sources.length,
+    callsPerMinuteLimit: sources.reduce((sum, source) => sum + extraction.callsPerMinuteOf(source), 0),
+    running: running.map((run) => ({
+      ...run,
+      runId: run.id,
+      items: itemsOfRun(run),
+      total: run.types.length === 0 ? null : totalOfRun(run),
+      callsLastMinute: callsOfLastMinute(run, activity.run(run.id), clock.now()),
+      callsPerMinuteLimit: limitOf(sources.find(({ name }) => name === run.source)),
+    })),
+    lastFinished: last ? { ...last, runId: last.id, items: itemsOfRun(last) } : null,
+  };
+}
+
+async function gatewayNow({ gateway }: HttpDependencies) {
+  const models = await gateway.models.list({
+    activeOnly: true,
+    availableOnly: false,
+    configuredOnly: false,
+    includeRecent: false,
+    windowDays: 7,
+  });
+  const configured = models.filter(({ isConfigured }) => isConfigured);
+  const cooling = configured
+    .filter(({ availableAt }) => availableAt !== null)
+    .toSorted((a, b) => Number(a.availableAt) - Number(b.availableAt));
+  return {
+    ...gateway.load(),
+    requestsPerMinuteLimit: requestsPerMinute(configured),
+    available: configured.length - cooling.length,
+    cooling: cooling.map((model) => ({ ...model, cause: model.cooldowns[0]?.cause ?? null })),
+    withoutKey: models.length - configured.length,
+  };
+}
+
+/** A quota applies to each key. Null when a model has none: nothing known bounds the sum. */
+const requestsPerMinute = (models: readonly ModelView[]): number | null =>
+  models.reduce<number | null>(
+    (sum, { quotas: { requestsPerMinute: quota }, keyCount }) => {
+      if (sum === null || quota === undefined) return null;
+      return sum + quota * Math.max(1, keyCount);
+    },
+    models.length === 0 ? null : 0,
+  );
+
+const jobCount = (counts: Counts, prefix: string, wanted: string): number =>
+  counts
+    .filter(({ name, state }) => name.startsWith(prefix) && state === wanted)
+    .reduce((sum, { count }) => sum + count, 0);
+
+/** As far as this server has seen the run; null when it has not. */
+function callsOfLastMinute(
+  { calls, startedAt }: ExtractionRun,
+  samples: readonly RunSample[],
+  now: number,
+): number | null {
+  if (startedAt !== null && startedAt.getTime() > now - minuteMs) return calls;
+  const last = samples.at(-1);
+  if (last === undefined) return null;
+  const before = samples.findLast(({ at }) => at <= now - minuteMs) ?? samples[0];
+  // A resumed run continues its count, from more than 0, or starts again.
+  return Math.max(0, last.calls - (before?.calls ?? 0));
 }

@@ -1,91 +1,74 @@
-// One prompt through the gateway, in the shapes of the founding document.
-import type { z } from 'zod';
-import { GatewayError, completionText } from '../../gateway/index.ts';
+// Handler of one prompt through the gateway.
+import type { PromptExhausted } from '../../api/prompts.ts';
+import { promptsApi } from '../../api/prompts.ts';
 import type { CompletionResult } from '../../gateway/index.ts';
+import { completionText, GatewayError } from '../../gateway/index.ts';
+import { implement } from '../implement.ts';
 import { attemptsId } from '../openai/attempts-id.ts';
 import { callerSignal } from '../openai/caller-signal.ts';
 import { triedModelAnswer } from '../openai/openai-error.ts';
 import { parseRoutingHeaders } from '../openai/request-headers.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { errorAnswers } from '../schemas/error.ts';
-import { steeringHeaders } from '../schemas/openai.ts';
-import { promptAnswer, promptBody, promptExhausted } from '../schemas/prompts.ts';
 import { callerName } from './openai.ts';
 import type { TypedServer } from './typed-server.ts';
 
 export function promptRoutes(server: TypedServer, { gateway, ids }: HttpDependencies): void {
-  server.post(
-    '/api/v1/prompts/process',
-    {
-      config: { access: 'gateway', isStream: true, audit: false, nulAllowedIn: 'everywhere' },
-      schema: {
-        operationId: 'prompts.process',
-        tags: ['prompts'],
-        summary: 'Asks the best model that answers',
-        // The others stay as they came.
-        headers: steeringHeaders.loose(),
-        body: promptBody,
-        response: {
-          200: promptAnswer,
-          429: promptExhausted,
-          503: promptExhausted,
-          ...errorAnswers,
-        },
-      },
-    },
-    async (request, reply) => {
+  implement(server, promptsApi, {
+    process: async ({ body, request, reply }) => {
       try {
         const completion = await gateway.complete({
           requestId: attemptsId(request, ids),
-          ask: gateway.read('chat', chatRequest(request.body)),
+          ask: gateway.read('chat', chatRequest(body)),
           caller: callerName(request.caller),
           ...parseRoutingHeaders(request.headers, gateway.defaults),
           signal: callerSignal(reply.raw, reply.server.traffic),
         });
-        return answerOf(request.body.prompt, completion);
+        return responseOf(body.prompt, completion);
       } catch (error) {
-        const exhausted = exhaustedAnswer(error, request.id);
+        const exhausted = exhaustedResponse(error, request.id);
         if (!exhausted) throw error;
-        const { status, body } = exhausted;
-        if (body.retry_after !== null)
-          reply.header('retry-after', String(Math.max(1, Math.ceil(body.retry_after))));
-        return reply.code(status).send(body);
+        if (exhausted.body.retry_after !== null)
+          reply.header('retry-after', String(Math.max(1, Math.ceil(exhausted.body.retry_after))));
+        return reply.code(exhausted.status).send(exhausted.body);
       }
     },
-  );
+  });
 }
 
-function chatRequest(input: z.infer<typeof promptBody>): Uint8Array {
-  const { prompt, system_prompt, model_name, response_format } = input;
+function chatRequest(input: {
+  readonly prompt: string;
+  readonly systemPrompt?: string | null;
+  readonly modelName?: string | null;
+  readonly responseFormat?: object | null;
+}): Uint8Array {
+  const { prompt, systemPrompt, modelName, responseFormat } = input;
   return Buffer.from(
     JSON.stringify({
-      model: model_name ?? 'auto',
+      model: modelName ?? 'auto',
       messages: [
-        ...(typeof system_prompt !== 'string' ? [] : [{ role: 'system', content: system_prompt }]),
+        ...(typeof systemPrompt !== 'string' ? [] : [{ role: 'system', content: systemPrompt }]),
         { role: 'user', content: prompt },
       ],
-      ...(response_format ? { response_format } : {}),
+      ...(responseFormat ? { response_format: responseFormat } : {}),
     }),
   );
 }
 
-function answerOf(prompt: string, completion: CompletionResult): z.infer<typeof promptAnswer> {
-  return {
-    prompt,
-    response: completionText(completion),
-    selected_model: completion.model.name,
-    provider: completion.model.provider,
-    response_time_seconds: completion.durationMs / 1_000,
-    success: true,
-    attempts: completion.attempts,
-    fallback_used: completion.isFallback,
-  };
-}
+const responseOf = (prompt: string, completion: CompletionResult) => ({
+  prompt,
+  response: completionText(completion),
+  selectedModel: completion.model.name,
+  provider: completion.model.provider,
+  responseTimeSeconds: completion.durationMs / 1_000,
+  success: true as const,
+  attempts: completion.attempts,
+  fallbackUsed: completion.isFallback,
+});
 
-function exhaustedAnswer(
+function exhaustedResponse(
   error: unknown,
   requestId: string,
-): { readonly status: 429 | 503; readonly body: z.infer<typeof promptExhausted> } | undefined {
+): { readonly status: 429 | 503; readonly body: PromptExhausted } | undefined {
   if (!(error instanceof GatewayError)) return undefined;
   if (error.code !== 'GATEWAY_ALL_RATE_LIMITED' && error.code !== 'GATEWAY_EXHAUSTED') return undefined;
   const isLimited = error.code === 'GATEWAY_ALL_RATE_LIMITED';

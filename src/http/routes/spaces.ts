@@ -1,82 +1,61 @@
-// Spaces of knowledge.
-import { z } from 'zod';
-import { knowledgeAccess, knowledgePath, ownerOf, spaceOf } from '../knowledge-space.ts';
+// Handlers of knowledge spaces and folders.
+import { foldersApi, spacesApi } from '../../api/spaces.ts';
+import type { FolderResult, KnowledgeFolder } from '../../knowledge/index.ts';
+import { implement } from '../implement.ts';
+import { ownerOf, spaceOf } from '../knowledge-space.ts';
 import type { HttpDependencies } from '../ports.ts';
-import { errorAnswers } from '../schemas/error.ts';
-import {
-  spaceBody,
-  spaceParams,
-  spacesAnswer,
-  spacesQuery,
-  spaceView,
-  viewOfSpace,
-} from '../schemas/spaces.ts';
 import type { TypedServer } from './typed-server.ts';
 
-const tags = ['knowledge'];
-const gone = z.null().describe('It is gone.');
-
 export function spaceRoutes(server: TypedServer, dependencies: HttpDependencies): void {
-  const { spaces } = dependencies.knowledge;
-  const config = knowledgeAccess;
+  const { spaces, folders } = dependencies.knowledge;
+  implement(server, spacesApi, {
+    list: async ({ query: { organization }, caller }) => {
+      const isAll = caller?.kind === 'admin' && organization === undefined;
+      const owner = isAll ? undefined : ownerOf(dependencies, caller, organization);
+      return { spaces: await spaces.list(owner) };
+    },
+    create: async ({ query, body: { name, language, organization = query.organization }, caller }) =>
+      spaces.create(ownerOf(dependencies, caller, organization), name, language),
+    delete: async ({ params, query, caller }) => {
+      await spaces.delete(await spaceOf(dependencies, caller, { ...query, ...params }));
+      return null;
+    },
+  });
 
-  server.get(
-    `${knowledgePath}/spaces`,
-    {
-      config,
-      schema: {
-        operationId: 'spaces.list',
-        tags,
-        summary: 'Spaces: those of the key’s organization; for the admin those of all, or of one',
-        querystring: spacesQuery,
-        response: { 200: spacesAnswer, ...errorAnswers },
-      },
+  implement(server, foldersApi, {
+    list: async ({ query: { all, ...ref }, caller }) => {
+      const spaceId = all ? undefined : (await spaceOf(dependencies, caller, ref)).spaceId;
+      return { folders: (await folders.list(spaceId)).map(folderView) };
     },
-    async (request) => {
-      const { organization } = request.query;
-      const isAll = request.caller?.kind === 'admin' && organization === undefined;
-      const found = await spaces.list(isAll ? undefined : ownerOf(dependencies, request, organization));
-      return { spaces: found.map(viewOfSpace) };
+    create: async ({ body: { path, cron = null, deleteMissing, ...ref }, caller, reply }) => {
+      const space = await spaceOf(dependencies, caller, ref);
+      const { outcome, ...folder } = await folders.create(space, {
+        path,
+        cron,
+        removesMissing: deleteMissing,
+      });
+      reply.code(outcome === 'added' ? 201 : 200);
+      return { ...folderView(folder), outcome };
     },
-  );
-
-  server.post(
-    `${knowledgePath}/spaces`,
-    {
-      config,
-      schema: {
-        operationId: 'spaces.add',
-        tags,
-        summary: 'Makes a space',
-        querystring: spacesQuery,
-        body: spaceBody,
-        response: { 201: spaceView, ...errorAnswers },
-      },
+    scan: async ({ params, body, signal }) =>
+      resultView(await folders.scan(params.id, { removesMissing: body.deleteMissing }, signal)),
+    delete: async ({ params }) => {
+      await folders.delete(params.id);
+      return null;
     },
-    async (request, reply) => {
-      const { name, language, organization = request.query.organization } = request.body;
-      const added = await spaces.create(ownerOf(dependencies, request, organization), name, language);
-      return reply.code(201).send(viewOfSpace(added));
-    },
-  );
-
-  server.delete(
-    `${knowledgePath}/spaces/:space`,
-    {
-      config,
-      schema: {
-        operationId: 'spaces.remove',
-        tags,
-        summary: 'Removes a space with everything in it',
-        params: spaceParams,
-        querystring: spacesQuery,
-        response: { 204: gone, ...errorAnswers },
-      },
-    },
-    async (request, reply) => {
-      const { organization } = request.query;
-      await spaces.delete(await spaceOf(dependencies, request, { organization, ...request.params }));
-      return reply.code(204).send(null);
-    },
-  );
+  });
 }
+
+const folderView = ({ folderId, spaceName, removesMissing, lastResult, ...folder }: KnowledgeFolder) => ({
+  ...folder,
+  id: folderId,
+  space: spaceName,
+  deleteMissing: removesMissing,
+  lastResult: lastResult && resultView(lastResult),
+});
+
+const resultView = ({ removed, missing, ...result }: FolderResult) => ({
+  ...result,
+  deleted: removed,
+  missing: missing.map(({ path, artifactUid }) => ({ path, artifactId: artifactUid })),
+});

@@ -8,7 +8,7 @@ const mostClues = 10;
 const longestClue = 300;
 
 export const entityFields = {
-  entity_id: text,
+  id: text,
   type: text,
   canonical_name: text,
   aliases: z.array(text).describe('What else it was called.'),

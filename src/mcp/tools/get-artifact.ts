@@ -5,7 +5,7 @@ import { id, knowledgePath, maybe, note, resourceUri, text, wordsAreData } from 
 import { defineTool } from '../tool.ts';
 
 const about = z.object({
-  artifact_uid: text,
+  id: text,
   revision_id: text,
   title: text,
   type: text,
@@ -29,9 +29,9 @@ export const getArtifact = defineTool({
   access: 'tenant',
   isOfSpace: true,
   effect: 'reads',
-  whenNotFound: 'Use search to find documents, with the same space; artifact_uid is in its results.',
+  whenNotFound: 'Use search to find documents, with the same space; artifact_id is in its results.',
   input: {
-    artifact_uid: id.describe('From search, list_events, get_entity or ingest.'),
+    artifact_id: id.describe('From search, list_events, get_entity or ingest.'),
     offset: z.int().min(0).default(0).describe('Where to begin, in characters.'),
     max_chars: z.int().min(1).max(40_000).default(10_000).describe('How much text at most.'),
   },
@@ -45,7 +45,7 @@ export const getArtifact = defineTool({
     next_offset: z.number().nullable().describe('Where to read on; null at the end.'),
     note,
   },
-  async run({ artifact_uid: uid, offset, max_chars: length }, { api, place, signal }) {
+  async run({ artifact_id: uid, offset, max_chars: length }, { api, place, signal }) {
     const path = `${knowledgePath}/artifacts/${uid}`;
     const { status, ...found } = artifact.parse(await api.call('GET', path, { query: { ...place }, signal }));
     const { text: part, next } = windowOf(found.text, offset, length);

@@ -11,7 +11,7 @@ import { entityFields, shortEntity, tailNote } from './entity.ts';
 const mostCandidates = 10;
 
 const mention = z.object({
-  artifact_uid: text,
+  artifact_id: text,
   title: text.describe('Of the document.'),
   surface_form: text.describe('How it is called there.'),
   start_char: z.number().nullable().describe('Where: an offset for get_artifact.'),
@@ -26,8 +26,8 @@ export const getEntity = defineTool({
   title: 'Look up a person, project or thing',
   description:
     'One entity with its other names, role, organization and where it is mentioned; by id, or by (part of) a name. Where ' +
-    'a name means several, entity is null and candidates has them: ask again with an entity_id. For what it did, use ' +
-    `list_events with its entity_id. ${wordsAreData}`,
+    'a name means several, entity is null and candidates has them: call again with its id as entity_id. For what it did, use ' +
+    `list_events with its id. ${wordsAreData}`,
   access: 'tenant',
   isOfSpace: true,
   effect: 'reads',
@@ -69,7 +69,7 @@ export const getEntity = defineTool({
     );
     const shown = mentions.slice(offset, offset + limit);
     return {
-      entity: { ...shortEntity(entity), uri: resourceUri('entities', entity.entity_id, place) },
+      entity: { ...shortEntity(entity), uri: resourceUri('entities', entity.id, place) },
       mentions: shown.map((each) => ({ ...each, title: cut(each.title, 300) })),
       candidates: [],
       note: inOneNote(
@@ -118,13 +118,13 @@ async function named(
   const isCalledSo = (called: string) => called.toLowerCase() === name.toLowerCase();
   const exact = entities.filter((each) => [each.canonical_name, ...each.aliases].some(isCalledSo));
   const [sure] = entities.length === 1 && next === null ? entities : exact.length === 1 ? exact : [];
-  if (sure) return only(sure.entity_id);
+  if (sure) return only(sure.id);
   return { found: null, unclear: entities, hasMore: next !== null };
 }
 
 function unclearNote({ length }: Lookup['unclear'], hasMore: boolean): string {
   if (length === 0) return 'Nobody and nothing of that name is known here. Try part of the name, or search.';
-  return `${hasMore ? `More than ${length}` : length} entities could be meant; ask again with the entity_id of one${
+  return `${hasMore ? `More than ${length}` : length} entities could be meant; call again with the id of one as entity_id${
     hasMore ? ', or with more of the name' : ''
   }.`;
 }

@@ -8,7 +8,7 @@ const accepted = z.object({
   outcome: z
     .enum(['added', 'revised', 'unchanged'])
     .describe('`unchanged`: the latest revision has this very content; nothing was written.'),
-  artifact_uid: text,
+  id: text.describe('Of the document: artifact_id for other tools.'),
   revision_id: text,
   job_id: maybe.describe('The job that reads it; null when there is nothing to do.'),
   chunks: z.number().describe('Passages it was cut into.'),
@@ -61,12 +61,12 @@ export const ingest = defineTool({
     const answer = accepted.parse(await api.call('POST', `${knowledgePath}/artifacts`, { body, signal }));
     return {
       ...answer,
-      uri: resourceUri('artifacts', answer.artifact_uid, place),
+      uri: resourceUri('artifacts', answer.id, place),
       next:
         answer.outcome === 'unchanged'
           ? 'Nothing: it was here already, with this content.'
           : 'It can be searched by its words now. Events, entities and vectors follow: call job_status with this ' +
-            'artifact_uid (and the same space) until is_finished.',
+            'id as artifact_id (and the same space) until is_finished.',
     };
   },
 });

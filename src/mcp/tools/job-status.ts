@@ -24,7 +24,7 @@ const status = z.object({
   ),
 });
 
-const artifact = z.object({ artifact_uid: text, title: text, job_id: maybe, status });
+const artifact = z.object({ id: text, title: text, job_id: maybe, status });
 
 const job = z.object({
   id: text,
@@ -41,34 +41,32 @@ export const jobStatus = defineTool({
   name: 'job_status',
   title: 'How far is it?',
   description:
-    'How far the reading of a document is after ingest, and exactly what is missing: call it with the artifact_uid until ' +
+    'How far the reading of a document is after ingest, and exactly what is missing: call it with the artifact_id until ' +
     'is_finished, waiting a few seconds in between. With the admin token also any background job by its job_id.',
   access: 'tenant',
   isOfSpace: true,
   effect: 'reads',
-  whenNotFound: 'Give artifact_uid and space exactly as with ingest.',
+  whenNotFound: 'Give artifact_id and space exactly as with ingest.',
   input: {
-    artifact_uid: id.optional().describe('As ingest gave it.'),
-    job_id: id.optional().describe('Instead of artifact_uid; with the admin token only.'),
+    artifact_id: id.optional().describe('As ingest gave it.'),
+    job_id: id.optional().describe('Instead of artifact_id; with the admin token only.'),
   },
   output: {
     is_finished: z.boolean().describe('Nothing more will happen by itself.'),
-    artifact: z
-      .object({ artifact_uid: text, title: text, ...status.omit({ missing: true }).shape })
-      .nullable(),
+    artifact: z.object({ id: text, title: text, ...status.omit({ missing: true }).shape }).nullable(),
     missing: z
       .array(z.object({ step: text, status: text, chunks: z.number(), cause: maybe, message: maybe }))
       .describe('What of the document is not in, and why.'),
     job: job.nullable(),
     note,
   },
-  async run({ artifact_uid: uid, job_id: jobId }, context) {
+  async run({ artifact_id: uid, job_id: jobId }, context) {
     if ((uid === undefined) === (jobId === undefined))
-      throw new CoreError('INPUT_INVALID', 'Nothing was looked up. Give either "artifact_uid" or "job_id".');
+      throw new CoreError('INPUT_INVALID', 'Nothing was looked up. Give either "artifact_id" or "job_id".');
     if (jobId !== undefined && context.caller !== 'admin')
       throw new CoreError(
         'INPUT_INVALID',
-        'With an organization’s key, jobs are looked at through their document: give "artifact_uid", as ingest gave it.',
+        'With an organization’s key, jobs are looked at through their document: give "artifact_id", as ingest gave it.',
       );
     return uid === undefined ? ofJob(await jobOf(jobId ?? '', context)) : ofArtifact(uid, context);
   },
@@ -94,7 +92,7 @@ async function ofArtifact(uid: string, context: ToolContext) {
   const ran = caller === 'admin' && isProcessing && found.job_id !== null ? found.job_id : null;
   return {
     is_finished: !isProcessing,
-    artifact: { artifact_uid: uid, title: cut(found.title, 300), ...state },
+    artifact: { id: uid, title: cut(found.title, 300), ...state },
     missing: missing.slice(0, mostMissing).map(({ positions, ...each }) => ({
       ...each,
       chunks: positions.length,

@@ -11,11 +11,11 @@ const mostNames = 20;
 const mostQuotes = 3;
 
 const about = {
-  event_id: text,
+  id: text,
   category: text,
   event_time: maybe,
   narrative: text,
-  artifact_uid: text,
+  artifact_id: text,
   confidence: z.number(),
   actors: z.array(z.object({ entity_id: text, name: text, role: text })).describe(`Up to ${mostNames}.`),
   subjects: z.array(z.object({ entity_id: text, name: text })).describe(`Up to ${mostNames}.`),
@@ -39,11 +39,11 @@ export const listEvents = defineTool({
   input: {
     category: eventCategory.optional(),
     entity_id: id.optional().describe('Events in which it acts, or which are about it.'),
-    artifact_uid: id.optional().describe('Events of this document.'),
+    artifact_id: id.optional().describe('Events of this document.'),
     from: instant.optional().describe('By the time of the event, such as 2026-03-01T00:00:00Z.'),
     to: instant.optional(),
     limit: pageSize(100, 20),
-    before: id.optional().describe('`next` of the page before.'),
+    after: id.optional().describe('`next` of the previous page.'),
   },
   output: {
     events: z.array(
@@ -52,7 +52,7 @@ export const listEvents = defineTool({
         quotes: z.array(text).describe(`Where it stands in the document; up to ${mostQuotes}.`),
       }),
     ),
-    next: maybe.describe('Give it as `before` for the next page; null at the end.'),
+    next: maybe.describe('Pass it as `after` to get the next page; null on the last page.'),
     note,
   },
   async run(input, { api, place, signal }) {
@@ -67,11 +67,11 @@ export const listEvents = defineTool({
     }));
     const shown = fitting(events);
     // Pages begin behind an id: whatever is left out comes with the next one.
-    const next = shown.length < events.length ? (shown.at(-1)?.event_id ?? null) : answer.next;
+    const next = shown.length < events.length ? (shown.at(-1)?.id ?? null) : answer.next;
     return {
       events: [...shown],
       next,
-      note: next === null ? null : `There are more events; call again with before = ${next}.`,
+      note: next === null ? null : `There are more events; call again with after = ${next}.`,
     };
   },
 });

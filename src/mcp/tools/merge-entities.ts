@@ -4,7 +4,7 @@ import { CoreError } from '../../core/index.ts';
 import { id, knowledgePath, text } from '../fields.ts';
 import { defineTool } from '../tool.ts';
 
-const merge = z.object({ merge_id: text, winner_id: text, loser_id: text, reason: text, merged_at: text });
+const merge = z.object({ id: text, winner_id: text, loser_id: text, reason: text, merged_at: text });
 
 export const mergeEntities = defineTool({
   name: 'merge_entities',
@@ -28,6 +28,6 @@ export const mergeEntities = defineTool({
       throw new CoreError('INPUT_INVALID', 'Nothing was merged: winner_id and loser_id are the same entity.');
     const call = { query: { ...place }, body: input, signal };
     const made = merge.parse(await api.call('POST', `${knowledgePath}/merges`, call));
-    return { ...made, next: `Done. People can undo it with: headworks entities unmerge ${made.merge_id}` };
+    return { ...made, next: `Done. People can undo it with: headworks entities unmerge ${made.id}` };
   },
 });

@@ -6,7 +6,7 @@ import { defineTool } from '../tool.ts';
 import { entityFields, shortEntity, tailNote } from './entity.ts';
 
 const side = z.object(entityFields);
-const pair = { pair_id: text, confidence: z.number().describe('0 to 1 that they are the same.') };
+const pair = { id: text, confidence: z.number().describe('0 to 1 that they are the same.') };
 
 const queue = z.object({
   pairs: z.array(

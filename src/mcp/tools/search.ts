@@ -21,7 +21,7 @@ const mostQuotes = 2;
 const mostEntities = 30;
 
 const hit = z.object({
-  artifact_uid: text,
+  artifact_id: text,
   title: text,
   type: text,
   heading: maybe.describe('The headings above the passage.'),
@@ -34,9 +34,9 @@ const hit = z.object({
   score: z.number().describe('Comparable within this answer only.'),
 });
 
-const entity = z.object({ entity_id: text, name: text, type: text, mentions: z.number() });
+const entity = z.object({ id: text, name: text, type: text, mentions: z.number() });
 
-const event = { category: text, summary: text, event_time: maybe, artifact_uid: text };
+const event = { category: text, summary: text, event_time: maybe, artifact_id: text };
 
 /** As much of the API's answer as we tell. */
 const found = z.object({
@@ -80,7 +80,7 @@ export const search = defineTool({
     related: z
       .array(
         z.object({
-          event_id: text,
+          id: text,
           ...event,
           reason: text.describe('How it is related: `same_actor:NAME` or `same_subject:NAME`.'),
           quotes: z.array(text).describe(`Up to ${mostQuotes}.`),
@@ -101,11 +101,10 @@ export const search = defineTool({
     const results = answer.primary_results.map((each) => ({
       ...each,
       text: cut(each.text, longestPassage),
-      uri: resourceUri('artifacts', each.artifact_uid, place),
+      uri: resourceUri('artifacts', each.artifact_id, place),
     }));
-    const related = (answer.related_context ?? []).map(({ id: event_id, evidence, ...each }) => ({
+    const related = (answer.related_context ?? []).map(({ evidence, ...each }) => ({
       ...each,
-      event_id,
       summary: cut(each.summary, longestQuote),
       quotes: evidence.slice(0, mostQuotes).map(({ quote }) => cut(quote, longestQuote)),
     }));

@@ -8,7 +8,7 @@ import { allTools } from './index.ts';
 const entityId = '0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
 
 const entity = (name: string, change: object = {}) => ({
-  entity_id: entityId,
+  id: entityId,
   type: 'person',
   canonical_name: name,
   aliases: [],
@@ -45,10 +45,7 @@ describe('get_entity', () => {
   const detail = { ...entity('Ann Lee'), mentions: [] };
 
   it('takes the one that is called exactly so', async () => {
-    const entities = [
-      entity('Joann Lee', { entity_id: 'other' }),
-      entity('A. Lee', { aliases: ['Ann lee'] }),
-    ];
+    const entities = [entity('Joann Lee', { id: 'other' }), entity('A. Lee', { aliases: ['Ann lee'] })];
     const answers = { entities: { entities, next: null }, [`entities/${entityId}`]: detail };
     expect(await run('get_entity', { name: 'ann Lee' }, answers)).toMatchObject({
       entity: { canonical_name: 'Ann Lee' },
@@ -61,7 +58,7 @@ describe('get_entity', () => {
     expect(await run('get_entity', { name: 'ann' }, { entities: { entities, next: 'more' } })).toMatchObject({
       entity: null,
       candidates: [{ canonical_name: 'Ann Lee' }, { canonical_name: 'Ann Ray' }],
-      note: 'More than 2 entities could be meant; ask again with the entity_id of one, or with more of the name.',
+      note: 'More than 2 entities could be meant; call again with the id of one as entity_id, or with more of the name.',
     });
     expect(
       await run('get_entity', { name: 'zoe' }, { entities: { entities: [], next: null } }),
@@ -73,7 +70,7 @@ describe('get_entity', () => {
 
   it('gives mentions in parts', async () => {
     const mention = (index: number) => ({
-      artifact_uid: `${index}`,
+      artifact_id: `${index}`,
       title: 'T',
       surface_form: 'Ann',
       start_char: null,
@@ -83,7 +80,7 @@ describe('get_entity', () => {
     const answers = { [`entities/${entityId}`]: found };
     const answer = await run('get_entity', { entity_id: entityId, limit: 2, offset: 1 }, answers);
     expect(answer).toMatchObject({
-      mentions: [{ artifact_uid: '1' }, { artifact_uid: '2' }],
+      mentions: [{ artifact_id: '1' }, { artifact_id: '2' }],
       note: '1 mentions follow; call again with offset 3.',
     });
     expect(JSON.stringify(answer)).not.toContain('inner');
@@ -136,12 +133,12 @@ describe('search', () => {
         category: 'Decision',
         summary: 's',
         event_time: null,
-        artifact_uid: 'a',
+        artifact_id: 'a',
         reason: 'r'.repeat(1_000),
         evidence: [],
       })),
       entities: Array.from({ length: entities }, () => ({
-        entity_id: 'e',
+        id: 'e',
         name: 'n',
         type: 'org',
         mentions: 1,
@@ -163,31 +160,31 @@ describe('search', () => {
 describe('list_events', () => {
   it('leaves to the next page what does not fit', async () => {
     const events = Array.from({ length: 100 }, (_, index) => ({
-      event_id: `event-${index}`,
+      id: `event-${index}`,
       category: 'Decision',
       event_time: null,
       narrative: 'n'.repeat(5_000),
-      artifact_uid: 'a',
+      artifact_id: 'a',
       confidence: 1,
       actors: [],
       subjects: [],
       evidence: [{ quote: 'q'.repeat(5_000) }],
     }));
     const answer = (await run('list_events', { limit: 100 }, { events: { events, next: null } })) as {
-      events: readonly { event_id: string; narrative: string }[];
+      events: readonly { id: string; narrative: string }[];
       next: string;
       note: string;
     };
     expect(JSON.stringify(answer).length).toBeLessThan(45_000);
-    expect(answer.next).toBe(answer.events.at(-1)?.event_id);
-    expect(answer.note).toContain(`before = ${answer.next}`);
+    expect(answer.next).toBe(answer.events.at(-1)?.id);
+    expect(answer.note).toContain(`after = ${answer.next}`);
     expect(answer.events[0]?.narrative).toMatch(/… \[4000 more characters\]$/);
   });
 });
 
 describe('review_queue', () => {
   const pair = (evidence: object) => ({
-    pair_id: 'p',
+    id: 'p',
     confidence: 0.8,
     reason: 'near-name',
     evidence,
@@ -224,10 +221,10 @@ describe('job_status', () => {
       reason: null,
     };
     const answers = {
-      [`artifacts/${entityId}`]: { artifact_uid: entityId, title: 'T', job_id: 'j', status },
+      [`artifacts/${entityId}`]: { id: entityId, title: 'T', job_id: 'j', status },
       'jobs/j': job,
     };
-    expect(await run('job_status', { artifact_uid: entityId }, answers)).toMatchObject({
+    expect(await run('job_status', { artifact_id: entityId }, answers)).toMatchObject({
       is_finished: false,
       missing: [{ step: 'read', chunks: 2 }],
       job: { state: 'running' },

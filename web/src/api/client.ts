@@ -1,5 +1,5 @@
 // HTTP client of the dashboard. Every failure is an ApiError with a message for the user.
-import type { ErrorAnswer } from '../../../src/http/contract.ts';
+import type { ErrorResponse } from '../../../src/api/fields.ts';
 import { withLocalTimes } from '../parts/time-texts.ts';
 
 export type ApiErrorKind = 'logged-out' | 'gone' | 'refused' | 'failed';
@@ -109,7 +109,7 @@ function errorOf(answer: Response, parsed: unknown): ApiError {
 /** The prompts API has an error format of its own. */
 function errorIn(parsed: unknown): { readonly code: string; readonly message: string } | undefined {
   const { error, message } = (parsed ?? {}) as {
-    readonly error?: ErrorAnswer['error'] | string;
+    readonly error?: ErrorResponse['error'] | string;
     readonly message?: string;
   };
   return typeof error === 'string' ? { code: error, message: message ?? error } : error;

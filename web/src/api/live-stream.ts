@@ -1,12 +1,12 @@
 // Live stream with reconnection. Runs in a shared worker, or in the page.
-import type { StreamedEventData } from '../../../src/http/contract.ts';
+import type { StreamedEvent } from '../../../src/api/server.ts';
 import { readEventStream } from './event-stream.ts';
 
 export type Connection = 'connecting' | 'live' | 'lost';
 
 export type LiveMessage =
   /** `hasMissed`: events may have been missed while disconnected. */
-  { readonly connection: Connection; readonly hasMissed: boolean } | { readonly event: StreamedEventData };
+  { readonly connection: Connection; readonly hasMissed: boolean } | { readonly event: StreamedEvent };
 
 const reconnectMs = 2_000;
 
@@ -17,7 +17,7 @@ export async function followLive(notify: (message: LiveMessage) => void, signal:
     try {
       const onOpen = () => notify({ connection: 'live', hasMissed });
       for await (const { event, data } of readEventStream('/api/v1/events', signal, onOpen))
-        if (!event.startsWith('stream:')) notify({ event: JSON.parse(data) as StreamedEventData });
+        if (!event.startsWith('stream:')) notify({ event: JSON.parse(data) as StreamedEvent });
     } catch {
       // Reported below as a lost connection.
     }

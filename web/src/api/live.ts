@@ -1,7 +1,7 @@
 // Live event stream: connection state, and invalidation of the queries that events make stale.
+import type { StreamedEvent } from '../../../src/api/server.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { StreamedEventData } from '../../../src/http/contract.ts';
 import { followLive, type Connection, type LiveMessage } from './live-stream.ts';
 import { createRefresher } from './refresh-stale.ts';
 import { staleBy } from './stale-by.ts';
@@ -10,7 +10,7 @@ export type { Connection } from './live-stream.ts';
 
 const refreshEveryMs = 1_000;
 
-export type LiveListener = (event: StreamedEventData) => void;
+export type LiveListener = (event: StreamedEvent) => void;
 const listeners = new Set<LiveListener>();
 
 /** Calls `listener` with every live event while mounted. Pass a stable function. */
@@ -71,7 +71,7 @@ function listenTo(port: MessagePort, notify: (message: LiveMessage) => void, sig
   signal.addEventListener('abort', leave, { once: true });
 }
 
-function take(event: StreamedEventData, stale: Set<string>): void {
+function take(event: StreamedEvent, stale: Set<string>): void {
   for (const key of staleBy(event)) stale.add(key);
   for (const listener of listeners) listener(event);
 }

@@ -1,5 +1,5 @@
 // Which queries an event of the live stream makes stale.
-import type { StreamedEventData } from '../../../src/http/contract.ts';
+import type { StreamedEvent } from '../../../src/api/server.ts';
 
 type Table = Readonly<Record<string, readonly string[]>>;
 
@@ -32,7 +32,7 @@ const byOperation: Table = {
   spaces: ['knowledge'],
 };
 
-export function staleBy({ name, payload }: Pick<StreamedEventData, 'name' | 'payload'>): readonly string[] {
+export function staleBy({ name, payload }: Pick<StreamedEvent, 'name' | 'payload'>): readonly string[] {
   if (name !== 'http:changed') return byEvent[name.split(':', 1)[0] ?? ''] ?? [];
   const { operation } = payload;
   return typeof operation === 'string' ? (byOperation[operation.split('.', 1)[0] ?? ''] ?? []) : [];

@@ -1,7 +1,7 @@
 // Failed pages with their cause, and a button to retry them.
+import type { ExtractionRun, VaultSummary } from '../../../../src/api/extraction.ts';
 import { Badge, Button, Group, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { ExtractionRunAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { useIsNarrow } from '../../parts/narrow.ts';
 import { Empty, Shown } from '../../parts/states.tsx';
@@ -13,11 +13,11 @@ import { useSources, useStartRun } from './sources.tsx';
 export function useVault(run: string) {
   return useQuery({
     queryKey: ['extraction', 'vault', run],
-    queryFn: ({ signal }) => get<VaultSummaryAnswer>(`/api/v1/extraction/runs/${run}/vault`, {}, signal),
+    queryFn: ({ signal }) => get<VaultSummary>(`/api/v1/extraction/runs/${run}/vault`, {}, signal),
   });
 }
 
-export function DeadLetters({ run }: { readonly run: ExtractionRunAnswer }) {
+export function DeadLetters({ run }: { readonly run: ExtractionRun }) {
   const query = useVault(run.id);
   return (
     <section>
@@ -40,7 +40,7 @@ export function DeadLetters({ run }: { readonly run: ExtractionRunAnswer }) {
 }
 
 /** Runs started by the CLI have no registered source: the same command retries them. */
-function RetryButton({ run }: { readonly run: ExtractionRunAnswer }) {
+function RetryButton({ run }: { readonly run: ExtractionRun }) {
   const sources = useSources();
   const start = useStartRun();
   const source = sources.data?.sources.find(({ name }) => name === run.source);
@@ -62,7 +62,7 @@ function RetryButton({ run }: { readonly run: ExtractionRunAnswer }) {
   );
 }
 
-function Letters({ letters }: { readonly letters: VaultSummaryAnswer['dead_letters'] }) {
+function Letters({ letters }: { readonly letters: VaultSummary['dead_letters'] }) {
   const isNarrow = useIsNarrow();
   return (
     <Wide label="Failed pages">

@@ -1,8 +1,8 @@
 // Two versions of an item side by side, with changed lines marked.
+import type { VaultData, VaultItem } from '../../../../src/api/extraction.ts';
 import { Button, Code, Group, Select, SimpleGrid, Stack, Switch, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import type { VaultDataAnswer, VaultItemAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Shown } from '../../parts/states.tsx';
 import { differingLines } from './differing-lines.ts';
@@ -18,7 +18,7 @@ export function ItemVersions({ run, type, id, onBack }: ItemProps & { readonly o
   const query = useQuery({
     queryKey: ['extraction', 'vault', run, 'item', type, id],
     queryFn: ({ signal }) =>
-      get<VaultItemAnswer>(`/api/v1/extraction/runs/${run}/vault/item`, { type, item: id }, signal),
+      get<VaultItem>(`/api/v1/extraction/runs/${run}/vault/item`, { type, item: id }, signal),
   });
   return (
     <Stack>
@@ -34,7 +34,7 @@ export function ItemVersions({ run, type, id, onBack }: ItemProps & { readonly o
   );
 }
 
-function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemAnswer }) {
+function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItem }) {
   // By version number, not by count: old versions may have been pruned.
   const last = answer.versions.at(-1)?.number ?? 1;
   const isOne = answer.versions.length < 2;
@@ -45,7 +45,7 @@ function Compared({ answer, ...item }: ItemProps & { readonly answer: VaultItemA
   const newer = useVersion(item, right);
   const texts = [older.data?.json ?? '', newer.data?.json ?? ''] as const;
   const marks = useMemo(() => differingLines(texts[0], texts[1]), [texts[0], texts[1]]);
-  const choices = answer.versions.map(({ number, first_seen_at: seen, is_gone: isGone }) => ({
+  const choices = answer.versions.map(({ number, first_seen_at: seen, is_deleted: isGone }) => ({
     value: String(number),
     label: `${number}, from ${new Date(seen).toLocaleString()}${isGone ? ', deleted' : ''}`,
   }));
@@ -97,7 +97,7 @@ function useVersion({ run, type, id }: ItemProps, version: number) {
   return useQuery({
     queryKey: ['extraction', 'vault', run, 'data', type, id, version],
     queryFn: ({ signal }) =>
-      get<VaultDataAnswer>(`/api/v1/extraction/runs/${run}/vault/data`, { type, item: id, version }, signal),
+      get<VaultData>(`/api/v1/extraction/runs/${run}/vault/data`, { type, item: id, version }, signal),
   });
 }
 

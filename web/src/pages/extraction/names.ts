@@ -1,6 +1,6 @@
 // Names of the owners and folders of items, if the vault contains them.
+import type { VaultItems, VaultSummary } from '../../../../src/api/extraction.ts';
 import { useQueries } from '@tanstack/react-query';
-import type { VaultItemsAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 
 /** Types that other items reference by id. */
@@ -11,19 +11,19 @@ const most = 200;
 export type Names = Readonly<Record<(typeof named)[number], ReadonlyMap<string, string>>>;
 
 /** Requests only types that the vault contains. */
-export function useNames(run: string, summary: VaultSummaryAnswer | undefined): Names {
+export function useNames(run: string, summary: VaultSummary | undefined): Names {
   const [users, folders] = useQueries({
     queries: named.map((type) => ({
       queryKey: ['extraction', 'vault', run, 'names', type],
       queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-        get<VaultItemsAnswer>(`/api/v1/extraction/runs/${run}/vault/items`, { type, limit: most }, signal),
+        get<VaultItems>(`/api/v1/extraction/runs/${run}/vault/items`, { type, limit: most }, signal),
       enabled: summary?.types.some((each) => each.type === type) ?? false,
     })),
   });
   return { users: byId(users?.data), folders: byId(folders?.data) };
 }
 
-const byId = (answer: VaultItemsAnswer | undefined): ReadonlyMap<string, string> =>
+const byId = (answer: VaultItems | undefined): ReadonlyMap<string, string> =>
   new Map(answer?.items.flatMap(({ id, name }) => (name === null ? [] : [[id, name] as const])));
 
 /** The name, or the id while the name is unknown; a dash for null. */

@@ -1,8 +1,8 @@
 // One run: types, throughput, failed pages.
+import type { ExtractionRun } from '../../../../src/api/extraction.ts';
 import { Alert, Anchor, Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import type { ExtractionRunAnswer } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
 import { PageTitle, Shown } from '../../parts/states.tsx';
@@ -16,7 +16,7 @@ import { RunTypes } from './run-types.tsx';
 export function RunDetail({ id }: { readonly id: string }) {
   const query = useQuery({
     queryKey: ['extraction', 'run', id],
-    queryFn: ({ signal }) => get<ExtractionRunAnswer>(`/api/v1/extraction/runs/${id}`, {}, signal),
+    queryFn: ({ signal }) => get<ExtractionRun>(`/api/v1/extraction/runs/${id}`, {}, signal),
     refetchInterval: 5_000,
   });
   return (
@@ -31,7 +31,7 @@ export function RunDetail({ id }: { readonly id: string }) {
   );
 }
 
-function Run({ run }: { readonly run: ExtractionRunAnswer }) {
+function Run({ run }: { readonly run: ExtractionRun }) {
   const stop = useAction(() => call('POST', `/api/v1/extraction/runs/${run.id}/stop`), {
     stale: ['extraction'],
     done: () => 'Stopping the run. Extracted items are kept.',
@@ -69,7 +69,7 @@ function Run({ run }: { readonly run: ExtractionRunAnswer }) {
   );
 }
 
-function Facts({ run }: { readonly run: ExtractionRunAnswer }) {
+function Facts({ run }: { readonly run: ExtractionRun }) {
   const total = totalOf(run);
   return (
     <Group style={{ gap: '4px 20px' }}>
@@ -82,7 +82,7 @@ function Facts({ run }: { readonly run: ExtractionRunAnswer }) {
       </Text>
       {run.items_per_second === null ? null : <Text size="sm">{rateText(run)}</Text>}
       <Text size="sm">
-        {run.calls} calls, {run.refusals} rate-limited
+        {run.calls} calls, {run.rate_limited_calls} rate-limited
       </Text>
       {run.multiplier > 1 ? (
         <Text size="sm">

@@ -1,8 +1,8 @@
 // Labels and figures of a run that several components use.
-import type { ExtractionRunAnswer } from '../../../../src/http/contract.ts';
+import type { ExtractionRun } from '../../../../src/api/extraction.ts';
 import type { Tone } from '../../theme.ts';
 
-type State = ExtractionRunAnswer['state'];
+type State = ExtractionRun['state'];
 
 export const runTone: Readonly<Record<State, Tone>> = {
   queued: 'idle',
@@ -13,26 +13,26 @@ export const runTone: Readonly<Record<State, Tone>> = {
   interrupted: 'warning',
 };
 
-export const isOpen = ({ state }: Pick<ExtractionRunAnswer, 'state'>): boolean =>
+export const isOpen = ({ state }: Pick<ExtractionRun, 'state'>): boolean =>
   state === 'queued' || state === 'running';
 
-export const itemsOf = ({ types }: Pick<ExtractionRunAnswer, 'types'>): number =>
+export const itemsOf = ({ types }: Pick<ExtractionRun, 'types'>): number =>
   types.reduce((sum, { items }) => sum + items, 0);
 
 /** Null unless every type has a total. */
-export const totalOf = ({ types }: Pick<ExtractionRunAnswer, 'types'>): number | null =>
+export const totalOf = ({ types }: Pick<ExtractionRun, 'types'>): number | null =>
   types.length === 0 || types.some(({ total }) => total === null)
     ? null
     : types.reduce((sum, { total }) => sum + (total ?? 0), 0);
 
-export const originLabels: Readonly<Record<ExtractionRunAnswer['origin'], string>> = {
+export const originLabels: Readonly<Record<ExtractionRun['origin'], string>> = {
   schedule: 'Scheduled',
   http: 'Manual',
   cli: 'CLI',
 };
 
 /** `3 of 12 types`; null while no type is known. */
-export function typesText({ types }: Pick<ExtractionRunAnswer, 'types'>): string | null {
+export function typesText({ types }: Pick<ExtractionRun, 'types'>): string | null {
   if (types.length === 0) return null;
   const complete = types.filter(({ status }) => status === 'completed').length;
   return complete === types.length ? `all ${complete} types` : `${complete} of ${types.length} types`;
@@ -41,7 +41,7 @@ export function typesText({ types }: Pick<ExtractionRunAnswer, 'types'>): string
 /** `12.5 items/s`; null without a measurement. */
 export const rateText = ({
   items_per_second: rate,
-}: Pick<ExtractionRunAnswer, 'items_per_second'>): string | null =>
+}: Pick<ExtractionRun, 'items_per_second'>): string | null =>
   rate === null ? null : `${rate.toFixed(rate < 10 ? 1 : 0)} items/s`;
 
 export function percentOf(done: number, total: number | null): number {

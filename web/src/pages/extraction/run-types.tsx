@@ -1,11 +1,11 @@
 // Progress and status of each type of a run.
+import type { ExtractionRun } from '../../../../src/api/extraction.ts';
 import { Badge, Group, Progress, SimpleGrid, Text, Title } from '@mantine/core';
-import type { ExtractionRunAnswer } from '../../../../src/http/contract.ts';
 import { toneColor, type Tone } from '../../theme.ts';
 import { useVault } from './dead-letters.tsx';
 import { percentOf } from './run-facts.ts';
 
-type Type = ExtractionRunAnswer['types'][number];
+type Type = ExtractionRun['types'][number];
 
 const tones: Readonly<Record<Type['status'], Tone>> = {
   pending: 'idle',
@@ -14,7 +14,7 @@ const tones: Readonly<Record<Type['status'], Tone>> = {
   incomplete: 'warning',
 };
 
-export function RunTypes({ run }: { readonly run: ExtractionRunAnswer }) {
+export function RunTypes({ run }: { readonly run: ExtractionRun }) {
   const vault = useVault(run.id);
   const reasons = new Map(vault.data?.types.map(({ type, reason }) => [type, reason]));
   if (run.types.length === 0) return <Text c="dimmed">No type has started yet.</Text>;

@@ -1,8 +1,8 @@
 // Runs, newest first.
+import type { ExtractionRun, ExtractionRuns } from '../../../../src/api/extraction.ts';
 import { Anchor, Badge, Code, Group, Progress, Table, Text, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import type { ExtractionRunAnswer, ExtractionRunsAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { useIsNarrow } from '../../parts/narrow.ts';
 import { Empty, Failed, Loading } from '../../parts/states.tsx';
@@ -26,7 +26,7 @@ export function Runs() {
     queryKey: ['extraction', 'runs'],
     initialPageParam: null as string | null,
     queryFn: ({ pageParam, signal }) =>
-      get<ExtractionRunsAnswer>('/api/v1/extraction/runs', { before: pageParam, limit: 20 }, signal),
+      get<ExtractionRuns>('/api/v1/extraction/runs', { after: pageParam, limit: 20 }, signal),
     getNextPageParam: ({ next }) => next,
     refetchInterval: 5_000,
   });
@@ -54,7 +54,7 @@ export function Runs() {
   );
 }
 
-function RunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
+function RunTable({ runs }: { readonly runs: readonly ExtractionRun[] }) {
   const isNarrow = useIsNarrow();
   if (isNarrow) return <NarrowRunTable runs={runs} />;
   return (
@@ -83,7 +83,7 @@ function RunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
   );
 }
 
-function RunRow({ run }: { readonly run: ExtractionRunAnswer }) {
+function RunRow({ run }: { readonly run: ExtractionRun }) {
   const items = itemsOf(run);
   const total = totalOf(run);
   return (
@@ -123,7 +123,7 @@ function RunRow({ run }: { readonly run: ExtractionRunAnswer }) {
         ) : null}
       </Table.Td>
       <Table.Td ta="right">{run.calls}</Table.Td>
-      <Table.Td ta="right">{run.refusals}</Table.Td>
+      <Table.Td ta="right">{run.rate_limited_calls}</Table.Td>
       <Table.Td>
         <Ago at={run.started_at} />
       </Table.Td>
@@ -134,7 +134,7 @@ function RunRow({ run }: { readonly run: ExtractionRunAnswer }) {
   );
 }
 
-function NarrowRunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[] }) {
+function NarrowRunTable({ runs }: { readonly runs: readonly ExtractionRun[] }) {
   return (
     <Table verticalSpacing="xs" horizontalSpacing={6} aria-label="Runs">
       <Table.Thead>
@@ -153,7 +153,7 @@ function NarrowRunTable({ runs }: { readonly runs: readonly ExtractionRunAnswer[
   );
 }
 
-function NarrowRunRow({ run }: { readonly run: ExtractionRunAnswer }) {
+function NarrowRunRow({ run }: { readonly run: ExtractionRun }) {
   const total = totalOf(run);
   return (
     <Table.Tr>
@@ -176,14 +176,14 @@ function NarrowRunRow({ run }: { readonly run: ExtractionRunAnswer }) {
           {rateText(run) ?? '–'}
         </Text>
         <Text size="xs" c="dimmed">
-          {run.refusals} of {run.calls} rate-limited
+          {run.rate_limited_calls} of {run.calls} rate-limited
         </Text>
       </Table.Td>
     </Table.Tr>
   );
 }
 
-function RunLink({ run }: { readonly run: ExtractionRunAnswer }) {
+function RunLink({ run }: { readonly run: ExtractionRun }) {
   return (
     <Anchor component={Link} href={`/extraction/runs/${run.id}`} fw={600} size="sm">
       {run.source}
@@ -191,7 +191,7 @@ function RunLink({ run }: { readonly run: ExtractionRunAnswer }) {
   );
 }
 
-function StateBadge({ run }: { readonly run: ExtractionRunAnswer }) {
+function StateBadge({ run }: { readonly run: ExtractionRun }) {
   return (
     <Badge variant="light" tt="none" color={toneColor[runTone[run.state]]}>
       {run.state}

@@ -1,11 +1,11 @@
 // Registered sources, each with a button that starts a run.
-import { Button, Code, Table, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import type {
   ExtractionRunStarted,
-  ExtractionSourceAnswer,
-  ExtractionSourcesAnswer,
-} from '../../../../src/http/contract.ts';
+  ExtractionSource,
+  ExtractionSources,
+} from '../../../../src/api/extraction.ts';
+import { Button, Code, Table, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { call, get } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
@@ -34,7 +34,7 @@ export function useStartRun() {
 export function useSources() {
   return useQuery({
     queryKey: ['extraction', 'sources'],
-    queryFn: ({ signal }) => get<ExtractionSourcesAnswer>('/api/v1/extraction/sources', {}, signal),
+    queryFn: ({ signal }) => get<ExtractionSources>('/api/v1/extraction/sources', {}, signal),
   });
 }
 
@@ -61,7 +61,7 @@ export function Sources() {
   );
 }
 
-function SourceTable({ sources }: { readonly sources: readonly ExtractionSourceAnswer[] }) {
+function SourceTable({ sources }: { readonly sources: readonly ExtractionSource[] }) {
   const start = useStartRun();
   return (
     <Wide label="Sources">

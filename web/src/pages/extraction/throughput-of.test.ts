@@ -5,7 +5,7 @@ const sample = (second: number, items: number, calls: number) => ({
   at: new Date(second * 1_000).toISOString(),
   items,
   calls,
-  refusals: 0,
+  rate_limited_calls: 0,
   multiplier: 1,
 });
 

@@ -1,7 +1,7 @@
 // Rates between consecutive samples of a run.
-import type { RunSamplesAnswer } from '../../../../src/http/contract.ts';
+import type { RunSamples } from '../../../../src/api/extraction.ts';
 
-type Sample = RunSamplesAnswer['samples'][number];
+type Sample = RunSamples['samples'][number];
 
 export interface RunThroughput {
   /** Milliseconds; one fewer than samples. */
@@ -24,7 +24,7 @@ export function throughputOf(samples: readonly Sample[]): RunThroughput {
       items: perSecond(sample.items, before.items),
       calls: perSecond(sample.calls, before.calls),
       multiplier: sample.multiplier,
-      refusals: sample.refusals,
+      refusals: sample.rate_limited_calls,
     };
   });
   return {

@@ -1,18 +1,18 @@
 // Throughput of a run, and its backoff after 429 responses.
+import type { ExtractionRun, RunSamples } from '../../../../src/api/extraction.ts';
 import { SimpleGrid, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import type { ExtractionRunAnswer, RunSamplesAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Chart, type Line } from '../../parts/chart.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
 import { throughputOf } from './throughput-of.ts';
 import { isOpen } from './run-facts.ts';
 
-export function Throughput({ run }: { readonly run: ExtractionRunAnswer }) {
+export function Throughput({ run }: { readonly run: ExtractionRun }) {
   const query = useQuery({
     queryKey: ['extraction', 'samples', run.id],
-    queryFn: ({ signal }) => get<RunSamplesAnswer>(`/api/v1/extraction/runs/${run.id}/samples`, {}, signal),
+    queryFn: ({ signal }) => get<RunSamples>(`/api/v1/extraction/runs/${run.id}/samples`, {}, signal),
     refetchInterval: isOpen(run) ? 2_000 : false,
   });
   return (
@@ -40,7 +40,7 @@ export function Throughput({ run }: { readonly run: ExtractionRunAnswer }) {
   );
 }
 
-function ThroughputCharts({ samples }: { readonly samples: RunSamplesAnswer['samples'] }) {
+function ThroughputCharts({ samples }: { readonly samples: RunSamples['samples'] }) {
   const { times, rate, multiplier } = useMemo(() => {
     const throughput = throughputOf(samples);
     const rateLines: Line[] = [

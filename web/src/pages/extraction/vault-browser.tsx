@@ -1,8 +1,8 @@
 // Vault of a run: types, items, and versions of an item side by side.
+import type { VaultItems, VaultSummary } from '../../../../src/api/extraction.ts';
 import { Anchor, Badge, Box, Grid, NavLink, Select, Stack, Table, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
-import type { VaultItemsAnswer, VaultSummaryAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Empty, Failed, Loading, PageTitle, Shown } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
@@ -58,7 +58,7 @@ function Types({
   chosen,
   onChoose,
 }: {
-  readonly types: VaultSummaryAnswer['types'];
+  readonly types: VaultSummary['types'];
   readonly chosen: string;
   readonly onChoose: (type: string) => void;
 }) {
@@ -97,7 +97,7 @@ const statusTone = (status: string): Tone =>
   status === 'completed' ? 'good' : status === 'incomplete' ? 'warning' : 'idle';
 
 /** Why the type is incomplete, and its deleted items; undefined for a complete type. */
-function describe({ reason, deleted }: VaultSummaryAnswer['types'][number]): string | undefined {
+function describe({ reason, deleted }: VaultSummary['types'][number]): string | undefined {
   const parts = [reason, deleted > 0 ? `${deleted} deleted` : null].filter((part) => part !== null);
   return parts.length === 0 ? undefined : parts.join('; ');
 }
@@ -117,7 +117,7 @@ function Items({
     queryKey: ['extraction', 'vault', run, 'items', type],
     initialPageParam: null as string | null,
     queryFn: ({ pageParam, signal }) =>
-      get<VaultItemsAnswer>(
+      get<VaultItems>(
         `/api/v1/extraction/runs/${run}/vault/items`,
         { type, after: pageParam, limit: 50 },
         signal,

@@ -1,7 +1,7 @@
 // Page Flow: the data flow as a diagram, each part with its throughput, limit and degradations.
+import type { Flow } from '../../../../src/api/overview.ts';
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { FlowAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { PageTitle, Shown } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
@@ -10,7 +10,7 @@ import { FlowDiagram } from './flow-diagram.tsx';
 export default function FlowPage() {
   const query = useQuery({
     queryKey: ['flow'],
-    queryFn: ({ signal }) => get<FlowAnswer>('/api/v1/overview/flow', {}, signal),
+    queryFn: ({ signal }) => get<Flow>('/api/v1/overview/flow', {}, signal),
     refetchInterval: 5_000,
   });
   return (

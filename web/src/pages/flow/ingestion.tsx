@@ -1,6 +1,6 @@
 // Ingestion: sources → vault → knowledge ← gateway → providers.
+import type { Flow } from '../../../../src/api/overview.ts';
 import { Badge } from '@mantine/core';
-import type { FlowAnswer } from '../../../../src/http/contract.ts';
 import { Ago, Until } from '../../parts/time.tsx';
 import { toneColor } from '../../theme.ts';
 import { Arrow } from './arrow.tsx';
@@ -11,7 +11,7 @@ import { callsNow, counted, degradedOf, plural, backoffText, unanswered } from '
 /** Maximum lines of a list. */
 const mostLines = 3;
 
-export function Ingestion({ flow }: { readonly flow: FlowAnswer }) {
+export function Ingestion({ flow }: { readonly flow: Flow }) {
   const { knowledge, gateway, last_minute: minute, minutes } = flow;
   const { requests_per_minute_limit: limit } = gateway;
   const running = flow.extraction.running.filter(({ state }) => state === 'running');
@@ -66,9 +66,9 @@ export function Ingestion({ flow }: { readonly flow: FlowAnswer }) {
   );
 }
 
-type Running = FlowAnswer['extraction']['running'];
+type Running = Flow['extraction']['running'];
 
-function SourcesCard({ flow, running }: { readonly flow: FlowAnswer; readonly running: Running }) {
+function SourcesCard({ flow, running }: { readonly flow: Flow; readonly running: Running }) {
   const { sources } = flow.extraction;
   const { calls, limit } = callsNow(running);
   if (running.length === 0)
@@ -101,7 +101,7 @@ function SourcesCard({ flow, running }: { readonly flow: FlowAnswer; readonly ru
   );
 }
 
-function VaultCard({ flow, running }: { readonly flow: FlowAnswer; readonly running: Running }) {
+function VaultCard({ flow, running }: { readonly flow: Flow; readonly running: Running }) {
   const { running: open, last_finished: last } = flow.extraction;
   const waiting = open.length - running.length;
   return (
@@ -146,7 +146,7 @@ function RunState({ state }: { readonly state: string }) {
   );
 }
 
-function Cooling({ gateway: { available, cooling, without_key: keyless } }: Pick<FlowAnswer, 'gateway'>) {
+function Cooling({ gateway: { available, cooling, without_key: keyless } }: Pick<Flow, 'gateway'>) {
   if (cooling.length === 0)
     return (
       <Line>

@@ -11,7 +11,7 @@ const run = (calls: number | null, limit: number | null) => ({
   calls_last_minute: calls,
   calls_per_minute_limit: limit,
   multiplier: 1,
-  refusals: 0,
+  rate_limited_calls: 0,
 });
 
 describe('labels of the diagram', () => {
@@ -32,10 +32,10 @@ describe('labels of the diagram', () => {
   });
 
   it('shows backoff and 429s of a run', () => {
-    expect(backoffText({ multiplier: 1, refusals: 0 })).toBeNull();
-    expect(backoffText({ multiplier: 2, refusals: 3 })).toBe('backoff ×2.0, 3 rate-limited');
-    expect(backoffText({ multiplier: 1, refusals: 1 })).toBe('1 rate-limited');
-    expect(backoffText({ multiplier: 1.5, refusals: 0 })).toBe('backoff ×1.5');
+    expect(backoffText({ multiplier: 1, rate_limited_calls: 0 })).toBeNull();
+    expect(backoffText({ multiplier: 2, rate_limited_calls: 3 })).toBe('backoff ×2.0, 3 rate-limited');
+    expect(backoffText({ multiplier: 1, rate_limited_calls: 1 })).toBe('1 rate-limited');
+    expect(backoffText({ multiplier: 1.5, rate_limited_calls: 0 })).toBe('backoff ×1.5');
   });
 
   it('counts requests in flight and those waiting for a model', () => {

@@ -1,7 +1,7 @@
 // Labels and figures of the diagram.
-import type { FlowAnswer } from '../../../../src/http/contract.ts';
+import type { Flow } from '../../../../src/api/overview.ts';
 
-export type Degraded = FlowAnswer['degraded'];
+export type Degraded = Flow['degraded'];
 
 export const plural = (count: number, word: string): string => (count === 1 ? word : `${word}s`);
 
@@ -16,7 +16,7 @@ export const degradedOf = (all: Degraded, domain: string): Degraded =>
 export const openOf = (degraded: Degraded): number => degraded.reduce((sum, { open }) => sum + open, 0);
 
 /** Calls and limit of all active runs; the limit is null unless every run has one. */
-export function callsNow(running: FlowAnswer['extraction']['running']): {
+export function callsNow(running: Flow['extraction']['running']): {
   readonly calls: number;
   readonly limit: number | null;
 } {
@@ -32,11 +32,11 @@ export function callsNow(running: FlowAnswer['extraction']['running']): {
 /** Backoff and 429s of a run; null without any. */
 export function backoffText({
   multiplier,
-  refusals,
-}: Pick<FlowAnswer['extraction']['running'][number], 'multiplier' | 'refusals'>): string | null {
+  rate_limited_calls: rateLimited,
+}: Pick<Flow['extraction']['running'][number], 'multiplier' | 'rate_limited_calls'>): string | null {
   const parts = [
     multiplier > 1 ? `backoff ×${multiplier.toFixed(1)}` : null,
-    refusals > 0 ? `${refusals} rate-limited` : null,
+    rateLimited > 0 ? `${rateLimited} rate-limited` : null,
   ].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join(', ');
 }
@@ -45,7 +45,7 @@ export function backoffText({
 export function unanswered({
   unanswered: all,
   waiting,
-}: Pick<FlowAnswer['gateway'], 'unanswered' | 'waiting'>): string {
+}: Pick<Flow['gateway'], 'unanswered' | 'waiting'>): string {
   if (all === 0) return 'No requests in flight';
   return `${counted(all, 'request')} in flight, ${waiting} waiting for a model`;
 }

@@ -1,15 +1,15 @@
 // State of each store.
+import type { Flow } from '../../../../src/api/overview.ts';
 import { Badge, Text, Title } from '@mantine/core';
-import type { FlowAnswer } from '../../../../src/http/contract.ts';
 import { dotColor, type Tone } from '../../theme.ts';
 import classes from './flow-diagram.module.css';
 
-type State = FlowAnswer['dependencies'][number]['state'];
+type State = Flow['dependencies'][number]['state'];
 
 const words: Readonly<Record<State, string>> = { up: 'up', down: 'down', 'not-configured': 'not configured' };
 const tones: Readonly<Record<State, Tone>> = { up: 'good', down: 'bad', 'not-configured': 'idle' };
 
-export function Stores({ flow }: { readonly flow: FlowAnswer }) {
+export function Stores({ flow }: { readonly flow: Flow }) {
   return (
     <section className={classes['stores']} aria-label="Stores">
       <Title order={2} size="sm" fw={600}>

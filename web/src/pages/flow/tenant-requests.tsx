@@ -1,12 +1,12 @@
 // Tenant requests: tenants → admission → executions → gateway; and the ledger.
+import type { Flow } from '../../../../src/api/overview.ts';
 import { Text } from '@mantine/core';
-import type { FlowAnswer } from '../../../../src/http/contract.ts';
 import { Arrow } from './arrow.tsx';
 import classes from './flow-diagram.module.css';
 import { FlowCard, Line } from './flow-card.tsx';
 import { degradedOf, plural } from './labels.ts';
 
-export function TenantRequests({ flow }: { readonly flow: FlowAnswer }) {
+export function TenantRequests({ flow }: { readonly flow: Flow }) {
   const { admission, executions, last_minute: minute, minutes } = flow;
   const { global_used: used, global_limit: limit } = admission;
   return (
@@ -65,7 +65,7 @@ export function TenantRequests({ flow }: { readonly flow: FlowAnswer }) {
 
 const mostKinds = 4;
 
-function LedgerCard({ flow: { degraded, degraded_count: open } }: { readonly flow: FlowAnswer }) {
+function LedgerCard({ flow: { degraded, degraded_count: open } }: { readonly flow: Flow }) {
   return (
     <FlowCard name="Ledger" href="/ledger" value={open} unit="open">
       {open === 0 ? <Line>No degradations</Line> : null}

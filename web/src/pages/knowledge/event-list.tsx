@@ -1,25 +1,25 @@
 // Events with participants and evidence; each links to its place in the document.
+import type { KnowledgeEvent } from '../../../../src/api/knowledge.ts';
 import { Anchor, Paper, Stack, Text } from '@mantine/core';
 import { Fragment } from 'react';
 import { Link } from 'wouter';
-import type { KnowledgeEventAnswer } from '../../../../src/http/contract.ts';
 import { CategoryBadge } from './category-badge.tsx';
 import { EntityLink } from './entities/entity-link.tsx';
 import { useAddress } from './place.ts';
 
-export function EventList({ events }: { readonly events: readonly KnowledgeEventAnswer[] }) {
+export function EventList({ events }: { readonly events: readonly KnowledgeEvent[] }) {
   return (
     <Stack gap="xs">
       {events.map((event) => (
-        <EventCard key={event.event_id} event={event} />
+        <EventCard key={event.id} event={event} />
       ))}
     </Stack>
   );
 }
 
-function EventCard({ event }: { readonly event: KnowledgeEventAnswer }) {
+function EventCard({ event }: { readonly event: KnowledgeEvent }) {
   const address = useAddress();
-  const href = address(`/artifacts/${event.artifact_uid}`, { event: event.event_id });
+  const href = address(`/artifacts/${event.artifact_id}`, { event: event.id });
   const [proof] = event.evidence;
   return (
     <Paper withBorder p="xs" component="article">
@@ -44,7 +44,7 @@ function EventCard({ event }: { readonly event: KnowledgeEventAnswer }) {
   );
 }
 
-function Participants({ event: { actors, subjects } }: { readonly event: KnowledgeEventAnswer }) {
+function Participants({ event: { actors, subjects } }: { readonly event: KnowledgeEvent }) {
   const parts = [
     ...actors.map(({ entity_id: id, name, role }) => ({ id, name, word: role })),
     ...subjects.map(({ entity_id: id, name }) => ({ id, name, word: 'about' })),

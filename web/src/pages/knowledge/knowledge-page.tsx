@@ -1,7 +1,7 @@
 // Page Knowledge: search, artifacts, entities and review of one space.
+import type { EntityReview } from '../../../../src/api/entities.ts';
 import { Box, Button, Group } from '@mantine/core';
 import { Link, Route, Switch, useLocation } from 'wouter';
-import type { EntityReviewAnswer } from '../../../../src/http/contract.ts';
 import { NotFoundWithin, PageTitle } from '../../parts/states.tsx';
 import { ArtifactPage } from './artifacts/artifact-page.tsx';
 import { ArtifactsPage } from './artifacts/artifacts-page.tsx';
@@ -70,7 +70,7 @@ function Sections({ current }: { readonly current: string }) {
 }
 
 function OpenPairs() {
-  const { data } = useRead<EntityReviewAnswer>('/pairs', { limit: mostPairs });
+  const { data } = useRead<EntityReview>('/pairs', { limit: mostPairs });
   const count = data?.pairs.length ?? 0;
   return count === 0 ? null : <>&nbsp;({count === mostPairs ? `${mostPairs}+` : count})</>;
 }

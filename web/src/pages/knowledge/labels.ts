@@ -1,11 +1,13 @@
 // Labels for values of the API.
-import type { ArtifactAnswer, EntityAnswer, KnowledgeEventAnswer } from '../../../../src/http/contract.ts';
+import type { KnowledgeEvent } from '../../../../src/api/knowledge.ts';
+import type { Entity } from '../../../../src/api/entities.ts';
+import type { Artifact } from '../../../../src/api/artifacts.ts';
 import type { Tone } from '../../theme.ts';
 
-export type EntityType = EntityAnswer['type'];
-export type ArtifactType = ArtifactAnswer['type'];
-export type Category = KnowledgeEventAnswer['category'];
-type Step = keyof ArtifactAnswer['status']['steps'];
+export type EntityType = Entity['type'];
+export type ArtifactType = Artifact['type'];
+export type Category = KnowledgeEvent['category'];
+type Step = keyof Artifact['status']['steps'];
 
 export const entityTypeLabels: Readonly<Record<EntityType, string>> = {
   person: 'person',
@@ -35,7 +37,7 @@ export const categoryLabels: Readonly<Record<Category, string>> = {
   Stakeholder: 'stakeholder',
 };
 
-export const reviewLabels: Readonly<Record<NonNullable<EntityAnswer['review_reason']>, string>> = {
+export const reviewLabels: Readonly<Record<NonNullable<Entity['review_reason']>, string>> = {
   'embedding-missing': 'no embedding yet',
   'candidates-unknown': 'candidates not searched',
   'confirmation-failed': 'model confirmation failed',
@@ -50,7 +52,7 @@ export const stepLabels: Readonly<Record<Step, string>> = {
   graph: 'linked',
 };
 
-export const stateTones: Readonly<Record<ArtifactAnswer['status']['state'], Tone>> = {
+export const stateTones: Readonly<Record<Artifact['status']['state'], Tone>> = {
   complete: 'good',
   processing: 'busy',
   partial: 'warning',
@@ -80,5 +82,5 @@ export const knownAs = ({
   canonical_name: name,
   email,
   organization,
-}: Pick<EntityAnswer, 'canonical_name' | 'email' | 'organization'>): string =>
+}: Pick<Entity, 'canonical_name' | 'email' | 'organization'>): string =>
   (organization ?? email) === null ? name : `${name} (${organization ?? email})`;

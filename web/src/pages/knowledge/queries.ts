@@ -24,11 +24,10 @@ export function useRead<T>(
   return useQuery({ ...readOptions<T>(usePlace(), path, query), enabled: isEnabled });
 }
 
-/** A paginated list; `cursor` is the parameter that takes the response's `next`. */
+/** A paginated list. */
 export function useList<A extends { readonly next: string | null }>(
   path: string,
   query: Query,
-  cursor: 'before' | 'after',
 ): UseInfiniteQueryResult<readonly A[]> {
   const place = usePlace();
   return useInfiniteQuery({
@@ -36,7 +35,7 @@ export function useList<A extends { readonly next: string | null }>(
     queryFn: ({ pageParam, signal }) =>
       get<A>(
         root + path,
-        { ...query, ...place, ...(pageParam === null ? {} : { [cursor]: pageParam }) },
+        { ...query, ...place, ...(pageParam === null ? {} : { after: pageParam }) },
         signal,
       ),
     initialPageParam: null as string | null,

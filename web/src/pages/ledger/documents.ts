@@ -1,7 +1,7 @@
 // Documents of ledger entries. An entry has the document's id and an internal space id, so each space is searched once.
+import type { ArtifactStatuses } from '../../../../src/api/artifacts.ts';
 import type { LedgerEntry } from '../../../../src/api/ledger.ts';
 import { useQuery } from '@tanstack/react-query';
-import type { ArtifactStatusesAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import type { Place } from '../knowledge/place.ts';
 import { addressOf } from '../knowledge/place.ts';
@@ -20,7 +20,7 @@ const none: RowDocuments = new Map();
 
 /** Id of the entry's document; null without one. */
 export function documentIdOf({ details }: Pick<LedgerEntry, 'details'>): string | null {
-  const { artifact_uid: uid } = details;
+  const { artifact_id: uid } = details;
   return typeof uid === 'string' ? uid : null;
 }
 
@@ -62,9 +62,9 @@ async function documentsOf(
 ): Promise<readonly (readonly [string, RowDocument])[]> {
   for (const place of places) {
     const query = { ids: ids.join(','), ...place };
-    const { statuses } = await get<ArtifactStatusesAnswer>(`${root}/statuses`, query, signal);
+    const { statuses } = await get<ArtifactStatuses>(`${root}/statuses`, query, signal);
     if (statuses.length > 0)
-      return statuses.map(({ artifact_uid: id, title, source_id: source }) => [
+      return statuses.map(({ id, title, source_id: source }) => [
         id,
         { title: title || source, href: addressOf(`/artifacts/${id}`, place) },
       ]);

@@ -1,6 +1,6 @@
 // Queued, running and recently finished repairs with their progress.
+import type { Job } from '../../../../src/api/jobs.ts';
 import { Card, Group, Progress, Stack, Text } from '@mantine/core';
-import type { JobAnswer } from '../../../../src/http/contract.ts';
 import { toneColor } from '../../theme.ts';
 import { useNow } from '../../parts/time.tsx';
 import { requestedRepairs } from './requested-repairs.ts';
@@ -29,7 +29,7 @@ export function LastRepairs() {
   );
 }
 
-function RepairCard({ job }: { readonly job: JobAnswer }) {
+function RepairCard({ job }: { readonly job: Job }) {
   const what = repairSubject(job.payload);
   const { done = 0, total = null, message = null } = job.progress ?? {};
   const isRunning = job.state === 'running';

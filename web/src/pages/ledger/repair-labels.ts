@@ -1,5 +1,5 @@
 // Labels of repairs: subject, state, result.
-import type { JobAnswer } from '../../../../src/http/contract.ts';
+import type { Job } from '../../../../src/api/jobs.ts';
 import type { Tone } from '../../theme.ts';
 
 interface Report {
@@ -21,7 +21,7 @@ export function repairSubject(payload: unknown): string {
   return due === true ? 'due entries' : 'all entries';
 }
 
-export function repairOutcome(job: Pick<JobAnswer, 'state' | 'result' | 'reason'>): string {
+export function repairOutcome(job: Pick<Job, 'state' | 'result' | 'reason'>): string {
   if (job.state === 'queued') return 'queued';
   if (job.state === 'running') return 'running';
   if (job.state === 'skipped') return `skipped: ${job.reason ?? ''}`;
@@ -36,7 +36,7 @@ export function repairOutcome(job: Pick<JobAnswer, 'state' | 'result' | 'reason'
   return `completed: ${parts.length === 0 ? 'nothing repaired' : parts.join(', ')}`;
 }
 
-export function repairTone({ state, result }: Pick<JobAnswer, 'state' | 'result'>): Tone {
+export function repairTone({ state, result }: Pick<Job, 'state' | 'result'>): Tone {
   const { stillBroken = 0 } = (result ?? {}) as Partial<Report>;
   if (state === 'failed') return 'bad';
   if (state === 'completed') return stillBroken > 0 ? 'warning' : 'good';
@@ -44,14 +44,11 @@ export function repairTone({ state, result }: Pick<JobAnswer, 'state' | 'result'
 }
 
 /** Sort order: running, queued, finished. */
-export const rankOf = ({ state }: Pick<JobAnswer, 'state'>): number =>
+export const rankOf = ({ state }: Pick<Job, 'state'>): number =>
   state === 'running' ? 0 : state === 'queued' ? 1 : 2;
 
 /** State of the queued or running repair of one entry; null without one. */
-export function repairOfEntry(
-  id: string,
-  repairs: readonly Pick<JobAnswer, 'state' | 'payload'>[],
-): string | null {
+export function repairOfEntry(id: string, repairs: readonly Pick<Job, 'state' | 'payload'>[]): string | null {
   const own = repairs.find(
     ({ state, payload }) =>
       (state === 'running' || state === 'queued') && (payload as { readonly id?: string } | null)?.id === id,

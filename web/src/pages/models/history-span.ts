@@ -1,4 +1,5 @@
 // Default time range of a model's history.
+import type { ModelHistory } from '../../../../src/api/models.ts';
 
 const hourMs = 3_600_000;
 
@@ -8,4 +9,3 @@ export function hoursToShow(day: Pick<ModelHistory, 'until' | 'intervals'> | und
   if (day === undefined || first === undefined) return '24';
   return Date.parse(first.at) >= Date.parse(day.until) - hourMs ? '1' : '24';
 }
-import type { ModelHistory } from '../../../../src/api/models.ts';

@@ -1,8 +1,9 @@
 // Sends a prompt through the gateway and shows every attempt live.
+import type { PromptCompletion } from '../../../../src/api/prompts.ts';
+import type { StreamedEvent } from '../../../../src/api/server.ts';
 import { Alert, Badge, Button, Card, Group, Stack, Text, Textarea, Timeline, Title } from '@mantine/core';
 import type { FormEvent } from 'react';
 import { useCallback, useRef, useState } from 'react';
-import type { PromptAnswer, StreamedEventData } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
 import { useLiveEvents } from '../../api/live.ts';
 
@@ -17,14 +18,14 @@ interface Tried {
 
 export function PromptBox() {
   const [prompt, setPrompt] = useState('');
-  const [answer, setAnswer] = useState<PromptAnswer | null>(null);
+  const [answer, setAnswer] = useState<PromptCompletion | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [tried, setTried] = useState<readonly Tried[]>([]);
   const requestId = useRef<string | null>(null);
 
   useLiveEvents(
-    useCallback(({ name, payload }: StreamedEventData) => {
+    useCallback(({ name, payload }: StreamedEvent) => {
       if (name !== 'gateway:attempt-finished' || requestId.current === null) return;
       const attempt = payload as unknown as Tried;
       // The server appends a suffix to the request id.
@@ -41,7 +42,7 @@ export function PromptBox() {
     setProblem(null);
     try {
       setAnswer(
-        await call<PromptAnswer>('POST', '/api/v1/prompts/process', {
+        await call<PromptCompletion>('POST', '/api/v1/prompts/process', {
           body: { prompt },
           requestId: requestId.current,
         }),

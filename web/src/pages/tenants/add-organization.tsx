@@ -1,9 +1,9 @@
 // Button and dialog that create an organization.
+import type { Organization } from '../../../../src/api/organizations.ts';
 import { Button, Group, Modal, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
-import type { OrganizationAnswer } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
 
@@ -12,7 +12,7 @@ export function AddOrganization() {
   const [name, setName] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
   const add = useAction(
-    (wanted: string) => call<OrganizationAnswer>('POST', '/api/v1/organizations', { body: { name: wanted } }),
+    (wanted: string) => call<Organization>('POST', '/api/v1/organizations', { body: { name: wanted } }),
     {
       stale: ['tenants'],
       done: (organization) => {

@@ -1,14 +1,14 @@
 // Global concurrency, and admitted and rejected requests of the last hour.
+import type { OrganizationsOverview } from '../../../../src/api/overview.ts';
 import { Card, Group, Progress, SimpleGrid, Text, Title } from '@mantine/core';
 import { useMemo } from 'react';
-import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
 import { Chart, type Line } from '../../parts/chart.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { fullness } from './fullness.ts';
 
 const hourMs = 3_600_000;
 
-export function Admissions({ overview }: { readonly overview: TenantsOverviewAnswer }) {
+export function Admissions({ overview }: { readonly overview: OrganizationsOverview }) {
   const { global_used: used, global_limit: limit, minutes } = overview;
   const { times, lines } = useMemo(() => linesOf(minutes), [minutes]);
   const last = times.at(-1) ?? 0;
@@ -54,7 +54,7 @@ export function Admissions({ overview }: { readonly overview: TenantsOverviewAns
   );
 }
 
-function linesOf(minutes: TenantsOverviewAnswer['minutes']) {
+function linesOf(minutes: OrganizationsOverview['minutes']) {
   const lines: Line[] = [
     { label: 'admitted', color: 'teal', values: minutes.map(({ admitted }) => admitted) },
     { label: 'rejected', color: 'red', values: minutes.map(({ refused }) => refused) },

@@ -1,7 +1,7 @@
 // Executions of one organization or of all, newest first.
+import type { Execution, Executions } from '../../../../src/api/executions.ts';
 import { Badge, Button, Table, Text, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import type { ExecutionAnswer, ExecutionsAnswer } from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
 import { LongText } from '../../parts/long-text.tsx';
@@ -12,7 +12,7 @@ import { ActionsHeader, Wide } from '../../parts/wide.tsx';
 import { toneColor, type Tone } from '../../theme.ts';
 import { ShowMore } from '../../parts/show-more.tsx';
 
-const tones: Readonly<Record<ExecutionAnswer['status'], Tone>> = {
+const tones: Readonly<Record<Execution['status'], Tone>> = {
   queued: 'idle',
   executing: 'busy',
   completed: 'good',
@@ -25,7 +25,7 @@ export function Executions({ organization = null }: { readonly organization?: st
     queryKey: ['tenants', 'executions', organization],
     initialPageParam: null as string | null,
     queryFn: ({ pageParam, signal }) =>
-      get<ExecutionsAnswer>('/api/v1/executions', { organization, before: pageParam, limit: 25 }, signal),
+      get<Executions>('/api/v1/executions', { organization, after: pageParam, limit: 25 }, signal),
     getNextPageParam: ({ next }) => next,
     refetchInterval: 10_000,
   });
@@ -55,7 +55,7 @@ function ExecutionTable({
   executions,
   ofAll,
 }: {
-  readonly executions: readonly ExecutionAnswer[];
+  readonly executions: readonly Execution[];
   readonly ofAll: boolean;
 }) {
   const isNarrow = useIsNarrow();
@@ -88,7 +88,7 @@ function ExecutionRow({
   ofAll,
   isNarrow,
 }: {
-  readonly execution: ExecutionAnswer;
+  readonly execution: Execution;
   readonly ofAll: boolean;
   readonly isNarrow: boolean;
 }) {
@@ -133,7 +133,7 @@ function ExecutionRow({
   );
 }
 
-function StopButton({ execution }: { readonly execution: ExecutionAnswer }) {
+function StopButton({ execution }: { readonly execution: Execution }) {
   const stop = useAction((id: string) => call('POST', `/api/v1/executions/${id}/stop`), {
     stale: ['tenants'],
     done: () => 'Execution stopped.',

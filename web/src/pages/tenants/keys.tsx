@@ -1,13 +1,13 @@
 // API keys of an organization.
+import type {
+  NewOrganizationKey,
+  OrganizationKey,
+  OrganizationKeys,
+} from '../../../../src/api/organizations.ts';
 import { Alert, Badge, Button, Code, CopyButton, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
-import type {
-  NewOrganizationKeyAnswer,
-  OrganizationKeyAnswer,
-  OrganizationKeysAnswer,
-} from '../../../../src/http/contract.ts';
 import { call, get } from '../../api/client.ts';
 import { ConfirmButton, useAction } from '../../parts/action.tsx';
 import { Empty, Shown } from '../../parts/states.tsx';
@@ -20,7 +20,7 @@ const pathOf = (organization: string): string =>
 export function Keys({ organization }: { readonly organization: string }) {
   const query = useQuery({
     queryKey: ['tenants', 'keys', organization],
-    queryFn: ({ signal }) => get<OrganizationKeysAnswer>(pathOf(organization), {}, signal),
+    queryFn: ({ signal }) => get<OrganizationKeys>(pathOf(organization), {}, signal),
   });
   return (
     <section>
@@ -62,7 +62,7 @@ function KeyRow({
   record,
 }: {
   readonly organization: string;
-  readonly record: OrganizationKeyAnswer;
+  readonly record: OrganizationKey;
 }) {
   const revoke = useAction(() => call('DELETE', `${pathOf(organization)}/${record.id}`), {
     stale: ['tenants'],
@@ -101,10 +101,10 @@ function KeyRow({
 
 function NewKey({ organization }: { readonly organization: string }) {
   const [name, setName] = useState('');
-  const [made, setMade] = useState<NewOrganizationKeyAnswer | null>(null);
+  const [made, setMade] = useState<NewOrganizationKey | null>(null);
   const create = useAction(
     async (wanted: string) => {
-      const answer = await call<NewOrganizationKeyAnswer>('POST', pathOf(organization), {
+      const answer = await call<NewOrganizationKey>('POST', pathOf(organization), {
         body: { name: wanted },
       });
       setMade(answer);

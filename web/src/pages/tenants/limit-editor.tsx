@@ -1,14 +1,14 @@
 // Limit of an organization, editable in place.
+import type { Limit } from '../../../../src/api/limits.ts';
 import { ActionIcon, Button, Group, Text, TextInput } from '@mantine/core';
 import { IconPencil } from '@tabler/icons-react';
 import type { FormEvent } from 'react';
 import { useState } from 'react';
-import type { LimitAnswer } from '../../../../src/http/contract.ts';
 import { call } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
 import { highestLimit, parseLimit } from './parse-limit.ts';
 
-export function LimitEditor({ limit }: { readonly limit: LimitAnswer }) {
+export function LimitEditor({ limit }: { readonly limit: Limit }) {
   // After closing, focus returns to the edit button.
   const [state, setState] = useState<'untouched' | 'open' | 'closed'>('untouched');
   return state === 'open' ? (
@@ -32,7 +32,7 @@ export function LimitEditor({ limit }: { readonly limit: LimitAnswer }) {
   );
 }
 
-function Editor({ limit, onClose }: { readonly limit: LimitAnswer; readonly onClose: () => void }) {
+function Editor({ limit, onClose }: { readonly limit: Limit; readonly onClose: () => void }) {
   const { organization_name: name, organization_id: id } = limit;
   const [text, setText] = useState(String(limit.limit));
   const save = useAction(

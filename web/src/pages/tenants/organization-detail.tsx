@@ -1,8 +1,9 @@
 // One organization: limit, keys, deployments, executions.
+import type { Limit } from '../../../../src/api/limits.ts';
+import type { Deployments } from '../../../../src/api/deployments.ts';
 import { Anchor, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import type { DeploymentsAnswer, LimitAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
 import { Executions } from './executions.tsx';
@@ -12,7 +13,7 @@ import { LimitEditor } from './limit-editor.tsx';
 export function OrganizationDetail({ id }: { readonly id: string }) {
   const query = useQuery({
     queryKey: ['tenants', 'limit', id],
-    queryFn: ({ signal }) => get<LimitAnswer>(`/api/v1/limits/${encodeURIComponent(id)}`, {}, signal),
+    queryFn: ({ signal }) => get<Limit>(`/api/v1/limits/${encodeURIComponent(id)}`, {}, signal),
     refetchInterval: 5_000,
   });
   return (
@@ -53,7 +54,7 @@ export function OrganizationDetail({ id }: { readonly id: string }) {
 function Deployments({ organization }: { readonly organization: string }) {
   const query = useQuery({
     queryKey: ['tenants', 'deployments', organization],
-    queryFn: ({ signal }) => get<DeploymentsAnswer>('/api/v1/deployments', { organization }, signal),
+    queryFn: ({ signal }) => get<Deployments>('/api/v1/deployments', { organization }, signal),
   });
   return (
     <section>
@@ -89,7 +90,7 @@ function Deployments({ organization }: { readonly organization: string }) {
                     </Text>
                   </Table.Td>
                   <Table.Td>{deployment.workflow}</Table.Td>
-                  <Table.Td>{deployment.active ? 'active' : 'disabled'}</Table.Td>
+                  <Table.Td>{deployment.is_active ? 'active' : 'disabled'}</Table.Td>
                 </Table.Tr>
               ))}
             </Table.Tbody>

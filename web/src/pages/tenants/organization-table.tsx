@@ -1,7 +1,7 @@
 // Organizations with usage, limit and figures of the last hour.
+import type { OrganizationsOverview } from '../../../../src/api/overview.ts';
 import { Anchor, Flex, Progress, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
 import { useIsNarrow } from '../../parts/narrow.ts';
 import { Empty } from '../../parts/states.tsx';
 import { shortText } from '../../parts/time.tsx';
@@ -9,9 +9,9 @@ import { Wide } from '../../parts/wide.tsx';
 import { fullness } from './fullness.ts';
 import { LimitEditor } from './limit-editor.tsx';
 
-type Row = TenantsOverviewAnswer['organizations'][number];
+type Row = OrganizationsOverview['organizations'][number];
 
-export function OrganizationTable({ overview }: { readonly overview: TenantsOverviewAnswer }) {
+export function OrganizationTable({ overview }: { readonly overview: OrganizationsOverview }) {
   const { organizations, organization_count: count } = overview;
   const isNarrow = useIsNarrow();
   if (organizations.length === 0) return <Empty title="No matching organizations" />;

@@ -1,10 +1,10 @@
 // Page Tenants: usage and limits of organizations, rejections, keys, executions.
+import type { OrganizationsOverview } from '../../../../src/api/overview.ts';
 import { Code, Stack, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Route, Switch } from 'wouter';
-import type { TenantsOverviewAnswer } from '../../../../src/http/contract.ts';
 import { get } from '../../api/client.ts';
 import { Empty, PageTitle, Shown } from '../../parts/states.tsx';
 import { Admissions } from './admissions.tsx';
@@ -28,7 +28,7 @@ function useTenants(name: string) {
   return useQuery({
     queryKey: ['tenants', 'overview', name],
     queryFn: ({ signal }) =>
-      get<TenantsOverviewAnswer>('/api/v1/overview/tenants', name === '' ? {} : { name }, signal),
+      get<OrganizationsOverview>('/api/v1/overview/tenants', name === '' ? {} : { name }, signal),
     refetchInterval: 5_000,
     placeholderData: (before) => before,
   });

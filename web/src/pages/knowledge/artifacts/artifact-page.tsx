@@ -1,8 +1,9 @@
 // One document: text with marks, processing status, extracted events, revisions.
+import type { KnowledgeEvents } from '../../../../../src/api/knowledge.ts';
+import type { Artifact } from '../../../../../src/api/artifacts.ts';
 import { Alert, Chip, Grid, Group, List, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
-import type { ArtifactAnswer, KnowledgeEventsAnswer } from '../../../../../src/http/contract.ts';
 import { ConfirmButton, useAction } from '../../../parts/action.tsx';
 import { Empty, Shown } from '../../../parts/states.tsx';
 import { Ago } from '../../../parts/time.tsx';
@@ -18,10 +19,10 @@ import { DocumentView } from './document-view.tsx';
 import { Revisions } from './revisions.tsx';
 
 const mostEvents = 200;
-const noEvents: KnowledgeEventsAnswer['events'] = [];
+const noEvents: KnowledgeEvents['events'] = [];
 
 export function ArtifactPage({ id }: { readonly id: string }) {
-  const query = useRead<ArtifactAnswer>(`/artifacts/${id}`);
+  const query = useRead<Artifact>(`/artifacts/${id}`);
   return (
     <Shown what="the document" query={query}>
       {(artifact) => <Artifact artifact={artifact} />}
@@ -29,9 +30,9 @@ export function ArtifactPage({ id }: { readonly id: string }) {
   );
 }
 
-function Artifact({ artifact }: { readonly artifact: ArtifactAnswer }) {
-  const { artifact_uid: uid } = artifact;
-  const events = useRead<KnowledgeEventsAnswer>('/events', { artifact_uid: uid, limit: mostEvents });
+function Artifact({ artifact }: { readonly artifact: Artifact }) {
+  const { id: uid } = artifact;
+  const events = useRead<KnowledgeEvents>('/events', { artifact_id: uid, limit: mostEvents });
   return (
     <Stack gap="md">
       <Header artifact={artifact} />
@@ -68,7 +69,7 @@ function Artifact({ artifact }: { readonly artifact: ArtifactAnswer }) {
   );
 }
 
-function EmptyState({ artifact }: { readonly artifact: ArtifactAnswer }) {
+function EmptyState({ artifact }: { readonly artifact: Artifact }) {
   return artifact.status.steps.read.pending > 0 ? (
     <Empty title="Extraction in progress" />
   ) : (
@@ -76,8 +77,8 @@ function EmptyState({ artifact }: { readonly artifact: ArtifactAnswer }) {
   );
 }
 
-function Header({ artifact }: { readonly artifact: ArtifactAnswer }) {
-  const { artifact_uid: uid, title, source_id: sourceId, warnings } = artifact;
+function Header({ artifact }: { readonly artifact: Artifact }) {
+  const { id: uid, title, source_id: sourceId, warnings } = artifact;
   return (
     <Stack gap="xs">
       <Group justify="space-between" align="flex-start" gap="sm">
@@ -136,12 +137,12 @@ function MarkedDocument({
   artifact,
   events,
 }: {
-  readonly artifact: ArtifactAnswer;
-  readonly events: KnowledgeEventsAnswer['events'];
+  readonly artifact: Artifact;
+  readonly events: KnowledgeEvents['events'];
 }) {
   const [params] = useSearchParams();
   const [shown, setShown] = useState(['evidence', 'names']);
-  const names = useNameMarks(artifact.artifact_uid, events);
+  const names = useNameMarks(artifact.id, events);
   const target = params.get('event');
   const evidence = evidenceMarks(events, target);
   const marks = [

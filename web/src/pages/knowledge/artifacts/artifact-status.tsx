@@ -1,11 +1,11 @@
 // Processing status of an artifact: steps, missing chunks and their causes.
+import type { Artifact } from '../../../../../src/api/artifacts.ts';
 import { Alert, Anchor, Badge, List, Stack, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import type { ArtifactAnswer } from '../../../../../src/http/contract.ts';
 import { toneColor } from '../../../theme.ts';
 import { counted, rangesText, stateTones, stepLabels } from '../labels.ts';
 
-type Status = ArtifactAnswer['status'];
+type Status = Artifact['status'];
 type Step = keyof Status['steps'];
 
 /** Kind of the ledger entry. */
@@ -22,10 +22,10 @@ const stateLabels: Readonly<Record<Status['state'], string>> = {
 export function StateBadge({
   status,
 }: {
-  readonly status: Pick<Status, 'state' | 'read_by_rules' | 'stood_in'>;
+  readonly status: Pick<Status, 'state' | 'read_by_rules' | 'model_fallbacks'>;
 }) {
-  const { state, read_by_rules: byRules, stood_in: standIns } = status;
-  const tone = state === 'complete' && standIns.length > 0 ? 'warning' : stateTones[state];
+  const { state, read_by_rules: byRules, model_fallbacks: fallbacks } = status;
+  const tone = state === 'complete' && fallbacks.length > 0 ? 'warning' : stateTones[state];
   return (
     <Badge color={toneColor[tone]} variant="dot" tt="none" miw="max-content">
       {stateLabels[state]}
@@ -105,8 +105,12 @@ function StepRow({ step, status }: { readonly step: Step; readonly status: Statu
 }
 
 /** Why rules were used, and how to extract with a model. */
-function ByRules({ status: { read_by_rules: byRules, stood_in: standIns } }: { readonly status: Status }) {
-  if (standIns.length === 0)
+function ByRules({
+  status: { read_by_rules: byRules, model_fallbacks: fallbacks },
+}: {
+  readonly status: Status;
+}) {
+  if (fallbacks.length === 0)
     return (
       <Text size="xs" c="dimmed">
         Extracted by rules: {counted(byRules, 'chunk')}, because no model is configured. A model finds more
@@ -130,7 +134,7 @@ function ByRules({ status: { read_by_rules: byRules, stood_in: standIns } }: { r
         .
       </Text>
       <List size="sm">
-        {standIns.map(({ cause, positions }) => (
+        {fallbacks.map(({ cause, positions }) => (
           <List.Item key={cause}>
             {counted(positions.length, 'chunk')} ({rangesText(positions)})
             <Text span size="xs" c="dimmed">

@@ -1,7 +1,7 @@
 // Artifacts of a space, newest first, with their processing status.
+import type { ArtifactStatuses, Artifacts } from '../../../../../src/api/artifacts.ts';
 import { Anchor, Code, Stack, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import type { ArtifactsAnswer, ArtifactStatusesAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
 import { useIsNarrow } from '../../../parts/narrow.ts';
 import { Ago } from '../../../parts/time.tsx';
@@ -12,13 +12,13 @@ import { StateBadge, stepsText } from './artifact-status.tsx';
 import { IngestBox } from './ingest-box.tsx';
 import { ShowMore } from '../../../parts/show-more.tsx';
 
-type Row = ArtifactsAnswer['artifacts'][number];
-type Status = ArtifactStatusesAnswer['statuses'][number]['status'];
+type Row = Artifacts['artifacts'][number];
+type Status = ArtifactStatuses['statuses'][number]['status'];
 
 const pageSize = 25;
 
 export function ArtifactsPage() {
-  const list = useList<ArtifactsAnswer>('/artifacts', { limit: pageSize }, 'before');
+  const list = useList<Artifacts>('/artifacts', { limit: pageSize });
   return (
     <Stack gap="md">
       <IngestBox />
@@ -43,7 +43,7 @@ export function ArtifactsPage() {
   );
 }
 
-function ArtifactTable({ pages }: { readonly pages: readonly ArtifactsAnswer[] }) {
+function ArtifactTable({ pages }: { readonly pages: readonly Artifacts[] }) {
   const isNarrow = useIsNarrow();
   return (
     <Table.ScrollContainer minWidth={isNarrow ? 0 : 640} type="native">
@@ -74,18 +74,14 @@ function ArtifactTable({ pages }: { readonly pages: readonly ArtifactsAnswer[] }
 
 /** Statuses are loaded page by page, like the list. */
 function PageRows({ artifacts }: { readonly artifacts: readonly Row[] }) {
-  const { data } = useRead<ArtifactStatusesAnswer>(
+  const { data } = useRead<ArtifactStatuses>(
     '/artifacts/statuses',
-    { ids: artifacts.map((each) => each.artifact_uid).join(',') },
+    { ids: artifacts.map((each) => each.id).join(',') },
     { isEnabled: artifacts.length > 0 },
   );
-  const statuses = new Map(data?.statuses.map((each) => [each.artifact_uid, each.status]));
+  const statuses = new Map(data?.statuses.map((each) => [each.id, each.status]));
   return artifacts.map((artifact) => (
-    <ArtifactRow
-      key={artifact.revision_id}
-      artifact={artifact}
-      status={statuses.get(artifact.artifact_uid)}
-    />
+    <ArtifactRow key={artifact.revision_id} artifact={artifact} status={statuses.get(artifact.id)} />
   ));
 }
 
@@ -106,7 +102,7 @@ function ArtifactRow({ artifact, status }: { readonly artifact: Row; readonly st
   return (
     <Table.Tr>
       <Table.Td>
-        <Anchor component={Link} href={address(`/artifacts/${artifact.artifact_uid}`)} size="sm" fw={500}>
+        <Anchor component={Link} href={address(`/artifacts/${artifact.id}`)} size="sm" fw={500}>
           {artifact.title === '' ? artifact.source_id : artifact.title}
         </Anchor>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }} lineClamp={1}>

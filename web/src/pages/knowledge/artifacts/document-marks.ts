@@ -1,6 +1,7 @@
 // Marks in a document: evidence of events, names of their participants, and the linked passage.
+import type { KnowledgeEvent } from '../../../../../src/api/knowledge.ts';
+import type { EntityDetail } from '../../../../../src/api/entities.ts';
 import { useQueries } from '@tanstack/react-query';
-import type { EntityDetailAnswer, KnowledgeEventAnswer } from '../../../../../src/http/contract.ts';
 import { readOptions } from '../queries.ts';
 import type { Range } from '../marks.ts';
 import { usePlace } from '../place.ts';
@@ -11,13 +12,13 @@ import type { DocumentMark } from './document-view.tsx';
 const mostEntities = 16;
 
 export function evidenceMarks(
-  events: readonly KnowledgeEventAnswer[],
+  events: readonly KnowledgeEvent[],
   target: string | null,
 ): readonly DocumentMark[] {
   return events.flatMap((event) =>
     event.evidence.map(({ start_char: start, end_char: end }) => ({
-      kind: event.event_id === target ? ('target' as const) : ('evidence' as const),
-      id: event.event_id,
+      kind: event.id === target ? ('target' as const) : ('evidence' as const),
+      id: event.id,
       label: `${categoryLabels[event.category]}: ${event.narrative}`,
       start,
       end,
@@ -29,7 +30,7 @@ export const targetMarks = (ranges: readonly Range[]): readonly DocumentMark[] =
   ranges.map(({ start, end }) => ({ kind: 'target', id: '', label: 'Search match', start, end }));
 
 /** Entities of the events, most frequent first. */
-export function entitiesOf(events: readonly KnowledgeEventAnswer[]): readonly string[] {
+export function entitiesOf(events: readonly KnowledgeEvent[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const { actors, subjects } of events)
     for (const { entity_id: id } of [...actors, ...subjects]) counts.set(id, (counts.get(id) ?? 0) + 1);
@@ -39,20 +40,20 @@ export function entitiesOf(events: readonly KnowledgeEventAnswer[]): readonly st
 /** Mentions of the events' entities in the document. */
 export function useNameMarks(
   artifactUid: string,
-  events: readonly KnowledgeEventAnswer[],
+  events: readonly KnowledgeEvent[],
 ): readonly DocumentMark[] {
   const place = usePlace();
   return useQueries({
     queries: entitiesOf(events)
       .slice(0, mostEntities)
-      .map((id) => readOptions<EntityDetailAnswer>(place, `/entities/${id}`)),
+      .map((id) => readOptions<EntityDetail>(place, `/entities/${id}`)),
     combine: (results) => results.flatMap(({ data }) => (data ? namesIn(artifactUid, data) : [])),
   });
 }
 
-const namesIn = (artifactUid: string, entity: EntityDetailAnswer): readonly DocumentMark[] =>
-  entity.mentions.flatMap(({ artifact_uid: uid, start_char: start, end_char: end }) =>
+const namesIn = (artifactUid: string, entity: EntityDetail): readonly DocumentMark[] =>
+  entity.mentions.flatMap(({ artifact_id: uid, start_char: start, end_char: end }) =>
     uid !== artifactUid || start === null || end === null
       ? []
-      : [{ kind: 'name', id: entity.entity_id, label: entity.canonical_name, start, end }],
+      : [{ kind: 'name', id: entity.id, label: entity.canonical_name, start, end }],
   );

@@ -1,10 +1,10 @@
 // Ingests a document: pasted, chosen or dropped.
+import type { IngestResult } from '../../../../../src/api/artifacts.ts';
 import { Button, FileButton, Group, Paper, Text, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { DragEvent } from 'react';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import type { AcceptedAnswer } from '../../../../../src/http/contract.ts';
 import { useAction } from '../../../parts/action.tsx';
 import { change } from '../queries.ts';
 import { useAddress, usePlace } from '../place.ts';
@@ -110,8 +110,8 @@ function useIngest() {
   const [, go] = useLocation();
   return useAction(
     async (brought: Pasted | File) => {
-      const accepted = await change<AcceptedAnswer>(place, 'POST', '/artifacts', await bodyOf(brought));
-      go(address(`/artifacts/${accepted.artifact_uid}`));
+      const accepted = await change<IngestResult>(place, 'POST', '/artifacts', await bodyOf(brought));
+      go(address(`/artifacts/${accepted.id}`));
       return accepted;
     },
     {

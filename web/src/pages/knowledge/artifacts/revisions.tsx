@@ -1,12 +1,12 @@
 // Revisions of a document, if there are several.
+import type { Revisions } from '../../../../../src/api/artifacts.ts';
 import { List, Text, Title } from '@mantine/core';
-import type { RevisionsAnswer } from '../../../../../src/http/contract.ts';
 import { Ago } from '../../../parts/time.tsx';
 import { useRead } from '../queries.ts';
 import { counted } from '../labels.ts';
 
 export function Revisions({ id }: { readonly id: string }) {
-  const { data } = useRead<RevisionsAnswer>(`/artifacts/${id}/revisions`);
+  const { data } = useRead<Revisions>(`/artifacts/${id}/revisions`);
   if (data === undefined || data.revisions.length < 2) return null;
   return (
     <section aria-labelledby="revisions">

@@ -1,9 +1,9 @@
 // Entities of a space, filtered by name, type and review state.
+import type { Entities, Entity } from '../../../../../src/api/entities.ts';
 import { Badge, Checkbox, Code, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
-import type { EntitiesAnswer, EntityAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
 import { toneColor } from '../../../theme.ts';
 import { useList } from '../queries.ts';
@@ -18,11 +18,12 @@ export function EntitiesPage() {
   const name = params.get('name') ?? undefined;
   const type = params.get('type') ?? undefined;
   const isReview = params.get('review') === 'yes';
-  const list = useList<EntitiesAnswer>(
-    '/entities',
-    { name, type, needs_review: isReview ? true : undefined, limit: pageSize },
-    'after',
-  );
+  const list = useList<Entities>('/entities', {
+    name,
+    type,
+    needs_review: isReview ? true : undefined,
+    limit: pageSize,
+  });
   const isNarrowed = name !== undefined || type !== undefined || isReview;
   return (
     <Stack gap="md">
@@ -99,7 +100,7 @@ function Filters() {
   );
 }
 
-function EntityTable({ entities }: { readonly entities: readonly EntityAnswer[] }) {
+function EntityTable({ entities }: { readonly entities: readonly Entity[] }) {
   return (
     <Table.ScrollContainer minWidth={600} type="native">
       <Table verticalSpacing={6} highlightOnHover>
@@ -115,10 +116,10 @@ function EntityTable({ entities }: { readonly entities: readonly EntityAnswer[] 
         </Table.Thead>
         <Table.Tbody>
           {entities.map((entity) => (
-            <Table.Tr key={entity.entity_id}>
+            <Table.Tr key={entity.id}>
               <Table.Td>
                 <Text size="sm" fw={500} component="div">
-                  <EntityLink id={entity.entity_id} name={entity.canonical_name} />
+                  <EntityLink id={entity.id} name={entity.canonical_name} />
                 </Text>
                 <Text size="xs" c="dimmed">
                   {[entity.role, entity.organization, entity.email]
@@ -145,7 +146,7 @@ function EntityTable({ entities }: { readonly entities: readonly EntityAnswer[] 
   );
 }
 
-export function ReviewBadge({ entity }: { readonly entity: EntityAnswer }) {
+export function ReviewBadge({ entity }: { readonly entity: Entity }) {
   if (entity.review_reason === null) return null;
   return (
     <Badge color={toneColor.warning} variant="dot" tt="none" fw={500} style={{ flexShrink: 0 }}>

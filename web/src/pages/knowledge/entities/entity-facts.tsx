@@ -1,10 +1,10 @@
 // Attributes of an entity.
+import type { Entity } from '../../../../../src/api/entities.ts';
 import { Box, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { EntityAnswer } from '../../../../../src/http/contract.ts';
 import { Ago } from '../../../parts/time.tsx';
 
-export function EntityFacts({ entity }: { readonly entity: EntityAnswer }) {
+export function EntityFacts({ entity }: { readonly entity: Entity }) {
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['Aliases', entity.aliases.length === 0 ? null : entity.aliases.join(', ')],
     ['Role', entity.role],

@@ -1,10 +1,10 @@
 // Link to an entity of which only the id is known.
-import type { EntityDetailAnswer } from '../../../../../src/http/contract.ts';
+import type { EntityDetail } from '../../../../../src/api/entities.ts';
 import { useRead } from '../queries.ts';
 import { knownAs } from '../labels.ts';
 import { EntityLink } from './entity-link.tsx';
 
 export function EntityNameLink({ id }: { readonly id: string }) {
-  const { data } = useRead<EntityDetailAnswer>(`/entities/${id}`);
+  const { data } = useRead<EntityDetail>(`/entities/${id}`);
   return <EntityLink id={id} name={data ? knownAs(data) : `…${id.slice(-5)}`} />;
 }

@@ -1,8 +1,9 @@
 // One entity: attributes, graph, events, mentions, possible duplicates, merges.
+import type { KnowledgeEvents } from '../../../../../src/api/knowledge.ts';
+import type { EntityDetail } from '../../../../../src/api/entities.ts';
 import { Alert, Grid, Group, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useId } from 'react';
-import type { EntityDetailAnswer, KnowledgeEventsAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
 import { useRead } from '../queries.ts';
 import { EventList } from '../event-list.tsx';
@@ -18,12 +19,12 @@ import { Merges } from './merges.tsx';
 const mostEvents = 50;
 
 export function EntityPage({ id }: { readonly id: string }) {
-  const query = useRead<EntityDetailAnswer>(`/entities/${id}`);
+  const query = useRead<EntityDetail>(`/entities/${id}`);
   return (
     <Shown what="the entity" query={query}>
       {(entity) => (
         <Stack gap="lg">
-          {entity.entity_id === id ? null : (
+          {entity.id === id ? null : (
             <Alert color="blue" p="xs">
               The requested entity was merged into this one. Undo the merge below.
             </Alert>
@@ -35,7 +36,7 @@ export function EntityPage({ id }: { readonly id: string }) {
   );
 }
 
-function Entity({ entity }: { readonly entity: EntityDetailAnswer }) {
+function Entity({ entity }: { readonly entity: EntityDetail }) {
   return (
     <>
       <Group gap="sm" align="baseline">
@@ -47,12 +48,12 @@ function Entity({ entity }: { readonly entity: EntityDetailAnswer }) {
       </Group>
       <EntityFacts entity={entity} />
       <Section title="Related">
-        <GraphExplorer key={entity.entity_id} entityId={entity.entity_id} name={entity.canonical_name} />
+        <GraphExplorer key={entity.id} entityId={entity.id} name={entity.canonical_name} />
       </Section>
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, md: 6 }}>
           <Section title={counted(entity.event_count, 'event')}>
-            <Events id={entity.entity_id} />
+            <Events id={entity.id} />
           </Section>
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 6 }}>
@@ -87,7 +88,7 @@ function Section({ title, children }: { readonly title: string; readonly childre
 }
 
 function Events({ id }: { readonly id: string }) {
-  const query = useRead<KnowledgeEventsAnswer>('/events', { entity_id: id, limit: mostEvents });
+  const query = useRead<KnowledgeEvents>('/events', { entity_id: id, limit: mostEvents });
   return (
     <Shown
       what="the events"

@@ -1,19 +1,19 @@
 // Possible duplicates of an entity, with their review state.
+import type { EntityDetail, EntityPair } from '../../../../../src/api/entities.ts';
 import { Anchor, List, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import type { EntityDetailAnswer, EntityPairAnswer } from '../../../../../src/http/contract.ts';
 import { useAddress } from '../place.ts';
 import { likelyText } from '../labels.ts';
 import { EntityNameLink } from './entity-name-link.tsx';
 
-const stateLabels: Readonly<Record<EntityPairAnswer['state'], string>> = {
+const stateLabels: Readonly<Record<EntityPair['state'], string>> = {
   open: 'open',
   later: 'postponed',
   same: 'same',
   different: 'different',
 };
 
-export function EntityPairs({ entity }: { readonly entity: EntityDetailAnswer }) {
+export function EntityPairs({ entity }: { readonly entity: EntityDetail }) {
   const address = useAddress();
   // Both sides of a merged pair are this entity.
   const pairs = entity.pairs.filter(({ state }) => state !== 'same');
@@ -27,9 +27,9 @@ export function EntityPairs({ entity }: { readonly entity: EntityDetailAnswer })
     <>
       <List size="sm" spacing={4}>
         {pairs.map((pair) => (
-          <List.Item key={pair.pair_id}>
-            <EntityNameLink id={pair.entity_a === entity.entity_id ? pair.entity_b : pair.entity_a} />, match
-            score {likelyText(pair.confidence)}
+          <List.Item key={pair.id}>
+            <EntityNameLink id={pair.entity_a === entity.id ? pair.entity_b : pair.entity_a} />, match score{' '}
+            {likelyText(pair.confidence)}
             <Text span size="xs" c="dimmed">
               {' '}
               {stateLabels[pair.state]}

@@ -1,8 +1,8 @@
 // Mentions of an entity; selected mentions can be split off into another entity.
+import type { EntityDetail } from '../../../../../src/api/entities.ts';
 import { Anchor, Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import type { EntityDetailAnswer } from '../../../../../src/http/contract.ts';
 import { useAction } from '../../../parts/action.tsx';
 import { Empty } from '../../../parts/states.tsx';
 import { change } from '../queries.ts';
@@ -10,7 +10,7 @@ import { formatRanges } from '../marks.ts';
 import { useAddress, usePlace } from '../place.ts';
 import { counted } from '../labels.ts';
 
-type Mention = EntityDetailAnswer['mentions'][number];
+type Mention = EntityDetail['mentions'][number];
 
 const methodLabels: Readonly<Record<string, string>> = {
   rules: 'by rules',
@@ -21,7 +21,7 @@ const methodLabels: Readonly<Record<string, string>> = {
 /** Shown before "Show all". */
 const fewMentions = 12;
 
-export function Mentions({ entity }: { readonly entity: EntityDetailAnswer }) {
+export function Mentions({ entity }: { readonly entity: EntityDetail }) {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [isAll, setAll] = useState(false);
   const { mentions } = entity;
@@ -32,10 +32,10 @@ export function Mentions({ entity }: { readonly entity: EntityDetailAnswer }) {
     <Stack gap={4}>
       {(isAll ? mentions : mentions.slice(0, fewMentions)).map((mention) => (
         <MentionRow
-          key={mention.mention_id}
+          key={mention.id}
           mention={mention}
-          isChosen={chosen.includes(mention.mention_id)}
-          onToggle={() => toggle(mention.mention_id)}
+          isChosen={chosen.includes(mention.id)}
+          onToggle={() => toggle(mention.id)}
         />
       ))}
       {mentions.length > fewMentions && !isAll ? (
@@ -78,7 +78,7 @@ function MentionRow({
       />
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         “{form}” in{' '}
-        <Anchor component={Link} href={address(`/artifacts/${mention.artifact_uid}`, { at })} inherit>
+        <Anchor component={Link} href={address(`/artifacts/${mention.artifact_id}`, { at })} inherit>
           {title === '' ? 'a document' : title}
         </Anchor>
         <Text span size="xs" c="dimmed">
@@ -95,7 +95,7 @@ function SplitForm({
   chosen,
   onDone,
 }: {
-  readonly entity: EntityDetailAnswer;
+  readonly entity: EntityDetail;
   readonly chosen: readonly string[];
   readonly onDone: () => void;
 }) {
@@ -106,14 +106,9 @@ function SplitForm({
   const splitting = useAction(
     async () => {
       const body = { mention_ids: chosen, name: name.trim() };
-      const made = await change<EntityDetailAnswer>(
-        place,
-        'POST',
-        `/entities/${entity.entity_id}/split`,
-        body,
-      );
+      const made = await change<EntityDetail>(place, 'POST', `/entities/${entity.id}/split`, body);
       onDone();
-      go(address(`/entities/${made.entity_id}`));
+      go(address(`/entities/${made.id}`));
       return made;
     },
     {

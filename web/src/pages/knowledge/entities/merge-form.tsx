@@ -1,8 +1,8 @@
 // Merges another entity, found by name, into this one after confirmation.
+import type { Entities, Entity, EntityMerge } from '../../../../../src/api/entities.ts';
 import { Group, Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
-import type { EntitiesAnswer, EntityAnswer, EntityMergeAnswer } from '../../../../../src/http/contract.ts';
 import { ConfirmButton, useAction } from '../../../parts/action.tsx';
 import { change, useRead } from '../queries.ts';
 import { usePlace } from '../place.ts';
@@ -10,25 +10,21 @@ import { counted, entityTypeLabels, knownAs } from '../labels.ts';
 
 const mostFound = 20;
 
-export function MergeForm({ entity }: { readonly entity: EntityAnswer }) {
+export function MergeForm({ entity }: { readonly entity: Entity }) {
   const place = usePlace();
   const [typed, setTyped] = useState('');
-  const [chosen, setChosen] = useState<EntityAnswer | null>(null);
+  const [chosen, setChosen] = useState<Entity | null>(null);
   const [name] = useDebouncedValue(typed.trim(), 250);
   // The field shows the label of the selected option, which is not a name to search for.
   const isSearching = name !== '' && (chosen === null || name !== optionText(chosen));
-  const { data } = useRead<EntitiesAnswer>(
-    '/entities',
-    { name, limit: mostFound },
-    { isEnabled: isSearching },
-  );
+  const { data } = useRead<Entities>('/entities', { name, limit: mostFound }, { isEnabled: isSearching });
   const found = (isSearching ? data?.entities : undefined) ?? (chosen === null ? [] : [chosen]);
-  const others = found.filter(({ entity_id: id }) => id !== entity.entity_id);
+  const others = found.filter(({ id }) => id !== entity.id);
   const merging = useAction(
-    (loser: EntityAnswer) =>
-      change<EntityMergeAnswer>(place, 'POST', '/merges', {
-        winner_id: entity.entity_id,
-        loser_id: loser.entity_id,
+    (loser: Entity) =>
+      change<EntityMerge>(place, 'POST', '/merges', {
+        winner_id: entity.id,
+        loser_id: loser.id,
         reason: `Merged ${loser.canonical_name} in the dashboard.`,
       }),
     {
@@ -45,12 +41,12 @@ export function MergeForm({ entity }: { readonly entity: EntityAnswer }) {
         flex="1 1 200px"
         searchable
         clearable
-        data={others.map((each) => ({ value: each.entity_id, label: optionText(each) }))}
+        data={others.map((each) => ({ value: each.id, label: optionText(each) }))}
         // Already filtered by the server, aliases included.
         filter={({ options }) => options}
         nothingFoundMessage={!isSearching ? undefined : 'No other entity with this name'}
-        value={chosen?.entity_id ?? null}
-        onChange={(id) => setChosen(others.find((each) => each.entity_id === id) ?? null)}
+        value={chosen?.id ?? null}
+        onChange={(id) => setChosen(others.find((each) => each.id === id) ?? null)}
         onSearchChange={setTyped}
       />
       <ConfirmButton
@@ -73,5 +69,5 @@ export function MergeForm({ entity }: { readonly entity: EntityAnswer }) {
   );
 }
 
-const optionText = (entity: EntityAnswer): string =>
-  `${knownAs(entity)}, ${entityTypeLabels[entity.type]}, ${counted(entity.mention_count, 'mention')}, …${entity.entity_id.slice(-5)}`;
+const optionText = (entity: Entity): string =>
+  `${knownAs(entity)}, ${entityTypeLabels[entity.type]}, ${counted(entity.mention_count, 'mention')}, …${entity.id.slice(-5)}`;

@@ -1,12 +1,12 @@
 // Merges into an entity, each with an undo button.
+import type { EntityDetail, EntityMerge } from '../../../../../src/api/entities.ts';
 import { Button, Group, Stack, Text } from '@mantine/core';
-import type { EntityDetailAnswer, EntityMergeAnswer } from '../../../../../src/http/contract.ts';
 import { useAction } from '../../../parts/action.tsx';
 import { Ago } from '../../../parts/time.tsx';
 import { change } from '../queries.ts';
 import { usePlace } from '../place.ts';
 
-export function Merges({ entity }: { readonly entity: EntityDetailAnswer }) {
+export function Merges({ entity }: { readonly entity: EntityDetail }) {
   if (entity.merges.length === 0)
     return (
       <Text size="sm" c="dimmed" mb="xs">
@@ -16,21 +16,18 @@ export function Merges({ entity }: { readonly entity: EntityDetailAnswer }) {
   return (
     <Stack gap="xs" mb="sm">
       {entity.merges.map((merge) => (
-        <MergeRow key={merge.merge_id} merge={merge} />
+        <MergeRow key={merge.id} merge={merge} />
       ))}
     </Stack>
   );
 }
 
-function MergeRow({ merge }: { readonly merge: EntityMergeAnswer }) {
+function MergeRow({ merge }: { readonly merge: EntityMerge }) {
   const place = usePlace();
-  const undoing = useAction(
-    () => change<EntityMergeAnswer>(place, 'POST', `/merges/${merge.merge_id}/undo`),
-    {
-      stale: ['knowledge'],
-      done: () => 'Merge undone.',
-    },
-  );
+  const undoing = useAction(() => change<EntityMerge>(place, 'POST', `/merges/${merge.id}/undo`), {
+    stale: ['knowledge'],
+    done: () => 'Merge undone.',
+  });
   const isUndone = merge.undone_at !== null;
   return (
     <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">

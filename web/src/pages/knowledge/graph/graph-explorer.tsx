@@ -1,10 +1,10 @@
 // Related entities and events: an expandable graph, and the same as a list.
+import type { RelatedEntities } from '../../../../../src/api/entities.ts';
 import { ActionIcon, Anchor, Box, Grid, Group, ScrollArea, Stack, Text, Tooltip } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useQueries } from '@tanstack/react-query';
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import type { GraphAroundAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Failed, Loading } from '../../../parts/states.tsx';
 import { readOptions } from '../queries.ts';
 import { useAddress, usePlace } from '../place.ts';
@@ -64,7 +64,7 @@ function useNeighborhood(ids: readonly string[]) {
   const place = usePlace();
   const results = useQueries({
     queries: ids.map((id) =>
-      readOptions<GraphAroundAnswer>(place, `/entities/${id}/around`, { limit: mostEvents }),
+      readOptions<RelatedEntities>(place, `/entities/${id}/related`, { limit: mostEvents }),
     ),
     combine: (all) => ({
       parts: all.flatMap(({ data }) => data ?? []),
@@ -74,7 +74,7 @@ function useNeighborhood(ids: readonly string[]) {
   });
   // Equal data keeps the same layout: the graph must not move when it is refetched.
   const text = JSON.stringify(results.parts);
-  const neighborhood = useMemo(() => joined(JSON.parse(text) as GraphAroundAnswer[]), [text]);
+  const neighborhood = useMemo(() => joined(JSON.parse(text) as RelatedEntities[]), [text]);
   return { neighborhood, error: results.error, isReading: results.isReading };
 }
 

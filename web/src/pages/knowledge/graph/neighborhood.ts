@@ -1,8 +1,8 @@
 // Merges the neighborhoods of several entities into one graph.
-import type { GraphAroundAnswer } from '../../../../../src/http/contract.ts';
+import type { RelatedEntities } from '../../../../../src/api/entities.ts';
 
-export type GraphNode = GraphAroundAnswer['nodes'][number];
-export type GraphEdge = GraphAroundAnswer['edges'][number];
+export type GraphNode = RelatedEntities['nodes'][number];
+export type GraphEdge = RelatedEntities['edges'][number];
 
 export interface Neighborhood {
   readonly nodes: readonly GraphNode[];

@@ -31,9 +31,9 @@ describe('matchReasons', () => {
 });
 
 describe('alsoCompared', () => {
-  const entity = (name: string) => ({ ...side({}), entity_id: name, canonical_name: name });
+  const entity = (name: string) => ({ ...side({}), id: name, canonical_name: name });
   const pairNamed = (a: string, b: string) =>
-    ({ pair_id: `${a} ${b}`, a: entity(a), b: entity(b) }) as unknown as ReviewPair;
+    ({ id: `${a} ${b}`, a: entity(a), b: entity(b) }) as unknown as ReviewPair;
 
   it('names the other candidates of either side', () => {
     const pairs = [pairNamed('S.', 'Sara'), pairNamed('Sam', 'S.'), pairNamed('Ann', 'Anna')];

@@ -1,8 +1,8 @@
 // Reasons for and against a match, and attributes that only one side has.
-import type { EntityReviewAnswer } from '../../../../../src/http/contract.ts';
+import type { EntityReview } from '../../../../../src/api/entities.ts';
 import { knownAs } from '../labels.ts';
 
-export type ReviewPair = EntityReviewAnswer['pairs'][number];
+export type ReviewPair = EntityReview['pairs'][number];
 
 export interface MatchReasons {
   readonly reasonsFor: readonly string[];
@@ -31,10 +31,8 @@ export function matchReasons(pair: ReviewPair): MatchReasons {
 export function alsoCompared(pair: ReviewPair, all: readonly ReviewPair[]): readonly string[] {
   return [pair.a, pair.b].flatMap((side) => {
     const others = all
-      .filter(({ pair_id: id }) => id !== pair.pair_id)
-      .flatMap(({ a, b }) =>
-        a.entity_id === side.entity_id ? [b] : b.entity_id === side.entity_id ? [a] : [],
-      );
+      .filter(({ id }) => id !== pair.id)
+      .flatMap(({ a, b }) => (a.id === side.id ? [b] : b.id === side.id ? [a] : []));
     const names = [...new Set(others.map(knownAs))];
     return names.length === 0 ? [] : [`${side.canonical_name} may also be ${names.join(', or ')}.`];
   });

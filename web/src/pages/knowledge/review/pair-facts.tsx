@@ -1,13 +1,13 @@
 // Attributes of both entities side by side; equal values are labeled.
+import type { Entity } from '../../../../../src/api/entities.ts';
 import { Box, Group, Text } from '@mantine/core';
 import { Fragment } from 'react';
-import type { EntityAnswer } from '../../../../../src/http/contract.ts';
 import { EntityLink } from '../entities/entity-link.tsx';
 import { counted, entityTypeLabels } from '../labels.ts';
 
 const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : values.join(', '));
 
-const rows: readonly (readonly [string, (entity: EntityAnswer) => string | null])[] = [
+const rows: readonly (readonly [string, (entity: Entity) => string | null])[] = [
   ['Type', ({ type }) => entityTypeLabels[type]],
   ['Aliases', ({ aliases }) => listed(aliases)],
   ['Role', ({ role }) => role],
@@ -21,7 +21,7 @@ const rows: readonly (readonly [string, (entity: EntityAnswer) => string | null]
   ],
 ];
 
-export function PairFacts({ a, b }: { readonly a: EntityAnswer; readonly b: EntityAnswer }) {
+export function PairFacts({ a, b }: { readonly a: Entity; readonly b: Entity }) {
   return (
     <Box
       style={{
@@ -32,8 +32,8 @@ export function PairFacts({ a, b }: { readonly a: EntityAnswer; readonly b: Enti
       }}
     >
       {[a, b].map((entity) => (
-        <Text key={entity.entity_id} fw={700} fz="lg" component="div">
-          <EntityLink id={entity.entity_id} name={entity.canonical_name} />
+        <Text key={entity.id} fw={700} fz="lg" component="div">
+          <EntityLink id={entity.id} name={entity.canonical_name} />
         </Text>
       ))}
       {rows

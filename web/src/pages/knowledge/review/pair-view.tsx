@@ -55,7 +55,7 @@ export function PairView({
 /** Prefetches the data of the next pair. */
 export function usePairAhead(pair: ReviewPair | null): void {
   const place = usePlace();
-  const ids = pair === null ? [] : [pair.a.entity_id, pair.b.entity_id];
+  const ids = pair === null ? [] : [pair.a.id, pair.b.id];
   useQueries({
     queries: ids
       .flatMap((id) => passagesOf(id))

@@ -1,7 +1,7 @@
 // Review queue: pairs of possible duplicates, decided with buttons or keys.
+import type { EntityReview } from '../../../../../src/api/entities.ts';
 import { Code, Progress, Stack, Text } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
-import type { EntityReviewAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
 import { useRead } from '../queries.ts';
 import type { ReviewPair } from './match-reasons.ts';
@@ -13,7 +13,7 @@ import { useReviewing } from './use-reviewing.ts';
 import { VerdictBar } from './verdict-bar.tsx';
 
 export function ReviewPage() {
-  const query = useRead<EntityReviewAnswer>('/pairs', { limit: mostPairs });
+  const query = useRead<EntityReview>('/pairs', { limit: mostPairs });
   return (
     <Shown what="the pairs" query={query}>
       {({ pairs }) => <Queue pairs={pairs} />}

@@ -1,11 +1,8 @@
 // Documents and latest events of one side of a pair.
+import type { KnowledgeEvents } from '../../../../../src/api/knowledge.ts';
+import type { Entity, EntityDetail } from '../../../../../src/api/entities.ts';
 import { Anchor, List, Stack, Text, Title } from '@mantine/core';
 import { Link } from 'wouter';
-import type {
-  EntityAnswer,
-  EntityDetailAnswer,
-  KnowledgeEventsAnswer,
-} from '../../../../../src/http/contract.ts';
 import { useRead } from '../queries.ts';
 import { CategoryBadge } from '../category-badge.tsx';
 import { formatRanges } from '../marks.ts';
@@ -14,19 +11,19 @@ import { eventsOf } from './review-queries.ts';
 
 const fewDocuments = 4;
 
-export function SidePassages({ entity }: { readonly entity: EntityAnswer }) {
+export function SidePassages({ entity }: { readonly entity: Entity }) {
   return (
     <Stack gap="sm" miw={0}>
-      <Documents id={entity.entity_id} />
-      <Events id={entity.entity_id} />
+      <Documents id={entity.id} />
+      <Events id={entity.id} />
     </Stack>
   );
 }
 
 function Documents({ id }: { readonly id: string }) {
   const address = useAddress();
-  const { data } = useRead<EntityDetailAnswer>(`/entities/${id}`);
-  const documents = [...Map.groupBy(data?.mentions ?? [], (mention) => mention.artifact_uid).values()];
+  const { data } = useRead<EntityDetail>(`/entities/${id}`);
+  const documents = [...Map.groupBy(data?.mentions ?? [], (mention) => mention.artifact_id).values()];
   return (
     <div>
       <Title order={2} size="h6">
@@ -41,10 +38,10 @@ function Documents({ id }: { readonly id: string }) {
           );
           const forms = [...new Set(mentions.map((mention) => mention.surface_form))];
           return (
-            <List.Item key={first.artifact_uid}>
+            <List.Item key={first.artifact_id}>
               <Anchor
                 component={Link}
-                href={address(`/artifacts/${first.artifact_uid}`, {
+                href={address(`/artifacts/${first.artifact_id}`, {
                   at: places.length === 0 ? undefined : formatRanges(places.slice(0, 20)),
                 })}
                 inherit
@@ -71,7 +68,7 @@ function Documents({ id }: { readonly id: string }) {
 function Events({ id }: { readonly id: string }) {
   const address = useAddress();
   const { path, query } = eventsOf(id);
-  const { data } = useRead<KnowledgeEventsAnswer>(path, query);
+  const { data } = useRead<KnowledgeEvents>(path, query);
   if (data === undefined || data.events.length === 0) return null;
   return (
     <div>
@@ -80,11 +77,11 @@ function Events({ id }: { readonly id: string }) {
       </Title>
       <Stack gap={6} style={{ overflowWrap: 'anywhere' }}>
         {data.events.map((event) => (
-          <Text key={event.event_id} size="sm">
+          <Text key={event.id} size="sm">
             <CategoryBadge category={event.category} />{' '}
             <Anchor
               component={Link}
-              href={address(`/artifacts/${event.artifact_uid}`, { event: event.event_id })}
+              href={address(`/artifacts/${event.artifact_id}`, { event: event.id })}
               inherit
             >
               {event.narrative}

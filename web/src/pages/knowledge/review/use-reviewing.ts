@@ -1,12 +1,8 @@
 // Review session over the server's pairs: sends verdicts at once, prefetches the next pair, supports undo.
+import type { EntityDetail, EntityMerge, EntityPair } from '../../../../../src/api/entities.ts';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import type {
-  EntityDetailAnswer,
-  EntityMergeAnswer,
-  EntityPairAnswer,
-} from '../../../../../src/http/contract.ts';
 import { get } from '../../../api/client.ts';
 import { useAction } from '../../../parts/action.tsx';
 import { change } from '../queries.ts';
@@ -54,7 +50,7 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const [session, setSitting] = useState<ReviewSession>(() =>
     withOpenPairs(
       emptySession,
-      pairs.map((pair) => pair.pair_id),
+      pairs.map((pair) => pair.id),
     ),
   );
   const seen = useKnownPairs(pairs);
@@ -63,7 +59,7 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
       setSitting((before) =>
         withOpenPairs(
           before,
-          pairs.map((pair) => pair.pair_id),
+          pairs.map((pair) => pair.id),
         ),
       ),
     [pairs],
@@ -74,19 +70,17 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   // Own verdicts, known before the list is refetched.
   const decidedAt = useRef(new Map<string, string>());
   const decide = async (pair: ReviewPair, verdict: Verdict): Promise<void> => {
-    const own = decidedAt.current.get(pair.pair_id) ?? '';
-    const { decided_at: at } = await change<EntityPairAnswer>(
-      place,
-      'POST',
-      `/pairs/${pair.pair_id}/verdict`,
-      { verdict, as_of: own > pair.as_of ? own : pair.as_of },
-    );
-    if (at !== null) decidedAt.current.set(pair.pair_id, at);
+    const own = decidedAt.current.get(pair.id) ?? '';
+    const { decided_at: at } = await change<EntityPair>(place, 'POST', `/pairs/${pair.id}/verdict`, {
+      verdict,
+      as_of: own > pair.as_of ? own : pair.as_of,
+    });
+    if (at !== null) decidedAt.current.set(pair.id, at);
   };
   const send = useAction(
     ({ pair, verdict }: StateText) => {
       const sent = decide(pair, verdict);
-      sending.current = sent.catch(() => setSitting((before) => reopened(before, pair.pair_id)));
+      sending.current = sent.catch(() => setSitting((before) => reopened(before, pair.id)));
       return sent;
     },
     { stale: ['knowledge'] },
@@ -99,20 +93,19 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
       if (verdict === 'different') await decide(pair, 'later');
       // Refetch first: the list must contain the pair when it is reopened.
       await client.invalidateQueries({ queryKey: ['knowledge', '/pairs'] });
-      setSitting((before) => reopened(before, pair.pair_id));
+      setSitting((before) => reopened(before, pair.id));
     },
     { stale: ['knowledge'], done: (_nothing, { pair, verdict }) => undoneText(pair, verdict) },
   );
 
   const pairAt = (index: number): ReviewPair | null => seen.get(session.order[index] ?? '') ?? null;
   const current = pairAt(session.at);
-  const verdict = (current && session.verdicts[current.pair_id]) ?? null;
+  const verdict = (current && session.verdicts[current.id]) ?? null;
   return {
     session,
     current,
     verdict,
-    isSettled:
-      current !== null && verdict === null && !pairs.some((pair) => pair.pair_id === current.pair_id),
+    isSettled: current !== null && verdict === null && !pairs.some((pair) => pair.id === current.id),
     next: pairAt(session.at + 1),
     hasMore: pairs.length >= mostPairs,
     isUndoing: undoing.isRunning,
@@ -122,7 +115,7 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
         notifications.show({ message: 'Already decided. Undo the decision first.' });
         return;
       }
-      setSitting((before) => answered(before, current.pair_id, said));
+      setSitting((before) => answered(before, current.id, said));
       send.run({ pair: current, verdict: said });
     },
     move: (by) => setSitting((before) => moved(before, by)),
@@ -139,14 +132,14 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
 /** Latest known data of each pair: decided pairs are no longer in the server's list. */
 function useKnownPairs(pairs: readonly ReviewPair[]): ReadonlyMap<string, ReviewPair> {
   const seen = useRef(new Map<string, ReviewPair>());
-  for (const pair of pairs) seen.current.set(pair.pair_id, pair);
+  for (const pair of pairs) seen.current.set(pair.id, pair);
   return seen.current;
 }
 
 /** Throws when the merge no longer exists. */
 async function undoMerge(place: Place, { a, b }: ReviewPair): Promise<void> {
-  const { merges } = await get<EntityDetailAnswer>(`/api/v1/knowledge/entities/${a.entity_id}`, { ...place });
-  const sides = [a.entity_id, b.entity_id];
+  const { merges } = await get<EntityDetail>(`/api/v1/knowledge/entities/${a.id}`, { ...place });
+  const sides = [a.id, b.id];
   const merge = merges.find(
     ({ winner_id: winner, loser_id: loser, undone_at: undone }) =>
       undone === null && sides.includes(winner) && sides.includes(loser),
@@ -155,7 +148,7 @@ async function undoMerge(place: Place, { a, b }: ReviewPair): Promise<void> {
     throw new Error(
       'The merge no longer exists: it was undone, or both entities were merged into a third one.',
     );
-  await change<EntityMergeAnswer>(place, 'POST', `/merges/${merge.merge_id}/undo`);
+  await change<EntityMerge>(place, 'POST', `/merges/${merge.id}/undo`);
 }
 
 function undoneText({ a, b }: ReviewPair, verdict: Verdict): string {

@@ -1,14 +1,14 @@
 // Search result with highlights; the title links to the place in the document.
+import type { SearchResponse } from '../../../../../src/api/knowledge.ts';
 import { Anchor, Group, Paper, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import type { SearchResultsAnswer } from '../../../../../src/http/contract.ts';
 import { MarkedText } from '../marked-text.tsx';
 import { formatRanges } from '../marks.ts';
 import { useAddress } from '../place.ts';
 import { artifactTypeLabels } from '../labels.ts';
 import { passageOf } from './passage.ts';
 
-type Hit = SearchResultsAnswer['primary_results'][number];
+type Hit = SearchResponse['primary_results'][number];
 
 /** Maximum marks in an address. */
 const mostMarks = 40;
@@ -21,7 +21,7 @@ export function HitCard({ hit }: { readonly hit: Hit }) {
       <Group justify="space-between" gap={4} wrap="wrap">
         <Anchor
           component={Link}
-          href={address(`/artifacts/${hit.artifact_uid}`, { at: placesOf(hit) })}
+          href={address(`/artifacts/${hit.artifact_id}`, { at: placesOf(hit) })}
           fw={600}
         >
           {hit.title === '' ? hit.source_id : hit.title}

@@ -1,11 +1,11 @@
 // Graph expansion of the results: events that share an actor or subject with them.
+import type { SearchResponse } from '../../../../../src/api/knowledge.ts';
 import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
 import { Link } from 'wouter';
-import type { SearchResultsAnswer } from '../../../../../src/http/contract.ts';
 import { CategoryBadge } from '../category-badge.tsx';
 import { useAddress } from '../place.ts';
 
-type Related = NonNullable<SearchResultsAnswer['related_context']>[number];
+type Related = NonNullable<SearchResponse['related_context']>[number];
 
 export function RelatedList({ related }: { readonly related: readonly Related[] }) {
   return (
@@ -34,7 +34,7 @@ function RelatedItem({ item }: { readonly item: Related }) {
       </Text>
       <Anchor
         component={Link}
-        href={address(`/artifacts/${item.artifact_uid}`, { event: item.id })}
+        href={address(`/artifacts/${item.artifact_id}`, { event: item.id })}
         size="sm"
         style={{ overflowWrap: 'anywhere' }}
       >

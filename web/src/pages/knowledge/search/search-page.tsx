@@ -1,7 +1,7 @@
 // Search page: results with highlights, and optional graph expansion.
+import type { SearchResponse } from '../../../../../src/api/knowledge.ts';
 import { Alert, Code, Grid, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { SearchResultsAnswer } from '../../../../../src/http/contract.ts';
 import { Empty, Shown } from '../../../parts/states.tsx';
 import { change } from '../queries.ts';
 import { EntityLink } from '../entities/entity-link.tsx';
@@ -38,7 +38,7 @@ function Results({ searchQuery }: { readonly searchQuery: SearchQuery }) {
   const query = useQuery({
     // Not refetched on live events: results must not move while they are read.
     queryKey: ['knowledge-search', place, searchQuery],
-    queryFn: () => change<SearchResultsAnswer>(place, 'POST', '/search', bodyOf(searchQuery)),
+    queryFn: () => change<SearchResponse>(place, 'POST', '/search', bodyOf(searchQuery)),
     staleTime: 30_000,
   });
   return (
@@ -53,7 +53,7 @@ function Answer({
   answer,
 }: {
   readonly searchQuery: SearchQuery;
-  readonly answer: SearchResultsAnswer;
+  readonly answer: SearchResponse;
 }) {
   const { primary_results: hits, related_context: related, entities, warning } = answer;
   return (
@@ -93,7 +93,7 @@ function Answer({
   );
 }
 
-function Mentioned({ entities }: { readonly entities: NonNullable<SearchResultsAnswer['entities']> }) {
+function Mentioned({ entities }: { readonly entities: NonNullable<SearchResponse['entities']> }) {
   if (entities.length === 0) return null;
   return (
     <Stack gap="xs" mb="lg">
@@ -101,7 +101,7 @@ function Mentioned({ entities }: { readonly entities: NonNullable<SearchResultsA
         Entities
       </Title>
       <Group gap="xs">
-        {entities.map(({ entity_id: id, name, type, mentions }) => (
+        {entities.map(({ id, name, type, mentions }) => (
           <Text key={id} size="sm" component="span">
             <EntityLink id={id} name={name} type={type as EntityType} />
             {mentions > 1 ? (

@@ -1,0 +1,265 @@
+// Artifacts: documents in a space, their revisions and their processing status.
+import { z } from 'zod';
+import {
+  artifactTypes,
+  chunkSteps,
+  entityTypes,
+  refusalReasons,
+  truncationReasons,
+} from '../knowledge/vocabulary.ts';
+import {
+  after,
+  count,
+  deleted,
+  id,
+  idParams,
+  instant,
+  listOf,
+  next,
+  pageSize,
+  spaceFields,
+} from './fields.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+
+const tag = 'knowledge';
+const spaceQuery = z.strictObject(spaceFields);
+const clue = z.string().min(1).max(300).optional();
+
+const structuredMention = z.strictObject({
+  name: z.string().min(1).max(300),
+  type: z.enum(entityTypes),
+  relation: z.string().min(1).max(100).describe('owner, folder, author, …'),
+  role: clue,
+  organization: clue,
+  email: clue,
+  identity: z
+    .string()
+    .max(250)
+    .regex(/^[^#]+#[^#/]+\/.+$/, 'must be source#kind/id')
+    .optional()
+    .describe(
+      'Identity at the source as `source#kind/id`: equal identities are one entity, whatever their names; different ids of the same source are different entities.',
+    ),
+});
+
+const ArtifactInput = z.strictObject({
+  text: z.string().min(1).optional().describe('The document as text; or give `file`.'),
+  file: z
+    .strictObject({
+      name: z.string().min(1).max(1_000),
+      media_type: z.string().max(200).default('').describe('Empty: detected from the name and the content.'),
+      content: z.base64().describe('Content in base64.'),
+    })
+    .optional(),
+  type: z.enum(artifactTypes).optional().describe('Default: by the kind of file.'),
+  title: z.string().max(1_000).optional(),
+  source_system: z.string().min(1).max(200).optional().describe('Default: "upload".'),
+  source_id: z
+    .string()
+    .min(1)
+    .max(2_000)
+    .optional()
+    .describe('Id at the source: the same id with other content is a new revision.'),
+  source_ts: instant.optional().describe('When it was written, according to the source.'),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  mentions: z
+    .array(structuredMention)
+    .max(1_000)
+    .optional()
+    .describe('Entities known without reading the text: owner, folder, …'),
+  ...spaceFields,
+});
+
+const revisionFields = {
+  id: id.describe('Of the artifact; the same in all its revisions.'),
+  revision_id: id,
+  type: z.enum(artifactTypes),
+  source_system: z.string(),
+  source_id: z.string(),
+  title: z.string(),
+  source_ts: instant.nullable().describe('When it was written, according to the source.'),
+  content_hash: z.string(),
+  token_count: count,
+  chunk_count: count,
+  is_latest: z.boolean(),
+  warnings: z.array(z.string()).describe('Parts of the document that could not be read.'),
+  ingested_at: instant,
+};
+
+const Revision = z.object(revisionFields).meta({ id: 'Revision', description: 'A revision of an artifact.' });
+export type Revision = z.infer<typeof Revision>;
+
+const stepCounts = z.object({ done: count, failed: count, skipped: count, pending: count });
+const positions = z.array(count).describe('Chunk positions, from 0.');
+
+export const ArtifactStatus = z
+  .object({
+    state: z.enum(['processing', 'complete', 'partial']),
+    chunks: count,
+    steps: z.object({ index: stepCounts, read: stepCounts, embed: stepCounts, graph: stepCounts }),
+    read_by_rules: count.describe('Chunks read by rules instead of a model.'),
+    model_fallbacks: z
+      .array(z.object({ cause: z.string().describe('Error code of the model call.'), positions }))
+      .describe(
+        'Chunks read by rules because the model failed. A repair has a model read them: POST /api/v1/ledger/repair, or automatically when a model is available again.',
+      ),
+    dropped: z
+      .array(z.object({ reason: z.enum([...refusalReasons, ...truncationReasons]), count, positions }))
+      .describe(
+        'Extracted items that were not stored, by reason: not supported by the text (such as a quote that is not in it), or more than one reading may hold.',
+      ),
+    missing: z.array(
+      z.object({
+        step: z.enum(chunkSteps),
+        positions: positions.describe('Chunk positions, from 0; empty: the whole document.'),
+        status: z.enum(['failed', 'skipped', 'pending', 'done']),
+        cause: z
+          .string()
+          .nullable()
+          .describe(
+            'An error code, or JOB_PENDING, JOB_RUNNING, JOB_FAILED, NOT_TRIED, READING_TOO_LARGE (done, but not completely).',
+          ),
+        message: z.string().nullable().describe('Why, and what will complete it.'),
+      }),
+    ),
+  })
+  .meta({
+    id: 'ArtifactStatus',
+    description:
+      'Which parts are processed, and which are missing and why. Steps that are not configured count 0.',
+  });
+export type ArtifactStatus = z.infer<typeof ArtifactStatus>;
+
+const IngestResult = z
+  .object({
+    outcome: z
+      .enum(['added', 'revised', 'unchanged'])
+      .describe('`unchanged`: the latest revision has the same content; nothing was written.'),
+    id: id.describe('Of the artifact.'),
+    revision_id: id,
+    job_id: z.string().nullable().describe('The job that reads it; null when there is nothing to do.'),
+    chunks: count,
+  })
+  .meta({ id: 'IngestResult', description: 'A stored document; it can be searched already.' });
+
+/**
+ * What a document says may come from a file that nobody looked at; NUL characters are removed from it. They are not
+ * allowed in its ids: without them it could be another document.
+ */
+const nulAllowedIn = ['text', 'title', 'metadata'];
+
+export const artifactsApi = {
+  ingest: operation('POST /api/v1/knowledge/artifacts', {
+    id: 'artifacts.ingest',
+    tag,
+    summary: 'Ingest a document; it is searchable at once and read in the background',
+    access: 'tenant',
+    query: spaceQuery,
+    body: ArtifactInput,
+    nulAllowedIn,
+    status: 202,
+    output: IngestResult,
+    otherResponses: { 200: IngestResult },
+  }),
+
+  estimate: operation('POST /api/v1/knowledge/artifacts/estimate', {
+    id: 'artifacts.estimate',
+    tag,
+    summary: 'Estimate the cost of ingesting a document without storing it',
+    access: 'tenant',
+    audit: false,
+    query: spaceQuery,
+    body: ArtifactInput,
+    nulAllowedIn,
+    output: z
+      .object({
+        chunks: count,
+        tokens: count.describe('Of the text, approximately.'),
+        model_calls: count.describe(
+          'Calls to read it; 0 where rules read. Calls to resolve entities are not included.',
+        ),
+        prompt_tokens: count.describe('Sent by those calls, approximately.'),
+        completion_tokens: count.describe('Returned by those calls, approximately.'),
+        embedding_calls: count.describe('0 without an embedding model.'),
+      })
+      .meta({ id: 'IngestEstimate' }),
+  }),
+
+  list: operation('GET /api/v1/knowledge/artifacts', {
+    id: 'artifacts.list',
+    tag,
+    summary: 'List artifacts with their latest revisions, newest first',
+    access: 'tenant',
+    query: z.strictObject({
+      type: z.enum(artifactTypes).optional(),
+      source_system: z.string().min(1).max(200).optional(),
+      limit: pageSize(500, 100),
+      after,
+      ...spaceFields,
+    }),
+    output: z.object({ artifacts: z.array(Revision), next }).meta({ id: 'Artifacts' }),
+  }),
+
+  listStatuses: operation('GET /api/v1/knowledge/artifacts/statuses', {
+    id: 'artifacts.list-statuses',
+    tag,
+    summary: 'List the processing status of several artifacts; unknown ids are left out',
+    access: 'tenant',
+    query: z.strictObject({
+      ids: listOf(id).describe('Ids of artifacts, at most 50, separated by commas.'),
+      ...spaceFields,
+    }),
+    output: z
+      .object({
+        statuses: z.array(z.object({ id, title: z.string(), source_id: z.string(), status: ArtifactStatus })),
+      })
+      .meta({ id: 'ArtifactStatuses' }),
+  }),
+
+  get: operation('GET /api/v1/knowledge/artifacts/:id', {
+    id: 'artifacts.get',
+    tag,
+    summary: 'Get an artifact with its text and its processing status',
+    access: 'tenant',
+    params: idParams,
+    query: spaceQuery,
+    output: z
+      .object({
+        ...revisionFields,
+        metadata: z.record(z.string(), z.unknown()),
+        job_id: z.string().nullable(),
+        status: ArtifactStatus,
+        text: z.string(),
+      })
+      .meta({ id: 'Artifact' }),
+  }),
+
+  listRevisions: operation('GET /api/v1/knowledge/artifacts/:id/revisions', {
+    id: 'artifacts.list-revisions',
+    tag,
+    summary: 'List all revisions of an artifact, newest first',
+    access: 'tenant',
+    params: idParams,
+    query: spaceQuery,
+    output: z.object({ revisions: z.array(Revision) }).meta({ id: 'Revisions' }),
+  }),
+
+  delete: operation('DELETE /api/v1/knowledge/artifacts/:id', {
+    id: 'artifacts.delete',
+    tag,
+    summary: 'Delete an artifact with everything that was derived from it alone',
+    access: 'tenant',
+    params: idParams,
+    query: spaceQuery,
+    status: 204,
+    output: deleted,
+  }),
+} as const;
+
+export type Artifact = OutputOf<typeof artifactsApi.get>;
+export type Artifacts = OutputOf<typeof artifactsApi.list>;
+export type ArtifactStatuses = OutputOf<typeof artifactsApi.listStatuses>;
+export type Revisions = OutputOf<typeof artifactsApi.listRevisions>;
+export type IngestResult = z.infer<typeof IngestResult>;
+export type IngestEstimate = OutputOf<typeof artifactsApi.estimate>;

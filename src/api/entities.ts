@@ -1,0 +1,262 @@
+// Entities: people and things that documents mention, what may be the same, what was merged.
+import { z } from 'zod';
+import { entityTypes } from '../knowledge/vocabulary.ts';
+import { after, count, id, idParams, instant, next, pageSize, spaceFields } from './fields.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+
+const tag = 'knowledge';
+const spaceQuery = z.strictObject(spaceFields);
+
+export const Entity = z
+  .object({
+    id,
+    type: z.enum(entityTypes),
+    canonical_name: z.string(),
+    aliases: z.array(z.string()).describe('All other names, those of merged entities included.'),
+    role: z.string().nullable(),
+    organization: z.string().nullable(),
+    email: z.string().nullable(),
+    context_clues: z.array(z.string()).describe('What else documents say about it.'),
+    embedding_model: z.string().nullable().describe('Model of its vector; null: it has none.'),
+    first_artifact_id: id.nullable(),
+    needs_review: z.boolean(),
+    review_reason: z
+      .enum([
+        'embedding-missing',
+        'candidates-unknown',
+        'confirmation-failed',
+        'resolution-failed',
+        'uncertain',
+      ])
+      .nullable()
+      .describe('Why it needs a review.'),
+    mention_count: count.describe('In latest revisions.'),
+    event_count: count.describe('In latest revisions.'),
+    created_at: instant,
+    updated_at: instant,
+  })
+  .meta({ id: 'Entity', description: 'A person or thing that documents mention.' });
+export type Entity = z.infer<typeof Entity>;
+
+export const EntityPair = z
+  .object({
+    id,
+    entity_a: id,
+    entity_b: id,
+    confidence: z.number().describe('0 to 1 that they are the same.'),
+    reason: z.string(),
+    evidence: z.record(z.string(), z.unknown()).describe('What supports and contradicts it.'),
+    state: z.enum(['open', 'same', 'different', 'later']),
+    decided_by: z.string().nullable().describe('model, admin, split, or the id of an organization.'),
+    decided_at: instant.nullable(),
+    created_at: instant,
+  })
+  .meta({ id: 'EntityPair', description: 'Two entities that may be the same.' });
+export type EntityPair = z.infer<typeof EntityPair>;
+
+export const EntityMerge = z
+  .object({
+    id,
+    winner_id: id,
+    loser_id: id.describe('Merged into the winner.'),
+    reason: z.string(),
+    decided_by: z.string(),
+    merged_at: instant,
+    undone_at: instant.nullable(),
+  })
+  .meta({ id: 'EntityMerge', description: 'A merge; it can be undone.' });
+export type EntityMerge = z.infer<typeof EntityMerge>;
+
+const EntityDetail = Entity.extend({
+  mentions: z
+    .array(
+      z.object({
+        id,
+        artifact_id: id,
+        title: z.string(),
+        surface_form: z.string(),
+        start_char: count.nullable(),
+        end_char: count.nullable(),
+        method: z.string(),
+        confidence: z.number(),
+        relation: z
+          .string()
+          .nullable()
+          .describe(
+            'Relation to the document according to the source: owner, author, folder, …; null: found in the text.',
+          ),
+      }),
+    )
+    .describe('In latest revisions, newest first, at most 200.'),
+  pairs: z.array(EntityPair),
+  merges: z.array(EntityMerge),
+}).meta({ id: 'EntityDetail', description: 'An entity with its mentions, pairs and merges.' });
+
+export const entitiesApi = {
+  list: operation('GET /api/v1/knowledge/entities', {
+    id: 'entities.list',
+    tag,
+    summary: 'List entities of a space, oldest first',
+    access: 'tenant',
+    query: z.strictObject({
+      type: z.enum(entityTypes).optional(),
+      needs_review: z
+        .stringbool()
+        .optional()
+        .describe('Only entities that need a review, or only the others.'),
+      name: z.string().min(1).max(200).optional().describe('Part of a name or alias, ignoring case.'),
+      limit: pageSize(500, 100),
+      after,
+      ...spaceFields,
+    }),
+    output: z.object({ entities: z.array(Entity), next }).meta({ id: 'Entities' }),
+  }),
+
+  get: operation('GET /api/v1/knowledge/entities/:id', {
+    id: 'entities.get',
+    tag,
+    summary: 'Get an entity with its mentions, pairs and merges',
+    description: 'The id of a merged entity returns the one it was merged into.',
+    access: 'tenant',
+    params: idParams,
+    query: spaceQuery,
+    output: EntityDetail,
+  }),
+
+  listRelated: operation('GET /api/v1/knowledge/entities/:id/related', {
+    id: 'entities.list-related',
+    tag,
+    summary: 'List the events of an entity and the other entities that take part in them',
+    access: 'tenant',
+    params: idParams,
+    query: z.strictObject({ limit: pageSize(200, 50), ...spaceFields }),
+    output: z
+      .object({
+        nodes: z
+          .array(
+            z.object({
+              id: z.string(),
+              kind: z.enum(['entity', 'event']),
+              label: z.string().describe('Name of the entity, or narrative of the event.'),
+              type: z.string().describe('Type of the entity, or category of the event.'),
+            }),
+          )
+          .describe('The entity itself first.'),
+        edges: z.array(
+          z.object({
+            from: z.string(),
+            to: z.string(),
+            kind: z.enum(['ACTED_IN', 'ABOUT', 'POSSIBLY_SAME']),
+            role: z.string().nullable().describe('Of ACTED_IN: owner, contributor, reviewer, …'),
+          }),
+        ),
+      })
+      .meta({ id: 'RelatedEntities' }),
+  }),
+
+  split: operation('POST /api/v1/knowledge/entities/:id/split', {
+    id: 'entities.split',
+    tag,
+    summary: 'Split mentions off into a new entity, with the events nearest to them',
+    description: 'Merging the two again undoes it.',
+    access: 'tenant',
+    params: idParams,
+    query: spaceQuery,
+    body: z
+      .strictObject({
+        mention_ids: z.array(id).min(1).max(1_000).describe('Mentions of the new entity.'),
+        name: z.string().min(1).max(300).describe('Name of the new entity.'),
+      })
+      .meta({ id: 'EntitySplitRequest' }),
+    status: 201,
+    output: EntityDetail,
+  }),
+
+  merge: operation('POST /api/v1/knowledge/merges', {
+    id: 'entities.merge',
+    tag,
+    summary: 'Merge two entities',
+    access: 'tenant',
+    query: spaceQuery,
+    body: z
+      .strictObject({
+        winner_id: id.describe('The entity that stays.'),
+        loser_id: id.describe('Merged into the winner.'),
+        reason: z.string().min(1).max(500).default('Merged by hand.'),
+      })
+      .meta({ id: 'EntityMergeRequest' }),
+    status: 201,
+    output: EntityMerge,
+  }),
+
+  undoMerge: operation('POST /api/v1/knowledge/merges/:id/undo', {
+    id: 'entities.undo-merge',
+    tag,
+    summary: 'Undo a merge; later merges into the same winner stay',
+    description:
+      'Mentions made after the merge under the name of the loser move back with it; ambiguous ones are listed.',
+    access: 'tenant',
+    params: idParams,
+    query: spaceQuery,
+    output: EntityMerge.extend({
+      later_mentions: z
+        .object({
+          moved: count.describe('Mentions that moved back to the loser.'),
+          unclear: z
+            .array(z.object({ mention_id: id, surface_form: z.string() }))
+            .describe(
+              'Both entities have this name: they stay with the winner; split them off. At most 100.',
+            ),
+        })
+        .describe('Mentions made after the merge.'),
+    }).meta({ id: 'UndoneMerge' }),
+  }),
+
+  listPairs: operation('GET /api/v1/knowledge/pairs', {
+    id: 'entities.list-pairs',
+    tag,
+    summary: 'List pairs of entities that await a review, highest confidence first',
+    access: 'tenant',
+    query: z.strictObject({ limit: pageSize(100, 20), ...spaceFields }),
+    output: z
+      .object({
+        pairs: z.array(
+          EntityPair.extend({
+            a: Entity,
+            b: Entity,
+            as_of: instant.describe('When both entities were read; pass it with the decision.'),
+          }),
+        ),
+      })
+      .meta({ id: 'EntityReview' }),
+  }),
+
+  decidePair: operation('POST /api/v1/knowledge/pairs/:id/verdict', {
+    id: 'entities.decide-pair',
+    tag,
+    summary: 'Decide whether two entities are the same',
+    access: 'tenant',
+    params: idParams,
+    query: spaceQuery,
+    body: z
+      .strictObject({
+        verdict: z
+          .enum(['same', 'different', 'later'])
+          .describe('`same` merges them, `different` is final, `later` moves the pair to the end.'),
+        as_of: instant
+          .optional()
+          .describe(
+            '`as_of` of the pair as you read it, or `decided_at` of your own last decision. 409 if `same` and an entity was merged with another since, or if `same` or `later` and someone decided `different` since. Without it, `same` counts from the creation of the pair and `later` is always accepted.',
+          ),
+      })
+      .meta({ id: 'EntityVerdict' }),
+    output: EntityPair,
+  }),
+} as const;
+
+export type Entities = OutputOf<typeof entitiesApi.list>;
+export type EntityDetail = z.infer<typeof EntityDetail>;
+export type RelatedEntities = OutputOf<typeof entitiesApi.listRelated>;
+export type UndoneMerge = OutputOf<typeof entitiesApi.undoMerge>;
+export type EntityReview = OutputOf<typeof entitiesApi.listPairs>;

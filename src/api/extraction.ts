@@ -1,0 +1,347 @@
+// Extraction: registered sources, their runs, and the vaults that runs fill.
+import { z } from 'zod';
+import { sourceChange, sourceInput } from '../extraction/vocabulary.ts';
+import { after, count, deleted, id, idParams, instant, listOf, next, pageSize } from './fields.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+
+const tag = 'extraction';
+const runState = z.enum(['queued', 'running', 'completed', 'incomplete', 'failed', 'interrupted']);
+const sourceName = z.string().min(1).max(500);
+const natural = z.number().int().min(0);
+
+const stored = {
+  id,
+  is_from_file: z.boolean().describe('Defined in the sources file and changed there.'),
+  next_run_at: instant.nullable().describe('Next scheduled run; null without a schedule.'),
+  created_at: instant,
+  modified_at: instant,
+};
+const [lookerInput, restInput] = sourceInput.options;
+
+export const ExtractionSource = z
+  .discriminatedUnion('kind', [
+    z.object({ ...lookerInput.shape, ...stored }),
+    z.object({ ...restInput.shape, ...stored }),
+  ])
+  .meta({ id: 'ExtractionSource', description: 'A registered source. It holds no secrets.' });
+export type ExtractionSource = z.infer<typeof ExtractionSource>;
+
+const figures = {
+  types: z
+    .array(
+      z.object({
+        type: z.string().min(1).max(200),
+        items: natural,
+        total: natural.nullable().describe('Null when the source does not report it.'),
+        status: z.enum(['pending', 'running', 'completed', 'incomplete']),
+      }),
+    )
+    .max(1000),
+  calls: natural.describe('Requests sent by this run, all attempts included.'),
+  rate_limited_calls: natural.describe('Requests that got status 429.'),
+  multiplier: z.number().min(1).describe('Current divisor of the rate limits.'),
+  items_per_second: z.number().min(0).nullable(),
+};
+
+export const ExtractionRun = z
+  .object({
+    id,
+    source: sourceName.describe('The registered name; for a run of a command, what it extracts from.'),
+    origin: z.enum(['schedule', 'http', 'cli']),
+    vault: z.string().describe("File in the data folder's vaults, or a path elsewhere."),
+    state: runState,
+    job_id: z.string().nullable(),
+    session: z.string().nullable().describe('Session in the vault.'),
+    ...figures,
+    started_at: instant.nullable(),
+    finished_at: instant.nullable(),
+    reported_at: instant.describe('Last progress report.'),
+    message: z.string().nullable(),
+  })
+  .meta({ id: 'ExtractionRun', description: 'One run of an extraction.' });
+export type ExtractionRun = z.infer<typeof ExtractionRun>;
+
+export const sourcesApi = {
+  list: operation('GET /api/v1/extraction/sources', {
+    id: 'extraction.sources.list',
+    tag,
+    summary: 'List registered sources, by name',
+    access: 'admin',
+    output: z.object({ sources: z.array(ExtractionSource) }).meta({ id: 'ExtractionSources' }),
+  }),
+
+  create: operation('POST /api/v1/extraction/sources', {
+    id: 'extraction.sources.create',
+    tag,
+    summary: 'Register a source',
+    description:
+      'Secrets are rejected: name the environment variables of the server that hold them. The source is not contacted.',
+    access: 'admin',
+    body: sourceInput,
+    status: 201,
+    output: ExtractionSource,
+  }),
+
+  get: operation('GET /api/v1/extraction/sources/:id', {
+    id: 'extraction.sources.get',
+    tag,
+    summary: 'Get a source',
+    access: 'admin',
+    params: idParams,
+    output: ExtractionSource,
+  }),
+
+  update: operation('PATCH /api/v1/extraction/sources/:id', {
+    id: 'extraction.sources.update',
+    tag,
+    summary: 'Update a source',
+    description: 'Settings and options are replaced as a whole. A run in progress is not affected.',
+    access: 'admin',
+    params: idParams,
+    body: sourceChange,
+    output: ExtractionSource,
+  }),
+
+  delete: operation('DELETE /api/v1/extraction/sources/:id', {
+    id: 'extraction.sources.delete',
+    tag,
+    summary: 'Delete a source',
+    description: 'Its runs stay listed, and its vault is kept.',
+    access: 'admin',
+    params: idParams,
+    status: 204,
+    output: deleted,
+  }),
+} as const;
+
+export const runsApi = {
+  start: operation('POST /api/v1/extraction/sources/:id/runs', {
+    id: 'extraction.runs.start',
+    tag,
+    summary: 'Start a run of a source',
+    access: 'admin',
+    params: idParams,
+    body: z
+      .strictObject({
+        fresh: z.boolean().default(false).describe('Start over, even if the last run has items left.'),
+        retry_failed: z
+          .boolean()
+          .default(false)
+          .describe('Request only pages and items again that failed in the last run.'),
+      })
+      .refine((body) => !(body.fresh && body.retry_failed), 'fresh and retry_failed exclude each other')
+      .nullish()
+      .meta({
+        description:
+          'By default a run continues with what the last one left, and starts over when that one had completed.',
+        examples: [{ retry_failed: true }, { fresh: true }],
+      }),
+    status: 202,
+    output: z.object({ run_id: id, job_id: z.string() }).meta({ id: 'ExtractionRunStarted' }),
+  }),
+
+  list: operation('GET /api/v1/extraction/runs', {
+    id: 'extraction.runs.list',
+    tag,
+    summary: 'List runs, newest first, runs of commands included',
+    access: 'admin',
+    query: z.strictObject({
+      source: sourceName.optional().describe('Only runs of this source.'),
+      state: listOf(runState).optional().describe('One or several states, separated by commas.'),
+      limit: pageSize(500, 100),
+      after,
+    }),
+    output: z.object({ runs: z.array(ExtractionRun), next }).meta({ id: 'ExtractionRuns' }),
+  }),
+
+  get: operation('GET /api/v1/extraction/runs/:id', {
+    id: 'extraction.runs.get',
+    tag,
+    summary: 'Get a run',
+    access: 'admin',
+    params: idParams,
+    output: ExtractionRun,
+  }),
+
+  stop: operation('POST /api/v1/extraction/runs/:id/stop', {
+    id: 'extraction.runs.stop',
+    tag,
+    summary: 'Stop a run',
+    description: 'It ends as interrupted within a few seconds; the vault keeps what was extracted.',
+    access: 'admin',
+    params: idParams,
+    status: 202,
+    output: ExtractionRun,
+  }),
+
+  report: operation('POST /api/v1/extraction/runs/report', {
+    id: 'extraction.runs.report',
+    tag,
+    summary: 'Report the progress of a run that a command executes itself',
+    description:
+      'At its start, about once a second and at its end; without a report for a minute it counts as interrupted.',
+    access: 'admin',
+    // Once a second for every command that extracts.
+    audit: false,
+    body: z
+      .strictObject({
+        id,
+        source: sourceName,
+        vault: z.string().min(1).max(4096),
+        session: z.string().min(1).max(200).nullable(),
+        state: runState.exclude(['queued']),
+        ...figures,
+        message: z.string().max(4000).nullable(),
+      })
+      .meta({ id: 'ExtractionRunReport' }),
+    output: ExtractionRun,
+  }),
+
+  getSamples: operation('GET /api/v1/extraction/runs/:id/samples', {
+    id: 'extraction.runs.get-samples',
+    tag,
+    summary: 'Get the progress of a run over time',
+    access: 'admin',
+    params: idParams,
+    output: z
+      .object({
+        samples: z
+          .array(
+            z.object({
+              at: instant,
+              items: count,
+              calls: count,
+              rate_limited_calls: count,
+              multiplier: z.number(),
+            }),
+          )
+          .describe('Oldest first; empty when this server did not see the run.'),
+      })
+      .meta({ id: 'RunSamples' }),
+  }),
+} as const;
+
+const type = z.string().min(1).max(200);
+const itemId = z.string().min(1).max(2_000).describe('Id of the item at the source.');
+
+const VaultItemRecord = z.object({
+  type,
+  id: itemId,
+  name: z.string().nullable(),
+  owner: z.string().nullable(),
+  folder: z.string().nullable(),
+  updated_at: instant.nullable().describe('As the source says; null when it does not.'),
+  seen_at: instant,
+  deleted_at: instant.nullable(),
+  size: count.describe('Bytes of JSON.'),
+  versions: count.describe('Number of versions kept, deletions included.'),
+});
+
+/** Item ids are texts of the source: they go into the query, not into the path. */
+export const vaultsApi = {
+  get: operation('GET /api/v1/extraction/runs/:id/vault', {
+    id: 'extraction.vaults.get',
+    tag,
+    summary: 'Get the contents and the failed pages of the vault of a run',
+    access: 'admin',
+    params: idParams,
+    output: z
+      .object({
+        types: z.array(
+          z.object({
+            type,
+            live: count,
+            deleted: count,
+            bytes: count,
+            status: z.string().describe('As left by the newest session that requested this type.'),
+            reason: z.string().nullable().describe('Why it is incomplete.'),
+            expected_total: count
+              .nullable()
+              .describe('Number of items at the source; null when it does not report it.'),
+          }),
+        ),
+        dead_letters: z
+          .array(
+            z.object({
+              session: count,
+              type,
+              page: z.string(),
+              cause: z.string(),
+              message: z.string(),
+              at: instant,
+            }),
+          )
+          .describe('Failed pages, each once, newest first, at most 200.'),
+      })
+      .meta({ id: 'VaultSummary' }),
+  }),
+
+  listItems: operation('GET /api/v1/extraction/runs/:id/vault/items', {
+    id: 'extraction.vaults.list-items',
+    tag,
+    summary: 'List items of one type, by id',
+    access: 'admin',
+    params: idParams,
+    query: z.strictObject({
+      type,
+      after: z
+        .string()
+        .max(2_000)
+        .default('')
+        .describe('Continue after this item: `next` of the previous page.'),
+      limit: pageSize(200, 50),
+    }),
+    output: z.object({ items: z.array(VaultItemRecord), next }).meta({ id: 'VaultItems' }),
+  }),
+
+  getItem: operation('GET /api/v1/extraction/runs/:id/vault/item', {
+    id: 'extraction.vaults.get-item',
+    tag,
+    summary: 'Get an item and its versions',
+    access: 'admin',
+    params: idParams,
+    query: z.strictObject({ type, item: itemId }),
+    output: z
+      .object({
+        item: VaultItemRecord,
+        versions: z
+          .array(
+            z.object({
+              number: count,
+              session: count,
+              first_seen_at: instant,
+              is_deleted: z.boolean().describe('The item was deleted at the source.'),
+            }),
+          )
+          .describe('Oldest first.'),
+      })
+      .meta({ id: 'VaultItem' }),
+  }),
+
+  getData: operation('GET /api/v1/extraction/runs/:id/vault/data', {
+    id: 'extraction.vaults.get-data',
+    tag,
+    summary: 'Get the content of an item in one version',
+    access: 'admin',
+    params: idParams,
+    query: z.strictObject({
+      type,
+      item: itemId,
+      version: z.coerce.number().int().min(1).optional().describe('Default: the newest.'),
+    }),
+    output: z
+      .object({ json: z.string().nullable().describe('Indented JSON; null: deleted in this version.') })
+      .meta({ id: 'VaultData' }),
+  }),
+} as const;
+
+export type ExtractionSources = OutputOf<typeof sourcesApi.list>;
+export type ExtractionRuns = OutputOf<typeof runsApi.list>;
+export type ExtractionRunStarted = OutputOf<typeof runsApi.start>;
+export type ExtractionRunReport = z.infer<typeof runsApi.report.body>;
+export type RunSamples = OutputOf<typeof runsApi.getSamples>;
+export type VaultSummary = OutputOf<typeof vaultsApi.get>;
+export type VaultItems = OutputOf<typeof vaultsApi.listItems>;
+export type VaultItem = OutputOf<typeof vaultsApi.getItem>;
+export type VaultData = OutputOf<typeof vaultsApi.getData>;

@@ -1,0 +1,87 @@
+// Background jobs.
+import { z } from 'zod';
+import { count, idParams, instant, listOf, pageSize } from './fields.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+
+const state = z.enum(['queued', 'running', 'completed', 'failed', 'canceled', 'skipped']);
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .meta({ examples: ['ledger.repair'] });
+
+export const Job = z
+  .object({
+    id: z.string(),
+    name,
+    state,
+    payload: z.unknown().describe('Depends on the kind of job.'),
+    attempts: count,
+    created_at: instant,
+    started_at: instant.nullable(),
+    finished_at: instant.nullable(),
+    start_after: instant.nullable().describe('A queued job does not start before this.'),
+    progress: z
+      .object({
+        done: z.number(),
+        total: z.number().nullable().describe('Null: unknown.'),
+        message: z.string().nullable(),
+      })
+      .nullable(),
+    reason: z.string().nullable().describe('Why it failed or was skipped.'),
+    result: z.unknown().describe('Null until it has ended.'),
+  })
+  .meta({ id: 'Job', description: 'A background job.' });
+export type Job = z.infer<typeof Job>;
+
+export const jobsApi = {
+  list: operation('GET /api/v1/jobs', {
+    id: 'jobs.list',
+    summary: 'List jobs, newest first',
+    access: 'admin',
+    query: z.strictObject({
+      name: name.optional().describe('Only jobs of this kind.'),
+      state: listOf(state).optional().describe('One or several states, separated by commas.'),
+      limit: pageSize(500, 100),
+    }),
+    output: z.object({ jobs: z.array(Job) }).meta({ id: 'Jobs' }),
+  }),
+
+  count: operation('GET /api/v1/jobs/counts', {
+    id: 'jobs.count',
+    summary: 'Count jobs by kind and state',
+    access: 'admin',
+    output: z.object({ counts: z.array(z.object({ name, state, count })) }).meta({ id: 'JobCounts' }),
+  }),
+
+  get: operation('GET /api/v1/jobs/:id', {
+    id: 'jobs.get',
+    summary: 'Get a job',
+    access: 'admin',
+    params: idParams,
+    output: Job,
+  }),
+
+  retry: operation('POST /api/v1/jobs/:id/retry', {
+    id: 'jobs.retry',
+    summary: 'Queue a failed job again',
+    access: 'admin',
+    params: idParams,
+    status: 202,
+    output: Job,
+  }),
+
+  cancel: operation('POST /api/v1/jobs/:id/cancel', {
+    id: 'jobs.cancel',
+    summary: 'Cancel a queued or running job',
+    description: 'It ends as skipped; a running job is aborted, which may take a moment.',
+    access: 'admin',
+    params: idParams,
+    status: 202,
+    output: Job,
+  }),
+} as const;
+
+export type Jobs = OutputOf<typeof jobsApi.list>;
+export type JobCounts = OutputOf<typeof jobsApi.count>;

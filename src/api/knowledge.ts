@@ -1,0 +1,257 @@
+// Knowledge: events, search and the graph.
+import { z } from 'zod';
+import {
+  actorRoles,
+  artifactTypes,
+  eventCategories,
+  graphBackends,
+  searchDefaults,
+} from '../knowledge/vocabulary.ts';
+import {
+  after,
+  count,
+  hasNoNul,
+  id,
+  idParams,
+  instant,
+  next,
+  nulMessage,
+  pageSize,
+  spaceFields,
+} from './fields.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+
+const tag = 'knowledge';
+const spaceQuery = z.strictObject(spaceFields);
+
+export const KnowledgeEvent = z
+  .object({
+    id,
+    artifact_id: id,
+    revision_id: id,
+    category: z.enum(eventCategories),
+    event_time: instant.nullable().describe('Null: unknown.'),
+    narrative: z.string(),
+    subject: z.string().nullable(),
+    confidence: z.number().describe('0 to 1.'),
+    method: z.enum(['model', 'rules']).describe('What extracted it; rules are less certain.'),
+    superseded_at: instant.nullable().describe('When a newer revision replaced it.'),
+    actors: z.array(z.object({ entity_id: id, name: z.string(), role: z.enum(actorRoles) })),
+    subjects: z.array(z.object({ entity_id: id, name: z.string() })),
+    evidence: z.array(
+      z.object({
+        quote: z.string(),
+        start_char: count.describe('Offset in the text of the revision, in UTF-16 units.'),
+        end_char: count,
+      }),
+    ),
+  })
+  .meta({ id: 'KnowledgeEvent', description: 'An event with its participants and evidence.' });
+export type KnowledgeEvent = z.infer<typeof KnowledgeEvent>;
+
+export const eventsApi = {
+  list: operation('GET /api/v1/knowledge/events', {
+    id: 'events.list',
+    tag,
+    summary: 'List events of a space, last extracted first',
+    access: 'tenant',
+    query: z.strictObject({
+      category: z.enum(eventCategories).optional(),
+      entity_id: id.optional().describe('Only events in which it acts or which are about it.'),
+      artifact_id: id.optional(),
+      from: instant.optional().describe('By the time of the event.'),
+      to: instant.optional(),
+      with_superseded: z.stringbool().default(false).describe('Include events of replaced revisions.'),
+      limit: pageSize(500, 100),
+      after,
+      ...spaceFields,
+    }),
+    output: z.object({ events: z.array(KnowledgeEvent), next }).meta({ id: 'KnowledgeEvents' }),
+  }),
+
+  get: operation('GET /api/v1/knowledge/events/:id', {
+    id: 'events.get',
+    tag,
+    summary: 'Get an event with its participants and evidence',
+    access: 'tenant',
+    params: idParams,
+    query: spaceQuery,
+    output: KnowledgeEvent,
+  }),
+} as const;
+
+const whole = (min: number, max: number, standard: number) =>
+  z.number().int().min(min).max(max).default(standard);
+
+const dayOrInstant = z.union([instant, z.iso.date()], {
+  error: 'must be a day or a moment in UTC, like 2026-03-01 or 2026-03-01T12:00:00Z',
+});
+
+const place = { start_char: count, end_char: count };
+
+/** The response has the shape of the founding document. */
+export const searchApi = {
+  search: operation('POST /api/v1/knowledge/search', {
+    id: 'search.run',
+    tag,
+    summary: 'Search a space by words, vectors and optionally the graph',
+    description:
+      'What could not be searched (no vectors, a slow graph, chunks without vectors) is listed in `warning`; the ' +
+      'other results are returned all the same.',
+    access: 'tenant',
+    audit: false,
+    nulAllowedIn: ['query'],
+    query: spaceQuery,
+    body: z
+      .strictObject({
+        query: z
+          .string()
+          .min(1)
+          .max(10_000)
+          .describe(
+            '"Words in quotes" weigh more together; a query that is all quotes finds only exact matches.',
+          ),
+        limit: whole(1, 50, searchDefaults.limit).describe('Maximum number of results.'),
+        filters: z
+          .strictObject({
+            types: z.array(z.enum(artifactTypes)).max(10).optional(),
+            sources: z
+              .array(z.string().min(1).max(200).refine(hasNoNul, nulMessage))
+              .max(50)
+              .optional()
+              .describe('Source systems.'),
+            from: dayOrInstant
+              .optional()
+              .describe(
+                'By the time of the source, or of the ingest where it has none. A day: from its start.',
+              ),
+            to: dayOrInstant.optional().describe('A day: to its end, in UTC.'),
+            categories: z
+              .array(z.enum(eventCategories))
+              .max(10)
+              .optional()
+              .describe('Only chunks with an event of one of these.'),
+            entity_ids: z
+              .array(id)
+              .max(50)
+              .optional()
+              .describe('Only chunks that mention one of these, or whose document does as a whole.'),
+          })
+          .default({}),
+        graph_expand: z
+          .boolean()
+          .default(searchDefaults.graphExpand)
+          .describe('Also return events that share an actor or subject with the first results.'),
+        graph_budget: whole(0, 50, searchDefaults.graphBudget).describe('Maximum number of related items.'),
+        graph_seed_limit: whole(0, 50, searchDefaults.graphSeedLimit).describe(
+          'Number of first results to expand.',
+        ),
+        graph_filters: z
+          .array(z.enum(eventCategories))
+          .max(10)
+          .default([])
+          .describe('Only related events of these categories; empty: all.'),
+        include_entities: z
+          .boolean()
+          .default(searchDefaults.includeEntities)
+          .describe('Also return mentioned entities.'),
+        ...spaceFields,
+      })
+      .meta({ id: 'SearchRequest' }),
+    output: z
+      .object({
+        primary_results: z
+          .array(
+            z.object({
+              chunk_id: count,
+              artifact_id: id,
+              revision_id: id,
+              type: z.enum(artifactTypes),
+              source_system: z.string(),
+              source_id: z.string(),
+              title: z.string(),
+              heading: z.string().nullable().describe('Headings above the chunk, outermost first.'),
+              source_ts: instant.nullable(),
+              text: z.string(),
+              ...place,
+              score: z.number().describe('Comparable within one response only.'),
+              highlights: z
+                .array(z.object({ start: count, end: count }))
+                .describe('Matches in `text`, in UTF-16 units.'),
+            }),
+          )
+          .describe('Best first.'),
+        related_context: z
+          .array(
+            z.object({
+              type: z.literal('event'),
+              id,
+              category: z.string(),
+              reason: z.string().describe('`same_actor:NAME` or `same_subject:NAME`.'),
+              summary: z.string(),
+              event_time: instant.nullable(),
+              artifact_id: id,
+              evidence: z.array(z.object({ quote: z.string(), artifact_id: id, ...place })),
+            }),
+          )
+          .nullable()
+          .describe('Null unless `graph_expand`; empty when nothing was found.'),
+        entities: z
+          .array(
+            z.object({
+              id,
+              name: z.string(),
+              type: z.string(),
+              mentions: count,
+              relations: z
+                .array(z.string())
+                .describe(
+                  'Relations to the documents found, according to the sources: owner, author, folder, …',
+                ),
+            }),
+          )
+          .nullable()
+          .describe('Null unless `include_entities`.'),
+        expand_options: z
+          .array(z.object({ parameter: z.string(), describe: z.string(), values: z.string() }))
+          .describe('Further parameters that widen the response.'),
+        warning: z.string().optional().describe('What could not be searched; absent when everything was.'),
+      })
+      .meta({ id: 'SearchResponse' }),
+  }),
+} as const;
+
+export const graphApi = {
+  get: operation('GET /api/v1/knowledge/graph', {
+    id: 'graph.get',
+    tag,
+    summary: 'Get the state of the graph',
+    access: 'admin',
+    output: z
+      .object({
+        backend: z.enum(graphBackends).describe('GRAPH_BACKEND.'),
+        state: z.enum(['available', 'unavailable', 'off']),
+        detail: z.string().nullable().describe('Why it is unavailable, and what to do.'),
+      })
+      .meta({ id: 'GraphStatus' }),
+  }),
+
+  rebuild: operation('POST /api/v1/knowledge/graph/rebuild', {
+    id: 'graph.rebuild',
+    tag,
+    summary: 'Rebuild the graph in the background and swap it in when it is complete',
+    access: 'admin',
+    status: 202,
+    output: z
+      .object({
+        job_id: z.string().nullable().describe('Null when a rebuild is already queued or running.'),
+      })
+      .meta({ id: 'GraphRebuildRequested' }),
+  }),
+} as const;
+
+export type KnowledgeEvents = OutputOf<typeof eventsApi.list>;
+export type SearchResponse = OutputOf<typeof searchApi.search>;
+export type GraphStatus = OutputOf<typeof graphApi.get>;
+export type GraphRebuildRequested = OutputOf<typeof graphApi.rebuild>;

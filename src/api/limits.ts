@@ -1,0 +1,136 @@
+// Concurrency limits of organizations, and alerts.
+import { z } from 'zod';
+import { maxLimit } from '../tenancy/vocabulary.ts';
+import { count, instant } from './fields.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+import { organizationId, organizationParams, organizationReference } from './organizations.ts';
+
+const LimitUsage = z
+  .object({
+    organization: count.describe('Requests of the organization in flight.'),
+    organization_limit: count,
+    organization_percent: z.number(),
+    global: count.describe('Requests of all organizations in flight.'),
+    global_limit: count,
+    global_percent: z.number(),
+    counted_by: z
+      .enum(['slots', 'executions'])
+      .describe('`executions`: Redis is unavailable, so running executions were counted in the database.'),
+  })
+  .meta({ id: 'LimitUsage' });
+
+export const Limit = z
+  .object({
+    organization_id: organizationId,
+    organization_name: z.string(),
+    custom_limit: count.nullable().describe('Its own limit; null: the default applies.'),
+    limit: count.describe('The limit in effect.'),
+    created_at: instant.nullable().describe('Of the custom limit.'),
+    modified_at: instant.nullable().describe('Of the custom limit.'),
+    cached_limit: count.nullable().describe('Limit cached by servers; null: none, or unknown.'),
+    is_cache_known: z.boolean().describe('False when Redis is unavailable.'),
+    usage: LimitUsage.nullable().describe('Null when not requested or not available.'),
+  })
+  .meta({ id: 'Limit', description: 'How many requests an organization may have in flight.' });
+export type Limit = z.infer<typeof Limit>;
+
+const range = `must be a whole number from 1 to ${maxLimit}`;
+
+const flag = z
+  .enum(['true', 'false'], 'must be true or false')
+  .default('false')
+  .transform((text) => text === 'true');
+
+export const limitsApi = {
+  list: operation('GET /api/v1/limits', {
+    id: 'limits.list',
+    summary: 'List organizations that have a custom limit',
+    access: 'admin',
+    query: z.strictObject({ with_usage: flag.describe('Count slots in use as well.') }),
+    output: z
+      .object({ default_limit: count, global_limit: count, limits: z.array(Limit) })
+      .meta({ id: 'Limits' }),
+  }),
+
+  get: operation('GET /api/v1/limits/:organization', {
+    id: 'limits.get',
+    summary: 'Get the limit of an organization and its usage',
+    access: 'admin',
+    params: organizationParams,
+    query: z.strictObject({
+      clear_cache: flag.describe('Read the limit from the database first and cache that.'),
+    }),
+    output: Limit,
+  }),
+
+  set: operation('PUT /api/v1/limits/:organization', {
+    id: 'limits.set',
+    summary: 'Set a custom limit; it takes effect at once on every server',
+    access: 'admin',
+    params: organizationParams,
+    body: z
+      .strictObject({ limit: z.number(range).int(range).min(1, range).max(maxLimit, range) })
+      .meta({ id: 'LimitRequest', examples: [{ limit: 50 }] }),
+    output: Limit.extend({ is_new: z.boolean().describe('It had no custom limit before.') }).meta({
+      id: 'LimitChanged',
+    }),
+  }),
+
+  delete: operation('DELETE /api/v1/limits/:organization', {
+    id: 'limits.delete',
+    summary: 'Delete the custom limit of an organization; the default applies again',
+    access: 'admin',
+    params: organizationParams,
+    output: Limit,
+  }),
+
+  clearCache: operation('POST /api/v1/limits/clear-cache', {
+    id: 'limits.clear-cache',
+    summary: 'Clear cached limits; they are read again with the next request',
+    access: 'admin',
+    body: z
+      .strictObject({
+        organization: organizationReference.optional(),
+        all: z.boolean().optional().describe('Of every organization, not only those with a custom limit.'),
+      })
+      .refine(
+        (body) => body.organization === undefined || body.all !== true,
+        'give organization or all, not both',
+      )
+      .nullish()
+      .meta({ description: 'Empty: organizations with a custom limit.', examples: [{ all: true }] }),
+    output: z.object({ deleted: count.describe('Cache entries deleted.') }).meta({ id: 'LimitCacheCleared' }),
+  }),
+} as const;
+
+export const alertsApi = {
+  list: operation('GET /api/v1/alerts', {
+    id: 'alerts.list',
+    tag: 'operations',
+    summary: 'List pending and firing alerts of this server',
+    description: 'The same rules are shipped for Prometheus in monitoring/headworks-alerts.yml.',
+    access: 'admin',
+    output: z
+      .object({
+        alerts: z.array(
+          z.object({
+            name: z.string().describe('As in monitoring/headworks-alerts.yml.'),
+            organization_id: organizationId.nullable(),
+            severity: z.enum(['info', 'warning', 'critical']),
+            state: z
+              .enum(['pending', 'firing'])
+              .describe('`pending` until the condition has lasted as long as the rule demands.'),
+            message: z.string(),
+            since: instant,
+          }),
+        ),
+      })
+      .meta({ id: 'Alerts' }),
+  }),
+} as const;
+
+export type Limits = OutputOf<typeof limitsApi.list>;
+export type LimitChanged = OutputOf<typeof limitsApi.set>;
+export type LimitCacheCleared = OutputOf<typeof limitsApi.clearCache>;
+export type Alerts = OutputOf<typeof alertsApi.list>;

@@ -1,0 +1,187 @@
+// What the dashboard shows at a glance, one response per page; and its login.
+import { z } from 'zod';
+import { count, instant } from './fields.ts';
+import { Limit } from './limits.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+
+const counts = {
+  admitted: count,
+  refused: count,
+  model_calls: count,
+  model_failures: count,
+  executions_ended: count,
+  documents_read: count,
+};
+
+const minutes = z
+  .array(z.object({ at: instant, ...counts }))
+  .describe('The last hour by minute, oldest first, as counted by this server.');
+
+const countedSince = instant.describe('When this server started counting.');
+
+export const overviewApi = {
+  getOrganizations: operation('GET /api/v1/overview/tenants', {
+    id: 'overview.get-organizations',
+    summary: 'Get organizations with usage, limits and rejections',
+    access: 'admin',
+    query: z.strictObject({
+      name: z.string().min(1).max(200).optional().describe('Part of a name, ignoring case.'),
+    }),
+    output: z
+      .object({
+        counted_since: countedSince,
+        default_limit: count,
+        global_limit: count,
+        global_used: count.nullable().describe('Null when not available.'),
+        waiting: count.describe('Requests waiting for a slot in this server.'),
+        organizations: z
+          .array(
+            z.object({
+              limit: Limit,
+              admitted: count.describe('In the last hour, on this server.'),
+              refused: count.describe('In the last hour, on this server.'),
+              ended: count,
+              average_hold_ms: z
+                .number()
+                .nullable()
+                .describe('Average time a slot was held; null: none was released.'),
+              longest_hold_ms: z.number().nullable(),
+            }),
+          )
+          .describe('Most rejections first, then by name; at most 200.'),
+        organization_count: count.describe('All organizations, shown or not.'),
+        minutes,
+      })
+      .meta({ id: 'TenantsOverview' }),
+  }),
+
+  getFlow: operation('GET /api/v1/overview/flow', {
+    id: 'overview.get-flow',
+    summary: 'Get rates, limits, queues and degradations of every stage now',
+    access: 'admin',
+    output: z
+      .object({
+        counted_since: countedSince,
+        last_minute: z.object(counts).describe('The last 60 seconds, as counted by this server.'),
+        minutes,
+        extraction: z.object({
+          sources: count,
+          calls_per_minute_limit: count.describe('Of all registered sources together.'),
+          running: z.array(
+            z.object({
+              run_id: z.string(),
+              source: z.string(),
+              state: z.string(),
+              items: count,
+              total: count.nullable(),
+              items_per_second: z.number().nullable(),
+              calls_last_minute: count.nullable().describe('Null when another server executes the run.'),
+              calls_per_minute_limit: count
+                .nullable()
+                .describe('Of a registered source; null for a run of a command.'),
+              multiplier: z.number().describe('Current divisor of its rate limits.'),
+              rate_limited_calls: count,
+            }),
+          ),
+          last_finished: z
+            .object({
+              run_id: z.string(),
+              source: z.string(),
+              state: z.string(),
+              items: count,
+              finished_at: instant.nullable(),
+            })
+            .nullable(),
+        }),
+        knowledge: z.object({ jobs_waiting: count.describe('Queued documents.'), jobs_running: count }),
+        gateway: z.object({
+          unanswered: count.describe('Requests in flight in this server.'),
+          waiting: count.describe('Of those: waiting for a model to become available.'),
+          requests_per_minute_limit: count
+            .nullable()
+            .describe('Sum of the quotas of all models; null when one has none.'),
+          available: count.describe('Models that can be called now.'),
+          cooling: z
+            .array(
+              z.object({
+                id: count,
+                name: z.string(),
+                available_at: instant.nullable(),
+                cause: z.string().nullable(),
+              }),
+            )
+            .describe('Models that are cooling down, the first to return first.'),
+          without_key: count,
+        }),
+        admission: z.object({
+          global_used: count.nullable().describe('Null when not available.'),
+          global_limit: count,
+          organizations: count,
+          waiting: count.describe('Requests waiting for a slot in this server.'),
+        }),
+        executions: z.object({ queued: count, executing: count }),
+        degraded: z
+          .array(z.object({ kind: z.string(), open: count }))
+          .describe('Kinds with open ledger entries, the most first; at most 20.'),
+        degraded_count: count.describe('Open ledger entries of all kinds.'),
+        dependencies: z.array(
+          z.object({
+            name: z.string(),
+            state: z.enum(['up', 'down', 'not-configured']),
+            detail: z.string().nullable(),
+          }),
+        ),
+      })
+      .meta({ id: 'Flow' }),
+  }),
+} as const;
+
+const Session = z
+  .object({ expires_at: instant.nullable().describe('Null: there is no session.') })
+  .meta({ id: 'DashboardSession', description: 'The session of this browser.' });
+
+export const dashboardApi = {
+  createLoginLink: operation('POST /api/v1/dashboard/login-links', {
+    id: 'dashboard.create-login-link',
+    summary: 'Create a link that logs one browser in, once, within ten minutes',
+    access: 'admin',
+    status: 201,
+    output: z
+      .object({
+        path: z.string().describe('Open it at the address by which the browser reaches this server.'),
+        expires_at: instant,
+      })
+      .meta({ id: 'LoginLink' }),
+  }),
+
+  logIn: operation('POST /api/v1/dashboard/session', {
+    id: 'dashboard.log-in',
+    summary: 'Log a browser in with the token of a login link or the admin token',
+    description:
+      'The session is a cookie that scripts cannot read and other sites do not send; it lasts 12 hours.',
+    access: 'public',
+    body: z
+      .strictObject({
+        token: z
+          .string('must be a text')
+          .min(1, 'must not be empty')
+          .max(512, 'is longer than any token')
+          .describe('Of a login link, or the admin token.'),
+      })
+      .meta({ id: 'LoginRequest' }),
+    output: Session,
+  }),
+
+  logOut: operation('DELETE /api/v1/dashboard/session', {
+    id: 'dashboard.log-out',
+    summary: 'End the session of this browser',
+    access: 'public',
+    output: Session,
+  }),
+} as const;
+
+export type OrganizationsOverview = OutputOf<typeof overviewApi.getOrganizations>;
+export type Flow = OutputOf<typeof overviewApi.getFlow>;
+export type LoginLink = OutputOf<typeof dashboardApi.createLoginLink>;
+export type DashboardSession = z.infer<typeof Session>;

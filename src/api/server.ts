@@ -1,0 +1,260 @@
+// The server itself: probes, configuration, diagnosis, backup, audit log, attached clients.
+import { z } from 'zod';
+import { after, id, instant, listOf, next, pageSize } from './fields.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+
+const dependencyState = z.enum(['up', 'down', 'not-configured']);
+
+export const Readiness = z
+  .object({
+    status: z.enum(['ready', 'degraded', 'unavailable']),
+    is_draining: z.boolean().describe('The server is stopping and accepts no new work.'),
+    dependencies: z.array(
+      z.object({
+        name: z.string().meta({ examples: ['state'] }),
+        state: dependencyState,
+        is_required: z.boolean().describe('The server is unavailable without it.'),
+        detail: z.string().nullable(),
+        since: instant.nullable().describe('When it entered this state.'),
+        remedy: z.string().nullable().describe('What to do about it.'),
+      }),
+    ),
+    capabilities: z.array(
+      z.object({ name: z.string(), is_available: z.boolean(), detail: z.string().nullable() }),
+    ),
+  })
+  .meta({ id: 'Readiness', description: 'What the server can do now, dependency by dependency.' });
+export type Readiness = z.infer<typeof Readiness>;
+
+export const healthApi = {
+  live: operation('GET /healthz', {
+    id: 'health.live',
+    summary: 'Check that the process is alive',
+    description: 'Calls no dependency.',
+    access: 'public',
+    isServedWhileDraining: true,
+    output: z
+      .object({
+        status: z.literal('ok'),
+        version: z.string().meta({ examples: ['0.2.0'] }),
+        instance: z.string().describe('Changes with every start of the server.'),
+      })
+      .meta({ id: 'Health' }),
+  }),
+
+  ready: operation('GET /readyz', {
+    id: 'health.ready',
+    summary: 'Check which dependencies and capabilities are available',
+    description: 'Status 200 when ready or degraded, 503 when unavailable or stopping.',
+    access: 'public',
+    isServedWhileDraining: true,
+    output: Readiness,
+    otherResponses: { 503: Readiness },
+  }),
+
+  metrics: operation('GET /metrics', {
+    id: 'health.metrics',
+    summary: 'Get metrics for Prometheus',
+    access: 'admin',
+    isServedWhileDraining: true,
+    output: {
+      description: 'Metrics in the Prometheus text format.',
+      content: { 'text/plain': { schema: z.string() } },
+    },
+  }),
+} as const;
+
+const tag = 'operations';
+
+export const serverApi = {
+  getConfig: operation('GET /api/v1/config', {
+    id: 'config.get',
+    tag,
+    summary: 'Get every setting and its source',
+    description: 'Settings are read once, at start. Secrets are masked.',
+    access: 'admin',
+    output: z
+      .object({
+        values: z.array(
+          z.object({
+            name: z.string().meta({ examples: ['server.port'] }),
+            value: z.unknown().describe('Secrets are "[secret]" when set and null when not.'),
+            source: z.enum(['flag', 'env', 'file', 'default']),
+            source_name: z
+              .string()
+              .nullable()
+              .describe('The flag, variable or file; null for defaults.')
+              .meta({ examples: ['HEADWORKS_PORT'] }),
+            is_secret: z.boolean(),
+          }),
+        ),
+      })
+      .meta({ id: 'Config' }),
+  }),
+
+  runDoctor: operation('GET /api/v1/doctor', {
+    id: 'doctor.run',
+    tag,
+    summary: 'Check every dependency and setting now',
+    description: 'Contacts every dependency, so it takes longer than /readyz.',
+    access: 'admin',
+    output: z
+      .object({
+        status: z.enum(['ok', 'warning', 'problem']).describe('The worst of all checks.'),
+        checks: z.array(
+          z.object({
+            name: z.string(),
+            state: z.enum(['ok', 'warning', 'problem', 'not-configured']),
+            detail: z.string(),
+            remedy: z.string().nullable().describe('What to do about it.'),
+          }),
+        ),
+      })
+      .meta({ id: 'Doctor' }),
+  }),
+
+  createBackup: operation('POST /api/v1/backup', {
+    id: 'backup.create',
+    tag,
+    summary: 'Download a consistent backup of everything',
+    description:
+      'Rows of all tables, jobs included, vaults of extractions, and the webhook signing secret if it is kept in the ' +
+      'data folder; not the admin token. Keep it as safe as the store itself. "headworks backup" writes it to a file ' +
+      'and verifies it, "headworks restore" reads it.',
+    access: 'admin',
+    isStream: true,
+    body: z.strictObject({
+      vaults: z.boolean().default(true).describe('Include vaults of extractions.'),
+    }),
+    output: {
+      description: 'JSON lines, compressed with gzip. The last line says whether the backup is complete.',
+      content: { 'application/gzip': { schema: z.string() } },
+    },
+  }),
+
+  getOpenApi: operation('GET /openapi.json', {
+    id: 'openapi.get',
+    tag,
+    summary: 'Get this API as an OpenAPI 3.1 document',
+    access: 'public',
+    output: z.looseObject({ openapi: z.string() }).describe('The document.'),
+  }),
+
+  listAudit: operation('GET /api/v1/audit', {
+    id: 'audit.list',
+    summary: 'List changes made with admin rights, newest first',
+    access: 'admin',
+    query: z.strictObject({ limit: pageSize(500, 100), after }),
+    output: z
+      .object({
+        entries: z.array(
+          z.object({
+            id,
+            at: instant,
+            actor: z.string().meta({ examples: ['admin'] }),
+            action: z
+              .string()
+              .describe('Id of the operation.')
+              .meta({ examples: ['ledger.repair'] }),
+            subject: z.string().nullable().describe('Path parameters; null without any.'),
+            outcome: z.enum(['done', 'refused', 'failed']),
+            status: z.number().int().nullable().describe('HTTP status; null for local commands.'),
+            request_id: z.string().nullable(),
+          }),
+        ),
+        next,
+      })
+      .meta({ id: 'AuditPage' }),
+  }),
+
+  getCaller: operation('GET /api/v1/caller', {
+    id: 'caller.get',
+    tag: 'mcp',
+    summary: 'Get the owner of the credentials in use',
+    access: 'tenant',
+    output: z
+      .object({
+        kind: z.enum(['admin', 'organization']),
+        organization_id: z.string().nullable().describe('Null for the admin.'),
+      })
+      .meta({ id: 'Caller' }),
+  }),
+} as const;
+
+const eventStream = {
+  description: 'Server-sent events.',
+  content: { 'text/event-stream': { schema: z.string() } },
+} as const;
+
+/** The `data` of an event on the live stream. */
+export const StreamedEvent = z.object({
+  name: z.string(),
+  at: instant,
+  payload: z.record(z.string(), z.unknown()).describe('Ids, classes and numbers; never content.'),
+});
+export type StreamedEvent = z.infer<typeof StreamedEvent>;
+
+export const streamsApi = {
+  streamEvents: operation('GET /api/v1/events', {
+    id: 'live.stream',
+    summary: 'Stream events as they happen',
+    description:
+      'Server-sent events: `event` (the name) and `data` (JSON: name, at, payload). `stream:closing` announces that ' +
+      'the server ends the stream (draining, or the reader is too slow). Comments are heartbeats. Events that happen ' +
+      'while nobody is connected are not replayed: read the current state after connecting.',
+    access: 'admin',
+    isStream: true,
+    query: z.strictObject({
+      names: listOf(
+        z.string().regex(/^[a-z][a-z0-9:-]*$/, 'must be the beginning of an event name, like job:'),
+      )
+        .optional()
+        .describe('Only events whose names begin so; several are separated by commas.'),
+    }),
+    output: eventStream,
+  }),
+
+  attach: operation('GET /api/v1/attach', {
+    id: 'presence.attach',
+    summary: 'Count the caller as attached while the response is open',
+    description:
+      'A server that a command started for itself runs as long as a client is attached. Server-sent events: ' +
+      '`attached` once, comments as heartbeats, `stream:closing` when the server stops.',
+    access: 'admin',
+    isStream: true,
+    output: eventStream,
+  }),
+
+  handOver: operation('POST /api/v1/handover', {
+    id: 'presence.hand-over',
+    summary: 'Ask the server to stop in favor of another one on the same data folder',
+    description: 'Only a command that became a server for itself does so; 409 from any other server.',
+    access: 'admin',
+    status: 202,
+    output: z.object({ accepted: z.literal(true) }).meta({ id: 'Handover' }),
+  }),
+} as const;
+
+export const mcpApi = {
+  call: operation('POST /mcp', {
+    id: 'mcp.call',
+    summary: 'Model Context Protocol: tools and resources for models',
+    description:
+      'Streamable HTTP without sessions: every message is a POST of its own with a JSON response. GET and DELETE are ' +
+      'not supported. See docs/mcp.md for clients and tools.',
+    access: 'tenant',
+    // Tools call the API with the caller's own credentials: what they change is audited there.
+    audit: false,
+    nulAllowedIn: 'everywhere',
+    body: z.unknown().describe('One message of JSON-RPC 2.0.'),
+    output: z.unknown().describe('The response, as JSON-RPC 2.0.'),
+    otherResponses: { 202: z.null().describe('Accepted; this message has no response.') },
+  }),
+} as const;
+
+export type Health = OutputOf<typeof healthApi.live>;
+export type Config = OutputOf<typeof serverApi.getConfig>;
+export type Doctor = OutputOf<typeof serverApi.runDoctor>;
+export type AuditPage = OutputOf<typeof serverApi.listAudit>;
+export type Handover = OutputOf<typeof streamsApi.handOver>;

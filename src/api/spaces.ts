@@ -1,0 +1,162 @@
+// Knowledge spaces and the folders that are read into them.
+import { z } from 'zod';
+import { count, deleted, idParams, instant, spaceFields } from './fields.ts';
+import type { OutputOf } from './operation.ts';
+import { operation } from './operation.ts';
+
+const tag = 'knowledge';
+
+export const Space = z
+  .object({
+    name: z.string(),
+    organization_id: z.string().nullable().describe("Owner; null: the server's own space."),
+    language: z.string().describe('Text search configuration: how search reduces words to stems.'),
+    created_at: instant,
+  })
+  .meta({ id: 'Space', description: 'A collection of documents and what is known from them.' });
+export type Space = z.infer<typeof Space>;
+
+const ownerQuery = z.strictObject({ organization: spaceFields.organization });
+
+export const spacesApi = {
+  list: operation('GET /api/v1/knowledge/spaces', {
+    id: 'spaces.list',
+    tag,
+    summary: 'List spaces of the organization; for admins of all organizations, or of one',
+    access: 'tenant',
+    query: ownerQuery,
+    output: z.object({ spaces: z.array(Space) }).meta({ id: 'Spaces' }),
+  }),
+
+  create: operation('POST /api/v1/knowledge/spaces', {
+    id: 'spaces.create',
+    tag,
+    summary: 'Create a space',
+    access: 'tenant',
+    query: ownerQuery,
+    body: z.strictObject({
+      name: z.string().min(1).max(100),
+      language: z
+        .string()
+        .min(1)
+        .max(63)
+        .optional()
+        .describe('A text search configuration of Postgres: english (default), german, simple, …'),
+      organization: spaceFields.organization,
+    }),
+    status: 201,
+    output: Space,
+  }),
+
+  delete: operation('DELETE /api/v1/knowledge/spaces/:space', {
+    id: 'spaces.delete',
+    tag,
+    summary: 'Delete a space with everything in it',
+    access: 'tenant',
+    params: z.object({ space: z.string().min(1).max(100) }),
+    query: ownerQuery,
+    status: 204,
+    output: deleted,
+  }),
+} as const;
+
+export const FolderResult = z
+  .object({
+    added: count,
+    revised: count,
+    unchanged: count,
+    failed: count.describe('Files and subfolders that could not be read.'),
+    deleted: count.describe('Documents deleted because their files are gone.'),
+    missing_count: count.describe('Documents kept although their files are gone.'),
+    missing: z
+      .array(z.object({ path: z.string(), artifact_id: z.string() }))
+      .describe('The first hundred of these.'),
+    problems: z.array(z.string()).describe('The first few failures; all are in the ledger.'),
+  })
+  .meta({ id: 'FolderResult', description: 'The result of a folder scan.' });
+export type FolderResult = z.infer<typeof FolderResult>;
+
+const Folder = z
+  .object({
+    id: z.string(),
+    space: z.string(),
+    organization_id: z.string().nullable().describe("Owner of the space; null: the server's own."),
+    path: z.string(),
+    cron: z.string().nullable().describe('Schedule in UTC; null: watched for changes.'),
+    delete_missing: z.boolean().describe('Delete documents whose files are gone.'),
+    created_at: instant,
+    last_run_at: instant.nullable(),
+    last_result: FolderResult.nullable().describe('Of the last scan that found changes.'),
+  })
+  .meta({ id: 'Folder', description: "A folder on the server's machine that is read repeatedly." });
+
+const CreatedFolder = Folder.extend({
+  outcome: z
+    .enum(['added', 'changed'])
+    .describe('`changed`: the space already had this folder; its schedule was updated.'),
+}).meta({ id: 'CreatedFolder' });
+
+export const foldersApi = {
+  list: operation('GET /api/v1/knowledge/folders', {
+    id: 'folders.list',
+    tag,
+    summary: 'List folders of a space, or of all spaces',
+    access: 'admin',
+    query: z.strictObject({
+      all: z.stringbool().default(false).describe('Of every space of all organizations.'),
+      ...spaceFields,
+    }),
+    output: z.object({ folders: z.array(Folder) }).meta({ id: 'Folders' }),
+  }),
+
+  create: operation('POST /api/v1/knowledge/folders', {
+    id: 'folders.create',
+    tag,
+    summary: 'Read a folder into a space from now on, watched or on a schedule',
+    description: 'A folder that the space already has gets the new schedule.',
+    access: 'admin',
+    body: z.strictObject({
+      path: z.string().min(1).max(4_000).describe("A folder on the server's machine."),
+      cron: z.string().max(100).optional().describe('Five fields, UTC; default: watch for changes.'),
+      delete_missing: z
+        .boolean()
+        .optional()
+        .describe(
+          'Delete documents whose files are gone; not while the folder is empty or most files are gone at once.',
+        ),
+      ...spaceFields,
+    }),
+    status: 201,
+    output: CreatedFolder,
+    otherResponses: { 200: CreatedFolder },
+  }),
+
+  scan: operation('POST /api/v1/knowledge/folders/:id/scan', {
+    id: 'folders.scan',
+    tag,
+    summary: 'Scan a folder now, previously failed files included, and wait for the result',
+    access: 'admin',
+    params: idParams,
+    body: z.strictObject({
+      delete_missing: z
+        .boolean()
+        .default(false)
+        .describe('Delete documents whose files are gone, however many, unless the folder is empty.'),
+    }),
+    output: FolderResult,
+  }),
+
+  delete: operation('DELETE /api/v1/knowledge/folders/:id', {
+    id: 'folders.delete',
+    tag,
+    summary: 'Stop reading a folder; its documents are kept',
+    access: 'admin',
+    params: idParams,
+    status: 204,
+    output: deleted,
+  }),
+} as const;
+
+export type Spaces = OutputOf<typeof spacesApi.list>;
+export type Folders = OutputOf<typeof foldersApi.list>;
+export type CreatedFolder = z.infer<typeof CreatedFolder>;

@@ -1,0 +1,3 @@
+// Words and limits that clients of the API need without the rest of the domain.
+export { maxLimit } from './options.ts';
+export { workflowNames } from './ports.ts';
