@@ -3,7 +3,7 @@ import { glob, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
-import { knownNames } from '../../src/app/demo/acme-people.ts';
+import { knownNames } from '../../src/operations/demo/acme-company.ts';
 import type { ProfileSummary } from '../../src/knowledge/entities/confirm.ts';
 import { confirmationMessages, parseConfirmation } from '../../src/knowledge/entities/confirm.ts';
 import type { ReadingTask } from '../../src/knowledge/reading/types.ts';
@@ -12,7 +12,7 @@ import { readAnswer } from '../../src/knowledge/reading/parse-answer.ts';
 import { SaidInDocuments } from '../../src/knowledge/text/quotes.ts';
 import { readingOf } from '../../src/simulators/models/reader.ts';
 
-const folder = fileURLToPath(new URL('../../src/app/demo/documents/', import.meta.url));
+const folder = fileURLToPath(new URL('../../src/operations/demo/documents/', import.meta.url));
 const files: string[] = [];
 for await (const file of glob('**/*.{eml,markdown}', { cwd: folder })) files.push(file);
 
